@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/program_options.hpp>
+
+#include <dragoman/core/log.h>
+
+namespace dragoman::cli {
+
+/// What the program hands to a command: where messages and progress go, and whether Ctrl-C was pressed.
+struct Session {
+  core::LogSink log;
+  core::ProgressSink progress;
+  std::stop_token stop;
+};
+
+/// One sub-command: an option table and the wiring from options to library calls, nothing else.
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual std::string_view name() const = 0;
+  /// One line for the list of commands.
+  virtual std::string_view summary() const = 0;
+  /// Adds the options, each bound to a member. Help texts and the reference page in docs/ are generated from this table.
+  virtual void add_options(boost::program_options::options_description& options) = 0;
+  /// Names of the options that positional arguments fill, in order; the last takes all that remain.
+  virtual std::vector<std::string> positional() const { return {}; }
+  /// Does the work; throws core::Error on failure and std::logic_error-derived program_options errors on wrong usage.
+  virtual void run(const Session& session) = 0;
+};
+
+/// Throw this for a combination of options that makes no sense: exit status 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Every command, in the order of `dragoman --help`. Each make_* stands in the command's own file.
+std::vector<std::unique_ptr<Command>> make_commands();
+
+std::unique_ptr<Command> make_learn_bpe();
+std::unique_ptr<Command> make_encode();
+std::unique_ptr<Command> make_decode();
+std::unique_ptr<Command> make_evaluate();
+std::unique_ptr<Command> make_train();
+std::unique_ptr<Command> make_translate();
+std::unique_ptr<Command> make_score();
+std::unique_ptr<Command> make_average();
+std::unique_ptr<Command> make_run();
+std::unique_ptr<Command> make_inspect();
+std::unique_ptr<Command> make_plugins();
+std::unique_ptr<Command> make_doctor();
+
+}  // namespace dragoman::cli

@@ -1,0 +1,178 @@
+#include "program.h"
+
+#include <csignal>
+#include <unistd.h>
+
+#include <iostream>
+#include <new>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/options.h>
+
+#include "command.h"
+#include "terminal.h"
+#include "version.h"
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+enum ExitStatus { kDone = 0, kFailed = 1, kUsage = 2, kInterrupted = 130 };
+
+/// Turns the first SIGINT or SIGTERM into a stop request, so that work is saved; the second one ends the program at once.
+class InterruptWatch {
+ public:
+  InterruptWatch() {
+    source_ = &stop_;
+    std::signal(SIGINT, &InterruptWatch::handle);
+    std::signal(SIGTERM, &InterruptWatch::handle);
+    watcher_ = std::jthread([this](const std::stop_token& done) { watch(done); });
+  }
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+  ~InterruptWatch() {
+    watcher_.request_stop();
+    watcher_.join();
+    source_ = nullptr;
+  }
+  std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  /// request_stop() may take locks, so a handler must not call it: the watcher thread polls the flag instead.
+  static void handle(int signal) {
+    if (requested_ != 0) _exit(128 + signal);
+    requested_ = 1;
+  }
+  void watch(const std::stop_token& done) {
+    while (!done.stop_requested()) {
+      if (requested_ != 0) stop_.request_stop();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+
+  static inline volatile std::sig_atomic_t requested_ = 0;
+  static inline std::stop_source* source_ = nullptr;
+  std::stop_source stop_;
+  std::jthread watcher_;
+};
+
+struct CommonOptions {
+  bool help = false;
+  bool quiet = false;
+  std::string progress = "auto";
+};
+
+void add_common_options(po::options_description& options, CommonOptions& common) {
+  options.add_options()("help,h", po::bool_switch(&common.help), "print this help and exit")(
+      "quiet,q", po::bool_switch(&common.quiet), "print no progress and no notes, only errors")(
+      "progress", po::value(&common.progress)->value_name("WHEN"),
+      "auto (a bar on a terminal, else a line now and then), json (one JSON object a line), none");
+}
+
+void print_overview(const std::vector<std::unique_ptr<Command>>& commands) {
+  fmt::print("dragoman {}: neural machine translation\n\nUsage: dragoman COMMAND [OPTIONS]\n\nCommands:\n", kVersion);
+  for (const auto& command : commands) fmt::print("  {:<13} {}\n", command->name(), command->summary());
+  fmt::print("\n`dragoman COMMAND --help` explains a command; `dragoman --version` prints the version.\n");
+}
+
+void print_help(const Command& command, const po::options_description& options) {
+  std::string arguments;
+  for (const std::string& name : command.positional()) arguments += " [" + name + "]";
+  std::cout << "Usage: dragoman " << command.name() << " [OPTIONS]" << arguments << "\n\n" << command.summary() << "\n\n" << options;
+}
+
+void parse(const Command& command, const std::vector<std::string>& arguments, const po::options_description& options) {
+  po::positional_options_description positions;
+  const std::vector<std::string> names = command.positional();
+  for (std::size_t i = 0; i < names.size(); ++i) positions.add(names[i].c_str(), i + 1 == names.size() ? -1 : 1);
+  constexpr auto kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  po::variables_map values;
+  po::store(po::command_line_parser(arguments).options(options).positional(positions).style(kStyle).run(), values);
+  if (values["help"].as<bool>()) return;
+  po::notify(values);
+}
+
+bool wants_help(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments)
+    if (argument == "--help" || argument == "-h") return true;
+  return false;
+}
+
+int run_command(Command& command, const std::vector<std::string>& arguments) {
+  CommonOptions common;
+  po::options_description options("Options", 110, 60);
+  command.add_options(options);
+  add_common_options(options, common);
+  if (wants_help(arguments)) {
+    print_help(command, options);
+    return kDone;
+  }
+  parse(command, arguments, options);
+  const InterruptWatch interrupt;
+  Terminal terminal(common.quiet ? ProgressStyle::kNone : progress_style(common.progress));
+  const Session session{
+      .log = [&](core::LogLevel level, std::string_view message) {
+        if (!common.quiet || level == core::LogLevel::kWarning) terminal.message(level, message);
+      },
+      .progress = [&](const core::Progress& progress) { terminal.show(progress); },
+      .stop = interrupt.token()};
+  try {
+    command.run(session);
+    terminal.finish();
+  } catch (...) {
+    terminal.finish();
+    throw;
+  }
+  return kDone;
+}
+
+int dispatch(const std::vector<std::string>& arguments) {
+  const auto commands = make_commands();
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+    print_overview(commands);
+    return arguments.empty() ? kUsage : kDone;
+  }
+  if (arguments[0] == "--version") {
+    fmt::print("dragoman {}\n", kVersion);
+    return kDone;
+  }
+  std::vector<std::string> names;
+  for (const auto& command : commands) {
+    if (command->name() == arguments[0]) return run_command(*command, {arguments.begin() + 1, arguments.end()});
+    names.emplace_back(command->name());
+  }
+  const std::string nearest = core::nearest_name(arguments[0], names);
+  throw UsageError(fmt::format("unknown command '{}'{}; `dragoman --help` lists them", arguments[0],
+                               nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest)));
+}
+
+int complain(ExitStatus status, std::string_view message) {
+  fmt::print(stderr, "dragoman: {}\n", message);
+  return status;
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a write error with a message, not a silent death
+  try {
+    const int status = dispatch(arguments);
+    std::cout.flush();
+    return status;
+  } catch (const core::Error& error) {
+    return complain(error.code() == core::ErrorCode::kInterrupted ? kInterrupted : kFailed, error.what());
+  } catch (const po::error& error) {
+    return complain(kUsage, fmt::format("{}; see `dragoman {} --help`", error.what(), arguments.empty() ? "" : arguments[0]));
+  } catch (const UsageError& error) {
+    return complain(kUsage, error.what());
+  } catch (const std::bad_alloc&) {
+    return complain(kFailed, "out of memory; use smaller batches, fewer threads or a smaller model");
+  } catch (const std::exception& error) {
+    return complain(kFailed, error.what());
+  }
+}
+
+}  // namespace dragoman::cli

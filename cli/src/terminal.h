@@ -1,0 +1,39 @@
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <string>
+
+#include <dragoman/core/log.h>
+
+namespace dragoman::cli {
+
+enum class ProgressStyle { kBar, kLines, kJson, kNone };
+
+/// The style that `--progress` names; "auto" asks whether standard error is a terminal. Throws UsageError on other words.
+ProgressStyle progress_style(const std::string& word);
+
+/// Writes messages and progress to standard error without tearing one through the other. Thread-safe.
+class Terminal {
+ public:
+  explicit Terminal(ProgressStyle style) : style_(style) {}
+  void message(core::LogLevel level, std::string_view text);
+  void show(const core::Progress& progress);
+  /// Ends the line of a bar.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool due(const core::Progress& progress);
+  void erase_bar();
+
+  ProgressStyle style_;
+  std::mutex mutex_;
+  std::string stage_;
+  Clock::time_point stage_start_;
+  std::uint64_t stage_first_ = 0;
+  Clock::time_point last_shown_;
+  bool bar_visible_ = false;
+};
+
+}  // namespace dragoman::cli

@@ -1,0 +1,11 @@
+# What each package is for, and what it would cost to do without, stands in docs/dependencies.md.
+find_package(Threads REQUIRED)
+find_package(Boost 1.74 REQUIRED COMPONENTS program_options filesystem iostreams)
+find_package(ICU 70 REQUIRED COMPONENTS uc i18n)
+find_package(TBB REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(dnnl REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)

@@ -1,0 +1,44 @@
+include(GNUInstallDirs)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+option(DRAGOMAN_BUILD_TESTS "Build the tests" ON)
+option(DRAGOMAN_BUILD_FUZZERS "Build the fuzz targets with libFuzzer (needs clang)" OFF)
+option(DRAGOMAN_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" ON)
+set(DRAGOMAN_SANITIZER "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
+
+find_program(DRAGOMAN_CCACHE ccache)
+if(DRAGOMAN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${DRAGOMAN_CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+if(DRAGOMAN_WARNINGS_AS_ERRORS)
+  add_compile_options(-Werror)
+endif()
+
+# Results must not depend on which multiply the compiler chose to fuse: contraction is spelled out where it is wanted.
+add_compile_options(-ffp-contract=off)
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-march=x86-64-v2)
+endif()
+
+if(DRAGOMAN_SANITIZER)
+  add_compile_options(-fsanitize=${DRAGOMAN_SANITIZER} -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${DRAGOMAN_SANITIZER})
+  if(DRAGOMAN_SANITIZER MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+  if(DRAGOMAN_SANITIZER MATCHES "thread")
+    # GCC warns that TSan does not model fences; the ones in third-party headers are not ours to change.
+    add_compile_options(-Wno-tsan)
+  endif()
+endif()

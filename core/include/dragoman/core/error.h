@@ -1,0 +1,64 @@
+#pragma once
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace dragoman::core {
+
+/// What kind of failure an Error is; the command line derives its exit status from it.
+enum class ErrorCode {
+  kInvalidArgument,  ///< the caller passed something that the contract forbids
+  kBadInput,         ///< a file or text from outside is malformed
+  kIo,               ///< the operating system refused: missing file, full disk, no permission
+  kUnsupported,      ///< valid, but not available here (device, dtype, missing kernel)
+  kInterrupted,      ///< a stop was requested; what had been written is kept
+  kInternal,         ///< a broken invariant of ours
+};
+
+/// The one exception type that Dragoman throws.
+///
+/// `what()` is one line that says what was wrong with the actual values, where (file, line, offset, tensor), and what to do.
+/// It never holds a newline, so that a program can print it as it is.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, std::string message, std::source_location location = std::source_location::current());
+  ~Error() override;
+
+  ErrorCode code() const noexcept { return code_; }
+  /// Where in Dragoman's own source the error was raised; for bug reports, not for users.
+  const std::source_location& location() const noexcept { return location_; }
+
+ private:
+  ErrorCode code_;
+  std::source_location location_;
+};
+
+/// A checked format string that remembers where it was written.
+template <class... Args>
+struct Message {
+  template <class Text>
+  consteval Message(const Text& format, std::source_location where = std::source_location::current())  // NOLINT
+      : text(format), location(where) {}
+  fmt::format_string<Args...> text;
+  std::source_location location;
+};
+
+/// Throws an Error with the formatted message.
+template <class... Args>
+[[noreturn]] void fail(ErrorCode code, Message<std::type_identity_t<Args>...> message, Args&&... args) {
+  throw Error(code, fmt::format(message.text, std::forward<Args>(args)...), message.location);
+}
+
+/// Throws an Error with the formatted message unless `condition` holds. The message is formatted only on failure.
+template <class... Args>
+void require(bool condition, ErrorCode code, Message<std::type_identity_t<Args>...> message, Args&&... args) {
+  if (!condition) [[unlikely]]
+    fail(code, message, std::forward<Args>(args)...);
+}
+
+}  // namespace dragoman::core

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace dragoman::core {
+
+using RandomBlock = std::array<std::uint32_t, 4>;
+
+/// Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011): a pure function from (key, counter) to 128
+/// random bits. There is no generator state to save or share: the same key and counter give the same bits on every thread.
+RandomBlock philox(std::array<std::uint32_t, 2> key, RandomBlock counter) noexcept;
+
+/// philox keyed by a 64-bit seed, with the counter {low and high half of `index`, low and high half of `stream`}.
+RandomBlock random_block(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) noexcept;
+
+/// A double in [0, 1) with 53 random bits.
+double random_uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) noexcept;
+
+/// A standard normal number (Box-Muller over one block).
+double random_normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) noexcept;
+
+/// An integer in [0, bound) without modulo bias worth mentioning (64-bit multiply-shift); bound must not be 0.
+std::uint64_t random_below(std::uint64_t bound, std::uint64_t seed, std::uint64_t stream, std::uint64_t index) noexcept;
+
+/// Fisher-Yates, a pure function of (seed, stream) and the size.
+void shuffle(std::span<std::uint32_t> items, std::uint64_t seed, std::uint64_t stream) noexcept;
+
+}  // namespace dragoman::core

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <dragoman/autograd/variable.h>
+#include <dragoman/tensor/context.h>
+
+namespace dragoman::autograd {
+
+using tensor::Context;
+
+/// The record of one step's ops, in the order in which they ran. It knows no op: a record is a closure in step memory.
+/// One thread; valid until the context's next step.
+class Tape {
+ public:
+  /// Appends a record. `backward(context)` is run by backward() only if `output` was written by then (nullptr: always). The closure is kept in step
+  /// memory and never destroyed, so it may hold nothing that owns.
+  template <class Backward>
+  void record(Context& context, const Gradient* output, Backward backward) {
+    static_assert(std::is_trivially_destructible_v<Backward>, "a record may hold nothing that owns");
+    void* memory = context.arena().allocate(sizeof(Node<Backward>));
+    auto* node = new (memory) Node<Backward>{{last_, output, &Node<Backward>::run}, std::move(backward)};
+    last_ = node;
+  }
+
+  /// Runs the records from last to first and forgets them.
+  void backward(Context& context);
+  /// Forgets all records.
+  void clear() noexcept { last_ = nullptr; }
+
+ private:
+  struct NodeBase {
+    NodeBase* previous;
+    const Gradient* output;
+    void (*run)(NodeBase*, Context&);
+  };
+  template <class Backward>
+  struct Node : NodeBase {
+    Backward backward;
+    static void run(NodeBase* base, Context& context) { static_cast<Node*>(base)->backward(context); }
+  };
+
+  NodeBase* last_ = nullptr;
+};
+
+/// True if an op on these operands has to be recorded.
+template <class... Variables>
+bool recording(const Context& context, const Variables&... variables) {
+  return context.tape() != nullptr && (variables.needs_gradient() || ...);
+}
+
+/// A Variable around `value` with a fresh gradient in step memory if `wanted`.
+Variable make_variable(Context& context, const Tensor& value, bool wanted);
+
+/// Where to write a gradient: allocates step memory at the first write of an activation's gradient.
+GradientTarget target_of(Context& context, Gradient& gradient);
+
+/// Seeds the gradient of `variable` with `seed` (same shape), as the start of a backward pass.
+void seed_gradient(Context& context, const Variable& variable, const Tensor& seed);
+
+}  // namespace dragoman::autograd

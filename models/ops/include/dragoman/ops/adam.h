@@ -1,0 +1,31 @@
+#pragma once
+
+#include <dragoman/ops/types.h>
+
+namespace dragoman::ops {
+
+/// One Adam step (Kingma & Ba 2015, algorithm 1) over flat buffers [1, n], with decoupled weight decay (Loshchilov & Hutter 2019):
+///   g = gradient_scale * gradient;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
+///   p -= learning_rate * (m / (1 - b1^step) / (sqrt(v / (1 - b2^step)) + epsilon) + weight_decay * p)
+struct AdamArguments {
+  Tensor parameters;
+  Tensor gradients;
+  Tensor first_moment;
+  Tensor second_moment;
+  double learning_rate = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.98;
+  double epsilon = 1e-9;
+  double weight_decay = 0;
+  double gradient_scale = 1;
+  std::int64_t step = 1;  ///< counts from 1
+};
+inline constexpr KernelKey<void(Context&, const AdamArguments&)> kAdam{"adam"};
+
+/// The sum of squares of all elements, accumulated in double in an order that is a function of the shape alone.
+inline constexpr KernelKey<double(Context&, const Tensor&)> kSumOfSquares{"sum_of_squares"};
+
+void adam(Context& context, const AdamArguments& arguments);
+double sum_of_squares(Context& context, const Tensor& x);
+
+}  // namespace dragoman::ops

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <dragoman/ops/types.h>
+
+namespace dragoman::ops {
+
+/// relu(x) = max(0, x); gelu(x) = x * Phi(x) with the exact normal distribution function (Hendrycks & Gimpel 2016), as PyTorch's
+/// default; swish(x) = x * sigmoid(x).
+enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSwish, kSigmoid, kTanh };
+
+/// y = a + b.
+struct AddArguments {
+  Tensor a;
+  Tensor b;
+  Tensor y;
+};
+inline constexpr KernelKey<void(Context&, const AddArguments&)> kAdd{"add"};
+
+/// y = factor * x, or y += factor * x. x and y have equal shapes; strides may differ.
+struct ScaleArguments {
+  Tensor x;
+  double factor = 1;
+  Tensor y;
+  bool accumulate = false;
+};
+inline constexpr KernelKey<void(Context&, const ScaleArguments&)> kScale{"scale"};
+
+/// y = a * b element by element, or y += a * b.
+struct MultiplyArguments {
+  Tensor a;
+  Tensor b;
+  Tensor y;
+  bool accumulate = false;
+};
+inline constexpr KernelKey<void(Context&, const MultiplyArguments&)> kMultiply{"multiply"};
+
+/// y = x + row, with row [1, cols] added to every row.
+struct AddRowArguments {
+  Tensor x;
+  Tensor row;
+  Tensor y;
+};
+inline constexpr KernelKey<void(Context&, const AddRowArguments&)> kAddRow{"add_row"};
+
+/// y [1, cols] = sum of the rows of x, or y += the sum. The order of summation is a function of the shape alone.
+struct ColumnSumArguments {
+  Tensor x;
+  Tensor y;
+  bool accumulate = false;
+};
+inline constexpr KernelKey<void(Context&, const ColumnSumArguments&)> kColumnSum{"column_sum"};
+
+struct ActivationArguments {
+  Tensor x;
+  Activation activation = Activation::kNone;
+  Tensor y;
+};
+inline constexpr KernelKey<void(Context&, const ActivationArguments&)> kActivation{"activation"};
+
+/// dx = dy * activation'(x), or dx += ...; `x` is the input and `y` the output of the forward pass. For kRelu only `y` may be given (x
+/// empty), for kGelu and kSwish `x` is needed, for kSigmoid and kTanh `y`. dx may be the same memory as dy.
+struct ActivationBackwardArguments {
+  Tensor x;
+  Tensor y;
+  Activation activation = Activation::kNone;
+  Tensor dy;
+  Tensor dx;
+  bool accumulate = false;
+};
+inline constexpr KernelKey<void(Context&, const ActivationBackwardArguments&)> kActivationBackward{"activation_backward"};
+
+Variable add(Context& context, const Variable& a, const Variable& b);
+Variable multiply(Context& context, const Variable& a, const Variable& b);
+Variable scale(Context& context, const Variable& x, double factor);
+/// x [rows, cols] plus row [1, cols].
+Variable add_row(Context& context, const Variable& x, const Variable& row);
+Variable activate(Context& context, const Variable& x, Activation activation);
+
+/// Adds `from` to the gradient of `to` (assigns at the first write). For backward passes.
+void accumulate_gradient(Context& context, const Variable& to, const Tensor& from);
+
+}  // namespace dragoman::ops

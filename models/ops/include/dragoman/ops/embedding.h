@@ -1,0 +1,43 @@
+#pragma once
+
+#include <dragoman/ops/types.h>
+
+namespace dragoman::ops {
+
+/// y[t] = dropout(scale * table[ids[t]] + position_table[positions[t]]). `position_table` may be empty. The caller guarantees that ids
+/// and positions lie within their tables. ids.size() rows.
+struct EmbeddingArguments {
+  Indices ids;
+  Tensor table;
+  double scale = 1;
+  Indices positions;
+  Tensor position_table;
+  double rate = 0;
+  RandomState random;
+  Tensor y;
+};
+inline constexpr KernelKey<void(Context&, const EmbeddingArguments&)> kEmbedding{"embedding"};
+
+/// dtable.value[ids[t]] += scale * mask(dy)[t]; rows that no id names become 0 unless dtable.accumulate. The sum over equal ids is taken in
+/// ascending t, whatever the thread count.
+struct EmbeddingBackwardArguments {
+  Indices ids;
+  Tensor dy;
+  double scale = 1;
+  double rate = 0;
+  RandomState random;
+  GradientTarget dtable;
+};
+inline constexpr KernelKey<void(Context&, const EmbeddingBackwardArguments&)> kEmbeddingBackward{"embedding_backward"};
+
+struct EmbeddingOptions {
+  double scale = 1;
+  double dropout = 0;
+};
+
+/// ids [T] into table [V, d] -> [T, d]. `positions` [T] into position_table [P, d], or an empty position_table.
+/// Error{kInvalidArgument} on an id or position outside of its table.
+Variable embedding(Context& context, const Indices& ids, const Variable& table, const Indices& positions,
+                   const Variable& position_table, const EmbeddingOptions& options);
+
+}  // namespace dragoman::ops

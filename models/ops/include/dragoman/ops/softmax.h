@@ -1,0 +1,29 @@
+#pragma once
+
+#include <dragoman/ops/types.h>
+
+namespace dragoman::ops {
+
+/// Row-wise softmax or, if `logarithm`, log-softmax. If causal_offset >= 0, row i sees columns 0 .. i + causal_offset only; the others get
+/// 0 (must not be combined with `logarithm`).
+struct SoftmaxArguments {
+  Tensor x;
+  bool logarithm = false;
+  std::int64_t causal_offset = -1;
+  Tensor y;
+};
+inline constexpr KernelKey<void(Context&, const SoftmaxArguments&)> kSoftmax{"softmax"};
+
+/// softmax: dx = y * (dy - sum(dy * y)); log-softmax: dx = dy - exp(y) * sum(dy).
+struct SoftmaxBackwardArguments {
+  Tensor y;
+  bool logarithm = false;
+  Tensor dy;
+  GradientTarget dx;
+};
+inline constexpr KernelKey<void(Context&, const SoftmaxBackwardArguments&)> kSoftmaxBackward{"softmax_backward"};
+
+Variable softmax(Context& context, const Variable& x, std::int64_t causal_offset = -1);
+Variable log_softmax(Context& context, const Variable& x);
+
+}  // namespace dragoman::ops

@@ -1,0 +1,57 @@
+#include "dragoman/ops/attention.h"
+
+#include "check.h"
+#include "dragoman/ops/dropout.h"
+
+namespace dragoman::ops {
+namespace {
+
+void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const Offsets& q_offsets, const Offsets& k_offsets,
+                    const AttentionOptions& options) {
+  using core::ErrorCode;
+  core::require(options.heads > 0 && q.cols % options.heads == 0, ErrorCode::kInvalidArgument,
+                "attention: a width of {} does not divide into {} heads", q.cols, options.heads);
+  require_same_shape("attention", k, v);
+  core::require(k.cols == q.cols, ErrorCode::kInvalidArgument, "attention: queries of width {} but keys of width {}", q.cols, k.cols);
+  core::require(q_offsets.size() == k_offsets.size() && q_offsets.size() > 0, ErrorCode::kInvalidArgument,
+                "attention: {} query sequences but {} key sequences", q_offsets.size() - 1, k_offsets.size() - 1);
+  core::require(q_offsets.host.back() == q.rows && k_offsets.host.back() == k.rows, ErrorCode::kInvalidArgument,
+                "attention: offsets end at {} and {} but there are {} queries and {} keys", q_offsets.host.back(),
+                k_offsets.host.back(), q.rows, k.rows);
+}
+
+std::span<const std::int64_t> probability_offsets(Context& context, const Offsets& q, const Offsets& k, int heads) {
+  const auto entries = static_cast<std::size_t>(q.size());
+  auto* offsets = static_cast<std::int64_t*>(context.arena().allocate(entries * sizeof(std::int64_t)));
+  offsets[0] = 0;
+  for (std::size_t b = 0; b + 1 < entries; ++b) {
+    const std::int64_t queries = q.host[b + 1] - q.host[b];
+    const std::int64_t keys = k.host[b + 1] - k.host[b];
+    offsets[b + 1] = offsets[b] + heads * queries * keys;
+  }
+  return {offsets, entries};
+}
+
+}  // namespace
+
+AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v, const Offsets& q_offsets,
+                          const Offsets& k_offsets, const AttentionOptions& options, bool keep_probabilities) {
+  check_operands(q.value, k.value, v.value, q_offsets, k_offsets, options);
+  const double rate = effective_rate(context, options.dropout);
+  const RandomState random = rate > 0 ? context.next_random() : RandomState{};
+  const bool record = autograd::recording(context, q, k, v);
+  const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
+  const auto offsets = probability_offsets(context, q_offsets, k_offsets, options.heads);
+  const Tensor probabilities = record || keep_probabilities ? context.allocate(1, offsets.back()) : Tensor{};
+  const AttentionArguments forward{q.value, k.value, v.value, q_offsets, k_offsets, options.heads, options.causal,
+                                   rate,    random,  offsets, probabilities, y.value};
+  context.kernels().get(kAttention)(context, forward);
+  if (record)
+    context.tape()->record(context, y.gradient, [q, k, v, y, forward](Context& ctx) {
+      ctx.kernels().get(kAttentionBackward)(
+          ctx, {forward, y.gradient->value, optional_target(ctx, q), optional_target(ctx, k), optional_target(ctx, v)});
+    });
+  return {y, probabilities, offsets};
+}
+
+}  // namespace dragoman::ops

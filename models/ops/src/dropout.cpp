@@ -1,0 +1,22 @@
+#include "dragoman/ops/dropout.h"
+
+#include "check.h"
+
+namespace dragoman::ops {
+
+Variable dropout(Context& context, const Variable& x, double rate) {
+  core::require(rate >= 0 && rate < 1, core::ErrorCode::kInvalidArgument, "dropout: the rate must lie in [0, 1) but is {}", rate);
+  if (effective_rate(context, rate) == 0) return x;
+  const RandomState random = context.next_random();
+  const bool record = autograd::recording(context, x);
+  const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
+  context.kernels().get(kDropout)(context, {x.value, rate, random, y.value, false});
+  if (record)
+    context.tape()->record(context, y.gradient, [x, y, rate, random](Context& ctx) {
+      const GradientTarget target = autograd::target_of(ctx, *x.gradient);
+      ctx.kernels().get(kDropout)(ctx, {y.gradient->value, rate, random, target.value, target.accumulate});
+    });
+  return y;
+}
+
+}  // namespace dragoman::ops

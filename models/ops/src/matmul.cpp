@@ -1,0 +1,33 @@
+#include "dragoman/ops/matmul.h"
+
+#include "check.h"
+
+namespace dragoman::ops {
+
+Variable matmul(Context& context, const Variable& a, const Variable& b, bool transpose_b) {
+  const std::int64_t inner = transpose_b ? b.value.cols : b.value.rows;
+  const std::int64_t columns = transpose_b ? b.value.rows : b.value.cols;
+  core::require(a.value.cols == inner, core::ErrorCode::kInvalidArgument, "matmul: the inner sizes differ: {} times {}{}",
+                tensor::describe(a.value), tensor::describe(b.value), transpose_b ? " transposed" : "");
+  const bool record = autograd::recording(context, a, b);
+  const Variable y = autograd::make_variable(context, context.allocate(a.value.rows, columns), record);
+  context.kernels().get(kMatMul)(context, {a.value, false, b.value, transpose_b, y.value, false});
+  if (record)
+    context.tape()->record(context, y.gradient, [a, b, y, transpose_b](Context& ctx) {
+      const Tensor& dy = y.gradient->value;
+      auto* kernel = ctx.kernels().get(kMatMul);
+      if (a.needs_gradient()) {
+        const GradientTarget da = autograd::target_of(ctx, *a.gradient);
+        kernel(ctx, {dy, false, b.value, !transpose_b, da.value, da.accumulate});
+      }
+      if (!b.needs_gradient()) return;
+      const GradientTarget db = autograd::target_of(ctx, *b.gradient);
+      if (transpose_b)
+        kernel(ctx, {dy, true, a.value, false, db.value, db.accumulate});
+      else
+        kernel(ctx, {a.value, true, dy, false, db.value, db.accumulate});
+    });
+  return y;
+}
+
+}  // namespace dragoman::ops

@@ -1,0 +1,97 @@
+#include "dragoman/ops/project_top_k.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include <dragoman/core/random.h>
+
+#include "check.h"
+#include "dragoman/ops/linear.h"
+#include "dragoman/ops/softmax.h"
+
+namespace dragoman::ops {
+namespace {
+
+std::int64_t check(const Tensor& hidden, const Projection& projection, const TopKOptions& options) {
+  using core::ErrorCode;
+  const std::int64_t vocabulary =
+      projection.weight.packed != nullptr ? projection.weight.packed->rows() : projection.weight.value.value.rows;
+  core::require(options.k >= 1 && options.k <= vocabulary, ErrorCode::kInvalidArgument,
+                "project_top_k: {} candidates asked for out of a vocabulary of {}", options.k, vocabulary);
+  core::require(options.temperature > 0, ErrorCode::kInvalidArgument, "project_top_k: the temperature must be above 0 but is {}",
+                options.temperature);
+  core::require(options.noise.empty() || static_cast<std::int64_t>(options.noise.size()) == hidden.rows, ErrorCode::kInvalidArgument,
+                "project_top_k: noise for {} rows but there are {}", options.noise.size(), hidden.rows);
+  for (const LogitEdit& edit : options.edits)
+    core::require(edit.row >= 0 && edit.row < hidden.rows && edit.token >= 0 && edit.token < vocabulary, ErrorCode::kInvalidArgument,
+                  "project_top_k: an edit of row {} and token {} is outside of [{}, {}]", edit.row, edit.token, hidden.rows, vocabulary);
+  return vocabulary;
+}
+
+TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k) {
+  return {context.arena().allocate(rows, k, tensor::DType::kI32, context.device()), context.allocate(rows, k)};
+}
+
+void apply_edits(const Tensor& logits, std::span<const LogitEdit> edits) {
+  for (const LogitEdit& edit : edits) {
+    const double logit = tensor::element(logits, edit.row, edit.token);
+    const double penalised = logit > 0 ? logit / edit.penalty : logit * edit.penalty;
+    tensor::set_element(logits, edit.row, edit.token, penalised + edit.bias);
+  }
+}
+
+void select_row(const Tensor& log_probabilities, std::int64_t row, const TopKOptions& options, const TopK& result) {
+  const std::int64_t vocabulary = log_probabilities.cols;
+  std::vector<double> ranking(static_cast<std::size_t>(vocabulary));
+  for (std::int64_t token = 0; token < vocabulary; ++token) {
+    const double noise = options.noise.empty() ? 0 : gumbel_noise(options.noise[static_cast<std::size_t>(row)], vocabulary, token);
+    ranking[static_cast<std::size_t>(token)] = tensor::element(log_probabilities, row, token) + noise;
+  }
+  std::vector<std::int32_t> order(static_cast<std::size_t>(vocabulary));
+  std::iota(order.begin(), order.end(), 0);
+  std::partial_sort(order.begin(), order.begin() + options.k, order.end(), [&](std::int32_t a, std::int32_t b) {
+    const double x = ranking[static_cast<std::size_t>(a)];
+    const double y = ranking[static_cast<std::size_t>(b)];
+    return x > y || (x == y && a < b);
+  });
+  for (std::int64_t i = 0; i < options.k; ++i) {
+    const std::int32_t token = order[static_cast<std::size_t>(i)];
+    result.tokens.row<std::int32_t>(row)[i] = token;
+    tensor::set_element(result.log_probabilities, row, i, tensor::element(log_probabilities, row, token));
+  }
+}
+
+}  // namespace
+
+double gumbel_noise(const RowNoise& noise, std::int64_t vocabulary, std::int64_t token) {
+  const auto index = noise.step * static_cast<std::uint64_t>(vocabulary) + static_cast<std::uint64_t>(token);
+  // 1 - u lies in (0, 1]; the smallest float above 0 keeps -log finite at u = 0.
+  const double uniform = std::max(1 - core::random_uniform(noise.seed, noise.stream, index), 0x1p-54);
+  return -std::log(std::max(-std::log(uniform), 0x1p-60));
+}
+
+TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options) {
+  auto* kernel = context.kernels().find(kProjectTopK);
+  if (kernel == nullptr) return project_top_k_composite(context, hidden, projection, options);
+  check(hidden, projection, options);
+  const TopK result = allocate_result(context, hidden.rows, options.k);
+  kernel(context, {hidden, projection.weight.value.value, projection.weight.packed, projection.bias.value, options.k,
+                   options.temperature, options.edits, options.noise, result.tokens, result.log_probabilities});
+  return result;
+}
+
+TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options) {
+  check(hidden, projection, options);
+  const Variable logits = linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
+                                 {projection.bias.value, nullptr});
+  apply_edits(logits.value, options.edits);
+  context.kernels().get(kScale)(context, {logits.value, 1 / options.temperature, logits.value, false});
+  const Variable log_probabilities = log_softmax(context, logits);
+  const TopK result = allocate_result(context, hidden.rows, options.k);
+  for (std::int64_t row = 0; row < hidden.rows; ++row) select_row(log_probabilities.value, row, options, result);
+  return result;
+}
+
+}  // namespace dragoman::ops

@@ -1,0 +1,99 @@
+#include "dragoman/ops/slice.h"
+
+#include "check.h"
+#include "dragoman/ops/elementwise.h"
+#include "dragoman/ops/matmul.h"
+
+namespace dragoman::ops {
+namespace {
+
+void fill_zero(Context& context, const Tensor& x) { context.kernels().get(kScale)(context, {x, 0.0, x, false}); }
+
+}  // namespace
+
+Variable slice(Context& context, const Variable& x, std::int64_t row_begin, std::int64_t row_end, std::int64_t col_begin,
+               std::int64_t col_end) {
+  const bool record = autograd::recording(context, x);
+  const Tensor view = x.value.row_range(row_begin, row_end).col_range(col_begin, col_end);
+  const Variable y = autograd::make_variable(context, view, record);
+  if (record)
+    context.tape()->record(context, y.gradient, [=](Context& ctx) {
+      const GradientTarget dx = autograd::target_of(ctx, *x.gradient);
+      if (!dx.accumulate) fill_zero(ctx, dx.value);
+      const Tensor block = dx.value.row_range(row_begin, row_end).col_range(col_begin, col_end);
+      ctx.kernels().get(kScale)(ctx, {y.gradient->value, 1.0, block, true});
+    });
+  return y;
+}
+
+Variable assemble(Context& context, std::int64_t rows, std::int64_t cols, std::span<const Placed> blocks) {
+  bool record = false;
+  for (const Placed& placed : blocks) record = record || autograd::recording(context, placed.block);
+  const Variable y = autograd::make_variable(context, context.allocate(rows, cols), record);
+  const auto place = [](const Tensor& whole, const Placed& placed) {
+    return whole.row_range(placed.row, placed.row + placed.block.value.rows)
+        .col_range(placed.col, placed.col + placed.block.value.cols);
+  };
+  for (const Placed& placed : blocks)
+    context.kernels().get(kScale)(context, {placed.block.value, 1.0, place(y.value, placed), false});
+  if (record)
+    for (const Placed& placed : blocks)
+      context.tape()->record(context, y.gradient, [placed, y, place](Context& ctx) {
+        accumulate_gradient(ctx, placed.block, place(y.gradient->value, placed));
+      });
+  return y;
+}
+
+template <std::size_t parts>
+std::array<Variable, parts> split_columns(Context& context, const Variable& x) {
+  core::require(x.value.cols % parts == 0, core::ErrorCode::kInvalidArgument, "split_columns: {} does not divide into {} parts",
+                tensor::describe(x.value), parts);
+  const std::int64_t width = x.value.cols / static_cast<std::int64_t>(parts);
+  const bool record = autograd::recording(context, x);
+  const Tensor dx = record ? context.allocate(x.value.rows, x.value.cols) : Tensor{};
+  std::array<Variable, parts> result;
+  for (std::size_t i = 0; i < parts; ++i) {
+    const auto begin = static_cast<std::int64_t>(i) * width;
+    result[i] = autograd::make_variable(context, x.value.col_range(begin, begin + width), record);
+    if (record) result[i].gradient->value = dx.col_range(begin, begin + width);
+  }
+  if (record)
+    context.tape()->record(context, nullptr, [x, dx, result](Context& ctx) {
+      bool any = false;
+      for (const Variable& part : result) any = any || part.gradient->written;
+      if (!any) return;
+      for (const Variable& part : result)
+        if (!part.gradient->written) fill_zero(ctx, part.gradient->value);
+      core::require(!x.gradient->written, core::ErrorCode::kInternal, "split_columns must be the only consumer of its operand");
+      x.gradient->value = dx;
+      x.gradient->written = true;
+    });
+  return result;
+}
+
+template std::array<Variable, 2> split_columns<2>(Context&, const Variable&);
+template std::array<Variable, 3> split_columns<3>(Context&, const Variable&);
+
+Variable weighted_sum(Context& context, const Variable& x, const Tensor& weights) {
+  require_same_shape("weighted_sum", x.value, weights);
+  const bool record = autograd::recording(context, x);
+  const Tensor products = context.allocate(x.value.rows, x.value.cols);
+  const Tensor columns = context.allocate(1, x.value.cols);
+  context.kernels().get(kMultiply)(context, {x.value, weights, products, false});
+  context.kernels().get(kColumnSum)(context, {products, columns, false});
+  Tensor column = columns;  // the same numbers, seen as a column
+  column.rows = columns.cols;
+  column.cols = 1;
+  column.stride = 1;
+  const Variable y = autograd::make_variable(context, context.allocate(1, 1), record);
+  context.kernels().get(kColumnSum)(context, {column, y.value, false});
+  if (record)
+    context.tape()->record(context, y.gradient, [x, weights, y](Context& ctx) {
+      const GradientTarget dx = autograd::target_of(ctx, *x.gradient);
+      const double factor = tensor::element(y.gradient->value, 0, 0);
+      ctx.kernels().get(kScale)(ctx, {weights, factor, dx.value, dx.accumulate});
+    });
+  return y;
+}
+
+}  // namespace dragoman::ops

@@ -1,0 +1,113 @@
+#include "dragoman/ops/softmax_cross_entropy.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "check.h"
+#include "dragoman/ops/elementwise.h"
+#include "dragoman/ops/linear.h"
+#include "dragoman/ops/matmul.h"
+
+namespace dragoman::ops {
+namespace {
+
+/// Rows of logits alive at a time: 256 x 32,000 floats are 32 MB, and 256 rows already keep a GEMM busy.
+constexpr std::int64_t kChunk = 256;
+
+void check_targets(const Tensor& hidden, const Indices& targets, std::int64_t vocabulary) {
+  core::require(targets.size() == hidden.rows, core::ErrorCode::kInvalidArgument, "cross entropy: {} targets for {} rows",
+                targets.size(), hidden.rows);
+  for (std::size_t i = 0; i < targets.host.size(); ++i)
+    core::require(targets.host[i] >= 0 && targets.host[i] < vocabulary, core::ErrorCode::kInvalidArgument,
+                  "cross entropy: target {} at row {} is outside of the vocabulary of {}", targets.host[i], i, vocabulary);
+}
+
+std::int64_t vocabulary_of(const Projection& projection) {
+  return projection.weight.packed != nullptr ? projection.weight.packed->rows() : projection.weight.value.value.rows;
+}
+
+/// The chunk's logits without a record on the tape.
+Tensor chunk_logits(Context& context, const Tensor& hidden, const Projection& projection) {
+  autograd::Tape* tape = context.tape();
+  context.set_tape(nullptr);
+  const Variable logits = linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
+                                 {projection.bias.value, nullptr});
+  context.set_tape(tape);
+  return logits.value;
+}
+
+Indices part(const Indices& targets, std::int64_t begin, std::int64_t end) {
+  return {targets.host.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), targets.device + begin};
+}
+
+/// Calls body(begin, end, logits) for each chunk of rows; the logits are freed after each.
+template <class Body>
+void for_each_chunk(Context& context, const Tensor& hidden, const Projection& projection, Body&& body) {
+  for (std::int64_t begin = 0; begin < hidden.rows; begin += kChunk) {
+    const std::int64_t end = std::min(hidden.rows, begin + kChunk);
+    const tensor::ScratchScope scratch(context.arena());
+    body(begin, end, chunk_logits(context, hidden.row_range(begin, end), projection));
+  }
+}
+
+double* allocate_doubles(Context& context, std::int64_t count) {
+  return static_cast<double*>(context.arena().allocate(static_cast<std::size_t>(count) * sizeof(double)));
+}
+
+}  // namespace
+
+LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection, const Indices& targets,
+                               const CrossEntropyOptions& options) {
+  const Tensor& h = hidden.value;
+  check_targets(h, targets, vocabulary_of(projection));
+  const Variable& weight = projection.weight.value;
+  const bool record = autograd::recording(context, hidden, weight, projection.bias);
+  core::require(!record || projection.weight.packed == nullptr, core::ErrorCode::kInvalidArgument,
+                "cross entropy: there is no gradient through a packed weight; train with plain weights");
+  auto* rows_kernel = context.kernels().get(kCrossEntropyRows);
+  auto* matmul_kernel = context.kernels().get(kMatMul);
+  auto* sum_kernel = context.kernels().get(kColumnSum);
+  double* losses = allocate_doubles(context, h.rows);
+  double* nlls = allocate_doubles(context, h.rows);
+  const Tensor dh = record && hidden.needs_gradient() ? context.allocate(h.rows, h.cols) : Tensor{};
+  // Targets are taken before the chunks: their memory must not lie in a chunk's scratch.
+  GradientTarget dw = record ? optional_target(context, weight) : GradientTarget{};
+  GradientTarget db = record ? optional_target(context, projection.bias) : GradientTarget{};
+  for_each_chunk(context, h, projection, [&](std::int64_t begin, std::int64_t end, const Tensor& logits) {
+    rows_kernel(context, {logits, part(targets, begin, end), options.label_smoothing, record ? options.gradient_scale : 0,
+                          losses + begin, nlls + begin});
+    if (!record) return;
+    if (!dh.empty()) matmul_kernel(context, {logits, false, weight.value, false, dh.row_range(begin, end), false});
+    if (!dw.value.empty()) {
+      matmul_kernel(context, {logits, true, h.row_range(begin, end), false, dw.value, dw.accumulate});
+      dw.accumulate = true;
+    }
+    if (!db.value.empty()) {
+      sum_kernel(context, {logits, db.value, db.accumulate});
+      db.accumulate = true;
+    }
+  });
+  if (!dh.empty())
+    context.tape()->record(context, nullptr, [hidden, dh](Context& ctx) { accumulate_gradient(ctx, hidden, dh); });
+  LossSums sums{.tokens = h.rows};
+  for (std::int64_t i = 0; i < h.rows; ++i) {
+    sums.loss += losses[i];
+    sums.negative_log_likelihood += nlls[i];
+  }
+  return sums;
+}
+
+void target_log_probabilities(Context& context, const Tensor& hidden, const Projection& projection, const Indices& targets,
+                              std::span<double> result) {
+  check_targets(hidden, targets, vocabulary_of(projection));
+  core::require(static_cast<std::int64_t>(result.size()) == hidden.rows, core::ErrorCode::kInvalidArgument,
+                "target_log_probabilities: room for {} results but {} rows", result.size(), hidden.rows);
+  double* losses = allocate_doubles(context, hidden.rows);
+  for_each_chunk(context, hidden, projection, [&](std::int64_t begin, std::int64_t end, const Tensor& logits) {
+    context.kernels().get(kCrossEntropyRows)(context,
+                                             {logits, part(targets, begin, end), 0, 0, losses + begin, result.data() + begin});
+  });
+  for (double& value : result) value = -value;
+}
+
+}  // namespace dragoman::ops

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <dragoman/tensor/tensor.h>
+
+namespace dragoman::tensor {
+
+/// Where memory of a device comes from. Host memory is 64-byte aligned; blocks of 2 MiB and more are advised to be huge pages before
+/// their first touch (THP is commonly in `madvise` mode). Thread-safe.
+class Allocator {
+ public:
+  virtual ~Allocator();
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
+};
+
+/// The allocator of host memory, shared by the CPU and the reference backend.
+Allocator& host_allocator();
+
+/// Bump allocator of step memory. Freed all at once by reset(), which also joins the blocks that the last step needed into one, so
+/// that from the second equal step on nothing is allocated and addresses repeat. Poisoned between steps under AddressSanitizer.
+/// Belongs to one thread.
+class Arena {
+ public:
+  explicit Arena(Allocator& allocator) : allocator_(&allocator) {}
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+
+  /// 64-byte aligned, uninitialised; valid until reset() or until rewind() to an earlier mark.
+  void* allocate(std::size_t bytes);
+  Tensor allocate(std::int64_t rows, std::int64_t cols, DType dtype, Device device);
+  void reset();
+
+  struct Mark {
+    std::size_t block;
+    std::size_t used;
+  };
+  Mark mark() const noexcept;
+  /// Frees what was allocated after the mark.
+  void rewind(Mark mark);
+
+  std::size_t bytes_reserved() const noexcept;
+
+ private:
+  struct Block {
+    void* data;
+    std::size_t size;
+    std::size_t used;
+  };
+  void add_block(std::size_t bytes);
+  void release_blocks() noexcept;
+
+  Allocator* allocator_;
+  std::vector<Block> blocks_;
+  std::size_t current_ = 0;
+};
+
+/// Frees at the end of the scope what was allocated from the arena within it.
+class ScratchScope {
+ public:
+  explicit ScratchScope(Arena& arena) : arena_(&arena), mark_(arena.mark()) {}
+  ScratchScope(const ScratchScope&) = delete;
+  ScratchScope& operator=(const ScratchScope&) = delete;
+  ~ScratchScope() { arena_->rewind(mark_); }
+
+ private:
+  Arena* arena_;
+  Arena::Mark mark_;
+};
+
+/// Owns one block of device memory, for weights and other things that outlive a step.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Allocator& allocator, std::size_t bytes);
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  ~Buffer();
+  void* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return bytes_; }
+
+ private:
+  Allocator* allocator_ = nullptr;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace dragoman::tensor

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <dragoman/core/error.h>
+#include <dragoman/tensor/tensor.h>
+
+namespace dragoman::tensor {
+
+/// The name of an op's kernel together with its C++ signature. Each op header declares its keys as constexpr objects; a plugin may
+/// declare keys of its own.
+///
+///     inline constexpr KernelKey<void(Context&, const AddArguments&)> kAdd{"add"};
+template <class Signature>
+struct KernelKey {
+  std::string_view name;
+};
+
+/// The kernels of one device, by key. Filled once at start-up through plain calls (no static initialisers), then read-only and shared
+/// by all contexts of the device.
+class KernelTable {
+ public:
+  explicit KernelTable(Device device) : device_(device) {}
+
+  /// Registers `kernel`; a second kernel under the same name is an Error{kInvalidArgument}.
+  template <class Result, class... Args>
+  void set(KernelKey<Result(Args...)> key, std::type_identity_t<Result (*)(Args...)> kernel) {
+    insert(key.name, reinterpret_cast<ErasedKernel>(kernel), signature_id<Result(Args...)>());
+  }
+
+  /// The kernel, or nullptr if this device has none.
+  template <class Result, class... Args>
+  auto find(KernelKey<Result(Args...)> key) const -> Result (*)(Args...) {
+    return reinterpret_cast<Result (*)(Args...)>(lookup(key.name, signature_id<Result(Args...)>()));
+  }
+
+  /// The kernel; Error{kUnsupported} naming op and device if there is none.
+  template <class Result, class... Args>
+  auto get(KernelKey<Result(Args...)> key) const -> Result (*)(Args...) {
+    auto* kernel = find(key);
+    core::require(kernel != nullptr, core::ErrorCode::kUnsupported, "the {} backend has no kernel for the op '{}'", name_of(device_),
+                  key.name);
+    return kernel;
+  }
+
+  Device device() const noexcept { return device_; }
+  /// Takes out what was registered since the table had `count` kernels; a plugin whose registration throws is undone with it.
+  std::size_t count() const noexcept { return kernels_.size(); }
+  void erase(std::string_view name);
+  template <class Visitor>
+  void for_each_name(Visitor&& visitor) const {
+    for (const auto& [name, entry] : kernels_) visitor(name);
+  }
+
+ private:
+  using ErasedKernel = void (*)();
+  struct Entry {
+    ErasedKernel kernel;
+    std::string_view signature;
+  };
+
+  /// The compiler's spelling of the signature: equal across shared libraries, unlike the address of a template instantiation.
+  template <class Signature>
+  static constexpr std::string_view signature_id() {
+    return __PRETTY_FUNCTION__;
+  }
+
+  void insert(std::string_view name, ErasedKernel kernel, std::string_view signature);
+  ErasedKernel lookup(std::string_view name, std::string_view signature) const;
+
+  Device device_;
+  std::map<std::string_view, Entry> kernels_;
+};
+
+}  // namespace dragoman::tensor

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <dragoman/tensor/dtype.h>
+
+namespace dragoman::tensor {
+
+/// Where data lives and which backend computes with it. kReference is host memory computed in naive double precision.
+enum class Device : std::uint8_t { kCpu, kReference, kCuda };
+
+std::string_view name_of(Device device);
+
+/// A non-owning view of a row-major matrix `[rows, cols]` of one dtype on one device; rows lie `stride` elements apart. A vector is one
+/// row. Trivially copyable: pass by value. The memory belongs to a model (weights), a sentence (K/V pages) or a step (arena); whoever
+/// made the view says which. Nothing is ever converted or moved silently.
+struct Tensor {
+  void* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t stride = 0;
+  DType dtype = DType::kF32;
+  Device device = Device::kCpu;
+
+  bool empty() const noexcept { return data == nullptr; }
+  std::int64_t size() const noexcept { return rows * cols; }
+  bool contiguous() const noexcept { return stride == cols || rows <= 1; }
+
+  /// Typed pointer to row i. T must match the dtype: checked in debug builds only, kernels call this in inner loops.
+  template <class T>
+  T* row(std::int64_t i) const noexcept {
+    return static_cast<T*>(data) + i * stride;
+  }
+  template <class T>
+  T* as() const noexcept {
+    return static_cast<T*>(data);
+  }
+
+  /// Rows [begin, end) / columns [begin, end) of the same memory.
+  Tensor row_range(std::int64_t begin, std::int64_t end) const;
+  Tensor col_range(std::int64_t begin, std::int64_t end) const;
+};
+
+/// "[rows, cols] F32 on cpu", for messages.
+std::string describe(const Tensor& tensor);
+
+/// Throws Error{kInvalidArgument} unless the tensor has this shape; `what` names it in the message.
+void require_shape(const Tensor& tensor, std::int64_t rows, std::int64_t cols, std::string_view what);
+
+/// Calls visitor(T{}) with float or double, as the dtype says; other dtypes throw Unsupported.
+template <class Visitor>
+decltype(auto) visit_float(DType dtype, Visitor&& visitor) {
+  switch (dtype) {
+    case DType::kF32:
+      return visitor(float{});
+    case DType::kF64:
+      return visitor(double{});
+    default:
+      core::fail(core::ErrorCode::kUnsupported, "cannot compute with elements of type {}", name_of(dtype));
+  }
+}
+
+}  // namespace dragoman::tensor

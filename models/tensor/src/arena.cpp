@@ -1,0 +1,146 @@
+#include "dragoman/tensor/arena.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace dragoman::tensor {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kFirstBlock = std::size_t{1} << 20;
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+void poison([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_POISON_MEMORY_REGION(data, bytes);
+#endif
+}
+
+void unpoison([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_UNPOISON_MEMORY_REGION(data, bytes);
+#endif
+}
+
+class HostAllocator final : public Allocator {
+ public:
+  void* allocate(std::size_t bytes) override {
+    const bool huge = bytes >= kHugePage;
+    void* data = ::operator new(bytes, std::align_val_t(huge ? kHugePage : kAlignment));
+    if (huge) ::madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+    return data;
+  }
+  void deallocate(void* data, std::size_t bytes) noexcept override {
+    ::operator delete(data, std::align_val_t(bytes >= kHugePage ? kHugePage : kAlignment));
+  }
+};
+
+}  // namespace
+
+Allocator::~Allocator() = default;
+
+Allocator& host_allocator() {
+  static HostAllocator allocator;
+  return allocator;
+}
+
+Arena::~Arena() { release_blocks(); }
+
+void Arena::release_blocks() noexcept {
+  for (const Block& block : blocks_) {
+    unpoison(block.data, block.size);
+    allocator_->deallocate(block.data, block.size);
+  }
+  blocks_.clear();
+  current_ = 0;
+}
+
+void Arena::add_block(std::size_t bytes) {
+  blocks_.reserve(blocks_.size() + 1);
+  void* data = allocator_->allocate(bytes);
+  poison(data, bytes);
+  blocks_.push_back({data, bytes, 0});
+  current_ = blocks_.size() - 1;
+}
+
+void* Arena::allocate(std::size_t bytes) {
+  bytes = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
+  while (current_ < blocks_.size() && blocks_[current_].size - blocks_[current_].used < bytes) {
+    if (current_ + 1 == blocks_.size()) break;
+    ++current_;
+  }
+  if (blocks_.empty() || blocks_[current_].size - blocks_[current_].used < bytes) {
+    const std::size_t doubled = blocks_.empty() ? kFirstBlock : 2 * blocks_.back().size;
+    add_block(std::max(doubled, round_up(bytes, kFirstBlock)));
+  }
+  Block& block = blocks_[current_];
+  void* data = static_cast<char*>(block.data) + block.used;
+  block.used += bytes;
+  unpoison(data, bytes);
+  return data;
+}
+
+Tensor Arena::allocate(std::int64_t rows, std::int64_t cols, DType dtype, Device device) {
+  const auto bytes = static_cast<std::size_t>(rows * cols) * size_of(dtype);
+  return {allocate(bytes), rows, cols, cols, dtype, device};
+}
+
+void Arena::reset() {
+  if (blocks_.size() > 1) {
+    const std::size_t total = bytes_reserved();
+    release_blocks();
+    add_block(total);
+  }
+  if (!blocks_.empty()) {
+    poison(blocks_[0].data, blocks_[0].size);
+    blocks_[0].used = 0;
+  }
+  current_ = 0;
+}
+
+Arena::Mark Arena::mark() const noexcept { return {current_, blocks_.empty() ? 0 : blocks_[current_].used}; }
+
+void Arena::rewind(Mark mark) {
+  if (blocks_.empty()) return;
+  for (std::size_t i = mark.block; i < blocks_.size(); ++i) {
+    Block& block = blocks_[i];
+    const std::size_t keep = i == mark.block ? mark.used : 0;
+    poison(static_cast<char*>(block.data) + keep, block.size - keep);
+    block.used = keep;
+  }
+  current_ = mark.block;
+}
+
+std::size_t Arena::bytes_reserved() const noexcept {
+  std::size_t total = 0;
+  for (const Block& block : blocks_) total += block.size;
+  return total;
+}
+
+Buffer::Buffer(Allocator& allocator, std::size_t bytes)
+    : allocator_(&allocator), data_(allocator.allocate(std::max<std::size_t>(bytes, 1))), bytes_(bytes) {}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : allocator_(other.allocator_), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(allocator_, other.allocator_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Buffer::~Buffer() {
+  if (data_ != nullptr) allocator_->deallocate(data_, std::max<std::size_t>(bytes_, 1));
+}
+
+}  // namespace dragoman::tensor

@@ -1,0 +1,65 @@
+#include "dragoman/tensor/context.h"
+
+#include "dragoman/tensor/ragged.h"
+
+namespace dragoman::tensor {
+
+void check_ragged(const RaggedTokens& batch, std::int64_t vocabulary) {
+  using core::ErrorCode;
+  core::require(!batch.offsets.empty() && batch.offsets.front() == 0 && batch.offsets.back() == batch.total(),
+                ErrorCode::kInvalidArgument, "offsets must start at 0 and end at the number of tokens, {}", batch.total());
+  for (std::int64_t b = 0; b < batch.batch(); ++b)
+    core::require(batch.offsets[b] <= batch.offsets[b + 1], ErrorCode::kInvalidArgument, "offsets fall from {} to {} at sequence {}",
+                  batch.offsets[b], batch.offsets[b + 1], b);
+  for (std::size_t i = 0; i < batch.tokens.size(); ++i)
+    core::require(batch.tokens[i] >= 0 && batch.tokens[i] < vocabulary, ErrorCode::kInvalidArgument,
+                  "token {} at position {} is outside of the vocabulary of {}", batch.tokens[i], i, vocabulary);
+}
+
+Tensor copy_to_step(Context& context, std::span<const float> values, std::int64_t rows, std::int64_t cols) {
+  core::require(static_cast<std::int64_t>(values.size()) == rows * cols, core::ErrorCode::kInvalidArgument,
+                "{} values do not fill [{}, {}]", values.size(), rows, cols);
+  const Tensor tensor = context.allocate(rows, cols);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < cols; ++j) set_element(tensor, i, j, values[static_cast<std::size_t>(i * cols + j)]);
+  return tensor;
+}
+
+double element(const Tensor& tensor, std::int64_t row, std::int64_t col) {
+  switch (tensor.dtype) {
+    case DType::kF32:
+      return tensor.row<float>(row)[col];
+    case DType::kF64:
+      return tensor.row<double>(row)[col];
+    case DType::kF16:
+      return f16_to_f32(tensor.row<std::uint16_t>(row)[col]);
+    case DType::kBF16:
+      return bf16_to_f32(tensor.row<std::uint16_t>(row)[col]);
+    case DType::kI8:
+      return tensor.row<std::int8_t>(row)[col];
+    case DType::kI32:
+      return tensor.row<std::int32_t>(row)[col];
+  }
+  return 0;
+}
+
+void set_element(const Tensor& tensor, std::int64_t row, std::int64_t col, double value) {
+  switch (tensor.dtype) {
+    case DType::kF32:
+      tensor.row<float>(row)[col] = static_cast<float>(value);
+      return;
+    case DType::kF64:
+      tensor.row<double>(row)[col] = value;
+      return;
+    case DType::kF16:
+      tensor.row<std::uint16_t>(row)[col] = f32_to_f16(static_cast<float>(value));
+      return;
+    case DType::kBF16:
+      tensor.row<std::uint16_t>(row)[col] = f32_to_bf16(static_cast<float>(value));
+      return;
+    default:
+      core::fail(core::ErrorCode::kUnsupported, "cannot store a real number as {}", name_of(tensor.dtype));
+  }
+}
+
+}  // namespace dragoman::tensor

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace dragoman::testing {
+
+/// The folder with the corpora that are not ours to ship: DRAGOMAN_DATA, by default ../shared/data beside the source tree.
+inline std::filesystem::path data_folder() {
+  const char* folder = std::getenv("DRAGOMAN_DATA");
+  return folder != nullptr ? std::filesystem::path(folder) : std::filesystem::path(DRAGOMAN_SOURCE_DIR) / ".." / "shared" / "data";
+}
+
+inline std::filesystem::path golden_file(const std::string& name) { return std::filesystem::path(DRAGOMAN_GOLDEN_DIR) / name; }
+
+/// A fresh folder under the system's temporary folder, removed with all its content at the end of the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "dragoman-test-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace dragoman::testing
+
+/// Skips the test, visibly, where the corpora are not at hand.
+#define DRAGOMAN_NEEDS_DATA(relative)                                                              \
+  if (!std::filesystem::exists(dragoman::testing::data_folder() / (relative)))                     \
+  GTEST_SKIP() << "needs " << (dragoman::testing::data_folder() / (relative)).string() << "; set DRAGOMAN_DATA"
