@@ -1,0 +1,167 @@
+#include "kernels.h"
+#include "matrix.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace dragoman::backend::reference {
+namespace {
+
+/// One head of one query row: which keys it sees and where its weights are kept.
+struct Query {
+  std::int64_t row;           ///< in q and y
+  std::int64_t first_key;     ///< row in k and v
+  std::int64_t keys;          ///< n: keys of the sequence
+  std::int64_t visible;       ///< the first so many of them are seen
+  std::int64_t first_col;     ///< of the head
+  std::int64_t first_weight;  ///< flat index of its weight of key 0
+};
+
+std::int64_t visible_keys(bool causal, std::int64_t i, std::int64_t queries, std::int64_t keys) {
+  return causal ? std::clamp<std::int64_t>(i + keys - queries + 1, 0, keys) : keys;
+}
+
+template <class Visitor>
+void for_each_query(const ops::AttentionArguments& arguments, Visitor&& visit) {
+  const std::int64_t width = arguments.q.cols / arguments.heads;
+  for (std::int64_t b = 0; b + 1 < arguments.q_offsets.size(); ++b) {
+    const std::int64_t q_begin = arguments.q_offsets.host[b];
+    const std::int64_t k_begin = arguments.k_offsets.host[b];
+    const std::int64_t m = arguments.q_offsets.host[b + 1] - q_begin;
+    const std::int64_t n = arguments.k_offsets.host[b + 1] - k_begin;
+    const std::int64_t weights = arguments.probability_offsets.empty() ? 0 : arguments.probability_offsets[b];
+    for (std::int64_t h = 0; h < arguments.heads; ++h)
+      for (std::int64_t i = 0; i < m; ++i)
+        visit(Query{q_begin + i, k_begin, n, visible_keys(arguments.causal, i, m, n), h * width,
+                    weights + (h * m + i) * n});
+  }
+}
+
+double dot(const double* a, const double* b, std::int64_t width) {
+  double sum = 0;
+  for (std::int64_t c = 0; c < width; ++c) sum += a[c] * b[c];
+  return sum;
+}
+
+void add_scaled(double* to, double factor, const double* from, std::int64_t width) {
+  for (std::int64_t c = 0; c < width; ++c) to[c] += factor * from[c];
+}
+
+void softmax_in_place(std::vector<double>& scores) {
+  const double total = log_sum_exp(scores);
+  for (double& score : scores) score = std::exp(score - total);
+}
+
+/// Flow of the gradient through one query: dy -> weights -> scores -> q, k and v.
+class QueryBackward {
+ public:
+  explicit QueryBackward(const ops::AttentionBackwardArguments& arguments)
+      : forward_(arguments.forward),
+        q_(forward_.q, "attention_backward"),
+        k_(forward_.k, "attention_backward"),
+        v_(forward_.v, "attention_backward"),
+        probabilities_(forward_.probabilities, "attention_backward"),
+        dy_(arguments.dy, "attention_backward"),
+        dq_(ready_to_add(arguments.dq, "attention_backward")),
+        dk_(ready_to_add(arguments.dk, "attention_backward")),
+        dv_(ready_to_add(arguments.dv, "attention_backward")),
+        width_(forward_.q.cols / forward_.heads),
+        scale_(1 / std::sqrt(static_cast<double>(width_))) {}
+
+  void operator()(const Query& query) {
+    const double* dy = &dy_(query.row, query.first_col);
+    weight_gradients_.assign(static_cast<std::size_t>(query.visible), 0);
+    double weighted = 0;
+    for (std::int64_t j = 0; j < query.visible; ++j) {
+      const double keep = dropout_factor(forward_.rate, forward_.random, query.first_weight + j);
+      const double weight = probabilities_(0, query.first_weight + j);
+      const std::int64_t key = query.first_key + j;
+      if (dv_) add_scaled(&dv_(key, query.first_col), keep * weight, dy, width_);
+      const double gradient = keep * dot(dy, &v_(key, query.first_col), width_);
+      weight_gradients_[static_cast<std::size_t>(j)] = gradient;
+      weighted += weight * gradient;
+    }
+    for (std::int64_t j = 0; j < query.visible; ++j) {
+      const double weight = probabilities_(0, query.first_weight + j);
+      const double score_gradient = weight * (weight_gradients_[static_cast<std::size_t>(j)] - weighted) * scale_;
+      const std::int64_t key = query.first_key + j;
+      if (dq_) add_scaled(&dq_(query.row, query.first_col), score_gradient, &k_(key, query.first_col), width_);
+      if (dk_) add_scaled(&dk_(key, query.first_col), score_gradient, &q_(query.row, query.first_col), width_);
+    }
+  }
+
+ private:
+  const ops::AttentionArguments& forward_;
+  Matrix q_, k_, v_, probabilities_, dy_, dq_, dk_, dv_;
+  std::int64_t width_;
+  double scale_;
+  std::vector<double> weight_gradients_;
+};
+
+const double* page_row(void* const* pages, std::int64_t row, int page_shift, std::int64_t stride) {
+  const std::int64_t within = row & ((std::int64_t{1} << page_shift) - 1);
+  return static_cast<const double*>(pages[row >> page_shift]) + within * stride;
+}
+
+}  // namespace
+
+void attention(Context&, const ops::AttentionArguments& arguments) {
+  const Matrix q(arguments.q, "attention");
+  const Matrix k(arguments.k, "attention");
+  const Matrix v(arguments.v, "attention");
+  const Matrix probabilities(arguments.probabilities, "attention");
+  const Matrix y(arguments.y, "attention");
+  const std::int64_t width = q.cols() / arguments.heads;
+  const double scale = 1 / std::sqrt(static_cast<double>(width));
+  std::vector<double> weights;
+  y.fill(0);
+  for_each_query(arguments, [&](const Query& query) {
+    weights.clear();
+    for (std::int64_t j = 0; j < query.visible; ++j)
+      weights.push_back(scale * dot(&q(query.row, query.first_col), &k(query.first_key + j, query.first_col), width));
+    softmax_in_place(weights);
+    weights.resize(static_cast<std::size_t>(query.keys), 0);
+    for (std::int64_t j = 0; j < query.keys; ++j) {
+      const double weight = weights[static_cast<std::size_t>(j)];
+      if (probabilities) probabilities(0, query.first_weight + j) = weight;
+      const double keep = dropout_factor(arguments.rate, arguments.random, query.first_weight + j);
+      if (j < query.visible)
+        add_scaled(&y(query.row, query.first_col), keep * weight, &v(query.first_key + j, query.first_col), width);
+    }
+  });
+}
+
+void attention_backward(Context&, const ops::AttentionBackwardArguments& arguments) {
+  for_each_query(arguments.forward, QueryBackward(arguments));
+}
+
+void cached_attention(Context&, const ops::CachedAttentionArguments& arguments) {
+  const Matrix q(arguments.q, "cached_attention");
+  const Matrix probabilities(arguments.probabilities, "cached_attention");
+  const Matrix y(arguments.y, "cached_attention");
+  const std::int64_t width = q.cols() / arguments.heads;
+  const double scale = 1 / std::sqrt(static_cast<double>(width));
+  std::vector<double> weights;
+  y.fill(0);
+  for (std::int64_t r = 0; r < q.rows(); ++r) {
+    const ops::KeyRows& rows = arguments.rows[static_cast<std::size_t>(r)];
+    const auto cached = [&](void* const* pages, std::int64_t j) {
+      const std::int64_t row = rows.indices != nullptr ? rows.indices[j] : rows.first + j;
+      return page_row(pages, row, arguments.page_shift, arguments.stride);
+    };
+    for (std::int64_t h = 0; h < arguments.heads; ++h) {
+      weights.clear();
+      for (std::int64_t j = 0; j < rows.count; ++j)
+        weights.push_back(scale * dot(&q(r, h * width), cached(rows.key_pages, j) + h * width, width));
+      softmax_in_place(weights);
+      for (std::int64_t j = 0; j < rows.count; ++j) {
+        const double weight = weights[static_cast<std::size_t>(j)];
+        if (probabilities) probabilities(r, h * rows.count + j) = weight;
+        add_scaled(&y(r, h * width), weight, cached(rows.value_pages, j) + h * width, width);
+      }
+    }
+  }
+}
+
+}  // namespace dragoman::backend::reference

@@ -1,0 +1,76 @@
+#include "kernels.h"
+#include "matrix.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace dragoman::backend::reference {
+namespace {
+
+void apply_edits(std::span<const ops::LogitEdit> edits, std::int64_t row, std::vector<double>& logits) {
+  for (const ops::LogitEdit& edit : edits) {
+    if (edit.row != row) continue;
+    double& logit = logits[static_cast<std::size_t>(edit.token)];
+    const double penalty = edit.penalty;
+    logit = logit * (logit > 0 ? 1 / penalty : penalty) + edit.bias;
+  }
+}
+
+void log_softmax_in_place(std::vector<double>& logits) {
+  const double total = log_sum_exp(logits);
+  if (std::isinf(total)) return;  // every token is suppressed: all stay at -infinity
+  for (double& logit : logits) logit -= total;
+}
+
+std::vector<double> ranks(const ops::ProjectTopKArguments& arguments, std::int64_t row,
+                          const std::vector<double>& log_probabilities) {
+  std::vector<double> result = log_probabilities;
+  const auto vocabulary = static_cast<std::int64_t>(result.size());
+  for (std::int64_t v = 0; v < vocabulary; ++v) {
+    double& rank = result[static_cast<std::size_t>(v)];
+    if (!arguments.noise.empty())
+      rank += ops::gumbel_noise(arguments.noise[static_cast<std::size_t>(row)], vocabulary, v);
+    if (std::isnan(rank)) rank = -std::numeric_limits<double>::infinity();
+  }
+  return result;
+}
+
+std::vector<std::int32_t> best_first(const std::vector<double>& ranks) {
+  std::vector<std::int32_t> order(ranks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return ranks[static_cast<std::size_t>(a)] > ranks[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+}  // namespace
+
+void project_top_k(Context&, const ops::ProjectTopKArguments& arguments) {
+  const Matrix hidden(arguments.hidden, "project_top_k");
+  const WeightReader weight(arguments.weight, arguments.packed, "project_top_k");
+  const Matrix bias(arguments.bias, "project_top_k");
+  const Matrix log_probabilities(arguments.log_probabilities, "project_top_k");
+  std::vector<double> row(static_cast<std::size_t>(weight.rows()));
+  for (std::int64_t r = 0; r < hidden.rows(); ++r) {
+    for (std::int64_t v = 0; v < weight.rows(); ++v) {
+      double logit = bias ? bias(0, v) : 0;
+      for (std::int64_t k = 0; k < hidden.cols(); ++k) logit += hidden(r, k) * weight(v, k);
+      row[static_cast<std::size_t>(v)] = logit;
+    }
+    apply_edits(arguments.edits, r, row);
+    for (double& logit : row) logit /= arguments.temperature;
+    log_softmax_in_place(row);
+    const std::vector<std::int32_t> order = best_first(ranks(arguments, r, row));
+    for (std::int64_t i = 0; i < arguments.k; ++i) {
+      const std::int32_t token = order[static_cast<std::size_t>(i)];
+      arguments.tokens.row<std::int32_t>(r)[i] = token;
+      log_probabilities(r, i) = row[static_cast<std::size_t>(token)];
+    }
+  }
+}
+
+}  // namespace dragoman::backend::reference
