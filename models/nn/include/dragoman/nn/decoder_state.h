@@ -1,0 +1,178 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <dragoman/nn/parameters.h>
+#include <dragoman/ops/attention.h>
+#include <dragoman/tensor/ragged.h>
+
+namespace dragoman::nn {
+
+/// Handles of what a model keeps between decoding steps. A model's layers draw them from its StateLayout when they are
+/// constructed.
+struct HistoryId {
+  int index;
+};
+struct MemoryId {
+  int index;
+};
+struct RowStateId {
+  int index;
+};
+
+/// What a decoder keeps, without the data: the widths of
+///  - histories: keys and values of self-attention, one row per token, append-only; every hypothesis reads its own
+///  ancestors, so reordering
+///    beams copies indices and never keys or values;
+///  - memories: keys and values of cross-attention, made once per sentence and shared by its hypotheses;
+///  - row states: one row per hypothesis (a recurrent cell), gathered by parent at each step.
+class StateLayout {
+ public:
+  HistoryId add_history(std::int64_t width);
+  MemoryId add_memory(std::int64_t width);
+  RowStateId add_row_state(std::int64_t width);
+  const std::vector<std::int64_t>& histories() const noexcept { return histories_; }
+  const std::vector<std::int64_t>& memories() const noexcept { return memories_; }
+  const std::vector<std::int64_t>& row_states() const noexcept { return row_states_; }
+
+ private:
+  std::vector<std::int64_t> histories_;
+  std::vector<std::int64_t> memories_;
+  std::vector<std::int64_t> row_states_;
+};
+
+struct KeyValue {
+  Variable keys;
+  Variable values;
+};
+
+/// One row of a step: the next tokens of one hypothesis of the sentence in `slot`. `parent` is the row of the last step
+/// that it continues, or -1 if its history is empty.
+struct RowRef {
+  std::int32_t slot = 0;
+  std::int32_t parent = -1;
+};
+
+/// Which attention to report as an alignment: the mean of the first `heads` heads of one cross-attention.
+struct AlignmentHeads {
+  MemoryId memory{-1};
+  int heads = 1;
+};
+
+/// All that a decoder remembers between calls; the same decoder code runs on two kinds of it:
+///  - whole(): teacher forcing. One row per sentence, whole targets in one call, gradients flow through memories and
+///  histories.
+///  - the pooled state: admits and releases sentences at any time, and each step continues any set of hypotheses of the
+///  admitted sentences by one or
+///    more tokens. No gradients.
+/// Belongs to one thread. Memory comes from the context's allocator and is recycled, so steps of a warm pool do not
+/// allocate.
+class DecoderState {
+ public:
+  /// Teacher forcing on a batch. `memories` (one per MemoryId) and `source_offsets` (B + 1) must outlive the state.
+  static DecoderState whole(std::span<const KeyValue> memories, const ops::Offsets& source_offsets);
+  /// An empty pool for models of this layout, computing in the context's float type.
+  DecoderState(const Context& context, const StateLayout& layout);
+
+  // --- for decoding loops (pooled state) ---
+
+  /// Admits the B sentences whose memories these are ([T_source, width] each, copied); writes their slots.
+  void admit(std::span<const KeyValue> memories, const ops::Offsets& source_offsets, std::span<std::int32_t> slots);
+  /// Frees a sentence and all its hypotheses.
+  void release(std::int32_t slot);
+  /// Names the rows of the next decode() call.
+  void set_rows(std::span<const RowRef> rows);
+  /// Bytes of keys and values held for live sentences.
+  std::size_t bytes_in_use() const noexcept { return bytes_in_use_; }
+  /// Tokens that row r of the last step has behind it.
+  std::int32_t history_length(std::int64_t row) const;
+  std::int32_t source_length(std::int32_t slot) const;
+
+  /// From now on, decode() keeps the attention that `heads` names.
+  void request_alignment(const AlignmentHeads& heads) { alignment_request_ = heads; }
+  /// After decode(): weights over the source positions for new token t (row of the result), as requested.
+  std::vector<float> alignment(std::int64_t token) const;
+
+  // --- for Seq2SeqModel ---
+
+  /// Checks `next` against the rows and makes room: row r gets next.sequence(r) appended to its history.
+  void begin_step(Context& context, const tensor::RaggedTokens& next);
+
+  // --- for layers, within decode() ---
+
+  /// Position of each new token in its hypothesis, from 0. [T]
+  ops::Indices positions() const noexcept { return {positions_, positions_.data()}; }
+  /// Boundaries of the rows among the new tokens. [rows + 1]
+  ops::Offsets row_offsets() const noexcept { return row_offsets_; }
+  /// Causal self-attention: the new tokens' k and v [T, width] join the history, q [T, width] attends to it.
+  Variable attend_history(Context& context, HistoryId id, const Variable& q, const Variable& k, const Variable& v,
+                          int heads, double dropout);
+  /// Cross-attention of q [T, width] to the sentence's memory.
+  Variable attend_memory(Context& context, MemoryId id, const Variable& q, int heads, double dropout);
+  /// The row state of each row's parent, [rows, width] in step memory, zeros for a fresh row; empty for a whole()
+  /// state.
+  Tensor previous(Context& context, RowStateId id) const;
+  /// Keeps [rows, width] for the next step; nothing to do for a whole() state.
+  void store(RowStateId id, const Tensor& latest);
+
+ private:
+  struct Slot {
+    bool live = false;
+    std::int32_t source_rows = 0;
+    std::vector<std::int32_t> pages;
+    std::int32_t rows_used = 0;
+    tensor::Buffer memory;
+    std::vector<void*> memory_keys;
+    std::vector<void*> memory_values;
+  };
+  struct HistoryPages {
+    std::vector<void*> keys;
+    std::vector<void*> values;
+  };
+
+  DecoderState() = default;
+  std::int32_t take_page();
+  std::int32_t append_history_row(Slot& slot);
+  std::int32_t free_slot();
+  void copy_memory(Slot& slot, std::span<const KeyValue> memories, std::int64_t begin);
+  void store_history(const Tensor& rows, const std::vector<void*>& pages) const;
+  Variable attend_cached(Context& context, const Variable& q, std::span<const ops::KeyRows> rows, int page_shift,
+                         int heads, bool keep_weights);
+  bool keeps(MemoryId id) const noexcept { return alignment_request_.memory.index == id.index; }
+
+  bool whole_ = false;
+  StateLayout layout_;
+  tensor::Allocator* allocator_ = nullptr;
+  tensor::DType dtype_ = tensor::DType::kF32;
+
+  // whole()
+  std::span<const KeyValue> memories_;
+  ops::Offsets source_offsets_;
+
+  // pooled
+  std::vector<Slot> slots_;
+  std::vector<tensor::Buffer> page_blocks_;
+  std::vector<std::int32_t> free_pages_;
+  std::vector<HistoryPages> pages_;
+  std::vector<RowRef> rows_;
+  std::vector<std::vector<std::int32_t>> ancestors_;
+  std::vector<std::vector<std::int32_t>> next_ancestors_;
+  std::vector<std::int32_t> new_rows_;
+  std::vector<ops::KeyRows> key_rows_;
+  std::vector<tensor::Buffer> row_states_;
+  std::vector<std::int64_t> row_state_capacity_;
+  std::size_t bytes_in_use_ = 0;
+  std::int64_t previous_rows_ = 0;
+
+  // both
+  std::vector<std::int32_t> positions_;
+  ops::Offsets row_offsets_;
+  AlignmentHeads alignment_request_;
+  Tensor alignment_weights_;
+  std::span<const std::int64_t> alignment_offsets_;
+  int alignment_total_heads_ = 1;
+};
+
+}  // namespace dragoman::nn

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <dragoman/nn/parameters.h>
+#include <dragoman/ops/elementwise.h>
+#include <dragoman/ops/layer_norm.h>
+
+namespace dragoman::nn {
+
+/// y = activation(x W^T + b), W [outputs, inputs] as `<scope>.weight`, b [outputs] as `<scope>.bias`.
+class Linear {
+ public:
+  struct Options {
+    bool bias = true;
+    /// The weight may stand for several projections of equal inputs side by side (query, key, value): each is
+    /// initialised as if it stood alone.
+    int projections = 1;
+  };
+  Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs, Options options);
+  Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs) : Linear(scope, inputs, outputs, Options{}) {}
+  Variable operator()(Context& context, const Variable& x, ops::Activation activation = ops::Activation::kNone) const;
+
+ private:
+  const Parameter* weight_;
+  const Parameter* bias_ = nullptr;
+};
+
+/// Gain `<scope>.weight` (ones) and bias `<scope>.bias` (zeros), the names that PyTorch uses.
+class LayerNorm {
+ public:
+  LayerNorm(const Scope& scope, std::int64_t width, double epsilon);
+  Variable operator()(Context& context, const Variable& x) const;
+  /// {residual + dropout(x), norm of that}.
+  ops::ResidualNorm after_residual(Context& context, const Variable& residual, const Variable& x, double dropout) const;
+
+ private:
+  const Parameter* gain_;
+  const Parameter* bias_;
+  double epsilon_;
+};
+
+/// relu, gelu, swish and their gated forms (Shazeer 2020, "GLU Variants Improve Transformer"): gated inner = act(x W) *
+/// (x V).
+struct FeedForwardActivation {
+  ops::Activation activation = ops::Activation::kRelu;
+  bool gated = false;
+};
+
+/// out(dropout(activation(in(x)))), `dropout` being the activation dropout. The caller adds residual and norm.
+class FeedForward {
+ public:
+  FeedForward(const Scope& scope, std::int64_t width, std::int64_t inner, FeedForwardActivation activation,
+              double dropout);
+  Variable operator()(Context& context, const Variable& x) const;
+
+ private:
+  Linear in_;
+  Linear out_;
+  FeedForwardActivation activation_;
+  double dropout_;
+};
+
+}  // namespace dragoman::nn

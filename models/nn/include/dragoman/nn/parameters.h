@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/ops/types.h>
+
+namespace dragoman::nn {
+
+using autograd::Gradient;
+using ops::Variable;
+using tensor::Context;
+using tensor::Tensor;
+
+/// How a parameter starts out.
+struct Initialiser {
+  enum class Kind : std::uint8_t { kConstant, kUniform, kNormal };
+  Kind kind = Kind::kConstant;
+  double value = 0;  ///< the constant; the bound of U(-value, value); the standard deviation of N(0, value)
+
+  static Initialiser constant(double value) { return {Kind::kConstant, value}; }
+  static Initialiser normal(double deviation) { return {Kind::kNormal, deviation}; }
+  /// Glorot & Bengio 2010, eq. 16: U(-b, b) with b = gain * sqrt(6 / (inputs + outputs)).
+  static Initialiser xavier_uniform(std::int64_t inputs, std::int64_t outputs, double gain = 1);
+};
+
+/// One named array of a model. A stored tensor of rank 1 has rows == 1. Its memory belongs to the ParameterStore, or to
+/// whoever bound it.
+struct Parameter {
+  std::string name;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  int rank = 2;
+  Initialiser initialiser;
+  /// Used as the weight of a `linear`, so that prepare() packs it.
+  bool is_weight = false;
+  Tensor value;
+  std::unique_ptr<const tensor::PackedWeight> packed;
+
+  /// The value with its gradient if gradients are attached. Const models hand out mutable gradients: a gradient is not
+  /// part of the model.
+  Variable variable() const noexcept { return {value, gradient.get()}; }
+  ops::Weight weight() const noexcept { return {variable(), packed.get()}; }
+
+  std::unique_ptr<Gradient> gradient;
+};
+
+/// Owns the parameters of one model in the order of their construction. Names are unique, dotted paths. Not thread-safe
+/// while it is being changed; any number of threads may read it afterwards.
+class ParameterStore {
+ public:
+  ParameterStore() = default;
+  ParameterStore(const ParameterStore&) = delete;
+  ParameterStore& operator=(const ParameterStore&) = delete;
+
+  /// The returned reference stays valid for the store's lifetime.
+  Parameter& add(std::string name, std::int64_t rows, std::int64_t cols, int rank, Initialiser initialiser);
+
+  const std::deque<Parameter>& all() const noexcept { return parameters_; }
+  std::deque<Parameter>& all() noexcept { return parameters_; }
+  const Parameter* find(std::string_view name) const;
+  /// Number of trained values.
+  std::int64_t count() const;
+
+  /// Puts all parameters end to end in one buffer of the given type (each starts on a 64-byte boundary; the gaps are
+  /// zero).
+  void allocate(tensor::Allocator& allocator, tensor::DType dtype, tensor::Device device);
+  /// Draws every parameter as its initialiser says; parameter number i uses stream i, so one parameter's values do not
+  /// depend on the others.
+  void initialise(std::uint64_t seed);
+  /// The buffer behind allocate(), [1, n].
+  Tensor flat_values() const { return flat_; }
+
+  /// Gives every parameter a gradient in one flat buffer, [1, n], laid out like flat_values().
+  void attach_gradients(tensor::Allocator& allocator);
+  Tensor flat_gradients() const { return flat_gradients_; }
+  /// Marks all gradients as unwritten: the next backward pass assigns. Call it before the first micro-batch of an
+  /// update.
+  void begin_gradients();
+  /// Zeroes the gradients that no backward pass has written. Call it before an update.
+  void finish_gradients();
+
+  /// Packs every weight for inference with the context's backend (once per process; afterwards read-only and shared by
+  /// all workers). Gradients must not be attached.
+  void prepare(Context& context, tensor::ComputeType type);
+
+ private:
+  Tensor lay_out(tensor::Buffer& buffer, tensor::Allocator& allocator, tensor::DType dtype,
+                 tensor::Device device) const;
+  Tensor place(const Tensor& flat, std::int64_t offset, const Parameter& parameter) const;
+
+  std::deque<Parameter> parameters_;
+  tensor::Buffer values_;
+  tensor::Buffer gradients_;
+  Tensor flat_;
+  Tensor flat_gradients_;
+};
+
+/// Where a layer registers its parameters: a store and a dotted prefix. Layers take one in their constructor, so a
+/// model is plain members:
+///
+///     class FeedForward {
+///       FeedForward(Scope scope, int d, int inner) : in_(scope / "in", d, inner), out_(scope / "out", inner, d) {}
+class Scope {
+ public:
+  explicit Scope(ParameterStore& store, std::string prefix = {}) : store_(&store), prefix_(std::move(prefix)) {}
+  Scope operator/(std::string_view name) const;
+  Scope operator/(std::int64_t index) const { return *this / std::to_string(index); }
+  /// A matrix [rows, cols].
+  Parameter& matrix(std::string_view name, std::int64_t rows, std::int64_t cols, Initialiser initialiser) const;
+  /// A vector [size].
+  Parameter& vector(std::string_view name, std::int64_t size, Initialiser initialiser) const;
+
+ private:
+  ParameterStore* store_;
+  std::string prefix_;
+};
+
+}  // namespace dragoman::nn

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <dragoman/core/options.h>
+
+namespace dragoman::nn {
+
+/// Position encodings in use by published models. All sinusoids have base 10000; i counts the frequencies, d is the
+/// width:
+enum class PositionKind : std::uint8_t {
+  kInterleaved,    ///< sin, cos, sin, cos, ... with frequency 10000^(-2i/d) (Vaswani et al. 2017, sec. 3.5)
+  kConcatenated,   ///< all sines, then all cosines, frequency 10000^(-2i/d) (Marian, HF MarianMT)
+  kTensor2Tensor,  ///< all sines, then all cosines, frequency 10000^(-i/(d/2 - 1)) (tensor2tensor, fairseq)
+  kLearned,        ///< a trained table
+};
+
+PositionKind position_kind(core::OptionReader& options, std::string_view key, PositionKind fallback);
+std::string name_of(PositionKind kind);
+
+/// Rows 0 .. count-1 of a sinusoidal encoding, row-major [count, width]. `width` must be even.
+std::vector<double> sinusoidal_positions(PositionKind kind, std::int64_t count, std::int64_t width);
+
+}  // namespace dragoman::nn

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <dragoman/core/options.h>
+#include <dragoman/nn/decoder_state.h>
+#include <dragoman/nn/parameters.h>
+#include <dragoman/ops/types.h>
+#include <dragoman/tensor/ragged.h>
+
+namespace dragoman::nn {
+
+using tensor::RaggedTokens;
+
+/// What every model needs to know about its token sequences. Lives in config.json, not in the tokenizer.
+struct SequenceSpec {
+  std::int64_t source_vocabulary = 0;
+  std::int64_t target_vocabulary = 0;
+  std::int32_t begin = 1;
+  std::int32_t end = 2;
+  std::int32_t unknown = 0;
+  /// The first decoder input; many published models use `end` here.
+  std::int32_t decoder_start = 1;
+  /// In tokens, the source's closing `end` included. Longer input is split by the pipeline, never cut silently.
+  std::int32_t maximum_source_length = 512;
+  std::int32_t maximum_target_length = 512;
+};
+
+SequenceSpec read_sequence_spec(const core::Json& json, const std::string& where);
+core::Json to_json(const SequenceSpec& spec);
+
+/// What an encoder leaves behind. Everything lies in step memory of the context that encoded.
+struct Encoding {
+  Variable states;               ///< [T_source, d]
+  ops::Offsets offsets;          ///< the batch's offsets; the caller's memory
+  std::vector<Variable> layers;  ///< on request: the embedded input, then the output of every layer
+};
+
+struct Decoding {
+  Variable states;  ///< [T, d]: what output() projects
+  std::vector<Variable> layers;
+};
+
+/// Interface of every sequence-to-sequence model: what a model plugin implements. Subclasses register their parameters
+/// and state entries in their constructor and implement the run_* functions with ops and layers; they never mention a
+/// device, a dtype or a thread, and the same code serves teacher forcing and stepping. After loading or initialising,
+/// const calls on different contexts may run at the same time.
+class Seq2SeqModel {
+ public:
+  explicit Seq2SeqModel(SequenceSpec spec) : spec_(spec) {}
+  Seq2SeqModel(const Seq2SeqModel&) = delete;
+  Seq2SeqModel& operator=(const Seq2SeqModel&) = delete;
+  virtual ~Seq2SeqModel();
+
+  /// Encodes B ragged sources, each with its closing end token. Tokens outside the vocabulary, and empty or over-long
+  /// sources are Error{kInvalidArgument}.
+  Encoding encode(Context& context, const RaggedTokens& source, bool all_layers = false) const;
+  /// Keys and values of every MemoryId of the layout, [T_source, width], from an encoding: made once per sentence.
+  virtual std::vector<KeyValue> memories(Context& context, const Encoding& encoding) const = 0;
+  /// Row r of the state gets next.sequence(r) (at least one token) appended; the result has one row per new token.
+  /// Teacher forcing is one call with whole targets on DecoderState::whole; a forced prefix is several tokens, a step
+  /// is one token, on a pooled state.
+  Decoding decode(Context& context, const RaggedTokens& next, DecoderState& state, bool all_layers = false) const;
+  /// The projection of decoded states to the target vocabulary.
+  virtual ops::Projection output() const = 0;
+  /// The attention that serves as word alignment; memory index -1 if the model has none.
+  virtual AlignmentHeads alignment_heads() const { return {}; }
+  /// The model's own part of config.json: given back to its factory, it makes an equal model.
+  virtual core::Json config() const = 0;
+
+  const SequenceSpec& spec() const noexcept { return spec_; }
+  const StateLayout& state_layout() const noexcept { return layout_; }
+  ParameterStore& parameters() noexcept { return parameters_; }
+  const ParameterStore& parameters() const noexcept { return parameters_; }
+
+ protected:
+  virtual Encoding run_encoder(Context& context, const RaggedTokens& source, bool all_layers) const = 0;
+  virtual Decoding run_decoder(Context& context, const RaggedTokens& next, DecoderState& state,
+                               bool all_layers) const = 0;
+  StateLayout& mutable_layout() noexcept { return layout_; }
+
+ private:
+  SequenceSpec spec_;
+  StateLayout layout_;
+  ParameterStore parameters_;
+};
+
+/// Position of every token within its own sequence, from 0; in step memory.
+ops::Indices positions_within(Context& context, const RaggedTokens& batch);
+
+}  // namespace dragoman::nn

@@ -1,0 +1,54 @@
+#include "dragoman/nn/layers.h"
+
+#include <dragoman/ops/dropout.h>
+#include <dragoman/ops/linear.h>
+#include <dragoman/ops/slice.h>
+
+namespace dragoman::nn {
+
+Linear::Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs, Options options) {
+  Parameter& weight =
+      scope.matrix("weight", outputs, inputs, Initialiser::xavier_uniform(inputs, outputs / options.projections));
+  weight.is_weight = true;
+  weight_ = &weight;
+  if (options.bias) bias_ = &scope.vector("bias", outputs, Initialiser::constant(0));
+}
+
+Variable Linear::operator()(Context& context, const Variable& x, ops::Activation activation) const {
+  return ops::linear(context, x, weight_->weight(), bias_ != nullptr ? bias_->variable() : Variable{}, activation);
+}
+
+LayerNorm::LayerNorm(const Scope& scope, std::int64_t width, double epsilon)
+    : gain_(&scope.vector("weight", width, Initialiser::constant(1))),
+      bias_(&scope.vector("bias", width, Initialiser::constant(0))),
+      epsilon_(epsilon) {}
+
+Variable LayerNorm::operator()(Context& context, const Variable& x) const {
+  return ops::layer_norm(context, x, gain_->variable(), bias_->variable(), epsilon_);
+}
+
+ops::ResidualNorm LayerNorm::after_residual(Context& context, const Variable& residual, const Variable& x,
+                                            double dropout) const {
+  return ops::residual_dropout_layer_norm(context, residual, x, dropout, gain_->variable(), bias_->variable(),
+                                          epsilon_);
+}
+
+FeedForward::FeedForward(const Scope& scope, std::int64_t width, std::int64_t inner, FeedForwardActivation activation,
+                         double dropout)
+    : in_(scope / "in", width, activation.gated ? 2 * inner : inner, {.projections = activation.gated ? 2 : 1}),
+      out_(scope / "out", inner, width),
+      activation_(activation),
+      dropout_(dropout) {}
+
+Variable FeedForward::operator()(Context& context, const Variable& x) const {
+  Variable inner;
+  if (activation_.gated) {
+    const auto [gate, value] = ops::split_columns<2>(context, in_(context, x));
+    inner = ops::multiply(context, ops::activate(context, gate, activation_.activation), value);
+  } else {
+    inner = in_(context, x, activation_.activation);
+  }
+  return out_(context, ops::dropout(context, inner, dropout_));
+}
+
+}  // namespace dragoman::nn

@@ -1,0 +1,146 @@
+#include "dragoman/nn/parameters.h"
+
+#include <cmath>
+#include <cstring>
+
+#include <dragoman/core/random.h>
+#include <dragoman/ops/matmul.h>
+
+namespace dragoman::nn {
+namespace {
+
+/// 16 floats or 8 doubles: one cache line.
+constexpr std::int64_t kAlignment = 16;
+
+std::int64_t padded_size(const Parameter& parameter) {
+  return (parameter.rows * parameter.cols + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void fill(const Parameter& parameter, std::uint64_t seed, std::uint64_t stream) {
+  const Initialiser& initialiser = parameter.initialiser;
+  for (std::int64_t i = 0; i < parameter.rows; ++i) {
+    for (std::int64_t j = 0; j < parameter.cols; ++j) {
+      const auto index = static_cast<std::uint64_t>(i * parameter.cols + j);
+      double value = initialiser.value;
+      if (initialiser.kind == Initialiser::Kind::kUniform)
+        value *= 2 * core::random_uniform(seed, stream, index) - 1;
+      else if (initialiser.kind == Initialiser::Kind::kNormal)
+        value *= core::random_normal(seed, stream, index);
+      tensor::set_element(parameter.value, i, j, value);
+    }
+  }
+}
+
+}  // namespace
+
+Initialiser Initialiser::xavier_uniform(std::int64_t inputs, std::int64_t outputs, double gain) {
+  return {Kind::kUniform, gain * std::sqrt(6.0 / static_cast<double>(inputs + outputs))};
+}
+
+Parameter& ParameterStore::add(std::string name, std::int64_t rows, std::int64_t cols, int rank,
+                               Initialiser initialiser) {
+  core::require(find(name) == nullptr, core::ErrorCode::kInvalidArgument, "the parameter '{}' is registered twice",
+                name);
+  core::require(rows > 0 && cols > 0, core::ErrorCode::kInvalidArgument,
+                "the parameter '{}' has the empty shape [{}, {}]", name, rows, cols);
+  Parameter& parameter = parameters_.emplace_back();
+  parameter.name = std::move(name);
+  parameter.rows = rows;
+  parameter.cols = cols;
+  parameter.rank = rank;
+  parameter.initialiser = initialiser;
+  return parameter;
+}
+
+const Parameter* ParameterStore::find(std::string_view name) const {
+  for (const Parameter& parameter : parameters_)
+    if (parameter.name == name) return &parameter;
+  return nullptr;
+}
+
+std::int64_t ParameterStore::count() const {
+  std::int64_t total = 0;
+  for (const Parameter& parameter : parameters_) total += parameter.rows * parameter.cols;
+  return total;
+}
+
+Tensor ParameterStore::lay_out(tensor::Buffer& buffer, tensor::Allocator& allocator, tensor::DType dtype,
+                               tensor::Device device) const {
+  std::int64_t total = 0;
+  for (const Parameter& parameter : parameters_) total += padded_size(parameter);
+  const auto bytes = static_cast<std::size_t>(total) * tensor::size_of(dtype);
+  buffer = tensor::Buffer(allocator, bytes);
+  std::memset(buffer.data(), 0, bytes);
+  return {buffer.data(), 1, total, total, dtype, device};
+}
+
+Tensor ParameterStore::place(const Tensor& flat, std::int64_t offset, const Parameter& parameter) const {
+  Tensor view = flat.col_range(offset, offset + parameter.rows * parameter.cols);
+  view.rows = parameter.rows;
+  view.cols = parameter.cols;
+  view.stride = parameter.cols;
+  return view;
+}
+
+void ParameterStore::allocate(tensor::Allocator& allocator, tensor::DType dtype, tensor::Device device) {
+  flat_ = lay_out(values_, allocator, dtype, device);
+  std::int64_t offset = 0;
+  for (Parameter& parameter : parameters_) {
+    parameter.value = place(flat_, offset, parameter);
+    offset += padded_size(parameter);
+  }
+}
+
+void ParameterStore::initialise(std::uint64_t seed) {
+  std::uint64_t stream = 0;
+  for (const Parameter& parameter : parameters_) fill(parameter, seed, stream++);
+}
+
+void ParameterStore::attach_gradients(tensor::Allocator& allocator) {
+  core::require(!flat_.empty(), core::ErrorCode::kInvalidArgument,
+                "allocate() the parameters before attaching gradients");
+  flat_gradients_ = lay_out(gradients_, allocator, flat_.dtype, flat_.device);
+  std::int64_t offset = 0;
+  for (Parameter& parameter : parameters_) {
+    parameter.gradient = std::make_unique<Gradient>(
+        Gradient{place(flat_gradients_, offset, parameter), parameter.rows, parameter.cols, false});
+    offset += padded_size(parameter);
+  }
+}
+
+void ParameterStore::begin_gradients() {
+  for (const Parameter& parameter : parameters_) parameter.gradient->written = false;
+}
+
+void ParameterStore::finish_gradients() {
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.gradient->written) continue;
+    const Tensor& gradient = parameter.gradient->value;
+    std::memset(gradient.data, 0, static_cast<std::size_t>(gradient.size()) * tensor::size_of(gradient.dtype));
+    parameter.gradient->written = true;
+  }
+}
+
+void ParameterStore::prepare(Context& context, tensor::ComputeType type) {
+  auto* pack = context.kernels().find(ops::kPackWeight);
+  if (pack == nullptr) return;
+  for (Parameter& parameter : parameters_) {
+    core::require(parameter.gradient == nullptr, core::ErrorCode::kInvalidArgument,
+                  "'{}' has a gradient: pack weights for inference only", parameter.name);
+    if (parameter.is_weight && parameter.packed == nullptr) parameter.packed = pack(context, parameter.value, type);
+  }
+}
+
+Scope Scope::operator/(std::string_view name) const {
+  return Scope(*store_, prefix_.empty() ? std::string(name) : prefix_ + "." + std::string(name));
+}
+
+Parameter& Scope::matrix(std::string_view name, std::int64_t rows, std::int64_t cols, Initialiser initialiser) const {
+  return store_->add((*this / name).prefix_, rows, cols, 2, initialiser);
+}
+
+Parameter& Scope::vector(std::string_view name, std::int64_t size, Initialiser initialiser) const {
+  return store_->add((*this / name).prefix_, 1, size, 1, initialiser);
+}
+
+}  // namespace dragoman::nn
