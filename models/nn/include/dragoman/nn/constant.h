@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include <dragoman/tensor/context.h>
+
+namespace dragoman::nn {
+
+/// A table that is computed, never trained and never saved (sinusoidal positions). Made on first use, in the memory and the float type of the
+/// context that asks; a model lives on one device, so there is one copy. Thread-safe.
+class Constant {
+ public:
+  /// `values()` returns the table row by row, [rows, cols].
+  Constant(std::int64_t rows, std::int64_t cols, std::function<std::vector<double>()> values)
+      : rows_(rows), cols_(cols), values_(std::move(values)) {}
+  tensor::Tensor on(const tensor::Context& context) const;
+
+ private:
+  std::int64_t rows_;
+  std::int64_t cols_;
+  std::function<std::vector<double>()> values_;
+  mutable std::once_flag made_;
+  mutable tensor::Buffer buffer_;
+  mutable tensor::Tensor tensor_;
+};
+
+}  // namespace dragoman::nn

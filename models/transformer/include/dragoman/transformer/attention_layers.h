@@ -1,0 +1,57 @@
+#pragma once
+
+#include <dragoman/nn/decoder_state.h>
+#include <dragoman/nn/layers.h>
+#include <dragoman/transformer/config.h>
+
+namespace dragoman::transformer {
+
+using nn::Scope;
+using nn::Variable;
+using tensor::Context;
+
+/// Self-attention over whole sequences (encoder): x [T, d] -> [T, d].
+class SelfAttention {
+ public:
+  SelfAttention(const Scope& scope, const Config& config);
+  Variable operator()(Context& context, const Variable& x, const ops::Offsets& offsets) const;
+
+ private:
+  nn::Linear qkv_;
+  nn::Linear out_;
+  int heads_;
+  double dropout_;
+};
+
+/// Causal self-attention of a decoder: each row sees its own history and itself.
+class CausalSelfAttention {
+ public:
+  CausalSelfAttention(const Scope& scope, const Config& config, nn::StateLayout& layout);
+  Variable operator()(Context& context, const Variable& x, nn::DecoderState& state) const;
+
+ private:
+  nn::Linear qkv_;
+  nn::Linear out_;
+  nn::HistoryId history_;
+  int heads_;
+  double dropout_;
+};
+
+/// Attention of a decoder to the source. Keys and values are made once per sentence by memory().
+class CrossAttention {
+ public:
+  CrossAttention(const Scope& scope, const Config& config, nn::StateLayout& layout);
+  nn::KeyValue memory(Context& context, const Variable& encoder_states) const;
+  Variable operator()(Context& context, const Variable& x, nn::DecoderState& state) const;
+  nn::MemoryId memory_id() const noexcept { return memory_; }
+
+ private:
+  nn::Linear q_;
+  nn::Linear kv_;
+  nn::Linear out_;
+  nn::MemoryId memory_;
+  int heads_;
+  double dropout_;
+};
+
+}  // namespace dragoman::transformer

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <dragoman/core/options.h>
+#include <dragoman/nn/layers.h>
+#include <dragoman/nn/positions.h>
+
+namespace dragoman::transformer {
+
+/// Where LayerNorm stands: kPost is LayerNorm(x + Sublayer(x)) as in Vaswani et al. 2017; kPre is x +
+/// Sublayer(LayerNorm(x)), which trains stably without a careful warm-up (Xiong et al. 2020).
+enum class NormPlace : std::uint8_t { kPre, kPost };
+
+/// Which matrices are one and the same parameter.
+enum class Tying : std::uint8_t { kNone, kSourceTarget, kTargetOutput, kAll };
+
+/// Drop probabilities, by place. None is applied outside of training.
+struct Dropout {
+  double embedding = 0.1;  ///< on the sum of embedding and position
+  double sub_layer = 0.1;  ///< on each sub-layer's output, before the residual sum
+  double activation = 0;   ///< within the feed-forward layer, after the activation
+  double attention = 0;    ///< on the attention weights
+};
+
+/// Published Transformers differ in exactly these.
+struct Config {
+  std::int64_t d_model = 512;
+  int heads = 8;
+  std::int64_t feed_forward = 2048;
+  int encoder_layers = 6;
+  int decoder_layers = 6;
+  NormPlace norm = NormPlace::kPre;
+  /// A LayerNorm after each stack; by default present with kPre (whose residual sums are otherwise never normalised)
+  /// and absent with kPost.
+  bool final_norm = true;
+  double layer_norm_epsilon = 1e-5;
+  nn::FeedForwardActivation activation;
+  nn::PositionKind positions = nn::PositionKind::kInterleaved;
+  /// The position number of the first token: fairseq counts from padding_idx + 1 = 2.
+  std::int64_t position_offset = 0;
+  bool embedding_scale = true;  ///< embeddings times sqrt(d_model)
+  bool embedding_norm = false;  ///< a LayerNorm on the sum of embedding and position
+  Tying tying = Tying::kAll;
+  bool output_bias = false;
+  Dropout dropout;
+  /// The decoder layer (from 0; negative counts from the last) and how many of its first heads serve as word alignment.
+  /// As in fairseq, the heads are a count.
+  int alignment_layer = -1;
+  int alignment_heads = 1;
+};
+
+/// Reads the `model` object of config.json or of a training configuration; every key is optional, an unknown one is an
+/// error. `where` names the place for messages.
+Config read_config(const core::Json& json, const std::string& where);
+/// All keys with their values: what read_config() turns back into an equal Config.
+core::Json to_json(const Config& config);
+
+}  // namespace dragoman::transformer

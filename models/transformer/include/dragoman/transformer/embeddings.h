@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <dragoman/nn/constant.h>
+#include <dragoman/nn/layers.h>
+#include <dragoman/transformer/config.h>
+
+namespace dragoman::transformer {
+
+using nn::Variable;
+using tensor::Context;
+
+/// A matrix of token embeddings [vocabulary, d_model]; drawn from N(0, 1/d_model), so that scaled embeddings have unit
+/// variance.
+nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_view name, std::int64_t vocabulary,
+                                    const Config& config);
+
+/// Tokens and positions to the input of a stack: dropout(norm?(scale * table[token] + position)).
+class Embeddings {
+ public:
+  /// `table` may be shared with others (tying). `positions` rows are reserved for sequences up to `maximum_length`.
+  Embeddings(const nn::Scope& scope, const nn::Parameter& table, std::int64_t maximum_length, const Config& config);
+  Variable operator()(Context& context, std::span<const std::int32_t> tokens, const ops::Indices& positions) const;
+
+ private:
+  Variable position_table(const Context& context) const;
+  ops::Indices shifted(Context& context, const ops::Indices& positions) const;
+
+  const nn::Parameter* table_;
+  const nn::Parameter* learned_positions_ = nullptr;
+  std::unique_ptr<nn::Constant> sinusoids_;
+  std::optional<nn::LayerNorm> norm_;
+  double scale_;
+  double dropout_;
+  std::int32_t offset_ = 0;
+};
+
+}  // namespace dragoman::transformer

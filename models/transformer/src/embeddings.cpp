@@ -1,0 +1,68 @@
+#include "dragoman/transformer/embeddings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <dragoman/ops/dropout.h>
+#include <dragoman/ops/embedding.h>
+
+namespace dragoman::transformer {
+namespace {
+
+double embedding_deviation(const Config& config) {
+  return 1 / std::sqrt(static_cast<double>(config.d_model));
+}
+
+std::vector<double> sinusoids(const Config& config, std::int64_t maximum_length) {
+  std::vector<double> table =
+      nn::sinusoidal_positions(config.positions, config.position_offset + maximum_length, config.d_model);
+  table.erase(table.begin(), table.begin() + config.position_offset * config.d_model);
+  return table;
+}
+
+}  // namespace
+
+nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_view name, std::int64_t vocabulary,
+                                    const Config& config) {
+  return (scope / name)
+      .matrix("weight", vocabulary, config.d_model, nn::Initialiser::normal(embedding_deviation(config)));
+}
+
+Embeddings::Embeddings(const nn::Scope& scope, const nn::Parameter& table, std::int64_t maximum_length,
+                       const Config& config)
+    : table_(&table),
+      scale_(config.embedding_scale ? std::sqrt(static_cast<double>(config.d_model)) : 1),
+      dropout_(config.dropout.embedding) {
+  if (config.positions == nn::PositionKind::kLearned) {
+    offset_ = static_cast<std::int32_t>(config.position_offset);
+    learned_positions_ = &(scope / "positions")
+                              .matrix("weight", config.position_offset + maximum_length, config.d_model,
+                                      nn::Initialiser::normal(embedding_deviation(config)));
+  } else {
+    sinusoids_ = std::make_unique<nn::Constant>(maximum_length, config.d_model,
+                                                [config, maximum_length] { return sinusoids(config, maximum_length); });
+  }
+  if (config.embedding_norm) norm_.emplace(scope / "norm", config.d_model, config.layer_norm_epsilon);
+}
+
+Variable Embeddings::position_table(const Context& context) const {
+  return learned_positions_ != nullptr ? learned_positions_->variable() : Variable{sinusoids_->on(context), nullptr};
+}
+
+ops::Indices Embeddings::shifted(Context& context, const ops::Indices& positions) const {
+  if (offset_ == 0) return positions;
+  const std::size_t count = positions.host.size();
+  auto* moved = static_cast<std::int32_t*>(context.arena().allocate(count * sizeof(std::int32_t)));
+  std::transform(positions.host.begin(), positions.host.end(), moved, [this](std::int32_t p) { return p + offset_; });
+  return context.indices({moved, count});
+}
+
+Variable Embeddings::operator()(Context& context, std::span<const std::int32_t> tokens,
+                                const ops::Indices& positions) const {
+  const ops::EmbeddingOptions options{.scale = scale_, .dropout = norm_ ? 0 : dropout_};
+  const Variable x = ops::embedding(context, context.indices(tokens), table_->variable(), shifted(context, positions),
+                                    position_table(context), options);
+  return norm_ ? ops::dropout(context, (*norm_)(context, x), dropout_) : x;
+}
+
+}  // namespace dragoman::transformer
