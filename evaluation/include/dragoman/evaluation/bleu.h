@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dragoman/evaluation/bleu_tokenizer.h>
+#include <dragoman/evaluation/metric.h>
+
+namespace dragoman::evaluation {
+
+/// What stands in for the precision of an n-gram order without a match (Chen and Cherry, WMT 2014).
+enum class BleuSmoothing {
+  kNone,         ///< nothing: the score is 0
+  kFloor,        ///< the smoothing value counts as the number of matches
+  kAddK,         ///< the smoothing value is added to matches and totals of every order above 1, matched or not
+  kExponential,  ///< 1/2, 1/4, 1/8, ... matches for the first, second, ... such order (mteval-v13a)
+};
+
+struct BleuOptions {
+  BleuTokenizer tokenizer = BleuTokenizer::k13a;
+  BleuSmoothing smoothing = BleuSmoothing::kExponential;
+  std::optional<double> smoothing_value;  ///< for kFloor (default 0.1) and kAddK (default 1)
+  bool lowercase = false;                 ///< full Unicode lower-casing before tokenisation
+  bool effective_order =
+      false;          ///< leave out the orders that the hypothesis is too short for; meant for single sentences
+  int max_order = 4;  ///< 1 to 16
+};
+
+/// BLEU (Papineni et al., ACL 2002) as sacreBLEU computes it (Post, WMT 2018). Counts: hypothesis length, length of the
+/// closest reference, matches [max_order], totals [max_order].
+class Bleu final : public Metric {
+ public:
+  /// Throws Error{kInvalidArgument} on options out of range.
+  explicit Bleu(const BleuOptions& options = {});
+  std::string name() const override { return "BLEU"; }
+  std::size_t statistics_size() const override;
+  void count_segment(std::string_view hypothesis, std::span<const std::string_view> references,
+                     std::span<double> statistics) const override;
+  double value(std::span<const double> statistics) const override;
+  std::string details(std::span<const double> statistics) const override;
+  std::string signature_fields() const override;
+
+ private:
+  struct Parts;
+  Parts compute(std::span<const double> statistics) const;
+  double smoothing_value() const;
+
+  BleuOptions options_;
+};
+
+Score corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
+                  const BleuOptions& options = {});
+
+}  // namespace dragoman::evaluation

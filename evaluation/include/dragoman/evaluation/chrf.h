@@ -1,0 +1,44 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dragoman/evaluation/metric.h>
+
+namespace dragoman::evaluation {
+
+struct ChrfOptions {
+  int char_order = 6;       ///< longest n-gram of characters, 0 to 32
+  int word_order = 0;       ///< longest n-gram of words, 0 to 32; 2 makes it chrF++
+  int beta = 2;             ///< weight of recall over precision, 1 to 100
+  bool lowercase = false;   ///< full Unicode lower-casing
+  bool whitespace = false;  ///< whether white space counts as characters
+  bool eps_smoothing =
+      false;  ///< average the F-scores of all orders, rather than precision and recall of the orders that occur
+};
+
+/// chrF (Popović, WMT 2015) and chrF++ (Popović, WMT 2017) as sacreBLEU computes them: of several references the one
+/// with the best F-score counts. Counts: for each order, characters before words, {hypothesis n-grams, reference
+/// n-grams, matches}.
+class Chrf final : public Metric {
+ public:
+  /// Throws Error{kInvalidArgument} on options out of range.
+  explicit Chrf(const ChrfOptions& options = {});
+  std::string name() const override;
+  std::size_t statistics_size() const override;
+  void count_segment(std::string_view hypothesis, std::span<const std::string_view> references,
+                     std::span<double> statistics) const override;
+  double value(std::span<const double> statistics) const override;
+  std::string signature_fields() const override;
+
+ private:
+  int orders() const { return options_.char_order + options_.word_order; }
+
+  ChrfOptions options_;
+};
+
+Score corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
+                  const ChrfOptions& options = {});
+
+}  // namespace dragoman::evaluation

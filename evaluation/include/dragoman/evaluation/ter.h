@@ -1,0 +1,38 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dragoman/evaluation/metric.h>
+
+namespace dragoman::evaluation {
+
+struct TerOptions {
+  bool normalized = false;      ///< separate punctuation and resolve XML entities, as Tercom's normaliser does
+  bool no_punct = false;        ///< remove . , ? : ; ! " ( and )
+  bool asian_support = false;   ///< extend `normalized` and `no_punct` to CJK characters and punctuation
+  bool case_sensitive = false;  ///< otherwise both sides are lower-cased
+};
+
+/// Translation edit rate (Snover et al., AMTA 2006) as sacreBLEU and Tercom compute it: insertions, deletions,
+/// substitutions and shifts of phrases, found greedily within Tercom's limits. Counts: the fewest edits to any
+/// reference, the mean reference length.
+class Ter final : public Metric {
+ public:
+  explicit Ter(const TerOptions& options = {}) : options_(options) {}
+  std::string name() const override { return "TER"; }
+  std::size_t statistics_size() const override { return 2; }
+  void count_segment(std::string_view hypothesis, std::span<const std::string_view> references,
+                     std::span<double> statistics) const override;
+  double value(std::span<const double> statistics) const override;
+  std::string signature_fields() const override;
+
+ private:
+  TerOptions options_;
+};
+
+Score corpus_ter(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
+                 const TerOptions& options = {});
+
+}  // namespace dragoman::evaluation

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/utf8.h>
+#include <dragoman/evaluation/bootstrap.h>
+#include <dragoman/evaluation/metric.h>
+
+namespace dragoman::evaluation {
+namespace {
+
+/// A view of the text itself where it is well-formed, else of a repaired copy.
+class ValidText {
+ public:
+  explicit ValidText(const std::string& text) : view_(text) {
+    if (core::find_invalid_utf8(text) == std::string::npos) return;
+    repaired_ = text;
+    core::replace_invalid_utf8(repaired_);
+    view_ = repaired_;
+  }
+  ValidText(const ValidText&) = delete;
+  ValidText& operator=(const ValidText&) = delete;
+  std::string_view view() const { return view_; }
+
+ private:
+  std::string repaired_;
+  std::string_view view_;
+};
+
+void check_lengths(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references) {
+  core::require(!hypotheses.empty(), core::ErrorCode::kInvalidArgument, "there are no hypotheses to evaluate");
+  core::require(!references.empty(), core::ErrorCode::kInvalidArgument, "there are no references to evaluate against");
+  for (std::size_t r = 0; r < references.size(); ++r)
+    core::require(
+        references[r].size() == hypotheses.size(), core::ErrorCode::kInvalidArgument,
+        "{} hypotheses cannot be evaluated against the {} segments of reference {}; both must have the same number",
+        hypotheses.size(), references[r].size(), r + 1);
+}
+
+std::string full_signature(const Metric& metric, std::size_t references,
+                           const std::optional<BootstrapOptions>& bootstrap) {
+  const std::string resampling = bootstrap ? fmt::format("bs:{}|seed:{}|", bootstrap->samples, bootstrap->seed) : "";
+  return fmt::format("nrefs:{}|{}{}|version:dragoman.{}", references, resampling, metric.signature_fields(),
+                     DRAGOMAN_VERSION);
+}
+
+}  // namespace
+
+Metric::~Metric() = default;
+
+std::string Metric::details(std::span<const double>) const {
+  return {};
+}
+
+std::vector<double> SegmentStatistics::sum() const {
+  std::vector<double> total(width_);
+  for (std::size_t i = 0; i < counts_.size(); ++i) total[i % width_] += counts_[i];
+  return total;
+}
+
+SegmentStatistics count_segments(const Metric& metric, std::span<const std::string> hypotheses,
+                                 std::span<const std::vector<std::string>> references) {
+  check_lengths(hypotheses, references);
+  SegmentStatistics statistics(hypotheses.size(), metric.statistics_size(), references.size());
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+    const ValidText hypothesis(hypotheses[i]);
+    std::vector<std::unique_ptr<ValidText>> texts;
+    std::vector<std::string_view> views;
+    for (const auto& stream : references)
+      views.push_back(texts.emplace_back(std::make_unique<ValidText>(stream[i]))->view());
+    metric.count_segment(hypothesis.view(), views, statistics.row(i));
+  }
+  return statistics;
+}
+
+Score score_segments(const Metric& metric, const SegmentStatistics& statistics,
+                     const std::optional<BootstrapOptions>& bootstrap) {
+  const std::vector<double> sum = statistics.sum();
+  Score score{.name = metric.name(),
+              .value = metric.value(sum),
+              .signature = full_signature(metric, statistics.reference_count(), bootstrap),
+              .details = metric.details(sum),
+              .confidence = std::nullopt};
+  if (bootstrap) score.confidence = confidence_interval(bootstrap_values(metric, statistics, *bootstrap));
+  return score;
+}
+
+Score corpus_score(const Metric& metric, std::span<const std::string> hypotheses,
+                   std::span<const std::vector<std::string>> references,
+                   const std::optional<BootstrapOptions>& bootstrap) {
+  return score_segments(metric, count_segments(metric, hypotheses, references), bootstrap);
+}
+
+Score sentence_score(const Metric& metric, const std::string& hypothesis, std::span<const std::string> references) {
+  std::vector<std::vector<std::string>> streams;
+  for (const std::string& reference : references) streams.push_back({reference});
+  return corpus_score(metric, {&hypothesis, 1}, streams);
+}
+
+}  // namespace dragoman::evaluation

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <dragoman/evaluation/ter.h>
+
+namespace dragoman::evaluation {
+
+/// The segment as Tercom's normaliser leaves it, with white space between its words.
+std::string separate_ter_words(std::string_view segment, const TerOptions& options);
+
+}  // namespace dragoman::evaluation

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace dragoman::evaluation {
+
+/// Gives equal words equal numbers. The words must outlive it.
+class WordNumbers {
+ public:
+  std::vector<std::uint32_t> operator()(const std::vector<std::string_view>& words) {
+    std::vector<std::uint32_t> numbers;
+    numbers.reserve(words.size());
+    for (const std::string_view word : words)
+      numbers.push_back(known_.try_emplace(word, static_cast<std::uint32_t>(known_.size())).first->second);
+    return numbers;
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::uint32_t> known_;
+};
+
+}  // namespace dragoman::evaluation
