@@ -1,0 +1,56 @@
+#include "command.h"
+#include "line_format.h"
+
+#include <fmt/format.h>
+
+#include <dragoman/tokenizer/line_coding.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+class Decode final : public Command {
+ public:
+  std::string_view name() const override { return "decode"; }
+  std::string_view summary() const override { return "turn lines of pieces or ids back into text"; }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()                                                                          //
+        ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"), "tokenizer.json")  //
+        ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"),
+         "pieces or ids; - is standard input")                                                             //
+        ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")  //
+        ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"),
+         "of the input: pieces or ids")  //
+        ("threads", po::value(&coding_.threads)->default_value(0)->value_name("N"),
+         "0: as many as the process may use; the output does not depend on it");
+  }
+
+  void run(const Session& session) override {
+    coding_.format = line_format(format_);
+    const auto tokenizer = tokenizer::load_tokenizer(tokenizer_);
+    core::LineReader input{std::filesystem::path(input_)};
+    core::OutputFile output{std::filesystem::path(output_)};
+    const auto changed = tokenizer::decode_lines(*tokenizer, input, output, coding_, session.progress, session.stop);
+    output.commit();
+    if (changed > 0)
+      core::log(session.log, core::LogLevel::kWarning,
+                fmt::format("{} lines held a line feed, written as a space", changed));
+  }
+
+ private:
+  tokenizer::LineCodingOptions coding_;
+  std::string tokenizer_;
+  std::string input_;
+  std::string output_;
+  std::string format_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_decode() {
+  return std::make_unique<Decode>();
+}
+
+}  // namespace dragoman::cli

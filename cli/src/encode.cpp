@@ -1,0 +1,67 @@
+#include "command.h"
+#include "line_format.h"
+
+#include <dragoman/tokenizer/line_coding.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+tokenizer::EncodingMode encoding_mode(const std::string& word) {
+  if (word == "exact") return tokenizer::EncodingMode::kExact;
+  if (word == "greedy") return tokenizer::EncodingMode::kGreedy;
+  if (word == "dropout") return tokenizer::EncodingMode::kDropout;
+  throw UsageError("--mode " + word + ": must be exact, greedy or dropout");
+}
+
+class Encode final : public Command {
+ public:
+  std::string_view name() const override { return "encode"; }
+  std::string_view summary() const override { return "turn lines of text into pieces or ids"; }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()                                                                                     //
+        ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"), "tokenizer.json")             //
+        ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "text; - is standard input")  //
+        ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")     //
+        ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"), "pieces or ids")       //
+        ("mode", po::value(&mode_)->default_value("exact")->value_name("MODE"),
+         "exact (merge order), greedy (longest match) or dropout (seeded BPE-dropout)")  //
+        ("dropout", po::value(&coding_.encode.dropout)->value_name("P"),
+         "with --mode dropout: probability that a merge is left out (default 0.1)")                          //
+        ("seed", po::value(&coding_.encode.seed)->default_value(0)->value_name("N"), "with --mode dropout")  //
+        ("match-special", po::bool_switch(&coding_.encode.match_special_tokens),
+         "special tokens in the text become special pieces instead of plain text")  //
+        ("threads", po::value(&coding_.threads)->default_value(0)->value_name("N"),
+         "0: as many as the process may use; the output does not depend on it");
+  }
+
+  void run(const Session& session) override {
+    coding_.format = line_format(format_);
+    coding_.encode.mode = encoding_mode(mode_);
+    if (!(coding_.encode.dropout >= 0 && coding_.encode.dropout <= 1))
+      throw UsageError("--dropout: must be from 0 to 1");
+    const auto tokenizer = tokenizer::load_tokenizer(tokenizer_);
+    core::LineReader input{std::filesystem::path(input_)};
+    core::OutputFile output{std::filesystem::path(output_)};
+    tokenizer::encode_lines(*tokenizer, input, output, coding_, session.progress, session.stop);
+    output.commit();
+  }
+
+ private:
+  tokenizer::LineCodingOptions coding_;
+  std::string tokenizer_;
+  std::string input_;
+  std::string output_;
+  std::string format_;
+  std::string mode_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_encode() {
+  return std::make_unique<Encode>();
+}
+
+}  // namespace dragoman::cli

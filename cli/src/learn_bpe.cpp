@@ -1,0 +1,88 @@
+#include "command.h"
+
+#include <fmt/format.h>
+
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+tokenizer::Normalization normalization(const std::string& word) {
+  if (word == "none") return tokenizer::Normalization::kNone;
+  if (word == "nfc") return tokenizer::Normalization::kNfc;
+  if (word == "nfkc") return tokenizer::Normalization::kNfkc;
+  throw UsageError("--normalization " + word + ": must be none, nfc or nfkc");
+}
+
+class LearnBpe final : public Command {
+ public:
+  std::string_view name() const override { return "learn-bpe"; }
+  std::string_view summary() const override {
+    return "learn a BPE vocabulary from text, joint if several files are given";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()  //
+        ("input,i", po::value(&inputs_)->multitoken()->required()->value_name("FILE..."),
+         "text, one sentence a line; gz and zst are recognised, - is standard input")                       //
+        ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")  //
+        ("vocab-size", po::value(&learn_.vocab_size)->default_value(learn_.vocab_size)->value_name("N"),
+         "number of pieces in all")  //
+        ("min-frequency", po::value(&learn_.min_frequency)->default_value(learn_.min_frequency)->value_name("N"),
+         "merge no pair that occurs less often")  //
+        ("character-coverage", po::value(&coverage_)->default_value("1")->value_name("SHARE"),
+         "share of the characters that get a piece of their own")  //
+        ("special", po::value(&learn_.special_tokens)->multitoken()->value_name("TOKEN..."),
+         "special tokens in the order of their ids, instead of <unk> <s> </s>")  //
+        ("user-symbol", po::value(&learn_.user_symbols)->multitoken()->value_name("SYMBOL..."),
+         "texts that always stay one piece")  //
+        ("no-byte-fallback", po::bool_switch(&no_byte_fallback_),
+         "leave out the 256 bytes; unknown characters become <unk>")  //
+        ("normalization", po::value(&normalization_)->default_value("none")->value_name("FORM"),
+         "none, nfc or nfkc")                                                     //
+        ("lowercase", po::bool_switch(&learn_.lowercase), "lower-case the text")  //
+        ("threads", po::value(&learn_.threads)->default_value(0)->value_name("N"),
+         "0: as many as the process may use; the result does not depend on it");
+  }
+  std::vector<std::string> positional() const override { return {"input"}; }
+
+  void run(const Session& session) override {
+    learn_.character_coverage = coverage();
+    learn_.byte_fallback = !no_byte_fallback_;
+    learn_.normalization = normalization(normalization_);
+    const std::vector<std::filesystem::path> inputs(inputs_.begin(), inputs_.end());
+    const auto learned = tokenizer::learn_bpe(inputs, learn_, session.progress, session.log, session.stop);
+    learned.save(output_);
+    core::log(session.log, core::LogLevel::kInfo,
+              fmt::format("{}: {} pieces, {} merges", output_, learned.size(), learned.definition().merges.size()));
+  }
+
+ private:
+  /// Bound as a text, so that the help shows 1 and not 1.0000000000000000.
+  double coverage() const {
+    try {
+      std::size_t used = 0;
+      const double value = std::stod(coverage_, &used);
+      if (used == coverage_.size()) return value;
+    } catch (const std::logic_error&) {
+    }
+    throw UsageError("--character-coverage " + coverage_ + ": must be a number above 0 and at most 1");
+  }
+
+  tokenizer::LearnOptions learn_;
+  std::vector<std::string> inputs_;
+  std::string output_;
+  std::string coverage_;
+  std::string normalization_;
+  bool no_byte_fallback_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_learn_bpe() {
+  return std::make_unique<LearnBpe>();
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+
+#include <dragoman/core/file.h>
+#include <dragoman/core/log.h>
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::tokenizer {
+
+enum class LineFormat {
+  kPieces,  ///< pieces as they stand in the tokenizer file, separated by one space
+  kIds,     ///< decimal ids, separated by one space
+};
+
+struct LineCodingOptions {
+  LineFormat format = LineFormat::kPieces;
+  /// `line` is the number of the first input line; it is counted up from there.
+  EncodeOptions encode;
+  /// 0 means core::default_threads(). The output does not depend on it.
+  int threads = 0;
+};
+
+/// One line of pieces or ids per line of text, in order; a CR before LF is kept as a character. Memory is bounded by a
+/// few blocks of lines. Does not commit `output`. Throws Error{kUnsupported} for kPieces if a piece holds a space or a
+/// line feed, since the line could not be read back, and Error{kInterrupted} when `stop` asks; what was finished by
+/// then is written.
+void encode_lines(const Tokenizer& tokenizer, core::LineReader& input, core::OutputFile& output,
+                  const LineCodingOptions& options, const core::ProgressSink& progress = {}, std::stop_token stop = {});
+
+/// The way back. A line with something that is not a piece or an id throws Error{kBadInput} naming file and line. A
+/// decoded line feed is written as a space, so that lines stay lines; returns the number of lines where that happened.
+/// Of the options, `encode` is not used.
+std::uint64_t decode_lines(const Tokenizer& tokenizer, core::LineReader& input, core::OutputFile& output,
+                           const LineCodingOptions& options, const core::ProgressSink& progress = {},
+                           std::stop_token stop = {});
+
+}  // namespace dragoman::tokenizer

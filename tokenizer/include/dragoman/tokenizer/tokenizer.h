@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/core/log.h>
+#include <dragoman/tokenizer/bpe_definition.h>
+
+namespace dragoman::tokenizer {
+
+enum class EncodingMode {
+  kExact,    ///< merges in the order of their rank (Sennrich et al. 2016): what models are trained on
+  kGreedy,   ///< the longest piece that matches, from left to right; not the same segmentation as kExact
+  kDropout,  ///< BPE-dropout (Provilkov et al. 2020): as kExact, but each possible merge is left out at random
+};
+
+struct EncodeOptions {
+  EncodingMode mode = EncodingMode::kExact;
+  /// kDropout: the probability that a possible merge is left out; 0 equals kExact, 1 gives characters.
+  double dropout = 0.1;
+  /// kDropout: the draws are a pure function of (seed, line).
+  std::uint64_t seed = 0;
+  std::uint64_t line = 0;
+  /// Whether `</s>` and its like in the text become the special token; otherwise they are plain text.
+  bool match_special_tokens = false;
+};
+
+/// A piece and the bytes [begin, end) of the original text that it stands for. The ranges of a text's pieces follow one
+/// another and cover it.
+struct Piece {
+  std::int32_t id;
+  std::size_t begin;
+  std::size_t end;
+  bool operator==(const Piece&) const = default;
+};
+
+/// Text to piece ids and back. Immutable: const calls may come from any thread at any time. Plugins may derive from it.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer();
+
+  /// Number of pieces; ids are 0 ... size() - 1.
+  virtual std::int32_t size() const = 0;
+  /// The ids of one line of text, which may hold any bytes; no special tokens are added.
+  virtual std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  virtual std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  /// The text of the ids; special tokens are left out. Byte pieces in an order that encode() never gives can make
+  /// invalid UTF-8. Throws Error{kInvalidArgument} only for an id outside [0, size()).
+  virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
+  /// The piece as it stands in the file. Throws Error{kInvalidArgument} for an id outside [0, size()).
+  virtual std::string_view piece(std::int32_t id) const = 0;
+  virtual std::optional<std::int32_t> id(std::string_view piece) const = 0;
+  virtual bool is_special(std::int32_t id) const = 0;
+};
+
+/// Byte pair encoding, stored as a Hugging Face `tokenizer.json`. docs/tokenizer.md says which parts of that format are
+/// supported; a file that uses others is refused by name, so that nothing is ever encoded in a way that its author did
+/// not mean.
+class BpeTokenizer final : public Tokenizer {
+ public:
+  /// Checks the definition and builds the tables. `name` stands in front of error messages. Throws Error{kBadInput}.
+  explicit BpeTokenizer(BpeDefinition definition, const std::string& name = "tokenizer");
+  ~BpeTokenizer() override;
+  BpeTokenizer(BpeTokenizer&&) noexcept;
+  BpeTokenizer& operator=(BpeTokenizer&&) noexcept;
+
+  /// Throws Error{kBadInput} for text that is not a tokenizer and Error{kUnsupported} for one that uses a part we do
+  /// not have.
+  static BpeTokenizer parse(std::string_view json, const std::string& name);
+  static BpeTokenizer load(const std::filesystem::path& path);
+  /// The same bytes for the same definition, on every machine.
+  std::string to_json() const;
+  void save(const std::filesystem::path& path) const;
+
+  std::int32_t size() const override;
+  /// Throws Error{kBadInput} for a character that is not in the vocabulary of a tokenizer with neither byte fallback
+  /// nor an unknown token, and for a word of 4 GiB or more.
+  std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const override;
+  std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const override;
+  std::string decode(std::span<const std::int32_t> ids) const override;
+  std::string_view piece(std::int32_t id) const override;
+  std::optional<std::int32_t> id(std::string_view piece) const override;
+  bool is_special(std::int32_t id) const override;
+
+  const BpeDefinition& definition() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<const Impl> impl_;
+};
+
+/// Reads whatever kind of tokenizer the file holds. Throws as BpeTokenizer::parse, and Error{kIo}.
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
+
+enum class Normalization { kNone, kNfc, kNfkc };
+
+struct LearnOptions {
+  /// Number of pieces in all: special tokens, bytes, user symbols, characters and merged pieces.
+  std::int32_t vocab_size = 32000;
+  /// A pair that occurs less often is not merged.
+  std::uint64_t min_frequency = 2;
+  /// Share of the corpus's characters that get a piece of their own; the rarest are left to byte fallback or the
+  /// unknown token.
+  double character_coverage = 1.0;
+  /// Ids 0, 1, 2, ... in this order. `<unk>` among them is the unknown token.
+  std::vector<std::string> special_tokens = {"<unk>", "<s>", "</s>"};
+  /// Always one piece wherever they stand in the text, and never part of another.
+  std::vector<std::string> user_symbols;
+  bool byte_fallback = true;
+  Normalization normalization = Normalization::kNone;
+  bool lowercase = false;
+  /// Words begin at spaces, which become part of the piece that follows. If false, pieces may reach over a whole line.
+  bool word_marks = true;
+  /// For counting words; 0 means core::default_threads(). The result does not depend on it.
+  int threads = 0;
+};
+
+/// Learns a vocabulary from text files (gzip and Zstandard are recognised, "-" is standard input); several files give a
+/// joint one.
+///
+/// A merge joins the pair of neighbouring pieces that occurs most often inside words; of pairs with equal counts the
+/// one whose left piece has the smaller id comes first, then the one whose right piece has. In a run of equal pieces
+/// occurrences are counted without overlap, from left to right: `aaa` holds (a, a) once. Counts have 64 bits. Ids:
+/// special tokens, 256 bytes, user symbols, characters by falling count and then by code point, merged pieces in the
+/// order of their making.
+///
+/// Throws Error{kBadInput} for a corpus without words, Error{kInvalidArgument} for options that cannot be met (the
+/// message says the smallest vocabulary that can), Error{kInterrupted} when `stop` asks. Warns on `log` if pairs run
+/// out before the size is reached.
+BpeTokenizer learn_bpe(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options,
+                       const core::ProgressSink& progress = {}, const core::LogSink& log = {},
+                       std::stop_token stop = {});
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,115 @@
+#include "bpe_model.h"
+#include "decoder.h"
+#include "dragoman/tokenizer/tokenizer.h"
+#include "text_splitter.h"
+#include "tokenizer_json.h"
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+
+namespace dragoman::tokenizer {
+
+struct BpeTokenizer::Impl {
+  Impl(BpeDefinition d, const std::string& name)
+      : definition(std::move(d)), model(definition, name), splitter(definition), decoder(definition) {
+    special.assign(definition.pieces.size(), false);
+    for (const AddedToken& token : definition.added_tokens) special[static_cast<std::size_t>(token.id)] = token.special;
+  }
+
+  void check(std::int32_t id) const {
+    core::require(id >= 0 && static_cast<std::size_t>(id) < definition.pieces.size(), core::ErrorCode::kInvalidArgument,
+                  "the id {} is not in the vocabulary, whose ids run from 0 to {}", id,
+                  static_cast<std::int64_t>(definition.pieces.size()) - 1);
+  }
+
+  BpeDefinition definition;
+  BpeModel model;
+  TextSplitter splitter;
+  Decoder decoder;
+  std::vector<bool> special;
+};
+
+BpeTokenizer::BpeTokenizer(BpeDefinition definition, const std::string& name)
+    : impl_(std::make_unique<const Impl>(std::move(definition), name)) {}
+BpeTokenizer::~BpeTokenizer() = default;
+BpeTokenizer::BpeTokenizer(BpeTokenizer&&) noexcept = default;
+BpeTokenizer& BpeTokenizer::operator=(BpeTokenizer&&) noexcept = default;
+
+BpeTokenizer BpeTokenizer::parse(std::string_view json, const std::string& name) {
+  return BpeTokenizer(read_tokenizer_json(json, name), name);
+}
+
+BpeTokenizer BpeTokenizer::load(const std::filesystem::path& path) {
+  constexpr std::uint64_t kLimit = std::uint64_t{256} << 20;
+  return parse(core::read_file(path, kLimit), path.string());
+}
+
+std::string BpeTokenizer::to_json() const {
+  return write_tokenizer_json(impl_->definition);
+}
+
+void BpeTokenizer::save(const std::filesystem::path& path) const {
+  core::write_file(path, to_json());
+}
+
+std::int32_t BpeTokenizer::size() const {
+  return static_cast<std::int32_t>(impl_->definition.pieces.size());
+}
+
+std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  std::vector<std::int32_t> ids;
+  WordBuffers buffers;
+  impl_->splitter.for_each_unit(text, options.match_special_tokens, false, [&](const TextUnit& unit) {
+    if (unit.added_token >= 0) {
+      ids.push_back(unit.added_token);
+      return;
+    }
+    impl_->model.encode_word(unit.text, options, buffers);
+    for (const Symbol& symbol : buffers.word) ids.push_back(symbol.id);
+  });
+  return ids;
+}
+
+std::vector<Piece> BpeTokenizer::encode_pieces(std::string_view text, const EncodeOptions& options) const {
+  std::vector<Piece> pieces;
+  WordBuffers buffers;
+  impl_->splitter.for_each_unit(text, options.match_special_tokens, true, [&](const TextUnit& unit) {
+    if (unit.added_token >= 0) {
+      pieces.push_back({unit.added_token, unit.begin, unit.end});
+      return;
+    }
+    impl_->model.encode_word(unit.text, options, buffers);
+    std::size_t at = 0;
+    for (const Symbol& symbol : buffers.word) {
+      pieces.push_back({symbol.id, unit.origin[at], unit.origin[at + symbol.length]});
+      at += symbol.length;
+    }
+  });
+  return pieces;
+}
+
+std::string BpeTokenizer::decode(std::span<const std::int32_t> ids) const {
+  for (const std::int32_t id : ids) impl_->check(id);
+  return impl_->decoder.decode(ids);
+}
+
+std::string_view BpeTokenizer::piece(std::int32_t id) const {
+  impl_->check(id);
+  return impl_->definition.pieces[static_cast<std::size_t>(id)];
+}
+
+std::optional<std::int32_t> BpeTokenizer::id(std::string_view piece) const {
+  const std::int32_t found = impl_->model.find(piece);
+  return found >= 0 ? std::optional(found) : std::nullopt;
+}
+
+bool BpeTokenizer::is_special(std::int32_t id) const {
+  impl_->check(id);
+  return impl_->special[static_cast<std::size_t>(id)];
+}
+
+const BpeDefinition& BpeTokenizer::definition() const noexcept {
+  return impl_->definition;
+}
+
+}  // namespace dragoman::tokenizer

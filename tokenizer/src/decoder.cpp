@@ -1,0 +1,63 @@
+#include "decoder.h"
+
+#include <algorithm>
+
+namespace dragoman::tokenizer {
+namespace {
+
+std::string replace_all(const std::string& text, const Replacement& replacement) {
+  std::string result;
+  std::size_t begin = 0;
+  for (std::size_t match = text.find(replacement.pattern); match != std::string::npos;
+       match = text.find(replacement.pattern, begin)) {
+    result.append(text, begin, match - begin).append(replacement.content);
+    begin = match + replacement.pattern.size();
+  }
+  return result.append(text, begin);
+}
+
+std::string surface_of(const std::string& piece, const DecoderDefinition& decoder) {
+  std::string text = piece;
+  for (const Replacement& replacement : decoder.replacements) text = replace_all(text, replacement);
+  const auto byte = decoder.byte_fallback ? byte_of_piece(text) : std::nullopt;
+  return byte ? std::string(1, static_cast<char>(*byte)) : text;
+}
+
+}  // namespace
+
+Decoder::Decoder(const BpeDefinition& definition)
+    : strip_(definition.decoder.strip), strip_count_(definition.decoder.strip_count) {
+  for (const std::string& piece : definition.pieces) surfaces_.push_back(surface_of(piece, definition.decoder));
+  for (const AddedToken& token : definition.added_tokens) {
+    if (token.special)
+      surfaces_[static_cast<std::size_t>(token.id)].clear();
+    else if (definition.decoder.drop_space_after_symbols)
+      symbols_.push_back(surfaces_[static_cast<std::size_t>(token.id)]);
+  }
+}
+
+std::string Decoder::decode(std::span<const std::int32_t> ids) const {
+  std::string text;
+  for (const std::int32_t id : ids) text += surfaces_[static_cast<std::size_t>(id)];
+  if (!symbols_.empty()) text = drop_space_after_symbols(text);
+  for (std::size_t i = 0; i < strip_count_ && !strip_.empty() && text.starts_with(strip_); ++i)
+    text.erase(0, strip_.size());
+  return text;
+}
+
+/// The stretch after a symbol was encoded like a text of its own, with a word mark in front that stands for no space.
+std::string Decoder::drop_space_after_symbols(const std::string& text) const {
+  std::string result;
+  std::size_t begin = 0;
+  for (std::size_t space = text.find(' '); space != std::string::npos; space = text.find(' ', space + 1)) {
+    const std::string_view before = std::string_view(text).substr(0, space);
+    if (std::none_of(symbols_.begin(), symbols_.end(),
+                     [&](const std::string& symbol) { return before.ends_with(symbol); }))
+      continue;
+    result.append(text, begin, space - begin);
+    begin = space + 1;
+  }
+  return result.append(text, begin);
+}
+
+}  // namespace dragoman::tokenizer

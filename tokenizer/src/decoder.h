@@ -1,0 +1,29 @@
+#pragma once
+
+#include "dragoman/tokenizer/bpe_definition.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+/// Ids to text. What each piece looks like in the text is worked out once.
+class Decoder {
+ public:
+  /// `definition` has been checked by BpeModel.
+  explicit Decoder(const BpeDefinition& definition);
+  /// Ids must be in range.
+  std::string decode(std::span<const std::int32_t> ids) const;
+
+ private:
+  std::string drop_space_after_symbols(const std::string& text) const;
+
+  std::vector<std::string> surfaces_;  // by id; empty for special tokens
+  std::vector<std::string> symbols_;   // empty unless the space after them is dropped
+  std::string strip_;
+  std::size_t strip_count_;
+};
+
+}  // namespace dragoman::tokenizer

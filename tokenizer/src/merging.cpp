@@ -1,0 +1,163 @@
+#include "merging.h"
+
+#include "pair_map.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+namespace dragoman::tokenizer {
+namespace {
+
+/// Up to here a scan over all ranks is faster than a heap.
+constexpr std::size_t kShortWord = 48;
+constexpr std::uint32_t kNone = 0xFFFFFFFF;
+
+void merge_short(const MergeTable& table, std::vector<Symbol>& word, std::vector<std::uint32_t>& ranks) {
+  const auto rank_at = [&](std::size_t i) {
+    return i + 1 < word.size() ? table.find(word[i].id, word[i + 1].id).rank : MergeTable::kNoRank;
+  };
+  ranks.resize(word.size());
+  for (std::size_t i = 0; i < word.size(); ++i) ranks[i] = rank_at(i);
+  for (;;) {
+    const auto best = std::min_element(ranks.begin(), ranks.end());
+    if (*best == MergeTable::kNoRank) return;
+    const auto i = static_cast<std::size_t>(best - ranks.begin());
+    word[i] = {table.find(word[i].id, word[i + 1].id).result, word[i].length + word[i + 1].length};
+    word.erase(word.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    ranks.erase(best + 1);
+    ranks[i] = rank_at(i);
+    if (i > 0) ranks[i - 1] = rank_at(i - 1);
+  }
+}
+
+/// A word as a linked list with a heap of possible merges, packed as (rank, position) so that the order is rank, then
+/// leftmost. A heap entry is stale if the pair at its position has another rank by now.
+class LinkedWord {
+ public:
+  LinkedWord(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers)
+      : table_(table),
+        word_(word),
+        ranks_(buffers.ranks),
+        previous_(buffers.previous),
+        next_(buffers.next),
+        heap_(buffers.heap) {
+    const auto size = static_cast<std::uint32_t>(word.size());
+    ranks_.assign(size, MergeTable::kNoRank);
+    previous_.resize(size);
+    next_.resize(size);
+    heap_.clear();
+    for (std::uint32_t i = 0; i < size; ++i) {
+      previous_[i] = i == 0 ? kNone : i - 1;
+      next_[i] = i + 1 < size ? i + 1 : kNone;
+    }
+    for (std::uint32_t i = 0; i < size; ++i) {
+      ranks_[i] = rank_at(i);
+      if (ranks_[i] != MergeTable::kNoRank) heap_.push_back(entry(i));
+    }
+    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+
+  /// Takes the best possible merge off the heap; false if there is none.
+  bool pop(std::uint64_t& best) {
+    while (!heap_.empty()) {
+      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+      best = heap_.back();
+      heap_.pop_back();
+      if (ranks_[position(best)] == best >> 32) return true;
+    }
+    return false;
+  }
+
+  void push(std::uint64_t merge) {
+    heap_.push_back(merge);
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+
+  void apply(std::uint64_t merge) {
+    const std::uint32_t left = position(merge);
+    const std::uint32_t right = next_[left];
+    word_[left] = {table_.find(word_[left].id, word_[right].id).result, word_[left].length + word_[right].length};
+    next_[left] = next_[right];
+    if (next_[right] != kNone) previous_[next_[right]] = left;
+    ranks_[right] = MergeTable::kNoRank;
+    refresh(left);
+    if (previous_[left] != kNone) refresh(previous_[left]);
+  }
+
+  void compact() {
+    std::size_t size = 0;
+    for (std::uint32_t i = 0; i != kNone; i = next_[i]) word_[size++] = word_[i];
+    word_.resize(size);
+  }
+
+ private:
+  static std::uint32_t position(std::uint64_t merge) { return static_cast<std::uint32_t>(merge); }
+  std::uint64_t entry(std::uint32_t i) const { return (static_cast<std::uint64_t>(ranks_[i]) << 32) | i; }
+  std::uint32_t rank_at(std::uint32_t i) const {
+    return next_[i] == kNone ? MergeTable::kNoRank : table_.find(word_[i].id, word_[next_[i]].id).rank;
+  }
+  void refresh(std::uint32_t i) {
+    ranks_[i] = rank_at(i);
+    if (ranks_[i] != MergeTable::kNoRank) push(entry(i));
+  }
+
+  const MergeTable& table_;
+  std::vector<Symbol>& word_;
+  std::vector<std::uint32_t>& ranks_;
+  std::vector<std::uint32_t>& previous_;
+  std::vector<std::uint32_t>& next_;
+  std::vector<std::uint64_t>& heap_;
+};
+
+}  // namespace
+
+MergeTable::MergeTable(const std::vector<Merge>& merges)
+    : slots_(std::bit_ceil(merges.size() * 2 + 2)), mask_(slots_.size() - 1) {
+  for (std::size_t rank = 0; rank < merges.size(); ++rank) {
+    const std::uint64_t pair = pair_key(merges[rank].left, merges[rank].right);
+    std::uint64_t i = hash_integer(pair) & mask_;
+    while (slots_[i].rule.rank != kNoRank) i = (i + 1) & mask_;
+    slots_[i] = {pair, {static_cast<std::uint32_t>(rank), merges[rank].result}};
+  }
+}
+
+MergeTable::Rule MergeTable::find(std::int32_t left, std::int32_t right) const noexcept {
+  const std::uint64_t pair = pair_key(left, right);
+  for (std::uint64_t i = hash_integer(pair) & mask_;; i = (i + 1) & mask_) {
+    const Slot& slot = slots_[i];
+    if (slot.pair == pair || slot.rule.rank == kNoRank) return slot.rule;
+  }
+}
+
+void merge_exact(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
+  if (word.size() < 2) return;
+  if (word.size() <= kShortWord) return merge_short(table, word, buffers.ranks);
+  LinkedWord linked(table, word, buffers);
+  std::uint64_t best;
+  while (linked.pop(best)) linked.apply(best);
+  linked.compact();
+}
+
+// Going through the possible merges from the best on, and dropping each until one stays, chooses like the paper's "drop
+// all, then take the best of the rest": the draws are independent. What was dropped is possible again before the next
+// merge.
+void merge_with_dropout(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers,
+                        core::FunctionRef<bool()> drop) {
+  if (word.size() < 2) return;
+  LinkedWord linked(table, word, buffers);
+  buffers.dropped.clear();
+  std::uint64_t best;
+  while (linked.pop(best)) {
+    if (drop()) {
+      buffers.dropped.push_back(best);
+      continue;
+    }
+    linked.apply(best);
+    for (const std::uint64_t merge : buffers.dropped) linked.push(merge);
+    buffers.dropped.clear();
+  }
+  linked.compact();
+}
+
+}  // namespace dragoman::tokenizer

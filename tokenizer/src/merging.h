@@ -1,0 +1,56 @@
+#pragma once
+
+#include "dragoman/tokenizer/bpe_definition.h"
+
+#include <cstdint>
+#include <vector>
+
+#include <dragoman/core/function_ref.h>
+
+namespace dragoman::tokenizer {
+
+/// A piece of a word that is being encoded, and the number of bytes (after normalisation) that it spans.
+struct Symbol {
+  std::int32_t id;
+  std::uint32_t length;
+};
+
+/// The merges by pair, in one flat open-addressing table: one probe finds rank and result together.
+class MergeTable {
+ public:
+  static constexpr std::uint32_t kNoRank = 0xFFFFFFFF;
+  struct Rule {
+    std::uint32_t rank = kNoRank;
+    std::int32_t result = -1;
+  };
+
+  explicit MergeTable(const std::vector<Merge>& merges);
+  Rule find(std::int32_t left, std::int32_t right) const noexcept;
+
+ private:
+  struct Slot {
+    std::uint64_t pair = 0;
+    Rule rule;
+  };
+  std::vector<Slot> slots_;
+  std::uint64_t mask_;
+};
+
+/// Buffers that words share, so that encoding a line does not allocate for each.
+struct MergeBuffers {
+  std::vector<std::uint32_t> ranks;
+  std::vector<std::uint32_t> previous;
+  std::vector<std::uint32_t> next;
+  std::vector<std::uint64_t> heap;
+  std::vector<std::uint64_t> dropped;
+};
+
+/// Applies the merge of lowest rank, leftmost first, until none is left. O(n log n) in the number of symbols.
+void merge_exact(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers);
+
+/// Algorithm 1 of Provilkov et al. 2020: before each merge, every possible one is left out if `drop()`; ends when none
+/// remains.
+void merge_with_dropout(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers,
+                        core::FunctionRef<bool()> drop);
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "dragoman/tokenizer/bpe_definition.h"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+/// A text and, where tracked, the offset in the original text that each of its bytes came from.
+struct AlignedText {
+  std::string text;
+  /// Not tracked: empty. Tracked: text.size() + 1 offsets that never fall; the last is the end of the original.
+  std::vector<std::size_t> origin;
+};
+
+/// The steps of a normaliser, in order. Bytes that are not UTF-8 pass through unchanged. Immutable, so any thread may
+/// call.
+class Normalizer {
+ public:
+  explicit Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(steps)) {}
+
+  /// Normalises `text`, whose first byte has the offset `begin` in the original; offsets are tracked if `track`.
+  AlignedText apply(std::string_view text, std::size_t begin, bool track) const;
+
+ private:
+  std::vector<NormalizerStep> steps_;
+};
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "hash.h"
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+/// Ids by the text of pieces that stand elsewhere; open addressing.
+class PieceTable {
+ public:
+  /// `pieces` must stay as it is while the table is used. The table starts empty.
+  explicit PieceTable(const std::vector<std::string>& pieces)
+      : pieces_(&pieces), slots_(std::bit_ceil(pieces.size() * 2 + 2)), mask_(slots_.size() - 1) {}
+
+  /// Adds a piece; false if another one has its text.
+  bool add(std::int32_t id) {
+    const std::string_view text = (*pieces_)[static_cast<std::size_t>(id)];
+    const std::uint64_t hash = hash_bytes(text);
+    Slot& slot = slots_[probe(text, hash)];
+    if (slot.id >= 0) return false;
+    slot = {static_cast<std::uint32_t>(hash >> 32), id};
+    return true;
+  }
+
+  /// The id, or -1.
+  std::int32_t find(std::string_view text) const noexcept { return slots_[probe(text, hash_bytes(text))].id; }
+
+ private:
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::int32_t id = -1;
+  };
+
+  std::uint64_t probe(std::string_view text, std::uint64_t hash) const noexcept {
+    std::uint64_t i = hash & mask_;
+    for (; slots_[i].id >= 0; i = (i + 1) & mask_)
+      if (slots_[i].hash == hash >> 32 && (*pieces_)[static_cast<std::size_t>(slots_[i].id)] == text) break;
+    return i;
+  }
+
+  const std::vector<std::string>* pieces_;
+  std::vector<Slot> slots_;
+  std::uint64_t mask_;
+};
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "added_tokens.h"
+#include "normalizer.h"
+
+#include <span>
+#include <string_view>
+
+#include <dragoman/core/function_ref.h>
+
+namespace dragoman::tokenizer {
+
+/// A stretch of text between added tokens after normalisation: one word of it, or an added token.
+struct TextUnit {
+  std::int32_t added_token = -1;  ///< its id, or -1 for a word
+  std::string_view text;          ///< the word after normalisation; valid during the call only
+  std::span<const std::size_t>
+      origin;             ///< for each byte of the word, and its end, the offset in the text; empty if not tracked
+  std::size_t begin = 0;  ///< an added token's range in the text
+  std::size_t end = 0;
+};
+
+/// Cuts text into what the merges see: added tokens out, the rest normalised, words apart. Learner and encoders share
+/// it, so that a vocabulary is learned on the same words that it will be used on.
+class TextSplitter {
+ public:
+  explicit TextSplitter(const BpeDefinition& definition);
+
+  void for_each_unit(std::string_view text, bool match_special, bool track,
+                     core::FunctionRef<void(const TextUnit&)> visit) const;
+
+ private:
+  void visit_words(std::string_view text, std::size_t begin, bool track,
+                   core::FunctionRef<void(const TextUnit&)> visit) const;
+  std::size_t word_end(std::string_view text, std::size_t start) const;
+
+  AddedTokens added_;
+  Normalizer normalizer_;
+  std::string split_pattern_;
+};
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,325 @@
+#include "tokenizer_json.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using core::ErrorCode;
+using core::require;
+// The sorted kind: the ordered one looks keys up one by one, which is quadratic in the size of the vocabulary.
+using Json = nlohmann::json;
+
+constexpr int kMaxDepth = 64;
+
+[[noreturn]] void unsupported(const std::string& where, std::string_view what) {
+  core::fail(ErrorCode::kUnsupported, "{}: {} is not supported", where, what);
+}
+
+Json parse_document(std::string_view text, const std::string& name) {
+  const auto limit_depth = [&](int depth, Json::parse_event_t, const Json&) {
+    require(depth <= kMaxDepth, ErrorCode::kBadInput, "{}: nested deeper than {} levels", name, kMaxDepth);
+    return true;
+  };
+  try {
+    return Json::parse(text, limit_depth);
+  } catch (const Json::parse_error& error) {
+    core::fail(ErrorCode::kBadInput, "{}: not valid JSON at byte {}: {}", name, error.byte, error.what());
+  } catch (const Json::exception& error) {
+    core::fail(ErrorCode::kBadInput, "{}: not valid JSON: {}", name, error.what());
+  }
+}
+
+/// An object of the file, with its place for messages.
+class Part {
+ public:
+  Part(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+    require(json.is_object(), ErrorCode::kBadInput, "{}: expected an object, not {}", where_, json.type_name());
+  }
+
+  const std::string& where() const { return where_; }
+  std::string at(std::string_view key) const { return where_ + "." + std::string(key); }
+
+  /// Refuses keys other than these: one that we do not know might change what the tokenizer does.
+  void allow(std::initializer_list<std::string_view> keys) const {
+    for (const auto& [key, value] : json_.items())
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) unsupported(where_, fmt::format("the key '{}'", key));
+  }
+  const Json& get(const char* key) const {
+    static const Json null;
+    const auto found = json_.find(key);
+    return found == json_.end() ? null : *found;
+  }
+  bool is_null(const char* key) const { return get(key).is_null(); }
+  std::string text(const char* key) const {
+    const Json& value = get(key);
+    require(value.is_string(), ErrorCode::kBadInput, "{}: expected a text, not {}", at(key), value.type_name());
+    return value.get<std::string>();
+  }
+  bool flag(const char* key) const {
+    const Json& value = get(key);
+    require(value.is_boolean() || value.is_null(), ErrorCode::kBadInput, "{}: expected true or false, not {}", at(key),
+            value.type_name());
+    return value.is_boolean() && value.get<bool>();
+  }
+  std::int32_t number(const char* key) const { return whole_number(get(key), at(key)); }
+  const Json& array(const char* key) const {
+    const Json& value = get(key);
+    require(value.is_array(), ErrorCode::kBadInput, "{}: expected a list, not {}", at(key), value.type_name());
+    return value;
+  }
+  std::string type() const { return text("type"); }
+
+  static std::int32_t whole_number(const Json& value, const std::string& where) {
+    require(value.is_number_unsigned() && value.get<std::uint64_t>() <= 0x7FFFFFFF, ErrorCode::kBadInput,
+            "{}: expected a whole number from 0 to 2147483647", where);
+    return value.get<std::int32_t>();
+  }
+
+ private:
+  const Json& json_;
+  std::string where_;
+};
+
+Part element(const Part& part, const char* key, std::size_t index) {
+  return Part(part.array(key)[index], fmt::format("{}[{}]", part.at(key), index));
+}
+
+/// The text of {"String": text}; regular expressions are refused.
+std::string string_pattern(const Part& part) {
+  const Part pattern(part.get("pattern"), part.at("pattern"));
+  if (pattern.is_null("String")) unsupported(pattern.where(), "a pattern other than a String");
+  const std::string text = pattern.text("String");
+  require(!text.empty(), ErrorCode::kBadInput, "{}: the pattern is empty", pattern.where());
+  return text;
+}
+
+class TokenizerReader {
+ public:
+  TokenizerReader(const Json& document, const std::string& name) : top_(document, name) {}
+
+  BpeDefinition read() {
+    top_.allow({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
+                "decoder", "model"});
+    if (top_.text("version") != "1.0")
+      unsupported(top_.at("version"), fmt::format("version '{}'", top_.text("version")));
+    for (const char* key : {"truncation", "padding"})
+      if (!top_.is_null(key)) unsupported(top_.where(), key);
+    const Part model(top_.get("model"), top_.at("model"));
+    read_model_options(model);
+    read_vocabulary(model);
+    read_merges(model);
+    read_unknown(model);
+    if (!top_.is_null("normalizer")) read_normalizer(Part(top_.get("normalizer"), top_.at("normalizer")));
+    if (!top_.is_null("pre_tokenizer")) read_pre_tokenizer(Part(top_.get("pre_tokenizer"), top_.at("pre_tokenizer")));
+    if (!top_.is_null("post_processor"))
+      read_post_processor(Part(top_.get("post_processor"), top_.at("post_processor")));
+    read_added_tokens_flags();
+    if (top_.is_null("decoder")) unsupported(top_.where(), "a file without a decoder");
+    read_decoder(Part(top_.get("decoder"), top_.at("decoder")));
+    return std::move(definition_);
+  }
+
+ private:
+  void read_model_options(const Part& model) {
+    if (model.type() != "BPE") unsupported(model.where(), fmt::format("the model type '{}'", model.type()));
+    model.allow({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
+                 "byte_fallback", "ignore_merges", "vocab", "merges"});
+    if (!model.is_null("dropout") && model.get("dropout") != 0) unsupported(model.where(), "a stored dropout");
+    for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
+      if (!model.is_null(key) && !model.text(key).empty()) unsupported(model.where(), key);
+    definition_.fuse_unknown = model.flag("fuse_unk");
+    definition_.byte_fallback = model.flag("byte_fallback");
+    definition_.ignore_merges = model.flag("ignore_merges");
+  }
+
+  /// Pieces come from the model's vocabulary and, beyond it, from the added tokens; together their ids have no gap.
+  void read_vocabulary(const Part& model) {
+    vocabulary_ = &model.get("vocab");
+    require(vocabulary_->is_object(), ErrorCode::kBadInput, "{}: expected an object, not {}", model.at("vocab"),
+            vocabulary_->type_name());
+    read_added_tokens();
+    const auto beyond =
+        static_cast<std::size_t>(std::count_if(definition_.added_tokens.begin(), definition_.added_tokens.end(),
+                                               [](const AddedToken& token) { return !token.in_vocabulary; }));
+    definition_.pieces.resize(vocabulary_->size() + beyond);
+    for (const auto& [piece, id] : vocabulary_->items())
+      set_piece(Part::whole_number(id, fmt::format("{}['{}']", model.at("vocab"), piece)), piece);
+    for (std::size_t i = 0; i < definition_.added_tokens.size(); ++i)
+      if (!definition_.added_tokens[i].in_vocabulary) set_piece(definition_.added_tokens[i].id, added_texts_[i]);
+  }
+
+  void set_piece(std::int32_t id, const std::string& piece) {
+    require(static_cast<std::size_t>(id) < definition_.pieces.size(), ErrorCode::kBadInput,
+            "{}: the piece '{}' has the id {}, but there are {} pieces; ids must run from 0 without a gap",
+            top_.where(), piece, id, definition_.pieces.size());
+    std::string& place = definition_.pieces[static_cast<std::size_t>(id)];
+    require(!piece.empty(), ErrorCode::kBadInput, "{}: the piece with the id {} is empty", top_.where(), id);
+    require(place.empty(), ErrorCode::kBadInput, "{}: the pieces '{}' and '{}' share the id {}", top_.where(), place,
+            piece, id);
+    place = piece;
+  }
+
+  void read_added_tokens() {
+    if (top_.is_null("added_tokens")) return;
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < top_.array("added_tokens").size(); ++i) {
+      const Part token = element(top_, "added_tokens", i);
+      token.allow({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
+      for (const char* key : {"single_word", "lstrip", "rstrip"})
+        if (token.flag(key)) unsupported(token.where(), key);
+      const std::int32_t id = token.number("id");
+      const std::string content = token.text("content");
+      const auto listed = vocabulary_->find(content);
+      const bool in_vocabulary = listed != vocabulary_->end();
+      require(!in_vocabulary || *listed == id, ErrorCode::kBadInput, "{}: '{}' has another id in the vocabulary",
+              token.where(), content);
+      require(seen.insert(content).second, ErrorCode::kBadInput, "{}: '{}' is listed twice", token.where(), content);
+      definition_.added_tokens.push_back({id, token.flag("special"), in_vocabulary});
+      added_texts_.push_back(content);
+    }
+  }
+
+  void read_added_tokens_flags() {
+    for (std::size_t i = 0; i < definition_.added_tokens.size() && !definition_.normalizer.empty(); ++i) {
+      const Part token = element(top_, "added_tokens", i);
+      if (token.flag("normalized")) unsupported(token.where(), "'normalized' together with a normalizer");
+    }
+  }
+
+  void read_unknown(const Part& model) {
+    if (model.is_null("unk_token")) return;
+    const auto found = vocabulary_->find(model.text("unk_token"));
+    require(found != vocabulary_->end(), ErrorCode::kBadInput, "{}: '{}' is not in the vocabulary",
+            model.at("unk_token"), model.text("unk_token"));
+    definition_.unknown = found->get<std::int32_t>();
+  }
+
+  void read_merges(const Part& model) {
+    const Json& merges = model.array("merges");
+    for (std::size_t i = 0; i < merges.size(); ++i) {
+      const std::string where = fmt::format("{}[{}]", model.at("merges"), i);
+      const auto [left, right] = merge_parts(merges[i], where);
+      definition_.merges.push_back({piece_id(left, where), piece_id(right, where), piece_id(left + right, where)});
+    }
+  }
+
+  static std::pair<std::string, std::string> merge_parts(const Json& merge, const std::string& where) {
+    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
+      return {merge[0].get<std::string>(), merge[1].get<std::string>()};
+    require(merge.is_string(), ErrorCode::kBadInput, "{}: expected two pieces", where);
+    const auto text = merge.get<std::string>();
+    const std::size_t space = text.find(' ');
+    require(space != std::string::npos && text.find(' ', space + 1) == std::string::npos, ErrorCode::kBadInput,
+            "{}: expected two pieces with one space between them", where);
+    return {text.substr(0, space), text.substr(space + 1)};
+  }
+
+  std::int32_t piece_id(const std::string& piece, const std::string& where) const {
+    const auto found = vocabulary_->find(piece);
+    require(found != vocabulary_->end(), ErrorCode::kBadInput, "{}: '{}' is not in the vocabulary", where, piece);
+    return found->get<std::int32_t>();
+  }
+
+  void read_normalizer(const Part& part) {
+    using Kind = NormalizerStep::Kind;
+    const std::string type = part.type();
+    if (type == "Sequence") {
+      for (std::size_t i = 0; i < part.array("normalizers").size(); ++i)
+        read_normalizer(element(part, "normalizers", i));
+      return;
+    }
+    static const std::pair<const char*, Kind> kPlain[] = {{"NFC", Kind::kNfc},
+                                                          {"NFD", Kind::kNfd},
+                                                          {"NFKC", Kind::kNfkc},
+                                                          {"NFKD", Kind::kNfkd},
+                                                          {"Lowercase", Kind::kLowercase}};
+    for (const auto& [name, kind] : kPlain)
+      if (type == name) {
+        definition_.normalizer.push_back({kind, {}, {}});
+        return;
+      }
+    if (type == "Prepend")
+      definition_.normalizer.push_back({Kind::kPrepend, {}, part.text("prepend")});
+    else if (type == "Replace")
+      definition_.normalizer.push_back({Kind::kReplace, string_pattern(part), part.text("content")});
+    else
+      unsupported(part.where(), fmt::format("the normalizer '{}'", type));
+  }
+
+  void read_pre_tokenizer(const Part& part) {
+    if (part.type() != "Split") unsupported(part.where(), fmt::format("the pre-tokenizer '{}'", part.type()));
+    if (part.text("behavior") != "MergedWithNext")
+      unsupported(part.where(), fmt::format("the behavior '{}'", part.text("behavior")));
+    if (part.flag("invert")) unsupported(part.where(), "invert");
+    definition_.split_pattern = string_pattern(part);
+  }
+
+  void read_post_processor(const Part& part) {
+    if (part.type() != "TemplateProcessing")
+      unsupported(part.where(), fmt::format("the post-processor '{}'", part.type()));
+    definition_.post_processor = top_.get("post_processor").dump();
+  }
+
+  void read_decoder(const Part& part) {
+    const std::string type = part.type();
+    DecoderDefinition& decoder = definition_.decoder;
+    if (type == "Sequence") {
+      for (std::size_t i = 0; i < part.array("decoders").size(); ++i) read_decoder(element(part, "decoders", i));
+    } else if (type == "Replace") {
+      read_decoder_replace(part);
+    } else if (type == "ByteFallback") {
+      if (fused_) unsupported(part.where(), "ByteFallback after Fuse");
+      decoder.byte_fallback = true;
+    } else if (type == "Fuse") {
+      fused_ = true;
+    } else if (type == "Strip") {
+      read_strip(part);
+    } else {
+      unsupported(part.where(), fmt::format("the decoder '{}'", type));
+    }
+  }
+
+  void read_decoder_replace(const Part& part) {
+    const std::string content = part.text("content");
+    if (!fused_) {
+      if (definition_.decoder.byte_fallback) unsupported(part.where(), "Replace between ByteFallback and Fuse");
+      definition_.decoder.replacements.push_back({string_pattern(part), content});
+      return;
+    }
+    const Part pattern(part.get("pattern"), part.at("pattern"));
+    const bool ours = pattern.get("Regex") == space_after_symbols_pattern(user_symbols(definition_)) && content.empty();
+    if (!ours || definition_.decoder.strip_count > 0) unsupported(part.where(), "this Replace after Fuse");
+    definition_.decoder.drop_space_after_symbols = true;
+  }
+
+  void read_strip(const Part& part) {
+    DecoderDefinition& decoder = definition_.decoder;
+    if (!fused_) unsupported(part.where(), "Strip before Fuse");
+    if (decoder.strip_count > 0) unsupported(part.where(), "a second Strip");
+    if (part.number("stop") != 0) unsupported(part.where(), "stripping at the end");
+    decoder.strip = part.text("content");
+    decoder.strip_count = static_cast<std::size_t>(part.number("start"));
+  }
+
+  Part top_;
+  BpeDefinition definition_;
+  const Json* vocabulary_ = nullptr;
+  std::vector<std::string> added_texts_;
+  bool fused_ = false;
+};
+
+}  // namespace
+
+BpeDefinition read_tokenizer_json(std::string_view text, const std::string& name) {
+  const Json document = parse_document(text, name);
+  return TokenizerReader(document, name).read();
+}
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+/// Finds the longest of a set of byte strings that a text starts with. Nodes stand in level order, so that the children
+/// of a node are neighbours and nine bytes hold a node; building is linear in the bytes of the keys, whatever they are.
+class Trie {
+ public:
+  using Entry = std::pair<std::string_view, std::int32_t>;
+  struct Match {
+    std::int32_t value = -1;  ///< -1: nothing matches
+    std::size_t length = 0;
+  };
+
+  Trie() = default;
+  /// Keys are unique and not empty, values not negative. The keys need not outlive the call.
+  explicit Trie(std::vector<Entry> entries);
+
+  bool empty() const noexcept { return values_.empty(); }
+  Match longest_prefix(std::string_view text) const noexcept;
+
+ private:
+  struct Range;
+  void add_children(const std::vector<Entry>& entries, const Range& range, std::vector<Range>& next);
+  std::uint32_t child(std::uint32_t node, unsigned char byte) const noexcept;
+
+  std::array<std::uint32_t, 256> roots_{};  // node of each first byte; 0: none
+  std::vector<std::uint32_t> first_child_;  // node n has the children [first_child_[n], first_child_[n + 1])
+  std::vector<unsigned char> labels_;
+  std::vector<std::int32_t> values_;
+};
+
+}  // namespace dragoman::tokenizer
