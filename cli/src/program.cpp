@@ -5,6 +5,7 @@
 
 #include <iostream>
 #include <new>
+#include <thread>
 
 #include <fmt/format.h>
 
