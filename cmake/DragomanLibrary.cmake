@@ -1,0 +1,48 @@
+# The shared library `dragoman` of all components: what the program, the plugins and other people's programs link to, so that all of them share
+# one registry. Its layout in the build tree is that of an installation: lib/libdragoman.so, lib/dragoman/plugins/.
+get_property(components GLOBAL PROPERTY DRAGOMAN_COMPONENTS)
+get_property(include_roots GLOBAL PROPERTY DRAGOMAN_INCLUDE_ROOTS)
+
+set(DRAGOMAN_LIBRARY_FOLDER ${PROJECT_BINARY_DIR}/lib)
+set(DRAGOMAN_PLUGIN_FOLDER ${DRAGOMAN_LIBRARY_FOLDER}/dragoman/plugins)
+set(exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
+
+add_library(dragoman SHARED ${CMAKE_CURRENT_LIST_DIR}/library.cpp)
+add_library(dragoman::dragoman ALIAS dragoman)
+target_compile_definitions(dragoman PRIVATE DRAGOMAN_VERSION="${PROJECT_VERSION}")
+
+# Whole archives: the registry and the SDK offer functions that nothing in the library itself calls.
+list(JOIN components "," joined)
+set_target_properties(dragoman PROPERTIES
+  LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${joined}"
+  LINK_DEPENDS ${exports}
+  LIBRARY_OUTPUT_DIRECTORY ${DRAGOMAN_LIBRARY_FOLDER}
+  VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+foreach(component IN LISTS components)
+  target_link_libraries(dragoman PRIVATE $<BUILD_INTERFACE:${component}>)
+endforeach()
+target_link_options(dragoman PRIVATE -Wl,--version-script=${exports} -Wl,--no-undefined)
+
+# What the public headers include.
+target_link_libraries(dragoman PUBLIC fmt::fmt TBB::tbb nlohmann_json::nlohmann_json Threads::Threads)
+target_compile_features(dragoman PUBLIC cxx_std_20)
+foreach(root IN LISTS include_roots)
+  target_include_directories(dragoman INTERFACE $<BUILD_INTERFACE:${root}>)
+endforeach()
+target_include_directories(dragoman INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+add_dependencies(dragoman dragoman_sdk_fingerprint)
+
+# dragoman_plugin(name SOURCES file...): a plugin of the source tree, put where an installed one would be found by its name.
+function(dragoman_plugin name)
+  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  set(target dragoman_plugin_${name})
+  add_library(${target} MODULE ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE dragoman)
+  set_target_properties(${target} PROPERTIES
+    PREFIX ""
+    OUTPUT_NAME ${name}
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    LIBRARY_OUTPUT_DIRECTORY ${DRAGOMAN_PLUGIN_FOLDER})
+endfunction()

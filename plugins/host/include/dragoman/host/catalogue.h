@@ -1,0 +1,70 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/core/options.h>
+
+namespace dragoman::plugins {
+
+/// An entry of the SDK and the plugin that it came from.
+template <class Entry>
+struct Registered {
+  Entry entry;
+  std::string provider;
+};
+
+/// Everything of one kind that is registered, in the order of registration. References stay valid until the next add().
+template <class Entry>
+class Catalogue {
+ public:
+  /// `kind` is what messages call an entry: "model".
+  explicit Catalogue(std::string kind) : kind_(std::move(kind)) {}
+
+  /// A name that is taken is an Error{kInvalidArgument} that says by whom.
+  void add(Entry entry, const std::string& provider) {
+    const Registered<Entry>* taken = find(entry.name);
+    core::require(taken == nullptr, core::ErrorCode::kInvalidArgument,
+                  "the {} '{}' is registered already, by '{}': rename one of them", kind_, entry.name,
+                  taken == nullptr ? "" : taken->provider);
+    entries_.push_back({std::move(entry), provider});
+  }
+
+  /// nullptr if there is none of that name.
+  const Registered<Entry>* find(std::string_view name) const {
+    const auto found =
+        std::ranges::find_if(entries_, [&](const Registered<Entry>& known) { return known.entry.name == name; });
+    return found == entries_.end() ? nullptr : &*found;
+  }
+
+  /// The entry of that name; else an Error{kInvalidArgument} that suggests the nearest name and lists them all.
+  const Entry& get(std::string_view name) const {
+    const Registered<Entry>* found = find(name);
+    if (found == nullptr) fail_unknown(name);
+    return found->entry;
+  }
+
+  const std::vector<Registered<Entry>>& all() const noexcept { return entries_; }
+  const std::string& kind() const noexcept { return kind_; }
+
+ private:
+  [[noreturn]] void fail_unknown(std::string_view name) const {
+    std::vector<std::string> names;
+    std::string listed;
+    for (const Registered<Entry>& known : entries_) {
+      names.push_back(known.entry.name);
+      listed += (listed.empty() ? "" : ", ") + known.entry.name;
+    }
+    const std::string nearest = core::nearest_name(name, names);
+    core::fail(core::ErrorCode::kInvalidArgument,
+               "no {} is called '{}'{}; registered are: {}; others need --plugin FILE", kind_, name,
+               nearest.empty() ? "" : ", did you mean '" + nearest + "'?", listed.empty() ? "none" : listed);
+  }
+
+  std::string kind_;
+  std::vector<Registered<Entry>> entries_;
+};
+
+}  // namespace dragoman::plugins

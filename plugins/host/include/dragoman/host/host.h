@@ -1,0 +1,47 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <dragoman/host/plugin_loader.h>
+#include <dragoman/host/registry.h>
+#include <dragoman/runtime/runtime.h>
+
+namespace dragoman::plugins {
+
+struct HostOptions {
+  /// Where plugins are looked up by name; installed_plugin_folder() is the usual answer. Empty: nowhere.
+  std::filesystem::path plugin_folder;
+  /// Files, or names of installed plugins, to load at once.
+  std::vector<std::string> plugins;
+};
+
+/// What a process that works with models makes once at its start: the devices, the registry with the built-ins, and the
+/// loader. Neither copied nor moved. Loading plugins must not overlap with anything else; afterwards everything may be
+/// read from any thread.
+class Host {
+ public:
+  /// Throws as PluginLoader::load for a plugin that cannot be loaded.
+  explicit Host(const HostOptions& options = {});
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  runtime::Runtime& runtime() noexcept { return runtime_; }
+  const runtime::Runtime& runtime() const noexcept { return runtime_; }
+  Registry& registry() noexcept { return registry_; }
+  const Registry& registry() const noexcept { return registry_; }
+  PluginLoader& loader() noexcept { return loader_; }
+  const PluginLoader& loader() const noexcept { return loader_; }
+
+ private:
+  runtime::Runtime runtime_;
+  Registry registry_;
+  PluginLoader loader_;
+};
+
+/// `dragoman/plugins` beside the shared library that this function is in: <prefix>/lib/dragoman/plugins once installed.
+/// Empty if the system does not say where that is.
+std::filesystem::path installed_plugin_folder();
+
+}  // namespace dragoman::plugins

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <dragoman/host/registry.h>
+#include <dragoman/sdk/descriptor.h>
+
+namespace dragoman::plugins {
+
+struct LoadedPlugin {
+  std::string name;
+  std::string licence;
+  std::string toolkit_version;
+  std::filesystem::path file;
+};
+
+/// Loads plugins into a registry. Loading a shared library runs its code, so nothing is loaded that was not named. A
+/// library stays in the process for ever, even if it was refused. Not thread-safe.
+class PluginLoader {
+ public:
+  /// Bare names are looked up as `folder`/NAME.so; with an empty folder only files can be named. `registry` must
+  /// outlive the loader.
+  explicit PluginLoader(Registry& registry, std::filesystem::path folder = {});
+
+  /// Loads a file (anything with a '/' or that ends in ".so") or, by its bare name, an installed plugin. The
+  /// fingerprint is compared before any C++ interface of the plugin is used. Error{kBadInput or kIo} says what is
+  /// wrong: no shared library, no query symbol, descriptor too small, built for another SDK (and which part differs), a
+  /// registration that threw, a name that is taken, the plugin loaded already. After an error the registry is what it
+  /// was.
+  const LoadedPlugin& load(const std::string& file_or_name);
+
+  /// load() unless a plugin of that bare name is there already: for the plugin that a model's config.json names. A name
+  /// with a '/' is refused: a model never says which file to run.
+  const LoadedPlugin& require_plugin(const std::string& name);
+
+  const LoadedPlugin* find(std::string_view name) const;
+  const std::deque<LoadedPlugin>& loaded() const noexcept { return loaded_; }
+  const std::filesystem::path& folder() const noexcept { return folder_; }
+
+ private:
+  std::filesystem::path installed_file(const std::string& name) const;
+  const LoadedPlugin& load_file(const std::filesystem::path& file, const std::string& expected_name);
+
+  Registry* registry_;
+  std::filesystem::path folder_;
+  std::deque<LoadedPlugin> loaded_;
+};
+
+/// Throws Error{kBadInput}, naming `file`, unless the descriptor is complete and its fingerprint equals the host's.
+void check_descriptor(const PluginDescriptor* descriptor, const std::string& file);
+
+}  // namespace dragoman::plugins

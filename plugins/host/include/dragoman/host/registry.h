@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <dragoman/host/catalogue.h>
+#include <dragoman/runtime/runtime.h>
+#include <dragoman/sdk/registrar.h>
+
+namespace dragoman::plugins {
+
+/// The provider of what is built in.
+inline constexpr const char* kBuiltin = "dragoman";
+
+/// What is registered, and by whom. One for a process is the rule, made at start-up; add() and look-ups must not
+/// overlap, look-ups may come from any thread.
+class Registry {
+ public:
+  /// Kernels go to `runtime`, which must outlive the registry.
+  explicit Registry(runtime::Runtime& runtime);
+
+  /// Takes all of `contributions` or, if a name is taken or anything else throws, nothing.
+  void add(const std::string& provider, Contributions contributions);
+
+  const Catalogue<ModelEntry>& models() const noexcept { return catalogues_.models; }
+  const Catalogue<SearchStrategyEntry>& search_strategies() const noexcept { return catalogues_.search_strategies; }
+  const Catalogue<LogitsProcessorEntry>& logits_processors() const noexcept { return catalogues_.logits_processors; }
+  const Catalogue<TokenizerEntry>& tokenizers() const noexcept { return catalogues_.tokenizers; }
+  const Catalogue<StageEntry>& stages() const noexcept { return catalogues_.stages; }
+
+  /// Kernels that came from plugins; those of the backends are in the runtime's tables.
+  struct Kernel {
+    std::string op;
+    tensor::Device device;
+    std::string provider;
+  };
+  const std::vector<Kernel>& kernels() const noexcept { return kernels_; }
+
+ private:
+  struct Catalogues {
+    Catalogue<ModelEntry> models{"model"};
+    Catalogue<SearchStrategyEntry> search_strategies{"search strategy"};
+    Catalogue<LogitsProcessorEntry> logits_processors{"logits processor"};
+    Catalogue<TokenizerEntry> tokenizers{"tokenizer"};
+    Catalogue<StageEntry> stages{"pipeline stage"};
+  };
+
+  void install(const std::string& provider, const std::vector<KernelEntry>& kernels);
+  void uninstall_after(std::size_t count) noexcept;
+
+  runtime::Runtime* runtime_;
+  Catalogues catalogues_;
+  std::vector<Kernel> kernels_;
+};
+
+}  // namespace dragoman::plugins

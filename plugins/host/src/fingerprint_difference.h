@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dragoman::plugins {
+
+/// Which parts of two fingerprints differ, for a message; empty if none does. Bytes that could not be printed are left
+/// out.
+std::string fingerprint_difference(std::string_view plugin, std::string_view host);
+
+}  // namespace dragoman::plugins

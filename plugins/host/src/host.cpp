@@ -1,0 +1,26 @@
+#include "dragoman/host/host.h"
+
+#include "builtins.h"
+
+#include <dlfcn.h>
+
+namespace dragoman::plugins {
+
+Host::Host(const HostOptions& options) : registry_(runtime_), loader_(registry_, options.plugin_folder) {
+  Registrar registrar;
+  register_builtins(registrar);
+  registry_.add(kBuiltin, registrar.take());
+  for (const std::string& plugin : options.plugins) loader_.load(plugin);
+}
+
+std::filesystem::path installed_plugin_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&installed_plugin_folder), &info) == 0 || info.dli_fname == nullptr)
+    return {};
+  std::error_code error;
+  const std::filesystem::path library = std::filesystem::canonical(info.dli_fname, error);
+  if (error) return {};
+  return library.parent_path() / "dragoman" / "plugins";
+}
+
+}  // namespace dragoman::plugins

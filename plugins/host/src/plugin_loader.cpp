@@ -1,0 +1,145 @@
+#include "dragoman/host/plugin_loader.h"
+
+#include "fingerprint_difference.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include <dlfcn.h>
+
+#include <dragoman/sdk/fingerprint.h>
+
+namespace dragoman::plugins {
+namespace {
+
+constexpr core::ErrorCode kBad = core::ErrorCode::kBadInput;
+/// No text in a descriptor has a reason to be longer; a pointer to anything else is noticed here.
+constexpr std::size_t kLongestText = 4096;
+
+bool is_file_name(std::string_view text) {
+  return text.find('/') != text.npos || text.ends_with(".so");
+}
+
+bool is_bare_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+std::string last_loader_error() {
+  const char* text = dlerror();
+  return text == nullptr ? "unknown reason" : text;
+}
+
+void check_text(const char* text, std::string_view field, const std::string& file) {
+  core::require(text != nullptr && strnlen(text, kLongestText) < kLongestText, kBad,
+                "{}: the {} in the plugin's descriptor is missing or too long; rebuild the plugin", file, field);
+}
+
+const PluginDescriptor* query(const std::filesystem::path& file) {
+  // RTLD_LOCAL: the symbols of one plugin are not offered to the next. RTLD_NOW: what is missing is missing now, with a
+  // message.
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    core::fail(kBad, "{}: cannot be loaded as a shared library: {}", file.string(), last_loader_error());
+  void* symbol = dlsym(library, kPluginQueryName);
+  core::require(symbol != nullptr, kBad,
+                "{}: is a shared library but no Dragoman plugin: it does not export {}(); use DRAGOMAN_PLUGIN in it",
+                file.string(), kPluginQueryName);
+  return reinterpret_cast<PluginQuery>(symbol)();
+}
+
+Contributions run_registration(const PluginDescriptor& descriptor, const std::string& file) {
+  Registrar registrar;
+  try {
+    descriptor.register_plugin(registrar);
+  } catch (const std::exception& error) {
+    core::fail(kBad, "{}: the plugin '{}' failed to register and was left out: {}", file, descriptor.name,
+               error.what());
+  } catch (...) {
+    core::fail(kBad, "{}: the plugin '{}' failed to register and was left out: it threw something unknown", file,
+               descriptor.name);
+  }
+  return registrar.take();
+}
+
+}  // namespace
+
+void check_descriptor(const PluginDescriptor* descriptor, const std::string& file) {
+  core::require(descriptor != nullptr, kBad, "{}: the plugin's query returned no descriptor; rebuild the plugin", file);
+  core::require(descriptor->struct_size >= sizeof(PluginDescriptor), kBad,
+                "{}: the plugin's descriptor has {} bytes where {} are needed: it was built for an older Dragoman; "
+                "rebuild it",
+                file, descriptor->struct_size, sizeof(PluginDescriptor));
+  core::require(descriptor->magic == kPluginMagic, kBad,
+                "{}: the descriptor begins with {:#x}, not {:#x}: this is no Dragoman plugin", file, descriptor->magic,
+                kPluginMagic);
+  check_text(descriptor->fingerprint, "fingerprint", file);
+  const std::string difference = fingerprint_difference(descriptor->fingerprint, kFingerprint);
+  core::require(difference.empty(), kBad,
+                "{}: the plugin was built for another SDK ({}); rebuild it against this installation", file,
+                difference);
+  check_text(descriptor->toolkit_version, "toolkit version", file);
+  check_text(descriptor->name, "name", file);
+  check_text(descriptor->licence, "licence", file);
+  core::require(is_bare_name(descriptor->name), kBad,
+                "{}: '{}' cannot be the name of a plugin: use letters, digits, '-' and '_'", file, descriptor->name);
+  core::require(descriptor->register_plugin != nullptr, kBad,
+                "{}: the plugin '{}' has no register function; rebuild the plugin", file, descriptor->name);
+}
+
+PluginLoader::PluginLoader(Registry& registry, std::filesystem::path folder)
+    : registry_(&registry), folder_(std::move(folder)) {}
+
+const LoadedPlugin* PluginLoader::find(std::string_view name) const {
+  const auto found = std::ranges::find(loaded_, name, &LoadedPlugin::name);
+  return found == loaded_.end() ? nullptr : &*found;
+}
+
+std::filesystem::path PluginLoader::installed_file(const std::string& name) const {
+  core::require(is_bare_name(name), core::ErrorCode::kInvalidArgument,
+                "'{}' is neither a file nor the name of a plugin (letters, digits, '-' and '_')", name);
+  core::require(!folder_.empty(), core::ErrorCode::kInvalidArgument,
+                "the plugin '{}' is wanted by name, but no folder of installed plugins is known; give its file", name);
+  const std::filesystem::path file = folder_ / (name + ".so");
+  core::require(std::filesystem::exists(file), core::ErrorCode::kIo,
+                "the plugin '{}' is not installed: there is no {}; give its file with --plugin", name, file.string());
+  return file;
+}
+
+const LoadedPlugin& PluginLoader::load(const std::string& file_or_name) {
+  if (!is_file_name(file_or_name)) return load_file(installed_file(file_or_name), file_or_name);
+  const std::filesystem::path file = std::filesystem::absolute(file_or_name);
+  core::require(std::filesystem::exists(file), core::ErrorCode::kIo, "{}: there is no such plugin file", file_or_name);
+  return load_file(file, {});
+}
+
+const LoadedPlugin& PluginLoader::require_plugin(const std::string& name) {
+  core::require(is_bare_name(name), core::ErrorCode::kInvalidArgument,
+                "'{}' is not the name of a plugin (letters, digits, '-' and '_')", name);
+  const LoadedPlugin* loaded = find(name);
+  return loaded != nullptr ? *loaded : load(name);
+}
+
+const LoadedPlugin& PluginLoader::load_file(const std::filesystem::path& file, const std::string& expected_name) {
+  const PluginDescriptor* descriptor = query(file);
+  check_descriptor(descriptor, file.string());
+  core::require(expected_name.empty() || expected_name == descriptor->name, kBad,
+                "{}: holds the plugin '{}', not '{}' as its file name says", file.string(), descriptor->name,
+                expected_name);
+  const LoadedPlugin* twin = find(descriptor->name);
+  core::require(twin == nullptr && std::string_view(descriptor->name) != kBuiltin, kBad,
+                "{}: a plugin called '{}' is there already, from {}", file.string(), descriptor->name,
+                twin == nullptr ? "Dragoman itself" : twin->file.string());
+  LoadedPlugin plugin{descriptor->name, descriptor->licence, descriptor->toolkit_version, file};
+  Contributions contributions = run_registration(*descriptor, file.string());
+  try {
+    registry_->add(plugin.name, std::move(contributions));
+  } catch (const core::Error& error) {
+    core::fail(kBad, "{}: the plugin '{}' was left out: {}", file.string(), plugin.name, error.what());
+  }
+  return loaded_.emplace_back(std::move(plugin));
+}
+
+}  // namespace dragoman::plugins

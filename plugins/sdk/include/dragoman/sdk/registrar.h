@@ -1,0 +1,117 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/core/options.h>
+#include <dragoman/decoding/logits_processor.h>
+#include <dragoman/decoding/strategy.h>
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/pipeline_api/stage.h>
+#include <dragoman/tensor/kernel_table.h>
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::plugins {
+
+/// Makes a model without weights. `config` is the model's own part of config.json; a key in it that the model does not
+/// know is an Error{kBadInput}.
+using ModelFactory =
+    std::function<std::unique_ptr<nn::Seq2SeqModel>(const nn::SequenceSpec& spec, const core::Json& config)>;
+
+/// Makes a search. `own` are the options that belong to this strategy alone; the caller finish()es it, so a key that
+/// the factory did not ask for is an error.
+using SearchStrategyFactory = std::function<std::unique_ptr<decoding::SearchStrategy>(
+    const decoding::DecodingOptions& options, core::OptionReader& own)>;
+/// Makes a logits processor; `own` as above.
+using LogitsProcessorFactory =
+    std::function<std::unique_ptr<decoding::LogitsProcessor>(const nn::SequenceSpec& spec, core::OptionReader& own)>;
+
+/// Reads a tokenizer from a file of the plugin's own format. The file comes from outside: check everything.
+using TokenizerFactory = std::function<std::unique_ptr<tokenizer::Tokenizer>(const std::filesystem::path& file)>;
+
+struct ModelEntry {
+  std::string name;     ///< what config.json and `train` call it
+  std::string summary;  ///< one line for `plugins list`
+  ModelFactory make;
+  /// The smallest configuration that uses every part of the model: widths of 8 or so, two layers. The conformance kit
+  /// differentiates it element by element.
+  core::Json example;
+};
+
+struct SearchStrategyEntry {
+  std::string name;
+  std::string summary;
+  SearchStrategyFactory make;
+};
+
+struct LogitsProcessorEntry {
+  std::string name;
+  std::string summary;
+  LogitsProcessorFactory make;
+};
+
+struct TokenizerEntry {
+  std::string name;
+  std::string summary;
+  TokenizerFactory make;
+};
+
+struct StageEntry {
+  std::string name;
+  std::string summary;
+  pipeline::StageFactory make;
+};
+
+/// One kernel for one device; devices that are not here are passed over.
+struct KernelEntry {
+  std::string name;  ///< of the op
+  tensor::Device device;
+  std::function<void(tensor::KernelTable&)> install;
+};
+
+/// All that one plugin adds.
+struct Contributions {
+  std::vector<ModelEntry> models;
+  std::vector<SearchStrategyEntry> search_strategies;
+  std::vector<LogitsProcessorEntry> logits_processors;
+  std::vector<TokenizerEntry> tokenizers;
+  std::vector<StageEntry> stages;
+  std::vector<KernelEntry> kernels;
+};
+
+/// What a plugin's register function fills. Nothing takes effect before that function has returned and everything in
+/// here was accepted, so a plugin is registered wholly or not at all.
+///
+/// Names are letters, digits, '-', '_' and '.'; a name that is empty or has other characters, and a missing factory,
+/// are Error{kInvalidArgument}. Names that are taken already are refused when the function has returned.
+class Registrar {
+ public:
+  void add(ModelEntry entry);
+  void add(SearchStrategyEntry entry);
+  void add(LogitsProcessorEntry entry);
+  void add(TokenizerEntry entry);
+  void add(StageEntry entry);
+
+  /// The kernel of an op on a device. An op of the plugin's own has a KernelKey that its header declares; it needs a
+  /// kernel on the CPU and on the reference backend, which is what the conformance kit compares the others with.
+  template <class Result, class... Args>
+  void add_kernel(tensor::Device device, tensor::KernelKey<Result(Args...)> key,
+                  std::type_identity_t<Result (*)(Args...)> kernel) {
+    add_kernel(KernelEntry{std::string(key.name), device,
+                           [key, kernel](tensor::KernelTable& table) { table.set(key, kernel); }});
+  }
+
+  const Contributions& contributions() const noexcept { return contributions_; }
+  Contributions take() { return std::move(contributions_); }
+
+ private:
+  void add_kernel(KernelEntry entry);
+
+  Contributions contributions_;
+};
+
+}  // namespace dragoman::plugins

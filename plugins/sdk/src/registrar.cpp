@@ -1,0 +1,53 @@
+#include "dragoman/sdk/registrar.h"
+
+#include <algorithm>
+
+namespace dragoman::plugins {
+namespace {
+
+bool is_name_character(char character) {
+  return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
+         (character >= '0' && character <= '9') || character == '-' || character == '_' || character == '.';
+}
+
+void check_name(std::string_view kind, const std::string& name) {
+  core::require(!name.empty() && std::ranges::all_of(name, is_name_character), core::ErrorCode::kInvalidArgument,
+                "'{}' cannot be the name of a {}: use letters, digits, '-', '_' and '.'", name, kind);
+}
+
+template <class Entry>
+void append(std::vector<Entry>& entries, Entry entry, std::string_view kind) {
+  check_name(kind, entry.name);
+  core::require(static_cast<bool>(entry.make), core::ErrorCode::kInvalidArgument, "the {} '{}' has no factory", kind,
+                entry.name);
+  entries.push_back(std::move(entry));
+}
+
+}  // namespace
+
+void Registrar::add(ModelEntry entry) {
+  append(contributions_.models, std::move(entry), "model");
+}
+
+void Registrar::add(SearchStrategyEntry entry) {
+  append(contributions_.search_strategies, std::move(entry), "search strategy");
+}
+
+void Registrar::add(LogitsProcessorEntry entry) {
+  append(contributions_.logits_processors, std::move(entry), "logits processor");
+}
+
+void Registrar::add(TokenizerEntry entry) {
+  append(contributions_.tokenizers, std::move(entry), "tokenizer");
+}
+
+void Registrar::add(StageEntry entry) {
+  append(contributions_.stages, std::move(entry), "pipeline stage");
+}
+
+void Registrar::add_kernel(KernelEntry entry) {
+  check_name("op", entry.name);
+  contributions_.kernels.push_back(std::move(entry));
+}
+
+}  // namespace dragoman::plugins
