@@ -84,6 +84,7 @@ Tensor ParameterStore::place(const Tensor& flat, std::int64_t offset, const Para
 
 void ParameterStore::allocate(tensor::Allocator& allocator, tensor::DType dtype, tensor::Device device) {
   flat_ = lay_out(values_, allocator, dtype, device);
+  owner_.reset();
   std::int64_t offset = 0;
   for (Parameter& parameter : parameters_) {
     parameter.value = place(flat_, offset, parameter);
@@ -91,7 +92,24 @@ void ParameterStore::allocate(tensor::Allocator& allocator, tensor::DType dtype,
   }
 }
 
+void ParameterStore::bind(std::span<const Tensor> values, std::shared_ptr<const void> owner) {
+  core::require(values.size() == parameters_.size(), core::ErrorCode::kInvalidArgument,
+                "{} tensors were given for {} parameters", values.size(), parameters_.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    tensor::require_shape(values[i], parameters_[i].rows, parameters_[i].cols, parameters_[i].name);
+    core::require(values[i].contiguous() && parameters_[i].gradient == nullptr, core::ErrorCode::kInvalidArgument,
+                  "'{}' cannot be bound: its values must be contiguous and it must have no gradient",
+                  parameters_[i].name);
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) parameters_[i].value = values[i];
+  values_ = {};
+  flat_ = {};
+  owner_ = std::move(owner);
+}
+
 void ParameterStore::initialise(std::uint64_t seed) {
+  core::require(!flat_.empty() || parameters_.empty(), core::ErrorCode::kInvalidArgument,
+                "allocate() the parameters before initialising them");
   std::uint64_t stream = 0;
   for (const Parameter& parameter : parameters_) fill(parameter, seed, stream++);
 }

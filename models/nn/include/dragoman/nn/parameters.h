@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,10 @@ class ParameterStore {
   /// Puts all parameters end to end in one buffer of the given type (each starts on a 64-byte boundary; the gaps are
   /// zero).
   void allocate(tensor::Allocator& allocator, tensor::DType dtype, tensor::Device device);
+  /// Lets the parameters view memory that `owner` keeps alive, such as a mapped file, instead of memory of their own:
+  /// one contiguous tensor for each, in the order of all(). The store can then be used and packed; initialise() and
+  /// attach_gradients() need allocate() first.
+  void bind(std::span<const Tensor> values, std::shared_ptr<const void> owner);
   /// Draws every parameter as its initialiser says; parameter number i uses stream i, so one parameter's values do not
   /// depend on the others.
   void initialise(std::uint64_t seed);
@@ -95,6 +100,7 @@ class ParameterStore {
 
   std::deque<Parameter> parameters_;
   tensor::Buffer values_;
+  std::shared_ptr<const void> owner_;
   tensor::Buffer gradients_;
   Tensor flat_;
   Tensor flat_gradients_;

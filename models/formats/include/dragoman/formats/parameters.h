@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+
+#include <dragoman/core/options.h>
+#include <dragoman/formats/safetensors.h>
+#include <dragoman/nn/parameters.h>
+#include <dragoman/tensor/arena.h>
+
+namespace dragoman::formats {
+
+enum class WeightMemory {
+  /// The store's own memory, which may be trained. A store that is allocated already, in the wanted type and on the
+  /// wanted device, is
+  /// filled in place, so that gradients and optimiser states stay attached.
+  kOwned,
+  /// The file's pages, read-only and shared by all processes that map it, where the file holds the wanted type and the
+  /// device computes
+  /// in host memory; else as kOwned. For translation.
+  kMapped,
+};
+
+struct LoadOptions {
+  tensor::Allocator* allocator = &tensor::host_allocator();
+  tensor::DType dtype = tensor::DType::kF32;
+  tensor::Device device = tensor::Device::kCpu;
+  WeightMemory memory = WeightMemory::kOwned;
+};
+
+/// Shape of a parameter as files store it: [cols] for rank 1, else [rows, cols].
+std::vector<std::int64_t> stored_shape(const nn::Parameter& parameter);
+
+/// Writes all parameters in the order of the store, as `dtype` (a float type), to a safetensors file.
+void save_parameters(const std::filesystem::path& path, const nn::ParameterStore& store,
+                     tensor::DType dtype = tensor::DType::kF32, const Metadata& metadata = {});
+
+/// Gives every parameter of the store the values of the file. Names and shapes must agree exactly: otherwise one
+/// Error{kBadInput} names the missing, the surplus and the differently shaped tensors (the first few of each), and the
+/// keys of `configuration` (the model's config.json, if given) that say the other size. The store is unchanged then.
+/// Error{kUnsupported} for weights that are not floats.
+void load_parameters(const std::filesystem::path& path, nn::ParameterStore& store, const LoadOptions& options = {},
+                     const core::Json* configuration = nullptr);
+
+}  // namespace dragoman::formats

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dragoman/formats/safetensors.h>
+
+namespace dragoman::formats {
+
+struct SafetensorsHeader {
+  std::vector<StoredTensor> tensors;  ///< in the order of their data; names are unique
+  Metadata metadata;
+};
+
+/// Longest header that the reference implementation accepts.
+inline constexpr std::uint64_t kLongestHeader = 100'000'000;
+
+/// Reads and checks the header at the beginning of `file`. Throws Error{kBadInput}: name, byte offset, reason.
+SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, const std::string& name);
+
+}  // namespace dragoman::formats
