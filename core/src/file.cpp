@@ -233,6 +233,43 @@ OutputFile::OutputFile(const std::filesystem::path& path) {
   impl_ = std::make_unique<Impl>(path.string(), partial, fd, true);
 }
 
+namespace {
+
+struct CompleteLines {
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;
+};
+
+CompleteLines count_complete_lines(const std::string& path) {
+  CompleteLines count;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  require(fd >= 0, ErrorCode::kIo, "{}: cannot open to resume: {}", path, std::strerror(errno));
+  const Descriptor descriptor(fd, true);
+  std::vector<char> block(kBlock);
+  for (std::uint64_t offset = 0; const std::size_t n = read_some(fd, block.data(), block.size(), path); offset += n) {
+    const std::string_view text(block.data(), n);
+    count.lines += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+    if (const std::size_t last = text.rfind('\n'); last != std::string_view::npos) count.bytes = offset + last + 1;
+  }
+  return count;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+OutputFile OutputFile::resume(const std::filesystem::path& path, std::uint64_t& lines) {
+  const std::string partial = path.string() + ".partial";
+  lines = 0;
+  if (path == "-" || !std::filesystem::is_regular_file(partial)) return OutputFile(path);
+  const CompleteLines kept = count_complete_lines(partial);
+  const int fd = ::open(partial.c_str(), O_WRONLY | O_CLOEXEC);
+  require(fd >= 0 && ::ftruncate(fd, static_cast<off_t>(kept.bytes)) == 0 && ::lseek(fd, 0, SEEK_END) >= 0, ErrorCode::kIo,
+          "{}: cannot continue writing: {}", partial, std::strerror(errno));
+  lines = kept.lines;
+  return OutputFile(std::make_unique<Impl>(path.string(), partial, fd, true));
+}
+
 OutputFile::~OutputFile() {
   if (!impl_ || impl_->committed) return;
   try {

@@ -34,9 +34,30 @@ std::string place_of(std::string_view text, std::size_t byte) {
   return fmt::format("line {}, column {}", line, column);
 }
 
+/// Printing, copying and comparing a tree recurse once per level: a hostile file must not exhaust the stack.
+void require_shallow(std::string_view text, const std::string& name) {
+  constexpr int kDeepest = 100;
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (!quoted && (c == '{' || c == '['))
+      ++depth;
+    else if (!quoted && (c == '}' || c == ']'))
+      --depth;
+    if (depth > kDeepest)
+      fail(ErrorCode::kBadInput, "{}: nested deeper than {} levels at {}", name, kDeepest, place_of(text, i));
+  }
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& name) {
+  require_shallow(text, name);
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {

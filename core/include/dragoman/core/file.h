@@ -67,6 +67,10 @@ class OutputFile {
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;
 
+  /// Continues `<path>.partial` of an interrupted run after its last complete line: an unterminated rest is cut off. `lines` receives the
+  /// number of lines kept, 0 if there is no partial file.
+  static OutputFile resume(const std::filesystem::path& path, std::uint64_t& lines);
+
   void write(std::string_view bytes);
   /// Hands everything written so far to the operating system.
   void flush();
@@ -78,6 +82,7 @@ class OutputFile {
 
  private:
   struct Impl;
+  explicit OutputFile(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

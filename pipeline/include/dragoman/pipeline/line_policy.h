@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dragoman::pipeline {
+
+/// What happened to the lines of a job beyond being translated. All counts are of input lines (replaced_bytes: of
+/// places).
+struct LineCounts {
+  std::uint64_t lines = 0;
+  std::uint64_t empty = 0;
+  std::uint64_t with_invalid_utf8 = 0;
+  std::uint64_t replaced_bytes = 0;
+  std::uint64_t split_for_length = 0;
+  std::uint64_t hit_length_limit = 0;
+  std::uint64_t failed = 0;
+};
+
+/// "3 lines held invalid UTF-8 (replaced), 1 line was split for its length", or "" if there is nothing to say.
+std::string describe(const LineCounts& counts);
+
+/// Makes a raw line fit to translate: drops one CR at its end, replaces invalid UTF-8 by U+FFFD. Returns the number of
+/// replacements.
+std::size_t clean_line(std::string& line);
+
+/// Makes translated text fit for one output line: line feeds and carriage returns become spaces.
+void keep_on_one_line(std::string& text);
+
+}  // namespace dragoman::pipeline

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <dragoman/core/file.h>
+#include <dragoman/pipeline_api/record.h>
+
+namespace dragoman::pipeline {
+
+enum class RecordFormat : std::uint8_t {
+  kText,   ///< the line is the text
+  kJsonl,  ///< a JSON object a line
+  kTsv,    ///< columns with a tab between them
+};
+
+/// "text", "jsonl" or "tsv"; Error{kInvalidArgument} on anything else.
+RecordFormat parse_record_format(const std::string& name);
+
+struct ReadOptions {
+  std::filesystem::path path = "-";
+  RecordFormat format = RecordFormat::kText;
+  /// kJsonl: the key that holds the text. The other keys stay in Record::fields.
+  std::string key = "source";
+  /// kTsv: the column that holds the text, from 1. The line's columns stay in Record::fields["columns"].
+  std::uint64_t column = 1;
+};
+
+/// Reads records line by line. A CR before the LF is dropped and invalid UTF-8 replaced; a line that is no JSON object
+/// or has too few columns makes a failed record, so that lines keep their places.
+class RecordReader {
+ public:
+  explicit RecordReader(ReadOptions options);
+  std::optional<Record> next();
+  /// Reads over the first `lines` lines.
+  void skip(std::uint64_t lines);
+  std::uint64_t replaced_bytes() const noexcept { return replaced_bytes_; }
+  std::uint64_t lines_with_invalid_utf8() const noexcept { return invalid_lines_; }
+  std::uint64_t bytes_read() const noexcept { return lines_.bytes_read(); }
+  std::uint64_t size_on_disk() const noexcept { return lines_.size_on_disk(); }
+  const std::string& name() const noexcept { return lines_.name(); }
+
+ private:
+  void parse(Record& record) const;
+
+  ReadOptions options_;
+  core::LineReader lines_;
+  std::uint64_t replaced_bytes_ = 0;
+  std::uint64_t invalid_lines_ = 0;
+};
+
+struct WriteOptions {
+  std::filesystem::path path = "-";
+  RecordFormat format = RecordFormat::kText;
+  /// kTsv: the column, from 1, that the text replaces; one past the last appends it.
+  std::uint64_t column = 1;
+  /// Continue an interrupted run's partial file.
+  bool resume = false;
+};
+
+/// Writes one line per record, in the order of the calls. A failed record is an empty line, or in jsonl one with its
+/// message.
+class RecordWriter {
+ public:
+  explicit RecordWriter(const WriteOptions& options);
+  void write(const Record& record);
+  void flush() { file_.flush(); }
+  void commit() { file_.commit(); }
+  /// Lines that were there before, when resuming.
+  std::uint64_t lines_kept() const noexcept { return lines_kept_; }
+  const std::string& partial_name() const noexcept { return file_.partial_name(); }
+
+ private:
+  WriteOptions options_;
+  std::uint64_t lines_kept_ = 0;
+  core::OutputFile file_;
+};
+
+}  // namespace dragoman::pipeline

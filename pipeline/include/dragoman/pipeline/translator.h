@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/host/load_model.h>
+#include <dragoman/pipeline/translate_service.h>
+
+namespace dragoman::pipeline {
+
+/// Reads the options of a search and of its workers. Keys may be spelled with '-' or '_'. Those of the pipeline stage
+/// `translate` and of the command of that name are the same: decoder, beam_size, n_best, length_penalty, alpha, ...,
+/// threads, batch_tokens, rows, device, details.
+TranslateOptions read_translate_options(core::OptionReader& options, const plugins::Registry& registry);
+
+/// A model folder ready to translate: loaded, packed for inference, with its tokenizers. Immutable; threads share it.
+class LoadedTranslationModel {
+ public:
+  /// Throws as plugins::load_model.
+  LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host,
+                         tensor::Device device = tensor::Device::kCpu);
+  TranslationModel view() const {
+    return {loaded_.model.get(), loaded_.source_tokenizer.get(), loaded_.target_tokenizer.get()};
+  }
+
+ private:
+  plugins::LoadedModel loaded_;
+};
+
+/// The embedded API: text in, text out.
+///
+///     dragoman::plugins::Host host;
+///     dragoman::pipeline::Translator translator("models/de-en", host);
+///     std::string english = translator.translate("Guten Morgen!");
+///
+/// Calls take turns. Throws core::Error.
+class Translator {
+ public:
+  /// The host must outlive the translator.
+  Translator(const std::filesystem::path& model_folder, plugins::Host& host, TranslateOptions options = {});
+  ~Translator();
+  Translator(Translator&&) noexcept;
+  Translator& operator=(Translator&&) noexcept;
+
+  std::string translate(std::string_view text);
+  /// One result per line, in order.
+  std::vector<std::string> translate(std::span<const std::string> lines);
+  /// With scores, tokens and alternatives in Record::fields if the options ask for details.
+  std::vector<Record> translate(std::vector<Record> records);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dragoman::pipeline

@@ -1,0 +1,53 @@
+#include "sentence_splitter.h"
+
+#include <unicode/brkiter.h>
+#include <unicode/utext.h>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::pipeline {
+
+using core::ErrorCode;
+using core::require;
+
+struct SentenceSplitter::Impl {
+  std::unique_ptr<icu::BreakIterator> iterator;
+};
+
+SentenceSplitter::SentenceSplitter(const std::string& locale) : impl_(std::make_unique<Impl>()) {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Locale icu_locale(locale.c_str());
+  require(!icu_locale.isBogus() && *icu_locale.getLanguage() != 0, ErrorCode::kInvalidArgument,
+          "'{}' is not a locale; write a language such as de or en-GB", locale);
+  impl_->iterator.reset(icu::BreakIterator::createSentenceInstance(icu_locale, status));
+  require(U_SUCCESS(status) != 0, ErrorCode::kUnsupported, "ICU has no sentence rules for the locale '{}': {}", locale,
+          u_errorName(status));
+}
+
+SentenceSplitter::~SentenceSplitter() = default;
+SentenceSplitter::SentenceSplitter(SentenceSplitter&&) noexcept = default;
+SentenceSplitter& SentenceSplitter::operator=(SentenceSplitter&&) noexcept = default;
+
+std::vector<TextRange> SentenceSplitter::split(std::string_view text) {
+  UErrorCode status = U_ZERO_ERROR;
+  UText view = UTEXT_INITIALIZER;
+  utext_openUTF8(&view, text.data(), static_cast<std::int64_t>(text.size()), &status);
+  impl_->iterator->setText(&view, status);
+  require(U_SUCCESS(status) != 0, ErrorCode::kInternal, "ICU cannot read a text of {} bytes: {}", text.size(),
+          u_errorName(status));
+  std::vector<TextRange> sentences;
+  const auto is_blank = [&](std::size_t i) { return text[i] == ' ' || text[i] == '\t'; };
+  auto begin = static_cast<std::size_t>(impl_->iterator->first());
+  for (std::int32_t next = impl_->iterator->next(); next != icu::BreakIterator::DONE; next = impl_->iterator->next()) {
+    auto end = static_cast<std::size_t>(next);
+    const std::size_t after = end;
+    while (begin < end && is_blank(begin)) ++begin;
+    while (end > begin && is_blank(end - 1)) --end;
+    if (begin < end) sentences.push_back({begin, end});
+    begin = after;
+  }
+  utext_close(&view);
+  return sentences;
+}
+
+}  // namespace dragoman::pipeline

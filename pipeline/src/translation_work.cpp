@@ -1,0 +1,142 @@
+#include "translation_work.h"
+
+#include "dragoman/pipeline/line_policy.h"
+#include "token_segments.h"
+
+#include <utility>
+
+#include <dragoman/core/utf8.h>
+
+namespace dragoman::pipeline {
+namespace {
+
+using core::Json;
+using decoding::Hypothesis;
+
+/// Bookkeeping of a record besides its text.
+constexpr std::size_t kRecordOverhead = 512;
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+void add_sentence(const TranslationModel& model, TranslationWork& work, std::string_view sentence, std::string before) {
+  const auto limit = static_cast<std::size_t>(model.model->spec().maximum_source_length - 1);
+  auto segments = token_segments(*model.source_tokenizer, sentence, limit);
+  work.split_for_length = work.split_for_length || segments.size() > 1;
+  for (std::vector<std::int32_t>& segment : segments) {
+    segment.push_back(model.model->spec().end);
+    work.parts.push_back({std::exchange(before, " "), std::move(segment), {}});
+  }
+}
+
+/// The source words that unknown target tokens attend to take their places.
+std::string decode_replacing_unknown(const TranslationModel& model, const TranslationPart& part,
+                                     const Hypothesis& hypothesis) {
+  std::string text;
+  std::vector<std::int32_t> run;
+  const auto flush = [&] {
+    text += model.target_tokenizer->decode(run);
+    run.clear();
+  };
+  for (std::size_t i = 0; i < hypothesis.tokens.size(); ++i) {
+    if (hypothesis.tokens[i] != model.model->spec().unknown) {
+      run.push_back(hypothesis.tokens[i]);
+      continue;
+    }
+    flush();
+    const auto position = static_cast<std::size_t>(decoding::aligned_source(hypothesis, static_cast<std::int64_t>(i)));
+    const std::string word = model.source_tokenizer->decode({&part.source[position], 1});
+    text += (text.empty() ? "" : " ") + word;
+  }
+  flush();
+  return text;
+}
+
+std::string decode_hypothesis(const TranslationModel& model, const TranslateOptions& options,
+                              const TranslationPart& part, const Hypothesis& hypothesis) {
+  std::string text = options.decoding.replace_unknown ? decode_replacing_unknown(model, part, hypothesis)
+                                                      : model.target_tokenizer->decode(hypothesis.tokens);
+  core::replace_invalid_utf8(text);
+  keep_on_one_line(text);
+  return text;
+}
+
+Json details_of(const TranslationModel& model, const TranslateOptions& options, const TranslationPart& part,
+                const Hypothesis& hypothesis) {
+  Json pieces = Json::array();
+  for (const std::int32_t token : hypothesis.tokens) pieces.push_back(model.target_tokenizer->piece(token));
+  Json details{{"translation", decode_hypothesis(model, options, part, hypothesis)},
+               {"score", hypothesis.score},
+               {"log_probability", hypothesis.log_probability},
+               {"tokens", std::move(pieces)},
+               {"token_log_probabilities", hypothesis.token_log_probabilities},
+               {"stopped_by", hypothesis.stopped_by == decoding::StoppedBy::kEnd ? "end" : "length"}};
+  if (!hypothesis.alignment.empty()) details["alignment"] = hypothesis.alignment;
+  return details;
+}
+
+Json details_of(const TranslationModel& model, const TranslateOptions& options, const TranslationPart& part) {
+  Json details = details_of(model, options, part, part.hypotheses.front());
+  if (part.hypotheses.size() == 1) return details;
+  Json& alternatives = details["n_best"] = Json::array();
+  for (const Hypothesis& hypothesis : part.hypotheses)
+    alternatives.push_back(details_of(model, options, part, hypothesis));
+  return details;
+}
+
+/// One part: its details join the record's fields. Several: they become a list.
+void add_details(const TranslationModel& model, const TranslateOptions& options, TranslationWork& work,
+                 const std::string& source) {
+  Json& fields = work.record.fields;
+  fields["source"] = source;
+  if (work.parts.size() == 1) {
+    const Json details = details_of(model, options, work.parts.front());
+    for (const auto& [key, value] : details.items()) fields[key] = value;
+    return;
+  }
+  Json segments = Json::array();
+  for (const TranslationPart& part : work.parts) segments.push_back(details_of(model, options, part));
+  fields["segments"] = std::move(segments);
+}
+
+}  // namespace
+
+TranslationWork prepare_translation(const TranslationModel& model, Record record) {
+  TranslationWork work;
+  work.record = std::move(record);
+  const std::string_view text = work.record.text;
+  work.weight = kRecordOverhead + text.size();
+  if (!work.record.failed() && !is_blank(text)) {
+    if (work.record.sentences.empty()) {
+      add_sentence(model, work, text, "");
+    } else {
+      std::size_t done = 0;
+      for (const TextRange& range : work.record.sentences) {
+        add_sentence(model, work, text.substr(range.begin, range.end - range.begin),
+                     std::string(text.substr(done, range.begin - done)));
+        done = range.end;
+      }
+      work.after = text.substr(done);
+    }
+  }
+  work.parts_open = work.parts.size();
+  return work;
+}
+
+std::size_t finish_translation(const TranslationModel& model, const TranslateOptions& options, TranslationWork& work) {
+  if (work.record.failed()) return 0;
+  const std::string source = std::exchange(work.record.text, {});
+  std::size_t cut = 0;
+  for (const TranslationPart& part : work.parts) {
+    const Hypothesis& best = part.hypotheses.front();
+    work.record.text += part.before + decode_hypothesis(model, options, part, best);
+    cut += best.stopped_by == decoding::StoppedBy::kLength ? 1 : 0;
+  }
+  work.record.text += work.after;
+  work.record.sentences.clear();
+  if (options.details) add_details(model, options, work, source);
+  return cut;
+}
+
+}  // namespace dragoman::pipeline

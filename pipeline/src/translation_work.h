@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <dragoman/decoding/hypothesis.h>
+#include <dragoman/pipeline/translate_service.h>
+
+namespace dragoman::pipeline {
+
+/// One stretch of a record's text that is translated by itself.
+struct TranslationPart {
+  /// What stands before it in the output: text between sentences, or the blank between the parts of a sentence that was
+  /// too long.
+  std::string before;
+  std::vector<std::int32_t> source;  ///< tokens, with the closing end
+  std::vector<decoding::Hypothesis> hypotheses;
+};
+
+/// A record on its way through the translate service.
+struct TranslationWork {
+  Record record;
+  std::vector<TranslationPart> parts;
+  std::string after;  ///< text behind the last part
+  std::size_t parts_open = 0;
+  std::size_t weight = 0;
+  bool split_for_length = false;
+};
+
+/// Cuts the record's text into parts.
+TranslationWork prepare_translation(const TranslationModel& model, Record record);
+
+/// Puts the translated parts together in the record. Returns how many of them were cut at the length limit.
+std::size_t finish_translation(const TranslationModel& model, const TranslateOptions& options, TranslationWork& work);
+
+}  // namespace dragoman::pipeline
