@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <dragoman/tensor/kernel_table.h>
+
+namespace dragoman::backend::cpu {
+
+/// Registers the fp32 CPU kernel of every op of models/ops. All of them take F32 tensors in host memory, split their
+/// work over context.executor() into blocks that are functions of the shapes alone, and take scratch memory from
+/// context.arena(). They may run in any number of contexts at a time.
+void install_kernels(tensor::KernelTable& table);
+
+/// Which instructions the kernels may use. Results have the same bits on every run and for any thread count at one
+/// level; between levels they differ by rounding.
+enum class SimdLevel : std::uint8_t {
+  kBest,      ///< the best that the CPU offers; the default
+  kAvx2,      ///< at most AVX2 and FMA
+  kBaseline,  ///< what the library was compiled for: x86-64-v2
+};
+
+/// Holds the kernels of the whole process down to `level`. To be called before the first kernel runs, and not while one
+/// runs: oneDNN chooses its kernels once per process. Returns false if it had chosen better ones already; then only our
+/// own kernels obey.
+bool limit_simd(SimdLevel level);
+
+/// The level in use, to be recorded with results: "avx512", "avx2", "x86-64-v2"; with oneDNN's own name for its level
+/// after a comma, as in "avx2, oneDNN avx512_core".
+std::string simd_level();
+
+}  // namespace dragoman::backend::cpu

@@ -1,0 +1,164 @@
+#include <cmath>
+
+#include "attention_units.h"
+#include "dropout_mask.h"
+#include "kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "attention_backward.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "philox-inl.h"
+#include "small_gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dragoman::backend::cpu {
+namespace HWY_NAMESPACE {
+
+/// Scratch memory of one unit.
+struct BackwardScratch {
+  float* values_transposed;  ///< [head_size, padded keys]
+  float* scores;             ///< [kQueryBlock, padded keys]: gradient of the kept weights, then of the scores
+  float* kept;               ///< [kQueryBlock, padded keys]: the weights after dropout
+};
+
+/// kept = weights after dropout; gradient goes back through the dropout in place.
+HWY_INLINE void drop_both(const DropoutMask& mask, std::int64_t first, std::size_t count, const float* weights,
+                          float* kept, float* gradient) {
+  for_each_masked_chunk(mask, static_cast<std::uint64_t>(first), count,
+                        [&](std::size_t begin, std::size_t chunk, const float* factors) HWY_ATTR {
+                          for_each_vector(chunk, [&](std::size_t i, auto vector) HWY_ATTR {
+                            const Floats factor = vector.load(factors + i);
+                            vector.store(hn::Mul(vector.load(weights + begin + i), factor), kept + begin + i);
+                            vector.store(hn::Mul(vector.load(gradient + begin + i), factor), gradient + begin + i);
+                          });
+                        });
+}
+
+/// Through the softmax of one row, and the factor that its scores were scaled by: gradient = factor * w * (gradient -
+/// sum(gradient * w)).
+HWY_INLINE void softmax_gradient(const float* weights, std::size_t count, float factor, float* gradient) {
+  const Floats sum = set(sum_of(count, [&](std::size_t i, auto vector) HWY_ATTR {
+    return hn::Mul(vector.load(weights + i), vector.load(gradient + i));
+  }));
+  for_each_vector(count, [&](std::size_t i, auto vector) HWY_ATTR {
+    const Floats centred = hn::Sub(vector.load(gradient + i), sum);
+    vector.store(hn::Mul(hn::Mul(set(factor), vector.load(weights + i)), centred), gradient + i);
+  });
+}
+
+/// Fills scratch.scores with the gradients of the scores of `count` queries from `first` on, and scratch.kept.
+HWY_INLINE void score_gradients(const ops::AttentionBackwardArguments& arguments, const DropoutMask& mask,
+                                const AttentionUnit& unit, std::int64_t first, std::int64_t count,
+                                const BackwardScratch& scratch) {
+  const ops::AttentionArguments& forward = arguments.forward;
+  const std::int64_t stride = padded_keys(unit.keys);
+  const auto keys = static_cast<std::size_t>(unit.keys);
+  small_gemm({.m = count,
+              .n = stride,
+              .k = unit.head_size,
+              .a = arguments.dy.row<float>(unit.first_query + first) + unit.col,
+              .a_row = arguments.dy.stride,
+              .a_col = 1,
+              .b = scratch.values_transposed,
+              .b_stride = stride,
+              .c = scratch.scores,
+              .c_stride = stride});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = unit.weight_index(forward, first + i);
+    const float* weights = forward.probabilities.as<float>() + index;
+    float* kept = scratch.kept + i * stride;
+    float* gradient = scratch.scores + i * stride;
+    if (mask.active())
+      drop_both(mask, index, keys, weights, kept, gradient);
+    else
+      std::copy_n(weights, keys, kept);
+    softmax_gradient(weights, keys, 1 / std::sqrt(static_cast<float>(unit.head_size)), gradient);
+  }
+}
+
+/// target rows (+)= transposed(weights) * upstream rows, for keys or values.
+HWY_INLINE void add_to_keys(const AttentionUnit& unit, std::int64_t count, const float* weights, const float* upstream,
+                            std::int64_t upstream_stride, const autograd::GradientTarget& target, bool accumulate) {
+  if (target.value.empty()) return;
+  small_gemm({.m = unit.keys,
+              .n = unit.head_size,
+              .k = count,
+              .a = weights,
+              .a_row = 1,
+              .a_col = padded_keys(unit.keys),
+              .b = upstream,
+              .b_stride = upstream_stride,
+              .c = target.value.row<float>(unit.first_key) + unit.col,
+              .c_stride = target.value.stride,
+              .accumulate = accumulate});
+}
+
+HWY_INLINE void add_to_queries(const ops::AttentionBackwardArguments& arguments, const AttentionUnit& unit,
+                               std::int64_t first, std::int64_t count, const float* scores) {
+  if (arguments.dq.value.empty()) return;
+  small_gemm({.m = count,
+              .n = unit.head_size,
+              .k = unit.keys,
+              .a = scores,
+              .a_row = padded_keys(unit.keys),
+              .a_col = 1,
+              .b = arguments.forward.k.row<float>(unit.first_key) + unit.col,
+              .b_stride = arguments.forward.k.stride,
+              .c = arguments.dq.value.row<float>(unit.first_query + first) + unit.col,
+              .c_stride = arguments.dq.value.stride,
+              .accumulate = arguments.dq.accumulate});
+}
+
+HWY_INLINE void attention_backward_unit(const ops::AttentionBackwardArguments& arguments, const DropoutMask& mask,
+                                        const AttentionUnit& unit, const BackwardScratch& scratch) {
+  const ops::AttentionArguments& forward = arguments.forward;
+  const std::int64_t stride = padded_keys(unit.keys);
+  transpose({forward.v.row<float>(unit.first_key) + unit.col, forward.v.stride}, unit.keys, unit.head_size,
+            scratch.values_transposed, stride);
+  // One round even without queries: it writes the zeros of a first gradient.
+  std::int64_t first = 0;
+  do {
+    const std::int64_t count = std::min(kQueryBlock, unit.queries - first);
+    score_gradients(arguments, mask, unit, first, count, scratch);
+    add_to_queries(arguments, unit, first, count, scratch.scores);
+    const float* q = forward.q.row<float>(unit.first_query + first) + unit.col;
+    const float* dy = arguments.dy.row<float>(unit.first_query + first) + unit.col;
+    add_to_keys(unit, count, scratch.scores, q, forward.q.stride, arguments.dk, arguments.dk.accumulate || first > 0);
+    add_to_keys(unit, count, scratch.kept, dy, arguments.dy.stride, arguments.dv, arguments.dv.accumulate || first > 0);
+    first += kQueryBlock;
+  } while (first < unit.queries);
+}
+
+void attention_backward_range(const ops::AttentionBackwardArguments& arguments, const DropoutMask& mask,
+                              std::int64_t begin, std::int64_t end, float* scratch) {
+  for (std::int64_t u = begin; u < end; ++u) {
+    const AttentionUnit unit(arguments.forward, u);
+    const std::int64_t stride = padded_keys(unit.keys);
+    float* scores = scratch + unit.head_size * stride;
+    attention_backward_unit(arguments, mask, unit, {scratch, scores, scores + kQueryBlock * stride});
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dragoman::backend::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dragoman::backend::cpu {
+
+HWY_EXPORT(attention_backward_range);
+
+void attention_backward(Context& context, const ops::AttentionBackwardArguments& arguments) {
+  const DropoutMask mask(arguments.forward.rate, arguments.forward.random);
+  for_each_unit(
+      context, arguments.forward,
+      [](const AttentionUnit& unit) { return (unit.head_size + 2 * kQueryBlock) * padded_keys(unit.keys); },
+      [&](std::int64_t begin, std::int64_t end, float* scratch) {
+        HWY_DYNAMIC_DISPATCH(attention_backward_range)(arguments, mask, begin, end, scratch);
+      });
+}
+
+}  // namespace dragoman::backend::cpu
+#endif

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <dragoman/ops/attention.h>
+
+namespace dragoman::backend::cpu {
+
+/// Queries that are looked at together; their scores stay in the first-level cache.
+inline constexpr std::int64_t kQueryBlock = 16;
+/// (Sequence, head) pairs per block of work.
+inline constexpr std::int64_t kUnitsPerBlock = 8;
+
+/// Keys are padded to this many, a multiple of every vector length, so that rows of scores are whole vectors.
+inline std::int64_t padded_keys(std::int64_t keys) {
+  return (keys + 15) / 16 * 16;
+}
+
+/// One head of one sequence: the unit of work of ragged attention.
+struct AttentionUnit {
+  std::int64_t sequence;
+  std::int64_t head;
+  std::int64_t first_query;
+  std::int64_t queries;
+  std::int64_t first_key;
+  std::int64_t keys;
+  std::int64_t col;        ///< first column of the head
+  std::int64_t head_size;  ///< number of its columns
+
+  AttentionUnit(const ops::AttentionArguments& arguments, std::int64_t index)
+      : sequence(index / arguments.heads),
+        head(index % arguments.heads),
+        first_query(arguments.q_offsets.host[static_cast<std::size_t>(sequence)]),
+        queries(arguments.q_offsets.host[static_cast<std::size_t>(sequence) + 1] - first_query),
+        first_key(arguments.k_offsets.host[static_cast<std::size_t>(sequence)]),
+        keys(arguments.k_offsets.host[static_cast<std::size_t>(sequence) + 1] - first_key),
+        col(head * (arguments.q.cols / arguments.heads)),
+        head_size(arguments.q.cols / arguments.heads) {}
+
+  /// Keys that query `i` sees.
+  std::int64_t visible(bool causal, std::int64_t i) const noexcept {
+    return causal ? std::clamp<std::int64_t>(i + keys - queries + 1, 0, keys) : keys;
+  }
+  /// Flat index of the weight of query `i` and the first key.
+  std::int64_t weight_index(const ops::AttentionArguments& arguments, std::int64_t i) const noexcept {
+    return arguments.probability_offsets[static_cast<std::size_t>(sequence)] + (head * queries + i) * keys;
+  }
+};
+
+inline std::int64_t attention_units(const ops::AttentionArguments& arguments) {
+  return std::max<std::int64_t>(0, arguments.q_offsets.size() - 1) * arguments.heads;
+}
+
+/// Runs kernel(first unit, last unit, scratch) over all units. scratch_floats(unit) says how much scratch memory a unit
+/// needs.
+template <class ScratchFloats, class Kernel>
+void for_each_unit(tensor::Context& context, const ops::AttentionArguments& arguments,
+                   const ScratchFloats& scratch_floats, const Kernel& kernel) {
+  const std::int64_t units = attention_units(arguments);
+  if (units == 0) return;
+  const std::int64_t blocks = (units + kUnitsPerBlock - 1) / kUnitsPerBlock;
+  const tensor::ScratchScope scratch_scope(context.arena());
+  auto* offsets =
+      static_cast<std::int64_t*>(context.arena().allocate(static_cast<std::size_t>(blocks) * sizeof(std::int64_t)));
+  std::int64_t total = 0;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    offsets[block] = total;
+    std::int64_t most = 0;
+    const std::int64_t end = std::min(units, (block + 1) * kUnitsPerBlock);
+    for (std::int64_t u = block * kUnitsPerBlock; u < end; ++u)
+      most = std::max(most, scratch_floats(AttentionUnit(arguments, u)));
+    total += most;
+  }
+  auto* scratch = static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(total) * sizeof(float)));
+  core::for_each_range(context.executor(), units, kUnitsPerBlock, [&](std::int64_t begin, std::int64_t end) {
+    kernel(begin, end, scratch + offsets[begin / kUnitsPerBlock]);
+  });
+}
+
+}  // namespace dragoman::backend::cpu

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include <dragoman/ops/elementwise.h>
+
+namespace dragoman::backend::cpu {
+
+/// What follows a GEMM: y = activation(x + bias) over rows, with x + bias kept on request. y or pre_activation may be
+/// x.
+struct BiasActivation {
+  const float* x = nullptr;
+  std::int64_t x_stride = 0;
+  const float* bias = nullptr;  ///< nullptr: none
+  ops::Activation activation = ops::Activation::kNone;
+  float* pre_activation = nullptr;  ///< nullptr: not wanted
+  std::int64_t pre_stride = 0;
+  float* y = nullptr;
+  std::int64_t y_stride = 0;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+};
+
+/// On the calling thread.
+void bias_activation_rows(const BiasActivation& arguments);
+
+}  // namespace dragoman::backend::cpu

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include <dragoman/ops/dropout.h>
+
+namespace dragoman::backend::cpu {
+
+/// A dropout rate and random state in the form that kernels use.
+struct DropoutMask {
+  std::uint32_t threshold = 0;  ///< a 16-bit lane below it drops its element; 0 drops nothing
+  float scale = 1;
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
+
+  DropoutMask(double rate, const tensor::RandomState& random)
+      : threshold(ops::dropout_threshold(rate)),
+        scale(static_cast<float>(ops::dropout_scale(rate))),
+        seed(random.seed),
+        stream(ops::random_stream(random)) {}
+
+  bool active() const noexcept { return threshold != 0; }
+};
+
+}  // namespace dragoman::backend::cpu

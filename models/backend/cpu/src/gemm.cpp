@@ -1,0 +1,287 @@
+#include "gemm.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <oneapi/dnnl/dnnl_debug.h>
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
+#include <omp.h>
+#elif DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_TBB
+#include <tbb/task_arena.h>
+#endif
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::backend::cpu {
+namespace {
+
+using Dimension = dnnl::memory::dim;
+using Layout = dnnl::memory::desc;
+
+// Row counts that padding rounds up to: at most a third more, and nothing above 256, where AVX2 kernels were seen to
+// change their order of summation.
+constexpr std::array<std::int64_t, 14> kBuckets = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256};
+constexpr std::int64_t kReferenceBucket = 64;
+
+/// Runs `body` with oneDNN held to one thread. The OpenMP thread count is a property of the calling thread; it is put
+/// back, since the thread may belong to a program that uses OpenMP itself.
+template <class Body>
+decltype(auto) on_one_thread(Body&& body) {
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
+  struct Guard {
+    int before = omp_get_max_threads();
+    Guard() { omp_set_num_threads(1); }
+    ~Guard() { omp_set_num_threads(before); }
+  } const guard;
+  return body();
+#elif DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_TBB
+  thread_local tbb::task_arena arena(1);
+  return arena.execute(std::forward<Body>(body));
+#else
+  return body();
+#endif
+}
+
+void check(dnnl_status_t status, const char* what) {
+  core::require(status == dnnl_success, core::ErrorCode::kInternal, "oneDNN: {} failed: {}", what,
+                dnnl_status2str(status));
+}
+
+const dnnl::engine& cpu_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::stream& thread_stream() {
+  thread_local dnnl::stream stream(cpu_engine());
+  return stream;
+}
+
+Layout strided(Dimension rows, Dimension cols, Dimension row_stride, Dimension col_stride) {
+  return {{rows, cols}, dnnl::memory::data_type::f32, {row_stride, col_stride}};
+}
+
+Layout any_layout(Dimension rows, Dimension cols) {
+  return {{rows, cols}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+}
+
+dnnl::matmul::primitive_desc describe_matmul(const Layout& source, const Layout& weights, const Layout& destination) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+#if DNNL_VERSION_MAJOR >= 3
+  return {cpu_engine(), source, weights, destination, attributes};
+#else
+  return {dnnl::matmul::desc(source, weights, destination), attributes, cpu_engine()};
+#endif
+}
+
+/// The layout that oneDNN wants the weights in for this many rows.
+Layout preferred_layout(std::int64_t rows, std::int64_t outputs, std::int64_t inputs) {
+  return describe_matmul(strided(rows, inputs, inputs, 1), any_layout(inputs, outputs),
+                         strided(rows, outputs, outputs, 1))
+      .weights_desc();
+}
+
+struct MatmulKey {
+  std::int64_t rows;
+  std::int64_t outputs;
+  std::int64_t inputs;
+  std::int64_t x_stride;
+  std::int64_t y_stride;
+  bool operator==(const MatmulKey&) const = default;
+};
+
+struct MatmulKeyHash {
+  std::size_t operator()(const MatmulKey& key) const noexcept {
+    std::uint64_t hash = 0;
+    for (const std::int64_t part : {key.rows, key.outputs, key.inputs, key.x_stride, key.y_stride})
+      hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9E3779B97F4A7C15;
+    return static_cast<std::size_t>(hash ^ (hash >> 32));
+  }
+};
+
+/// A compiled matmul with its memory objects, ready to be pointed at data. Belongs to one thread.
+struct Matmul {
+  dnnl::matmul primitive;
+  dnnl::memory source;
+  dnnl::memory destination;
+  dnnl::memory scratchpad;
+};
+
+Matmul make_matmul(const MatmulKey& key, const Layout& weights) {
+  const auto description = describe_matmul(strided(key.rows, key.inputs, key.x_stride, 1), weights,
+                                           strided(key.rows, key.outputs, key.y_stride, 1));
+  return {dnnl::matmul(description), dnnl::memory(description.src_desc(), cpu_engine(), nullptr),
+          dnnl::memory(description.dst_desc(), cpu_engine(), nullptr),
+          dnnl::memory(description.scratchpad_desc(), cpu_engine())};
+}
+
+/// The matmuls of this thread. Creating one takes 0.1 to 0.2 ms, so they are kept; rather than growing without bound
+/// the cache starts afresh.
+Matmul& cached_matmul(const MatmulKey& key, const Layout& weights) {
+  constexpr std::size_t kMostMatmuls = 1024;
+  thread_local std::unordered_map<MatmulKey, Matmul, MatmulKeyHash> cache;
+  const auto found = cache.find(key);
+  if (found != cache.end()) return found->second;
+  if (cache.size() >= kMostMatmuls) cache.clear();
+  return cache.emplace(key, make_matmul(key, weights)).first->second;
+}
+
+void execute(Matmul& matmul, const float* x, const dnnl::memory& weights, float* y) {
+  matmul.source.set_data_handle(const_cast<float*>(x));
+  matmul.destination.set_data_handle(y);
+  const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, matmul.source.get()},
+                                       {DNNL_ARG_WEIGHTS, weights.get()},
+                                       {DNNL_ARG_DST, matmul.destination.get()},
+                                       {DNNL_ARG_SCRATCHPAD, matmul.scratchpad.get()}};
+  check(dnnl_primitive_execute(matmul.primitive.get(), thread_stream().get(), std::size(arguments), arguments),
+        "matmul");
+}
+
+void run_matmul(const MatmulKey& key, const float* x, const dnnl::memory& weights, float* y) {
+  on_one_thread([&] { execute(cached_matmul(key, weights.get_desc()), x, weights, y); });
+}
+
+/// Cheap numbers between -1 and 1 for the probe; what they are does not matter, only that sums over them round.
+std::vector<float> noise(std::int64_t count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  std::uint32_t state = 1;
+  for (float& value : values) {
+    state = state * 1664525 + 1013904223;
+    value = static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-31F;
+  }
+  return values;
+}
+
+/// `row`, `rows` times over.
+std::vector<float> repeat(const std::vector<float>& row, std::int64_t rows) {
+  std::vector<float> result;
+  result.reserve(row.size() * static_cast<std::size_t>(rows));
+  for (std::int64_t r = 0; r < rows; ++r) result.insert(result.end(), row.begin(), row.end());
+  return result;
+}
+
+/// What we know about weights [outputs, inputs].
+struct Shape {
+  Layout layout;
+  std::vector<std::int64_t> buckets;
+};
+
+dnnl::memory pack(const float* weight, std::int64_t stride, std::int64_t outputs, std::int64_t inputs,
+                  dnnl::memory packed) {
+  dnnl::memory plain(strided(inputs, outputs, 1, std::max(stride, inputs)), cpu_engine(), const_cast<float*>(weight));
+  dnnl::reorder(plain, packed).execute(thread_stream(), plain, packed);
+  return packed;
+}
+
+/// Multiplies `rows` equal rows. Gives the common row of the result, or nothing if its rows differ.
+std::vector<float> common_row(const dnnl::memory& weights, std::int64_t outputs, std::int64_t inputs,
+                              std::int64_t rows) {
+  const std::vector<float> x = repeat(noise(inputs), rows);
+  std::vector<float> y(static_cast<std::size_t>(rows * outputs));
+  run_matmul({rows, outputs, inputs, inputs, outputs}, x.data(), weights, y.data());
+  const std::vector<float> first(y.begin(), y.begin() + outputs);
+  const std::vector<float> expected = repeat(first, rows);
+  return std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)) == 0 ? first : std::vector<float>();
+}
+
+/// The largest set of buckets that the probe finds to give one row the same bits at all places in all of them. Where
+/// the reference bucket itself fails, smaller ones are tried; a single row always agrees with itself.
+std::vector<std::int64_t> stable_buckets(const dnnl::memory& weights, std::int64_t outputs, std::int64_t inputs) {
+  std::vector<std::vector<float>> results;
+  for (const std::int64_t rows : kBuckets) {
+    const bool same_layout = preferred_layout(rows, outputs, inputs) == weights.get_desc();
+    results.push_back(same_layout || rows == 1 ? common_row(weights, outputs, inputs, rows) : std::vector<float>());
+  }
+  auto reference = static_cast<std::size_t>(std::ranges::find(kBuckets, kReferenceBucket) - kBuckets.begin());
+  while (results[reference].empty()) --reference;
+  std::vector<std::int64_t> stable;
+  for (std::size_t i = 0; i < kBuckets.size(); ++i)
+    if (results[i].size() == results[reference].size() &&
+        std::memcmp(results[i].data(), results[reference].data(), results[i].size() * sizeof(float)) == 0)
+      stable.push_back(kBuckets[i]);
+  return stable;
+}
+
+Shape probe_shape(std::int64_t outputs, std::int64_t inputs) {
+  return on_one_thread([&] {
+    const Layout layout = preferred_layout(kReferenceBucket, outputs, inputs);
+    const std::vector<float> weight = noise(outputs * inputs);
+    const dnnl::memory packed = pack(weight.data(), inputs, outputs, inputs, dnnl::memory(layout, cpu_engine()));
+    return Shape{layout, stable_buckets(packed, outputs, inputs)};
+  });
+}
+
+/// Probed once per shape and process; the reference stays valid.
+const Shape& shape_of(std::int64_t outputs, std::int64_t inputs) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::int64_t, std::int64_t>, Shape> known;
+  const std::scoped_lock lock(mutex);
+  const auto found = known.find({outputs, inputs});
+  if (found != known.end()) return found->second;
+  return known.emplace(std::pair(outputs, inputs), probe_shape(outputs, inputs)).first->second;
+}
+
+}  // namespace
+
+void gemm(const GemmArguments& arguments) {
+  // A single row may come with any stride.
+  const auto stride = [](std::int64_t given, std::int64_t cols) { return std::max(given, cols); };
+  const std::int64_t a_stride = stride(arguments.a_stride, arguments.transpose_a ? arguments.m : arguments.k);
+  const std::int64_t b_stride = stride(arguments.b_stride, arguments.transpose_b ? arguments.k : arguments.n);
+  on_one_thread([&] {
+    check(dnnl_sgemm(arguments.transpose_a ? 'T' : 'N', arguments.transpose_b ? 'T' : 'N', arguments.m, arguments.n,
+                     arguments.k, 1.0F, arguments.a, a_stride, arguments.b, b_stride,
+                     arguments.accumulate ? 1.0F : 0.0F, arguments.c, stride(arguments.c_stride, arguments.n)),
+          "sgemm");
+  });
+}
+
+struct PackedMatrix::Memory {
+  dnnl::memory weights;
+};
+
+std::size_t PackedMatrix::bytes(std::int64_t outputs, std::int64_t inputs) {
+  return shape_of(outputs, inputs).layout.get_size();
+}
+
+PackedMatrix::PackedMatrix(const float* weight, std::int64_t stride, std::int64_t outputs, std::int64_t inputs,
+                           void* storage)
+    : outputs_(outputs), inputs_(inputs) {
+  const Shape& shape = shape_of(outputs, inputs);
+  buckets_ = shape.buckets;
+  on_one_thread([&] {
+    dnnl::memory packed(shape.layout, cpu_engine(), storage);
+    memory_ = std::make_unique<Memory>(Memory{pack(weight, stride, outputs, inputs, std::move(packed))});
+  });
+}
+
+PackedMatrix::~PackedMatrix() = default;
+PackedMatrix::PackedMatrix(PackedMatrix&&) noexcept = default;
+PackedMatrix& PackedMatrix::operator=(PackedMatrix&&) noexcept = default;
+
+void PackedMatrix::multiply(const float* x, std::int64_t x_stride, std::int64_t rows, float* y,
+                            std::int64_t y_stride) const {
+  run_matmul({rows, outputs_, inputs_, std::max(x_stride, inputs_), std::max(y_stride, outputs_)}, x, memory_->weights,
+             y);
+}
+
+bool limit_gemm(SimdLevel level) {
+  if (level == SimdLevel::kBest) return true;
+  const auto isa = level == SimdLevel::kAvx2 ? dnnl::cpu_isa::avx2 : dnnl::cpu_isa::sse41;
+  return dnnl::set_max_cpu_isa(isa) == dnnl::status::success;
+}
+
+std::string gemm_level() {
+  std::string name = dnnl_cpu_isa2str(static_cast<dnnl_cpu_isa_t>(dnnl::get_effective_cpu_isa()));
+  const std::string prefix = "cpu_isa_";
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+}  // namespace dragoman::backend::cpu

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "dragoman/backend_cpu/install.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+/// All that the kernels ask of oneDNN; gemm.cpp is the only file that includes it. Every call runs on the calling
+/// thread alone: work is split before it gets here.
+namespace dragoman::backend::cpu {
+
+struct GemmArguments {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  const float* a = nullptr;  ///< [m, k], or [k, m] if transpose_a
+  std::int64_t a_stride = 0;
+  bool transpose_a = false;
+  const float* b = nullptr;  ///< [k, n], or [n, k] if transpose_b
+  std::int64_t b_stride = 0;
+  bool transpose_b = false;
+  float* c = nullptr;  ///< [m, n]
+  std::int64_t c_stride = 0;
+  bool accumulate = false;
+};
+
+/// c = op(a) * op(b), or c += .... m, n and k must not be 0.
+void gemm(const GemmArguments& arguments);
+
+/// A weight matrix [outputs, inputs] in the layout that oneDNN's matmul reads fastest.
+class PackedMatrix {
+ public:
+  /// Bytes that the packed form takes.
+  static std::size_t bytes(std::int64_t outputs, std::int64_t inputs);
+
+  /// Packs `weight`, whose rows lie `stride` elements apart, into `storage` (64-byte aligned, bytes() long), which must
+  /// outlive the object.
+  PackedMatrix(const float* weight, std::int64_t stride, std::int64_t outputs, std::int64_t inputs, void* storage);
+  ~PackedMatrix();
+  PackedMatrix(PackedMatrix&&) noexcept;
+  PackedMatrix& operator=(PackedMatrix&&) noexcept;
+
+  std::int64_t outputs() const noexcept { return outputs_; }
+  std::int64_t inputs() const noexcept { return inputs_; }
+
+  /// y [rows, outputs] = x [rows, inputs] * weight^T. `rows` must be one of row_buckets().
+  void multiply(const float* x, std::int64_t x_stride, std::int64_t rows, float* y, std::int64_t y_stride) const;
+
+  /// The row counts (rising) for which the bits of a row of y have been seen to depend neither on the row count nor on
+  /// the place of the row.
+  std::span<const std::int64_t> row_buckets() const noexcept { return buckets_; }
+
+ private:
+  struct Memory;
+
+  std::int64_t outputs_;
+  std::int64_t inputs_;
+  std::unique_ptr<Memory> memory_;
+  std::span<const std::int64_t> buckets_;
+};
+
+/// Holds oneDNN down to `level`; false if it is too late for that.
+bool limit_gemm(SimdLevel level);
+/// oneDNN's own name of the instructions that it uses.
+std::string gemm_level();
+
+}  // namespace dragoman::backend::cpu

@@ -1,0 +1,81 @@
+#include "bias_activation.h"
+#include "gemm.h"
+#include "gemm_blocks.h"
+#include "kernels.h"
+#include "packed_weight.h"
+
+namespace dragoman::backend::cpu {
+namespace {
+
+/// Rows of x that one block multiplies with one panel of packed weight.
+constexpr std::int64_t kPackedRows = 256;
+
+/// Adds bias and activation to y[row_begin .. row_end, col_begin .. col_end), which holds x * weight^T.
+void finish(const ops::LinearArguments& arguments, std::int64_t row_begin, std::int64_t row_end, std::int64_t col_begin,
+            std::int64_t col_end) {
+  float* y = arguments.y.row<float>(row_begin) + col_begin;
+  const Tensor& pre = arguments.pre_activation;
+  bias_activation_rows({.x = y,
+                        .x_stride = arguments.y.stride,
+                        .bias = arguments.bias.empty() ? nullptr : arguments.bias.as<float>() + col_begin,
+                        .activation = arguments.activation,
+                        .pre_activation = pre.empty() ? nullptr : pre.row<float>(row_begin) + col_begin,
+                        .pre_stride = pre.stride,
+                        .y = y,
+                        .y_stride = arguments.y.stride,
+                        .rows = row_end - row_begin,
+                        .cols = col_end - col_begin});
+}
+
+void linear_plain(Context& context, const ops::LinearArguments& arguments) {
+  const std::int64_t m = arguments.y.rows;
+  const std::int64_t n = arguments.y.cols;
+  const std::int64_t k = arguments.x.cols;
+  core::for_each_range(context.executor(), m, gemm_block_rows(m, n, k), [&](std::int64_t begin, std::int64_t end) {
+    gemm({.m = end - begin,
+          .n = n,
+          .k = k,
+          .a = arguments.x.row<float>(begin),
+          .a_stride = arguments.x.stride,
+          .b = arguments.weight.as<float>(),
+          .b_stride = arguments.weight.stride,
+          .transpose_b = true,
+          .c = arguments.y.row<float>(begin),
+          .c_stride = arguments.y.stride});
+    finish(arguments, begin, end, 0, n);
+  });
+}
+
+void linear_packed(Context& context, const ops::LinearArguments& arguments) {
+  const std::span<const PackedMatrix> panels = panels_of(*arguments.packed).panels();
+  const std::int64_t rows = arguments.y.rows;
+  const std::int64_t row_blocks = (rows + kPackedRows - 1) / kPackedRows;
+  const tensor::ScratchScope scratch_scope(context.arena());
+  const std::size_t scratch_size = multiply_scratch(panels.front());
+  const auto blocks = row_blocks * static_cast<std::int64_t>(panels.size());
+  auto* scratch =
+      static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(blocks) * scratch_size * sizeof(float)));
+  context.executor().for_each(blocks, [&](std::int64_t block) {
+    const std::int64_t panel = block / row_blocks;
+    const std::int64_t row_begin = block % row_blocks * kPackedRows;
+    const std::int64_t row_end = std::min(rows, row_begin + kPackedRows);
+    const std::int64_t col_begin = panel * kPanelOutputs;
+    const PackedMatrix& matrix = panels[static_cast<std::size_t>(panel)];
+    multiply_rows(matrix, arguments.x.row<float>(row_begin), arguments.x.stride, row_end - row_begin,
+                  arguments.y.row<float>(row_begin) + col_begin, arguments.y.stride,
+                  scratch + static_cast<std::size_t>(block) * scratch_size);
+    finish(arguments, row_begin, row_end, col_begin, col_begin + matrix.outputs());
+  });
+}
+
+}  // namespace
+
+void linear(Context& context, const ops::LinearArguments& arguments) {
+  if (arguments.y.size() == 0) return;
+  if (arguments.packed != nullptr)
+    linear_packed(context, arguments);
+  else
+    linear_plain(context, arguments);
+}
+
+}  // namespace dragoman::backend::cpu

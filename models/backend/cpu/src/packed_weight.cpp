@@ -1,0 +1,127 @@
+#include "packed_weight.h"
+
+#include "kernels.h"
+
+#include <algorithm>
+
+#include <dragoman/core/error.h>
+#include <dragoman/ops/matmul.h>
+
+namespace dragoman::backend::cpu {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// Calls body(first output, number of outputs) for each panel.
+template <class Body>
+void for_each_panel(std::int64_t outputs, const Body& body) {
+  for (std::int64_t begin = 0; begin < outputs; begin += kPanelOutputs)
+    body(begin, std::min(kPanelOutputs, outputs - begin));
+}
+
+std::size_t storage_bytes(const tensor::Tensor& weight) {
+  std::size_t bytes = 0;
+  for_each_panel(weight.rows, [&](std::int64_t, std::int64_t outputs) {
+    bytes += aligned(PackedMatrix::bytes(outputs, weight.cols));
+  });
+  return bytes;
+}
+
+/// Rows of a weight as floats; `buffer` keeps them if they are stored as something else.
+const float* float_rows(const tensor::Tensor& weight, std::int64_t begin, std::int64_t count,
+                        std::vector<float>& buffer) {
+  if (weight.dtype == tensor::DType::kF32) return weight.row<float>(begin);
+  core::require(weight.dtype == tensor::DType::kF16 || weight.dtype == tensor::DType::kBF16,
+                core::ErrorCode::kUnsupported, "cannot pack the weight {} for fp32 arithmetic",
+                tensor::describe(weight));
+  const auto convert = weight.dtype == tensor::DType::kF16 ? tensor::f16_to_f32 : tensor::bf16_to_f32;
+  buffer.clear();
+  for (std::int64_t r = begin; r < begin + count; ++r) {
+    const auto* bits = weight.row<std::uint16_t>(r);
+    std::transform(bits, bits + weight.cols, std::back_inserter(buffer), convert);
+  }
+  return buffer.data();
+}
+
+struct RowChunk {
+  std::int64_t rows;
+  std::int64_t bucket;
+};
+
+/// The next rows to multiply when `rest` are left: padded if that wastes at most a third, else as many as fill a
+/// bucket.
+RowChunk next_chunk(std::span<const std::int64_t> buckets, std::int64_t rest) {
+  if (rest >= buckets.back()) return {buckets.back(), buckets.back()};
+  const auto up = std::ranges::lower_bound(buckets, rest);
+  const bool can_fill = up != buckets.begin();
+  if (!can_fill || *up - rest <= *up / 3) return {rest, *up};
+  return {*std::prev(up), *std::prev(up)};
+}
+
+void multiply_padded(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, RowChunk chunk, float* y,
+                     std::int64_t y_stride, float* scratch) {
+  const std::int64_t inputs = matrix.inputs();
+  const std::int64_t outputs = matrix.outputs();
+  float* padded_x = scratch;
+  float* padded_y = scratch + aligned(static_cast<std::size_t>(chunk.bucket * inputs));
+  for (std::int64_t r = 0; r < chunk.rows; ++r) std::copy_n(x + r * x_stride, inputs, padded_x + r * inputs);
+  std::fill_n(padded_x + chunk.rows * inputs, (chunk.bucket - chunk.rows) * inputs, 0.0F);
+  matrix.multiply(padded_x, inputs, chunk.bucket, padded_y, outputs);
+  for (std::int64_t r = 0; r < chunk.rows; ++r) std::copy_n(padded_y + r * outputs, outputs, y + r * y_stride);
+}
+
+}  // namespace
+
+PackedPanels::PackedPanels(tensor::Allocator& allocator, const tensor::Tensor& weight)
+    : rows_(weight.rows), cols_(weight.cols), storage_(allocator, storage_bytes(weight)) {
+  auto* storage = static_cast<char*>(storage_.data());
+  std::vector<float> buffer;
+  for_each_panel(rows_, [&](std::int64_t begin, std::int64_t outputs) {
+    const float* panel = float_rows(weight, begin, outputs, buffer);
+    const std::int64_t stride = weight.dtype == tensor::DType::kF32 ? weight.stride : weight.cols;
+    panels_.emplace_back(panel, stride, outputs, cols_, storage);
+    storage += aligned(PackedMatrix::bytes(outputs, cols_));
+  });
+}
+
+const PackedPanels& panels_of(const tensor::PackedWeight& weight) {
+  const auto* panels = dynamic_cast<const PackedPanels*>(&weight);
+  core::require(panels != nullptr, core::ErrorCode::kInvalidArgument,
+                "the packed weight [{}, {}] was made by another backend; pack it on the device that multiplies with it",
+                weight.rows(), weight.cols());
+  return *panels;
+}
+
+std::size_t multiply_scratch(const PackedMatrix& matrix) {
+  const auto rows = static_cast<std::size_t>(matrix.row_buckets().back());
+  return aligned(rows * static_cast<std::size_t>(matrix.inputs())) +
+         aligned(rows * static_cast<std::size_t>(matrix.outputs()));
+}
+
+void multiply_rows(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, std::int64_t rows, float* y,
+                   std::int64_t y_stride, float* scratch) {
+  for (std::int64_t begin = 0; begin < rows;) {
+    const RowChunk chunk = next_chunk(matrix.row_buckets(), rows - begin);
+    const float* chunk_x = x + begin * x_stride;
+    float* chunk_y = y + begin * y_stride;
+    if (chunk.rows == chunk.bucket)
+      matrix.multiply(chunk_x, x_stride, chunk.bucket, chunk_y, y_stride);
+    else
+      multiply_padded(matrix, chunk_x, x_stride, chunk, chunk_y, y_stride, scratch);
+    begin += chunk.rows;
+  }
+}
+
+std::unique_ptr<PackedWeight> pack_weight(Context& context, const Tensor& weight, tensor::ComputeType type) {
+  core::require(type == tensor::ComputeType::kF32, core::ErrorCode::kUnsupported,
+                "the cpu backend computes in fp32 only");
+  core::require(weight.rows > 0 && weight.cols > 0, core::ErrorCode::kInvalidArgument,
+                "cannot pack the empty weight {}", tensor::describe(weight));
+  return std::make_unique<PackedPanels>(context.allocator(), weight);
+}
+
+}  // namespace dragoman::backend::cpu

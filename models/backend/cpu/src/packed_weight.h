@@ -1,0 +1,47 @@
+#pragma once
+
+#include "gemm.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <dragoman/tensor/arena.h>
+#include <dragoman/tensor/packed_weight.h>
+#include <dragoman/tensor/tensor.h>
+
+namespace dragoman::backend::cpu {
+
+/// Outputs per panel of a wide weight. A panel's logits for 128 rows (1 MiB) stay in the second-level cache until they
+/// have been looked through.
+inline constexpr std::int64_t kPanelOutputs = 2048;
+
+/// What `pack_weight` makes: the weight in panels of at most kPanelOutputs outputs.
+class PackedPanels final : public tensor::PackedWeight {
+ public:
+  /// `weight` [N, K] may be F32, F16 or BF16.
+  PackedPanels(tensor::Allocator& allocator, const tensor::Tensor& weight);
+
+  std::int64_t rows() const override { return rows_; }
+  std::int64_t cols() const override { return cols_; }
+  std::span<const PackedMatrix> panels() const noexcept { return panels_; }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t cols_;
+  tensor::Buffer storage_;
+  std::vector<PackedMatrix> panels_;
+};
+
+/// The packed form behind the opaque type; Error{kInvalidArgument} if another backend made it.
+const PackedPanels& panels_of(const tensor::PackedWeight& weight);
+
+/// Floats of scratch memory that multiply_rows needs with this matrix.
+std::size_t multiply_scratch(const PackedMatrix& matrix);
+
+/// y [rows, outputs] = x [rows, inputs] * matrix^T for any number of rows, each row with the same bits as if it were
+/// alone. Rows are cut into buckets; what is missing to a bucket is padded with zero rows in `scratch`.
+void multiply_rows(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, std::int64_t rows, float* y,
+                   std::int64_t y_stride, float* scratch);
+
+}  // namespace dragoman::backend::cpu

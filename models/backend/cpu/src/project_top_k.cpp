@@ -1,0 +1,121 @@
+#include "kernels.h"
+#include "packed_weight.h"
+#include "top_k.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace dragoman::backend::cpu {
+namespace {
+
+/// Rows whose logits for one panel stay in the second-level cache.
+constexpr std::int64_t kTileRows = 128;
+/// Tiles at work at a time: bounds the scratch memory.
+constexpr std::int64_t kMostTiles = 16;
+
+std::int64_t blocks_of(std::int64_t count, std::int64_t block) {
+  return (count + block - 1) / block;
+}
+
+template <class T>
+T* allocate(Context& context, std::int64_t count) {
+  return static_cast<T*>(context.arena().allocate(static_cast<std::size_t>(count) * sizeof(T)));
+}
+
+/// The edits of tokens [begin, end) in row r.
+std::span<const ops::LogitEdit> edits_of(std::span<const ops::LogitEdit> edits, std::int64_t r, std::int64_t begin,
+                                         std::int64_t end) {
+  const auto place = [](const ops::LogitEdit& edit) {
+    return std::pair<std::int64_t, std::int64_t>(edit.row, edit.token);
+  };
+  const auto first = std::ranges::lower_bound(edits, std::pair(r, begin), {}, place);
+  const auto last = std::ranges::lower_bound(first, edits.end(), std::pair(r, end), {}, place);
+  return {first, last};
+}
+
+class Projection {
+ public:
+  Projection(Context& context, const ops::ProjectTopKArguments& arguments)
+      : context_(context),
+        arguments_(arguments),
+        vocabulary_(arguments.packed ? arguments.packed->rows() : arguments.weight.rows) {}
+
+  void run() {
+    const std::int64_t rows = arguments_.hidden.rows;
+    for (std::int64_t begin = 0; begin < rows; begin += kMostTiles * kTileRows)
+      run_group(begin, std::min(rows, begin + kMostTiles * kTileRows));
+  }
+
+ private:
+  /// Rows [begin, end): every panel of the vocabulary passes by all of them before the next one is touched.
+  void run_group(std::int64_t begin, std::int64_t end) {
+    const tensor::ScratchScope scratch(context_.arena());
+    const std::int64_t rows = end - begin;
+    states_ = allocate<RowState>(context_, rows);
+    auto* candidates = allocate<Candidate>(context_, rows * arguments_.k);
+    for (std::int64_t r = 0; r < rows; ++r) states_[r] = {.candidates = candidates + r * arguments_.k};
+    tile_floats_ = kTileRows * kPanelOutputs;
+    tiles_ = allocate<float>(context_, blocks_of(rows, kTileRows) * tile_floats_);
+    for (std::int64_t first = 0; first < vocabulary_; first += kPanelOutputs) run_panel(begin, end, first);
+    for (std::int64_t r = 0; r < rows; ++r)
+      finish_row(states_[r], arguments_.k, !arguments_.noise.empty(), arguments_.tokens.row<std::int32_t>(begin + r),
+                 arguments_.log_probabilities.row<float>(begin + r));
+  }
+
+  void run_panel(std::int64_t begin, std::int64_t end, std::int64_t first_token) {
+    const tensor::ScratchScope scratch(context_.arena());
+    std::optional<PackedMatrix> packed_now;
+    const PackedMatrix& matrix = panel(first_token, packed_now);
+    const auto pad_floats = static_cast<std::int64_t>(multiply_scratch(matrix));
+    auto* pads = allocate<float>(context_, blocks_of(end - begin, kTileRows) * pad_floats);
+    core::for_each_range(
+        context_.executor(), end - begin, kTileRows, [&](std::int64_t tile_begin, std::int64_t tile_end) {
+          const std::int64_t tile = tile_begin / kTileRows;
+          float* logits = tiles_ + tile * tile_floats_;
+          multiply_rows(matrix, arguments_.hidden.row<float>(begin + tile_begin), arguments_.hidden.stride,
+                        tile_end - tile_begin, logits, matrix.outputs(), pads + tile * pad_floats);
+          for (std::int64_t r = tile_begin; r < tile_end; ++r)
+            take_row(begin + r, first_token, matrix.outputs(), logits + (r - tile_begin) * matrix.outputs(),
+                     states_[r]);
+        });
+  }
+
+  /// The packed panel that begins at `first_token`. A plain weight is packed here: it costs a pass over the weight, and
+  /// gives the same bits as a weight packed before.
+  const PackedMatrix& panel(std::int64_t first_token, std::optional<PackedMatrix>& packed_now) {
+    if (arguments_.packed != nullptr)
+      return panels_of(*arguments_.packed).panels()[static_cast<std::size_t>(first_token / kPanelOutputs)];
+    const std::int64_t outputs = std::min(kPanelOutputs, vocabulary_ - first_token);
+    void* storage = context_.arena().allocate(PackedMatrix::bytes(outputs, arguments_.hidden.cols));
+    return packed_now.emplace(arguments_.weight.row<float>(first_token), arguments_.weight.stride, outputs,
+                              arguments_.hidden.cols, storage);
+  }
+
+  void take_row(std::int64_t r, std::int64_t first_token, std::int64_t count, float* logits, RowState& state) const {
+    take_panel({.logits = logits,
+                .bias = arguments_.bias.empty() ? nullptr : arguments_.bias.as<float>() + first_token,
+                .first_token = first_token,
+                .count = count,
+                .edits = edits_of(arguments_.edits, r, first_token, first_token + count),
+                .inverse_temperature = static_cast<float>(1 / arguments_.temperature),
+                .noise = arguments_.noise.empty() ? nullptr : &arguments_.noise[static_cast<std::size_t>(r)],
+                .vocabulary = vocabulary_,
+                .k = arguments_.k},
+               state);
+  }
+
+  Context& context_;
+  const ops::ProjectTopKArguments& arguments_;
+  std::int64_t vocabulary_;
+  RowState* states_ = nullptr;
+  float* tiles_ = nullptr;
+  std::int64_t tile_floats_ = 0;
+};
+
+}  // namespace
+
+void project_top_k(Context& context, const ops::ProjectTopKArguments& arguments) {
+  Projection(context, arguments).run();
+}
+
+}  // namespace dragoman::backend::cpu

@@ -1,0 +1,159 @@
+#include "top_k.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "top_k.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "softmax-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dragoman::backend::cpu {
+namespace HWY_NAMESPACE {
+
+void add_bias(const PanelRow& panel) {
+  for_each_vector(static_cast<std::size_t>(panel.count), [&](std::size_t i, auto vector) HWY_ATTR {
+    vector.store(hn::Add(vector.load(panel.logits + i), vector.load(panel.bias + i)), panel.logits + i);
+  });
+}
+
+void apply_temperature(const PanelRow& panel) {
+  scale_row(panel.inverse_temperature, static_cast<std::size_t>(panel.count), panel.logits);
+}
+
+float panel_maximum(const PanelRow& panel) {
+  return max_of(panel.logits, static_cast<std::size_t>(panel.count));
+}
+
+float panel_sum(const PanelRow& panel, float maximum) {
+  return sum_of_exponentials(panel.logits, static_cast<std::size_t>(panel.count), maximum);
+}
+
+/// The first index >= begin whose logit is greater than the threshold, or the count.
+std::int64_t find_greater(const PanelRow& panel, std::int64_t begin, float threshold) {
+  const FloatTag d;
+  const auto lanes = static_cast<std::int64_t>(float_lanes());
+  std::int64_t i = begin;
+  for (; i + lanes <= panel.count; i += lanes) {
+    const std::intptr_t found = hn::FindFirstTrue(d, hn::Gt(load(panel.logits + i), set(threshold)));
+    if (found >= 0) return i + found;
+  }
+  for (; i < panel.count; ++i)
+    if (panel.logits[i] > threshold) return i;
+  return panel.count;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dragoman::backend::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dragoman::backend::cpu {
+
+HWY_EXPORT(add_bias);
+HWY_EXPORT(apply_temperature);
+HWY_EXPORT(panel_maximum);
+HWY_EXPORT(panel_sum);
+HWY_EXPORT(find_greater);
+
+namespace {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+void apply_edits(const PanelRow& panel) {
+  for (const ops::LogitEdit& edit : panel.edits) {
+    float& logit = panel.logits[edit.token - panel.first_token];
+    logit = logit * (logit > 0 ? 1 / edit.penalty : edit.penalty) + edit.bias;
+  }
+}
+
+void add_to_sum(const PanelRow& panel, RowState& state) {
+  const float maximum = HWY_DYNAMIC_DISPATCH(panel_maximum)(panel);
+  if (maximum == kNever) return;
+  const double sum = static_cast<double>(HWY_DYNAMIC_DISPATCH(panel_sum)(panel, maximum));
+  const auto panel_max = static_cast<double>(maximum);
+  if (state.sum == 0) {
+    state.maximum = panel_max;
+    state.sum = sum;
+  } else if (panel_max > state.maximum) {
+    state.sum = state.sum * std::exp(state.maximum - panel_max) + sum;
+    state.maximum = panel_max;
+  } else {
+    state.sum += sum * std::exp(panel_max - state.maximum);
+  }
+}
+
+/// Adds a candidate while there is room, else puts it in the place of the worst if it ranks before that.
+void offer(const Candidate& candidate, std::int64_t k, RowState& state) {
+  if (state.count == k) {
+    if (!ranks_before(candidate, state.candidates[0])) return;
+    std::pop_heap(state.candidates, state.candidates + k, ranks_before);
+    state.candidates[k - 1] = candidate;
+  } else {
+    state.candidates[state.count++] = candidate;
+  }
+  std::push_heap(state.candidates, state.candidates + state.count, ranks_before);
+}
+
+/// NaN must not upset the order of the heap.
+float ordered(float score) {
+  return std::isnan(score) ? kNever : score;
+}
+
+void select_plain(const PanelRow& panel, RowState& state) {
+  std::int64_t i = 0;
+  const auto offer_at = [&](std::int64_t at) {
+    const float score = ordered(panel.logits[at]);
+    offer({static_cast<double>(score), score, static_cast<std::int32_t>(panel.first_token + at)}, panel.k, state);
+  };
+  for (; i < panel.count && state.count < panel.k; ++i) offer_at(i);
+  // A later token with an equal score ranks behind, so only greater ones matter.
+  while (i < panel.count) {
+    i = HWY_DYNAMIC_DISPATCH(find_greater)(panel, i, state.candidates[0].score);
+    if (i < panel.count) offer_at(i++);
+  }
+}
+
+void select_noisy(const PanelRow& panel, RowState& state) {
+  for (std::int64_t i = 0; i < panel.count; ++i) {
+    const std::int64_t token = panel.first_token + i;
+    const float score = ordered(panel.logits[i]);
+    const double key = static_cast<double>(score) + ops::gumbel_noise(*panel.noise, panel.vocabulary, token);
+    offer({key, score, static_cast<std::int32_t>(token)}, panel.k, state);
+  }
+}
+
+}  // namespace
+
+void take_panel(const PanelRow& panel, RowState& state) {
+  if (panel.bias != nullptr) HWY_DYNAMIC_DISPATCH(add_bias)(panel);
+  apply_edits(panel);
+  if (panel.inverse_temperature != 1.0F) HWY_DYNAMIC_DISPATCH(apply_temperature)(panel);
+  add_to_sum(panel, state);
+  if (panel.noise == nullptr)
+    select_plain(panel, state);
+  else
+    select_noisy(panel, state);
+}
+
+void finish_row(RowState& state, std::int64_t k, bool noisy, std::int32_t* tokens, float* log_probabilities) {
+  const double log_sum = state.maximum + std::log(state.sum);
+  for (std::int64_t i = 0; i < k; ++i) {
+    Candidate& candidate = state.candidates[i];
+    candidate.score = static_cast<float>(static_cast<double>(candidate.score) - log_sum);
+    // Two logits may round to one log probability, whose order is then that of the tokens.
+    if (!noisy) candidate.key = static_cast<double>(candidate.score);
+  }
+  std::sort(state.candidates, state.candidates + k, ranks_before);
+  for (std::int64_t i = 0; i < k; ++i) {
+    tokens[i] = state.candidates[i].token;
+    log_probabilities[i] = state.candidates[i].score;
+  }
+}
+
+}  // namespace dragoman::backend::cpu
+#endif

@@ -1,0 +1,68 @@
+// Elementary functions on vectors of floats, to a few units in the last place. Included once per target by Highway's
+// foreach_target.
+#if defined(DRAGOMAN_BACKEND_CPU_VECTOR_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DRAGOMAN_BACKEND_CPU_VECTOR_MATH_INL_H_
+#undef DRAGOMAN_BACKEND_CPU_VECTOR_MATH_INL_H_
+#else
+#define DRAGOMAN_BACKEND_CPU_VECTOR_MATH_INL_H_
+#endif
+
+#include "vector-inl.h"
+
+#include <hwy/contrib/math/math-inl.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace dragoman::backend::cpu {
+namespace HWY_NAMESPACE {
+
+/// e^x for x <= 0, as after subtraction of a row's maximum; 0 for x < -104.
+HWY_INLINE Floats exponential_of_negative(Floats x) {
+  // Highway's Exp gives 0 for NaN; a network that diverges must not look healthy.
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(FloatTag(), x));
+}
+
+/// 1 / (1 + e^-x), without overflow on either side.
+HWY_INLINE Floats sigmoid(Floats x) {
+  const Floats e = exponential_of_negative(hn::Neg(hn::Abs(x)));
+  const Floats numerator = hn::IfThenElse(hn::Lt(x, zero()), e, set(1.0F));
+  return hn::Div(numerator, hn::Add(set(1.0F), e));
+}
+
+HWY_INLINE Floats hyperbolic_tangent(Floats x) {
+  // Beyond 10 the result rounds to 1; Highway's Tanh is asked for nothing larger.
+  const Floats limited = hn::Max(hn::Min(x, set(10.0F)), set(-10.0F));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(FloatTag(), limited));
+}
+
+/// The density of the standard normal distribution.
+HWY_INLINE Floats normal_density(Floats x) {
+  return hn::Mul(set(0.3989422804F), exponential_of_negative(hn::Mul(set(-0.5F), hn::Mul(x, x))));
+}
+
+/// The distribution function of the standard normal distribution, with small *relative* error also far to the left,
+/// where 1 + erf(x) would cancel. For a = |x|: Phi(-a) = exp(-a^2/2) * P(u) / (a + 4) with u = (a - 4) / (a + 4), and P
+/// the polynomial of degree 9 that interpolates (a + 4) * exp(a^2/2) * Phi(-a) on 0 <= a <= 14.5 at the Chebyshev
+/// nodes; its relative error is below 1.3e-8.
+HWY_INLINE Floats normal_distribution(Floats x) {
+  const Floats a = hn::Min(hn::Abs(x), set(14.5F));
+  const Floats reciprocal = hn::Div(set(1.0F), hn::Add(a, set(4.0F)));
+  const Floats u = hn::Mul(hn::Sub(a, set(4.0F)), reciprocal);
+  Floats p = set(-0.000122983157005F);
+  p = hn::MulAdd(p, u, set(0.000194801851142F));
+  p = hn::MulAdd(p, u, set(0.00156931364509F));
+  p = hn::MulAdd(p, u, set(-0.00352357405635F));
+  p = hn::MulAdd(p, u, set(-0.00752721291168F));
+  p = hn::MulAdd(p, u, set(0.0604064697483F));
+  p = hn::MulAdd(p, u, set(-0.186523005897F));
+  p = hn::MulAdd(p, u, set(0.387136679795F));
+  p = hn::MulAdd(p, u, set(-0.607896606074F));
+  p = hn::MulAdd(p, u, set(0.75528513851F));
+  const Floats tail = hn::Mul(exponential_of_negative(hn::Mul(set(-0.5F), hn::Mul(a, a))), hn::Mul(p, reciprocal));
+  return hn::IfThenElse(hn::Lt(x, zero()), tail, hn::Sub(set(1.0F), tail));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dragoman::backend::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif
