@@ -20,6 +20,8 @@ Variable attention_composite(Context& context, const Variable& q, const Variable
     const std::int64_t queries = q_offsets.host[b + 1] - q_offsets.host[b];
     const std::int64_t keys = k_offsets.host[b + 1] - k_offsets.host[b];
     if (queries == 0) continue;
+    core::require(!options.causal || keys >= queries, core::ErrorCode::kUnsupported,
+                  "attention_composite: causal attention of {} queries over {} keys exists in the fused form only", queries, keys);
     for (std::int64_t column = 0; column < q.value.cols; column += width) {
       const Variable head_q = slice(context, q, q_offsets.host[b], q_offsets.host[b + 1], column, column + width);
       const Variable head_k = slice(context, k, k_offsets.host[b], k_offsets.host[b + 1], column, column + width);

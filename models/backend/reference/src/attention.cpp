@@ -49,8 +49,8 @@ void add_scaled(double* to, double factor, const double* from, std::int64_t widt
 }
 
 void softmax_in_place(std::vector<double>& scores) {
-  const double total = log_sum_exp(scores);
-  for (double& score : scores) score = std::exp(score - total);
+  log_softmax_in_place(scores);
+  for (double& score : scores) score = std::exp(score);
 }
 
 /// Flow of the gradient through one query: dy -> weights -> scores -> q, k and v.

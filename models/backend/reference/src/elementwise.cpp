@@ -82,6 +82,7 @@ void add(Context&, const ops::AddArguments& arguments) {
 void scale(Context&, const ops::ScaleArguments& arguments) {
   const Matrix x(arguments.x, "scale");
   const Matrix y(arguments.y, "scale");
+  if (arguments.factor == 0 && !arguments.accumulate) return y.fill(0);
   for (std::int64_t i = 0; i < y.rows(); ++i)
     for (std::int64_t j = 0; j < y.cols(); ++j) y.put(i, j, arguments.factor * x(i, j), arguments.accumulate);
 }

@@ -52,8 +52,8 @@ double activate(ops::Activation activation, double x);
 /// What the element of this index is multiplied by under dropout: 0, or the factor that keeps the expectation.
 double dropout_factor(double rate, const tensor::RandomState& random, std::int64_t element);
 
-/// log(sum of exp) without overflow; -infinity if there is no value above -infinity.
-double log_sum_exp(std::span<const double> values);
+/// values - log(sum of exp(values)), in place. If nothing lies above -infinity the values stay as they are.
+void log_softmax_in_place(std::span<double> values);
 
 /// weight(n, k) of a plain or packed weight.
 class WeightReader {

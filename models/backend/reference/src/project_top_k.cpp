@@ -19,12 +19,6 @@ void apply_edits(std::span<const ops::LogitEdit> edits, std::int64_t row, std::v
   }
 }
 
-void log_softmax_in_place(std::vector<double>& logits) {
-  const double total = log_sum_exp(logits);
-  if (std::isinf(total)) return;  // every token is suppressed: all stay at -infinity
-  for (double& logit : logits) logit -= total;
-}
-
 std::vector<double> ranks(const ops::ProjectTopKArguments& arguments, std::int64_t row,
                           const std::vector<double>& log_probabilities) {
   std::vector<double> result = log_probabilities;

@@ -4,33 +4,37 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace dragoman::backend::reference {
 
-double log_sum_exp(std::span<const double> values) {
+void log_softmax_in_place(std::span<double> values) {
   constexpr double kNothing = -std::numeric_limits<double>::infinity();
   double maximum = kNothing;
   for (const double value : values) maximum = std::max(maximum, value);
-  if (maximum == kNothing) return kNothing;
+  if (maximum == kNothing) return;
   double sum = 0;
   for (const double value : values) sum += std::exp(value - maximum);
-  return maximum + std::log(sum);
+  // The maximum goes first: added to log(sum) it could swallow it.
+  for (double& value : values) value = (value - maximum) - std::log(sum);
 }
 
 void softmax(Context&, const ops::SoftmaxArguments& arguments) {
   const Matrix x(arguments.x, "softmax");
   const Matrix y(arguments.y, "softmax");
+  std::vector<double> row;
   for (std::int64_t i = 0; i < x.rows(); ++i) {
     const std::int64_t visible =
         arguments.causal_offset < 0 ? x.cols() : std::min(x.cols(), i + arguments.causal_offset + 1);
-    if (visible == 0) continue;
-    const double total = log_sum_exp({&x(i, 0), static_cast<std::size_t>(visible)});
+    row.clear();
+    for (std::int64_t j = 0; j < visible; ++j) row.push_back(x(i, j));
+    log_softmax_in_place(row);
     for (std::int64_t j = 0; j < x.cols(); ++j) {
-      const double log_probability = x(i, j) - total;
-      if (arguments.logarithm)
-        y(i, j) = log_probability;
+      const auto at = static_cast<std::size_t>(j);
+      if (j >= visible)
+        y(i, j) = 0;
       else
-        y(i, j) = j < visible ? std::exp(log_probability) : 0;
+        y(i, j) = arguments.logarithm ? row[at] : std::exp(row[at]);
     }
   }
 }

@@ -16,7 +16,8 @@ struct AddArguments {
 };
 inline constexpr KernelKey<void(Context&, const AddArguments&)> kAdd{"add"};
 
-/// y = factor * x, or y += factor * x. x and y have equal shapes; strides may differ.
+/// y = factor * x, or y += factor * x. x and y have equal shapes; strides may differ. With factor 0 and no accumulation y becomes 0
+/// whatever x holds, NaN included: that is how memory is cleared.
 struct ScaleArguments {
   Tensor x;
   double factor = 1;

@@ -44,8 +44,8 @@ inline constexpr KernelKey<void(Context&, const ProjectTopKArguments&)> kProject
 struct TopKOptions {
   std::int64_t k = 1;
   double temperature = 1;
-  std::span<const LogitEdit> edits;
-  std::span<const RowNoise> noise;
+  std::span<const LogitEdit> edits = {};
+  std::span<const RowNoise> noise = {};
 };
 
 /// Candidates of every row, best first; both tensors [R, k] in step memory.

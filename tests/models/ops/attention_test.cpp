@@ -1,0 +1,334 @@
+#include "op_harness.h"
+
+#include <cmath>
+#include <numeric>
+
+#include <dragoman/ops/attention.h>
+#include <dragoman/ops/elementwise.h>
+#include <dragoman/ops/slice.h>
+
+namespace dragoman::testing {
+namespace {
+
+using Operands = std::span<const Variable>;
+using Offsets = std::vector<std::int32_t>;
+
+struct Setting {
+  std::string name;
+  Offsets q_offsets;
+  Offsets k_offsets;
+  ops::AttentionOptions options;
+  std::int64_t width = 6;
+  bool large = false;
+};
+
+Offsets offsets_of(const std::vector<std::int32_t>& lengths) {
+  Offsets offsets{0};
+  for (const std::int32_t length : lengths) offsets.push_back(offsets.back() + length);
+  return offsets;
+}
+
+std::vector<Setting> settings() {
+  const Offsets self = offsets_of({3, 1, 5});
+  const Offsets with_empty = offsets_of({0, 4, 0, 2, 0});
+  const Offsets large = offsets_of({40, 1, 0, 77, 13, 64, 65, 3});
+  const Offsets large_keys = offsets_of({33, 2, 5, 50, 1, 130, 17, 64});
+  return {
+      {.name = "one_query_one_key", .q_offsets = {0, 1}, .k_offsets = {0, 1}, .options = {}},
+      {.name = "one_query", .q_offsets = {0, 1}, .k_offsets = {0, 5}, .options = {.heads = 2}},
+      {.name = "self_ragged", .q_offsets = self, .k_offsets = self, .options = {.heads = 3}},
+      {.name = "self_odd_heads", .q_offsets = self, .k_offsets = self, .options = {.heads = 3}, .width = 15},
+      {.name = "self_wide", .q_offsets = self, .k_offsets = self, .options = {.heads = 1}, .width = 40},
+      {.name = "self_causal", .q_offsets = self, .k_offsets = self, .options = {.heads = 2, .causal = true}},
+      {.name = "causal_with_history",
+       .q_offsets = offsets_of({2, 1, 3}),
+       .k_offsets = offsets_of({5, 4, 3}),
+       .options = {.heads = 2, .causal = true}},
+      {.name = "cross",
+       .q_offsets = offsets_of({2, 4, 1}),
+       .k_offsets = offsets_of({5, 1, 3}),
+       .options = {.heads = 2}},
+      {.name = "empty_sequences", .q_offsets = with_empty, .k_offsets = with_empty, .options = {.heads = 2}},
+      {.name = "empty_sequences_causal",
+       .q_offsets = with_empty,
+       .k_offsets = with_empty,
+       .options = {.heads = 2, .causal = true}},
+      {.name = "no_keys", .q_offsets = offsets_of({2, 3}), .k_offsets = offsets_of({0, 4}), .options = {.heads = 2}},
+      {.name = "no_queries", .q_offsets = offsets_of({0, 3}), .k_offsets = offsets_of({2, 4}), .options = {.heads = 2}},
+      {.name = "no_sequences", .q_offsets = {0}, .k_offsets = {0}, .options = {.heads = 2}},
+      {.name = "large_self",
+       .q_offsets = large,
+       .k_offsets = large,
+       .options = {.heads = 4, .causal = true},
+       .width = 64,
+       .large = true},
+      {.name = "large_cross",
+       .q_offsets = large,
+       .k_offsets = large_keys,
+       .options = {.heads = 4},
+       .width = 64,
+       .large = true}};
+}
+
+std::vector<Setting> dropout_settings() {
+  std::vector<Setting> result;
+  for (Setting setting : settings()) {
+    setting.name += "_dropout";
+    setting.options.dropout = 0.3;
+    result.push_back(setting);
+  }
+  return result;
+}
+
+OpCase attention_case(const Setting& setting, bool composite) {
+  const std::int64_t queries = setting.q_offsets.back();
+  const std::int64_t keys = setting.k_offsets.back();
+  OpCase result{.name = setting.name,
+                .operands = {{queries, setting.width, -2, 2}, {keys, setting.width, -2, 2}, {keys, setting.width}},
+                .run = {},
+                .training = setting.options.dropout > 0,
+                .tolerance = 5e-5,
+                .finite_differences = !setting.large};
+  result.run = [setting, composite](Context& c, Operands x) {
+    const auto q = c.indices(setting.q_offsets);
+    const auto k = c.indices(setting.k_offsets);
+    return std::vector{composite ? ops::attention_composite(c, x[0], x[1], x[2], q, k, setting.options)
+                                 : ops::attention(c, x[0], x[1], x[2], q, k, setting.options).output};
+  };
+  return result;
+}
+
+/// Query, key and value as columns of one product, as a fused projection gives them.
+OpCase packed_columns_case(const Setting& setting) {
+  OpCase result = attention_case(setting, false);
+  result.name = "columns_" + setting.name;
+  result.operands = {{setting.q_offsets.back(), 3 * setting.width, -2, 2}};
+  result.run = [setting](Context& c, Operands x) {
+    const auto [q, k, v] = ops::split_columns<3>(c, ops::scale(c, x[0], 1));
+    const auto offsets = c.indices(setting.q_offsets);
+    return std::vector{ops::attention(c, q, k, v, offsets, offsets, setting.options).output};
+  };
+  return result;
+}
+
+std::vector<OpCase> cases() {
+  std::vector<OpCase> result;
+  for (const Setting& setting : settings()) result.push_back(attention_case(setting, false));
+  for (const Setting& setting : dropout_settings()) result.push_back(attention_case(setting, false));
+  for (const Setting& setting : settings())
+    if (setting.q_offsets == setting.k_offsets) result.push_back(packed_columns_case(setting));
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(Attention, OpTest, ::testing::ValuesIn(cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Attention, OpGradientTest, ::testing::ValuesIn(small(cases())), case_name);
+
+TEST(Attention, FusedFormEqualsTheComposite) {
+  for (const Setting& setting : settings())
+    expect_equivalent(attention_case(setting, false), attention_case(setting, true));
+}
+
+class AttentionTest : public ::testing::TestWithParam<Backend> {};
+INSTANTIATE_TEST_SUITE_P(Attention, AttentionTest, kBothBackends, backend_name);
+
+TEST_P(AttentionTest, WeighsValuesByHand) {
+  // One head of width 1: scores are q * k. With q = ln 2 and keys 0, 1, 2 the weights are 1/7, 2/7, 4/7.
+  Rig rig(GetParam());
+  Context& context = rig.context();
+  const Offsets q_offsets{0, 1};
+  const Offsets k_offsets{0, 3};
+  const Variable q = rig.constant(1, 1, std::vector<double>{std::log(2.0)});
+  const Variable k = rig.constant(3, 1, std::vector<double>{0, 1, 2});
+  const Variable v = rig.constant(3, 1, std::vector<double>{7, 14, -7});
+  const auto result =
+      ops::attention(context, q, k, v, context.indices(q_offsets), context.indices(k_offsets), {}, true);
+  expect_close(values_of(result.output.value), std::vector<double>{1}, 1e-5, "output");
+  expect_close(values_of(result.probabilities), std::vector<double>{1.0 / 7, 2.0 / 7, 4.0 / 7}, 1e-6, "weights");
+}
+
+TEST_P(AttentionTest, ReturnsTheWeightsOfEverySequenceHeadAndQuery) {
+  Rig rig(GetParam());
+  Context& context = rig.context();
+  const Offsets offsets = offsets_of({2, 3});
+  const Variable x = rig.constant(5, 4, random_values(20, 1));
+  const auto index = context.indices(offsets);
+  const auto result = ops::attention(context, x, x, x, index, index, {.heads = 2, .causal = true}, true);
+  EXPECT_EQ(std::vector<std::int64_t>(result.probability_offsets.begin(), result.probability_offsets.end()),
+            (std::vector<std::int64_t>{0, 8, 26}));
+  const std::vector<double> weights = values_of(result.probabilities);
+  ASSERT_EQ(weights.size(), 26U);
+  for (std::size_t b = 0; b < 2; ++b) {
+    const int n = offsets[b + 1] - offsets[b];
+    for (int row = 0; row < 2 * n; ++row) {
+      const auto begin = weights.begin() + result.probability_offsets[b] + row * n;
+      const int seen = row % n + 1;
+      EXPECT_NEAR(std::accumulate(begin, begin + seen, 0.0), 1, 1e-6);
+      for (int j = seen; j < n; ++j) EXPECT_EQ(begin[j], 0) << "sequence " << b << ", row " << row;
+    }
+  }
+}
+
+TEST_P(AttentionTest, QueriesBeforeTheFirstKeySeeNothing) {
+  // Causal with 3 queries and 1 key: only the last query sees it.
+  Rig rig(GetParam());
+  Context& context = rig.context();
+  const Offsets q_offsets{0, 3};
+  const Offsets k_offsets{0, 1};
+  const Variable q = rig.constant(3, 2, random_values(6, 1));
+  const Variable kv = rig.constant(1, 2, std::vector<double>{5, 6});
+  const auto result = ops::attention(context, q, kv, kv, context.indices(q_offsets), context.indices(k_offsets),
+                                     {.heads = 1, .causal = true});
+  EXPECT_EQ(values_of(result.output.value), (std::vector<double>{0, 0, 0, 0, 5, 6}));
+}
+
+TEST_P(AttentionTest, ASequenceDoesNotSeeItsNeighbours) {
+  Rig rig(GetParam());
+  Context& context = rig.context();
+  const Offsets together = offsets_of({9, 5, 20});
+  const Offsets alone = offsets_of({5});
+  const Variable x = rig.constant(34, 16, random_values(34 * 16, 1));
+  const Variable middle{x.value.row_range(9, 14), nullptr};
+  for (const bool causal : {false, true}) {
+    const ops::AttentionOptions options{.heads = 2, .causal = causal};
+    const auto all = ops::attention(context, x, x, x, context.indices(together), context.indices(together), options);
+    const auto one =
+        ops::attention(context, middle, middle, middle, context.indices(alone), context.indices(alone), options);
+    EXPECT_EQ(values_of(all.output.value.row_range(9, 14)), values_of(one.output.value)) << "not bit for bit";
+  }
+}
+
+TEST_P(AttentionTest, RefusesOperandsThatDoNotFit) {
+  Rig rig(GetParam());
+  Context& context = rig.context();
+  const Offsets two{0, 2};
+  const Offsets three{0, 3};
+  const Offsets split{0, 1, 2};
+  const Variable x = rig.constant(2, 4, random_values(8, 1));
+  const Variable narrow = rig.constant(2, 2, random_values(4, 1));
+  const auto run = [&](const Variable& k, const Offsets& q_offsets, const Offsets& k_offsets, int heads) {
+    ops::attention(context, x, k, k, context.indices(q_offsets), context.indices(k_offsets), {.heads = heads});
+  };
+  EXPECT_NO_THROW(run(x, two, two, 2));
+  EXPECT_THROW(run(x, two, two, 3), core::Error);
+  EXPECT_THROW(run(narrow, two, two, 2), core::Error);
+  EXPECT_THROW(run(x, two, three, 2), core::Error);
+  EXPECT_THROW(run(x, two, split, 2), core::Error);
+}
+
+/// Keys and values of a decoder's history in pages, with rows in a scrambled order.
+class PagedHistory {
+ public:
+  PagedHistory(Rig& rig, std::int64_t rows, std::int64_t width, int page_shift)
+      : page_shift_(page_shift), stride_(width + 3) {
+    const std::int64_t page_rows = std::int64_t{1} << page_shift;
+    for (std::int64_t first = 0; first < rows; first += page_rows)
+      for (auto* pages : {&key_tensors_, &value_tensors_}) {
+        const auto stream = 100 + key_tensors_.size() * 2 + (pages == &key_tensors_ ? 0 : 1);
+        pages->push_back(rig.matrix(page_rows, stride_, random_values(page_rows * stride_, stream)));
+      }
+    for (const Tensor& page : key_tensors_) key_pages_.push_back(page.data);
+    for (const Tensor& page : value_tensors_) value_pages_.push_back(page.data);
+  }
+
+  ops::KeyRows all(std::span<const std::int32_t> indices) const {
+    return {key_pages_.data(), value_pages_.data(), indices.data(), 0, static_cast<std::int32_t>(indices.size())};
+  }
+  ops::KeyRows consecutive(std::int32_t first, std::int32_t count) const {
+    return {key_pages_.data(), value_pages_.data(), nullptr, first, count};
+  }
+  std::vector<double> key(std::int64_t row, std::int64_t width) const { return row_of(key_tensors_, row, width); }
+  std::vector<double> value(std::int64_t row, std::int64_t width) const { return row_of(value_tensors_, row, width); }
+  int page_shift() const { return page_shift_; }
+  std::int64_t stride() const { return stride_; }
+
+ private:
+  std::vector<double> row_of(const std::vector<Tensor>& pages, std::int64_t row, std::int64_t width) const {
+    const Tensor& page = pages[static_cast<std::size_t>(row >> page_shift_)];
+    const std::int64_t within = row % (std::int64_t{1} << page_shift_);
+    return values_of(page.row_range(within, within + 1).col_range(0, width));
+  }
+
+  int page_shift_;
+  std::int64_t stride_;
+  std::vector<Tensor> key_tensors_;
+  std::vector<Tensor> value_tensors_;
+  std::vector<void*> key_pages_;
+  std::vector<void*> value_pages_;
+};
+
+void append(std::vector<double>& to, const std::vector<double>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+TEST_P(AttentionTest, CachedAttentionEqualsPlainAttentionOverTheSameRows) {
+  constexpr std::int64_t kWidth = 24;
+  constexpr int kHeads = 3;
+  Rig rig(GetParam());
+  Context& context = rig.context();
+  const PagedHistory history(rig, 40, kWidth, 3);
+  const std::vector<std::vector<std::int32_t>> keys = {
+      {17}, {39, 0, 8, 7}, {}, {5, 6, 7, 8, 9, 10, 11, 12, 13}, {3, 3, 3}};
+  std::vector<ops::KeyRows> rows;
+  Offsets q_offsets{0};
+  Offsets k_offsets{0};
+  std::vector<double> key_values;
+  std::vector<double> value_values;
+  for (const auto& indices : keys) {
+    rows.push_back(indices.size() == 9 ? history.consecutive(5, 9) : history.all(indices));
+    q_offsets.push_back(q_offsets.back() + 1);
+    k_offsets.push_back(k_offsets.back() + static_cast<std::int32_t>(indices.size()));
+    for (const std::int32_t row : indices) {
+      append(key_values, history.key(row, kWidth));
+      append(value_values, history.value(row, kWidth));
+    }
+  }
+  const auto row_count = static_cast<std::int64_t>(keys.size());
+  const Variable q = rig.constant(row_count, kWidth, random_values(row_count * kWidth, 1, -2, 2));
+  const Tensor y = context.allocate(row_count, kWidth);
+  const Tensor probabilities = context.allocate(row_count, kHeads * 9);
+  context.kernels().get(ops::kCachedAttention)(
+      context, {q.value, rows, history.page_shift(), history.stride(), kHeads, probabilities, y});
+
+  const Variable k = rig.constant(k_offsets.back(), kWidth, key_values);
+  const Variable v = rig.constant(k_offsets.back(), kWidth, value_values);
+  const auto plain =
+      ops::attention(context, q, k, v, context.indices(q_offsets), context.indices(k_offsets), {.heads = kHeads}, true);
+  expect_close(values_of(y), values_of(plain.output.value), 1e-5, "output");
+  const std::vector<double> weights = values_of(plain.probabilities);
+  for (std::int64_t r = 0; r < row_count; ++r) {
+    const auto used = static_cast<std::int64_t>(keys[static_cast<std::size_t>(r)].size()) * kHeads;
+    const auto* begin = weights.data() + plain.probability_offsets[static_cast<std::size_t>(r)];
+    expect_close(values_of(probabilities.row_range(r, r + 1).col_range(0, used)),
+                 {begin, static_cast<std::size_t>(used)}, 1e-5, "weights of row " + std::to_string(r));
+  }
+}
+
+TEST_P(AttentionTest, ACachedRowDoesNotDependOnTheOthers) {
+  constexpr std::int64_t kWidth = 32;
+  constexpr std::int64_t kRows = 20;
+  Rig rig(GetParam(), 2);
+  Context& context = rig.context();
+  const PagedHistory history(rig, 64, kWidth, 4);
+  std::vector<ops::KeyRows> rows;
+  for (std::int32_t r = 0; r < kRows; ++r) rows.push_back(history.consecutive(r, 1 + 2 * r));
+  const Tensor q = rig.matrix(kRows, kWidth, random_values(kRows * kWidth, 1, -2, 2));
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    const Tensor y = context.allocate(end - begin, kWidth);
+    const auto count = static_cast<std::size_t>(end - begin);
+    context.kernels().get(ops::kCachedAttention)(context,
+                                                 {q.row_range(begin, end),
+                                                  std::span(rows).subspan(static_cast<std::size_t>(begin), count),
+                                                  history.page_shift(),
+                                                  history.stride(),
+                                                  4,
+                                                  {},
+                                                  y});
+    return y;
+  };
+  const Tensor all = run(0, kRows);
+  for (std::int64_t r = 0; r < kRows; ++r)
+    EXPECT_EQ(values_of(all.row_range(r, r + 1)), values_of(run(r, r + 1))) << "row " << r;
+}
+
+}  // namespace
+}  // namespace dragoman::testing

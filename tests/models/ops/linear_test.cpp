@@ -1,0 +1,145 @@
+#include "op_harness.h"
+
+#include <dragoman/ops/linear.h>
+
+namespace dragoman::testing {
+namespace {
+
+using ops::Activation;
+using Operands = std::span<const Variable>;
+
+struct Size {
+  std::int64_t rows;
+  std::int64_t inputs;
+  std::int64_t outputs;
+  bool large = false;
+};
+
+const std::vector<std::pair<std::string, Activation>> kActivations = {
+    {"none", Activation::kNone},   {"relu", Activation::kRelu},       {"gelu", Activation::kGelu},
+    {"swish", Activation::kSwish}, {"sigmoid", Activation::kSigmoid}, {"tanh", Activation::kTanh}};
+
+OpCase linear_case(const Size& size, const std::string& name, Activation activation, bool with_bias, bool composite) {
+  OpCase result{.name = name + (with_bias ? "_bias_" : "_") + std::to_string(size.rows) + "x" +
+                        std::to_string(size.inputs) + "x" + std::to_string(size.outputs),
+                .operands = {{size.rows, size.inputs}, {size.outputs, size.inputs}},
+                .run = {},
+                .finite_differences = !size.large};
+  if (with_bias) result.operands.push_back({1, size.outputs});
+  result.run = [=](Context& context, Operands x) {
+    const Variable bias = with_bias ? x[2] : Variable{};
+    const ops::Weight weight{x[1], nullptr};
+    return std::vector{composite ? ops::linear_composite(context, x[0], weight, bias, activation)
+                                 : ops::linear(context, x[0], weight, bias, activation)};
+  };
+  return result;
+}
+
+std::vector<OpCase> cases(bool composite) {
+  std::vector<OpCase> result;
+  for (const auto& [name, activation] : kActivations)
+    for (const bool with_bias : {false, true})
+      for (const Size& size : {Size{1, 1, 1}, Size{1, 5, 3}, Size{4, 7, 6}, Size{0, 4, 3}, Size{67, 96, 130, true}})
+        result.push_back(linear_case(size, name, activation, with_bias, composite));
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(Linear, OpTest, ::testing::ValuesIn(cases(false)), case_name);
+INSTANTIATE_TEST_SUITE_P(Linear, OpGradientTest, ::testing::ValuesIn(small(cases(false))), case_name);
+
+TEST(Linear, FusedFormEqualsTheComposite) {
+  const std::vector<OpCase> fused = cases(false);
+  const std::vector<OpCase> composite = cases(true);
+  for (std::size_t i = 0; i < fused.size(); ++i) expect_equivalent(fused[i], composite[i]);
+}
+
+class LinearTest : public ::testing::TestWithParam<Backend> {
+ protected:
+  std::unique_ptr<tensor::PackedWeight> pack(Rig& rig, const Tensor& weight) {
+    return rig.context().kernels().get(ops::kPackWeight)(rig.context(), weight, tensor::ComputeType::kF32);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Linear, LinearTest, kBothBackends, backend_name);
+
+TEST_P(LinearTest, ComputesByHand) {
+  Rig rig(GetParam());
+  const Variable x = rig.constant(1, 2, std::vector<double>{1, -1});
+  const Variable weight = rig.constant(3, 2, std::vector<double>{1, 2, 3, 4, 5, 7});
+  const Variable bias = rig.constant(1, 3, std::vector<double>{10, 0.5, 1});
+  const Variable y = ops::linear(rig.context(), x, {weight, nullptr}, bias, Activation::kRelu);
+  EXPECT_EQ(values_of(y.value), (std::vector<double>{9, 0, 0}));
+}
+
+TEST_P(LinearTest, PackedWeightGivesThePlainResult) {
+  for (const Size& size : {Size{1, 1, 1}, Size{3, 5, 7}, Size{20, 64, 96}, Size{9, 33, 65}, Size{40, 512, 100}}) {
+    Rig rig(GetParam());
+    const Variable x = rig.constant(size.rows, size.inputs, random_values(size.rows * size.inputs, 1));
+    const Variable weight = rig.constant(size.outputs, size.inputs, random_values(size.outputs * size.inputs, 2));
+    const Variable bias = rig.constant(1, size.outputs, random_values(size.outputs, 3));
+    const auto packed = pack(rig, weight.value);
+    EXPECT_EQ(packed->rows(), size.outputs);
+    EXPECT_EQ(packed->cols(), size.inputs);
+    const Variable plain = ops::linear(rig.context(), x, {weight, nullptr}, bias, Activation::kGelu);
+    const Variable fast = ops::linear(rig.context(), x, {{}, packed.get()}, bias, Activation::kGelu);
+    expect_close(values_of(fast.value), values_of(plain.value), 2e-5, "inputs " + std::to_string(size.inputs));
+  }
+}
+
+TEST_P(LinearTest, PackedWeightOutlivesThePlainOne) {
+  Rig rig(GetParam());
+  const Variable x = rig.constant(1, 2, std::vector<double>{1, 1});
+  std::unique_ptr<tensor::PackedWeight> packed;
+  {
+    Rig loader(GetParam());
+    packed = pack(loader, loader.matrix(2, 2, std::vector<double>{1, 2, 3, 4}));
+  }
+  EXPECT_EQ(values_of(ops::linear(rig.context(), x, {{}, packed.get()}, {}).value), (std::vector<double>{3, 7}));
+}
+
+TEST_P(LinearTest, RowsOfAPackedProductDoNotDependOnTheOtherRows) {
+  constexpr std::int64_t kRows = 70;
+  for (const auto& [inputs, outputs] : {std::pair<std::int64_t, std::int64_t>{64, 96}, {33, 17}, {256, 512}}) {
+    Rig rig(GetParam());
+    const Tensor x = rig.matrix(kRows, inputs, random_values(kRows * inputs, 1));
+    const auto packed = pack(rig, rig.matrix(outputs, inputs, random_values(outputs * inputs, 2)));
+    const auto row_alone = [&](std::int64_t row) {
+      const Variable one{x.row_range(row, row + 1), nullptr};
+      return values_of(ops::linear(rig.context(), one, {{}, packed.get()}, {}).value);
+    };
+    for (const std::int64_t rows : {2, 3, 7, 8, 15, 16, 31, 32, 33, 64, 70}) {
+      const Variable some{x.row_range(kRows - rows, kRows), nullptr};
+      const Tensor y = ops::linear(rig.context(), some, {{}, packed.get()}, {}).value;
+      for (const std::int64_t row : {std::int64_t{0}, rows / 2, rows - 1})
+        ASSERT_EQ(values_of(y.row_range(row, row + 1)), row_alone(kRows - rows + row))
+            << "row " << row << " of " << rows << ", " << inputs << " to " << outputs;
+    }
+  }
+}
+
+TEST_P(LinearTest, RefusesAGradientThroughAPackedWeight) {
+  Rig rig(GetParam());
+  rig.record();
+  const Variable x = rig.variable(1, 2, std::vector<double>{1, 2}, true);
+  const Variable weight = rig.constant(2, 2, std::vector<double>{1, 2, 3, 4});
+  const auto packed = pack(rig, weight.value);
+  try {
+    ops::linear(rig.context(), x, {weight, packed.get()}, {});
+    FAIL() << "a gradient through a packed weight was recorded";
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::kInvalidArgument);
+    EXPECT_NE(std::string(error.what()).find("packed"), std::string::npos) << error.what();
+  }
+}
+
+TEST_P(LinearTest, RefusesWrongShapes) {
+  Rig rig(GetParam());
+  const Variable x = rig.constant(1, 3, std::vector<double>{1, 2, 3});
+  const Variable weight = rig.constant(2, 2, std::vector<double>{1, 2, 3, 4});
+  const Variable narrow = rig.constant(1, 2, std::vector<double>{1, 2});
+  EXPECT_THROW(ops::linear(rig.context(), x, {weight, nullptr}, {}), core::Error);
+  EXPECT_THROW(ops::linear(rig.context(), narrow, {weight, nullptr}, x), core::Error);
+  EXPECT_THROW(ops::linear_composite(rig.context(), x, {weight, nullptr}, {}, Activation::kNone), core::Error);
+}
+
+}  // namespace
+}  // namespace dragoman::testing

@@ -1,0 +1,271 @@
+#include "op_harness.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <dragoman/backend_cpu/install.h>
+#include <dragoman/backend_reference/install.h>
+#include <dragoman/core/random.h>
+#include <dragoman/ops/elementwise.h>
+#include <dragoman/ops/slice.h>
+
+namespace dragoman::testing {
+namespace {
+
+constexpr std::uint64_t kSeed = 20240607;
+constexpr std::uint64_t kWeightStreams = 1000;
+constexpr std::size_t kPoisoned = std::size_t{1} << 22;
+
+tensor::DType float_type_of(const tensor::KernelTable& kernels) {
+  return kernels.device() == tensor::Device::kReference ? tensor::DType::kF64 : tensor::DType::kF32;
+}
+
+tensor::KernelTable make_reference_kernels() {
+  tensor::KernelTable table(tensor::Device::kReference);
+  backend::reference::install_kernels(table);
+  return table;
+}
+
+tensor::KernelTable make_cpu_kernels() {
+  tensor::KernelTable table(tensor::Device::kCpu);
+  backend::cpu::install_kernels(table);
+  return table;
+}
+
+std::vector<Variable> make_operands(Rig& rig, const OpCase& op_case, bool with_gradients, int only_operand) {
+  std::vector<Variable> operands;
+  for (std::size_t i = 0; i < op_case.operands.size(); ++i) {
+    const Operand& operand = op_case.operands[i];
+    const bool wanted = with_gradients && (only_operand < 0 || only_operand == static_cast<int>(i));
+    const auto values = random_values(operand.rows * operand.cols, i, operand.low, operand.high);
+    operands.push_back(rig.variable(operand.rows, operand.cols, values, wanted));
+  }
+  return operands;
+}
+
+Variable weighted_output(Rig& rig, const Variable& output, std::uint64_t index) {
+  const Tensor& y = output.value;
+  const Tensor weights = rig.matrix(y.rows, y.cols, random_values(y.size(), kWeightStreams + index));
+  return ops::weighted_sum(rig.context(), output, weights);
+}
+
+/// Runs the op `calls` times on the operands; returns the loss, and the outputs of the first call.
+Variable build_loss(Rig& rig, const OpCase& op_case, std::span<const Variable> operands, int calls,
+                    std::vector<Variable>* outputs) {
+  Context& context = rig.context();
+  context.set_training(op_case.training);
+  context.set_random(kSeed, 3);
+  Variable loss;
+  std::uint64_t index = 0;
+  for (int call = 0; call < calls; ++call) {
+    const std::vector<Variable> results = op_case.run(context, operands);
+    for (const Variable& output : results) {
+      const Variable term = weighted_output(rig, output, index++);
+      loss = loss.empty() ? term : ops::add(context, loss, term);
+    }
+    if (call == 0 && outputs != nullptr) *outputs = results;
+  }
+  return loss;
+}
+
+}  // namespace
+
+const tensor::KernelTable& kernels_of(Backend backend) {
+  static const tensor::KernelTable reference = make_reference_kernels();
+  static const tensor::KernelTable cpu = make_cpu_kernels();
+  return backend == Backend::kReference ? reference : cpu;
+}
+
+Rig::Rig(const tensor::KernelTable& kernels, int threads)
+    : executor_(core::make_executor(threads)),
+      context_(kernels, tensor::host_allocator(), float_type_of(kernels), *executor_) {
+  const tensor::ScratchScope scope(context_.arena());
+  std::memset(context_.arena().allocate(kPoisoned), 0xFF, kPoisoned);
+}
+
+void Rig::backward(const Variable& loss) {
+  const double one = 1;
+  autograd::seed_gradient(context_, loss, matrix(1, 1, {&one, 1}));
+  tape_.backward(context_);
+}
+
+Tensor Rig::matrix(std::int64_t rows, std::int64_t cols, std::span<const double> values) {
+  const Tensor result = context_.allocate(rows, cols);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < cols; ++j)
+      tensor::set_element(result, i, j, values[static_cast<std::size_t>(i * cols + j)]);
+  return result;
+}
+
+Variable Rig::variable(std::int64_t rows, std::int64_t cols, std::span<const double> values, bool wants_gradient) {
+  return autograd::make_variable(context_, matrix(rows, cols, values), wants_gradient);
+}
+
+std::vector<double> random_values(std::int64_t count, std::uint64_t stream, double low, double high) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double uniform = core::random_uniform(kSeed, stream, static_cast<std::uint64_t>(i));
+    values.push_back(static_cast<float>(low + (high - low) * uniform));
+  }
+  return values;
+}
+
+std::vector<double> values_of(const Tensor& tensor) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < tensor.rows; ++i)
+    for (std::int64_t j = 0; j < tensor.cols; ++j) values.push_back(tensor::element(tensor, i, j));
+  return values;
+}
+
+std::vector<double> gradient_of(const Variable& variable) {
+  if (!variable.gradient->written) return std::vector<double>(static_cast<std::size_t>(variable.value.size()), 0.0);
+  return values_of(variable.gradient->value);
+}
+
+void expect_close(std::span<const double> actual, std::span<const double> expected, double tolerance,
+                  const std::string& what) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < actual.size(); ++i)
+    ASSERT_NEAR(actual[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << what << ", element " << i;
+}
+
+Outcome run_case(Backend backend, const OpCase& op_case, const Usage& usage) {
+  Rig rig(backend, usage.threads);
+  rig.record();
+  const std::vector<Variable> operands = make_operands(rig, op_case, true, usage.only_operand);
+  std::vector<Variable> outputs;
+  const Variable loss = build_loss(rig, op_case, operands, usage.calls, &outputs);
+  Outcome outcome;
+  outcome.loss = tensor::element(loss.value, 0, 0);
+  for (const Variable& output : outputs) outcome.outputs.push_back(values_of(output.value));
+  if (loss.needs_gradient()) rig.backward(loss);
+  for (const Variable& operand : operands)
+    outcome.gradients.push_back(operand.needs_gradient() ? gradient_of(operand) : std::vector<double>{});
+  return outcome;
+}
+
+OpCase with_strided_operands(const OpCase& op_case) {
+  OpCase strided = op_case;
+  for (Operand& operand : strided.operands) operand = {operand.rows + 2, operand.cols + 3, operand.low, operand.high};
+  strided.run = [inner = op_case](Context& context, std::span<const Variable> wide) {
+    std::vector<Variable> blocks;
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      const Operand& operand = inner.operands[i];
+      blocks.push_back(ops::slice(context, wide[i], 1, 1 + operand.rows, 2, 2 + operand.cols));
+    }
+    return inner.run(context, blocks);
+  };
+  return strided;
+}
+
+std::vector<OpCase> small(std::vector<OpCase> cases) {
+  std::erase_if(cases, [](const OpCase& op_case) { return !op_case.finite_differences; });
+  return cases;
+}
+
+void expect_equivalent(const OpCase& fused, const OpCase& composite) {
+  for (const Backend backend : {Backend::kReference, Backend::kCpu}) {
+    const double tolerance = backend == Backend::kReference ? 1e-11 : fused.tolerance;
+    const Outcome one = run_case(backend, fused);
+    const Outcome other = run_case(backend, composite);
+    const std::string where = fused.name + " on " + name_of(backend);
+    ASSERT_EQ(one.outputs.size(), other.outputs.size());
+    for (std::size_t i = 0; i < one.outputs.size(); ++i)
+      expect_close(one.outputs[i], other.outputs[i], tolerance, where + ": output " + std::to_string(i));
+    for (std::size_t i = 0; i < one.gradients.size(); ++i)
+      expect_close(one.gradients[i], other.gradients[i], tolerance,
+                   where + ": gradient of operand " + std::to_string(i));
+  }
+}
+
+namespace {
+
+/// d(loss)/d(each element of one operand) by central differences on the reference backend.
+std::vector<double> finite_differences(const OpCase& op_case, std::size_t which, int calls) {
+  // The error of a central difference is O(step^2) plus rounding / step: about 1e-10 here.
+  constexpr double kStep = 1e-5;
+  Rig rig(Backend::kReference);
+  const std::vector<Variable> operands = make_operands(rig, op_case, false, -1);
+  const Tensor& x = operands[which].value;
+  const auto loss_at = [&](std::int64_t i, std::int64_t j, double value) {
+    const tensor::ScratchScope scope(rig.context().arena());
+    tensor::set_element(x, i, j, value);
+    return tensor::element(build_loss(rig, op_case, operands, calls, nullptr).value, 0, 0);
+  };
+  std::vector<double> gradient;
+  for (std::int64_t i = 0; i < x.rows; ++i)
+    for (std::int64_t j = 0; j < x.cols; ++j) {
+      const double value = tensor::element(x, i, j);
+      const double difference = loss_at(i, j, value + kStep) - loss_at(i, j, value - kStep);
+      tensor::set_element(x, i, j, value);
+      gradient.push_back(difference / (2 * kStep));
+    }
+  return gradient;
+}
+
+void expect_true_gradients(const OpCase& op_case, int calls) {
+  const Outcome outcome = run_case(Backend::kReference, op_case, {.calls = calls});
+  for (std::size_t i = 0; i < op_case.operands.size(); ++i)
+    expect_close(outcome.gradients[i], finite_differences(op_case, i, calls), 1e-7,
+                 "gradient of operand " + std::to_string(i) + " with " + std::to_string(calls) + " calls");
+}
+
+void expect_cpu_matches_reference(const OpCase& op_case, const Usage& usage) {
+  const Outcome expected = run_case(Backend::kReference, op_case, usage);
+  const Outcome actual = run_case(Backend::kCpu, op_case, usage);
+  ASSERT_EQ(actual.outputs.size(), expected.outputs.size());
+  for (std::size_t i = 0; i < actual.outputs.size(); ++i)
+    expect_close(actual.outputs[i], expected.outputs[i], op_case.tolerance, "output " + std::to_string(i));
+  for (std::size_t i = 0; i < actual.gradients.size(); ++i)
+    expect_close(actual.gradients[i], expected.gradients[i], op_case.tolerance,
+                 "gradient of operand " + std::to_string(i));
+}
+
+}  // namespace
+
+TEST_P(OpGradientTest, GradientsMatchFiniteDifferences) {
+  expect_true_gradients(GetParam(), 1);
+}
+
+TEST_P(OpGradientTest, GradientsOfTwoUsesAccumulate) {
+  expect_true_gradients(GetParam(), 2);
+}
+
+TEST_P(OpGradientTest, StridedOperandsGiveTrueGradients) {
+  expect_true_gradients(with_strided_operands(GetParam()), 1);
+}
+
+TEST_P(OpTest, CpuMatchesReference) {
+  expect_cpu_matches_reference(GetParam(), {});
+}
+
+TEST_P(OpTest, CpuAccumulatesLikeReference) {
+  expect_cpu_matches_reference(GetParam(), {.calls = 2});
+}
+
+TEST_P(OpTest, CpuMatchesReferenceOnStridedOperands) {
+  expect_cpu_matches_reference(with_strided_operands(GetParam()), {});
+}
+
+TEST_P(OpTest, EachOperandsGradientCanBeAskedForAlone) {
+  for (const Backend backend : {Backend::kReference, Backend::kCpu}) {
+    const Outcome all = run_case(backend, GetParam());
+    for (std::size_t i = 0; i < GetParam().operands.size(); ++i) {
+      const Outcome alone = run_case(backend, GetParam(), {.only_operand = static_cast<int>(i)});
+      EXPECT_EQ(alone.outputs, all.outputs);
+      EXPECT_EQ(alone.gradients[i], all.gradients[i]) << "operand " << i << " on " << name_of(backend);
+    }
+  }
+}
+
+TEST_P(OpTest, BitsDoNotDependOnTheNumberOfThreads) {
+  const Outcome one = run_case(Backend::kCpu, GetParam(), {.threads = 1});
+  for (const int threads : {2, 3}) {
+    const Outcome many = run_case(Backend::kCpu, GetParam(), {.threads = threads});
+    EXPECT_EQ(many.outputs, one.outputs) << threads << " threads";
+    EXPECT_EQ(many.gradients, one.gradients) << threads << " threads";
+  }
+}
+
+}  // namespace dragoman::testing

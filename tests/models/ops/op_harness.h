@@ -1,0 +1,140 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <dragoman/autograd/tape.h>
+#include <dragoman/core/parallel.h>
+#include <dragoman/ops/types.h>
+#include <dragoman/tensor/context.h>
+
+// How every op is tested: the reference backend's gradients against finite differences, the CPU backend's values and
+// gradients against the reference's, and the bits for any number of threads.
+namespace dragoman::testing {
+
+using autograd::Variable;
+using tensor::Context;
+using tensor::Tensor;
+
+enum class Backend { kReference, kCpu };
+
+inline std::string name_of(Backend backend) {
+  return backend == Backend::kReference ? "reference" : "cpu";
+}
+inline std::string backend_name(const ::testing::TestParamInfo<Backend>& info) {
+  return name_of(info.param);
+}
+inline const auto kBothBackends = ::testing::Values(Backend::kReference, Backend::kCpu);
+inline void PrintTo(Backend backend, std::ostream* out) {
+  *out << name_of(backend);
+}
+
+/// The kernels of one backend, shared by all tests.
+const tensor::KernelTable& kernels_of(Backend backend);
+
+/// A context on one backend with all that it needs. Step memory is full of NaN, so that whatever reads before it writes
+/// shows.
+class Rig {
+ public:
+  explicit Rig(Backend backend, int threads = 1) : Rig(kernels_of(backend), threads) {}
+  explicit Rig(const tensor::KernelTable& kernels, int threads = 1);
+
+  Context& context() { return context_; }
+  autograd::Tape& tape() { return tape_; }
+  void record() { context_.set_tape(&tape_); }
+  /// Seeds `loss` [1, 1] with 1 and runs the tape.
+  void backward(const Variable& loss);
+
+  /// A matrix of the context's float type in step memory.
+  Tensor matrix(std::int64_t rows, std::int64_t cols, std::span<const double> values);
+  Variable variable(std::int64_t rows, std::int64_t cols, std::span<const double> values, bool wants_gradient);
+  Variable constant(std::int64_t rows, std::int64_t cols, std::span<const double> values) {
+    return variable(rows, cols, values, false);
+  }
+
+ private:
+  std::unique_ptr<core::Executor> executor_;
+  Context context_;
+  autograd::Tape tape_;
+};
+
+/// Numbers in [low, high) that a float holds exactly, so that all backends start from the same values.
+std::vector<double> random_values(std::int64_t count, std::uint64_t stream, double low = -1, double high = 1);
+
+/// All elements, row by row. An empty tensor has none.
+std::vector<double> values_of(const Tensor& tensor);
+/// The gradient of a variable; zeros if nothing was written.
+std::vector<double> gradient_of(const Variable& variable);
+
+/// Expects |actual - expected| <= tolerance * (1 + |expected|) for each element.
+void expect_close(std::span<const double> actual, std::span<const double> expected, double tolerance,
+                  const std::string& what);
+
+struct Operand {
+  std::int64_t rows = 1;
+  std::int64_t cols = 1;
+  double low = -1;
+  double high = 1;
+};
+
+/// An op on operands of certain shapes. `run` must be a pure function of its operands and of the context's random
+/// state.
+struct OpCase {
+  std::string name;
+  std::vector<Operand> operands;
+  std::function<std::vector<Variable>(Context&, std::span<const Variable>)> run;
+  bool training = false;
+  /// Of the CPU's single precision against the reference; larger for long sums.
+  double tolerance = 2e-5;
+  /// False for shapes too large to be differentiated element by element; they are there for threads and blocks.
+  bool finite_differences = true;
+};
+
+inline void PrintTo(const OpCase& op_case, std::ostream* out) {
+  *out << op_case.name;
+}
+
+struct Outcome {
+  double loss = 0;
+  std::vector<std::vector<double>> outputs;
+  std::vector<std::vector<double>> gradients;  ///< per operand; empty if not asked for
+};
+
+/// How run_case uses the op.
+struct Usage {
+  int threads = 1;
+  /// Calls of the op on the same operands within one graph; with 2, gradients must accumulate.
+  int calls = 1;
+  /// The only operand that wants a gradient, or -1 for all of them.
+  int only_operand = -1;
+};
+
+/// The loss is the sum of all outputs' elements, each times a fixed random weight.
+Outcome run_case(Backend backend, const OpCase& op_case, const Usage& usage = {});
+
+/// The same op on operands that are blocks of larger matrices, so that their rows do not lie end to end.
+OpCase with_strided_operands(const OpCase& op_case);
+
+/// Expects equal outputs and gradients of both cases, which must have the same operands: to rounding error, on both
+/// backends.
+void expect_equivalent(const OpCase& fused, const OpCase& composite);
+
+/// The cases with finite_differences.
+std::vector<OpCase> small(std::vector<OpCase> cases);
+
+/// The CPU backend against the reference. Instantiate with a list of cases; op_harness.cpp says what is checked.
+class OpTest : public ::testing::TestWithParam<OpCase> {};
+/// The reference backend's gradients against finite differences. Instantiate with the small cases.
+class OpGradientTest : public ::testing::TestWithParam<OpCase> {};
+
+inline std::string case_name(const ::testing::TestParamInfo<OpCase>& info) {
+  return info.param.name;
+}
+
+}  // namespace dragoman::testing

@@ -1,0 +1,282 @@
+#include "op_harness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <dragoman/ops/linear.h>
+#include <dragoman/ops/project_top_k.h>
+#include <dragoman/ops/softmax.h>
+
+namespace dragoman::testing {
+namespace {
+
+struct Problem {
+  std::int64_t rows;
+  std::int64_t width;
+  std::int64_t vocabulary;
+  bool with_bias = true;
+};
+
+struct Model {
+  Tensor hidden;
+  ops::Projection projection;
+};
+
+Model make_model(Rig& rig, const Problem& problem) {
+  const auto constant = [&](std::int64_t rows, std::int64_t cols, std::uint64_t stream) {
+    return rig.constant(rows, cols, random_values(rows * cols, stream, -2, 2));
+  };
+  const Variable bias = problem.with_bias ? constant(1, problem.vocabulary, 3) : Variable{};
+  return {constant(problem.rows, problem.width, 1).value,
+          {{constant(problem.vocabulary, problem.width, 2), nullptr}, bias}};
+}
+
+struct Candidates {
+  std::vector<std::vector<std::int32_t>> tokens;
+  std::vector<std::vector<double>> log_probabilities;
+};
+
+Candidates read(const ops::TopK& result) {
+  Candidates candidates;
+  for (std::int64_t r = 0; r < result.tokens.rows; ++r) {
+    const auto* tokens = result.tokens.row<std::int32_t>(r);
+    candidates.tokens.emplace_back(tokens, tokens + result.tokens.cols);
+    candidates.log_probabilities.push_back(values_of(result.log_probabilities.row_range(r, r + 1)));
+  }
+  return candidates;
+}
+
+/// Full softmax and sort in plain C++: what project_top_k must find.
+Candidates expected_candidates(const Problem& problem, const ops::TopKOptions& options) {
+  Rig rig(Backend::kReference);
+  const Model model = make_model(rig, problem);
+  Candidates result;
+  for (std::int64_t r = 0; r < problem.rows; ++r) {
+    std::vector<double> logits;
+    for (std::int64_t v = 0; v < problem.vocabulary; ++v) {
+      double logit = problem.with_bias ? tensor::element(model.projection.bias.value, 0, v) : 0;
+      for (std::int64_t k = 0; k < problem.width; ++k)
+        logit += tensor::element(model.hidden, r, k) * tensor::element(model.projection.weight.value.value, v, k);
+      for (const ops::LogitEdit& edit : options.edits)
+        if (edit.row == r && edit.token == v)
+          logit = (logit > 0 ? logit / edit.penalty : logit * edit.penalty) + edit.bias;
+      logits.push_back(logit / options.temperature);
+    }
+    double sum = 0;
+    for (const double logit : logits) sum += std::exp(logit);
+    std::vector<std::pair<double, std::int32_t>> ranked;
+    for (std::int64_t v = 0; v < problem.vocabulary; ++v) {
+      const auto token = static_cast<std::size_t>(v);
+      const double noise = options.noise.empty()
+                               ? 0
+                               : ops::gumbel_noise(options.noise[static_cast<std::size_t>(r)], problem.vocabulary, v);
+      ranked.emplace_back(-(logits[token] - std::log(sum) + noise), static_cast<std::int32_t>(v));
+    }
+    std::sort(ranked.begin(), ranked.end());
+    auto& tokens = result.tokens.emplace_back();
+    auto& log_probabilities = result.log_probabilities.emplace_back();
+    for (std::int64_t i = 0; i < options.k; ++i) {
+      tokens.push_back(ranked[static_cast<std::size_t>(i)].second);
+      log_probabilities.push_back(logits[static_cast<std::size_t>(tokens.back())] - std::log(sum));
+    }
+  }
+  return result;
+}
+
+void expect_same(const Candidates& actual, const Candidates& expected, double tolerance, const std::string& what) {
+  ASSERT_EQ(actual.tokens, expected.tokens) << what;
+  for (std::size_t r = 0; r < expected.tokens.size(); ++r)
+    expect_close(actual.log_probabilities[r], expected.log_probabilities[r], tolerance,
+                 what + ", row " + std::to_string(r));
+}
+
+enum class Form { kPlain, kPacked, kComposite };
+
+Candidates find(Rig& rig, const Problem& problem, const ops::TopKOptions& options, Form form) {
+  Model model = make_model(rig, problem);
+  if (form == Form::kComposite)
+    return read(ops::project_top_k_composite(rig.context(), model.hidden, model.projection, options));
+  if (form == Form::kPlain) return read(ops::project_top_k(rig.context(), model.hidden, model.projection, options));
+  const auto packed = rig.context().kernels().get(ops::kPackWeight)(rig.context(), model.projection.weight.value.value,
+                                                                    tensor::ComputeType::kF32);
+  model.projection.weight = {{}, packed.get()};
+  return read(ops::project_top_k(rig.context(), model.hidden, model.projection, options));
+}
+
+void expect_right(Backend backend, const Problem& problem, const ops::TopKOptions& options, const std::string& what) {
+  const Candidates expected = expected_candidates(problem, options);
+  const double tolerance = backend == Backend::kReference ? 1e-11 : 2e-5;
+  for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
+    Rig rig(backend);
+    const std::string where = fmt::format("{}, k = {}, V = {}, {}, form {}", what, options.k, problem.vocabulary,
+                                          name_of(backend), static_cast<int>(form));
+    expect_same(find(rig, problem, options, form), expected, tolerance, where);
+  }
+}
+
+class TopKTest : public ::testing::TestWithParam<Backend> {};
+INSTANTIATE_TEST_SUITE_P(ProjectTopK, TopKTest, kBothBackends, backend_name);
+
+TEST_P(TopKTest, FindsWhatSoftmaxAndSortFind) {
+  const std::vector<Problem> problems = {{1, 3, 5}, {7, 16, 33, false}, {4, 32, 2100}, {3, 33, 1025}, {0, 8, 20}};
+  for (const Problem& problem : problems)
+    for (const std::int64_t k : {std::int64_t{1}, std::int64_t{5}, problem.vocabulary / 2, problem.vocabulary})
+      if (k <= problem.vocabulary) expect_right(GetParam(), problem, {.k = k}, "plain");
+}
+
+TEST_P(TopKTest, DividesByTheTemperature) {
+  for (const double temperature : {0.25, 1.5, 8.0})
+    expect_right(GetParam(), {3, 16, 700}, {.k = 6, .temperature = temperature},
+                 "temperature " + std::to_string(temperature));
+}
+
+TEST_P(TopKTest, AppliesEditsBeforeTheSoftmax) {
+  const Problem problem{3, 16, 300};
+  const Candidates unedited = expected_candidates(problem, {.k = 3});
+  std::vector<ops::LogitEdit> edits;
+  edits.push_back({.row = 0, .token = 4, .penalty = 1.5F});
+  edits.push_back({.row = 1, .token = unedited.tokens[1][0], .bias = ops::LogitEdit::kSuppress});
+  edits.push_back({.row = 2, .token = unedited.tokens[2][0], .penalty = 2.5F, .bias = -0.75F});
+  edits.push_back({.row = 2, .token = (unedited.tokens[2][0] + 1) % 300, .bias = 200});
+  std::sort(edits.begin(), edits.end(),
+            [](const auto& a, const auto& b) { return std::pair(a.row, a.token) < std::pair(b.row, b.token); });
+  const Candidates expected = expected_candidates(problem, {.k = 3, .edits = edits});
+  EXPECT_EQ(expected.tokens[1][0], unedited.tokens[1][1]);
+  EXPECT_EQ(expected.tokens[2][0], (unedited.tokens[2][0] + 1) % 300);
+  expect_right(GetParam(), problem, {.k = 3, .edits = edits}, "edits");
+  expect_right(GetParam(), problem, {.k = 300, .edits = std::span(edits).first(1)}, "one edit");
+  expect_right(GetParam(), problem, {.k = 3, .temperature = 2, .edits = edits}, "edits and temperature");
+}
+
+TEST_P(TopKTest, AForcedTokenIsAllThatIsLeft) {
+  // Everything but token 3 is suppressed, as a forced prefix does it.
+  std::vector<ops::LogitEdit> edits;
+  for (std::int32_t token = 0; token < 40; ++token)
+    if (token != 3) edits.push_back({.row = 0, .token = token, .bias = ops::LogitEdit::kSuppress});
+  for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
+    Rig rig(GetParam());
+    const Candidates result = find(rig, {1, 8, 40}, {.k = 2, .edits = edits}, form);
+    EXPECT_EQ(result.tokens[0][0], 3);
+    EXPECT_NEAR(result.log_probabilities[0][0], 0, 1e-6);
+    EXPECT_EQ(result.log_probabilities[0][1], -std::numeric_limits<double>::infinity());
+  }
+}
+
+TEST_P(TopKTest, TiesGoToTheSmallerToken) {
+  for (const std::int64_t vocabulary : {5, 64, 1500})
+    for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
+      Rig rig(GetParam());
+      const Tensor hidden = rig.matrix(2, 2, std::vector<double>{1, 0, 0, 0});
+      std::vector<double> weights(static_cast<std::size_t>(2 * vocabulary), 0.0);
+      weights[2 * 3] = 1;  // token 3 wins the first row; all others tie
+      ops::Projection projection{{rig.constant(vocabulary, 2, weights), nullptr}, {}};
+      const auto packed = rig.context().kernels().get(ops::kPackWeight)(rig.context(), projection.weight.value.value,
+                                                                        tensor::ComputeType::kF32);
+      if (form == Form::kPacked) projection.weight = {{}, packed.get()};
+      const auto op = form == Form::kComposite ? ops::project_top_k_composite : ops::project_top_k;
+      const Candidates result = read(op(rig.context(), hidden, projection, {.k = 4}));
+      EXPECT_EQ(result.tokens[0], (std::vector<std::int32_t>{3, 0, 1, 2}));
+      EXPECT_EQ(result.tokens[1], (std::vector<std::int32_t>{0, 1, 2, 3}));
+    }
+}
+
+TEST_P(TopKTest, NoiseChangesTheRankButNotTheProbabilities) {
+  const Problem problem{4, 16, 700};
+  std::vector<ops::RowNoise> noise;
+  for (std::uint64_t row = 0; row < 4; ++row) noise.push_back({.seed = 42, .stream = row, .step = 3});
+  expect_right(GetParam(), problem, {.k = 5, .noise = noise}, "noise");
+  expect_right(GetParam(), problem, {.k = 5, .temperature = 0.7, .noise = noise}, "noise and temperature");
+  EXPECT_NE(expected_candidates(problem, {.k = 5, .noise = noise}).tokens,
+            expected_candidates(problem, {.k = 5}).tokens);
+}
+
+TEST_P(TopKTest, ARowDoesNotDependOnTheOthersNorOnThreads) {
+  constexpr std::int64_t kRows = 33;
+  const Problem problem{kRows, 64, 1300};
+  for (const Form form : {Form::kPacked}) {
+    Rig together(GetParam(), 3);
+    const Candidates all = find(together, problem, {.k = 4}, form);
+    Rig alone(GetParam());
+    const Model model = make_model(alone, problem);
+    const auto packed = alone.context().kernels().get(ops::kPackWeight)(
+        alone.context(), model.projection.weight.value.value, tensor::ComputeType::kF32);
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      const Candidates one = read(ops::project_top_k(alone.context(), model.hidden.row_range(r, r + 1),
+                                                     {{{}, packed.get()}, model.projection.bias}, {.k = 4}));
+      EXPECT_EQ(one.tokens[0], all.tokens[static_cast<std::size_t>(r)]);
+      EXPECT_EQ(one.log_probabilities[0], all.log_probabilities[static_cast<std::size_t>(r)]) << "row " << r;
+    }
+  }
+}
+
+TEST_P(TopKTest, GumbelNoiseSamplesFromTheSoftmax) {
+  // The best of "log p + Gumbel noise" over 20,000 draws against the probabilities themselves: Pearson's chi-square
+  // with 7 degrees of freedom stays below 24.3 with probability 0.999.
+  constexpr std::int64_t kVocabulary = 8;
+  constexpr std::int64_t kDraws = 20000;
+  const std::vector<double> bias{0.5, -1, 1.5, 0, -0.5, 1, -2, 0.25};
+  double sum = 0;
+  for (const double value : bias) sum += std::exp(value);
+  std::vector<std::int64_t> counts(kVocabulary, 0);
+  Rig rig(GetParam());
+  constexpr std::int64_t kBatch = 100;
+  const Tensor hidden = rig.matrix(kBatch, 1, std::vector<double>(kBatch, 0.0));
+  const ops::Projection projection{{rig.constant(kVocabulary, 1, std::vector<double>(kVocabulary, 0.0)), nullptr},
+                                   rig.constant(1, kVocabulary, bias)};
+  for (std::int64_t batch = 0; batch < kDraws / kBatch; ++batch) {
+    std::vector<ops::RowNoise> noise;
+    for (std::int64_t row = 0; row < kBatch; ++row)
+      noise.push_back(
+          {.seed = 7, .stream = static_cast<std::uint64_t>(row), .step = static_cast<std::uint64_t>(batch)});
+    const tensor::ScratchScope scope(rig.context().arena());
+    const ops::TopK result = ops::project_top_k(rig.context(), hidden, projection, {.k = 1, .noise = noise});
+    for (std::int64_t row = 0; row < kBatch; ++row)
+      ++counts[static_cast<std::size_t>(result.tokens.row<std::int32_t>(row)[0])];
+  }
+  double chi_square = 0;
+  for (std::size_t token = 0; token < kVocabulary; ++token) {
+    const double expected = std::exp(bias[token]) / sum * kDraws;
+    chi_square += std::pow(static_cast<double>(counts[token]) - expected, 2) / expected;
+  }
+  EXPECT_LT(chi_square, 24.3);
+}
+
+TEST_P(TopKTest, RefusesWhatCannotBe) {
+  Rig rig(GetParam());
+  const Model model = make_model(rig, {2, 3, 5});
+  const auto run = [&](const ops::TopKOptions& options) {
+    ops::project_top_k(rig.context(), model.hidden, model.projection, options);
+  };
+  EXPECT_THROW(run({.k = 6}), core::Error);
+  EXPECT_THROW(run({.k = 0}), core::Error);
+  EXPECT_THROW(run({.k = 1, .temperature = 0}), core::Error);
+  const std::vector<ops::RowNoise> one(1);
+  EXPECT_THROW(run({.k = 1, .noise = one}), core::Error);
+  for (const ops::LogitEdit& bad : {ops::LogitEdit{.row = 2}, ops::LogitEdit{.token = 5}, ops::LogitEdit{.row = -1}})
+    EXPECT_THROW(run({.k = 1, .edits = std::span(&bad, 1)}), core::Error);
+}
+
+TEST(GumbelNoise, HasTheMomentsOfTheGumbelDistribution) {
+  // Mean: Euler's constant; variance: pi^2 / 6.
+  constexpr std::int64_t kCount = 200000;
+  double sum = 0;
+  double squares = 0;
+  for (std::int64_t token = 0; token < kCount; ++token) {
+    const double value = ops::gumbel_noise({.seed = 1, .stream = 2, .step = 3}, kCount, token);
+    sum += value;
+    squares += value * value;
+  }
+  const double mean = sum / kCount;
+  EXPECT_NEAR(mean, 0.5772156649, 4 * 1.2825 / std::sqrt(kCount));
+  EXPECT_NEAR(squares / kCount - mean * mean, 1.6449340668, 0.03);
+}
+
+TEST(GumbelNoise, StepsDoNotRepeatEachOthersDraws) {
+  for (std::int64_t token = 0; token < 100; ++token)
+    EXPECT_NE(ops::gumbel_noise({1, 2, 3}, 100, token), ops::gumbel_noise({1, 2, 4}, 100, token));
+}
+
+}  // namespace
+}  // namespace dragoman::testing
