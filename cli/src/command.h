@@ -26,7 +26,8 @@ class Command {
   virtual std::string_view name() const = 0;
   /// One line for the list of commands.
   virtual std::string_view summary() const = 0;
-  /// Adds the options, each bound to a member. Help texts and the reference page in docs/ are generated from this table.
+  /// Adds the options, each bound to a member. Help texts and the reference page in docs/ are generated from this
+  /// table.
   virtual void add_options(boost::program_options::options_description& options) = 0;
   /// Names of the options that positional arguments fill, in order; the last takes all that remain.
   virtual std::vector<std::string> positional() const { return {}; }

@@ -1,13 +1,12 @@
-#include <fmt/format.h>
+#include "command.h"
+#include "version.h"
 
+#include <fmt/format.h>
 #include <unicode/uversion.h>
 
 #include <dragoman/backend_cpu/install.h>
 #include <dragoman/core/parallel.h>
 #include <dragoman/runtime/runtime.h>
-
-#include "command.h"
-#include "version.h"
 
 namespace dragoman::cli {
 namespace {
@@ -32,6 +31,8 @@ class Doctor final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_doctor() { return std::make_unique<Doctor>(); }
+std::unique_ptr<Command> make_doctor() {
+  return std::make_unique<Doctor>();
+}
 
 }  // namespace dragoman::cli

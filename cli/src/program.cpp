@@ -1,20 +1,19 @@
 #include "program.h"
 
-#include <csignal>
-#include <unistd.h>
+#include "command.h"
+#include "terminal.h"
+#include "version.h"
 
+#include <csignal>
 #include <iostream>
 #include <new>
 #include <thread>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/options.h>
-
-#include "command.h"
-#include "terminal.h"
-#include "version.h"
 
 namespace dragoman::cli {
 namespace {
@@ -23,7 +22,8 @@ namespace po = boost::program_options;
 
 enum ExitStatus { kDone = 0, kFailed = 1, kUsage = 2, kInterrupted = 130 };
 
-/// Turns the first SIGINT or SIGTERM into a stop request, so that work is saved; the second one ends the program at once.
+/// Turns the first SIGINT or SIGTERM into a stop request, so that work is saved; the second one ends the program at
+/// once.
 class InterruptWatch {
  public:
   InterruptWatch() {
@@ -82,7 +82,9 @@ void print_overview(const std::vector<std::unique_ptr<Command>>& commands) {
 void print_help(const Command& command, const po::options_description& options) {
   std::string arguments;
   for (const std::string& name : command.positional()) arguments += " [" + name + "]";
-  std::cout << "Usage: dragoman " << command.name() << " [OPTIONS]" << arguments << "\n\n" << command.summary() << "\n\n" << options;
+  std::cout << "Usage: dragoman " << command.name() << " [OPTIONS]" << arguments << "\n\n"
+            << command.summary() << "\n\n"
+            << options;
 }
 
 void parse(const Command& command, const std::vector<std::string>& arguments, const po::options_description& options) {
@@ -114,12 +116,12 @@ int run_command(Command& command, const std::vector<std::string>& arguments) {
   parse(command, arguments, options);
   const InterruptWatch interrupt;
   Terminal terminal(common.quiet ? ProgressStyle::kNone : progress_style(common.progress));
-  const Session session{
-      .log = [&](core::LogLevel level, std::string_view message) {
-        if (!common.quiet || level == core::LogLevel::kWarning) terminal.message(level, message);
-      },
-      .progress = [&](const core::Progress& progress) { terminal.show(progress); },
-      .stop = interrupt.token()};
+  const Session session{.log =
+                            [&](core::LogLevel level, std::string_view message) {
+                              if (!common.quiet || level == core::LogLevel::kWarning) terminal.message(level, message);
+                            },
+                        .progress = [&](const core::Progress& progress) { terminal.show(progress); },
+                        .stop = interrupt.token()};
   try {
     command.run(session);
     terminal.finish();
@@ -166,7 +168,8 @@ int run_program(const std::vector<std::string>& arguments) {
   } catch (const core::Error& error) {
     return complain(error.code() == core::ErrorCode::kInterrupted ? kInterrupted : kFailed, error.what());
   } catch (const po::error& error) {
-    return complain(kUsage, fmt::format("{}; see `dragoman {} --help`", error.what(), arguments.empty() ? "" : arguments[0]));
+    return complain(kUsage,
+                    fmt::format("{}; see `dragoman {} --help`", error.what(), arguments.empty() ? "" : arguments[0]));
   } catch (const UsageError& error) {
     return complain(kUsage, error.what());
   } catch (const std::bad_alloc&) {

@@ -1,15 +1,15 @@
 #include "terminal.h"
 
+#include "command.h"
+
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "command.h"
+#include <unistd.h>
 
 namespace dragoman::cli {
 namespace {
@@ -51,7 +51,8 @@ std::string describe(const core::Progress& progress, double elapsed, double rate
 }
 
 std::string as_json(const core::Progress& progress, double elapsed, double rate) {
-  nlohmann::ordered_json line{{"stage", progress.stage}, {"done", progress.done}, {"unit", progress.unit}, {"seconds", elapsed}};
+  nlohmann::ordered_json line{
+      {"stage", progress.stage}, {"done", progress.done}, {"unit", progress.unit}, {"seconds", elapsed}};
   if (progress.total > 0) line["total"] = progress.total;
   if (rate > 0) line["rate"] = rate;
   for (const auto& [name, value] : progress.figures) line[name] = value;
@@ -92,7 +93,8 @@ bool Terminal::due(const core::Progress& progress) {
     last_shown_ = now;
     return style_ == ProgressStyle::kBar;
   }
-  const auto interval = style_ == ProgressStyle::kBar ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10000);
+  const auto interval =
+      style_ == ProgressStyle::kBar ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10000);
   const bool complete = progress.total > 0 && progress.done >= progress.total;
   if (!complete && now - last_shown_ < interval) return false;
   last_shown_ = now;
@@ -103,7 +105,8 @@ void Terminal::show(const core::Progress& progress) {
   const std::lock_guard lock(mutex_);
   if (style_ == ProgressStyle::kNone || !due(progress)) return;
   const double elapsed = std::chrono::duration<double>(Clock::now() - stage_start_).count();
-  const double rate = elapsed > 0.05 ? static_cast<double>(progress.done - std::min(progress.done, stage_first_)) / elapsed : 0;
+  const double rate =
+      elapsed > 0.05 ? static_cast<double>(progress.done - std::min(progress.done, stage_first_)) / elapsed : 0;
   switch (style_) {
     case ProgressStyle::kBar:
       fmt::print(stderr, "\r{}\x1b[K", describe(progress, elapsed, rate).substr(0, terminal_width() - 1));

@@ -10,7 +10,8 @@ namespace dragoman::cli {
 
 enum class ProgressStyle { kBar, kLines, kJson, kNone };
 
-/// The style that `--progress` names; "auto" asks whether standard error is a terminal. Throws UsageError on other words.
+/// The style that `--progress` names; "auto" asks whether standard error is a terminal. Throws UsageError on other
+/// words.
 ProgressStyle progress_style(const std::string& word);
 
 /// Writes messages and progress to standard error without tearing one through the other. Thread-safe.

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <boost/program_options.hpp>
+
+#include <dragoman/host/host.h>
+
+namespace dragoman::cli {
+
+/// --plugin, for every command that works with models.
+inline void add_host_options(boost::program_options::options_description& options, plugins::HostOptions& host) {
+  host.plugin_folder = plugins::installed_plugin_folder();
+  options.add_options()("plugin", boost::program_options::value(&host.plugins)->value_name("FILE")->composing(),
+                        "load a plugin: a file, or the name of an installed one (may be repeated)");
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,55 @@
+#include "command.h"
+#include "host_options.h"
+
+#include <dragoman/core/yaml.h>
+#include <dragoman/pipeline/pipeline.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+class RunPipeline final : public Command {
+ public:
+  std::string_view name() const override { return "run"; }
+  std::string_view summary() const override { return "Run a pipeline that a YAML file describes"; }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()("pipeline", po::value(&file_)->required()->value_name("FILE"), "the pipeline")(
+        "set", po::value(&settings_)->value_name("KEY=VALUE")->composing(),
+        "change one key of the file, such as stages.0.read.path=other.de (may be repeated)")(
+        "threads", po::value(&threads_)->default_value(0)->value_name("N"),
+        "threads; 0: as many as the process may use")(
+        "on-error", po::value(&on_error_)->default_value("keep")->value_name("POLICY"),
+        "a line that cannot be processed: keep (an empty line, counted) or fail");
+    add_host_options(options, host_options_);
+  }
+  std::vector<std::string> positional() const override { return {"pipeline"}; }
+
+  void run(const Session& session) override {
+    if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
+    core::Json configuration = core::load_yaml(file_);
+    for (const std::string& setting : settings_) core::set_option(configuration, setting);
+    plugins::Host host(host_options_);
+    pipeline::Pipeline pipeline = pipeline::make_pipeline(configuration, file_, host, threads_);
+    const pipeline::LineCounts counts = pipeline.run(
+        {.threads = threads_, .fail_on_error = on_error_ == "fail", .log = session.log, .progress = session.progress},
+        session.stop);
+    if (const std::string text = pipeline::describe(counts); !text.empty()) session.log(core::LogLevel::kInfo, text);
+  }
+
+ private:
+  std::string file_;
+  std::vector<std::string> settings_;
+  int threads_ = 0;
+  std::string on_error_;
+  plugins::HostOptions host_options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run() {
+  return std::make_unique<RunPipeline>();
+}
+
+}  // namespace dragoman::cli
