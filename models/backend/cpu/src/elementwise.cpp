@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "blocks.h"
 #include "kernels.h"
 
@@ -34,7 +36,14 @@ void add_row_tile(const ops::AddRowArguments& arguments, const Tile& tile) {
   }
 }
 
+void clear_tile(const ops::ScaleArguments& arguments, const Tile& tile) {
+  for (std::int64_t r = tile.row_begin; r < tile.row_end; ++r)
+    std::fill_n(arguments.y.row<float>(r) + tile.col_begin, tile.width(), 0.0F);
+}
+
 void scale_tile(const ops::ScaleArguments& arguments, const Tile& tile) {
+  // 0 * NaN is NaN, but x may be fresh memory that is to be cleared.
+  if (arguments.factor == 0 && !arguments.accumulate) return clear_tile(arguments, tile);
   const Floats factor = set(static_cast<float>(arguments.factor));
   for (std::int64_t r = tile.row_begin; r < tile.row_end; ++r) {
     const float* x = arguments.x.row<float>(r) + tile.col_begin;
