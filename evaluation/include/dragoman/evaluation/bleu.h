@@ -21,8 +21,8 @@ enum class BleuSmoothing {
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::k13a;
   BleuSmoothing smoothing = BleuSmoothing::kExponential;
-  std::optional<double> smoothing_value;  ///< for kFloor (default 0.1) and kAddK (default 1)
-  bool lowercase = false;                 ///< full Unicode lower-casing before tokenisation
+  std::optional<double> smoothing_value = std::nullopt;  ///< for kFloor (default 0.1) and kAddK (default 1)
+  bool lowercase = false;                                ///< full Unicode lower-casing before tokenisation
   bool effective_order =
       false;          ///< leave out the orders that the hypothesis is too short for; meant for single sentences
   int max_order = 4;  ///< 1 to 16

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace dragoman::evaluation {
+
+/// The lines of a file, without white space at their ends (as sacreBLEU's command line reads them).
+struct TextFile {
+  std::string name;  ///< for messages
+  std::vector<std::string> lines;
+};
+
+/// Reads a text file, gz and zst included; "-" is standard input. Ill-formed UTF-8 becomes U+FFFD. A file without a
+/// line is an Error{kBadInput}.
+TextFile read_text_file(const std::filesystem::path& path);
+
+/// Throws Error{kBadInput} that names both files and counts unless they have equally many lines.
+void check_parallel(const TextFile& hypothesis, const TextFile& reference);
+
+}  // namespace dragoman::evaluation
