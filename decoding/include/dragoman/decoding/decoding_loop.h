@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include <dragoman/decoding/logits_processor.h>
+#include <dragoman/decoding/options.h>
+#include <dragoman/decoding/sentence.h>
+#include <dragoman/decoding/step_model.h>
+#include <dragoman/decoding/strategy.h>
+
+namespace dragoman::decoding {
+
+enum class Supply : std::uint8_t {
+  kSentence,  ///< one was stored
+  kNone,      ///< none is there now, more may come; only if the caller may not wait
+  kEnd,       ///< there will be no more
+};
+
+/// Where sentences come from. Called by the loop's thread.
+class SentenceSource {
+ public:
+  virtual ~SentenceSource();
+  /// Stores the next sentence (all fields; the vectors' memory may be reused). With `may_wait` it blocks until there is
+  /// one or the end; the loop passes false while it has other work, so that a slow producer does not hold up what is in
+  /// flight. A source that is asked to stop returns kEnd.
+  virtual Supply next(Sentence& sentence, bool may_wait) = 0;
+};
+
+/// Where results go. Called by the loop's thread, in the order in which sentences finish.
+class HypothesisSink {
+ public:
+  virtual ~HypothesisSink();
+  /// At most n_best hypotheses, at least one, best first.
+  virtual void deliver(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
+};
+
+struct LoopLimits {
+  /// Hypotheses in flight; at least one sentence always is.
+  std::int64_t maximum_rows = 64;
+  /// Source tokens encoded together; at least one sentence always is.
+  std::int64_t maximum_encoder_tokens = 2048;
+  /// Admission stops where keys and values would pass this; 0: no limit. At least one sentence is always admitted.
+  std::size_t maximum_state_bytes = 0;
+};
+
+struct LoopStatistics {
+  std::uint64_t sentences = 0;
+  std::uint64_t cut_sentences = 0;  ///< whose best hypothesis was stopped by length
+  std::uint64_t source_tokens = 0;
+  std::uint64_t target_tokens = 0;  ///< of best hypotheses
+  std::uint64_t steps = 0;
+  std::uint64_t rows = 0;  ///< summed over the steps
+};
+
+/// Translates a stream of sentences: keeps as many in flight as the limits allow, admits new ones (encoded together) as
+/// others finish, and asks the strategy what to do with each. A sentence's result does not depend on the limits, on
+/// order, or on what else is in flight. Belongs to one thread.
+class DecodingLoop {
+ public:
+  /// With the built-in strategy and processors that the options name. The model must outlive the loop.
+  DecodingLoop(StepModel& model, const DecodingOptions& options, const LoopLimits& limits = {});
+  /// With any strategy, and processors that run after those that the options ask for.
+  DecodingLoop(StepModel& model, const DecodingOptions& options, std::unique_ptr<SearchStrategy> strategy,
+               LogitsProcessors further_processors, const LoopLimits& limits = {});
+  ~DecodingLoop();
+
+  /// True when the source has ended and all is delivered; false when a stop was requested: sentences in flight are then
+  /// dropped. A sentence that the model cannot take (empty, too long, unknown ids, a prefix beyond the limit) is an
+  /// Error{kInvalidArgument} naming its id. After a return or a throw no sentence is left in the model, and the loop
+  /// can run again.
+  bool run(SentenceSource& source, HypothesisSink& sink, std::stop_token stop = {});
+
+  /// Summed over all runs.
+  const LoopStatistics& statistics() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// All sentences at once; results in the order of `sentences`, whose ids are not looked at. Convenience for tests,
+/// validation and small jobs.
+std::vector<std::vector<Hypothesis>> decode_all(StepModel& model, const std::vector<Sentence>& sentences,
+                                                const DecodingOptions& options, const LoopLimits& limits = {});
+std::vector<std::vector<Hypothesis>> decode_all(StepModel& model, const std::vector<Sentence>& sentences,
+                                                const DecodingOptions& options,
+                                                std::unique_ptr<SearchStrategy> strategy,
+                                                LogitsProcessors further_processors, const LoopLimits& limits = {});
+
+}  // namespace dragoman::decoding

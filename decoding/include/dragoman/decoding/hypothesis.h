@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace dragoman::decoding {
+
+enum class StoppedBy : std::uint8_t {
+  kEnd,     ///< the model chose to end
+  kLength,  ///< it was cut at the longest length allowed, or nothing could follow
+};
+
+/// One translation of a sentence.
+struct Hypothesis {
+  /// With the target prefix, without the end.
+  std::vector<std::int32_t> tokens{};
+  /// What hypotheses are ranked by: log_probability under length and coverage penalty.
+  double score = 0;
+  /// The sum of token_log_probabilities.
+  double log_probability = 0;
+  /// Natural logarithms, one per token, and one more for the end if stopped_by is kEnd. Tokens of a prefix have the
+  /// model's own; the others are under the distribution that was searched: after edits and temperature, before top-k
+  /// and top-p.
+  std::vector<double> token_log_probabilities{};
+  /// On request: for each entry of token_log_probabilities, attention over the source tokens, its end included. Else
+  /// empty.
+  std::vector<std::vector<float>> alignment{};
+  StoppedBy stopped_by = StoppedBy::kEnd;
+  /// Steps that it took: what breaks ties.
+  std::int32_t steps = 0;
+};
+
+/// The order of results, total: those that ended before those that were cut; then the higher score; then the one that
+/// ended earlier; then by tokens, lexicographically.
+bool better(const Hypothesis& a, const Hypothesis& b);
+
+/// The source position that target token `token` attends to most (the first of equals), for unknown replacement.
+/// Error{kInvalidArgument} if the hypothesis has no alignment.
+std::int32_t aligned_source(const Hypothesis& hypothesis, std::int64_t token);
+
+}  // namespace dragoman::decoding

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+
+#include <dragoman/decoding/step_model.h>
+#include <dragoman/tensor/context.h>
+
+namespace dragoman::decoding {
+
+/// A StepModel over a Seq2SeqModel: pooled decoder state, cached steps, fused projection and selection. Model and
+/// context must outlive it; the context is its own while it works: every call frees the step memory of the last one.
+/// The model may be shared by any number of steppers.
+class ModelStepper final : public StepModel {
+ public:
+  ModelStepper(const nn::Seq2SeqModel& model, tensor::Context& context);
+  ~ModelStepper() override;
+
+  const nn::SequenceSpec& spec() const override;
+  void admit(const tensor::RaggedTokens& sources, std::span<std::int32_t> slots) override;
+  void release(std::int32_t slot) override;
+  void step(const StepRequest& request, StepResult& result) override;
+  bool has_alignment() const override;
+  std::size_t bytes_in_use() const override;
+  std::size_t expected_bytes(std::int64_t source_tokens, std::int64_t target_tokens) const override;
+
+ private:
+  void run_step(const StepRequest& request, StepResult& result);
+  void score_forced(const StepRequest& request, const nn::Tensor& states, StepResult& result);
+
+  const nn::Seq2SeqModel* model_;
+  tensor::Context* context_;
+  nn::DecoderState state_;
+  std::vector<std::int32_t> chosen_rows_;
+  std::vector<std::int32_t> forced_tokens_;
+  std::vector<double> forced_scores_;
+};
+
+}  // namespace dragoman::decoding

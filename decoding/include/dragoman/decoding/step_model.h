@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/ops/project_top_k.h>
+
+namespace dragoman::decoding {
+
+/// One step of any number of hypotheses of any of the admitted sentences.
+struct StepRequest {
+  /// Row r continues row `parent` of the last step (-1: nothing precedes it) in its slot.
+  std::span<const nn::RowRef> rows{};
+  /// What row r appends to its history: at least one token, more for a forced prefix. The first is the decoder start.
+  tensor::RaggedTokens next{};
+  /// Candidates wanted per row, at most the vocabulary.
+  std::int64_t candidates = 1;
+  double temperature = 1;
+  /// Sorted by (row, token), unique.
+  std::span<const ops::LogitEdit> edits{};
+  /// Empty, or one per row: candidates are then ranked by log probability plus noise.
+  std::span<const ops::RowNoise> noise{};
+  bool alignment = false;
+};
+
+/// The caller's memory, reused from step to step.
+struct StepResult {
+  /// [rows * candidates], per row best first (log probability plus noise, falling; token, rising).
+  std::vector<std::int32_t> tokens{};
+  std::vector<double> log_probabilities{};
+  /// [T]: the model's own (no edits, temperature 1) log probability of token t of `next` given what precedes it in its
+  /// row; 0 for the first token of a row, whose probability an earlier step has told.
+  std::vector<double> forced_log_probabilities{};
+  /// On request [T], else empty: source attention with which the successor of token t of `next` was predicted.
+  std::vector<std::vector<float>> alignments{};
+};
+
+/// What a search needs of a model; searches know no more. Each row's result must depend on its own sentence and history
+/// alone, not on what other rows are in the step: then every search is batch-invariant. One thread at a time.
+class StepModel {
+ public:
+  virtual ~StepModel();
+  virtual const nn::SequenceSpec& spec() const = 0;
+  /// Encodes the sources (each with its closing end) and writes the slots they live in until release().
+  virtual void admit(const tensor::RaggedTokens& sources, std::span<std::int32_t> slots) = 0;
+  virtual void release(std::int32_t slot) = 0;
+  virtual void step(const StepRequest& request, StepResult& result) = 0;
+  /// Whether `StepRequest::alignment` can be had.
+  virtual bool has_alignment() const { return false; }
+  /// Memory held for admitted sentences, and what one more would take about; both 0 if memory is of no concern.
+  virtual std::size_t bytes_in_use() const { return 0; }
+  virtual std::size_t expected_bytes(std::int64_t source_tokens, std::int64_t target_tokens) const {
+    static_cast<void>(source_tokens), static_cast<void>(target_tokens);
+    return 0;
+  }
+};
+
+}  // namespace dragoman::decoding

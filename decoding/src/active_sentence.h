@@ -1,0 +1,42 @@
+#pragma once
+
+#include "dragoman/decoding/sentence.h"
+#include "dragoman/decoding/step_model.h"
+#include "dragoman/decoding/strategy.h"
+
+#include <vector>
+
+namespace dragoman::decoding {
+
+/// One sentence in flight: its state, its place in the model, and the bookkeeping between steps. Objects are reused for
+/// later sentences, so that their memory is, too.
+class ActiveSentence {
+ public:
+  SentenceState state;
+  std::int32_t slot = -1;
+
+  /// Takes state.sentence as a new one.
+  void begin(const DecodingOptions& options, const nn::SequenceSpec& spec, std::int32_t starts);
+  /// Row of living hypothesis `index` in the last step that it continues; -1 before the first.
+  std::int32_t parent_row(std::size_t index) const { return fresh_ ? -1 : first_row_ + parents_[index]; }
+  bool fresh() const noexcept { return fresh_; }
+
+  /// Notes what a step that began at `first_row` and `first_token` told about the tokens that it appended.
+  /// `tokens_per_row` of each living hypothesis were in it.
+  void record(const StepResult& result, std::int32_t first_row, std::int64_t first_token, std::int64_t tokens_per_row);
+  /// Carries out what the strategy decided.
+  void apply(const Advance& advance);
+  /// Drops the living.
+  void abandon() { state.live.clear(); }
+
+ private:
+  void finish(const Advance::Ending& ending);
+  double coverage(const Hypothesis& hypothesis) const;
+
+  bool fresh_ = true;
+  std::int32_t first_row_ = 0;
+  std::vector<std::int32_t> parents_;
+  std::vector<LiveHypothesis> next_;
+};
+
+}  // namespace dragoman::decoding

@@ -1,0 +1,66 @@
+#include "dragoman/decoding/length_penalty.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::decoding {
+
+LengthPenalty LengthPenalty::none() {
+  return {.kind = Kind::kNone, .alpha = 0, .stop = StopRule::kBound, .ended_place = EndedPlace::kVacant};
+}
+
+LengthPenalty LengthPenalty::gnmt(double alpha) {
+  return {.kind = Kind::kGnmt, .alpha = alpha, .stop = StopRule::kBound, .ended_place = EndedPlace::kVacant};
+}
+
+LengthPenalty LengthPenalty::fairseq(double alpha) {
+  return {.alpha = alpha};
+}
+
+LengthPenalty LengthPenalty::marian(double alpha, double word_penalty) {
+  return {
+      .alpha = alpha, .word_penalty = word_penalty, .stop = StopRule::kBeamEmpty, .ended_place = EndedPlace::kClosed};
+}
+
+LengthPenalty LengthPenalty::ct2(double alpha) {
+  return {.alpha = alpha,
+          .count_end = false,
+          .stop = alpha == 0 ? StopRule::kBestEnded : StopRule::kBeamFinished,
+          .ended_place = EndedPlace::kRefilled};
+}
+
+LengthPenalty LengthPenalty::preset(std::string_view name, std::optional<double> alpha) {
+  if (name == "none") return none();
+  if (name == "gnmt") return alpha ? gnmt(*alpha) : gnmt();
+  if (name == "fairseq") return alpha ? fairseq(*alpha) : fairseq();
+  if (name == "marian") return alpha ? marian(*alpha) : marian();
+  if (name == "ct2") return alpha ? ct2(*alpha) : ct2();
+  core::fail(core::ErrorCode::kInvalidArgument,
+             "unknown length penalty '{}'; it must be one of: fairseq, gnmt, marian, ct2, none", name);
+}
+
+double LengthPenalty::score(double log_probability, std::int64_t tokens, bool ended) const {
+  const auto n = static_cast<double>(std::max<std::int64_t>(tokens + (ended && count_end ? 1 : 0), 1));
+  const double sum = log_probability - word_penalty * n;
+  switch (kind) {
+    case Kind::kNone:
+      return sum;
+    case Kind::kGnmt:
+      return sum / std::pow((5 + n) / 6, alpha);
+    case Kind::kPower:
+      break;
+  }
+  return sum / std::pow(n, alpha);
+}
+
+double LengthPenalty::bound(double log_probability, std::int64_t tokens, std::int64_t maximum_tokens) const {
+  // The sum only falls. For a fixed sum the score is monotone in the length unless both penalties work against each
+  // other.
+  if (word_penalty != 0 && alpha != 0) return std::numeric_limits<double>::infinity();
+  return std::max(score(log_probability, tokens, false), score(log_probability, maximum_tokens, true));
+}
+
+}  // namespace dragoman::decoding

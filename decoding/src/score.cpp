@@ -1,0 +1,95 @@
+#include "dragoman/decoding/score.h"
+
+#include <numeric>
+
+#include <dragoman/ops/softmax_cross_entropy.h>
+
+namespace dragoman::decoding {
+namespace {
+
+/// Sentences [begin, end) of a batch, as a batch of their own.
+class Piece {
+ public:
+  Piece(const tensor::RaggedTokens& batch, std::int64_t begin, std::int64_t end) {
+    const std::int32_t first = batch.offsets[static_cast<std::size_t>(begin)];
+    for (std::int64_t b = begin; b <= end; ++b) offsets_.push_back(batch.offsets[static_cast<std::size_t>(b)] - first);
+    tokens_ = batch.tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(offsets_.back()));
+  }
+  tensor::RaggedTokens view() const { return {tokens_, offsets_}; }
+
+ private:
+  std::span<const std::int32_t> tokens_;
+  std::vector<std::int32_t> offsets_;
+};
+
+/// Decoder inputs (start, then the target) and what they are to predict (the target, then the end).
+struct ForcedTargets {
+  std::vector<std::int32_t> inputs;
+  std::vector<std::int32_t> labels;
+  std::vector<std::int32_t> offsets{0};
+
+  ForcedTargets(const tensor::RaggedTokens& targets, const nn::SequenceSpec& spec) {
+    for (std::int64_t b = 0; b < targets.batch(); ++b) {
+      const auto target = targets.sequence(b);
+      inputs.push_back(spec.decoder_start);
+      inputs.insert(inputs.end(), target.begin(), target.end());
+      labels.insert(labels.end(), target.begin(), target.end());
+      labels.push_back(spec.end);
+      offsets.push_back(static_cast<std::int32_t>(inputs.size()));
+    }
+  }
+};
+
+std::vector<double> label_log_probabilities(const nn::Seq2SeqModel& model, tensor::Context& context,
+                                            const tensor::RaggedTokens& sources, const ForcedTargets& targets) {
+  std::vector<double> result(targets.labels.size());
+  context.step(0, [&] {
+    const nn::Encoding encoding = model.encode(context, sources);
+    const std::vector<nn::KeyValue> memories = model.memories(context, encoding);
+    nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
+    const nn::Decoding decoding = model.decode(context, {targets.inputs, targets.offsets}, state);
+    ops::target_log_probabilities(context, decoding.states.value, model.output(), context.indices(targets.labels),
+                                  result);
+  });
+  return result;
+}
+
+void score_piece(const nn::Seq2SeqModel& model, tensor::Context& context, const tensor::RaggedTokens& sources,
+                 const tensor::RaggedTokens& targets, const LengthPenalty& penalty, std::vector<TargetScore>& results) {
+  const ForcedTargets forced(targets, model.spec());
+  const std::vector<double> scores = label_log_probabilities(model, context, sources, forced);
+  for (std::int64_t b = 0; b < targets.batch(); ++b) {
+    TargetScore& result = results.emplace_back();
+    result.token_log_probabilities.assign(scores.begin() + forced.offsets[static_cast<std::size_t>(b)],
+                                          scores.begin() + forced.offsets[static_cast<std::size_t>(b) + 1]);
+    result.log_probability =
+        std::accumulate(result.token_log_probabilities.begin(), result.token_log_probabilities.end(), 0.0);
+    result.score = penalty.score(result.log_probability, targets.length(b), true);
+  }
+}
+
+}  // namespace
+
+std::vector<TargetScore> score(const nn::Seq2SeqModel& model, tensor::Context& context,
+                               const tensor::RaggedTokens& sources, const tensor::RaggedTokens& targets,
+                               const LengthPenalty& penalty, std::int64_t piece_tokens) {
+  core::require(sources.batch() == targets.batch(), core::ErrorCode::kInvalidArgument,
+                "score: {} sources but {} targets", sources.batch(), targets.batch());
+  tensor::check_ragged(sources, model.spec().source_vocabulary);
+  tensor::check_ragged(targets, model.spec().target_vocabulary);
+  std::vector<TargetScore> results;
+  results.reserve(static_cast<std::size_t>(sources.batch()));
+  for (std::int64_t begin = 0; begin < sources.batch();) {
+    std::int64_t end = begin;
+    std::int64_t tokens = 0;
+    do {
+      tokens += sources.length(end) + targets.length(end) + 1;
+      ++end;
+    } while (end < sources.batch() && tokens + sources.length(end) + targets.length(end) + 1 <= piece_tokens);
+    score_piece(model, context, Piece(sources, begin, end).view(), Piece(targets, begin, end).view(), penalty, results);
+    begin = end;
+  }
+  return results;
+}
+
+}  // namespace dragoman::decoding
