@@ -1,0 +1,78 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <dragoman/core/options.h>
+#include <dragoman/formats/parameters.h>
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::formats {
+
+/// The content of a model folder's config.json.
+struct ModelConfig {
+  static constexpr int kFormatVersion = 1;
+
+  std::string model_type;  ///< the name under which a factory is registered: "transformer", ...
+  std::string plugin;      ///< name of the plugin that brings the factory; empty for what is built in
+  nn::SequenceSpec sequences;
+  core::Json model = core::Json::object();  ///< the model's own part, which its factory checks
+};
+
+/// Throws Error{kBadInput} naming `where` and the key. A newer format_version is refused, older ones are read.
+ModelConfig read_model_config(const core::Json& json, const std::string& where);
+core::Json to_json(const ModelConfig& config);
+
+/// A model on disk, opened: configuration and tokenizers are read and checked against each other, weights are not
+/// touched. Building the model is the business of whoever knows the factories: look up config().model_type, give it
+/// config(), then load_weights(). Immutable: any thread may use it.
+class ModelFolder {
+ public:
+  /// Throws Error{kIo, kBadInput or kUnsupported} naming the file at fault.
+  static ModelFolder open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+  const ModelConfig& config() const noexcept { return config_; }
+  /// The same object for both if the folder holds one joint tokenizer. Shared, since pipelines outlive the folder
+  /// object.
+  const std::shared_ptr<const tokenizer::Tokenizer>& source_tokenizer() const noexcept { return source_; }
+  const std::shared_ptr<const tokenizer::Tokenizer>& target_tokenizer() const noexcept { return target_; }
+  bool has_joint_tokenizer() const noexcept { return source_ == target_; }
+  std::filesystem::path weights_path() const { return path_ / "model.safetensors"; }
+
+  /// As load_parameters(), mapped by default, since that is what translation wants; training asks for kOwned.
+  void load_weights(nn::Seq2SeqModel& model, const LoadOptions& options = {.memory = WeightMemory::kMapped}) const;
+
+ private:
+  std::filesystem::path path_;
+  ModelConfig config_;
+  std::shared_ptr<const tokenizer::Tokenizer> source_;
+  std::shared_ptr<const tokenizer::Tokenizer> target_;
+};
+
+/// Whether `path` looks like a model folder: it holds config.json and model.safetensors.
+bool is_model_folder(const std::filesystem::path& path);
+
+/// What write_model_folder() puts in the folder.
+struct ModelFolderContent {
+  std::string model_type{};
+  std::string plugin{};
+  const nn::Seq2SeqModel* model = nullptr;  ///< gives the weights, `sequences` and `model` of config.json
+  /// Tokenizer files to copy: the joint one, or both of the others.
+  std::filesystem::path tokenizer{};
+  std::filesystem::path source_tokenizer{};
+  std::filesystem::path target_tokenizer{};
+  std::string card{};  ///< README.md: data, licence, recipe, scores with signatures
+  tensor::DType dtype = tensor::DType::kF32;
+  Metadata metadata{};  ///< of model.safetensors
+};
+
+/// Writes a model folder with its SHA256SUMS. It is made and checked under the name `<path>.partial` and then takes the
+/// place of `path`: a killed process leaves the old folder or the new one. (On a file system that cannot exchange two
+/// names, for an instant the old folder is called `<path>.old`.) An existing `path` must be an empty folder or a model
+/// folder; one that holds anything else is refused, so that nothing foreign is ever deleted.
+void write_model_folder(const std::filesystem::path& path, const ModelFolderContent& content);
+
+}  // namespace dragoman::formats

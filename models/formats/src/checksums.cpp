@@ -1,0 +1,124 @@
+#include "dragoman/formats/checksums.h"
+
+#include "mapped_file.h"
+#include "quote.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+
+#include <openssl/evp.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+
+namespace dragoman::formats {
+namespace {
+
+using core::ErrorCode;
+using std::filesystem::path;
+
+constexpr const char* kSumsName = "SHA256SUMS";
+constexpr std::size_t kDigits = 64;
+
+std::string hexadecimal(std::span<const unsigned char> bytes) {
+  std::string text;
+  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+bool is_partial(const std::string& name) {
+  return name.ends_with(".partial");
+}
+
+/// Names of the files that the sums should cover, sorted.
+std::set<std::string> files_in(const path& folder) {
+  std::error_code error;
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file() && name != kSumsName && !is_partial(name)) names.insert(name);
+  }
+  core::require(!error, ErrorCode::kIo, "{}: cannot list the folder: {}", folder.string(), error.message());
+  return names;
+}
+
+bool is_digest(std::string_view text) {
+  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// A name that cannot lead out of the folder.
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos;
+}
+
+/// Name and digest of every line: 64 digits, a space, a space or an asterisk (for sha256sum's binary mode), the name.
+std::map<std::string, std::string> read_sums(const path& file) {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
+  std::map<std::string, std::string> sums;
+  std::uint64_t line_number = 0;
+  const std::string text = core::read_file(file, kLargest);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    ++line_number;
+    const bool shaped =
+        line.size() > kDigits + 2 && line[kDigits] == ' ' && (line[kDigits + 1] == ' ' || line[kDigits + 1] == '*');
+    core::require(
+        shaped && is_digest(line.substr(0, kDigits)) && is_plain_name(line.substr(kDigits + 2)), ErrorCode::kBadInput,
+        "{}: line {}: expected 64 hexadecimal digits, two spaces and the name of a file of the folder, not {}",
+        file.string(), line_number, quote(line));
+    sums[std::string(line.substr(kDigits + 2))] = line.substr(0, kDigits);
+  }
+  return sums;
+}
+
+std::string difference(const path& folder, const std::string& name, const std::string& expected) {
+  if (!std::filesystem::is_regular_file(folder / name)) return fmt::format("{} is missing", quote(name));
+  const std::string actual = sha256_of_file(folder / name);
+  return actual == expected ? "" : fmt::format("{} has the sum {} instead of {}", quote(name), actual, expected);
+}
+
+}  // namespace
+
+std::string sha256_of_file(const path& file) {
+  // Mapped, not read through core::InputFile, which would decompress.
+  const MappedFile mapped(file);
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> digest(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> result{};
+  unsigned size = 0;
+  const bool done = digest && EVP_DigestInit_ex(digest.get(), EVP_sha256(), nullptr) == 1 &&
+                    EVP_DigestUpdate(digest.get(), mapped.bytes().data(), mapped.bytes().size()) == 1 &&
+                    EVP_DigestFinal_ex(digest.get(), result.data(), &size) == 1;
+  core::require(done, ErrorCode::kInternal, "{}: libcrypto cannot compute SHA-256", file.string());
+  return hexadecimal(std::span(result).first(size));
+}
+
+void write_checksums(const path& folder) {
+  std::string text;
+  for (const std::string& name : files_in(folder)) text += fmt::format("{}  {}\n", sha256_of_file(folder / name), name);
+  core::write_file(folder / kSumsName, text);
+}
+
+std::vector<std::string> verify_checksums(const path& folder) {
+  const std::map<std::string, std::string> sums = read_sums(folder / kSumsName);
+  std::vector<std::string> verified;
+  std::string faults;
+  const auto add = [&](const std::string& fault) { faults += (faults.empty() ? "" : "; ") + fault; };
+  for (const auto& [name, expected] : sums) {
+    const std::string fault = difference(folder, name, expected);
+    if (!fault.empty()) add(fault);
+    verified.push_back(name);
+  }
+  for (const std::string& name : files_in(folder))
+    if (!sums.contains(name)) add(quote(name) + " is not listed");
+  core::require(faults.empty(), ErrorCode::kBadInput, "{}: {}; the folder is damaged or was changed, fetch it again",
+                (folder / kSumsName).string(), faults);
+  return verified;
+}
+
+}  // namespace dragoman::formats

@@ -1,0 +1,226 @@
+#include "dragoman/formats/model_folder.h"
+
+#include "folder_test_support.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/formats/checksums.h>
+
+namespace dragoman::formats {
+namespace {
+
+using dragoman::testing::TemporaryFolder;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::make_model;
+using testing::PaperModel;
+using testing::save_tokenizer;
+using ::testing::UnorderedElementsAre;
+using testing::write_model;
+
+std::set<std::string> names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path().filename().string());
+  return names;
+}
+
+/// Writes a model, changes one file, and says what open() thinks of it.
+std::string error_after(const std::string& file, const std::function<void(const std::filesystem::path&)>& change) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model());
+  change(folder / "m" / file);
+  return error_of([&] { ModelFolder::open(folder / "m"); });
+}
+
+std::string error_with_config(const std::function<void(core::Json&)>& change) {
+  return error_after("config.json", [&](const std::filesystem::path& path) {
+    core::Json config = core::load_json(path.string());
+    change(config);
+    core::write_file(path, config.dump());
+  });
+}
+
+TEST(ModelFolder, WhatIsWrittenIsReadBack) {
+  const TemporaryFolder folder;
+  const auto model = make_model();
+  write_model(folder / "m", *model);
+  EXPECT_THAT(names_in(folder / "m"),
+              UnorderedElementsAre("config.json", "model.safetensors", "tokenizer.json", "README.md", "SHA256SUMS"));
+  EXPECT_TRUE(is_model_folder(folder / "m"));
+  EXPECT_EQ(core::read_file(folder / "m" / "README.md"), "A card.\n");
+  EXPECT_THAT(verify_checksums(folder / "m"),
+              ElementsAre("README.md", "config.json", "model.safetensors", "tokenizer.json"));
+
+  const ModelFolder opened = ModelFolder::open(folder / "m");
+  EXPECT_EQ(opened.config().model_type, "paper");
+  EXPECT_EQ(opened.config().plugin, "");
+  EXPECT_EQ(opened.config().model, model->config());
+  EXPECT_EQ(nn::to_json(opened.config().sequences), nn::to_json(model->spec()));
+  EXPECT_EQ(opened.source_tokenizer(), opened.target_tokenizer());
+  EXPECT_EQ(opened.source_tokenizer()->encode("ab"), (std::vector<std::int32_t>{3, 4}));
+
+  PaperModel loaded(opened.config().sequences);
+  opened.load_weights(loaded);
+  for (std::int64_t i = 0; i < 5; ++i)
+    EXPECT_EQ(tensor::element(loaded.parameters().all()[0].value, i, 1),
+              tensor::element(model->parameters().all()[0].value, i, 1));
+}
+
+TEST(ModelFolder, HoldsOneTokenizerForEachSide) {
+  const TemporaryFolder folder;
+  save_tokenizer(folder / "s", "abc");
+  save_tokenizer(folder / "t", "xy");
+  PaperModel model({.source_vocabulary = 6, .target_vocabulary = 5});
+  model.parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
+  write_model_folder(folder / "m", {.model_type = "paper",
+                                    .plugin = "my-plugin",
+                                    .model = &model,
+                                    .source_tokenizer = folder / "s",
+                                    .target_tokenizer = folder / "t",
+                                    .dtype = tensor::DType::kF16,
+                                    .metadata = {{"format", "pt"}}});
+  const ModelFolder opened = ModelFolder::open(folder / "m");
+  EXPECT_FALSE(opened.has_joint_tokenizer());
+  EXPECT_EQ(opened.source_tokenizer()->size(), 6);
+  EXPECT_EQ(opened.target_tokenizer()->size(), 5);
+  EXPECT_EQ(opened.config().plugin, "my-plugin");
+  const SafetensorsFile weights = SafetensorsFile::open(opened.weights_path());
+  EXPECT_EQ(weights.find("embedding")->type, "F16");
+  EXPECT_EQ(weights.metadata().at("format"), "pt");
+}
+
+TEST(ModelFolder, FaultsOfTheConfigurationAreNamed) {
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["format_version"] = 2; }),
+              HasSubstr("config.json: format_version is 2; this program reads versions 1 to 1"));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config.erase("model_type"); }),
+              HasSubstr("the key 'model_type' is missing"));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["plugin"] = "../../evil"; }),
+              HasSubstr("plain name of a plugin"));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["model"] = 3; }),
+              HasSubstr("model: must hold keys and values"));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["sequnces"] = config["sequences"]; }),
+              HasSubstr("unknown key 'sequnces'; did you mean 'sequences'?"));
+  EXPECT_THAT(error_after("config.json",
+                          [](const auto& path) { core::write_file(path, R"({"model":)" + std::string(500000, '[')); }),
+              HasSubstr("nested deeper than 100 levels at line 1, column 109"));
+  EXPECT_THAT(error_after("config.json", [](const auto& path) { core::write_file(path, std::string(2 << 20, ' ')); }),
+              HasSubstr("config.json: larger than the 1048576 bytes"));
+}
+
+TEST(ModelFolder, TokenizerAndConfigurationMustAgree) {
+  EXPECT_THAT(
+      error_after("tokenizer.json", [](const auto& path) { save_tokenizer(path, "abc"); }),
+      AllOf(HasSubstr("config.json: sequences.source_vocabulary is 5"), HasSubstr("tokenizer.json has 6 pieces")));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["sequences"]["target_vocabulary"] = 7; }),
+              HasSubstr("sequences.target_vocabulary is 7"));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["sequences"]["end"] = 3; }),
+              HasSubstr("sequences.end is 3, but that is the piece 'a' of "));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["sequences"]["begin"] = 4; }),
+              HasSubstr("sequences.begin is 4"));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["sequences"]["unknown"] = 2; }),
+              HasSubstr("sequences.unknown is 2, but the unknown token of "));
+}
+
+TEST(ModelFolder, MissingFilesAreNamed) {
+  const auto remove = [](const std::filesystem::path& path) { std::filesystem::remove(path); };
+  EXPECT_THAT(error_after("config.json", remove), HasSubstr("config.json: cannot open"));
+  EXPECT_THAT(error_after("tokenizer.json", remove), HasSubstr("source.tokenizer.json"));
+  EXPECT_THAT(error_of([] { ModelFolder::open("/nowhere"); }), HasSubstr("/nowhere: is not a folder"));
+}
+
+TEST(ModelFolder, WeightsOfAnotherSizeAreExplained) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model());
+  core::Json config = core::load_json(folder / "m" / "config.json");
+  config["model"]["width"] = 3;
+  core::write_file(folder / "m" / "config.json", config.dump());
+  const ModelFolder opened = ModelFolder::open(folder / "m");
+  PaperModel model(opened.config().sequences, 3);
+  EXPECT_THAT(error_of([&] { opened.load_weights(model); }),
+              AllOf(HasSubstr("'embedding' (the configuration says [5, 3], the file has [5, 2]; see model.width = 3 in "
+                              "the configuration)"),
+                    HasSubstr("'bias' (the configuration says [3], the file has [2]")));
+}
+
+TEST(WriteModelFolder, ReplacesAnOlderModelWhole) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model(), "old");
+  std::filesystem::rename(folder / "m" / "tokenizer.json", folder / "m" / "source.tokenizer.json");
+  write_model(folder / "m", *make_model(), "new");
+  EXPECT_EQ(core::read_file(folder / "m" / "README.md"), "new");
+  EXPECT_FALSE(std::filesystem::exists(folder / "m" / "source.tokenizer.json"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("m"));
+}
+
+TEST(WriteModelFolder, WritesBehindALinkAndIntoANewOrEmptyFolder) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "real");
+  std::filesystem::create_directory_symlink("real", folder / "link");
+  write_model(folder / "link", *make_model());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_TRUE(is_model_folder(folder / "real"));
+  write_model(folder / "a" / "b" / "", *make_model());
+  EXPECT_TRUE(is_model_folder(folder / "a" / "b"));
+}
+
+TEST(WriteModelFolder, LeftoversOfAKilledProcessDoNotMatter) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model(), "old");
+  std::filesystem::create_directory(folder / "m.partial");
+  core::write_file(folder / "m.partial" / "source.tokenizer.json", "half");
+  core::write_file(folder / "m.partial" / "model.safetensors.partial", "half");
+  EXPECT_EQ(ModelFolder::open(folder / "m").config().model_type, "paper");
+  write_model(folder / "m", *make_model(), "new");
+  EXPECT_EQ(core::read_file(folder / "m" / "README.md"), "new");
+  EXPECT_FALSE(std::filesystem::exists(folder / "m" / "source.tokenizer.json"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("m"));
+}
+
+TEST(WriteModelFolder, AFailureLeavesTheOldModelAndNothingElse) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model(), "old");
+  EXPECT_THAT(error_of([&] { write_model(folder / "m", *make_model(), "new", "abcdef"); }), HasSubstr("has 9 pieces"));
+  EXPECT_EQ(core::read_file(folder / "m" / "README.md"), "old");
+  EXPECT_NO_THROW(verify_checksums(folder / "m"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("m"));
+}
+
+TEST(WriteModelFolder, NeverDeletesWhatIsNotAModel) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model());
+  core::write_file(folder / "m" / "thesis.tex", "years of work");
+  EXPECT_THAT(error_of([&] { write_model(folder / "m", *make_model()); }),
+              HasSubstr("holds 'thesis.tex', which is not part of a model"));
+  EXPECT_EQ(core::read_file(folder / "m" / "thesis.tex"), "years of work");
+  EXPECT_THAT(error_of([&] { write_model(folder / "m" / "thesis.tex", *make_model()); }),
+              HasSubstr("is a file; name a folder"));
+  std::filesystem::create_directory(folder / "n");
+  std::filesystem::create_directory(folder / "n" / "config.json");
+  EXPECT_THAT(error_of([&] { write_model(folder / "n", *make_model()); }), HasSubstr("holds 'config.json'"));
+}
+
+TEST(WriteModelFolder, NeedsEitherOneTokenizerOrTwo) {
+  const TemporaryFolder folder;
+  save_tokenizer(folder / "t", "ab");
+  const auto model = make_model();
+  const auto fault = [&](ModelFolderContent content) {
+    content.model_type = "paper";
+    content.model = model.get();
+    return error_of([&] { write_model_folder(folder / "m", content); });
+  };
+  for (const ModelFolderContent& content :
+       {ModelFolderContent{}, ModelFolderContent{.source_tokenizer = folder / "t"},
+        ModelFolderContent{.tokenizer = folder / "t", .source_tokenizer = folder / "t"},
+        ModelFolderContent{
+            .tokenizer = folder / "t", .source_tokenizer = folder / "t", .target_tokenizer = folder / "t"}})
+    EXPECT_THAT(fault(content), HasSubstr("either one joint tokenizer or one for each side"));
+}
+
+}  // namespace
+}  // namespace dragoman::formats
