@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <dragoman/tensor/ragged.h>
+#include <dragoman/training/corpus.h>
+
+namespace dragoman::training {
+
+struct BatchOptions {
+  /// Neither side of a batch has more tokens, unless a single pair does.
+  std::int64_t batch_tokens = 4096;
+  /// Pairs that are sorted by (source, target) length at a time.
+  std::int64_t bucket_window = 8192;
+  std::uint64_t seed = 1;
+};
+
+/// Which pairs form which batch of an epoch, in training order: every pair exactly once. A pure function of the
+/// lengths, the options and the epoch, so a run's place in its data is just (epoch, batch).
+class EpochPlan {
+ public:
+  EpochPlan(const EncodedPairs& pairs, const BatchOptions& options, std::int64_t epoch);
+  /// As the pairs stand, longest first: for validation.
+  static EpochPlan in_order_of_length(const EncodedPairs& pairs, std::int64_t batch_tokens);
+
+  std::int64_t batches() const noexcept { return static_cast<std::int64_t>(begins_.size()) - 1; }
+  std::span<const std::uint32_t> batch(std::int64_t i) const noexcept {
+    const auto index = static_cast<std::size_t>(i);
+    return std::span(pairs_).subspan(begins_[index], begins_[index + 1] - begins_[index]);
+  }
+
+ private:
+  EpochPlan() = default;
+  void cut(const EncodedPairs& pairs, std::span<const std::uint32_t> order, std::int64_t batch_tokens);
+  void shuffle_batches(std::uint64_t seed, std::uint64_t stream);
+
+  std::vector<std::uint32_t> pairs_;
+  std::vector<std::size_t> begins_{0};
+};
+
+/// One batch of sentence pairs as the model takes it: `input` is the target shifted right behind the decoder's start
+/// token.
+class Batch {
+ public:
+  /// Replaces the content; keeps its memory.
+  void assign(const EncodedPairs& pairs, std::span<const std::uint32_t> which, std::int32_t decoder_start);
+  tensor::RaggedTokens source() const noexcept { return {source_, source_offsets_}; }
+  tensor::RaggedTokens input() const noexcept { return {input_, target_offsets_}; }
+  std::span<const std::int32_t> target() const noexcept { return target_; }
+  std::int64_t target_tokens() const noexcept { return static_cast<std::int64_t>(target_.size()); }
+
+ private:
+  std::vector<std::int32_t> source_, input_, target_, source_offsets_, target_offsets_;
+};
+
+}  // namespace dragoman::training

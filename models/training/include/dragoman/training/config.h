@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <dragoman/core/options.h>
+#include <dragoman/training/schedule.h>
+
+namespace dragoman::training {
+
+/// Two texts that are parallel by line number; several files a side are read one after the other, in pairs.
+struct TextPair {
+  std::vector<std::string> source;
+  std::vector<std::string> target;
+  bool empty() const noexcept { return source.empty() && target.empty(); }
+};
+
+struct ModelConfig {
+  std::string type = "transformer";
+  /// What translation accepts, in tokens with the closing end token; training pairs obey DataConfig::maximum_length.
+  std::int32_t maximum_source_length = 512;
+  std::int32_t maximum_target_length = 512;
+  /// Whether the first decoder input is the end token (as in fairseq and Marian) rather than the begin token.
+  bool decoder_starts_with_end = false;
+  /// The model type's own keys.
+  core::Json options = core::Json::object();
+};
+
+struct DataConfig {
+  TextPair train;
+  TextPair validation;
+  std::string source_tokenizer;
+  std::string target_tokenizer;
+  std::string begin = "<s>";
+  std::string end = "</s>";
+  std::string unknown = "<unk>";
+  /// Longest sentence in tokens of either side, the end token included; longer pairs are left out of training.
+  std::int32_t maximum_length = 256;
+  /// BPE-dropout (Provilkov et al. 2020) on both sides, drawn anew every epoch; 0 is off.
+  double bpe_dropout = 0;
+  /// Pairs that are sorted by length at a time; 1 leaves them in random order.
+  std::int64_t bucket_window = 8192;
+};
+
+struct OptimizerConfig {
+  double beta1 = 0.9;
+  double beta2 = 0.98;
+  double epsilon = 1e-9;
+  double weight_decay = 0;
+};
+
+struct RecipeConfig {
+  std::uint64_t seed = 1;
+  /// Training ends at whichever comes first; 0 is no limit.
+  std::int64_t updates = 0;
+  std::int64_t epochs = 0;
+  /// Tokens of a batch: neither the source nor the target side has more. There is no padding to count.
+  std::int64_t batch_tokens = 4096;
+  /// Batches whose gradients are summed for one update.
+  std::int64_t accumulate = 1;
+  double label_smoothing = 0.1;
+  /// Largest global norm of an update's gradient; 0 is no limit.
+  double clip_norm = 0;
+  /// Decay of the moving average of the parameters that validation and export then use; 0 is off.
+  double ema_decay = 0;
+  /// Updates between lines of metrics.jsonl.
+  std::int64_t report_every = 100;
+  OptimizerConfig optimizer;
+  ScheduleOptions schedule;
+};
+
+enum class ValidationMetric : std::uint8_t { kLoss, kBleu, kChrf };
+
+struct ValidationConfig {
+  /// Updates between validations; 0 validates at the end only.
+  std::int64_t every = 1000;
+  /// What is reported besides loss and perplexity.
+  bool bleu = true;
+  bool chrf = true;
+  /// What chooses the best model and stops training.
+  ValidationMetric metric = ValidationMetric::kBleu;
+  /// Validations in a row without a new best after which training ends; 0 never ends it.
+  std::int64_t patience = 0;
+  int beam_size = 1;
+  double length_penalty = 1;
+  /// Sentences decoded at a time, by their source tokens.
+  std::int64_t batch_tokens = 2048;
+  /// Sentences shown with prediction and reference.
+  std::int64_t samples = 2;
+};
+
+enum class AverageOf : std::uint8_t { kLast, kBest };
+
+struct CheckpointConfig {
+  /// Updates between checkpoints; 0 makes one at the end only.
+  std::int64_t every = 1000;
+  std::int64_t keep = 2;
+  /// Checkpoints whose parameters are averaged at the end; 0 is off.
+  std::int64_t average = 0;
+  AverageOf average_of = AverageOf::kBest;
+  /// Whether exported models hold 16-bit floats.
+  bool export_f16 = false;
+};
+
+/// All that a training run can be told. The annotated file examples/multi30k/train.yml explains every key.
+struct TrainingConfig {
+  std::string output;
+  /// 0: as many as the process may keep busy. Results do not depend on it.
+  int threads = 0;
+  std::string device = "cpu";
+  ModelConfig model;
+  DataConfig data;
+  RecipeConfig training;
+  ValidationConfig validation;
+  CheckpointConfig checkpoint;
+};
+
+/// Reads and checks a configuration tree; `where` names its file in messages. Unknown and mistyped keys are
+/// Error{kBadInput} with the nearest key that exists.
+TrainingConfig read_training_config(const core::Json& tree, const std::string& where);
+/// The whole configuration with every key; read_training_config() reads it back.
+core::Json to_json(const TrainingConfig& config);
+
+/// The keys whose change would make a continued run differ from an uninterrupted one, by their dotted path. Paths of
+/// files are not among them: their content is compared.
+core::Json keys_that_affect_results(const TrainingConfig& config);
+
+}  // namespace dragoman::training

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include <dragoman/autograd/tape.h>
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/ops/softmax_cross_entropy.h>
+#include <dragoman/training/batches.h>
+
+namespace dragoman::training {
+
+/// Where the random draws of one batch come from.
+struct DropoutKey {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;  ///< differs for every batch of a run
+};
+
+/// The teacher-forced loss of a batch, and its gradients added to the model's; `gradient_scale` is 1 / (target tokens
+/// of the whole update). Dropout is on. Runs one Context::step().
+ops::LossSums accumulate_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
+                                   double label_smoothing, double gradient_scale, DropoutKey dropout);
+
+/// The same loss without gradients and without dropout.
+ops::LossSums evaluate_loss(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
+                            double label_smoothing);
+
+}  // namespace dragoman::training

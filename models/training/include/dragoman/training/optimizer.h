@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <dragoman/nn/parameters.h>
+#include <dragoman/tensor/arena.h>
+#include <dragoman/training/config.h>
+
+namespace dragoman::training {
+
+struct NamedTensor {
+  std::string name;
+  tensor::Tensor tensor;
+};
+
+/// Adam over the flat buffers of a ParameterStore, and, if asked, an exponential moving average of the parameters.
+/// Gradients must be attached. Holds the moments, in the parameters' type. The store must outlive it.
+class Optimizer {
+ public:
+  /// `ema_decay` 0: no average.
+  Optimizer(nn::ParameterStore& parameters, tensor::Allocator& allocator, const OptimizerConfig& config,
+            double clip_norm, double ema_decay);
+
+  /// The global norm of the gradients.
+  double gradient_norm(tensor::Context& context) const;
+  /// One Adam step with gradients scaled so that their norm is at most clip_norm; `update` counts from 1. The average
+  /// then takes average = d * average + (1 - d) * parameters with d = min(decay, (1 + update) / (10 + update)), so that
+  /// it forgets the start fast.
+  void apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm);
+
+  /// Begins the average with the parameters as they are.
+  void start_average();
+  bool has_average() const noexcept { return !average_.empty(); }
+  /// The averaged parameters [1, n], laid out like ParameterStore::flat_values(); without an average the parameters
+  /// themselves.
+  tensor::Tensor averaged_values() const noexcept;
+  /// Views of the state by parameter name, for checkpoints.
+  std::vector<NamedTensor> first_moments() const { return views(first_moment_); }
+  std::vector<NamedTensor> second_moments() const { return views(second_moment_); }
+  std::vector<NamedTensor> averages() const { return views(average_); }
+
+ private:
+  tensor::Tensor make_state(tensor::Buffer& buffer, tensor::Allocator& allocator) const;
+  std::vector<NamedTensor> views(const tensor::Tensor& flat) const;
+  void update_average(tensor::Context& context, std::int64_t update);
+
+  nn::ParameterStore* parameters_;
+  OptimizerConfig config_;
+  double clip_norm_;
+  double ema_decay_;
+  tensor::Buffer first_buffer_, second_buffer_, average_buffer_;
+  tensor::Tensor first_moment_, second_moment_, average_;
+};
+
+/// The parameters by name.
+std::vector<NamedTensor> parameter_views(const nn::ParameterStore& parameters);
+
+}  // namespace dragoman::training

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include <dragoman/core/log.h>
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/runtime/runtime.h>
+#include <dragoman/training/config.h>
+#include <dragoman/training/early_stopping.h>
+
+namespace dragoman::training {
+
+/// Makes a model without weights from the name of its type and its own configuration keys.
+using ModelFactory = std::function<std::unique_ptr<nn::Seq2SeqModel>(
+    const std::string& type, const nn::SequenceSpec& spec, const core::Json& options)>;
+
+/// What a trainer takes from its surroundings.
+struct TrainerEnvironment {
+  const runtime::Runtime* runtime = nullptr;
+  ModelFactory make_model;
+  core::LogSink log;
+  /// Gets every update with the figures loss, tokens/s and learning-rate.
+  core::ProgressSink progress;
+  /// Version and instruction set of this build, for run.json: results are the same bytes for the same build only.
+  core::Json build = core::Json::object();
+};
+
+enum class StartMode : std::uint8_t {
+  kFresh,   ///< the output folder must not hold a run
+  kResume,  ///< goes on from the last checkpoint; a changed key that affects results is refused
+  kFork,    ///< goes on from the last checkpoint, whatever has changed
+};
+
+struct TrainingSummary {
+  std::int64_t updates = 0;
+  std::int64_t epochs = 0;
+  bool stopped_early = false;
+  double training_loss =
+      0;  ///< per target token, label-smoothed, of the last update of this process; 0 if there was none
+  std::optional<ScoredUpdate> best;
+  std::filesystem::path last_checkpoint;
+  /// The exported model folder: the best one if there was a validation, else the last.
+  std::filesystem::path model;
+};
+
+/// One training run in one folder:
+///
+///     training::Trainer trainer(config, {.runtime = &runtime, .make_model = make_model}, training::StartMode::kFresh);
+///     trainer.run(stop_token);
+///
+/// Writes `run.json`, `metrics.jsonl`, `checkpoint-<update>/`, and model folders `best/`, `last/` and, if asked,
+/// `average/`. The bytes of all parameters are a function of configuration, data and build: not of the threads, nor of
+/// interruptions that were resumed. One thread at a time.
+class Trainer {
+ public:
+  /// Reads data and tokenizers, makes the model and, on resume, loads the last checkpoint. Everything that can be wrong
+  /// with the configuration or the files is found here, before the first update.
+  Trainer(TrainingConfig config, TrainerEnvironment environment, StartMode mode, const std::stop_token& stop = {});
+  ~Trainer();
+
+  /// Trains to the end. If `stop` asks, the update in progress is finished, a checkpoint written, and
+  /// Error{kInterrupted} thrown. A loss or gradient that is not finite is Error{kInvalidArgument}, and the last
+  /// checkpoint stays.
+  TrainingSummary run(const std::stop_token& stop = {});
+
+  const nn::Seq2SeqModel& model() const noexcept;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dragoman::training

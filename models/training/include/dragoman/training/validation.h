@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <dragoman/evaluation/score.h>
+#include <dragoman/runtime/runtime.h>
+#include <dragoman/training/batches.h>
+#include <dragoman/training/config.h>
+#include <dragoman/training/corpus.h>
+
+namespace dragoman::training {
+
+struct ValidationSample {
+  std::string source;
+  std::string prediction;
+  std::string reference;
+};
+
+/// What one validation found. Loss is the cross-entropy without label smoothing, in natural logarithms per target
+/// token.
+struct ValidationResult {
+  double loss = 0;
+  double perplexity = 0;
+  std::int64_t tokens = 0;
+  std::optional<evaluation::Score> bleu;
+  std::optional<evaluation::Score> chrf;
+  std::vector<ValidationSample> samples;
+
+  /// The figure that chooses the best model.
+  double value(ValidationMetric metric) const;
+};
+
+inline bool higher_is_better(ValidationMetric metric) noexcept {
+  return metric != ValidationMetric::kLoss;
+}
+/// "loss 1.234, perplexity 3.43, BLEU 38.1, chrF2 61.0"
+std::string describe(const ValidationResult& result);
+
+/// Scores models on a parallel text: by teacher forcing, and by decoding for real and comparing text with text.
+/// Sentences are decoded in groups that are a function of the text alone, so the result has the same bits for any
+/// number of threads. One thread at a time.
+class Validator {
+ public:
+  /// `corpus` must have kept its text; it, the runtime and the executor must outlive the validator.
+  Validator(const Corpus& corpus, TokenizerPair tokenizers, const ValidationConfig& config,
+            const runtime::Runtime& runtime, tensor::Device device, core::Executor& executor);
+
+  /// `model` without gradients, best with prepared weights. Error{kInterrupted} if `stop` asks.
+  ValidationResult run(const nn::Seq2SeqModel& model, const core::ProgressSink& progress = {},
+                       const std::stop_token& stop = {}) const;
+  /// Detokenised translations of all pairs, in order.
+  std::vector<std::string> translate(const nn::Seq2SeqModel& model, const core::ProgressSink& progress,
+                                     const std::stop_token& stop) const;
+
+ private:
+  void measure_loss(const nn::Seq2SeqModel& model, ValidationResult& result, const std::stop_token& stop) const;
+  void decode_group(const nn::Seq2SeqModel& model, std::span<const std::uint32_t> group,
+                    std::vector<std::string>& texts, const std::stop_token& stop) const;
+
+  const Corpus* corpus_;
+  TokenizerPair tokenizers_;
+  ValidationConfig config_;
+  const runtime::Runtime* runtime_;
+  tensor::Device device_;
+  core::Executor* executor_;
+  std::vector<std::string> references_;
+};
+
+}  // namespace dragoman::training

@@ -1,0 +1,101 @@
+#include "dragoman/training/batches.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include <dragoman/core/random.h>
+
+namespace dragoman::training {
+namespace {
+
+/// Random streams of the two shuffles of an epoch.
+constexpr std::uint64_t kPairStream = std::uint64_t{1} << 62;
+constexpr std::uint64_t kBatchStream = std::uint64_t{1} << 63;
+
+std::vector<std::uint32_t> all_pairs(const EncodedPairs& pairs) {
+  std::vector<std::uint32_t> order(pairs.size());
+  std::iota(order.begin(), order.end(), std::uint32_t{0});
+  return order;
+}
+
+/// Stable, so that pairs of equal lengths stay in their random order.
+void sort_by_length(const EncodedPairs& pairs, std::span<std::uint32_t> order) {
+  std::ranges::stable_sort(order, std::less<>(),
+                           [&](std::uint32_t i) { return std::tuple(pairs.source.length(i), pairs.target.length(i)); });
+}
+
+void append(std::vector<std::int32_t>& tokens, std::span<const std::int32_t> sequence) {
+  tokens.insert(tokens.end(), sequence.begin(), sequence.end());
+}
+
+}  // namespace
+
+EpochPlan::EpochPlan(const EncodedPairs& pairs, const BatchOptions& options, std::int64_t epoch) {
+  const auto stream = static_cast<std::uint64_t>(epoch);
+  std::vector<std::uint32_t> order = all_pairs(pairs);
+  core::shuffle(order, options.seed, kPairStream + stream);
+  const auto window = static_cast<std::size_t>(options.bucket_window);
+  for (std::size_t begin = 0; begin < order.size() && window > 1; begin += window)
+    sort_by_length(pairs, std::span(order).subspan(begin, std::min(window, order.size() - begin)));
+  cut(pairs, order, options.batch_tokens);
+  shuffle_batches(options.seed, kBatchStream + stream);
+}
+
+EpochPlan EpochPlan::in_order_of_length(const EncodedPairs& pairs, std::int64_t batch_tokens) {
+  std::vector<std::uint32_t> order = all_pairs(pairs);
+  sort_by_length(pairs, order);
+  std::ranges::reverse(order);
+  EpochPlan plan;
+  plan.cut(pairs, order, batch_tokens);
+  return plan;
+}
+
+void EpochPlan::cut(const EncodedPairs& pairs, std::span<const std::uint32_t> order, std::int64_t batch_tokens) {
+  std::int64_t source_tokens = 0;
+  std::int64_t target_tokens = 0;
+  for (const std::uint32_t pair : order) {
+    const std::int64_t source = pairs.source.length(pair);
+    const std::int64_t target = pairs.target.length(pair);
+    if (pairs_.size() > begins_.back() && std::max(source_tokens + source, target_tokens + target) > batch_tokens) {
+      begins_.push_back(pairs_.size());
+      source_tokens = target_tokens = 0;
+    }
+    pairs_.push_back(pair);
+    source_tokens += source;
+    target_tokens += target;
+  }
+  if (pairs_.size() > begins_.back()) begins_.push_back(pairs_.size());
+}
+
+void EpochPlan::shuffle_batches(std::uint64_t seed, std::uint64_t stream) {
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(batches()));
+  std::iota(order.begin(), order.end(), std::uint32_t{0});
+  core::shuffle(order, seed, stream);
+  EpochPlan shuffled;
+  for (const std::uint32_t i : order) {
+    const auto pairs = batch(i);
+    shuffled.pairs_.insert(shuffled.pairs_.end(), pairs.begin(), pairs.end());
+    shuffled.begins_.push_back(shuffled.pairs_.size());
+  }
+  *this = std::move(shuffled);
+}
+
+void Batch::assign(const EncodedPairs& pairs, std::span<const std::uint32_t> which, std::int32_t decoder_start) {
+  source_.clear();
+  input_.clear();
+  target_.clear();
+  source_offsets_.assign(1, 0);
+  target_offsets_.assign(1, 0);
+  for (const std::uint32_t pair : which) {
+    const auto target = pairs.target[pair];
+    append(source_, pairs.source[pair]);
+    append(target_, target);
+    input_.push_back(decoder_start);
+    append(input_, target.first(target.size() - 1));
+    source_offsets_.push_back(static_cast<std::int32_t>(source_.size()));
+    target_offsets_.push_back(static_cast<std::int32_t>(target_.size()));
+  }
+}
+
+}  // namespace dragoman::training

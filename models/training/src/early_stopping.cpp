@@ -1,0 +1,40 @@
+#include "dragoman/training/early_stopping.h"
+
+#include <algorithm>
+
+namespace dragoman::training {
+
+bool EarlyStopping::observe(std::int64_t update, double value) {
+  const bool best = ranking_.empty() || better(value, ranking_.front().value);
+  stale_ = best ? 0 : stale_ + 1;
+  const auto place =
+      std::ranges::find_if(ranking_, [&](const ScoredUpdate& known) { return better(value, known.value); });
+  ranking_.insert(place, {update, value});
+  const auto remember = static_cast<std::size_t>(std::max<std::int64_t>(options_.remember, 1));
+  if (ranking_.size() > remember) ranking_.resize(remember);
+  return best;
+}
+
+core::Json EarlyStopping::save() const {
+  core::Json ranking = core::Json::array();
+  for (const ScoredUpdate& known : ranking_) ranking.push_back({{"update", known.update}, {"value", known.value}});
+  return {{"validations_without_best", stale_}, {"ranking", ranking}};
+}
+
+void EarlyStopping::restore(const core::Json& json, const std::string& where) {
+  core::OptionReader options(json, where);
+  stale_ = options.get<std::int64_t>("validations_without_best", 0);
+  const core::Json& ranking = options.subtree("ranking");
+  options.check(ranking.is_array() || ranking.is_null(), "ranking", "must be a list");
+  ranking_.clear();
+  for (const core::Json& item : ranking) {
+    core::OptionReader known(item, where + ": ranking");
+    ranking_.push_back({known.require_key<std::int64_t>("update"), known.require_key<double>("value")});
+    known.finish();
+  }
+  options.finish();
+  const auto remember = static_cast<std::size_t>(std::max<std::int64_t>(options_.remember, 1));
+  if (ranking_.size() > remember) ranking_.resize(remember);
+}
+
+}  // namespace dragoman::training

@@ -1,0 +1,85 @@
+#include "dragoman/training/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <dragoman/ops/adam.h>
+#include <dragoman/ops/elementwise.h>
+
+namespace dragoman::training {
+
+using tensor::Tensor;
+
+Optimizer::Optimizer(nn::ParameterStore& parameters, tensor::Allocator& allocator, const OptimizerConfig& config,
+                     double clip_norm, double ema_decay)
+    : parameters_(&parameters), config_(config), clip_norm_(clip_norm), ema_decay_(ema_decay) {
+  first_moment_ = make_state(first_buffer_, allocator);
+  second_moment_ = make_state(second_buffer_, allocator);
+  if (ema_decay > 0) average_ = make_state(average_buffer_, allocator);
+}
+
+Tensor Optimizer::make_state(tensor::Buffer& buffer, tensor::Allocator& allocator) const {
+  Tensor state = parameters_->flat_values();
+  const auto bytes = static_cast<std::size_t>(state.size()) * tensor::size_of(state.dtype);
+  buffer = tensor::Buffer(allocator, bytes);
+  std::memset(buffer.data(), 0, bytes);
+  state.data = buffer.data();
+  return state;
+}
+
+double Optimizer::gradient_norm(tensor::Context& context) const {
+  return std::sqrt(ops::sum_of_squares(context, parameters_->flat_gradients()));
+}
+
+void Optimizer::apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm) {
+  const bool clips = clip_norm_ > 0 && gradient_norm > clip_norm_;
+  ops::adam(context, {.parameters = parameters_->flat_values(),
+                      .gradients = parameters_->flat_gradients(),
+                      .first_moment = first_moment_,
+                      .second_moment = second_moment_,
+                      .learning_rate = learning_rate,
+                      .beta1 = config_.beta1,
+                      .beta2 = config_.beta2,
+                      .epsilon = config_.epsilon,
+                      .weight_decay = config_.weight_decay,
+                      .gradient_scale = clips ? clip_norm_ / gradient_norm : 1,
+                      .step = update});
+  if (has_average()) update_average(context, update);
+}
+
+void Optimizer::update_average(tensor::Context& context, std::int64_t update) {
+  const auto t = static_cast<double>(update);
+  const double decay = std::min(ema_decay_, (1 + t) / (10 + t));
+  auto* scale = context.kernels().get(ops::kScale);
+  scale(context, {.x = average_, .factor = decay, .y = average_, .accumulate = false});
+  scale(context, {.x = parameters_->flat_values(), .factor = 1 - decay, .y = average_, .accumulate = true});
+}
+
+void Optimizer::start_average() {
+  const Tensor values = parameters_->flat_values();
+  std::memcpy(average_.data, values.data, static_cast<std::size_t>(values.size()) * tensor::size_of(values.dtype));
+}
+
+Tensor Optimizer::averaged_values() const noexcept {
+  return has_average() ? average_ : parameters_->flat_values();
+}
+
+std::vector<NamedTensor> Optimizer::views(const Tensor& flat) const {
+  std::vector<NamedTensor> result;
+  if (flat.empty()) return result;
+  const auto* values = static_cast<const char*>(parameters_->flat_values().data);
+  for (NamedTensor view : parameter_views(*parameters_)) {
+    view.tensor.data = static_cast<char*>(flat.data) + (static_cast<const char*>(view.tensor.data) - values);
+    result.push_back(std::move(view));
+  }
+  return result;
+}
+
+std::vector<NamedTensor> parameter_views(const nn::ParameterStore& parameters) {
+  std::vector<NamedTensor> result;
+  for (const nn::Parameter& parameter : parameters.all()) result.push_back({parameter.name, parameter.value});
+  return result;
+}
+
+}  // namespace dragoman::training
