@@ -47,7 +47,8 @@ std::string decode_replacing_unknown(const TranslationModel& model, const Transl
     flush();
     const auto position = static_cast<std::size_t>(decoding::aligned_source(hypothesis, static_cast<std::int64_t>(i)));
     const std::string word = model.source_tokenizer->decode({&part.source[position], 1});
-    text += (text.empty() ? "" : " ") + word;
+    if (!text.empty()) text.push_back(' ');
+    text += word;
   }
   flush();
   return text;

@@ -1,0 +1,221 @@
+#include "model_harness.h"
+
+#include <cmath>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+namespace dragoman::testing {
+namespace {
+
+const nn::SequenceSpec kSpec{
+    .source_vocabulary = 17, .target_vocabulary = 17, .maximum_source_length = 40, .maximum_target_length = 40};
+
+core::Json with(const core::Json& changes) {
+  core::Json config{{"d_model", 12},       {"heads", 3},          {"feed_forward", 20},
+                    {"encoder_layers", 2}, {"decoder_layers", 2}, {"dropout", 0.0}};
+  for (const auto& [key, value] : changes.items()) config[key] = value;
+  return config;
+}
+
+struct Variant {
+  const char* name;
+  core::Json changes;
+};
+
+/// The variants that published implementations differ in.
+const std::vector<Variant> kVariants = {
+    {"pre", {}},
+    {"post", {{"norm", "post"}}},
+    {"pre_without_final_norm", {{"final_norm", false}}},
+    {"post_with_final_norm", {{"norm", "post"}, {"final_norm", true}}},
+    {"gelu", {{"activation", "gelu"}}},
+    {"swish", {{"activation", "swish"}}},
+    {"glu", {{"activation", "glu"}}},
+    {"geglu", {{"activation", "geglu"}}},
+    {"learned_positions", {{"positions", "learned"}, {"position_offset", 2}}},
+    {"fairseq_positions", {{"positions", "sinusoidal-tensor2tensor"}, {"position_offset", 2}}},
+    {"embedding_norm", {{"embedding_norm", true}, {"embedding_scale", false}}},
+    {"untied", {{"tying", "none"}, {"output_bias", true}}},
+    {"tied_target_output", {{"tying", "target-output"}}},
+    {"tied_source_target", {{"tying", "source-target"}}},
+    {"uneven_depth", {{"encoder_layers", 3}, {"decoder_layers", 1}}},
+};
+
+class VariantTest : public ::testing::TestWithParam<Variant> {
+ protected:
+  const Batch source_{{{5, 9, 4, 16, 2}, {7, 2}, {3, 3, 11, 2}}};
+  const Batch inputs_{{{1, 6, 8}, {1, 12, 13, 14, 15}, {1, 10}}};
+  const Batch targets_{{{6, 8, 2}, {12, 13, 14, 15, 2}, {10, 2}}};
+};
+
+/// Central differences of the loss in double precision, for some elements of every parameter.
+TEST_P(VariantTest, GradientsEqualFiniteDifferences) {
+  Bench bench(tensor::Device::kReference, kSpec, with(GetParam().changes));
+  bench.loss(source_, inputs_, targets_, 0.1, true);
+  constexpr double kStep = 1e-5;
+  for (const nn::Parameter& parameter : bench.model->parameters().all()) {
+    for (std::int64_t probe = 0; probe < 3; ++probe) {
+      const std::int64_t row = (probe * 7 + 1) % parameter.rows;
+      const std::int64_t col = (probe * 5 + 2) % parameter.cols;
+      const double value = tensor::element(parameter.value, row, col);
+      const auto loss_at = [&](double moved) {
+        tensor::set_element(parameter.value, row, col, moved);
+        return bench.loss(source_, inputs_, targets_, 0.1, false);
+      };
+      const double slope = (loss_at(value + kStep) - loss_at(value - kStep)) / (2 * kStep);
+      tensor::set_element(parameter.value, row, col, value);
+      const double gradient = tensor::element(parameter.gradient->value, row, col);
+      EXPECT_NEAR(gradient, slope, 2e-6 * (1 + std::fabs(slope)))
+          << parameter.name << " [" << row << ", " << col << "]";
+    }
+  }
+}
+
+TEST_P(VariantTest, CachedStepsEqualTheFullPass) {
+  for (const auto device : {tensor::Device::kReference, tensor::Device::kCpu}) {
+    Bench bench(device, kSpec, with(GetParam().changes));
+    std::vector<double> whole;
+    bench.context->step(0, [&] { whole = values_of(bench.whole_states(source_, inputs_).value); });
+    nn::DecoderState state(*bench.context, bench.model->state_layout());
+    std::vector<std::int32_t> slots(3);
+    bench.context->step(0, [&] {
+      const nn::Encoding encoding = bench.model->encode(*bench.context, source_.view());
+      state.admit(bench.model->memories(*bench.context, encoding), encoding.offsets, slots);
+    });
+    const double tolerance = device == tensor::Device::kReference ? 1e-11 : 2e-5;
+    // Sentence 1 is the longest; the others drop out when they end, and come first or last in the batch.
+    std::vector<std::int32_t> row_of(3, -1);
+    for (std::int32_t t = 0; t < 5; ++t) {
+      std::vector<nn::RowRef> rows;
+      std::vector<std::vector<std::int32_t>> next;
+      std::vector<std::int32_t> sentences;
+      for (const std::int32_t b : {2, 0, 1}) {
+        if (t >= inputs_.view().length(b)) continue;
+        rows.push_back({slots[static_cast<std::size_t>(b)], row_of[static_cast<std::size_t>(b)]});
+        next.push_back({inputs_.view().sequence(b)[static_cast<std::size_t>(t)]});
+        sentences.push_back(b);
+      }
+      const Batch step(next);
+      state.set_rows(rows);
+      bench.context->step(0, [&] {
+        const tensor::Tensor states = bench.model->decode(*bench.context, step.view(), state).states.value;
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          const std::int64_t token = inputs_.offsets[static_cast<std::size_t>(sentences[r])] + t;
+          for (std::int64_t j = 0; j < states.cols; ++j)
+            ASSERT_NEAR(tensor::element(states, static_cast<std::int64_t>(r), j),
+                        whole[static_cast<std::size_t>(token * states.cols + j)], tolerance)
+                << "sentence " << sentences[r] << " step " << t;
+        }
+      });
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        row_of[static_cast<std::size_t>(sentences[r])] = static_cast<std::int32_t>(r);
+    }
+  }
+}
+
+/// A later target token must not change an earlier state: the masks of some write-ups are inverted, and they would.
+TEST_P(VariantTest, LaterTokensDoNotReachEarlierStates) {
+  Bench bench(tensor::Device::kReference, kSpec, with(GetParam().changes));
+  const Batch changed({{1, 6, 8}, {1, 12, 13, 14, 3}, {1, 10}});
+  std::vector<double> before;
+  std::vector<double> after;
+  bench.context->step(0, [&] { before = values_of(bench.whole_states(source_, inputs_).value); });
+  bench.context->step(0, [&] { after = values_of(bench.whole_states(source_, changed).value); });
+  const std::size_t width = before.size() / inputs_.tokens.size();
+  const std::size_t changed_row = 7;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (i / width == changed_row) continue;
+    ASSERT_EQ(before[i], after[i]) << "row " << i / width;
+  }
+  EXPECT_NE(before[changed_row * width], after[changed_row * width]);
+}
+
+TEST_P(VariantTest, ASentenceDoesNotDependOnItsBatch) {
+  Bench bench(tensor::Device::kCpu, kSpec, with(GetParam().changes));
+  core::SequentialExecutor executor;
+  bench.model->parameters().prepare(*bench.context, tensor::ComputeType::kF32);
+  std::vector<double> together;
+  bench.context->step(0, [&] { together = values_of(bench.whole_states(source_, inputs_).value); });
+  std::vector<double> apart;
+  for (std::int64_t b = 0; b < 3; ++b) {
+    const auto sequence = [&](const Batch& batch) {
+      const auto span = batch.view().sequence(b);
+      return Batch(std::vector<std::vector<std::int32_t>>{std::vector<std::int32_t>(span.begin(), span.end())});
+    };
+    const Batch source = sequence(source_);
+    const Batch inputs = sequence(inputs_);
+    bench.context->step(0, [&] {
+      for (const double value : values_of(bench.whole_states(source, inputs).value)) apart.push_back(value);
+    });
+  }
+  EXPECT_EQ(together, apart);  // bit for bit
+}
+
+INSTANTIATE_TEST_SUITE_P(Published, VariantTest, ::testing::ValuesIn(kVariants),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Transformer, TyingSharesOneParameter) {
+  const auto names = [](const char* tying) {
+    const auto model = transformer::make_transformer(kSpec, with({{"tying", tying}}));
+    std::string list;
+    for (const nn::Parameter& parameter : model->parameters().all())
+      if (parameter.rows == kSpec.target_vocabulary) list += parameter.name + " ";
+    return list;
+  };
+  EXPECT_EQ(names("all"), "embedding.weight ");
+  EXPECT_EQ(names("source-target"), "embedding.weight output.weight ");
+  EXPECT_EQ(names("target-output"), "source_embedding.weight target_embedding.weight ");
+  EXPECT_EQ(names("none"), "source_embedding.weight target_embedding.weight output.weight ");
+}
+
+TEST(Transformer, ReturnsEveryLayersStatesOnRequest) {
+  Bench bench(tensor::Device::kReference, kSpec, with({}));
+  const Batch source({{5, 9, 2}});
+  bench.context->step(0, [&] {
+    const nn::Encoding encoding = bench.model->encode(*bench.context, source.view(), true);
+    ASSERT_EQ(encoding.layers.size(), 3U);  // the embedded input and two layers
+    for (const nn::Variable& layer : encoding.layers) EXPECT_EQ(layer.value.rows, 3);
+    const nn::Encoding plain = bench.model->encode(*bench.context, source.view());
+    EXPECT_EQ(values_of(plain.states.value), values_of(encoding.states.value));
+  });
+}
+
+/// As in fairseq, alignment_heads is a count: the mean of the first k heads, whose weights over the source sum to 1.
+TEST(Transformer, AlignmentIsTheMeanOfTheFirstHeads) {
+  const Batch source({{5, 9, 4, 2}, {7, 2}});
+  const Batch inputs({{1, 6}, {1, 3}});
+  for (const int heads : {1, 3}) {
+    Bench bench(tensor::Device::kReference, kSpec, with({{"alignment_heads", heads}, {"alignment_layer", 0}}));
+    nn::DecoderState state(*bench.context, bench.model->state_layout());
+    state.request_alignment(bench.model->alignment_heads());
+    std::vector<std::int32_t> slots(2);
+    bench.context->step(0, [&] {
+      const nn::Encoding encoding = bench.model->encode(*bench.context, source.view());
+      state.admit(bench.model->memories(*bench.context, encoding), encoding.offsets, slots);
+      const std::vector<nn::RowRef> rows = {{slots[0], -1}, {slots[1], -1}};
+      state.set_rows(rows);
+      bench.model->decode(*bench.context, inputs.view(), state);
+      for (std::int64_t token = 0; token < 4; ++token) {
+        const std::vector<float> weights = state.alignment(token);
+        EXPECT_EQ(weights.size(), token < 2 ? 4U : 2U);
+        EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 1, 1e-6);
+      }
+    });
+  }
+}
+
+TEST(Transformer, BadInputIsRefusedWithItsValues) {
+  Bench bench(tensor::Device::kCpu, kSpec, with({}));
+  const auto encode = [&](const std::vector<std::vector<std::int32_t>>& sequences) {
+    const Batch batch(sequences);
+    bench.context->step(0, [&] { bench.model->encode(*bench.context, batch.view()); });
+  };
+  EXPECT_THROW(encode({{5, 17, 2}}), core::Error);
+  EXPECT_THROW(encode({{5, -1, 2}}), core::Error);
+  EXPECT_THROW(encode({{}}), core::Error);
+  EXPECT_THROW(encode({std::vector<std::int32_t>(41, 3)}), core::Error);
+}
+
+}  // namespace
+}  // namespace dragoman::testing
