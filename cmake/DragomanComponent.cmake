@@ -4,6 +4,8 @@
 # <dragoman/<name>/file.h>; private headers live beside the sources. The components are later joined in one shared library.
 set_property(GLOBAL PROPERTY DRAGOMAN_COMPONENTS "")
 set_property(GLOBAL PROPERTY DRAGOMAN_INCLUDE_ROOTS "")
+# A package that one component looks for is linked by the shared library, too.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 
 function(dragoman_component name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})

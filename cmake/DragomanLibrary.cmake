@@ -11,16 +11,18 @@ add_library(dragoman SHARED ${CMAKE_CURRENT_LIST_DIR}/library.cpp)
 add_library(dragoman::dragoman ALIAS dragoman)
 target_compile_definitions(dragoman PRIVATE DRAGOMAN_VERSION="${PROJECT_VERSION}")
 
-# Whole archives: the registry and the SDK offer functions that nothing in the library itself calls.
-list(JOIN components "," joined)
 set_target_properties(dragoman PROPERTIES
-  LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${joined}"
   LINK_DEPENDS ${exports}
   LIBRARY_OUTPUT_DIRECTORY ${DRAGOMAN_LIBRARY_FOLDER}
   VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+# Objects rather than archives: the registry and the SDK offer functions that nothing in the library itself calls, and a linker takes from an
+# archive only what is called.
 foreach(component IN LISTS components)
-  target_link_libraries(dragoman PRIVATE $<BUILD_INTERFACE:${component}>)
+  target_sources(dragoman PRIVATE $<TARGET_OBJECTS:${component}>)
+  get_target_property(libraries ${component} LINK_LIBRARIES)
+  list(FILTER libraries EXCLUDE REGEX "^dragoman_")
+  target_link_libraries(dragoman PRIVATE ${libraries})
 endforeach()
 target_link_options(dragoman PRIVATE -Wl,--version-script=${exports} -Wl,--no-undefined)
 

@@ -12,9 +12,9 @@ namespace dragoman::plugins {
 
 struct HostOptions {
   /// Where plugins are looked up by name; installed_plugin_folder() is the usual answer. Empty: nowhere.
-  std::filesystem::path plugin_folder;
+  std::filesystem::path plugin_folder = {};
   /// Files, or names of installed plugins, to load at once.
-  std::vector<std::string> plugins;
+  std::vector<std::string> plugins = {};
 };
 
 /// What a process that works with models makes once at its start: the devices, the registry with the built-ins, and the

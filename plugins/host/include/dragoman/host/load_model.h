@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include <dragoman/host/host.h>
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::plugins {
+
+struct LoadModelOptions {
+  tensor::Device device = tensor::Device::kCpu;
+  /// Weights in memory of our own, for training; else mapped from the file where that is possible, read-only and shared
+  /// by all processes.
+  bool trainable = false;
+  /// Whether the plugin that config.json names may be loaded from the host's plugin folder. If not, it must be loaded
+  /// already.
+  bool may_load_plugin = true;
+};
+
+/// A model folder in memory. Immutable as far as translation goes: any number of threads may share it.
+struct LoadedModel {
+  std::unique_ptr<nn::Seq2SeqModel> model;
+  /// shared_ptr: both sides often have one and the same tokenizer.
+  std::shared_ptr<const tokenizer::Tokenizer> source_tokenizer;
+  std::shared_ptr<const tokenizer::Tokenizer> target_tokenizer;
+};
+
+/// Opens a model folder, makes the model that its config.json names and gives it its weights, in the device's float
+/// type. Loads, if allowed, the plugin that config.json names. Weights are not packed: see ParameterStore::prepare.
+/// Error{kBadInput} names the file and what is wrong in it.
+LoadedModel load_model(const std::filesystem::path& folder, Host& host, const LoadModelOptions& options = {});
+
+}  // namespace dragoman::plugins

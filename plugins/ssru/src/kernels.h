@@ -1,0 +1,17 @@
+#pragma once
+
+#include "ssru_scan.h"
+
+#include <dragoman/sdk/registrar.h>
+
+namespace dragoman::ssru {
+
+/// F32; sequences run in parallel, a sequence's columns in vectors.
+void cpu_scan(Context& context, const ScanArguments& arguments);
+void cpu_scan_backward(Context& context, const ScanBackwardArguments& arguments);
+
+/// F64, one element after the other, straight from the formulas.
+void reference_scan(Context& context, const ScanArguments& arguments);
+void reference_scan_backward(Context& context, const ScanBackwardArguments& arguments);
+
+}  // namespace dragoman::ssru

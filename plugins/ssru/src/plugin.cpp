@@ -1,0 +1,29 @@
+#include "kernels.h"
+#include "ssru_model.h"
+
+#include <dragoman/sdk/plugin.h>
+
+namespace {
+
+using namespace dragoman;
+
+void register_ssru(plugins::Registrar& registrar) {
+  registrar.add_kernel(tensor::Device::kCpu, ssru::kScan, ssru::cpu_scan);
+  registrar.add_kernel(tensor::Device::kCpu, ssru::kScanBackward, ssru::cpu_scan_backward);
+  registrar.add_kernel(tensor::Device::kReference, ssru::kScan, ssru::reference_scan);
+  registrar.add_kernel(tensor::Device::kReference, ssru::kScanBackward, ssru::reference_scan_backward);
+  registrar.add(plugins::ModelEntry{
+      .name = "ssru",
+      .summary = "Transformer with a recurrent decoder (SSRU, Kim et al. 2019): constant memory per hypothesis",
+      .make = ssru::make_model,
+      .example = {{"d_model", 8},
+                  {"heads", 2},
+                  {"feed_forward", 12},
+                  {"encoder_layers", 2},
+                  {"decoder_layers", 2},
+                  {"output_bias", true}}});
+}
+
+}  // namespace
+
+DRAGOMAN_PLUGIN("ssru", "Apache-2.0", register_ssru)

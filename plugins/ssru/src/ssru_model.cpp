@@ -1,0 +1,70 @@
+#include "ssru_model.h"
+
+#include "ssru_decoder.h"
+
+#include <dragoman/transformer/embeddings.h>
+#include <dragoman/transformer/encoder.h>
+#include <dragoman/transformer/vocabulary_matrices.h>
+
+namespace dragoman::ssru {
+namespace {
+
+using nn::Decoding;
+using nn::Encoding;
+using nn::RaggedTokens;
+
+class SsruModel final : public nn::Seq2SeqModel {
+ public:
+  SsruModel(const nn::SequenceSpec& spec, const Config& config)
+      : Seq2SeqModel(spec),
+        config_(config),
+        vocabulary_(root(), spec, config),
+        source_embeddings_(root() / "encoder", vocabulary_.source(), spec.maximum_source_length, config),
+        encoder_(root() / "encoder", config),
+        target_embeddings_(root() / "decoder", vocabulary_.target(), spec.maximum_target_length, config),
+        decoder_(root() / "decoder", config, mutable_layout()) {}
+
+  std::vector<nn::KeyValue> memories(Context& context, const Encoding& encoding) const override {
+    return decoder_.memories(context, encoding.states);
+  }
+  ops::Projection output() const override { return vocabulary_.output(); }
+  nn::AlignmentHeads alignment_heads() const override {
+    return {decoder_.memory_of(config_.alignment_layer), config_.alignment_heads};
+  }
+  core::Json config() const override { return transformer::to_json(config_); }
+
+ protected:
+  Encoding run_encoder(Context& context, const RaggedTokens& source, bool all_layers) const override {
+    Encoding encoding;
+    encoding.offsets = context.indices(source.offsets);
+    const Variable x = source_embeddings_(context, source.tokens, nn::positions_within(context, source));
+    encoding.states = encoder_(context, x, encoding.offsets, all_layers ? &encoding.layers : nullptr);
+    return encoding;
+  }
+
+  Decoding run_decoder(Context& context, const RaggedTokens& next, nn::DecoderState& state,
+                       bool all_layers) const override {
+    Decoding decoding;
+    const Variable x = target_embeddings_(context, next.tokens, state.positions());
+    decoding.states = decoder_(context, x, state, all_layers ? &decoding.layers : nullptr);
+    return decoding;
+  }
+
+ private:
+  Scope root() { return Scope(parameters()); }
+
+  Config config_;
+  transformer::VocabularyMatrices vocabulary_;
+  transformer::Embeddings source_embeddings_;
+  transformer::Encoder encoder_;
+  transformer::Embeddings target_embeddings_;
+  Decoder decoder_;
+};
+
+}  // namespace
+
+std::unique_ptr<nn::Seq2SeqModel> make_model(const nn::SequenceSpec& spec, const core::Json& config) {
+  return std::make_unique<SsruModel>(spec, transformer::read_config(config, "model"));
+}
+
+}  // namespace dragoman::ssru

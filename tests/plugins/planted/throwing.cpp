@@ -1,0 +1,20 @@
+#include "twice.h"
+
+#include <stdexcept>
+
+#include <dragoman/sdk/plugin.h>
+
+namespace {
+
+using namespace dragoman;
+
+void register_halfway(plugins::Registrar& registrar) {
+  registrar.add(plugins::StageEntry{"orphan", "must not stay",
+                                    [](core::OptionReader&) { return std::unique_ptr<pipeline::MapStage>(); }});
+  registrar.add_kernel(tensor::Device::kCpu, planted::kTwice, [](tensor::Context&, const planted::TwiceArguments&) {});
+  throw std::runtime_error("the table of tables is missing");
+}
+
+}  // namespace
+
+DRAGOMAN_PLUGIN("throwing", "MIT", register_halfway)
