@@ -2,15 +2,23 @@
 
 #include <algorithm>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::tokenizer {
 namespace {
 
-std::string replace_all(const std::string& text, const Replacement& replacement) {
+/// Replacements read from a hostile file could make a piece as long as memory is large.
+constexpr std::size_t kMaxGrowth = 64;
+
+std::string replace_all(const std::string& text, const Replacement& replacement, std::size_t limit) {
   std::string result;
   std::size_t begin = 0;
   for (std::size_t match = text.find(replacement.pattern); match != std::string::npos;
        match = text.find(replacement.pattern, begin)) {
     result.append(text, begin, match - begin).append(replacement.content);
+    core::require(result.size() <= limit, core::ErrorCode::kBadInput,
+                  "the decoder of this tokenizer makes a piece more than {} times as long; correct its Replace steps",
+                  kMaxGrowth);
     begin = match + replacement.pattern.size();
   }
   return result.append(text, begin);
@@ -18,7 +26,8 @@ std::string replace_all(const std::string& text, const Replacement& replacement)
 
 std::string surface_of(const std::string& piece, const DecoderDefinition& decoder) {
   std::string text = piece;
-  for (const Replacement& replacement : decoder.replacements) text = replace_all(text, replacement);
+  for (const Replacement& replacement : decoder.replacements)
+    text = replace_all(text, replacement, piece.size() * kMaxGrowth);
   const auto byte = decoder.byte_fallback ? byte_of_piece(text) : std::nullopt;
   return byte ? std::string(1, static_cast<char>(*byte)) : text;
 }

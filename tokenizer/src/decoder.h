@@ -12,7 +12,7 @@ namespace dragoman::tokenizer {
 /// Ids to text. What each piece looks like in the text is worked out once.
 class Decoder {
  public:
-  /// `definition` has been checked by BpeModel.
+  /// `definition` has been checked by BpeModel. Throws Error{kBadInput} if replacements make a piece many times longer.
   explicit Decoder(const BpeDefinition& definition);
   /// Ids must be in range.
   std::string decode(std::span<const std::int32_t> ids) const;

@@ -1,15 +1,15 @@
 #include "dragoman/tokenizer/line_coding.h"
 
+#include "thread_arena.h"
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 
 #include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/function_ref.h>
-#include <dragoman/core/parallel.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -46,16 +46,14 @@ void for_each_block(core::LineReader& input, core::OutputFile& output, int threa
         {.stage = std::string(stage), .done = input.line_number(), .total = 0, .unit = "lines", .figures = {}});
     return block;
   };
-  const int workers = threads > 0 ? threads : core::default_threads();
-  tbb::task_arena arena(workers);
+  ThreadArena arena(threads);
   arena.execute([&] {
     tbb::parallel_pipeline(
-        static_cast<std::size_t>(workers) * 2,
-        tbb::make_filter<void, Block>(tbb::filter_mode::serial_in_order, read) &
-            tbb::make_filter<Block, std::string>(tbb::filter_mode::parallel,
-                                                 [&](const Block& block) { return code(block); }) &
-            tbb::make_filter<std::string, void>(tbb::filter_mode::serial_in_order,
-                                                [&](const std::string& text) { output.write(text); }));
+        arena.tokens(), tbb::make_filter<void, Block>(tbb::filter_mode::serial_in_order, read) &
+                            tbb::make_filter<Block, std::string>(tbb::filter_mode::parallel,
+                                                                 [&](const Block& block) { return code(block); }) &
+                            tbb::make_filter<std::string, void>(tbb::filter_mode::serial_in_order,
+                                                                [&](const std::string& text) { output.write(text); }));
   });
 }
 

@@ -16,10 +16,21 @@ namespace {
 
 using Kind = NormalizerStep::Kind;
 
+/// NFKC makes text at most eleven times as long; steps read from a hostile file could go on without end.
+constexpr std::size_t kMaxGrowth = 32;
+constexpr std::size_t kFreeGrowth = 4096;
+
+void check_growth(std::size_t size, std::size_t limit) {
+  core::require(
+      size <= limit, core::ErrorCode::kBadInput,
+      "the normalizer of this tokenizer makes a text more than {} times as long; correct its Prepend and Replace steps",
+      kMaxGrowth);
+}
+
 /// Builds the result of a step, carrying the offsets over from its input.
 class Rewriter {
  public:
-  explicit Rewriter(const AlignedText& in) : in_(in), tracked_(!in.origin.empty()) {
+  Rewriter(const AlignedText& in, std::size_t limit) : in_(in), tracked_(!in.origin.empty()), limit_(limit) {
     out_.text.reserve(in.text.size() + 8);
   }
 
@@ -31,6 +42,7 @@ class Rewriter {
   }
   /// Adds text in place of what begins at `begin` of the input.
   void put(std::string_view text, std::size_t begin) {
+    check_growth(out_.text.size() + text.size(), limit_);
     out_.text.append(text);
     if (tracked_) out_.origin.insert(out_.origin.end(), text.size(), in_.origin[begin]);
   }
@@ -42,6 +54,7 @@ class Rewriter {
  private:
   const AlignedText& in_;
   bool tracked_;
+  std::size_t limit_;
   AlignedText out_;
 };
 
@@ -84,10 +97,10 @@ void normalize_valid(const icu::Normalizer2& form, const AlignedText& in, std::s
   }
 }
 
-AlignedText normalize_unicode(Kind kind, AlignedText in) {
+AlignedText normalize_unicode(Kind kind, AlignedText in, std::size_t limit) {
   if (is_ascii(in.text)) return in;
   const icu::Normalizer2& form = unicode_form(kind);
-  Rewriter out(in);
+  Rewriter out(in, limit);
   std::size_t begin = 0;
   while (begin < in.text.size()) {
     const std::size_t invalid = core::find_invalid_utf8(std::string_view(in.text).substr(begin));
@@ -104,9 +117,9 @@ AlignedText normalize_unicode(Kind kind, AlignedText in) {
 
 /// Character by character and without regard to language or position, as the format prescribes: a final sigma is not
 /// special.
-AlignedText lowercase(AlignedText in) {
+AlignedText lowercase(AlignedText in, std::size_t limit) {
   constexpr char32_t kCapitalIWithDot = 0x130;
-  Rewriter out(in);
+  Rewriter out(in, limit);
   for (std::size_t i = 0; i < in.text.size();) {
     const core::DecodedCharacter c = core::decode_utf8(in.text, i);
     const auto lower = static_cast<char32_t>(u_tolower(static_cast<UChar32>(c.code_point)));
@@ -123,40 +136,41 @@ AlignedText lowercase(AlignedText in) {
   return out.finish();
 }
 
-AlignedText prepend(const std::string& content, AlignedText in) {
+AlignedText prepend(const std::string& content, AlignedText in, std::size_t limit) {
   if (in.text.empty()) return in;
+  check_growth(in.text.size() + content.size(), limit);
   in.text.insert(0, content);
   if (!in.origin.empty()) in.origin.insert(in.origin.begin(), content.size(), in.origin.front());
   return in;
 }
 
-AlignedText replace(const std::string& pattern, const std::string& content, AlignedText in) {
-  std::size_t match = in.text.find(pattern);
+AlignedText replace(const NormalizerStep& step, AlignedText in, std::size_t limit) {
+  std::size_t match = in.text.find(step.pattern);
   if (match == std::string::npos) return in;
-  Rewriter out(in);
+  Rewriter out(in, limit);
   std::size_t begin = 0;
-  for (; match != std::string::npos; match = in.text.find(pattern, begin)) {
+  for (; match != std::string::npos; match = in.text.find(step.pattern, begin)) {
     out.keep(begin, match);
-    out.put(content, match);
-    begin = match + pattern.size();
+    out.put(step.content, match);
+    begin = match + step.pattern.size();
   }
   out.keep(begin, in.text.size());
   return out.finish();
 }
 
-AlignedText apply_step(const NormalizerStep& step, AlignedText in) {
+AlignedText apply_step(const NormalizerStep& step, AlignedText in, std::size_t limit) {
   switch (step.kind) {
     case Kind::kNfc:
     case Kind::kNfd:
     case Kind::kNfkc:
     case Kind::kNfkd:
-      return normalize_unicode(step.kind, std::move(in));
+      return normalize_unicode(step.kind, std::move(in), limit);
     case Kind::kLowercase:
-      return lowercase(std::move(in));
+      return lowercase(std::move(in), limit);
     case Kind::kPrepend:
-      return prepend(step.content, std::move(in));
+      return prepend(step.content, std::move(in), limit);
     case Kind::kReplace:
-      return replace(step.pattern, step.content, std::move(in));
+      return replace(step, std::move(in), limit);
   }
   return in;
 }
@@ -169,7 +183,8 @@ AlignedText Normalizer::apply(std::string_view text, std::size_t begin, bool tra
     aligned.origin.resize(text.size() + 1);
     std::iota(aligned.origin.begin(), aligned.origin.end(), begin);
   }
-  for (const NormalizerStep& step : steps_) aligned = apply_step(step, std::move(aligned));
+  const std::size_t limit = text.size() * kMaxGrowth + kFreeGrowth;
+  for (const NormalizerStep& step : steps_) aligned = apply_step(step, std::move(aligned), limit);
   return aligned;
 }
 

@@ -23,6 +23,7 @@ class Normalizer {
   explicit Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(steps)) {}
 
   /// Normalises `text`, whose first byte has the offset `begin` in the original; offsets are tracked if `track`.
+  /// Throws Error{kBadInput} if the steps make it many times longer.
   AlignedText apply(std::string_view text, std::size_t begin, bool track) const;
 
  private:

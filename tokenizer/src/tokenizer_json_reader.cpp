@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -17,6 +18,7 @@ using core::require;
 using Json = nlohmann::json;
 
 constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxSteps = 64;
 
 [[noreturn]] void unsupported(const std::string& where, std::string_view what) {
   core::fail(ErrorCode::kUnsupported, "{}: {} is not supported", where, what);
@@ -121,6 +123,8 @@ class TokenizerReader {
     if (!top_.is_null("post_processor"))
       read_post_processor(Part(top_.get("post_processor"), top_.at("post_processor")));
     read_added_tokens_flags();
+    require(definition_.normalizer.size() <= kMaxSteps, ErrorCode::kBadInput, "{}: more than {} steps",
+            top_.at("normalizer"), kMaxSteps);
     if (top_.is_null("decoder")) unsupported(top_.where(), "a file without a decoder");
     read_decoder(Part(top_.get("decoder"), top_.at("decoder")));
     return std::move(definition_);
@@ -291,6 +295,8 @@ class TokenizerReader {
     if (!fused_) {
       if (definition_.decoder.byte_fallback) unsupported(part.where(), "Replace between ByteFallback and Fuse");
       definition_.decoder.replacements.push_back({string_pattern(part), content});
+      require(definition_.decoder.replacements.size() <= kMaxSteps, ErrorCode::kBadInput, "{}: more than {} steps",
+              part.where(), kMaxSteps);
       return;
     }
     const Part pattern(part.get("pattern"), part.at("pattern"));
@@ -305,6 +311,8 @@ class TokenizerReader {
     if (decoder.strip_count > 0) unsupported(part.where(), "a second Strip");
     if (part.number("stop") != 0) unsupported(part.where(), "stripping at the end");
     decoder.strip = part.text("content");
+    require(!decoder.strip.empty() && core::decode_utf8(decoder.strip, 0).length == decoder.strip.size(),
+            ErrorCode::kBadInput, "{}: expected one character", part.at("content"));
     decoder.strip_count = static_cast<std::size_t>(part.number("start"));
   }
 

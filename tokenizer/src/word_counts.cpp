@@ -1,6 +1,7 @@
 #include "word_counts.h"
 
 #include "hash.h"
+#include "thread_arena.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,11 +10,9 @@
 
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
-#include <dragoman/core/parallel.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -152,7 +151,6 @@ const char* WordTable::store(std::string_view word) {
 
 WordTable count_words(const std::vector<std::filesystem::path>& inputs, bool whole_lines, int threads,
                       const core::ProgressSink& progress, const std::stop_token& stop) {
-  const int workers = threads > 0 ? threads : core::default_threads();
   ChunkReader reader(inputs, whole_lines);
   tbb::enumerable_thread_specific<WordTable> tables;
   const auto read = [&](tbb::flow_control& control) -> std::string {
@@ -165,9 +163,9 @@ WordTable count_words(const std::vector<std::filesystem::path>& inputs, bool who
     return chunk;
   };
   const auto count = [&](const std::string& chunk) { count_chunk(chunk, whole_lines, tables.local()); };
-  tbb::task_arena arena(workers);
+  ThreadArena arena(threads);
   arena.execute([&] {
-    tbb::parallel_pipeline(static_cast<std::size_t>(workers) * 2,
+    tbb::parallel_pipeline(arena.tokens(),
                            tbb::make_filter<void, std::string>(tbb::filter_mode::serial_in_order, read) &
                                tbb::make_filter<std::string, void>(tbb::filter_mode::parallel, count));
   });

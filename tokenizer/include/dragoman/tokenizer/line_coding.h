@@ -17,7 +17,7 @@ enum class LineFormat {
 struct LineCodingOptions {
   LineFormat format = LineFormat::kPieces;
   /// `line` is the number of the first input line; it is counted up from there.
-  EncodeOptions encode;
+  EncodeOptions encode = {};
   /// 0 means core::default_threads(). The output does not depend on it.
   int threads = 0;
 };

@@ -113,7 +113,7 @@ struct LearnOptions {
   /// Ids 0, 1, 2, ... in this order. `<unk>` among them is the unknown token.
   std::vector<std::string> special_tokens = {"<unk>", "<s>", "</s>"};
   /// Always one piece wherever they stand in the text, and never part of another.
-  std::vector<std::string> user_symbols;
+  std::vector<std::string> user_symbols = {};
   bool byte_fallback = true;
   Normalization normalization = Normalization::kNone;
   bool lowercase = false;
