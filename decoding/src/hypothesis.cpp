@@ -7,7 +7,6 @@
 namespace dragoman::decoding {
 
 bool better(const Hypothesis& a, const Hypothesis& b) {
-  if (a.stopped_by != b.stopped_by) return a.stopped_by == StoppedBy::kEnd;
   if (a.score != b.score) return a.score > b.score;
   if (a.steps != b.steps) return a.steps < b.steps;
   return a.tokens < b.tokens;

@@ -63,14 +63,11 @@ TEST(LengthPenalty, PresetsAreFoundByName) {
   }
 }
 
-TEST(Hypothesis, OrderIsEndedThenScoreThenEarlierThenTokens) {
+TEST(Hypothesis, OrderIsScoreThenEarlierThenTokens) {
   const Hypothesis ended{.tokens = {3}, .score = -3, .steps = 1};
   Hypothesis other = ended;
-  other.stopped_by = StoppedBy::kLength;
-  other.score = -1;
-  EXPECT_TRUE(better(ended, other));
-  other = ended;
   other.score = -2;
+  other.steps = 7;
   EXPECT_TRUE(better(other, ended));
   other = ended;
   other.steps = 2;

@@ -61,11 +61,16 @@ std::vector<float> TableModel::attention(std::uint64_t hash, std::size_t source_
   return weights;
 }
 
-std::vector<double> TableModel::distribution(const std::vector<std::int32_t>& source,
-                                             const std::vector<std::int32_t>& tokens) const {
+std::vector<double> TableModel::logits(const std::vector<std::int32_t>& source,
+                                       const std::vector<std::int32_t>& tokens) const {
   std::uint64_t hash = start_hash(source);
   for (const std::int32_t token : tokens) hash = append(hash, token);
-  return log_softmax(logits(hash));
+  return logits(hash);
+}
+
+std::vector<double> TableModel::distribution(const std::vector<std::int32_t>& source,
+                                             const std::vector<std::int32_t>& tokens) const {
+  return log_softmax(logits(source, tokens));
 }
 
 std::vector<float> TableModel::attention(const std::vector<std::int32_t>& source,

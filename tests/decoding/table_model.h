@@ -34,7 +34,8 @@ class TableModel final : public decoding::StepModel {
   std::size_t bytes_in_use() const override { return live_slots() * 100; }
   std::size_t expected_bytes(std::int64_t, std::int64_t) const override { return 100; }
 
-  /// Log probabilities of the token after `tokens`.
+  /// Logits and log probabilities of the token after `tokens`.
+  std::vector<double> logits(const std::vector<std::int32_t>& source, const std::vector<std::int32_t>& tokens) const;
   std::vector<double> distribution(const std::vector<std::int32_t>& source,
                                    const std::vector<std::int32_t>& tokens) const;
   /// Attention when the token after `tokens` is predicted.

@@ -30,8 +30,9 @@ struct Hypothesis {
   std::int32_t steps = 0;
 };
 
-/// The order of results, total: those that ended before those that were cut; then the higher score; then the one that
-/// ended earlier; then by tokens, lexicographically.
+/// The order of results, total: the higher score; then the one that finished earlier; then by tokens,
+/// lexicographically. Whether a hypothesis ended or was cut makes no difference, as in the toolkits whose presets there
+/// are.
 bool better(const Hypothesis& a, const Hypothesis& b);
 
 /// The source position that target token `token` attends to most (the first of equals), for unknown replacement.
