@@ -1,8 +1,7 @@
 #include "export.h"
 
-#include <dragoman/core/file.h>
 #include <dragoman/core/yaml.h>
-#include <dragoman/formats/parameters.h>
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/training/checkpoint.h>
 
 namespace dragoman::training {
@@ -49,20 +48,19 @@ void average_tensors(std::span<const fs::path> files, const nn::ParameterStore& 
 
 void export_model(const fs::path& folder, const nn::Seq2SeqModel& model, const TrainingConfig& config,
                   const ModelOrigin& origin) {
-  const fs::path temporary = folder.string() + ".partial";
-  fs::remove_all(temporary);
-  fs::create_directories(temporary);
-  const Json description = {{"format_version", 1},
-                            {"model_type", config.model.type},
-                            {"sequence", nn::to_json(model.spec())},
-                            {"model", model.config()}};
-  core::write_file(temporary / "config.json", description.dump(2) + "\n");
-  formats::save_parameters(temporary / "model.safetensors", model.parameters(),
-                           config.checkpoint.export_f16 ? tensor::DType::kF16 : tensor::DType::kF32);
-  core::write_file(temporary / "tokenizer.json", core::read_file(config.data.source_tokenizer));
-  core::write_file(temporary / "README.md", model_card(config, origin));
-  sync_folder(temporary);
-  replace_folder(temporary, folder);
+  formats::ModelFolderContent content;
+  content.model_type = config.model.type;
+  content.plugin = origin.plugin;
+  content.model = &model;
+  if (config.data.source_tokenizer == config.data.target_tokenizer) {
+    content.tokenizer = config.data.source_tokenizer;
+  } else {
+    content.source_tokenizer = config.data.source_tokenizer;
+    content.target_tokenizer = config.data.target_tokenizer;
+  }
+  content.card = model_card(config, origin);
+  content.dtype = config.checkpoint.export_f16 ? tensor::DType::kF16 : tensor::DType::kF32;
+  formats::write_model_folder(folder, content);
 }
 
 }  // namespace dragoman::training

@@ -17,9 +17,11 @@ struct ModelOrigin {
   std::int64_t update = 0;
   const ValidationResult* scores = nullptr;  ///< nullptr: never validated
   core::Json run_record;
+  /// Name of the plugin that brings the model type; empty for what is built in.
+  std::string plugin;
 };
 
-/// Writes a complete model folder and then puts it in the place of `folder`, so that nobody ever sees half of one.
+/// Writes a model folder, in one step as far as readers can tell.
 void export_model(const std::filesystem::path& folder, const nn::Seq2SeqModel& model, const TrainingConfig& config,
                   const ModelOrigin& origin);
 

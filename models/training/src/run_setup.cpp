@@ -78,9 +78,29 @@ nn::SequenceSpec make_spec(const TrainingConfig& config, const TokenizerPair& to
   return spec;
 }
 
+namespace {
+
+std::unique_ptr<nn::Seq2SeqModel> make_unallocated(const TrainingConfig& config, const TrainerEnvironment& environment,
+                                                   const nn::SequenceSpec& spec) {
+  try {
+    return environment.make_model(config.model.type, spec, config.model.options);
+  } catch (const core::Error& error) {
+    core::fail(ErrorCode::kBadInput, "model (type '{}'): {}", config.model.type, error.what());
+  }
+}
+
+}  // namespace
+
+core::Json resolved_configuration(const TrainingConfig& config, const TrainerEnvironment& environment) {
+  TrainingConfig resolved = config;
+  const nn::SequenceSpec any{.source_vocabulary = 8, .target_vocabulary = 8};
+  resolved.model.options = make_unallocated(config, environment, any)->config();
+  return to_json(resolved);
+}
+
 std::unique_ptr<nn::Seq2SeqModel> make_model(const TrainingConfig& config, const TrainerEnvironment& environment,
                                              const nn::SequenceSpec& spec, tensor::Device device) {
-  auto model = environment.make_model(config.model.type, spec, config.model.options);
+  std::unique_ptr<nn::Seq2SeqModel> model = make_unallocated(config, environment, spec);
   model->parameters().allocate(environment.runtime->allocator(device), runtime::Runtime::float_type(device), device);
   return model;
 }

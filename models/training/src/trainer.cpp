@@ -522,8 +522,8 @@ std::unique_ptr<nn::Seq2SeqModel> Trainer::Impl::snapshot() const {
 
 void Trainer::Impl::export_as(const char* name, const nn::Seq2SeqModel& model, const std::string& title,
                               const ValidationResult* scores) const {
-  export_model(folder(name), model, config_,
-               {.title = title, .update = state_.update, .scores = scores, .run_record = record_});
+  const std::string plugin = environment_.plugin_of ? environment_.plugin_of(config_.model.type) : std::string();
+  export_model(folder(name), model, config_, {title, state_.update, scores, record_, plugin});
 }
 
 // --- the facade ---

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <dragoman/core/log.h>
+#include <dragoman/host/host.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/runtime/runtime.h>
 #include <dragoman/training/config.h>
@@ -24,12 +25,20 @@ using ModelFactory = std::function<std::unique_ptr<nn::Seq2SeqModel>(
 struct TrainerEnvironment {
   const runtime::Runtime* runtime = nullptr;
   ModelFactory make_model;
+  /// Name of the plugin that brings a model type, for config.json; empty, or no function, for what is built in.
+  std::function<std::string(const std::string& type)> plugin_of;
   core::LogSink log;
   /// Gets every update with the figures loss, tokens/s and learning-rate.
   core::ProgressSink progress;
   /// Version and instruction set of this build, for run.json: results are the same bytes for the same build only.
   core::Json build = core::Json::object();
 };
+
+/// With every model type that is registered with the host, which must outlive the trainer. Sinks are left empty.
+TrainerEnvironment make_environment(const plugins::Host& host);
+
+/// The configuration with every key, those of the model included, as the model itself understood them. Reads no files.
+core::Json resolved_configuration(const TrainingConfig& config, const TrainerEnvironment& environment);
 
 enum class StartMode : std::uint8_t {
   kFresh,   ///< the output folder must not hold a run
@@ -51,7 +60,7 @@ struct TrainingSummary {
 
 /// One training run in one folder:
 ///
-///     training::Trainer trainer(config, {.runtime = &runtime, .make_model = make_model}, training::StartMode::kFresh);
+///     training::Trainer trainer(config, training::make_environment(host), training::StartMode::kFresh);
 ///     trainer.run(stop_token);
 ///
 /// Writes `run.json`, `metrics.jsonl`, `checkpoint-<update>/`, and model folders `best/`, `last/` and, if asked,
