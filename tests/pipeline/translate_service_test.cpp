@@ -1,0 +1,156 @@
+#include "tiny_model.h"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <dragoman/pipeline/translator.h>
+
+namespace dragoman::pipeline {
+namespace {
+
+class TranslateServiceTest : public ::testing::Test {
+ protected:
+  static std::vector<std::string> lines(std::size_t count) {
+    const std::vector<std::string> words = {"the", "cat", "sat", "on", "mat", "dog", "Katze", "und", "z"};
+    std::vector<std::string> result;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::string line;
+      for (std::size_t w = 0; w < (i * 7) % 13; ++w) line += (w == 0 ? "" : " ") + words[(i + 3 * w) % words.size()];
+      result.push_back(line);
+    }
+    return result;
+  }
+  std::vector<std::string> translate(const std::vector<std::string>& input, const TranslateOptions& options) {
+    return Translator(model_.path(), host_, options).translate(input);
+  }
+  dragoman::testing::TinyModel model_;
+  plugins::Host host_;
+};
+
+TEST_F(TranslateServiceTest, ResultsDoNotDependOnThreadsRowsBatchesOrOrder) {
+  const std::vector<std::string> input = lines(60);
+  for (const char* strategy : {"beam", "greedy", "sampling"}) {
+    TranslateOptions options{.threads = 1};
+    options.decoding.strategy = strategy;
+    const std::vector<std::string> expected = translate(input, options);
+    ASSERT_EQ(expected.size(), input.size());
+    for (const auto& [threads, rows, tokens] : {std::tuple{2, 64, 2048}, {3, 4, 16}, {1, 1, 1}, {2, 9, 50}}) {
+      TranslateOptions other = options;
+      other.threads = threads;
+      other.limits.maximum_rows = rows;
+      other.limits.maximum_encoder_tokens = tokens;
+      EXPECT_EQ(translate(input, other), expected) << strategy << " " << threads << " " << rows << " " << tokens;
+    }
+    if (options.decoding.strategy == "sampling") continue;  // its draws are keyed by the line's number
+    std::vector<std::string> reversed(input.rbegin(), input.rend());
+    std::vector<std::string> results = translate(reversed, options);
+    std::reverse(results.begin(), results.end());
+    EXPECT_EQ(results, expected) << strategy;
+  }
+}
+
+TEST_F(TranslateServiceTest, EmptyAndBlankLinesStayEmpty) {
+  const auto results = translate({"", "   ", "the cat", "\t"}, {.threads = 1});
+  EXPECT_EQ(results[0], "");
+  EXPECT_EQ(results[1], "");
+  EXPECT_EQ(results[3], "");
+}
+
+TEST_F(TranslateServiceTest, WhateverALineHoldsItGivesOneLine) {
+  std::string megabyte;
+  while (megabyte.size() < 20000) megabyte += "the dog sat on the log ";
+  const std::vector<std::string> nasty = {megabyte,
+                                          std::string(5000, 'x'),
+                                          std::string("a\0b", 3),
+                                          "\xFF\xFE",
+                                          "\xE2\x96\x81",
+                                          "<s> </s> <unk>",
+                                          "😀 ñ 你好",
+                                          "\xEF\xBB\xBF"
+                                          "bom",
+                                          "a\rb"};
+  const auto results = translate(nasty, {.threads = 2});
+  ASSERT_EQ(results.size(), nasty.size());
+  for (const std::string& result : results) EXPECT_EQ(result.find('\n'), std::string::npos);
+}
+
+TEST_F(TranslateServiceTest, SentencesAreTranslatedApartAndJoined) {
+  Translator translator(model_.path(), host_, {.threads = 1});
+  Record record;
+  record.line = 1;
+  record.text = "the cat.  the dog.";
+  record.sentences = {{0, 8}, {10, 18}};
+  const Record result = translator.translate(std::vector<Record>{record}).front();
+  EXPECT_EQ(result.text, translator.translate("the cat.") + "  " + translator.translate("the dog."));
+}
+
+TEST_F(TranslateServiceTest, DetailsHoldScoresTokensAndAlternatives) {
+  TranslateOptions options{.threads = 1, .details = true};
+  options.decoding.n_best = 3;
+  Translator translator(model_.path(), host_, options);
+  Record record;
+  record.line = 1;
+  record.text = "the cat sat";
+  const Record result = translator.translate(std::vector<Record>{record}).front();
+  ASSERT_EQ(result.fields["n_best"].size(), 3U);
+  EXPECT_EQ(result.fields["source"], "the cat sat");
+  EXPECT_EQ(result.fields["n_best"][0]["translation"], result.text);
+  EXPECT_GE(result.fields["n_best"][0]["score"].get<double>(), result.fields["n_best"][1]["score"].get<double>());
+  double sum = 0;
+  for (const double value : result.fields["token_log_probabilities"]) sum += value;
+  EXPECT_NEAR(sum, result.fields["log_probability"].get<double>(), 1e-5);
+}
+
+/// A source that never ends on its own.
+class EndlessSource final : public RecordSource {
+ public:
+  std::optional<Record> next() override {
+    Record record;
+    record.line = ++line_;
+    record.text = "the cat sat on the mat";
+    return record;
+  }
+
+ private:
+  std::uint64_t line_ = 0;
+};
+
+class OrderedSink final : public RecordSink {
+ public:
+  explicit OrderedSink(std::stop_source& stop) : stop_(&stop) {}
+  void put(Record record) override {
+    EXPECT_EQ(record.line, ++lines);
+    if (lines == 20) stop_->request_stop();
+  }
+  std::uint64_t lines = 0;
+
+ private:
+  std::stop_source* stop_;
+};
+
+TEST_F(TranslateServiceTest, AStopEndsAnEndlessRunAndWhatCameIsInOrder) {
+  const LoadedTranslationModel model(model_.path(), host_);
+  TranslateService service(host_.runtime(), model.view(), {.threads = 2});
+  std::stop_source stop;
+  EndlessSource source;
+  OrderedSink sink(stop);
+  service.run(source, sink, stop.get_token());
+  EXPECT_GE(sink.lines, 20U);
+}
+
+class ThrowingSink final : public RecordSink {
+ public:
+  void put(Record) override { throw core::Error(core::ErrorCode::kIo, "disk full"); }
+};
+
+TEST_F(TranslateServiceTest, AnErrorBehindItReachesTheCaller) {
+  const LoadedTranslationModel model(model_.path(), host_);
+  TranslateService service(host_.runtime(), model.view(), {.threads = 2});
+  EndlessSource source;
+  ThrowingSink sink;
+  EXPECT_THROW(service.run(source, sink, {}), core::Error);
+}
+
+}  // namespace
+}  // namespace dragoman::pipeline
