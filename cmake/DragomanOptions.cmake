@@ -42,3 +42,8 @@ if(DRAGOMAN_SANITIZER)
     add_compile_options(-Wno-tsan)
   endif()
 endif()
+
+if(DRAGOMAN_BUILD_FUZZERS)
+  # The libraries must report their coverage, or the fuzzer is blind.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
