@@ -1,8 +1,9 @@
 #include "dragoman/core/file.h"
 
-#include <fcntl.h>
+#include "dragoman/core/error.h"
+#include "zstd_frames.h"
+
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,8 +13,8 @@
 #include <boost/iostreams/filter/gzip.hpp>
 #include <boost/iostreams/filter/zstd.hpp>
 #include <boost/iostreams/filtering_stream.hpp>
-
-#include "dragoman/core/error.h"
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace dragoman::core {
 namespace {
@@ -48,32 +49,44 @@ std::size_t read_some(int fd, char* data, std::size_t size, const std::string& n
   }
 }
 
+bool is_gzip(std::string_view head) {
+  return head.starts_with("\x1f\x8b");
+}
+bool is_zstd(std::string_view head) {
+  return head.starts_with("\x28\xb5\x2f\xfd");
+}
+
 /// Feeds a decompressor: first the bytes that were read to recognise the format, then the descriptor.
 class RawSource {
  public:
   using char_type = char;
   using category = io::source_tag;
-  RawSource(int fd, std::string head, const std::string* name) : fd_(fd), head_(std::move(head)), name_(name) {}
+  RawSource(int fd, std::string head, const std::string* name)
+      : fd_(fd), head_(std::move(head)), zstd_(is_zstd(head_)), name_(name) {}
   std::streamsize read(char* data, std::streamsize size) {
-    if (used_ < head_.size()) {
-      const auto n = std::min(static_cast<std::size_t>(size), head_.size() - used_);
-      std::memcpy(data, head_.data() + used_, n);
-      used_ += n;
-      return static_cast<std::streamsize>(n);
-    }
-    const std::size_t n = read_some(fd_, data, static_cast<std::size_t>(size), *name_);
+    const std::size_t n = read_bytes(data, static_cast<std::size_t>(size));
+    if (zstd_) frames_.consume({data, n});
+    require(n > 0 || !zstd_ || frames_.complete(), ErrorCode::kBadInput,
+            "{}: truncated compressed data: its last Zstandard frame is not complete; test it with zstd -t", *name_);
     return n == 0 ? -1 : static_cast<std::streamsize>(n);
   }
 
  private:
+  std::size_t read_bytes(char* data, std::size_t size) {
+    if (used_ == head_.size()) return read_some(fd_, data, size, *name_);
+    const auto n = std::min(size, head_.size() - used_);
+    std::memcpy(data, head_.data() + used_, n);
+    used_ += n;
+    return n;
+  }
+
   int fd_;
   std::string head_;
+  bool zstd_;
   std::size_t used_ = 0;
+  ZstdFrames frames_;
   const std::string* name_;
 };
-
-bool is_gzip(std::string_view head) { return head.starts_with("\x1f\x8b"); }
-bool is_zstd(std::string_view head) { return head.starts_with("\x28\xb5\x2f\xfd"); }
 
 }  // namespace
 
@@ -115,7 +128,8 @@ struct InputFile::Impl {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      fail(ErrorCode::kBadInput, "{}: damaged or truncated compressed data after {} bytes of text ({}); test it with gzip -t or zstd -t",
+      fail(ErrorCode::kBadInput,
+           "{}: damaged or truncated compressed data after {} bytes of text ({}); test it with gzip -t or zstd -t",
            name, delivered, error.what());
     }
     delivered += static_cast<std::uint64_t>(stream->gcount());
@@ -135,8 +149,8 @@ InputFile::InputFile(const std::filesystem::path& path) {
     impl_ = std::make_unique<Impl>("standard input", STDIN_FILENO, false);
   } else {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    require(fd >= 0, ErrorCode::kIo, "{}: cannot open for reading: {}; check the path and its permissions", path.string(),
-            std::strerror(errno));
+    require(fd >= 0, ErrorCode::kIo, "{}: cannot open for reading: {}; check the path and its permissions",
+            path.string(), std::strerror(errno));
     impl_ = std::make_unique<Impl>(path.string(), fd, true);
   }
   struct stat status {};
@@ -155,8 +169,12 @@ std::size_t InputFile::read(std::span<char> buffer) {
   return impl_->stream ? impl_->read_compressed(buffer) : impl_->read_plain(buffer);
 }
 
-const std::string& InputFile::name() const noexcept { return impl_->name; }
-std::uint64_t InputFile::size_on_disk() const noexcept { return impl_->size; }
+const std::string& InputFile::name() const noexcept {
+  return impl_->name;
+}
+std::uint64_t InputFile::size_on_disk() const noexcept {
+  return impl_->size;
+}
 
 LineReader::LineReader(InputFile file) : file_(std::move(file)), buffer_(std::make_unique<char[]>(kBlock)) {}
 
@@ -197,7 +215,8 @@ struct OutputFile::Impl {
     while (!bytes.empty()) {
       const ssize_t n = ::write(descriptor.get(), bytes.data(), bytes.size());
       if (n < 0 && errno == EINTR) continue;
-      require(n >= 0, ErrorCode::kIo, "{}: cannot write: {}; what was written before is kept", partial, std::strerror(errno));
+      require(n >= 0, ErrorCode::kIo, "{}: cannot write: {}; what was written before is kept", partial,
+              std::strerror(errno));
       bytes.remove_prefix(static_cast<std::size_t>(n));
     }
   }
@@ -224,12 +243,13 @@ OutputFile::OutputFile(const std::filesystem::path& path) {
   }
   std::error_code ignored;
   const auto status = std::filesystem::status(path, ignored);
-  require(!std::filesystem::is_directory(status), ErrorCode::kIo, "{}: is a directory; name a file to write", path.string());
+  require(!std::filesystem::is_directory(status), ErrorCode::kIo, "{}: is a directory; name a file to write",
+          path.string());
   const bool direct = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
   const std::string partial = direct ? path.string() : path.string() + ".partial";
   const int fd = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  require(fd >= 0, ErrorCode::kIo, "{}: cannot open for writing: {}; check that the folder exists and is writable", partial,
-          std::strerror(errno));
+  require(fd >= 0, ErrorCode::kIo, "{}: cannot open for writing: {}; check that the folder exists and is writable",
+          partial, std::strerror(errno));
   impl_ = std::make_unique<Impl>(path.string(), partial, fd, true);
 }
 
@@ -264,8 +284,8 @@ OutputFile OutputFile::resume(const std::filesystem::path& path, std::uint64_t& 
   if (path == "-" || !std::filesystem::is_regular_file(partial)) return OutputFile(path);
   const CompleteLines kept = count_complete_lines(partial);
   const int fd = ::open(partial.c_str(), O_WRONLY | O_CLOEXEC);
-  require(fd >= 0 && ::ftruncate(fd, static_cast<off_t>(kept.bytes)) == 0 && ::lseek(fd, 0, SEEK_END) >= 0, ErrorCode::kIo,
-          "{}: cannot continue writing: {}", partial, std::strerror(errno));
+  require(fd >= 0 && ::ftruncate(fd, static_cast<off_t>(kept.bytes)) == 0 && ::lseek(fd, 0, SEEK_END) >= 0,
+          ErrorCode::kIo, "{}: cannot continue writing: {}", partial, std::strerror(errno));
   lines = kept.lines;
   return OutputFile(std::make_unique<Impl>(path.string(), partial, fd, true));
 }
@@ -290,7 +310,9 @@ void OutputFile::write(std::string_view bytes) {
     impl_->buffer.append(bytes);
 }
 
-void OutputFile::flush() { impl_->flush(); }
+void OutputFile::flush() {
+  impl_->flush();
+}
 
 void OutputFile::commit() {
   impl_->flush();
@@ -298,15 +320,19 @@ void OutputFile::commit() {
   if (impl_->partial == impl_->name) return;
   const bool synced = ::fsync(impl_->descriptor.get()) == 0;
   const int sync_error = errno;
-  require(synced || sync_error == EINVAL || sync_error == EROFS, ErrorCode::kIo, "{}: cannot sync to disk: {}", impl_->partial,
-          std::strerror(sync_error));
+  require(synced || sync_error == EINVAL || sync_error == EROFS, ErrorCode::kIo, "{}: cannot sync to disk: {}",
+          impl_->partial, std::strerror(sync_error));
   require(impl_->descriptor.close(), ErrorCode::kIo, "{}: cannot close: {}", impl_->partial, std::strerror(errno));
   require(std::rename(impl_->partial.c_str(), impl_->name.c_str()) == 0, ErrorCode::kIo, "{}: cannot rename to {}: {}",
           impl_->partial, impl_->name, std::strerror(errno));
 }
 
-const std::string& OutputFile::name() const noexcept { return impl_->name; }
-const std::string& OutputFile::partial_name() const noexcept { return impl_->partial; }
+const std::string& OutputFile::name() const noexcept {
+  return impl_->name;
+}
+const std::string& OutputFile::partial_name() const noexcept {
+  return impl_->partial;
+}
 
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
   InputFile file(path);

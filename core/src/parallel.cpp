@@ -1,19 +1,21 @@
 #include "dragoman/core/parallel.h"
 
-#include <sched.h>
+#include "dragoman/core/error.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <string>
 
+#include <sched.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
-#include "dragoman/core/error.h"
-
 namespace dragoman::core {
 namespace {
+
+constexpr int kMaximumThreads = 1024;
 
 int affinity_count() {
   cpu_set_t set;
@@ -38,6 +40,12 @@ int cgroup_quota(int none) {
   return std::max(1, static_cast<int>(std::ceil(quota / period)));
 }
 
+/// Without it TBB fixes its limit when the first arena is made, and then ignores a larger second one with a warning on
+/// stderr. It is only a limit: no thread starts before an arena has work for it.
+void allow_more_threads_than_cores() {
+  static const tbb::global_control control(tbb::global_control::max_allowed_parallelism, kMaximumThreads);
+}
+
 }  // namespace
 
 Executor::~Executor() = default;
@@ -53,6 +61,9 @@ struct ParallelExecutor::Arena {
 
 ParallelExecutor::ParallelExecutor(int threads) {
   require(threads >= 1, ErrorCode::kInvalidArgument, "the number of threads must be at least 1, not {}", threads);
+  require(threads <= kMaximumThreads, ErrorCode::kInvalidArgument, "the number of threads must be at most {}, not {}",
+          kMaximumThreads, threads);
+  allow_more_threads_than_cores();
   arena_ = std::make_unique<Arena>(threads);
 }
 
@@ -71,7 +82,9 @@ void ParallelExecutor::for_each(std::int64_t blocks, FunctionRef<void(std::int64
   });
 }
 
-int ParallelExecutor::threads() const noexcept { return arena_->arena.max_concurrency(); }
+int ParallelExecutor::threads() const noexcept {
+  return arena_->arena.max_concurrency();
+}
 
 std::unique_ptr<Executor> make_executor(int threads) {
   require(threads >= 0, ErrorCode::kInvalidArgument, "the number of threads must not be negative, but is {}", threads);

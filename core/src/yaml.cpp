@@ -1,18 +1,20 @@
 #include "dragoman/core/yaml.h"
 
+#include "dragoman/core/file.h"
+
 #include <charconv>
 #include <cmath>
 #include <optional>
 
 #include <yaml-cpp/yaml.h>
 
-#include "dragoman/core/file.h"
-
 namespace dragoman::core {
 namespace {
 
 constexpr std::uint64_t kMaximumSize = std::uint64_t{16} << 20;
 constexpr int kMaximumDepth = 64;
+/// A document of aliases to aliases is small and stands for billions of values.
+constexpr std::size_t kMaximumValues = std::size_t{1} << 20;
 
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
@@ -40,14 +42,15 @@ Json plain_scalar(const std::string& text) {
   fail(ErrorCode::kBadInput, "{}: line {}, column {}: {}", name, mark.line + 1, mark.column + 1, message);
 }
 
-Json convert(const YAML::Node& node, const std::string& name, int depth) {
+Json convert(const YAML::Node& node, const std::string& name, int depth, std::size_t& values) {
   if (depth > kMaximumDepth) fail_at(name, node.Mark(), "nested too deeply");
+  if (++values > kMaximumValues) fail_at(name, node.Mark(), "too many values");
   switch (node.Type()) {
     case YAML::NodeType::Scalar:
       return node.Tag() == "!" ? Json(node.Scalar()) : plain_scalar(node.Scalar());
     case YAML::NodeType::Sequence: {
       Json list = Json::array();
-      for (const YAML::Node& item : node) list.push_back(convert(item, name, depth + 1));
+      for (const YAML::Node& item : node) list.push_back(convert(item, name, depth + 1, values));
       return list;
     }
     case YAML::NodeType::Map: {
@@ -56,7 +59,7 @@ Json convert(const YAML::Node& node, const std::string& name, int depth) {
         if (!entry.first.IsScalar()) fail_at(name, entry.first.Mark(), "a key must be a plain word");
         const std::string& key = entry.first.Scalar();
         if (object.contains(key)) fail_at(name, entry.first.Mark(), "the key '" + key + "' stands here twice");
-        object[key] = convert(entry.second, name, depth + 1);
+        object[key] = convert(entry.second, name, depth + 1, values);
       }
       return object;
     }
@@ -78,12 +81,12 @@ std::vector<std::string> split_path(std::string_view path) {
 Json& descend(Json& tree, const std::string& part, std::string_view assignment) {
   if (tree.is_array()) {
     const auto index = parse_number<std::size_t>(part);
-    require(index && *index < tree.size(), ErrorCode::kInvalidArgument, "--set {}: '{}' is not an index of a list of {}", assignment,
-            part, tree.size());
+    require(index && *index < tree.size(), ErrorCode::kInvalidArgument,
+            "--set {}: '{}' is not an index of a list of {}", assignment, part, tree.size());
     return tree[*index];
   }
-  require(tree.is_object() || tree.is_null(), ErrorCode::kInvalidArgument, "--set {}: '{}' lies below a plain value", assignment,
-          part);
+  require(tree.is_object() || tree.is_null(), ErrorCode::kInvalidArgument, "--set {}: '{}' lies below a plain value",
+          assignment, part);
   return tree[part];
 }
 
@@ -105,6 +108,8 @@ void emit(YAML::Emitter& out, const Json& value) {
       out << text;
     else
       out << YAML::DoubleQuoted << text;
+  } else if (value.is_null()) {
+    out << YAML::Null;  // the word would be quoted, and a text
   } else {
     out << value.dump();
   }
@@ -113,20 +118,24 @@ void emit(YAML::Emitter& out, const Json& value) {
 }  // namespace
 
 Json parse_yaml(std::string_view text, const std::string& name) {
-  require(text.size() <= kMaximumSize, ErrorCode::kBadInput, "{}: larger than the {} bytes allowed for a configuration", name,
-          kMaximumSize);
+  require(text.size() <= kMaximumSize, ErrorCode::kBadInput, "{}: larger than the {} bytes allowed for a configuration",
+          name, kMaximumSize);
   try {
-    return convert(YAML::Load(std::string(text)), name, 0);
+    std::size_t values = 0;
+    return convert(YAML::Load(std::string(text)), name, 0, values);
   } catch (const YAML::Exception& error) {
     fail_at(name, error.mark, error.msg);
   }
 }
 
-Json load_yaml(const std::string& path) { return parse_yaml(read_file(path, kMaximumSize), path); }
+Json load_yaml(const std::string& path) {
+  return parse_yaml(read_file(path, kMaximumSize), path);
+}
 
 void set_option(Json& tree, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
-  require(equals != std::string_view::npos && equals > 0, ErrorCode::kInvalidArgument, "--set {}: write it as key=value", assignment);
+  require(equals != std::string_view::npos && equals > 0, ErrorCode::kInvalidArgument,
+          "--set {}: write it as key=value", assignment);
   Json* place = &tree;
   for (const std::string& part : split_path(assignment.substr(0, equals))) {
     require(!part.empty(), ErrorCode::kInvalidArgument, "--set {}: an empty name between dots", assignment);

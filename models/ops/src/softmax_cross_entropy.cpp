@@ -64,6 +64,7 @@ LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const P
   const bool record = autograd::recording(context, hidden, weight, projection.bias);
   core::require(!record || projection.weight.packed == nullptr, core::ErrorCode::kInvalidArgument,
                 "cross entropy: there is no gradient through a packed weight; train with plain weights");
+  if (h.rows == 0) return {};  // no chunk would write the targets' gradients
   auto* rows_kernel = context.kernels().get(kCrossEntropyRows);
   auto* matmul_kernel = context.kernels().get(kMatMul);
   auto* sum_kernel = context.kernels().get(kColumnSum);

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -20,7 +21,8 @@ Json parse_json(std::string_view text, const std::string& name);
 /// Reads and parses a JSON file of at most 256 MiB.
 Json load_json(const std::string& path);
 
-/// Reads an options object key by key and then refuses what nobody asked for, so that a mistyped key is an error and not a default.
+/// Reads an options object key by key and then refuses what nobody asked for, so that a mistyped key is an error and
+/// not a default.
 ///
 ///     OptionReader options(json, "config.json: model");
 ///     config.d_model = options.get("d_model", 512);
@@ -89,6 +91,11 @@ class OptionReader {
       if (!value.is_number()) wrong_type(key, value, "a number");
     } else if constexpr (std::is_same_v<T, std::string>) {
       if (!value.is_string()) wrong_type(key, value, "a text");
+    }
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      const bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
+                                                   : std::in_range<T>(value.get<std::int64_t>());
+      if (!fits) wrong_type(key, value, "a smaller number");
     }
     try {
       return value.get<T>();

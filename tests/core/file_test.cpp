@@ -1,0 +1,254 @@
+#include "test_data.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+
+namespace dragoman::core {
+namespace {
+
+using dragoman::testing::TemporaryFolder;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+void put(const fs::path& path, std::string_view content) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+}
+
+std::string raw(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::string> lines_of(const fs::path& path) {
+  LineReader reader(path);
+  std::vector<std::string> lines;
+  std::string line;
+  while (reader.next(line)) lines.push_back(line);
+  EXPECT_EQ(reader.line_number(), lines.size());
+  EXPECT_FALSE(reader.next(line)) << "the end stays the end";
+  return lines;
+}
+
+/// Runs a shell command; gzip and zstd are other people's programs, so what they wrote is what users have.
+void run(const std::string& command) {
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+}
+
+/// Expects an Error with this code whose message names the file.
+template <class Action>
+std::string expect_error(ErrorCode code, const fs::path& path, Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr(path.string()));
+    return error.what();
+  }
+  ADD_FAILURE() << "no error for " << path;
+  return "";
+}
+
+class FileTest : public ::testing::Test {
+ protected:
+  TemporaryFolder folder_;
+};
+
+TEST_F(FileTest, LinesEndAtLineFeeds) {
+  put(folder_ / "a", "one\ntwo\n\nfour\n");
+  EXPECT_THAT(lines_of(folder_ / "a"), ElementsAre("one", "two", "", "four"));
+}
+
+TEST_F(FileTest, AnUnterminatedLastLineCounts) {
+  put(folder_ / "a", "one\ntwo");
+  EXPECT_THAT(lines_of(folder_ / "a"), ElementsAre("one", "two"));
+}
+
+TEST_F(FileTest, CarriageReturnsAndNulBytesAreKept) {
+  put(folder_ / "a", std::string_view("one\r\n\r\nt\0o\r", 11));
+  EXPECT_THAT(lines_of(folder_ / "a"), ElementsAre("one\r", "\r", std::string("t\0o\r", 4)));
+}
+
+TEST_F(FileTest, AnEmptyFileHasNoLines) {
+  put(folder_ / "a", "");
+  EXPECT_THAT(lines_of(folder_ / "a"), ElementsAre());
+  put(folder_ / "b", "\n");
+  EXPECT_THAT(lines_of(folder_ / "b"), ElementsAre(""));
+}
+
+TEST_F(FileTest, FilesShorterThanAMagicNumberAreText) {
+  for (const char* content : {"a", "ab", "\x1f", "\x28\xb5\x2f"}) {
+    put(folder_ / "a", content);
+    EXPECT_THAT(lines_of(folder_ / "a"), ElementsAre(content));
+  }
+}
+
+TEST_F(FileTest, LinesMayBeLongerThanTheBuffer) {
+  const std::string long_line(3 << 20, 'x');
+  put(folder_ / "a", "short\n" + long_line + "\nend");
+  EXPECT_THAT(lines_of(folder_ / "a"), ElementsAre("short", long_line, "end"));
+}
+
+TEST_F(FileTest, CountsBytesAndKnowsTheSize) {
+  put(folder_ / "a", "one\ntwo");
+  LineReader reader(folder_ / "a");
+  EXPECT_EQ(reader.size_on_disk(), 7U);
+  std::string line;
+  reader.next(line);
+  EXPECT_EQ(reader.bytes_read(), 4U);
+  reader.next(line);
+  EXPECT_EQ(reader.bytes_read(), 7U);
+}
+
+std::string numbered_lines(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += "line " + std::to_string(i) + "\n";
+  return text;
+}
+
+class CompressedTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  fs::path compressed(const std::string& content) {
+    put(folder_ / "plain", content);
+    const fs::path path = folder_ / "data.bin";  // recognised by content, whatever the name
+    run(GetParam() + " -c < " + (folder_ / "plain").string() + " > " + path.string());
+    return path;
+  }
+  TemporaryFolder folder_;
+};
+INSTANTIATE_TEST_SUITE_P(Programs, CompressedTest, ::testing::Values("gzip", "zstd -q"),
+                         [](const auto& test) { return test.param.substr(0, 4); });
+
+TEST_P(CompressedTest, IsReadAsItsContent) {
+  const std::string text = numbered_lines(300000);
+  const fs::path path = compressed(text);
+  EXPECT_EQ(read_file(path), text);
+  EXPECT_EQ(lines_of(path).size(), 300000U);
+}
+
+TEST_P(CompressedTest, AnEmptyFileIsEmpty) {
+  EXPECT_EQ(read_file(compressed("")), "");
+}
+
+TEST_P(CompressedTest, SeveralMembersAreOneText) {
+  const std::string text = numbered_lines(5000);
+  const std::string member = raw(compressed(text));
+  put(folder_ / "twice", member + member);
+  EXPECT_EQ(read_file(folder_ / "twice"), text + text);
+}
+
+TEST_P(CompressedTest, ATruncatedFileIsAnErrorWhereverItIsCut) {
+  const std::string whole = raw(compressed(numbered_lines(20000)));
+  for (const std::size_t size :
+       {whole.size() - 1, whole.size() - 5, whole.size() / 2, std::size_t{20}, std::size_t{5}}) {
+    const fs::path path = folder_ / "cut";
+    put(path, whole.substr(0, size));
+    expect_error(ErrorCode::kBadInput, path, [&] { read_file(path); });
+  }
+}
+
+TEST_P(CompressedTest, DamageIsAnError) {
+  std::string bytes = raw(compressed(numbered_lines(20000)));
+  for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 40; ++i) bytes[i] = static_cast<char>(~bytes[i]);
+  const fs::path path = folder_ / "damaged";
+  put(path, bytes);
+  expect_error(ErrorCode::kBadInput, path, [&] { read_file(path); });
+}
+
+TEST_F(FileTest, AMissingFileADirectoryAndAForbiddenFileAreErrors) {
+  const fs::path missing = folder_ / "missing";
+  EXPECT_THAT(expect_error(ErrorCode::kIo, missing, [&] { InputFile file(missing); }), HasSubstr("No such file"));
+  const std::string message = expect_error(ErrorCode::kIo, folder_.path(), [&] { InputFile file(folder_.path()); });
+  EXPECT_THAT(message, HasSubstr("directory"));
+  EXPECT_THAT(expect_error(ErrorCode::kIo, folder_.path(), [&] { OutputFile file(folder_.path()); }),
+              HasSubstr("directory"));
+}
+
+TEST_F(FileTest, ReadFileRefusesWhatIsTooLarge) {
+  put(folder_ / "a", std::string(1000, 'x'));
+  EXPECT_EQ(read_file(folder_ / "a", 1000).size(), 1000U);
+  const std::string message = expect_error(ErrorCode::kBadInput, folder_ / "a", [&] { read_file(folder_ / "a", 999); });
+  EXPECT_THAT(message, HasSubstr("999"));
+}
+
+TEST_F(FileTest, AFileTakesItsNameOnlyWhenItIsCommitted) {
+  const fs::path path = folder_ / "out";
+  put(path, "old");
+  OutputFile file(path);
+  EXPECT_EQ(file.name(), path.string());
+  EXPECT_EQ(file.partial_name(), path.string() + ".partial");
+  file.write("new ");
+  file.write("content");
+  file.flush();
+  EXPECT_EQ(raw(path), "old");
+  EXPECT_EQ(raw(file.partial_name()), "new content");
+  file.commit();
+  EXPECT_EQ(raw(path), "new content");
+  EXPECT_FALSE(fs::exists(path.string() + ".partial"));
+}
+
+TEST_F(FileTest, WithoutCommitThePartialFileKeepsWhatWasWritten) {
+  const fs::path path = folder_ / "out";
+  { OutputFile(path).write("half of it"); }
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_EQ(raw(path.string() + ".partial"), "half of it");
+}
+
+TEST_F(FileTest, WritesLargerThanTheBufferArriveInOrder) {
+  const fs::path path = folder_ / "out";
+  std::string expected;
+  OutputFile file(path);
+  for (int i = 0; i < 40; ++i) {
+    const std::string part(static_cast<std::size_t>(1 + i * 70000), static_cast<char>('a' + i % 26));
+    file.write(part);
+    expected += part;
+  }
+  file.commit();
+  EXPECT_TRUE(raw(path) == expected);
+}
+
+TEST_F(FileTest, AFullDiskIsAnError) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
+  OutputFile file("/dev/full");
+  EXPECT_EQ(file.partial_name(), "/dev/full") << "devices are written directly";
+  file.write("text");
+  EXPECT_THAT(expect_error(ErrorCode::kIo, "/dev/full", [&] { file.flush(); }), HasSubstr("No space left"));
+  expect_error(ErrorCode::kIo, "/dev/full", [&] { file.write(std::string(3 << 20, 'x')); });
+}
+
+TEST_F(FileTest, AMissingFolderIsAnError) {
+  const fs::path path = folder_ / "no-such-folder/out";
+  EXPECT_THAT(expect_error(ErrorCode::kIo, path, [&] { OutputFile file(path); }), HasSubstr("No such file"));
+}
+
+TEST_F(FileTest, APipeIsWrittenDirectly) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  run("cat " + pipe.string() + " > " + (folder_ / "copy").string() + " &");
+  {
+    OutputFile file(pipe);
+    file.write("through the pipe\n");
+    file.commit();
+  }
+  for (int i = 0; i < 200 && raw(folder_ / "copy").empty(); ++i) run("sleep 0.01");
+  EXPECT_EQ(raw(folder_ / "copy"), "through the pipe\n");
+}
+
+TEST_F(FileTest, WriteFileReplacesTheContent) {
+  write_file(folder_ / "a", "one");
+  write_file(folder_ / "a", "two");
+  EXPECT_EQ(read_file(folder_ / "a"), "two");
+}
+
+}  // namespace
+}  // namespace dragoman::core

@@ -1,0 +1,184 @@
+#include "test_data.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/yaml.h>
+
+namespace dragoman::core {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+template <class Action>
+std::string message_of(Action&& action, ErrorCode code = ErrorCode::kBadInput) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+Json parse(std::string_view text) {
+  return parse_yaml(text, "test.yml");
+}
+
+TEST(Yaml, ScalarsBecomeWhatTheyReadAs) {
+  const Json tree = parse(R"(
+nothing: null
+tilde: ~
+empty:
+yes: true
+no: False
+count: 42
+negative: -7
+plus: +5
+real: 0.5
+exponent: 1e-4
+text: hello world
+quoted number: "42"
+single quoted: 'true'
+version: 1.2.3
+name: en-de
+)");
+  EXPECT_TRUE(tree["nothing"].is_null() && tree["tilde"].is_null() && tree["empty"].is_null());
+  EXPECT_EQ(tree["yes"], true);
+  EXPECT_EQ(tree["no"], false);
+  EXPECT_TRUE(tree["count"].is_number_unsigned());
+  EXPECT_EQ(tree["count"], 42);
+  EXPECT_EQ(tree["negative"], -7);
+  EXPECT_EQ(tree["plus"], 5);
+  EXPECT_EQ(tree["real"], 0.5);
+  EXPECT_EQ(tree["exponent"], 1e-4);
+  EXPECT_EQ(tree["text"], "hello world");
+  EXPECT_EQ(tree["quoted number"], "42");
+  EXPECT_EQ(tree["single quoted"], "true");
+  EXPECT_EQ(tree["version"], "1.2.3");
+  EXPECT_EQ(tree["name"], "en-de");
+}
+
+TEST(Yaml, TextsThatOnlyLookLikeNumbersStayTexts) {
+  const Json tree = parse("a: nan\nb: infinity\nc: 1e999\nd: 0x10\ne: '-'\nf: 12 apples\ng: no\n");
+  for (const char* key : {"a", "b", "c", "d", "e", "f", "g"})
+    EXPECT_TRUE(tree[key].is_string()) << key << ": " << tree[key];
+}
+
+TEST(Yaml, TreesKeepTheirOrder) {
+  const Json tree = parse("z: [1, two, {three: 3}]\na:\n  - x\n  - y: 1\n    w: 2\n");
+  EXPECT_EQ(tree.dump(), R"({"z":[1,"two",{"three":3}],"a":["x",{"y":1,"w":2}]})");
+}
+
+TEST(Yaml, AnEmptyDocumentIsNull) {
+  EXPECT_TRUE(parse("").is_null());
+  EXPECT_TRUE(parse("# only a comment\n").is_null());
+}
+
+TEST(Yaml, DuplicateKeysAreErrorsThatNameTheLine) {
+  EXPECT_THAT(message_of([] { parse("seed: 1\nbeam: 2\nseed: 3\n"); }),
+              AllOf(HasSubstr("test.yml"), HasSubstr("line 3"), HasSubstr("'seed'"), HasSubstr("twice")));
+}
+
+TEST(Yaml, BrokenTextIsAnErrorThatNamesTheLine) {
+  EXPECT_THAT(message_of([] { parse("a: 1\nb: [1, 2\n"); }), AllOf(HasSubstr("test.yml"), HasSubstr("line")));
+  for (const char* broken : {"a: b: c", "\"open", "{a: 1", "- a\nb: c", "a: *missing", "\t- x", "[1, 2]]", "? [a]\n: b",
+                             "{[1]: 2}", "%YAML 9", "a: !<", "&a [*a]", "\x01\x02", "a: \xFF\xFE"})
+    try {
+      parse(broken);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput) << broken;
+      EXPECT_THAT(error.what(), HasSubstr("test.yml")) << broken;
+    }
+}
+
+TEST(Yaml, DeepNestingIsAnErrorAndNotACrash) {
+  for (const int depth : {100, 10000, 1000000})
+    EXPECT_THAT(message_of([&] { parse(std::string(static_cast<std::size_t>(depth), '[')); }), HasSubstr("test.yml"))
+        << depth;
+  const std::string closed = std::string(5000, '[') + std::string(5000, ']');
+  EXPECT_THAT(message_of([&] { parse(closed); }), HasSubstr("test.yml"));
+  std::string maps;
+  for (int i = 0; i < 5000; ++i) maps += "{a: ";
+  EXPECT_THAT(message_of([&] { parse(maps); }), HasSubstr("test.yml"));
+  std::string indented;
+  for (int i = 0; i < 2000; ++i) indented += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
+  EXPECT_THAT(message_of([&] { parse(indented); }), HasSubstr("test.yml"));
+  EXPECT_THAT(message_of([&] {
+                parse(std::string(100000, '-') + " ");
+                parse(std::string(20000, '?'));
+                std::string dashes;
+                for (int i = 0; i < 20000; ++i) dashes += "- ";
+                parse(dashes);
+              }),
+              HasSubstr("test.yml"));
+}
+
+TEST(Yaml, AliasesCannotBlowUp) {
+  // "A billion laughs": nine levels of nine aliases each would be 387 million elements.
+  std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    text += fmt::format("a{}: &a{} [", i, i);
+    for (int j = 0; j < 9; ++j) text += fmt::format("{}*a{}", j == 0 ? "" : ", ", i - 1);
+    text += "]\n";
+  }
+  EXPECT_THAT(message_of([&] { parse(text); }), HasSubstr("test.yml"));
+}
+
+TEST(Yaml, AliasesMayNotContainThemselves) {
+  EXPECT_THAT(message_of([] { parse("a: &a\n  b: *a\n"); }), HasSubstr("test.yml"));
+}
+
+TEST(Yaml, OrdinaryAliasesWork) {
+  EXPECT_EQ(parse("base: &b {x: 1}\ncopy: *b\n")["copy"]["x"], 1);
+}
+
+TEST(Yaml, RefusesHugeDocuments) {
+  EXPECT_THAT(message_of([] { parse(std::string((16 << 20) + 1, ' ')); }), HasSubstr("16777216"));
+}
+
+TEST(Yaml, LoadsFiles) {
+  const dragoman::testing::TemporaryFolder folder;
+  { std::ofstream(folder / "a.yml") << "beam-size: 4\n"; }
+  EXPECT_EQ(load_yaml((folder / "a.yml").string())["beam-size"], 4);
+  EXPECT_THAT(message_of([&] { load_yaml((folder / "none.yml").string()); }, ErrorCode::kIo), HasSubstr("none.yml"));
+}
+
+TEST(SetOption, ReplacesAndCreatesValues) {
+  Json tree = parse("model: {size: 1}\nlist: [a, b]\n");
+  set_option(tree, "model.size=512");
+  set_option(tree, "model.name=base");
+  set_option(tree, "training.schedule.warmup=4000");
+  set_option(tree, "list.1=c");
+  set_option(tree, "metrics=[bleu, chrf]");
+  set_option(tree, "text='42'");
+  set_option(tree, "formula=a=b");
+  set_option(tree, "nothing=");
+  EXPECT_EQ(tree.dump(),
+            R"({"model":{"size":512,"name":"base"},"list":["a","c"],"training":{"schedule":{"warmup":4000}},)"
+            R"("metrics":["bleu","chrf"],"text":"42","formula":"a=b","nothing":null})");
+}
+
+TEST(SetOption, RefusesWhatMakesNoSense) {
+  Json tree = parse("model: {size: 1}\nlist: [a, b]\n");
+  for (const char* bad :
+       {"model", "=1", "model..size=1", ".a=1", "a.=1", "list.2=x", "list.x=1", "list.-1=1", "model.size.x=1"})
+    EXPECT_THAT(message_of([&] { set_option(tree, bad); }, ErrorCode::kInvalidArgument), HasSubstr(bad));
+  EXPECT_THAT(message_of([&] { set_option(tree, "a=[1"); }), HasSubstr("a=[1"));
+}
+
+TEST(DumpYaml, IsReadBackAsTheSameTree) {
+  const Json tree = parse_json(
+      R"({"a": 1, "b": -2, "c": 0.1, "d": "text", "e": "42", "f": "true", "g": null, "h": [1, "x", [true]], "i": {"j": {"k": "l: m"}},
+          "empty list": [], "empty map": {}, "empty text": "", "tilde": "~", "lines": "a\nb", "hash": "a # b", "e10": 1e-9,
+          "big": 9007199254740993, "spaces": " a ", "umlaut": "für"})",
+      "t");
+  EXPECT_EQ(parse(dump_yaml(tree)), tree) << dump_yaml(tree);
+}
+
+}  // namespace
+}  // namespace dragoman::core

@@ -1,0 +1,133 @@
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <dragoman/autograd/tape.h>
+
+namespace dragoman::autograd {
+namespace {
+
+class TapeTest : public ::testing::Test {
+ protected:
+  TapeTest() { context_.set_tape(&tape_); }
+
+  Variable scalar(double value, bool wanted = true) {
+    const Tensor tensor = context_.allocate(1, 1);
+    tensor::set_element(tensor, 0, 0, value);
+    return make_variable(context_, tensor, wanted);
+  }
+
+  void write(Gradient& gradient, double value) {
+    const GradientTarget target = target_of(context_, gradient);
+    const double before = target.accumulate ? tensor::element(target.value, 0, 0) : 0;
+    tensor::set_element(target.value, 0, 0, before + value);
+  }
+
+  double gradient_of(const Variable& variable) { return tensor::element(variable.gradient->value, 0, 0); }
+
+  /// y = factor * x, as an op would record it.
+  Variable times(const Variable& x, double factor) {
+    const Variable y = scalar(factor * tensor::element(x.value, 0, 0), recording(context_, x));
+    if (recording(context_, x))
+      tape_.record(context_, y.gradient,
+                   [this, x, y, factor](Context&) { write(*x.gradient, factor * gradient_of(y)); });
+    return y;
+  }
+
+  void seed(const Variable& variable, double value) { seed_gradient(context_, variable, scalar(value, false).value); }
+
+  tensor::KernelTable kernels_{tensor::Device::kReference};
+  core::SequentialExecutor executor_;
+  Context context_{kernels_, tensor::host_allocator(), tensor::DType::kF64, executor_};
+  Tape tape_;
+};
+
+TEST_F(TapeTest, RunsRecordsFromLastToFirstAndForgetsThem) {
+  std::vector<int> order;
+  for (int i = 0; i < 4; ++i) tape_.record(context_, nullptr, [&order, i](Context&) { order.push_back(i); });
+  tape_.backward(context_);
+  EXPECT_EQ(order, (std::vector<int>{3, 2, 1, 0}));
+  tape_.backward(context_);
+  EXPECT_EQ(order.size(), 4U) << "the records were forgotten";
+}
+
+TEST_F(TapeTest, ClearForgetsRecordsWithoutRunningThem) {
+  bool ran = false;
+  tape_.record(context_, nullptr, [&ran](Context&) { ran = true; });
+  tape_.clear();
+  tape_.backward(context_);
+  EXPECT_FALSE(ran);
+}
+
+TEST_F(TapeTest, AppliesTheChainRule) {
+  const Variable x = scalar(2);
+  const Variable y = times(times(x, 3), 5);
+  EXPECT_EQ(tensor::element(y.value, 0, 0), 30);
+  seed(y, 10);
+  tape_.backward(context_);
+  EXPECT_EQ(gradient_of(x), 150);
+}
+
+TEST_F(TapeTest, TheFirstWriteAssignsAndLaterOnesAccumulate) {
+  const Variable x = scalar(1);
+  const GradientTarget first = target_of(context_, *x.gradient);
+  EXPECT_FALSE(first.accumulate);
+  tensor::set_element(first.value, 0, 0, 4);
+  const GradientTarget second = target_of(context_, *x.gradient);
+  EXPECT_TRUE(second.accumulate);
+  EXPECT_EQ(second.value.data, first.value.data);
+}
+
+TEST_F(TapeTest, GradientsOfSeveralConsumersAddUp) {
+  const Variable x = scalar(1);
+  const Variable a = times(x, 3);
+  const Variable b = times(x, 4);
+  seed(a, 1);
+  seed(b, 10);
+  tape_.backward(context_);
+  EXPECT_EQ(gradient_of(x), 43);
+}
+
+TEST_F(TapeTest, OutputsThatNothingUsesAreSkipped) {
+  const Variable x = scalar(1);
+  const Variable used = times(x, 2);
+  const Variable unused = times(x, 100);
+  times(unused, 100);
+  seed(used, 1);
+  tape_.backward(context_);
+  EXPECT_EQ(gradient_of(x), 2);
+  EXPECT_FALSE(unused.gradient->written);
+}
+
+TEST_F(TapeTest, AGradientWithItsOwnMemoryIsWrittenThere) {
+  // Parameters keep their gradients in a flat buffer.
+  double memory = 99;
+  Gradient gradient{{&memory, 1, 1, 1, tensor::DType::kF64, tensor::Device::kReference}, 1, 1, false};
+  const Variable parameter{scalar(1, false).value, &gradient};
+  const Variable y = times(parameter, 7);
+  seed(y, 1);
+  tape_.backward(context_);
+  EXPECT_EQ(memory, 7);
+  const Variable again = times(parameter, 1);
+  seed(again, 1);
+  tape_.backward(context_);
+  EXPECT_EQ(memory, 8) << "a second micro-batch adds";
+}
+
+TEST_F(TapeTest, RecordsOnlyIfATapeIsSetAndAnOperandWantsAGradient) {
+  const Variable wanted = scalar(1);
+  const Variable constant = scalar(1, false);
+  EXPECT_TRUE(recording(context_, constant, wanted));
+  EXPECT_FALSE(recording(context_, constant, constant));
+  context_.set_tape(nullptr);
+  EXPECT_FALSE(recording(context_, wanted));
+}
+
+TEST_F(TapeTest, SeedsMustFit) {
+  const Variable x = scalar(1);
+  EXPECT_THROW(seed_gradient(context_, scalar(1, false), x.value), core::Error) << "records no gradient";
+  EXPECT_THROW(seed_gradient(context_, x, context_.allocate(1, 2)), core::Error) << "another shape";
+}
+
+}  // namespace
+}  // namespace dragoman::autograd
