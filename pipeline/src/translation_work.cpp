@@ -26,7 +26,7 @@ void add_sentence(const TranslationModel& model, TranslationWork& work, std::str
   work.split_for_length = work.split_for_length || segments.size() > 1;
   for (std::vector<std::int32_t>& segment : segments) {
     segment.push_back(model.model->spec().end);
-    work.parts.push_back({std::exchange(before, " "), std::move(segment), {}});
+    work.parts.push_back({std::exchange(before, std::string(1, ' ')), std::move(segment), {}});
   }
 }
 

@@ -19,8 +19,8 @@ struct PipelineOptions {
   int threads = 0;
   /// A failed record ends the run with an error, instead of becoming an empty line that is counted.
   bool fail_on_error = false;
-  core::LogSink log;
-  core::ProgressSink progress;
+  core::LogSink log{};
+  core::ProgressSink progress{};
 };
 
 /// A chain read -> stages -> write, run with bounded memory and in order: one output line per input line.

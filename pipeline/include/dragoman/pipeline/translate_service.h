@@ -19,15 +19,15 @@ struct TranslationModel {
 };
 
 struct TranslateOptions {
-  decoding::DecodingOptions decoding;
-  decoding::LoopLimits limits;
+  decoding::DecodingOptions decoding{};
+  decoding::LoopLimits limits{};
   /// Workers, each with its own decoding loop on one core; 0: as many as the process may keep busy.
   int threads = 0;
   tensor::Device device = tensor::Device::kCpu;
   /// Fill Record::fields with scores, tokens, alignments and alternatives.
   bool details = false;
   /// Replaces the built-in strategies, for one that a plugin registered; called once per worker.
-  std::function<std::unique_ptr<decoding::SearchStrategy>()> make_strategy;
+  std::function<std::unique_ptr<decoding::SearchStrategy>()> make_strategy{};
 };
 
 /// Translates records: text in, text out. What has no tokens becomes an empty text; what is longer than the model takes
