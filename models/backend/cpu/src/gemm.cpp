@@ -67,6 +67,10 @@ Layout strided(Dimension rows, Dimension cols, Dimension row_stride, Dimension c
   return {{rows, cols}, dnnl::memory::data_type::f32, {row_stride, col_stride}};
 }
 
+Layout contiguous(Dimension rows, Dimension cols) {
+  return strided(rows, cols, cols, 1);
+}
+
 Layout any_layout(Dimension rows, Dimension cols) {
   return {{rows, cols}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
 }
@@ -83,8 +87,7 @@ dnnl::matmul::primitive_desc describe_matmul(const Layout& source, const Layout&
 
 /// The layout that oneDNN wants the weights in for this many rows.
 Layout preferred_layout(std::int64_t rows, std::int64_t outputs, std::int64_t inputs) {
-  return describe_matmul(strided(rows, inputs, inputs, 1), any_layout(inputs, outputs),
-                         strided(rows, outputs, outputs, 1))
+  return describe_matmul(contiguous(rows, inputs), any_layout(inputs, outputs), contiguous(rows, outputs))
       .weights_desc();
 }
 
@@ -92,15 +95,13 @@ struct MatmulKey {
   std::int64_t rows;
   std::int64_t outputs;
   std::int64_t inputs;
-  std::int64_t x_stride;
-  std::int64_t y_stride;
   bool operator==(const MatmulKey&) const = default;
 };
 
 struct MatmulKeyHash {
   std::size_t operator()(const MatmulKey& key) const noexcept {
     std::uint64_t hash = 0;
-    for (const std::int64_t part : {key.rows, key.outputs, key.inputs, key.x_stride, key.y_stride})
+    for (const std::int64_t part : {key.rows, key.outputs, key.inputs})
       hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9E3779B97F4A7C15;
     return static_cast<std::size_t>(hash ^ (hash >> 32));
   }
@@ -115,8 +116,8 @@ struct Matmul {
 };
 
 Matmul make_matmul(const MatmulKey& key, const Layout& weights) {
-  const auto description = describe_matmul(strided(key.rows, key.inputs, key.x_stride, 1), weights,
-                                           strided(key.rows, key.outputs, key.y_stride, 1));
+  const auto description =
+      describe_matmul(contiguous(key.rows, key.inputs), weights, contiguous(key.rows, key.outputs));
   return {dnnl::matmul(description), dnnl::memory(description.src_desc(), cpu_engine(), nullptr),
           dnnl::memory(description.dst_desc(), cpu_engine(), nullptr),
           dnnl::memory(description.scratchpad_desc(), cpu_engine())};
@@ -149,9 +150,9 @@ void run_matmul(const MatmulKey& key, const float* x, const dnnl::memory& weight
 }
 
 /// Cheap numbers between -1 and 1 for the probe; what they are does not matter, only that sums over them round.
-std::vector<float> noise(std::int64_t count) {
+std::vector<float> noise(std::int64_t count, std::uint32_t seed) {
   std::vector<float> values(static_cast<std::size_t>(count));
-  std::uint32_t state = 1;
+  std::uint32_t state = seed;
   for (float& value : values) {
     state = state * 1664525 + 1013904223;
     value = static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-31F;
@@ -181,14 +182,29 @@ dnnl::memory pack(const float* weight, std::int64_t stride, std::int64_t outputs
 }
 
 /// Multiplies `rows` equal rows. Gives the common row of the result, or nothing if its rows differ.
-std::vector<float> common_row(const dnnl::memory& weights, std::int64_t outputs, std::int64_t inputs,
-                              std::int64_t rows) {
-  const std::vector<float> x = repeat(noise(inputs), rows);
+std::vector<float> common_row(const dnnl::memory& weights, std::int64_t outputs, std::int64_t inputs, std::int64_t rows,
+                              std::uint32_t seed) {
+  const std::vector<float> x = repeat(noise(inputs, seed), rows);
   std::vector<float> y(static_cast<std::size_t>(rows * outputs));
-  run_matmul({rows, outputs, inputs, inputs, outputs}, x.data(), weights, y.data());
+  run_matmul({rows, outputs, inputs}, x.data(), weights, y.data());
   const std::vector<float> first(y.begin(), y.begin() + outputs);
   const std::vector<float> expected = repeat(first, rows);
   return std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)) == 0 ? first : std::vector<float>();
+}
+
+/// The common rows of several multiplications, end to end. Two orders of summation often round to the same bits, so
+/// enough sums are taken that a difference shows: some thousands.
+std::vector<float> common_rows(const dnnl::memory& weights, std::int64_t outputs, std::int64_t inputs,
+                               std::int64_t rows) {
+  constexpr std::int64_t kEnoughSums = 4096;
+  std::vector<float> result;
+  for (std::uint32_t seed = 1;
+       seed == 1 || static_cast<std::int64_t>(result.size()) < std::min(kEnoughSums, 256 * outputs); ++seed) {
+    const std::vector<float> row = common_row(weights, outputs, inputs, rows, seed);
+    if (row.empty()) return {};
+    result.insert(result.end(), row.begin(), row.end());
+  }
+  return result;
 }
 
 /// The largest set of buckets that the probe finds to give one row the same bits at all places in all of them. Where
@@ -197,7 +213,7 @@ std::vector<std::int64_t> stable_buckets(const dnnl::memory& weights, std::int64
   std::vector<std::vector<float>> results;
   for (const std::int64_t rows : kBuckets) {
     const bool same_layout = preferred_layout(rows, outputs, inputs) == weights.get_desc();
-    results.push_back(same_layout || rows == 1 ? common_row(weights, outputs, inputs, rows) : std::vector<float>());
+    results.push_back(same_layout || rows == 1 ? common_rows(weights, outputs, inputs, rows) : std::vector<float>());
   }
   auto reference = static_cast<std::size_t>(std::ranges::find(kBuckets, kReferenceBucket) - kBuckets.begin());
   while (results[reference].empty()) --reference;
@@ -212,7 +228,7 @@ std::vector<std::int64_t> stable_buckets(const dnnl::memory& weights, std::int64
 Shape probe_shape(std::int64_t outputs, std::int64_t inputs) {
   return on_one_thread([&] {
     const Layout layout = preferred_layout(kReferenceBucket, outputs, inputs);
-    const std::vector<float> weight = noise(outputs * inputs);
+    const std::vector<float> weight = noise(outputs * inputs, 99);
     const dnnl::memory packed = pack(weight.data(), inputs, outputs, inputs, dnnl::memory(layout, cpu_engine()));
     return Shape{layout, stable_buckets(packed, outputs, inputs)};
   });
@@ -266,10 +282,8 @@ PackedMatrix::~PackedMatrix() = default;
 PackedMatrix::PackedMatrix(PackedMatrix&&) noexcept = default;
 PackedMatrix& PackedMatrix::operator=(PackedMatrix&&) noexcept = default;
 
-void PackedMatrix::multiply(const float* x, std::int64_t x_stride, std::int64_t rows, float* y,
-                            std::int64_t y_stride) const {
-  run_matmul({rows, outputs_, inputs_, std::max(x_stride, inputs_), std::max(y_stride, outputs_)}, x, memory_->weights,
-             y);
+void PackedMatrix::multiply(const float* x, std::int64_t rows, float* y) const {
+  run_matmul({rows, outputs_, inputs_}, x, memory_->weights, y);
 }
 
 bool limit_gemm(SimdLevel level) {

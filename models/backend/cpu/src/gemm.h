@@ -46,8 +46,9 @@ class PackedMatrix {
   std::int64_t outputs() const noexcept { return outputs_; }
   std::int64_t inputs() const noexcept { return inputs_; }
 
-  /// y [rows, outputs] = x [rows, inputs] * weight^T. `rows` must be one of row_buckets().
-  void multiply(const float* x, std::int64_t x_stride, std::int64_t rows, float* y, std::int64_t y_stride) const;
+  /// y [rows, outputs] = x [rows, inputs] * weight^T, without gaps between rows: oneDNN 2.6 was seen to choose another
+  /// order of summation for another stride of y. `rows` must be one of row_buckets().
+  void multiply(const float* x, std::int64_t rows, float* y) const;
 
   /// The row counts (rising) for which the bits of a row of y have been seen to depend neither on the row count nor on
   /// the place of the row.

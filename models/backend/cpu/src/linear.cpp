@@ -59,7 +59,7 @@ void linear_packed(Context& context, const ops::LinearArguments& arguments) {
     const std::int64_t panel = block / row_blocks;
     const std::int64_t row_begin = block % row_blocks * kPackedRows;
     const std::int64_t row_end = std::min(rows, row_begin + kPackedRows);
-    const std::int64_t col_begin = panel * kPanelOutputs;
+    const std::int64_t col_begin = panel * panels.front().outputs();
     const PackedMatrix& matrix = panels[static_cast<std::size_t>(panel)];
     multiply_rows(matrix, arguments.x.row<float>(row_begin), arguments.x.stride, row_end - row_begin,
                   arguments.y.row<float>(row_begin) + col_begin, arguments.y.stride,

@@ -19,8 +19,8 @@ std::size_t aligned(std::size_t bytes) {
 /// Calls body(first output, number of outputs) for each panel.
 template <class Body>
 void for_each_panel(std::int64_t outputs, const Body& body) {
-  for (std::int64_t begin = 0; begin < outputs; begin += kPanelOutputs)
-    body(begin, std::min(kPanelOutputs, outputs - begin));
+  const std::int64_t width = panel_width(outputs);
+  for (std::int64_t begin = 0; begin < outputs; begin += width) body(begin, std::min(width, outputs - begin));
 }
 
 std::size_t storage_bytes(const tensor::Tensor& weight) {
@@ -62,16 +62,24 @@ RowChunk next_chunk(std::span<const std::int64_t> buckets, std::int64_t rest) {
   return {*std::prev(up), *std::prev(up)};
 }
 
-void multiply_padded(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, RowChunk chunk, float* y,
-                     std::int64_t y_stride, float* scratch) {
+/// Multiplies one chunk. What oneDNN gets to see has no gaps and fills the bucket; anything else goes through
+/// `scratch`.
+void multiply_chunk(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, RowChunk chunk, float* y,
+                    std::int64_t y_stride, float* scratch) {
   const std::int64_t inputs = matrix.inputs();
   const std::int64_t outputs = matrix.outputs();
+  const bool full = chunk.rows == chunk.bucket;
+  const bool direct_x = full && (x_stride == inputs || chunk.rows == 1);
+  const bool direct_y = full && (y_stride == outputs || chunk.rows == 1);
   float* padded_x = scratch;
   float* padded_y = scratch + aligned(static_cast<std::size_t>(chunk.bucket * inputs));
-  for (std::int64_t r = 0; r < chunk.rows; ++r) std::copy_n(x + r * x_stride, inputs, padded_x + r * inputs);
-  std::fill_n(padded_x + chunk.rows * inputs, (chunk.bucket - chunk.rows) * inputs, 0.0F);
-  matrix.multiply(padded_x, inputs, chunk.bucket, padded_y, outputs);
-  for (std::int64_t r = 0; r < chunk.rows; ++r) std::copy_n(padded_y + r * outputs, outputs, y + r * y_stride);
+  if (!direct_x) {
+    for (std::int64_t r = 0; r < chunk.rows; ++r) std::copy_n(x + r * x_stride, inputs, padded_x + r * inputs);
+    std::fill_n(padded_x + chunk.rows * inputs, (chunk.bucket - chunk.rows) * inputs, 0.0F);
+  }
+  matrix.multiply(direct_x ? x : padded_x, chunk.bucket, direct_y ? y : padded_y);
+  if (!direct_y)
+    for (std::int64_t r = 0; r < chunk.rows; ++r) std::copy_n(padded_y + r * outputs, outputs, y + r * y_stride);
 }
 
 }  // namespace
@@ -106,12 +114,7 @@ void multiply_rows(const PackedMatrix& matrix, const float* x, std::int64_t x_st
                    std::int64_t y_stride, float* scratch) {
   for (std::int64_t begin = 0; begin < rows;) {
     const RowChunk chunk = next_chunk(matrix.row_buckets(), rows - begin);
-    const float* chunk_x = x + begin * x_stride;
-    float* chunk_y = y + begin * y_stride;
-    if (chunk.rows == chunk.bucket)
-      matrix.multiply(chunk_x, x_stride, chunk.bucket, chunk_y, y_stride);
-    else
-      multiply_padded(matrix, chunk_x, x_stride, chunk, chunk_y, y_stride, scratch);
+    multiply_chunk(matrix, x + begin * x_stride, x_stride, chunk, y + begin * y_stride, y_stride, scratch);
     begin += chunk.rows;
   }
 }

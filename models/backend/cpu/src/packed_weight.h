@@ -12,11 +12,15 @@
 
 namespace dragoman::backend::cpu {
 
-/// Outputs per panel of a wide weight. A panel's logits for 128 rows (1 MiB) stay in the second-level cache until they
-/// have been looked through.
-inline constexpr std::int64_t kPanelOutputs = 2048;
+/// Outputs per panel of a weight with so many outputs. Only projections to a vocabulary are cut: a panel's logits for
+/// 128 rows (1 MiB) stay in the second-level cache until they have been looked through.
+inline std::int64_t panel_width(std::int64_t outputs) {
+  constexpr std::int64_t kWidest = 4096;
+  constexpr std::int64_t kPanelOutputs = 2048;
+  return outputs <= kWidest ? outputs : kPanelOutputs;
+}
 
-/// What `pack_weight` makes: the weight in panels of at most kPanelOutputs outputs.
+/// What `pack_weight` makes: the weight in panels of panel_width() outputs, the last one perhaps narrower.
 class PackedPanels final : public tensor::PackedWeight {
  public:
   /// `weight` [N, K] may be F32, F16 or BF16.

@@ -38,7 +38,8 @@ class Projection {
   Projection(Context& context, const ops::ProjectTopKArguments& arguments)
       : context_(context),
         arguments_(arguments),
-        vocabulary_(arguments.packed ? arguments.packed->rows() : arguments.weight.rows) {}
+        vocabulary_(arguments.packed ? arguments.packed->rows() : arguments.weight.rows),
+        width_(panel_width(vocabulary_)) {}
 
   void run() {
     const std::int64_t rows = arguments_.hidden.rows;
@@ -54,9 +55,9 @@ class Projection {
     states_ = allocate<RowState>(context_, rows);
     auto* candidates = allocate<Candidate>(context_, rows * arguments_.k);
     for (std::int64_t r = 0; r < rows; ++r) states_[r] = {.candidates = candidates + r * arguments_.k};
-    tile_floats_ = kTileRows * kPanelOutputs;
+    tile_floats_ = kTileRows * width_;
     tiles_ = allocate<float>(context_, blocks_of(rows, kTileRows) * tile_floats_);
-    for (std::int64_t first = 0; first < vocabulary_; first += kPanelOutputs) run_panel(begin, end, first);
+    for (std::int64_t first = 0; first < vocabulary_; first += width_) run_panel(begin, end, first);
     for (std::int64_t r = 0; r < rows; ++r)
       finish_row(states_[r], arguments_.k, !arguments_.noise.empty(), arguments_.tokens.row<std::int32_t>(begin + r),
                  arguments_.log_probabilities.row<float>(begin + r));
@@ -84,8 +85,8 @@ class Projection {
   /// gives the same bits as a weight packed before.
   const PackedMatrix& panel(std::int64_t first_token, std::optional<PackedMatrix>& packed_now) {
     if (arguments_.packed != nullptr)
-      return panels_of(*arguments_.packed).panels()[static_cast<std::size_t>(first_token / kPanelOutputs)];
-    const std::int64_t outputs = std::min(kPanelOutputs, vocabulary_ - first_token);
+      return panels_of(*arguments_.packed).panels()[static_cast<std::size_t>(first_token / width_)];
+    const std::int64_t outputs = std::min(width_, vocabulary_ - first_token);
     void* storage = context_.arena().allocate(PackedMatrix::bytes(outputs, arguments_.hidden.cols));
     return packed_now.emplace(arguments_.weight.row<float>(first_token), arguments_.weight.stride, outputs,
                               arguments_.hidden.cols, storage);
@@ -107,6 +108,7 @@ class Projection {
   Context& context_;
   const ops::ProjectTopKArguments& arguments_;
   std::int64_t vocabulary_;
+  std::int64_t width_;  ///< of a panel
   RowState* states_ = nullptr;
   float* tiles_ = nullptr;
   std::int64_t tile_floats_ = 0;

@@ -1,0 +1,170 @@
+#include "packed_weight.h"
+#include "support.h"
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include <dragoman/core/random.h>
+#include <dragoman/ops/adam.h>
+#include <dragoman/ops/attention.h>
+#include <dragoman/ops/dropout.h>
+#include <dragoman/ops/layer_norm.h>
+#include <dragoman/ops/linear.h>
+
+namespace dragoman::backend::cpu {
+namespace {
+
+/// The documented mask, one element at a time.
+bool kept(const tensor::RandomState& random, double rate, std::uint64_t element) {
+  const core::RandomBlock block = core::random_block(random.seed, ops::random_stream(random), element / 8);
+  const std::uint32_t word = block[element % 8 / 2];
+  const std::uint32_t lane = element % 2 == 0 ? word & 0xFFFF : word >> 16;
+  return lane >= ops::dropout_threshold(rate);
+}
+
+TEST(SimdLevel, EveryLevelDrawsTheDocumentedDropoutMask) {
+  const tensor::RandomState random{0x123456789ABCDEF0, 0x1F2E3D4C5B6A, 17};
+  constexpr std::int64_t kRows = 5;
+  for (const SimdLevel level : kAllLevels) {
+    const LevelScope scope(level);
+    // Widths at which rows begin inside of a block of eight, and longer than one chunk of the kernel.
+    for (const std::int64_t cols : {1, 3, 8, 13, 64, 511, 512, 513, 1100}) {
+      Matrix x(kRows, cols, std::vector<float>(static_cast<std::size_t>(kRows * cols), 1.0F), 2);
+      Matrix y(kRows, cols, 7);
+      Rig rig;
+      rig.run(ops::kDropout, ops::DropoutArguments{x, 0.3, random, y});
+      EXPECT_TRUE(y.gaps_untouched());
+      const auto scale = static_cast<float>(ops::dropout_scale(0.3));
+      for (std::int64_t r = 0; r < kRows; ++r)
+        for (std::int64_t c = 0; c < cols; ++c)
+          ASSERT_EQ(y.at(r, c), kept(random, 0.3, static_cast<std::uint64_t>(r * cols + c)) ? scale : 0.0F)
+              << "row " << r << ", column " << c << " of " << cols << " at " << simd_level();
+    }
+  }
+}
+
+/// Runs `compute(rig)` at each level and compares with the best one.
+template <class Compute>
+void expect_levels_agree(const Compute& compute) {
+  std::vector<float> expected;
+  for (const SimdLevel level : kAllLevels) {
+    const LevelScope scope(level);
+    Rig rig;
+    const std::vector<float> actual = compute(rig);
+    if (expected.empty()) expected = actual;
+    ASSERT_EQ(actual.size(), expected.size());
+    for (std::size_t i = 0; i < actual.size(); ++i)
+      ASSERT_NEAR(actual[i], expected[i], 1e-5 * (1 + std::abs(expected[i])))
+          << "element " << i << " at " << simd_level();
+  }
+}
+
+TEST(SimdLevel, LevelsAgreeOnLayerNormOfAnyWidth) {
+  for (const std::int64_t cols : {1, 5, 16, 31, 33, 256, 600}) {
+    Matrix x(3, cols, random_floats(3 * cols, 1), 1);
+    Matrix gain(1, cols, random_floats(cols, 2));
+    Matrix bias(1, cols, random_floats(cols, 3));
+    Matrix dy(3, cols, random_floats(3 * cols, 4), 3);
+    expect_levels_agree([&](Rig& rig) {
+      Matrix y(3, cols, 2), mean(3, 1), deviation(3, 1), dx(3, cols), dgain(1, cols), dbias(1, cols);
+      rig.run(ops::kLayerNorm, ops::LayerNormArguments{x, gain, bias, 1e-2, y, mean, deviation});
+      rig.run(ops::kLayerNormBackward, ops::LayerNormBackwardArguments{
+                                           x, gain, mean, deviation, dy, {dx, false}, {dgain, false}, {dbias, false}});
+      EXPECT_TRUE(y.gaps_untouched());
+      std::vector<float> result = y.values();
+      for (Matrix* part : {&dx, &dgain, &dbias})
+        for (const float value : part->values()) result.push_back(value);
+      return result;
+    });
+  }
+}
+
+TEST(SimdLevel, LevelsAgreeOnAttentionWithOddHeads) {
+  const std::vector<std::int32_t> q_offsets = {0, 3, 21, 22};
+  const std::vector<std::int32_t> k_offsets = {0, 17, 35, 36};
+  const std::vector<std::int64_t> weights = {0, 3 * 3 * 17, 3 * 3 * 17 + 3 * 18 * 18, 3 * 3 * 17 + 3 * 18 * 18 + 3};
+  for (const std::int64_t head_size : {1, 6, 16, 19, 64, 70}) {
+    const std::int64_t cols = 3 * head_size;
+    Matrix q(22, cols, random_floats(22 * cols, 1), 5);
+    Matrix k(36, cols, random_floats(36 * cols, 2), 4);
+    Matrix v(36, cols, random_floats(36 * cols, 3), 3);
+    Matrix dy(22, cols, random_floats(22 * cols, 4), 2);
+    expect_levels_agree([&](Rig& rig) {
+      Matrix y(22, cols, 1), dq(22, cols, 1), dk(36, cols, 1), dv(36, cols, 1), probabilities(1, weights.back());
+      const ops::AttentionArguments forward{.q = q,
+                                            .k = k,
+                                            .v = v,
+                                            .q_offsets = {q_offsets, q_offsets.data()},
+                                            .k_offsets = {k_offsets, k_offsets.data()},
+                                            .heads = 3,
+                                            .causal = true,
+                                            .rate = 0.2,
+                                            .random = {4, 5, 6},
+                                            .probability_offsets = weights,
+                                            .probabilities = probabilities,
+                                            .y = y};
+      rig.run(ops::kAttention, forward);
+      rig.run(ops::kAttentionBackward,
+              ops::AttentionBackwardArguments{forward, dy, {dq, false}, {dk, false}, {dv, false}});
+      std::vector<float> result;
+      for (Matrix* part : {&y, &dq, &dk, &dv}) {
+        EXPECT_TRUE(part->gaps_untouched());
+        for (const float value : part->values()) result.push_back(value);
+      }
+      return result;
+    });
+  }
+}
+
+TEST(SimdLevel, LevelsAgreeOnAdam) {
+  constexpr std::int64_t kCount = 1003;
+  expect_levels_agree([&](Rig& rig) {
+    Matrix parameters(1, kCount, random_floats(kCount, 1)), gradients(1, kCount, random_floats(kCount, 2));
+    Matrix first(1, kCount, random_floats(kCount, 3)), second(1, kCount, std::vector<float>(kCount, 0.25F));
+    rig.run(ops::kAdam, ops::AdamArguments{.parameters = parameters,
+                                           .gradients = gradients,
+                                           .first_moment = first,
+                                           .second_moment = second,
+                                           .learning_rate = 0.1,
+                                           .weight_decay = 0.01,
+                                           .step = 5});
+    return parameters.values();
+  });
+}
+
+/// A process of its own, since oneDNN chooses its instructions once: held to AVX2, it must multiply right, and rows
+/// must keep their bits in any company.
+int check_process_held_to_avx2() {
+  if (!limit_simd(SimdLevel::kAvx2)) return 2;
+  if (simd_level() != "avx2") return 3;
+  constexpr std::int64_t kRows = 70;
+  constexpr std::int64_t kOutputs = 300;
+  constexpr std::int64_t kInputs = 128;
+  Rig rig;
+  Matrix weight(kOutputs, kInputs, random_floats(kOutputs * kInputs, 1));
+  Matrix x(kRows, kInputs, random_floats(kRows * kInputs, 2));
+  const auto packed = rig.context().kernels().get(ops::kPackWeight)(rig.context(), weight, tensor::ComputeType::kF32);
+  Matrix together(kRows, kOutputs);
+  rig.run(ops::kLinear, ops::LinearArguments{.x = x, .packed = packed.get(), .y = together});
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    Matrix alone(1, kOutputs);
+    rig.run(ops::kLinear, ops::LinearArguments{.x = Tensor(x).row_range(r, r + 1), .packed = packed.get(), .y = alone});
+    for (std::int64_t o = 0; o < kOutputs; ++o) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < kInputs; ++i)
+        sum += static_cast<double>(x.at(r, i)) * static_cast<double>(weight.at(o, i));
+      if (std::abs(static_cast<double>(alone.at(0, o)) - sum) > 1e-4) return 4;
+      if (alone.at(0, o) != together.at(r, o)) return 5;
+    }
+  }
+  return 0;
+}
+
+TEST(SimdLevelDeathTest, AProcessHeldToAvx2MultipliesRowStably) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(std::exit(check_process_held_to_avx2()), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace dragoman::backend::cpu
