@@ -42,6 +42,17 @@ TEST(SacreBleu, counts_of_every_segment_are_equal) {
   }
 }
 
+TEST(SacreBleu, ter_edits_are_equal_at_the_limits_of_the_search_and_where_shifts_compete) {
+  for (const core::Json& expected : expected()["shifts"]) {
+    const auto hypotheses = expected["hypotheses"].get<std::vector<std::string>>();
+    const auto streams = expected["streams"].get<Streams>();
+    const auto statistics = count_segments(evaluation::Ter(), hypotheses, streams);
+    ASSERT_EQ(statistics.segments(), expected["counts"].size());
+    for (std::size_t i = 0; i < statistics.segments(); ++i)
+      EXPECT_EQ(statistics.row(i)[0], expected["counts"][i][0].get<double>()) << hypotheses[i] << "\n" << streams[0][i];
+  }
+}
+
 TEST(SacreBleu, sentence_scores_are_equal) {
   for (const core::Json& expected : expected()["segments"]) {
     SCOPED_TRACE(expected["metric"].dump() + expected["options"].dump());

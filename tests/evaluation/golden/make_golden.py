@@ -8,6 +8,8 @@ import itertools
 import json
 import logging
 import pathlib
+import random
+import string
 
 import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF, TER
@@ -88,6 +90,29 @@ def edge_texts():
     yield ["a " + "b " * 120], [["b " * 100 + "a"]]
     yield [" ".join(f"w{i * 7 % 61}" for i in range(150))], [[" ".join(f"w{i * 11 % 67}" for i in range(130))]]
     yield [" ".join(f"w{i}" for i in range(3))], [[" ".join(f"w{i % 40}" for i in range(180))]]
+    yield ["a ,,1 b &amp;lt;"], [["a ,,1 b &amp;lt;"]]
+    yield [" ".join(f"x{mark}y{mark}1{mark}2" for mark in string.punctuation)], [[" x y 1 2 ".join(string.punctuation)]]
+    yield ["一二㇀㇁⺀⺁㌀㌁豈更︰︱㈠㈡㐀㐁、。「」【】〔〟｡･・．，？：；！＂（）"], [["一 二 ㇀ ㇁ ⺀ ⺁ ㌀ ㌁ 豈 更 ︰ ︱ ㈠ ㈡ 㐀 㐁 、 。 「 」"]]
+
+
+def words(letter, count):
+    return [f"{letter}{i}" for i in range(count)]
+
+
+def shift_texts():
+    """Segments on either side of each limit of TER's search: beam, longest and farthest shift, number of candidates; then many in which
+    shifts compete."""
+    pairs = [(words("x", n) + words("w", 60), words("w", 60) + words("y", n)) for n in range(23, 28)]
+    pairs += [(reference, hypothesis) for hypothesis, reference in pairs]
+    pairs += [(words("a", n) + words("w", 30), words("w", 30) + words("a", n)) for n in range(9, 13)]
+    pairs += [(["a", *words("w", 60), "z"], [*words("w", n), "a", *words("v", 60 - n), "z"]) for n in range(48, 54)]
+    pairs += [("abababbbbaabbbbbaaaabb", "bbbbbbabbaaabaaaabbaab"), ("abbbaaaaaabbaaabbabbbba", "aababbababbbabaaaabaaaa"),
+              ("bbbababaabbaabaabaababa", "aabaabbbabaabbabbabbaaa"), ("aaabaaaabaaabaabbbaaabbba", "babbbaaaaabababaaabaabaaa")]
+    random.seed(1)
+    for length, kinds in [(6, 3), (10, 4), (14, 5), (20, 8)] * 25:
+        pairs.append(tuple([random.choice("abcdefgh"[:kinds]) for _ in range(length)] for _ in range(2)))
+    hypotheses, references = zip(*pairs)
+    return [" ".join(text) for text in hypotheses], [[" ".join(text) for text in references]]
 
 
 def tokens(name):
@@ -118,7 +143,10 @@ def main():
                                           ("ter", {}), ("ter", {"normalized": True, "asian_support": True})]],
         "edges": [edge_case(name, option, *texts) for texts in edge_texts()
                   for name, option in [("bleu", {}), ("bleu", {"effective_order": True}), ("chrf", {}), ("chrf", {"word_order": 2}),
-                                       ("chrf", {"eps_smoothing": True}), ("ter", {}), ("ter", {"normalized": True})]],
+                                       ("chrf", {"eps_smoothing": True}), ("ter", {}), ("ter", {"normalized": True}),
+                                       ("ter", {"normalized": True, "asian_support": True})]],
+        "shifts": [{"hypotheses": hypotheses, "streams": references, "counts": TER()._extract_corpus_statistics(hypotheses, references)}
+                   for hypotheses, references in [shift_texts()]],
         "tokens": [{"tokenizer": name, "lines": tokens(name)} for name in ("13a", "intl", "char", "none")],
         "confidence": [confidence_case([float(i * i % 83) / 3 for i in range(n)]) for n in (2, 39, 40, 41, 100)],
         "bootstrap": [bootstrap_case(name, 4000) for name in METRICS],
