@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kMaximumSize = std::uint64_t{16} << 20;
 constexpr int kMaximumDepth = 64;
 /// A document of aliases to aliases is small and stands for billions of values.
-constexpr std::size_t kMaximumValues = std::size_t{1} << 20;
+constexpr std::size_t kMaximumValues = std::size_t{1} << 18;
 
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
