@@ -1,0 +1,48 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/core/log.h>
+#include <dragoman/host/host.h>
+
+namespace dragoman::plugins {
+
+/// What one check found on one model and one device.
+struct Verdict {
+  std::string subject;  ///< name of the model, or of the op
+  std::string device;
+  std::string check;  ///< one of the names below
+  bool passed = false;
+  /// One line with the numbers: what was compared, how far apart it was, where. Of a failed check also what the likely
+  /// fault is.
+  std::string detail;
+};
+
+/// A check of models, for lists and documentation.
+struct CheckDescription {
+  std::string_view name;
+  std::string_view promise;  ///< what holds for a model that passes
+};
+
+/// All checks of models, in the order in which they run.
+std::vector<CheckDescription> conformance_checks();
+
+struct ConformanceOptions {
+  /// Where models are saved and loaded again; one file there is written and removed.
+  std::filesystem::path scratch_folder;
+  core::ProgressSink progress = {};
+};
+
+/// Runs every check on a model, made of its example configuration with random parameters, on every device of the host;
+/// gradients are differentiated on the reference backend. An exception out of the model is a failed check, not an
+/// exception of this function. A few seconds a model.
+std::vector<Verdict> check_model(const Host& host, const ModelEntry& model, const ConformanceOptions& options);
+
+/// check_model for each model of the provider (kBuiltin, or the name of a loaded plugin), and that each op it brings
+/// has kernels on the CPU and on the reference backend.
+std::vector<Verdict> check_provider(const Host& host, const std::string& provider, const ConformanceOptions& options);
+
+}  // namespace dragoman::plugins

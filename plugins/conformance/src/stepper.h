@@ -1,0 +1,33 @@
+#pragma once
+
+#include "subject.h"
+
+#include <vector>
+
+#include <dragoman/nn/decoder_state.h>
+
+namespace dragoman::plugins {
+
+/// Runs a subject as a decoding loop does: sentences come and go, each step continues any rows of the last one.
+class Stepper {
+ public:
+  explicit Stepper(Subject& subject) : subject_(&subject), state_(subject.context(), subject.model().state_layout()) {}
+
+  std::vector<std::int32_t> admit(const std::vector<Tokens>& sources);
+  std::int32_t admit(const Tokens& source) { return admit(std::vector<Tokens>{source}).front(); }
+  void release(std::int32_t slot) { state_.release(slot); }
+
+  /// Row r continues as rows[r] says and gets next[r]; one row of states for each new token.
+  Matrix step(const std::vector<nn::RowRef>& rows, const std::vector<Tokens>& next);
+  nn::DecoderState& state() noexcept { return state_; }
+
+ private:
+  Subject* subject_;
+  nn::DecoderState state_;
+};
+
+/// The states of each pair's target, fed token by token (the first `prefix` at once), all pairs together; in the order
+/// of decode_whole().
+Matrix decode_stepwise(Subject& subject, const std::vector<Pair>& pairs, std::size_t prefix = 1);
+
+}  // namespace dragoman::plugins

@@ -1,0 +1,121 @@
+#include "subject.h"
+
+#include <dragoman/core/random.h>
+#include <dragoman/ops/softmax_cross_entropy.h>
+
+namespace dragoman::plugins {
+namespace {
+
+constexpr std::uint64_t kSeed = 42;
+constexpr std::uint64_t kLabelStream = 1000;
+
+/// Values are those of a float on every device, so that all start from the same numbers.
+void disturb(nn::ParameterStore& store) {
+  constexpr double kAmplitude = 0.2;
+  std::uint64_t stream = 0;
+  for (nn::Parameter& parameter : store.all()) {
+    ++stream;
+    for (std::int64_t i = 0; i < parameter.rows; ++i) {
+      for (std::int64_t j = 0; j < parameter.cols; ++j) {
+        const auto index = static_cast<std::uint64_t>(i * parameter.cols + j);
+        const auto noise = kAmplitude * (2 * core::random_uniform(kSeed + 1, stream, index) - 1);
+        const auto initial = static_cast<float>(tensor::element(parameter.value, i, j));
+        tensor::set_element(parameter.value, i, j, static_cast<float>(initial + noise));
+      }
+    }
+  }
+}
+
+nn::Decoding run_whole(tensor::Context& context, const nn::Seq2SeqModel& model, const Ragged& sources,
+                       const Ragged& targets, std::vector<nn::KeyValue>& memories, nn::DecoderState& state) {
+  const nn::Encoding encoding = model.encode(context, sources.view());
+  memories = model.memories(context, encoding);
+  state = nn::DecoderState::whole(memories, context.indices(sources.offsets));
+  return model.decode(context, targets.view(), state);
+}
+
+/// Sets tape and mode of a context, and takes them back.
+class ModeScope {
+ public:
+  ModeScope(tensor::Context& context, const PassMode& mode) : context_(&context) {
+    context.set_tape(mode.record ? &tape_ : nullptr);
+    context.set_training(mode.training);
+    context.set_random(kSeed, 0);
+  }
+  ModeScope(const ModeScope&) = delete;
+  ModeScope& operator=(const ModeScope&) = delete;
+  ~ModeScope() {
+    context_->set_tape(nullptr);
+    context_->set_training(false);
+  }
+  autograd::Tape& tape() noexcept { return tape_; }
+
+ private:
+  tensor::Context* context_;
+  autograd::Tape tape_;
+};
+
+}  // namespace
+
+Subject::Subject(const ModelEntry& entry, const runtime::Runtime& runtime, const SubjectOptions& options)
+    : executor_(core::make_executor(options.threads)),
+      model_(entry.make(example_spec(), entry.example)),
+      context_(runtime.make_context(options.device, *executor_)) {
+  core::require(model_ != nullptr, core::ErrorCode::kInternal, "the factory of '{}' returned no model", entry.name);
+  nn::ParameterStore& store = model_->parameters();
+  store.allocate(allocator(), dtype(), options.device);
+  store.initialise(kSeed);
+  disturb(store);
+  if (options.packed) store.prepare(*context_, tensor::ComputeType::kF32);
+}
+
+std::unique_ptr<nn::Seq2SeqModel> Subject::remade(const ModelEntry& entry, const nn::Seq2SeqModel& model) {
+  return entry.make(model.spec(), model.config());
+}
+
+Matrix encode(Subject& subject, const std::vector<Pair>& pairs) {
+  const Ragged sources = sources_of(pairs);
+  Matrix states;
+  subject.context().step(
+      0, [&] { states = read(subject.model().encode(subject.context(), sources.view()).states.value); });
+  return states;
+}
+
+Matrix decode_whole(tensor::Context& context, const nn::Seq2SeqModel& model, const std::vector<Pair>& pairs,
+                    const PassMode& mode) {
+  const Ragged sources = sources_of(pairs);
+  const Ragged targets = targets_of(pairs);
+  std::vector<nn::KeyValue> memories;
+  nn::DecoderState state(context, model.state_layout());
+  ModeScope scope(context, mode);
+  Matrix states;
+  context.step(0, [&] { states = read(run_whole(context, model, sources, targets, memories, state).states.value); });
+  return states;
+}
+
+Matrix decode_whole(Subject& subject, const std::vector<Pair>& pairs, const PassMode& mode) {
+  return decode_whole(subject.context(), subject.model(), pairs, mode);
+}
+
+double loss(Subject& subject, const std::vector<Pair>& pairs, bool gradients) {
+  tensor::Context& context = subject.context();
+  const Ragged sources = sources_of(pairs);
+  const Ragged targets = targets_of(pairs);
+  Tokens labels;
+  for (std::size_t i = 0; i < targets.tokens.size(); ++i) labels.push_back(random_token(kLabelStream, i));
+  std::vector<nn::KeyValue> memories;
+  nn::DecoderState state(context, subject.model().state_layout());
+  ModeScope scope(context, {.record = gradients, .training = gradients});
+  if (gradients) subject.model().parameters().begin_gradients();
+  double result = 0;
+  context.step(0, [&] {
+    const nn::Decoding decoding = run_whole(context, subject.model(), sources, targets, memories, state);
+    result = ops::softmax_cross_entropy(context, decoding.states, subject.model().output(), context.indices(labels),
+                                        {.label_smoothing = 0.1})
+                 .loss;
+    if (gradients) scope.tape().backward(context);
+  });
+  return result;
+}
+
+}  // namespace dragoman::plugins
