@@ -131,10 +131,10 @@ OptimizerConfig read_optimizer(OptionReader options) {
 ScheduleOptions read_schedule(OptionReader options) {
   ScheduleOptions config;
   config.kind = options.choice("type", config.kind, kSchedules);
-  config.learning_rate = in_range(options, "learning_rate", config.learning_rate, 0.0, 1000.0);
+  config.learning_rate = in_range(options, "learning_rate", config.learning_rate, 0.0, 1e30);
   options.check(config.learning_rate > 0, "learning_rate", "must be above 0");
   config.warmup = in_range<std::int64_t>(options, "warmup", config.warmup, 0, kMany);
-  config.final_learning_rate = in_range(options, "final_learning_rate", config.final_learning_rate, 0.0, 1000.0);
+  config.final_learning_rate = in_range(options, "final_learning_rate", config.final_learning_rate, 0.0, 1e30);
   options.finish();
   return config;
 }

@@ -1,0 +1,116 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/yaml.h>
+#include <dragoman/training/config.h>
+
+namespace dragoman::training {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+core::Json minimal() {
+  return core::parse_yaml(R"(
+output: run
+data: {train: {source: a.de, target: a.en}, tokenizer: t.json}
+training: {updates: 10}
+)",
+                          "train.yml");
+}
+
+TrainingConfig with(const std::vector<std::string>& assignments) {
+  core::Json tree = minimal();
+  for (const std::string& assignment : assignments) core::set_option(tree, assignment);
+  return read_training_config(tree, "train.yml");
+}
+
+std::string error_with(const std::vector<std::string>& assignments) {
+  try {
+    with(assignments);
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::kBadInput);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(TrainingConfig, NeedsLittle) {
+  const TrainingConfig config = with({});
+  EXPECT_EQ(config.model.type, "transformer");
+  EXPECT_EQ(config.data.source_tokenizer, "t.json");
+  EXPECT_EQ(config.data.target_tokenizer, "t.json");
+  EXPECT_TRUE(config.data.validation.empty());
+  EXPECT_EQ(config.training.schedule.kind, ScheduleKind::kInverseSqrt);
+}
+
+TEST(TrainingConfig, EveryKeySurvivesADump) {
+  const TrainingConfig config = with(
+      {"threads=3", "model.d_model=64", "model.decoder_start=end", "data.validation={source: [v.de], target: v.en}",
+       "data.tokenizer={source: s.json, target: t.json}", "data.bpe_dropout=0.1", "training.schedule.type=cosine",
+       "training.schedule.warmup=5", "training.optimizer.beta2=0.999", "validation.metrics=[chrf]",
+       "validation.patience=4", "checkpoint.average=5", "checkpoint.average_of=last", "checkpoint.export=f16"});
+  const core::Json dump = to_json(config);
+  EXPECT_EQ(dump["model"]["d_model"], 64);
+  EXPECT_EQ(dump["validation"]["metric"], "chrf");
+  EXPECT_EQ(to_json(read_training_config(core::parse_yaml(core::dump_yaml(dump), "dump"), "dump")), dump);
+}
+
+TEST(TrainingConfig, AMistypedKeyIsNamedWithTheNearestOne) {
+  EXPECT_THAT(error_with({"training.batch_token=4096"}),
+              AllOf(HasSubstr("train.yml"), HasSubstr("batch_token"), HasSubstr("batch_tokens")));
+  EXPECT_THAT(error_with({"training.schedule.warm_up=1"}), HasSubstr("warmup"));
+  EXPECT_THAT(error_with({"trainings.seed=1"}), HasSubstr("training"));
+  EXPECT_THAT(error_with({"data.special_tokens.ende=x"}), HasSubstr("end"));
+}
+
+TEST(TrainingConfig, ValuesOfTheWrongKindAreNamed) {
+  EXPECT_THAT(error_with({"training.updates=many"}), AllOf(HasSubstr("updates"), HasSubstr("whole number")));
+  EXPECT_THAT(error_with({"training.label_smoothing=1.5"}), AllOf(HasSubstr("label_smoothing"), HasSubstr("1.5")));
+  EXPECT_THAT(error_with({"training.schedule.type=warp"}), AllOf(HasSubstr("warp"), HasSubstr("inverse-sqrt")));
+  EXPECT_THAT(error_with({"validation.metrics=[bleu, meteor]"}), HasSubstr("metrics"));
+  EXPECT_THAT(error_with({"data.train.source=3"}), HasSubstr("source"));
+  EXPECT_THAT(error_with({"training.accumulate=0"}), HasSubstr("accumulate"));
+  EXPECT_THAT(error_with({"checkpoint.keep=0"}), HasSubstr("keep"));
+}
+
+TEST(TrainingConfig, WhatIsMissingIsNamed) {
+  core::Json tree = minimal();
+  tree.erase("output");
+  EXPECT_THROW(read_training_config(tree, "x"), core::Error);
+  tree = minimal();
+  tree["data"].erase("train");
+  EXPECT_THROW(read_training_config(tree, "x"), core::Error);
+  EXPECT_THROW(read_training_config(core::Json("text"), "x"), core::Error);
+}
+
+TEST(TrainingConfig, CombinationsThatMakeNoSenseAreRefused) {
+  EXPECT_THAT(error_with({"training.updates=0"}), HasSubstr("never end"));
+  EXPECT_THAT(error_with({"training.updates=0", "training.epochs=1", "training.schedule.type=linear"}),
+              HasSubstr("training.updates"));
+  EXPECT_THAT(error_with({"validation.patience=3"}), HasSubstr("data.validation"));
+  EXPECT_THAT(error_with({"data.maximum_length=600"}), HasSubstr("maximum_length"));
+  EXPECT_THAT(error_with({"training.batch_tokens=100"}), HasSubstr("batch_tokens"));
+  EXPECT_THAT(error_with({"validation.metrics=[chrf]", "validation.metric=bleu"}), HasSubstr("bleu"));
+  EXPECT_THAT(error_with({"data.train.source=[a, b]"}), HasSubstr("pairs"));
+  EXPECT_THAT(error_with({"checkpoint.average=3"}), HasSubstr("average_of"));
+}
+
+TEST(TrainingConfig, OnlySomeKeysAffectResults) {
+  const core::Json before = keys_that_affect_results(with({}));
+  for (const char* harmless :
+       {"threads=7", "output=elsewhere", "training.updates=99", "training.epochs=3", "checkpoint.every=1",
+        "checkpoint.keep=9", "data.train.source=moved.de", "validation.every=3", "training.report_every=1"})
+    EXPECT_EQ(keys_that_affect_results(with({harmless})), before) << harmless;
+  for (const char* harmful :
+       {"training.seed=2", "training.batch_tokens=1024", "training.schedule.learning_rate=1", "model.d_model=8",
+        "training.optimizer.beta1=0.5", "data.maximum_length=99", "data.bpe_dropout=0.1", "device=reference"})
+    EXPECT_NE(keys_that_affect_results(with({harmful})), before) << harmful;
+  const std::vector<std::string> cosine = {"training.schedule.type=cosine", "training.schedule.warmup=1"};
+  EXPECT_NE(keys_that_affect_results(with(cosine)),
+            keys_that_affect_results(with({cosine[0], cosine[1], "training.updates=11"})))
+      << "the end shapes a cosine";
+}
+
+}  // namespace
+}  // namespace dragoman::training

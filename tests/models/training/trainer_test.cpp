@@ -1,0 +1,298 @@
+#include "small_task.h"
+#include "test_data.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/formats/checksums.h>
+#include <dragoman/formats/model_folder.h>
+#include <dragoman/formats/safetensors.h>
+#include <dragoman/host/load_model.h>
+#include <dragoman/training/trainer.h>
+
+namespace dragoman::training {
+namespace {
+
+using dragoman::testing::TemporaryFolder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::SmallTask;
+using testing::StopAt;
+using testing::train;
+
+class TrainerOn : public ::testing::Test {
+ protected:
+  std::string output(const std::string& name) const { return "output=" + task_.file(name).string(); }
+
+  std::vector<core::Json> metrics(const std::string& run) const {
+    std::vector<core::Json> lines;
+    core::LineReader reader(task_.file(run) / "metrics.jsonl");
+    for (std::string line; reader.next(line);) {
+      lines.push_back(core::parse_json(line, "metrics.jsonl"));
+      lines.back().erase("seconds");
+    }
+    return lines;
+  }
+
+  static std::string error_of(const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const core::Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  TemporaryFolder folder_;
+  SmallTask task_{folder_.path()};
+};
+
+TEST_F(TrainerOn, LearnsToReverse) {
+  const TrainingSummary summary = train(task_.config(
+      {"training.updates=500", "training.label_smoothing=0", "training.clip_norm=0", "model.d_model=32",
+       "model.dropout={embedding: 0, sub_layer: 0, activation: 0, attention: 0}", "training.batch_tokens=400",
+       "training.schedule.warmup=60", "data.validation.source=" + task_.file("train.source").string(),
+       "data.validation.target=" + task_.file("train.target").string()}));
+  EXPECT_EQ(summary.updates, 500);
+  EXPECT_LT(summary.training_loss, 0.05);
+  ASSERT_TRUE(summary.best.has_value());
+  EXPECT_GT(summary.best->value, 95) << "BLEU of decoded text against the training targets";
+}
+
+TEST_F(TrainerOn, ThreadsDoNotChangeABit) {
+  for (const int threads : {1, 2, 3})
+    train(task_.config({output("threads" + std::to_string(threads)), "threads=" + std::to_string(threads),
+                        "validation.every=10", "training.ema_decay=0.9"}));
+  const std::string one = task_.checkpoint_bytes("threads1", 24);
+  ASSERT_FALSE(one.empty());
+  EXPECT_EQ(one, task_.checkpoint_bytes("threads2", 24));
+  EXPECT_EQ(one, task_.checkpoint_bytes("threads3", 24));
+  EXPECT_EQ(metrics("threads1"), metrics("threads3"));
+}
+
+/// What a run is made of may change what has to be restored.
+struct Variant {
+  const char* name;
+  std::vector<std::string> assignments;
+};
+
+class ResumedRun : public TrainerOn, public ::testing::WithParamInterface<Variant> {};
+
+TEST_P(ResumedRun, EqualsTheUninterruptedOne) {
+  std::vector<std::string> assignments = GetParam().assignments;
+  assignments.push_back(output("whole"));
+  train(task_.config(assignments));
+  const std::string whole = task_.checkpoint_bytes("whole", 24);
+  ASSERT_FALSE(whole.empty());
+  for (const std::uint64_t update : {1, 6, 7, 13, 23}) {
+    const std::string run = "stopped" + std::to_string(update);
+    assignments.back() = output(run);
+    StopAt stop(update);
+    try {
+      train(task_.config(assignments), StartMode::kFresh, stop.source.get_token(), stop.environment);
+      FAIL() << "was not interrupted";
+    } catch (const core::Error& error) {
+      EXPECT_EQ(error.code(), core::ErrorCode::kInterrupted);
+      EXPECT_THAT(error.what(), HasSubstr("checkpoint-" + std::to_string(update)));
+    }
+    const TrainingSummary summary = train(task_.config(assignments), StartMode::kResume);
+    EXPECT_EQ(summary.updates, 24);
+    EXPECT_EQ(task_.checkpoint_bytes(run, 24), whole) << "interrupted after update " << update;
+    EXPECT_EQ(metrics(run), metrics("whole")) << "interrupted after update " << update;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Recipes, ResumedRun,
+    ::testing::Values(Variant{"plain", {}}, Variant{"accumulating", {"training.accumulate=3"}},
+                      Variant{"averaging", {"training.ema_decay=0.9", "validation.every=6", "checkpoint.average=2"}},
+                      Variant{"bpe_dropout", {"data.bpe_dropout=0.3", "training.schedule.type=noam"}},
+                      Variant{"two_threads", {"threads=2", "validation.every=6"}}),
+    [](const auto& variant) { return variant.param.name; });
+
+TEST_F(TrainerOn, AContinuedRunEqualsALongerOne) {
+  train(task_.config({output("whole"), "training.updates=30", "validation.every=10"}));
+  train(task_.config({output("extended"), "training.updates=17", "validation.every=10"}));
+  train(task_.config({output("extended"), "training.updates=30", "validation.every=10"}), StartMode::kResume);
+  EXPECT_EQ(task_.checkpoint_bytes("extended", 30), task_.checkpoint_bytes("whole", 30));
+  EXPECT_EQ(metrics("extended"), metrics("whole"));
+}
+
+TEST_F(TrainerOn, AStopDuringValidationValidatesAgainOnResume) {
+  train(task_.config({output("whole"), "validation.every=6"}));
+  std::stop_source stop;
+  TrainerEnvironment environment = make_environment(testing::host());
+  std::uint64_t update = 0;
+  environment.progress = [&](const core::Progress& progress) {
+    if (progress.stage == "train") update = progress.done;
+    if (progress.stage == "validate" && update == 12) stop.request_stop();
+  };
+  const auto config = task_.config({output("stopped"), "validation.every=6"});
+  EXPECT_THAT(error_of([&] { train(config, StartMode::kFresh, stop.get_token(), environment); }),
+              HasSubstr("after update 12"));
+  train(config, StartMode::kResume);
+  EXPECT_EQ(metrics("stopped"), metrics("whole"));
+}
+
+TEST_F(TrainerOn, AChangedRecipeIsRefusedUnlessForked) {
+  train(task_.config({"training.updates=8"}));
+  const auto changed = task_.config({"training.label_smoothing=0.2", "training.updates=9"});
+  EXPECT_THAT(error_of([&] { train(changed, StartMode::kResume); }),
+              AllOf(HasSubstr("training.label_smoothing"), HasSubstr("0.1"), HasSubstr("0.2"), HasSubstr("--fork")));
+  EXPECT_THAT(error_of([&] { train(task_.config({"model.norm=post"}), StartMode::kResume); }), HasSubstr("model.norm"));
+  std::vector<std::string> warnings;
+  TrainerEnvironment environment = make_environment(testing::host());
+  environment.log = [&](core::LogLevel level, std::string_view message) {
+    if (level == core::LogLevel::kWarning) warnings.emplace_back(message);
+  };
+  EXPECT_EQ(train(changed, StartMode::kFork, {}, environment).updates, 9);
+  ASSERT_FALSE(warnings.empty());
+  EXPECT_THAT(warnings.front(), HasSubstr("training.label_smoothing"));
+}
+
+TEST_F(TrainerOn, WritingOutADefaultIsNoChange) {
+  train(task_.config({"training.updates=8"}));
+  EXPECT_EQ(
+      train(task_.config({"training.updates=9", "model.norm=pre", "model.tying=all"}), StartMode::kResume).updates, 9);
+}
+
+TEST_F(TrainerOn, ChangedDataAreRefused) {
+  train(task_.config({"training.updates=8"}));
+  std::ofstream(task_.file("train.source"), std::ios::app) << "a b\n";
+  std::ofstream(task_.file("train.target"), std::ios::app) << "b a\n";
+  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }),
+              AllOf(HasSubstr("data"), HasSubstr("train")));
+}
+
+TEST_F(TrainerOn, StartModesMustFitTheFolder) {
+  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }), HasSubstr("no checkpoint"));
+  train(task_.config({"training.updates=8"}));
+  EXPECT_THAT(error_of([&] { train(task_.config()); }), HasSubstr("--resume"));
+}
+
+TEST_F(TrainerOn, ADamagedCheckpointFallsBackToTheOneBefore) {
+  train(task_.config({output("whole")}));
+  train(task_.config({"training.updates=20"}));
+  // Checkpoints 14 and 20 are there; the newest loses its tail.
+  const auto newest = task_.file("run") / "checkpoint-20/first_moment.safetensors";
+  std::filesystem::resize_file(newest, std::filesystem::file_size(newest) / 2);
+  std::vector<std::string> warnings;
+  TrainerEnvironment environment = make_environment(testing::host());
+  environment.log = [&](core::LogLevel level, std::string_view message) {
+    if (level == core::LogLevel::kWarning) warnings.emplace_back(message);
+  };
+  train(task_.config(), StartMode::kResume, {}, environment);
+  EXPECT_EQ(task_.checkpoint_bytes("run", 24), task_.checkpoint_bytes("whole", 24));
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings[0], HasSubstr("first_moment.safetensors"));
+}
+
+TEST_F(TrainerOn, StopsEarly) {
+  // Without a learning rate worth the name nothing improves: the first validation is the best.
+  const TrainingSummary summary =
+      train(task_.config({"training.updates=1000", "training.schedule.learning_rate=1e-30", "validation.every=5",
+                          "validation.patience=3", "validation.metrics=[]"}));
+  EXPECT_TRUE(summary.stopped_early);
+  EXPECT_EQ(summary.updates, 20);
+  EXPECT_EQ(summary.best.value().update, 5);
+}
+
+TEST_F(TrainerOn, CountsEpochs) {
+  const TrainingSummary summary = train(task_.config({"training.updates=0", "training.epochs=2"}));
+  EXPECT_EQ(summary.epochs, 2);
+  EXPECT_FALSE(summary.stopped_early);
+  EXPECT_EQ(summary.updates % 2, 0) << "both epochs have the same sentences, but may be cut differently";
+}
+
+TEST_F(TrainerOn, DivergenceIsReportedAndTheLastCheckpointStays) {
+  const auto config = task_.config({"training.schedule={type: constant, learning_rate: 1e30, warmup: 0}",
+                                    "training.updates=100", "training.clip_norm=0", "checkpoint.every=1"});
+  EXPECT_THAT(error_of([&] { train(config); }),
+              AllOf(HasSubstr("diverged"), HasSubstr("learning_rate"), HasSubstr("is kept")));
+  EXPECT_FALSE(CheckpointStore(config.output).updates().empty());
+}
+
+TEST_F(TrainerOn, ExportsModelFoldersThatLoad) {
+  const TrainingSummary summary = train(task_.config({"validation.every=8", "checkpoint.average=2"}));
+  for (const char* name : {"best", "last", "average"}) {
+    const auto folder = task_.file("run") / name;
+    EXPECT_NO_THROW(formats::verify_checksums(folder)) << name;
+    EXPECT_EQ(formats::ModelFolder::open(folder).config().model_type, "transformer");
+    const std::string card = core::read_file(folder / "README.md");
+    EXPECT_THAT(card, AllOf(HasSubstr("d_model"), HasSubstr("train:")));
+  }
+  EXPECT_THAT(core::read_file(task_.file("run") / "best/README.md"), HasSubstr("nrefs:1|case:mixed"));
+  plugins::Host host;
+  const plugins::LoadedModel last = plugins::load_model(task_.file("run") / "last", host);
+  const auto checkpoint = formats::SafetensorsFile::open(summary.last_checkpoint / "model.safetensors");
+  const nn::Parameter& parameter = last.model->parameters().all().front();
+  const auto stored = checkpoint.read(parameter.name);
+  EXPECT_EQ(std::memcmp(stored.data(), parameter.value.data, stored.size()), 0);
+}
+
+TEST_F(TrainerOn, AveragesTheParametersOfTheLastCheckpoints) {
+  train(task_.config(
+      {"checkpoint.average=2", "checkpoint.average_of=last", "checkpoint.every=8", "training.updates=24"}));
+  const auto open = [&](const char* folder) {
+    return formats::SafetensorsFile::open(task_.file("run") / folder / "model.safetensors");
+  };
+  const auto a = open("checkpoint-16");
+  const auto b = open("checkpoint-24");
+  const auto mean = open("average");
+  for (const formats::StoredTensor& stored : mean.tensors()) {
+    const auto values = [&](const formats::SafetensorsFile& file) {
+      std::vector<float> result(static_cast<std::size_t>(stored.size));
+      std::memcpy(result.data(), file.read(stored.name).data(), result.size() * sizeof(float));
+      return result;
+    };
+    const auto left = values(a);
+    const auto right = values(b);
+    const auto found = values(mean);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      ASSERT_EQ(found[i], static_cast<float>((double{left[i]} + double{right[i]}) / 2)) << stored.name;
+  }
+}
+
+TEST_F(TrainerOn, KeepsTheCheckpointsThatItWasAskedToKeep) {
+  train(task_.config({"checkpoint.every=3", "checkpoint.keep=3"}));
+  EXPECT_THAT(CheckpointStore(task_.file("run")).updates(), ::testing::ElementsAre(18, 21, 24));
+}
+
+TEST_F(TrainerOn, ReportsLossAndRate) {
+  TrainerEnvironment environment = make_environment(testing::host());
+  std::vector<core::Progress> seen;
+  environment.progress = [&](const core::Progress& progress) {
+    if (progress.stage == "train") seen.push_back(progress);
+  };
+  train(task_.config(), StartMode::kFresh, {}, environment);
+  ASSERT_EQ(seen.size(), 24U);
+  EXPECT_EQ(seen.back().done, 24U);
+  EXPECT_EQ(seen.back().total, 24U);
+  std::map<std::string, double> figures(seen[7].figures.begin(), seen[7].figures.end());
+  EXPECT_DOUBLE_EQ(figures.at("lr"), 0.01) << "the end of the warm-up";
+  EXPECT_GT(figures.at("tokens/s"), 0);
+  EXPECT_GT(figures.at("loss"), 0);
+}
+
+TEST_F(TrainerOn, ABadModelKeyIsNamed) {
+  EXPECT_THAT(error_of([&] { train(task_.config({"model.d_modell=8"})); }),
+              AllOf(HasSubstr("model"), HasSubstr("d_model")));
+  EXPECT_THAT(error_of([&] { train(task_.config({"model.type=transformr"})); }), HasSubstr("transformer"));
+}
+
+TEST_F(TrainerOn, AMissingSpecialTokenIsNamed) {
+  EXPECT_THAT(error_of([&] { train(task_.config({"data.special_tokens.end=<eos>"})); }),
+              AllOf(HasSubstr("<eos>"), HasSubstr("special_tokens.end")));
+}
+
+TEST_F(TrainerOn, ResolvesTheWholeConfiguration) {
+  const core::Json resolved = resolved_configuration(task_.config(), make_environment(testing::host()));
+  EXPECT_EQ(resolved["model"]["norm"], "pre");
+  EXPECT_EQ(resolved["model"]["d_model"], 16);
+  EXPECT_EQ(to_json(read_training_config(resolved, "resolved")), resolved);
+}
+
+}  // namespace
+}  // namespace dragoman::training
