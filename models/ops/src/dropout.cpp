@@ -5,7 +5,6 @@
 namespace dragoman::ops {
 
 Variable dropout(Context& context, const Variable& x, double rate) {
-  core::require(rate >= 0 && rate < 1, core::ErrorCode::kInvalidArgument, "dropout: the rate must lie in [0, 1) but is {}", rate);
   if (effective_rate(context, rate) == 0) return x;
   const RandomState random = context.next_random();
   const bool record = autograd::recording(context, x);

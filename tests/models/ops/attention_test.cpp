@@ -115,6 +115,12 @@ std::vector<OpCase> cases() {
   std::vector<OpCase> result;
   for (const Setting& setting : settings()) result.push_back(attention_case(setting, false));
   for (const Setting& setting : dropout_settings()) result.push_back(attention_case(setting, false));
+  // The first two queries see no key; the composite has no form of that.
+  result.push_back(attention_case({.name = "causal_more_queries_than_keys",
+                                   .q_offsets = offsets_of({3, 2}),
+                                   .k_offsets = offsets_of({1, 2}),
+                                   .options = {.heads = 2, .causal = true}},
+                                  false));
   for (const Setting& setting : settings())
     if (setting.q_offsets == setting.k_offsets) result.push_back(packed_columns_case(setting));
   return result;

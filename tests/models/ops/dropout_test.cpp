@@ -3,7 +3,10 @@
 #include <cmath>
 
 #include <dragoman/core/random.h>
+#include <dragoman/ops/attention.h>
 #include <dragoman/ops/dropout.h>
+#include <dragoman/ops/embedding.h>
+#include <dragoman/ops/layer_norm.h>
 
 namespace dragoman::testing {
 namespace {
@@ -123,8 +126,17 @@ TEST_P(DropoutTest, HandsThroughOutsideOfTrainingAndAtRateZero) {
 TEST_P(DropoutTest, RefusesARateOutsideOfItsRange) {
   Rig rig(GetParam());
   const Variable x = rig.constant(1, 1, std::vector<double>{1});
-  EXPECT_THROW(ops::dropout(rig.context(), x, 1.0), core::Error);
-  EXPECT_THROW(ops::dropout(rig.context(), x, -0.1), core::Error);
+  const std::vector<std::int32_t> ids{0};
+  const std::vector<std::int32_t> offsets{0, 1};
+  Context& context = rig.context();
+  for (const double rate : {1.0, -0.1, std::nan("")}) {
+    EXPECT_THROW(ops::dropout(context, x, rate), core::Error);
+    EXPECT_THROW(ops::embedding(context, context.indices(ids), x, {}, {}, {.dropout = rate}), core::Error);
+    EXPECT_THROW(
+        ops::attention(context, x, x, x, context.indices(offsets), context.indices(offsets), {.dropout = rate}),
+        core::Error);
+    EXPECT_THROW(ops::residual_dropout_layer_norm(context, x, x, rate, x, x, 1e-5), core::Error);
+  }
 }
 
 TEST(Dropout, AllBackendsDrawTheSameMask) {

@@ -29,7 +29,10 @@ inline std::uint64_t random_stream(const RandomState& random) { return (random.s
 /// Returns x itself unless the context is in training mode and rate > 0. 0 <= rate < 1.
 Variable dropout(Context& context, const Variable& x, double rate);
 
-/// The rate that applies in this context: 0 outside of training.
-inline double effective_rate(const Context& context, double rate) { return context.training() ? rate : 0; }
+/// The rate that applies in this context: 0 outside of training. Error{kInvalidArgument} unless 0 <= rate < 1.
+inline double effective_rate(const Context& context, double rate) {
+  core::require(rate >= 0 && rate < 1, core::ErrorCode::kInvalidArgument, "the dropout rate must lie in [0, 1) but is {}", rate);
+  return context.training() ? rate : 0;
+}
 
 }  // namespace dragoman::ops
