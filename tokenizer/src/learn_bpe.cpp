@@ -252,7 +252,7 @@ BpeTokenizer learn_bpe(const std::vector<std::filesystem::path>& inputs, const L
   const CharacterTable ids = add_alphabet(definition, choose_alphabet(count_characters(words), options));
   check_size(definition, first_character, options);
 
-  MergeLearner learner(static_cast<std::size_t>(options.vocab_size), options.min_frequency);
+  MergeLearner learner(options.min_frequency);
   fill(learner, words, ids);
   MergeLoop(definition, first_character, options).run(learner, progress, stop);
   warn_if_short(definition, options, log);

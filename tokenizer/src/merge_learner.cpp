@@ -31,12 +31,15 @@ void MergeLearner::Side::clear() {
   begins.clear();
 }
 
-MergeLearner::MergeLearner(std::size_t max_symbols, std::uint64_t min_count)
-    : min_count_(static_cast<std::int64_t>(std::max<std::uint64_t>(min_count, 1))),
-      cells_{kBarrier},
-      lengths_(max_symbols, 1) {
-  left_.changes.resize(max_symbols);
-  right_.changes.resize(max_symbols);
+MergeLearner::MergeLearner(std::uint64_t min_count)
+    : min_count_(static_cast<std::int64_t>(std::max<std::uint64_t>(min_count, 1))), cells_{kBarrier} {}
+
+void MergeLearner::make_room(std::int32_t symbol) {
+  const std::size_t size = static_cast<std::size_t>(symbol) + 1;
+  if (size <= lengths_.size()) return;
+  lengths_.resize(size, 1);
+  left_.changes.resize(size);
+  right_.changes.resize(size);
 }
 
 void MergeLearner::add_word(std::span<const std::int32_t> symbols, std::uint64_t count) {
@@ -51,6 +54,7 @@ void MergeLearner::add_word(std::span<const std::int32_t> symbols, std::uint64_t
 }
 
 void MergeLearner::build_index() {
+  make_room(std::max(0, *std::max_element(cells_.begin(), cells_.end())));
   const std::vector<std::uint32_t> numbers = initial_numbers();
   std::vector<std::uint32_t> cursor(numbers_.size() + 1, 0);
   for (const std::uint32_t number : numbers)
@@ -111,6 +115,7 @@ void MergeLearner::offer(std::uint64_t key, std::int64_t count) {
 
 void MergeLearner::merge(const Pair& pair, std::int32_t result) {
   Step step{.left = pair.left, .right = pair.right, .result = result};
+  make_room(result);
   lengths_[static_cast<std::size_t>(result)] = length(pair.left) + length(pair.right);
   for (const std::uint32_t cell : positions_of(state(pair.left, pair.right))) {
     if (cells_[cell] != pair.left || cells_[cell + length(pair.left)] != pair.right) continue;

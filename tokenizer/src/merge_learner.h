@@ -31,9 +31,8 @@ class MergeLearner {
     std::uint64_t count;
   };
 
-  /// Symbols have ids below `max_symbols`. Pairs with fewer than `min_count` (at least 1) occurrences are never
-  /// offered.
-  MergeLearner(std::size_t max_symbols, std::uint64_t min_count);
+  /// Pairs with fewer than `min_count` (at least 1) occurrences are never offered.
+  explicit MergeLearner(std::uint64_t min_count);
 
   /// Adds a word; words come by falling count. kBarrier inside it parts what must not be merged. Throws
   /// Error{kBadInput} if there are more than 2^32 - 2 symbols in all.
@@ -101,6 +100,7 @@ class MergeLearner {
   std::int64_t weight_at(std::uint32_t cell);
   PairState& state(std::int32_t left, std::int32_t right);
 
+  void make_room(std::int32_t symbol);
   std::vector<std::uint32_t> initial_numbers();
   void merge_pair(Step& step, std::uint32_t cell);
   void merge_run(Step& step, std::uint32_t cell);
