@@ -1,0 +1,103 @@
+#include "program.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+namespace dragoman::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class BadInputTest : public ::testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& content) {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+  }
+
+  /// One line on standard error that begins with the program's name, and the expected status.
+  void expect_complaint(const std::string& arguments, int status, const std::string& part) {
+    const Outcome outcome = run_dragoman(folder_.path(), arguments);
+    EXPECT_EQ(outcome.status, status) << arguments << "\n" << outcome.error;
+    EXPECT_THAT(outcome.error, HasSubstr(part)) << arguments;
+    EXPECT_EQ(std::count(outcome.error.begin(), outcome.error.end(), '\n'), 1) << outcome.error;
+    EXPECT_EQ(outcome.error.rfind("dragoman: ", 0), 0U) << outcome.error;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(BadInputTest, WrongUsageHasStatusTwo) {
+  expect_complaint("tranlate", 2, "did you mean 'translate'");
+  expect_complaint("translate --modle x", 2, "--help");
+  expect_complaint("translate", 2, "model");
+  expect_complaint("learn-bpe --vocab-size many --input a --output b", 2, "vocab-size");
+  expect_complaint("translate --model x --n-best 3", 2, "jsonl");
+  expect_complaint("run p.yml --on-error never", 2, "keep or fail");
+}
+
+TEST_F(BadInputTest, MissingFilesAreNamed) {
+  expect_complaint("translate --model nowhere", 1, "nowhere");
+  expect_complaint("learn-bpe --input nowhere.txt --vocab-size 300 --output t.json", 1, "nowhere.txt");
+  expect_complaint("encode --tokenizer nowhere.json", 1, "nowhere.json");
+  expect_complaint("train --config nowhere.yml", 1, "nowhere.yml");
+  expect_complaint("evaluate --hypothesis nowhere.txt --reference nowhere.txt", 1, "nowhere.txt");
+  expect_complaint("run nowhere.yml", 1, "nowhere.yml");
+  expect_complaint("inspect nowhere", 1, "nowhere");
+}
+
+TEST_F(BadInputTest, AForeignTokenizerIsRefused) {
+  write("t.json", "{\"version\": \"1.0\", \"model\": {\"type\": \"WordPiece\"}}");
+  expect_complaint("encode --tokenizer t.json", 1, "t.json");
+  write("t.json", "not json at all");
+  expect_complaint("encode --tokenizer t.json", 1, "t.json");
+  write("t.json", "");
+  expect_complaint("encode --tokenizer t.json", 1, "t.json");
+}
+
+TEST_F(BadInputTest, AnEmptyCorpusAndATooSmallVocabularyAreRefused) {
+  write("empty.txt", "");
+  expect_complaint("learn-bpe --quiet --input empty.txt --vocab-size 300 --output t.json", 1, "empty");
+  write("text.txt", "abc abd\n");
+  expect_complaint("learn-bpe --quiet --input text.txt --vocab-size 10 --output t.json", 1, "10");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "t.json"));
+}
+
+TEST_F(BadInputTest, FilesOfDifferentLengthAreNamedWithTheirCounts) {
+  write("h", "a\nb\n");
+  write("r", "a\n");
+  const Outcome outcome = run_dragoman(folder_.path(), "evaluate --hypothesis h --reference r");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.error, ::testing::AllOf(HasSubstr("h"), HasSubstr("2"), HasSubstr("1")));
+}
+
+TEST_F(BadInputTest, AMistypedConfigurationKeyHasASuggestion) {
+  write("c.yml", "output: run\ntraning: {updates: 3}\n");
+  expect_complaint("train --config c.yml", 1, "did you mean 'training'");
+}
+
+TEST_F(BadInputTest, AFullDiskIsAnErrorNotASilence) {
+  write("text.txt", "abc abd abc abd abe\n");
+  run_dragoman(folder_.path(), "learn-bpe --quiet --input text.txt --vocab-size 270 --output t.json");
+  expect_complaint("encode --quiet --tokenizer t.json --input text.txt --output /dev/full", 1, "/dev/full");
+}
+
+TEST_F(BadInputTest, HelpAndVersionGoToStandardOutput) {
+  EXPECT_THAT(run_dragoman(folder_.path(), "--version").output, HasSubstr("dragoman 0."));
+  EXPECT_THAT(run_dragoman(folder_.path(), "--help").output, HasSubstr("learn-bpe"));
+  for (const char* command : {"learn-bpe", "encode", "decode", "train", "translate", "score", "evaluate", "run",
+                              "average", "inspect", "plugins", "doctor"}) {
+    const Outcome outcome = run_dragoman(folder_.path(), std::string(command) + " --help");
+    EXPECT_EQ(outcome.status, 0) << command;
+    EXPECT_THAT(outcome.output, HasSubstr("Usage: dragoman " + std::string(command)));
+  }
+}
+
+TEST_F(BadInputTest, DoctorSaysThatTheCpuWorks) {
+  const Outcome outcome = run_dragoman(folder_.path(), "doctor");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("cpu        ok"));
+}
+
+}  // namespace
+}  // namespace dragoman::testing

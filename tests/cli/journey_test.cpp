@@ -1,0 +1,169 @@
+#include "program.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+namespace dragoman::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A user's way from a corpus to a translation, on a language so simple that a small model learns it in seconds: each
+/// word has one translation, order is kept.
+class JourneyTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder();
+    write_corpus("train", 600);
+    write_corpus("test", 30);
+    std::ofstream(*folder_ / "train.yml") << R"(
+output: run
+model: {type: transformer, d_model: 32, heads: 2, feed_forward: 64, encoder_layers: 1, decoder_layers: 1, dropout: 0.0}
+data:
+  train: {source: train.src, target: train.trg}
+  validation: {source: test.src, target: test.trg}
+  tokenizer: tokenizer.json
+training: {updates: 250, batch_tokens: 512, label_smoothing: 0.0, schedule: {type: inverse-sqrt, learning_rate: 0.005, warmup: 50}}
+validation: {every: 125, samples: 1}
+checkpoint: {every: 125}
+)";
+    must("learn-bpe --quiet --input train.src train.trg --vocab-size 330 --output tokenizer.json");
+    must("train --quiet --config train.yml");
+  }
+  static void TearDownTestSuite() { delete folder_; }
+
+  static void write_corpus(const std::string& name, int lines) {
+    const std::vector<std::pair<std::string, std::string>> words = {
+        {"eins", "one"},   {"zwei", "two"},  {"drei", "three"},  {"vier", "four"},
+        {"fuenf", "five"}, {"sechs", "six"}, {"sieben", "seven"}};
+    std::ofstream source(*folder_ / (name + ".src"));
+    std::ofstream target(*folder_ / (name + ".trg"));
+    unsigned state = name == "train" ? 1 : 77;
+    for (int i = 0; i < lines; ++i) {
+      const unsigned length = 1 + (state >> 20) % 5;
+      for (unsigned w = 0; w < length; ++w) {
+        state = state * 1664525 + 1013904223;
+        const auto& [from, to] = words[(state >> 24) % words.size()];
+        source << (w == 0 ? "" : " ") << from;
+        target << (w == 0 ? "" : " ") << to;
+      }
+      source << '\n';
+      target << '\n';
+    }
+  }
+  static Outcome run(const std::string& arguments) { return run_dragoman(folder_->path(), arguments); }
+  static Outcome must(const std::string& arguments) {
+    Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 0) << arguments << "\n" << outcome.error;
+    return outcome;
+  }
+  static std::string content(const std::string& name) { return file_content(*folder_ / name); }
+  static inline TemporaryFolder* folder_ = nullptr;
+};
+
+TEST_F(JourneyTest, TheTrainedModelTranslatesAndScoresWell) {
+  must("translate --quiet --model run/best --input test.src --output out --beam-size 5");
+  const Outcome score = must("evaluate --hypothesis out --reference test.trg --metrics bleu,chrf --score-only");
+  EXPECT_GT(std::stod(score.output), 90) << content("out");
+}
+
+TEST_F(JourneyTest, TranslationHasTheSameBytesForAnyThreadsBatchesAndDecoderRuns) {
+  for (const char* decoder : {"beam", "greedy", "sampling"}) {
+    const std::string base = std::string("translate --quiet --model run/best --input test.src --decoder ") + decoder;
+    const std::string expected = must(base + " --threads 1").output;
+    EXPECT_EQ(must(base + " --threads 3 --rows 5 --batch-tokens 7").output, expected);
+    EXPECT_EQ(must(base + " --threads 2").output, expected);
+  }
+}
+
+TEST_F(JourneyTest, JsonlAlternativesAndScoresAgreeWithForcedDecoding) {
+  must("translate --quiet --model run/best --input test.src --output out --length-penalty none");
+  const Outcome scored = must("score --quiet --model run/best --source test.src --target out");
+  const Outcome lines =
+      must("translate --quiet --model run/best --input test.src --format jsonl --length-penalty none --n-best 2");
+  double total = 0;
+  std::istringstream scores(scored.output);
+  std::istringstream json(lines.output);
+  for (std::string score, line; std::getline(scores, score) && std::getline(json, line);) {
+    const std::size_t place = line.find("\"log_probability\":");
+    ASSERT_NE(place, std::string::npos);
+    const double difference = std::stod(line.substr(place + 18)) - std::stod(score);
+    EXPECT_NEAR(difference, 0, 2e-3) << line;
+    total += std::stod(score);
+  }
+  EXPECT_LT(total, 0);
+}
+
+TEST_F(JourneyTest, LinesStayLinesWhateverTheyHold) {
+  std::ofstream(*folder_ / "nasty", std::ios::binary) << "eins\r\n\n\xFF\xFE zwei\n"
+                                                      << std::string(1 << 20, 'x') << "\n  \nlast \xF0\x9F\x98\x80";
+  const Outcome outcome = must("translate --model run/best --input nasty --decoder greedy --maximum-length 5");
+  EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 6);
+  EXPECT_THAT(outcome.error, HasSubstr("invalid UTF-8"));
+  EXPECT_THAT(outcome.error, HasSubstr("split"));
+}
+
+TEST_F(JourneyTest, APipelineFileDoesTheSameAsTranslate) {
+  std::ofstream(*folder_ / "p.yml") << "stages:\n  - read: {path: test.src}\n  - translate: {model: run/best, "
+                                       "beam-size: 4}\n  - write: {path: piped}\n";
+  must("run --quiet p.yml");
+  EXPECT_EQ(content("piped"), must("translate --quiet --model run/best --input test.src").output);
+}
+
+TEST_F(JourneyTest, EncodeAndDecodeAreInverse) {
+  must("encode --quiet --tokenizer tokenizer.json --input test.src --output ids --format ids");
+  must("decode --quiet --tokenizer tokenizer.json --input ids --output back --format ids");
+  EXPECT_EQ(content("back"), content("test.src"));
+}
+
+TEST_F(JourneyTest, AveragingAModelWithItselfChangesNothing) {
+  must("average --output averaged run/best run/best");
+  EXPECT_EQ(must("translate --quiet --model averaged --input test.src").output,
+            must("translate --quiet --model run/best --input test.src").output);
+}
+
+TEST_F(JourneyTest, InspectVerifiesChecksumsAndFindsDamage) {
+  EXPECT_THAT(must("inspect run/best --verify").output, HasSubstr("transformer"));
+  std::filesystem::copy(*folder_ / "run/best", *folder_ / "damaged", std::filesystem::copy_options::recursive);
+  {
+    std::fstream weights(*folder_ / "damaged/model.safetensors", std::ios::in | std::ios::out | std::ios::binary);
+    weights.seekp(-3, std::ios::end);
+    weights.put('\x55');
+  }
+  const Outcome outcome = run("inspect damaged --verify");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.error, HasSubstr("model.safetensors"));
+}
+
+TEST_F(JourneyTest, WeightsOfAnotherShapeAreRefusedByName) {
+  std::filesystem::copy(*folder_ / "run/best", *folder_ / "reshaped", std::filesystem::copy_options::recursive);
+  std::string config = content("reshaped/config.json");
+  const std::size_t place = config.find("\"feed_forward\": 64");
+  ASSERT_NE(place, std::string::npos) << config;
+  config.replace(place, 18, "\"feed_forward\": 60");
+  std::ofstream(*folder_ / "reshaped/config.json") << config;
+  const Outcome outcome = run("translate --model reshaped --input test.src");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.error, HasSubstr("feed_forward"));
+}
+
+TEST_F(JourneyTest, CtrlCKeepsCompleteLinesAndResumeFinishes) {
+  std::string input;
+  for (int i = 0; i < 4000; ++i) input += content("test.src").substr(0, content("test.src").find('\n')) + "\n";
+  std::ofstream(*folder_ / "long.src") << input;
+  const std::string command =
+      "translate --quiet --model run/best --input long.src --output long.out --beam-size 8 --threads 1";
+  const Outcome stopped = run(command + " & pid=$!; sleep 0.7; kill -INT $pid; wait $pid");
+  ASSERT_EQ(stopped.status, 130) << stopped.error;
+  EXPECT_THAT(stopped.error, HasSubstr("--resume"));
+  EXPECT_FALSE(std::filesystem::exists(*folder_ / "long.out"));
+  must(command + " --resume");
+  const std::string resumed = content("long.out");
+  EXPECT_EQ(std::count(resumed.begin(), resumed.end(), '\n'), 4000);
+  must("translate --quiet --model run/best --input long.src --output whole.out --beam-size 8 --threads 2");
+  EXPECT_EQ(resumed, content("whole.out"));
+}
+
+}  // namespace
+}  // namespace dragoman::testing
