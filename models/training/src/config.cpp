@@ -314,6 +314,10 @@ void flatten(const Json& tree, const std::string& path, Json& flat) {
 TrainingConfig read_training_config(const Json& tree, const std::string& where) {
   core::require(tree.is_object(), ErrorCode::kBadInput, "{}: a training configuration holds keys and values", where);
   OptionReader options(tree, where);
+  // What is mistyped comes first: it is often why something else is missing.
+  for (const char* key : {"output", "threads", "device", "model", "data", "training", "validation", "checkpoint"})
+    options.has(key);
+  options.finish();
   TrainingConfig config;
   config.output = options.require_key<std::string>("output");
   options.check(!config.output.empty(), "output", "must name a folder");
@@ -324,7 +328,6 @@ TrainingConfig read_training_config(const Json& tree, const std::string& where) 
   config.training = read_recipe(options.child("training"));
   config.validation = read_validation(options.child("validation"));
   config.checkpoint = read_checkpoint(options.child("checkpoint"));
-  options.finish();
   check_together(config, where);
   return config;
 }

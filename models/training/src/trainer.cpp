@@ -85,7 +85,7 @@ class Trainer::Impl {
   void advance_cursor(std::int64_t batches);
   void count(const ops::LossSums& sums, double learning_rate, double norm, double seconds);
   void append_training_line(double learning_rate, double norm);
-  void show_progress(const ops::LossSums& sums, double learning_rate, double seconds) const;
+  void show_progress(double learning_rate) const;
 
   // Between updates.
   bool at_end() const;
@@ -136,6 +136,7 @@ class Trainer::Impl {
   Batch batch_;
   double last_loss_ = 0;
   double window_seconds_ = 0;
+  double tokens_per_second_ = 0;  ///< a moving average, for the eye
 };
 
 // --- set-up ---
@@ -258,6 +259,9 @@ std::int64_t Trainer::Impl::begin_update() {
                                .seed = config_.training.seed},
                   state_.epoch);
     plan_epoch_ = state_.epoch;
+    core::require(state_.batch < plan_->batches(), ErrorCode::kBadInput,
+                  "{}: the checkpoint stands at batch {} of epoch {}, which has {}", config_.output, state_.batch,
+                  state_.epoch + 1, plan_->batches());
   }
   return std::min(config_.training.accumulate, plan_->batches() - state_.batch);
 }
@@ -308,7 +312,9 @@ void Trainer::Impl::count(const ops::LossSums& sums, double learning_rate, doubl
   state_.window_nll += sums.negative_log_likelihood;
   state_.window_tokens += sums.tokens;
   window_seconds_ += seconds;
-  show_progress(sums, learning_rate, seconds);
+  const double rate = static_cast<double>(sums.tokens) / seconds;
+  tokens_per_second_ = tokens_per_second_ == 0 ? rate : 0.95 * tokens_per_second_ + 0.05 * rate;
+  show_progress(learning_rate);
   if (state_.update % config_.training.report_every == 0) append_training_line(learning_rate, norm);
 }
 
@@ -327,7 +333,7 @@ void Trainer::Impl::append_training_line(double learning_rate, double norm) {
   state_.window_tokens = 0;
 }
 
-void Trainer::Impl::show_progress(const ops::LossSums& sums, double learning_rate, double seconds) const {
+void Trainer::Impl::show_progress(double learning_rate) const {
   if (!environment_.progress) return;
   const std::int64_t per_epoch = (plan_->batches() + config_.training.accumulate - 1) / config_.training.accumulate;
   std::int64_t total = config_.training.epochs * per_epoch;
@@ -339,7 +345,7 @@ void Trainer::Impl::show_progress(const ops::LossSums& sums, double learning_rat
                          .unit = "updates",
                          .figures = {{"epoch", static_cast<double>(state_.epoch + 1)},
                                      {"loss", last_loss_},
-                                     {"tokens/s", static_cast<double>(sums.tokens) / seconds},
+                                     {"tokens/s", tokens_per_second_},
                                      {"lr", learning_rate}}});
 }
 
@@ -375,6 +381,7 @@ bool Trainer::Impl::averages_best() const {
 /// Validates and exports a new best model; false if a stop was requested meanwhile, with nothing changed.
 bool Trainer::Impl::validate(const std::stop_token& stop) {
   const std::unique_ptr<nn::Seq2SeqModel> model = snapshot();
+  model->parameters().prepare(*context_, tensor::ComputeType::kF32);
   ValidationResult result;
   try {
     result = validator_->run(*model, environment_.progress, stop);
@@ -502,6 +509,7 @@ void Trainer::Impl::export_average(TrainingSummary& summary, const std::stop_tok
     export_as("average", *model, title, nullptr);
     return;
   }
+  model->parameters().prepare(*context_, tensor::ComputeType::kF32);
   const ValidationResult result = validator_->run(*model, environment_.progress, stop);
   log(fmt::format("{}: {}", title, describe(result)));
   export_as("average", *model, title, &result);

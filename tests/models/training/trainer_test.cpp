@@ -1,6 +1,10 @@
 #include "small_task.h"
 #include "test_data.h"
 
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstring>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -212,6 +216,49 @@ TEST_F(TrainerOn, DivergenceIsReportedAndTheLastCheckpointStays) {
   EXPECT_THAT(error_of([&] { train(config); }),
               AllOf(HasSubstr("diverged"), HasSubstr("learning_rate"), HasSubstr("is kept")));
   EXPECT_FALSE(CheckpointStore(config.output).updates().empty());
+}
+
+/// Lets no file of this process grow beyond so many bytes: a disk that is full.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST_F(TrainerOn, AFullDiskIsReportedAndTheLastCheckpointServes) {
+  train(task_.config({output("whole")}));
+  train(task_.config({"training.updates=7"}));
+  {
+    const FileSizeLimit limit(8192);
+    EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }),
+                AllOf(HasSubstr(".safetensors"), HasSubstr("cannot write")));
+  }
+  EXPECT_THAT(CheckpointStore(task_.file("run")).updates(), ::testing::ElementsAre(7));
+  EXPECT_FALSE(std::filesystem::exists(task_.file("run") / "checkpoint-14.partial"));
+  train(task_.config(), StartMode::kResume);
+  EXPECT_EQ(task_.checkpoint_bytes("run", 24), task_.checkpoint_bytes("whole", 24));
+}
+
+TEST_F(TrainerOn, AStateBeyondTheDataIsRefused) {
+  train(task_.config({"training.updates=9"}));
+  const auto file = task_.file("run") / "checkpoint-9/state.json";
+  core::Json state = core::load_json(file.string());
+  state["batch"] = 100000;
+  core::write_file(file, state.dump());
+  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }), HasSubstr("batch 100000"));
 }
 
 TEST_F(TrainerOn, ExportsModelFoldersThatLoad) {
