@@ -49,6 +49,7 @@ class TranslateStage final : public Service {
   void run(RecordSource& source, RecordSink& sink, const std::stop_token& stop) override {
     service_.run(source, sink, stop);
   }
+  void add_counts(LineCounts& counts) const override { service_.add_counts(counts); }
 
  private:
   LoadedTranslationModel model_;

@@ -209,6 +209,11 @@ TranslateService::TranslateService(const runtime::Runtime& runtime, const Transl
 
 TranslateService::~TranslateService() = default;
 
+void TranslateService::add_counts(LineCounts& counts) const {
+  counts.split_for_length += records_split_;
+  counts.hit_length_limit += hit_length_limit_;
+}
+
 void TranslateService::run(RecordSource& source, RecordSink& sink, const std::stop_token& stop) {
   Run shared(model_, options_);
   const auto guarded = [&](auto&& body) {

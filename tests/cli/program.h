@@ -27,7 +27,7 @@ inline std::string file_content(const std::filesystem::path& path) {
 /// Runs the program in `folder` through the shell: arguments may hold redirections.
 inline Outcome run_dragoman(const std::filesystem::path& folder, const std::string& arguments) {
   const std::string command =
-      "cd '" + folder.string() + "' && '" DRAGOMAN_PROGRAM "' " + arguments + " 2>stderr.txt >stdout.txt";
+      "cd '" + folder.string() + "' && '" DRAGOMAN_PROGRAM "' 2>stderr.txt >stdout.txt " + arguments;
   const int result = std::system(command.c_str());
   const int status = WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result);
   return {status, file_content(folder / "stdout.txt"), file_content(folder / "stderr.txt")};

@@ -3,6 +3,7 @@
 #include <optional>
 #include <stop_token>
 
+#include <dragoman/pipeline/line_policy.h>
 #include <dragoman/pipeline_api/record.h>
 
 namespace dragoman::pipeline {
@@ -30,6 +31,8 @@ class Service {
   virtual ~Service() = default;
   /// Returns when the source has ended and everything has been handed on, or soon after a stop was requested.
   virtual void run(RecordSource& source, RecordSink& sink, const std::stop_token& stop) = 0;
+  /// Adds what is worth telling about the lines of all runs so far.
+  virtual void add_counts(LineCounts& counts) const { static_cast<void>(counts); }
 };
 
 }  // namespace dragoman::pipeline

@@ -44,10 +44,8 @@ class TranslateService final : public Service {
 
   void run(RecordSource& source, RecordSink& sink, const std::stop_token& stop) override;
 
-  /// Records whose text was cut into parts because it was too long, and translations that reached the length limit,
-  /// over all runs.
-  std::uint64_t records_split() const noexcept { return records_split_; }
-  std::uint64_t hit_length_limit() const noexcept { return hit_length_limit_; }
+  /// Records whose text was cut into parts because it was too long, and translations that reached the length limit.
+  void add_counts(LineCounts& counts) const override;
 
  private:
   const runtime::Runtime* runtime_;
