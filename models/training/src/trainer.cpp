@@ -1,6 +1,7 @@
 #include "dragoman/training/trainer.h"
 
 #include "export.h"
+#include "gradient_accumulator.h"
 #include "run_setup.h"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/training/checkpoint.h>
-#include <dragoman/training/loss.h>
 #include <dragoman/training/optimizer.h>
 #include <dragoman/training/run_log.h>
 #include <dragoman/training/validation.h>
@@ -79,10 +79,7 @@ class Trainer::Impl {
 
   // One update.
   void train_one_update();
-  std::int64_t begin_update();
-  ops::LossSums accumulate(std::int64_t batches);
   void require_finite(double loss, double norm) const;
-  void advance_cursor(std::int64_t batches);
   void count(const ops::LossSums& sums, double learning_rate, double norm, double seconds);
   void append_training_line(double learning_rate, double norm);
   void show_progress(double learning_rate) const;
@@ -118,6 +115,7 @@ class Trainer::Impl {
   std::unique_ptr<nn::Seq2SeqModel> model_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Corpus> train_;
+  std::unique_ptr<GradientAccumulator> gradients_;
   std::unique_ptr<Corpus> validation_;
   std::optional<Validator> validator_;
   Json record_;
@@ -131,9 +129,6 @@ class Trainer::Impl {
   /// Whether something has changed since then.
   bool unsaved_ = false;
 
-  std::optional<EpochPlan> plan_;
-  std::int64_t plan_epoch_ = -1;
-  Batch batch_;
   double last_loss_ = 0;
   double window_seconds_ = 0;
   double tokens_per_second_ = 0;  ///< a moving average, for the eye
@@ -165,6 +160,7 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
   optimizer_ =
       std::make_unique<Optimizer>(model_->parameters(), environment_.runtime->allocator(device_),
                                   config_.training.optimizer, config_.training.clip_norm, config_.training.ema_decay);
+  gradients_ = std::make_unique<GradientAccumulator>(config_, *model_, *train_, *context_);
   const Json record = make_run_record(config_, environment_.build, *model_, *train_, validation_.get());
   if (mode == StartMode::kFresh)
     start_fresh(record);
@@ -238,53 +234,16 @@ void Trainer::Impl::load_checkpoint(const fs::path& checkpoint, TrainingState& s
 
 void Trainer::Impl::train_one_update() {
   const auto start = Clock::now();
-  const std::int64_t batches = begin_update();
-  const ops::LossSums sums = accumulate(batches);
+  const UpdateGradients gradients = gradients_->compute(state_);
   const double norm = optimizer_->gradient_norm(*context_);
-  require_finite(sums.loss, norm);
+  require_finite(gradients.sums.loss, norm);
   const ScheduleScope scope{.updates = config_.training.updates,
                             .model_width = model_->output().weight.value.value.cols};
   const double learning_rate = learning_rate_at(state_.update + 1, config_.training.schedule, scope);
   optimizer_->apply(*context_, state_.update + 1, learning_rate, norm);
-  advance_cursor(batches);
-  count(sums, learning_rate, norm, seconds_since(start));
-}
-
-/// Makes the epoch's plan if it has just begun; returns how many batches the update takes.
-std::int64_t Trainer::Impl::begin_update() {
-  if (plan_epoch_ != state_.epoch) {
-    plan_.emplace(train_->epoch(state_.epoch),
-                  BatchOptions{.batch_tokens = config_.training.batch_tokens,
-                               .bucket_window = config_.data.bucket_window,
-                               .seed = config_.training.seed},
-                  state_.epoch);
-    plan_epoch_ = state_.epoch;
-    core::require(state_.batch < plan_->batches(), ErrorCode::kBadInput,
-                  "{}: the checkpoint stands at batch {} of epoch {}, which has {}", config_.output, state_.batch,
-                  state_.epoch + 1, plan_->batches());
-  }
-  return std::min(config_.training.accumulate, plan_->batches() - state_.batch);
-}
-
-ops::LossSums Trainer::Impl::accumulate(std::int64_t batches) {
-  const EncodedPairs& pairs = train_->epoch(state_.epoch);
-  std::int64_t tokens = 0;
-  for (std::int64_t i = 0; i < batches; ++i)
-    for (const std::uint32_t pair : plan_->batch(state_.batch + i)) tokens += pairs.target.length(pair);
-  ops::LossSums total;
-  model_->parameters().begin_gradients();
-  for (std::int64_t i = 0; i < batches; ++i) {
-    batch_.assign(pairs, plan_->batch(state_.batch + i), spec_.decoder_start);
-    const DropoutKey key{.seed = config_.training.seed,
-                         .step = static_cast<std::uint64_t>(state_.update * config_.training.accumulate + i)};
-    const ops::LossSums sums = accumulate_gradients(*context_, *model_, batch_, config_.training.label_smoothing,
-                                                    1.0 / static_cast<double>(tokens), key);
-    total.loss += sums.loss;
-    total.negative_log_likelihood += sums.negative_log_likelihood;
-    total.tokens += sums.tokens;
-  }
-  model_->parameters().finish_gradients();
-  return total;
+  unsaved_ = true;
+  gradients_->advance(state_, gradients);
+  count(gradients.sums, learning_rate, norm, seconds_since(start));
 }
 
 void Trainer::Impl::require_finite(double loss, double norm) const {
@@ -295,15 +254,6 @@ void Trainer::Impl::require_finite(double loss, double norm) const {
              "update {} (epoch {}, batch {}): training diverged, the loss is {} and the norm of the gradient {}; {}; "
              "lower training.schedule.learning_rate, lengthen its warm-up or set training.clip_norm",
              state_.update + 1, state_.epoch + 1, state_.batch, loss, norm, kept);
-}
-
-void Trainer::Impl::advance_cursor(std::int64_t batches) {
-  unsaved_ = true;
-  ++state_.update;
-  state_.batch += batches;
-  if (state_.batch < plan_->batches()) return;
-  state_.batch = 0;
-  ++state_.epoch;
 }
 
 void Trainer::Impl::count(const ops::LossSums& sums, double learning_rate, double norm, double seconds) {
@@ -335,8 +285,7 @@ void Trainer::Impl::append_training_line(double learning_rate, double norm) {
 
 void Trainer::Impl::show_progress(double learning_rate) const {
   if (!environment_.progress) return;
-  const std::int64_t per_epoch = (plan_->batches() + config_.training.accumulate - 1) / config_.training.accumulate;
-  std::int64_t total = config_.training.epochs * per_epoch;
+  std::int64_t total = config_.training.epochs * gradients_->updates_per_epoch();
   if (config_.training.updates > 0)
     total = total > 0 ? std::min(total, config_.training.updates) : config_.training.updates;
   environment_.progress({.stage = "train",
