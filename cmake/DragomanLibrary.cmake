@@ -47,4 +47,5 @@ function(dragoman_plugin name)
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
     LIBRARY_OUTPUT_DIRECTORY ${DRAGOMAN_PLUGIN_FOLDER})
+  set_property(GLOBAL APPEND PROPERTY DRAGOMAN_PLUGINS ${target})
 endfunction()

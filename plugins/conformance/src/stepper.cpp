@@ -17,11 +17,11 @@ std::vector<std::int32_t> Stepper::admit(const std::vector<Tokens>& sources) {
 }
 
 Matrix Stepper::step(const std::vector<nn::RowRef>& rows, const std::vector<Tokens>& next) {
-  const Ragged joined(next);
+  next_ = Ragged(next);
   state_.set_rows(rows);
   tensor::Context& context = subject_->context();
   Matrix states;
-  context.step(0, [&] { states = read(subject_->model().decode(context, joined.view(), state_).states.value); });
+  context.step(0, [&] { states = read(subject_->model().decode(context, next_.view(), state_).states.value); });
   return states;
 }
 

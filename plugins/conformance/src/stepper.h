@@ -24,6 +24,7 @@ class Stepper {
  private:
   Subject* subject_;
   nn::DecoderState state_;
+  Ragged next_;  ///< of the last step: its alignments are told by its offsets
 };
 
 /// The states of each pair's target, fed token by token (the first `prefix` at once), all pairs together; in the order

@@ -14,7 +14,8 @@ ModelEntry transformer_entry() {
                       {"feed_forward", 12},
                       {"encoder_layers", 2},
                       {"decoder_layers", 2},
-                      {"output_bias", true}}};
+                      {"output_bias", true},
+                      {"dropout", 0}}};
 }
 
 /// The built-in searches have no options but the common ones.

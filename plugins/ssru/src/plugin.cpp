@@ -1,7 +1,8 @@
 #include "kernels.h"
-#include "ssru_model.h"
+#include "recurrent_unit.h"
 
 #include <dragoman/sdk/plugin.h>
+#include <dragoman/transformer/transformer_variant.h>
 
 namespace {
 
@@ -15,13 +16,14 @@ void register_ssru(plugins::Registrar& registrar) {
   registrar.add(plugins::ModelEntry{
       .name = "ssru",
       .summary = "Transformer with a recurrent decoder (SSRU, Kim et al. 2019): constant memory per hypothesis",
-      .make = ssru::make_model,
+      .make = transformer::TransformerVariant<ssru::RecurrentUnit>::make,
       .example = {{"d_model", 8},
                   {"heads", 2},
                   {"feed_forward", 12},
                   {"encoder_layers", 2},
                   {"decoder_layers", 2},
-                  {"output_bias", true}}});
+                  {"output_bias", true},
+                  {"dropout", 0}}});
 }
 
 }  // namespace

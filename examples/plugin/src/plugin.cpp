@@ -1,0 +1,28 @@
+#include "average_attention.h"
+#include "min_p_sampling.h"
+#include "squeeze.h"
+
+#include <dragoman/sdk/plugin.h>
+#include <dragoman/transformer/transformer_variant.h>
+
+namespace {
+
+using namespace dragoman;
+
+void register_example(plugins::Registrar& registrar) {
+  registrar.add(plugins::ModelEntry{.name = "average-attention",
+                                    .summary = "Transformer whose decoder averages its history (Zhang et al. 2018)",
+                                    .make = transformer::TransformerVariant<example::AverageAttention>::make,
+                                    .example = {{"d_model", 8},
+                                                {"heads", 2},
+                                                {"feed_forward", 12},
+                                                {"encoder_layers", 1},
+                                                {"decoder_layers", 2},
+                                                {"dropout", 0}}});
+  registrar.add(plugins::SearchStrategyEntry{"min-p", "min-p sampling (Nguyen et al. 2024)", example::make_min_p});
+  registrar.add(plugins::StageEntry{"squeeze", "blanks in a row become one", example::make_squeeze});
+}
+
+}  // namespace
+
+DRAGOMAN_PLUGIN("example", "Apache-2.0", register_example)

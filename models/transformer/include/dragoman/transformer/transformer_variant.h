@@ -1,0 +1,127 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/transformer/attention_layers.h>
+#include <dragoman/transformer/embeddings.h>
+#include <dragoman/transformer/encoder.h>
+#include <dragoman/transformer/residual_stream.h>
+#include <dragoman/transformer/vocabulary_matrices.h>
+
+namespace dragoman::transformer {
+
+/// What stands in a decoder layer in place of causal self-attention: the sub-layer by which a target token sees the
+/// ones before it. It keeps what it needs of them in the state that it is given, and computes the same for whole
+/// targets as for one token at a time.
+template <class Mixer>
+concept TokenMixer = std::constructible_from<Mixer, const Scope&, const Config&, nn::StateLayout&> &&
+    requires(const Mixer& mixer, Context& context, const Variable& x, nn::DecoderState& state) {
+  { Mixer::kName } -> std::convertible_to<std::string_view>;  ///< of its parameters' scope
+  { mixer(context, x, state) } -> std::same_as<Variable>;     ///< x [T, d] -> [T, d]
+};
+
+/// A decoder layer with any mixer: mixer, attention to the source, feed-forward.
+template <TokenMixer Mixer>
+class VariantDecoderLayer {
+ public:
+  VariantDecoderLayer(const Scope& scope, const Config& config, nn::StateLayout& layout)
+      : mixer_norm_(scope / (std::string(Mixer::kName) + "_norm"), config.d_model, config.layer_norm_epsilon),
+        mixer_(scope / Mixer::kName, config, layout),
+        cross_attention_norm_(scope / "cross_attention_norm", config.d_model, config.layer_norm_epsilon),
+        cross_attention_(scope / "cross_attention", config, layout),
+        feed_forward_norm_(scope / "feed_forward_norm", config.d_model, config.layer_norm_epsilon),
+        feed_forward_(scope / "feed_forward", config.d_model, config.feed_forward, config.activation,
+                      config.dropout.activation) {}
+
+  void operator()(Context& context, ResidualStream& stream, nn::DecoderState& state) const {
+    stream.output(context, mixer_norm_, mixer_(context, stream.input(context, mixer_norm_), state));
+    stream.output(context, cross_attention_norm_,
+                  cross_attention_(context, stream.input(context, cross_attention_norm_), state));
+    stream.output(context, feed_forward_norm_, feed_forward_(context, stream.input(context, feed_forward_norm_)));
+  }
+  const CrossAttention& cross_attention() const noexcept { return cross_attention_; }
+
+ private:
+  nn::LayerNorm mixer_norm_;
+  Mixer mixer_;
+  nn::LayerNorm cross_attention_norm_;
+  CrossAttention cross_attention_;
+  nn::LayerNorm feed_forward_norm_;
+  nn::FeedForward feed_forward_;
+};
+
+/// A whole model, for plugins that change nothing but how the decoder sees its own history. Its configuration is the
+/// Transformer's.
+template <TokenMixer Mixer>
+class TransformerVariant final : public nn::Seq2SeqModel {
+ public:
+  TransformerVariant(const nn::SequenceSpec& spec, const Config& config)
+      : Seq2SeqModel(spec),
+        config_(config),
+        vocabulary_(root(), spec, config),
+        source_embeddings_(root() / "encoder", vocabulary_.source(), spec.maximum_source_length, config),
+        encoder_(root() / "encoder", config),
+        target_embeddings_(root() / "decoder", vocabulary_.target(), spec.maximum_target_length, config) {
+    for (int i = 0; i < config.decoder_layers; ++i)
+      layers_.emplace_back(root() / "decoder" / "layers" / i, config, mutable_layout());
+    if (config.final_norm)
+      final_norm_.emplace(root() / "decoder" / "final_norm", config.d_model, config.layer_norm_epsilon);
+  }
+
+  /// A factory for plugins::ModelEntry.
+  static std::unique_ptr<nn::Seq2SeqModel> make(const nn::SequenceSpec& spec, const core::Json& config) {
+    return std::make_unique<TransformerVariant>(spec, read_config(config, "model"));
+  }
+
+  std::vector<nn::KeyValue> memories(Context& context, const nn::Encoding& encoding) const override {
+    std::vector<nn::KeyValue> result;
+    result.reserve(layers_.size());
+    for (const auto& layer : layers_) result.push_back(layer.cross_attention().memory(context, encoding.states));
+    return result;
+  }
+  ops::Projection output() const override { return vocabulary_.output(); }
+  nn::AlignmentHeads alignment_heads() const override {
+    const int last = static_cast<int>(layers_.size());
+    const int layer = config_.alignment_layer < 0 ? config_.alignment_layer + last : config_.alignment_layer;
+    return {layers_[static_cast<std::size_t>(layer)].cross_attention().memory_id(), config_.alignment_heads};
+  }
+  core::Json config() const override { return to_json(config_); }
+
+ protected:
+  nn::Encoding run_encoder(Context& context, const nn::RaggedTokens& source, bool all_layers) const override {
+    nn::Encoding encoding;
+    encoding.offsets = context.indices(source.offsets);
+    const Variable x = source_embeddings_(context, source.tokens, nn::positions_within(context, source));
+    encoding.states = encoder_(context, x, encoding.offsets, all_layers ? &encoding.layers : nullptr);
+    return encoding;
+  }
+
+  nn::Decoding run_decoder(Context& context, const nn::RaggedTokens& next, nn::DecoderState& state,
+                           bool all_layers) const override {
+    nn::Decoding decoding;
+    const Variable x = target_embeddings_(context, next.tokens, state.positions());
+    ResidualStream stream(config_, x);
+    if (all_layers) decoding.layers.push_back(x);
+    for (const auto& layer : layers_) {
+      layer(context, stream, state);
+      if (all_layers) decoding.layers.push_back(stream.value(context));
+    }
+    decoding.states = stream.close(context, final_norm_ ? &*final_norm_ : nullptr);
+    return decoding;
+  }
+
+ private:
+  Scope root() { return Scope(parameters()); }
+
+  Config config_;
+  VocabularyMatrices vocabulary_;
+  Embeddings source_embeddings_;
+  Encoder encoder_;
+  Embeddings target_embeddings_;
+  std::deque<VariantDecoderLayer<Mixer>> layers_;
+  std::optional<nn::LayerNorm> final_norm_;
+};
+
+}  // namespace dragoman::transformer
