@@ -10,6 +10,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(DRAGOMAN_BUILD_TESTS "Build the tests" ON)
+option(DRAGOMAN_BUILD_BENCHMARKS "Build the benchmarks (needs Google Benchmark)" OFF)
 option(DRAGOMAN_BUILD_FUZZERS "Build the fuzz targets with libFuzzer (needs clang)" OFF)
 option(DRAGOMAN_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" ON)
 set(DRAGOMAN_SANITIZER "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")

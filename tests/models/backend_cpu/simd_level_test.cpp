@@ -1,6 +1,7 @@
 #include "packed_weight.h"
 #include "support.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <dragoman/ops/dropout.h>
 #include <dragoman/ops/layer_norm.h>
 #include <dragoman/ops/linear.h>
+#include <dragoman/ops/project_top_k.h>
 
 namespace dragoman::backend::cpu {
 namespace {
@@ -131,6 +133,47 @@ TEST(SimdLevel, LevelsAgreeOnAdam) {
                                            .step = 5});
     return parameters.values();
   });
+}
+
+/// With noise only an estimate of most tokens' noise is looked at; what is found must still be what all the exact noise
+/// gives.
+TEST(SimdLevel, EveryLevelFindsTheBestOfAllTokensWithTheExactNoise) {
+  constexpr std::int64_t kRows = 40;
+  constexpr std::int64_t kInputs = 8;
+  constexpr std::int64_t kVocabulary = 5003;
+  constexpr std::int64_t kBest = 7;
+  Rig rig;
+  Matrix hidden(kRows, kInputs, random_floats(kRows * kInputs, 1));
+  Matrix weight(kVocabulary, kInputs, random_floats(kVocabulary * kInputs, 2));
+  std::vector<ops::RowNoise> noise;
+  for (std::uint64_t r = 0; r < kRows; ++r) noise.push_back({.seed = 3, .stream = (r << 33) + r, .step = 1000 * r});
+  const auto find = [&](std::int64_t k, std::span<const ops::RowNoise> row_noise) {
+    std::vector<std::int32_t> tokens(static_cast<std::size_t>(kRows * k));
+    Matrix log_probabilities(kRows, k);
+    rig.run(ops::kProjectTopK,
+            ops::ProjectTopKArguments{.hidden = hidden,
+                                      .weight = weight,
+                                      .k = k,
+                                      .noise = row_noise,
+                                      .tokens = {tokens.data(), kRows, k, k, tensor::DType::kI32, tensor::Device::kCpu},
+                                      .log_probabilities = log_probabilities});
+    return std::pair(tokens, log_probabilities.values());
+  };
+  const auto [all_tokens, all_log_probabilities] = find(kVocabulary, {});
+  std::vector<std::int32_t> expected;
+  for (std::size_t r = 0; r < kRows; ++r) {
+    std::vector<std::pair<double, std::int32_t>> ranking;
+    for (std::size_t i = r * kVocabulary; i < (r + 1) * kVocabulary; ++i)
+      ranking.emplace_back(
+          -(static_cast<double>(all_log_probabilities[i]) + ops::gumbel_noise(noise[r], kVocabulary, all_tokens[i])),
+          all_tokens[i]);
+    std::sort(ranking.begin(), ranking.end());
+    for (std::size_t i = 0; i < kBest; ++i) expected.push_back(ranking[i].second);
+  }
+  for (const SimdLevel level : kAllLevels) {
+    const LevelScope scope(level);
+    EXPECT_EQ(find(kBest, noise).first, expected) << simd_level();
+  }
 }
 
 /// A process of its own, since oneDNN chooses its instructions once: held to AVX2, it must multiply right, and rows

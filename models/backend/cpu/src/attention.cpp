@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "attention_units.h"
 #include "dropout_mask.h"
@@ -17,22 +19,43 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// Multiplies a row of weights by its dropout factors, from `weights` to `kept`.
-HWY_INLINE void drop_weights(const DropoutMask& mask, std::int64_t first, std::int64_t count, const float* weights,
-                             float* kept) {
-  for_each_masked_chunk(mask, static_cast<std::uint64_t>(first), static_cast<std::size_t>(count),
-                        [&](std::size_t begin, std::size_t chunk, const float* factors) HWY_ATTR {
-                          for_each_vector(chunk, [&](std::size_t i, auto vector) HWY_ATTR {
-                            vector.store(hn::Mul(vector.load(weights + begin + i), vector.load(factors + i)),
-                                         kept + begin + i);
-                          });
-                        });
+/// Scratch memory of one unit.
+struct ForwardScratch {
+  float* keys_transposed;  ///< [head_size, padded keys]
+  float* scores;           ///< [kQueryBlock, padded keys]
+  float* factors;          ///< [kQueryBlock * padded keys]: dropout factors of the weights, [count, keys] without gaps
+};
+
+/// Softmax of at most a vector of scores, all in registers: the common case of a sentence.
+HWY_INLINE void short_softmax(float* row, std::int64_t visible) {
+  const FloatTag d;
+  const auto inside = hn::FirstN(d, static_cast<std::size_t>(visible));
+  const Floats scores = hn::IfThenElse(inside, load(row), set(-std::numeric_limits<float>::infinity()));
+  const Floats e = exponential_of_negative(hn::Sub(scores, hn::MaxOfLanes(d, scores)));
+  store(hn::IfThenElseZero(inside, hn::Div(e, hn::SumOfLanes(d, e))), row);
 }
 
-/// Attention of up to kQueryBlock queries from `first` on. `scores` [kQueryBlock, padded keys] is scratch.
+/// Turns a row of scores into weights; those of keys that are not visible become 0.
+HWY_INLINE void weigh_keys(float* row, std::int64_t visible, std::int64_t keys) {
+  if (keys <= static_cast<std::int64_t>(float_lanes())) return short_softmax(row, visible);
+  softmax_row(row, static_cast<std::size_t>(visible), row);
+  std::fill(row + visible, row + keys, 0.0F);
+}
+
+HWY_INLINE void copy_row(const float* from, std::int64_t count, float* to) {
+  for_each_vector(static_cast<std::size_t>(count),
+                  [&](std::size_t i, auto vector) HWY_ATTR { vector.store(load(from + i), to + i); });
+}
+
+HWY_INLINE void multiply_row(const float* factors, std::int64_t count, float* row) {
+  for_each_vector(static_cast<std::size_t>(count), [&](std::size_t i, auto vector) HWY_ATTR {
+    vector.store(hn::Mul(load(row + i), load(factors + i)), row + i);
+  });
+}
+
+/// Attention of up to kQueryBlock queries from `first` on.
 HWY_INLINE void attend_queries(const ops::AttentionArguments& arguments, const DropoutMask& mask,
-                               const AttentionUnit& unit, std::int64_t first, const float* keys_transposed,
-                               float* scores) {
+                               const AttentionUnit& unit, std::int64_t first, const ForwardScratch& scratch) {
   const std::int64_t count = std::min(kQueryBlock, unit.queries - first);
   const std::int64_t stride = padded_keys(unit.keys);
   const std::int64_t seen = unit.visible(arguments.causal, first + count - 1);
@@ -43,23 +66,24 @@ HWY_INLINE void attend_queries(const ops::AttentionArguments& arguments, const D
               .a = arguments.q.row<float>(unit.first_query + first) + unit.col,
               .a_row = arguments.q.stride,
               .a_col = 1,
-              .b = keys_transposed,
+              .b = scratch.keys_transposed,
               .b_stride = stride,
-              .c = scores,
+              .c = scratch.scores,
               .c_stride = stride});
+  if (mask.active())
+    many_mask_factors(mask, static_cast<std::uint64_t>(unit.weight_index(arguments, first)),
+                      static_cast<std::size_t>(count * unit.keys), scratch.factors);
   for (std::int64_t i = 0; i < count; ++i) {
-    float* row = scores + i * stride;
-    const std::int64_t visible = unit.visible(arguments.causal, first + i);
-    softmax_row(row, static_cast<std::size_t>(visible), row);
-    std::fill(row + visible, row + unit.keys, 0.0F);
+    float* row = scratch.scores + i * stride;
+    weigh_keys(row, unit.visible(arguments.causal, first + i), unit.keys);
     if (!arguments.probabilities.empty())
-      std::copy_n(row, unit.keys, arguments.probabilities.as<float>() + unit.weight_index(arguments, first + i));
-    if (mask.active()) drop_weights(mask, unit.weight_index(arguments, first + i), visible, row, row);
+      copy_row(row, unit.keys, arguments.probabilities.as<float>() + unit.weight_index(arguments, first + i));
+    if (mask.active()) multiply_row(scratch.factors + i * unit.keys, unit.keys, row);
   }
   small_gemm({.m = count,
               .n = unit.head_size,
               .k = seen,
-              .a = scores,
+              .a = scratch.scores,
               .a_row = stride,
               .a_col = 1,
               .b = arguments.v.row<float>(unit.first_key) + unit.col,
@@ -73,10 +97,12 @@ void attention_range(const ops::AttentionArguments& arguments, const DropoutMask
   for (std::int64_t u = begin; u < end; ++u) {
     const AttentionUnit unit(arguments, u);
     const std::int64_t stride = padded_keys(unit.keys);
-    transpose({arguments.k.row<float>(unit.first_key) + unit.col, arguments.k.stride}, unit.keys, unit.head_size,
-              scratch, stride);
+    float* scores = scratch + unit.head_size * stride;
+    const ForwardScratch parts{scratch, scores, scores + kQueryBlock * stride};
+    transpose(arguments.k.row<float>(unit.first_key) + unit.col, arguments.k.stride, unit.keys, unit.head_size, scratch,
+              stride);
     for (std::int64_t first = 0; first < unit.queries; first += kQueryBlock)
-      attend_queries(arguments, mask, unit, first, scratch, scratch + unit.head_size * stride);
+      attend_queries(arguments, mask, unit, first, parts);
   }
 }
 
@@ -93,7 +119,7 @@ void attention(Context& context, const ops::AttentionArguments& arguments) {
   const DropoutMask mask(arguments.rate, arguments.random);
   for_each_unit(
       context, arguments,
-      [](const AttentionUnit& unit) { return (unit.head_size + kQueryBlock) * padded_keys(unit.keys); },
+      [](const AttentionUnit& unit) { return (unit.head_size + 2 * kQueryBlock) * padded_keys(unit.keys) + 16; },
       [&](std::int64_t begin, std::int64_t end, float* scratch) {
         HWY_DYNAMIC_DISPATCH(attention_range)(arguments, mask, begin, end, scratch);
       });

@@ -16,34 +16,34 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// Scratch memory of one unit.
+/// Scratch memory of one unit. The last three are [kQueryBlock, padded keys].
 struct BackwardScratch {
   float* values_transposed;  ///< [head_size, padded keys]
-  float* scores;             ///< [kQueryBlock, padded keys]: gradient of the kept weights, then of the scores
-  float* kept;               ///< [kQueryBlock, padded keys]: the weights after dropout
+  float* scores;             ///< gradient of the kept weights, then of the scores
+  float* kept;               ///< the weights after dropout
+  float* factors;            ///< dropout factors of the weights, [count, keys] without gaps
 };
 
 /// kept = weights after dropout; gradient goes back through the dropout in place.
-HWY_INLINE void drop_both(const DropoutMask& mask, std::int64_t first, std::size_t count, const float* weights,
-                          float* kept, float* gradient) {
-  for_each_masked_chunk(mask, static_cast<std::uint64_t>(first), count,
-                        [&](std::size_t begin, std::size_t chunk, const float* factors) HWY_ATTR {
-                          for_each_vector(chunk, [&](std::size_t i, auto vector) HWY_ATTR {
-                            const Floats factor = vector.load(factors + i);
-                            vector.store(hn::Mul(vector.load(weights + begin + i), factor), kept + begin + i);
-                            vector.store(hn::Mul(vector.load(gradient + begin + i), factor), gradient + begin + i);
-                          });
-                        });
+HWY_INLINE void drop_row(const float* factors, std::size_t count, const float* weights, float* kept, float* gradient) {
+  for_each_vector(count, [&](std::size_t i, auto vector) HWY_ATTR {
+    const Floats factor = load(factors + i);
+    vector.store(hn::Mul(vector.load(weights + i), factor), kept + i);
+    vector.store(hn::Mul(load(gradient + i), factor), gradient + i);
+  });
+}
+
+HWY_INLINE void copy_row(const float* from, std::size_t count, float* to) {
+  for_each_vector(count, [&](std::size_t i, auto vector) HWY_ATTR { vector.store(vector.load(from + i), to + i); });
 }
 
 /// Through the softmax of one row, and the factor that its scores were scaled by: gradient = factor * w * (gradient -
 /// sum(gradient * w)).
 HWY_INLINE void softmax_gradient(const float* weights, std::size_t count, float factor, float* gradient) {
-  const Floats sum = set(sum_of(count, [&](std::size_t i, auto vector) HWY_ATTR {
-    return hn::Mul(vector.load(weights + i), vector.load(gradient + i));
-  }));
+  const Floats sum = set(sum_of(count, [&](std::size_t i, auto vector)
+                                           HWY_ATTR { return hn::Mul(vector.load(weights + i), load(gradient + i)); }));
   for_each_vector(count, [&](std::size_t i, auto vector) HWY_ATTR {
-    const Floats centred = hn::Sub(vector.load(gradient + i), sum);
+    const Floats centred = hn::Sub(load(gradient + i), sum);
     vector.store(hn::Mul(hn::Mul(set(factor), vector.load(weights + i)), centred), gradient + i);
   });
 }
@@ -65,15 +65,17 @@ HWY_INLINE void score_gradients(const ops::AttentionBackwardArguments& arguments
               .b_stride = stride,
               .c = scratch.scores,
               .c_stride = stride});
+  const std::int64_t index = unit.weight_index(forward, first);
+  if (mask.active())
+    many_mask_factors(mask, static_cast<std::uint64_t>(index), static_cast<std::size_t>(count) * keys, scratch.factors);
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t index = unit.weight_index(forward, first + i);
-    const float* weights = forward.probabilities.as<float>() + index;
+    const float* weights = forward.probabilities.as<float>() + index + i * unit.keys;
     float* kept = scratch.kept + i * stride;
     float* gradient = scratch.scores + i * stride;
     if (mask.active())
-      drop_both(mask, index, keys, weights, kept, gradient);
+      drop_row(scratch.factors + i * unit.keys, keys, weights, kept, gradient);
     else
-      std::copy_n(weights, keys, kept);
+      copy_row(weights, keys, kept);
     softmax_gradient(weights, keys, 1 / std::sqrt(static_cast<float>(unit.head_size)), gradient);
   }
 }
@@ -115,7 +117,7 @@ HWY_INLINE void attention_backward_unit(const ops::AttentionBackwardArguments& a
                                         const AttentionUnit& unit, const BackwardScratch& scratch) {
   const ops::AttentionArguments& forward = arguments.forward;
   const std::int64_t stride = padded_keys(unit.keys);
-  transpose({forward.v.row<float>(unit.first_key) + unit.col, forward.v.stride}, unit.keys, unit.head_size,
+  transpose(forward.v.row<float>(unit.first_key) + unit.col, forward.v.stride, unit.keys, unit.head_size,
             scratch.values_transposed, stride);
   // One round even without queries: it writes the zeros of a first gradient.
   std::int64_t first = 0;
@@ -137,7 +139,8 @@ void attention_backward_range(const ops::AttentionBackwardArguments& arguments, 
     const AttentionUnit unit(arguments.forward, u);
     const std::int64_t stride = padded_keys(unit.keys);
     float* scores = scratch + unit.head_size * stride;
-    attention_backward_unit(arguments, mask, unit, {scratch, scores, scores + kQueryBlock * stride});
+    attention_backward_unit(arguments, mask, unit,
+                            {scratch, scores, scores + kQueryBlock * stride, scores + 2 * kQueryBlock * stride});
   }
 }
 
@@ -154,7 +157,7 @@ void attention_backward(Context& context, const ops::AttentionBackwardArguments&
   const DropoutMask mask(arguments.forward.rate, arguments.forward.random);
   for_each_unit(
       context, arguments.forward,
-      [](const AttentionUnit& unit) { return (unit.head_size + 2 * kQueryBlock) * padded_keys(unit.keys); },
+      [](const AttentionUnit& unit) { return (unit.head_size + 3 * kQueryBlock) * padded_keys(unit.keys) + 16; },
       [&](std::int64_t begin, std::int64_t end, float* scratch) {
         HWY_DYNAMIC_DISPATCH(attention_backward_range)(arguments, mask, begin, end, scratch);
       });

@@ -57,7 +57,7 @@ HWY_INLINE WideWords join_words(WideWords low, WideWords high) {
   return hn::BitCast(WideTag(), hn::OddEven(hn::BitCast(narrow, hn::ShiftLeft<32>(high)), hn::BitCast(narrow, low)));
 }
 
-/// Stores the blocks first, first + 1, ... of the stream `random`, at least `blocks` of them, rounded up to a whole
+/// Stores the blocks first, first + 1, ... of the mask's stream, at least `blocks` of them, rounded up to a whole
 /// vector: 8 lanes of 16 bits each, in the order that ops/dropout.h documents.
 HWY_INLINE void random_lanes(const DropoutMask& mask, std::uint64_t first, std::size_t blocks, std::uint16_t* lanes) {
   const WideTag d;
@@ -99,6 +99,12 @@ HWY_INLINE void mask_factors(const DropoutMask& mask, std::uint64_t first, std::
     const auto dropped = hn::RebindMask(d, hn::Lt(bits, threshold));
     hn::StoreU(hn::IfThenZeroElse(dropped, scale), d, factors + i);
   }
+}
+
+/// mask_factors for any count; `factors` takes whole vectors.
+HWY_INLINE void many_mask_factors(const DropoutMask& mask, std::uint64_t first, std::size_t count, float* factors) {
+  for (std::size_t begin = 0; begin < count; begin += kMaskChunk)
+    mask_factors(mask, first + begin, std::min(kMaskChunk, count - begin), factors + begin);
 }
 
 /// A buffer for mask_factors; whole vectors are stored.

@@ -55,43 +55,51 @@ HWY_INLINE void small_gemm_tile(const SmallGemm& g, std::int64_t i, std::int64_t
     }
 }
 
-/// kRows rows of c, all columns.
-template <int kRows>
-HWY_INLINE void small_gemm_rows(const SmallGemm& g, std::int64_t i) {
-  const auto lanes = static_cast<std::int64_t>(float_lanes());
-  std::int64_t j = 0;
-  for (; j + 4 * lanes <= g.n; j += 4 * lanes) small_gemm_tile<kRows, 4>(g, i, j, WholeVector());
-  if (j + 2 * lanes <= g.n) {
-    small_gemm_tile<kRows, 2>(g, i, j, WholeVector());
-    j += 2 * lanes;
+/// Rows of a tile: with two vectors each they need 16 of AVX-512's 32 registers, or 8 of 16, and keep as many
+/// multiplications in flight as hide their latency.
+inline constexpr int kTileRows = hn::MaxLanes(FloatTag()) >= 16 ? 8 : 4;
+
+/// The last `rest` < kRows + 1 rows of a column of tiles.
+template <int kRows, int kVectors, class Vector>
+HWY_INLINE void small_gemm_rest(const SmallGemm& g, std::int64_t i, std::int64_t j, std::int64_t rest,
+                                const Vector& vector) {
+  if constexpr (kRows > 0) {
+    if (rest == kRows)
+      small_gemm_tile<kRows, kVectors>(g, i, j, vector);
+    else
+      small_gemm_rest<kRows - 1, kVectors>(g, i, j, rest, vector);
   }
-  if (j + lanes <= g.n) {
-    small_gemm_tile<kRows, 1>(g, i, j, WholeVector());
-    j += lanes;
-  }
-  if (j < g.n) small_gemm_tile<kRows, 1>(g, i, j, PartVector{static_cast<std::size_t>(g.n - j)});
+}
+
+/// All rows of kVectors vectors of columns from j on.
+template <int kVectors, class Vector>
+HWY_INLINE void small_gemm_cols(const SmallGemm& g, std::int64_t j, const Vector& vector) {
+  std::int64_t i = 0;
+  for (; i + kTileRows <= g.m; i += kTileRows) small_gemm_tile<kTileRows, kVectors>(g, i, j, vector);
+  small_gemm_rest<kTileRows - 1, kVectors>(g, i, j, g.m - i, vector);
 }
 
 HWY_INLINE void small_gemm(const SmallGemm& g) {
-  std::int64_t i = 0;
-  for (; i + 4 <= g.m; i += 4) small_gemm_rows<4>(g, i);
-  for (; i < g.m; ++i) small_gemm_rows<1>(g, i);
+  const auto lanes = static_cast<std::int64_t>(float_lanes());
+  std::int64_t j = 0;
+  for (; j + 2 * lanes <= g.n; j += 2 * lanes) small_gemm_cols<2>(g, j, WholeVector());
+  for (; j + lanes <= g.n; j += lanes) small_gemm_cols<1>(g, j, WholeVector());
+  if (j < g.n) small_gemm_cols<1>(g, j, PartVector{static_cast<std::size_t>(g.n - j)});
 }
 
-/// Rows of floats `stride` apart.
-struct Block {
-  const float* data;
-  std::int64_t stride;
+/// Four rows to be transposed.
+struct FourRows {
+  const float* row[4];
 };
 
-/// Stores the transpose of 4 x 4 floats.
-HWY_INLINE void transpose_4x4(const Block& from, float* to, std::int64_t to_stride) {
+/// Stores the transpose of 4 x 4 floats that begin at column `col` of the rows.
+HWY_INLINE void transpose_4x4(const FourRows& from, std::int64_t col, float* to, std::int64_t to_stride) {
   const hn::FixedTag<float, 4> d;
   const hn::Repartition<std::uint64_t, decltype(d)> d_pair;
-  const auto row0 = hn::LoadU(d, from.data);
-  const auto row1 = hn::LoadU(d, from.data + from.stride);
-  const auto row2 = hn::LoadU(d, from.data + 2 * from.stride);
-  const auto row3 = hn::LoadU(d, from.data + 3 * from.stride);
+  const auto row0 = hn::LoadU(d, from.row[0] + col);
+  const auto row1 = hn::LoadU(d, from.row[1] + col);
+  const auto row2 = hn::LoadU(d, from.row[2] + col);
+  const auto row3 = hn::LoadU(d, from.row[3] + col);
   const auto low01 = hn::BitCast(d_pair, hn::InterleaveLower(d, row0, row1));
   const auto low23 = hn::BitCast(d_pair, hn::InterleaveLower(d, row2, row3));
   const auto high01 = hn::BitCast(d_pair, hn::InterleaveUpper(d, row0, row1));
@@ -102,18 +110,19 @@ HWY_INLINE void transpose_4x4(const Block& from, float* to, std::int64_t to_stri
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d_pair, high01, high23)), d, to + 3 * to_stride);
 }
 
-/// to [cols, padded_rows] = the transpose of from [rows, cols], with zeros in what is padded.
-HWY_INLINE void transpose(const Block& from, std::int64_t rows, std::int64_t cols, float* to,
+/// to [cols, padded_rows] = the transpose of from [rows, cols], whose rows lie `stride` apart; padded_rows is a
+/// multiple of 4. What is padded repeats the last row, which costs nothing and keeps products with it as tame as the
+/// others.
+HWY_INLINE void transpose(const float* from, std::int64_t stride, std::int64_t rows, std::int64_t cols, float* to,
                           std::int64_t padded_rows) {
-  const std::int64_t whole_rows = rows / 4 * 4;
-  const std::int64_t whole_cols = cols / 4 * 4;
-  for (std::int64_t r = 0; r < whole_rows; r += 4)
-    for (std::int64_t c = 0; c < whole_cols; c += 4)
-      transpose_4x4({from.data + r * from.stride + c, from.stride}, to + c * padded_rows + r, padded_rows);
-  for (std::int64_t c = 0; c < cols; ++c) {
-    float* column = to + c * padded_rows;
-    for (std::int64_t r = c < whole_cols ? whole_rows : 0; r < rows; ++r) column[r] = from.data[r * from.stride + c];
-    std::fill(column + rows, column + padded_rows, 0.0F);
+  if (rows == 0) return;
+  for (std::int64_t r = 0; r < padded_rows; r += 4) {
+    FourRows four;
+    for (std::int64_t i = 0; i < 4; ++i) four.row[i] = from + std::min(r + i, rows - 1) * stride;
+    std::int64_t c = 0;
+    for (; c + 4 <= cols; c += 4) transpose_4x4(four, c, to + c * padded_rows + r, padded_rows);
+    for (; c < cols; ++c)
+      for (std::int64_t i = 0; i < 4; ++i) to[c * padded_rows + r + i] = four.row[i][c];
   }
 }
 

@@ -9,6 +9,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "philox-inl.h"
 #include "softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -47,6 +48,67 @@ std::int64_t find_greater(const PanelRow& panel, std::int64_t begin, float thres
   return panel.count;
 }
 
+/// The upper half of the 64 random bits that core::random_uniform makes a number of, for consecutive indices from
+/// `first` on; whole vectors are stored.
+HWY_INLINE void uniform_bits(const ops::RowNoise& noise, std::uint64_t first, std::size_t count, std::uint32_t* bits) {
+  const WideTag d;
+  const hn::Rebind<std::uint32_t, WideTag> d_narrow;
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+    const WideWords index = hn::Iota(d, first + i);
+    const PhiloxWords c = philox_rounds(
+        {index, hn::ShiftRight<32>(index), hn::Set(d, noise.stream & 0xFFFFFFFF), hn::Set(d, noise.stream >> 32)},
+        noise.seed);
+    hn::StoreU(hn::TruncateTo(d_narrow, c.c1), d_narrow, bits + i);
+  }
+}
+
+/// -log(-log(1 - u)) for u = (bits + 0.5) / 2^32, as ops::gumbel_noise with half of its bits: right to 1e-4, or
+/// +infinity where so few bits are not enough for that.
+HWY_INLINE Floats estimated_gumbel(const std::uint32_t* bits) {
+  const FloatTag d;
+  const hn::RebindToUnsigned<FloatTag> d_bits;
+  const hn::RebindToSigned<FloatTag> d_int;
+  // Halves of 16 bits convert exactly, and signed, which every target can do.
+  const auto to_float = [&](auto word) HWY_ATTR {
+    const Floats high = hn::ConvertTo(d, hn::BitCast(d_int, hn::ShiftRight<16>(word)));
+    const Floats low = hn::ConvertTo(d, hn::BitCast(d_int, hn::And(word, hn::Set(d_bits, 0xFFFF))));
+    return hn::Mul(hn::Add(hn::MulAdd(high, set(65536.0F), low), set(0.5F)), set(0x1p-32F));
+  };
+  const auto word = hn::LoadU(d_bits, bits);
+  const Floats u = to_float(word);
+  const Floats series = hn::MulAdd(hn::MulAdd(hn::MulAdd(u, set(0.25F), set(1.0F / 3)), u, set(0.5F)), u, set(1.0F));
+  const Floats exact = hn::Neg(hn::Log(d, to_float(hn::Not(word))));
+  const Floats exponential = hn::IfThenElse(hn::Lt(u, set(0x1p-6F)), hn::Mul(u, series), exact);
+  return hn::IfThenElse(hn::Lt(u, set(0x1p-16F)), set(std::numeric_limits<float>::infinity()),
+                        hn::Neg(hn::Log(d, exponential)));
+}
+
+/// Stores the indices in [begin, begin + count) at which score plus noise may exceed `threshold`; gives their number. A
+/// 64-bit logarithm for each token of the vocabulary would take ten times as long as the projection itself. count <=
+/// kNoiseChunk.
+std::int64_t find_noisy(const PanelRow& panel, std::int64_t begin, std::int64_t count, float threshold,
+                        std::int64_t* found) {
+  const FloatTag d;
+  HWY_ALIGN std::uint32_t bits[kNoiseChunk + 2 * hn::MaxLanes(d)];
+  const auto first = panel.noise->step * static_cast<std::uint64_t>(panel.vocabulary) +
+                     static_cast<std::uint64_t>(panel.first_token + begin);
+  uniform_bits(*panel.noise, first, static_cast<std::size_t>(count), bits);
+  std::int64_t number = 0;
+  const float* logits = panel.logits + begin;
+  for_each_vector(static_cast<std::size_t>(count), [&](std::size_t i, auto vector) HWY_ATTR {
+    const Floats score = vector.load_or(logits + i, -std::numeric_limits<float>::infinity());
+    const Floats margin = hn::MulAdd(hn::Abs(score), set(1e-6F), set(1e-3F));
+    const Floats most = hn::Add(hn::Add(score, estimated_gumbel(bits + i)), margin);
+    const auto above = hn::Gt(most, set(threshold));
+    if (hn::AllFalse(d, above)) return;
+    HWY_ALIGN std::uint8_t mask[(hn::MaxLanes(d) + 7) / 8 + 8] = {};
+    hn::StoreMaskBits(d, above, mask);
+    for (std::size_t lane = 0; lane < vector.size(); ++lane)
+      if ((mask[lane / 8] >> lane % 8 & 1) != 0) found[number++] = begin + static_cast<std::int64_t>(i + lane);
+  });
+  return number;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace dragoman::backend::cpu
 HWY_AFTER_NAMESPACE();
@@ -59,6 +121,7 @@ HWY_EXPORT(apply_temperature);
 HWY_EXPORT(panel_maximum);
 HWY_EXPORT(panel_sum);
 HWY_EXPORT(find_greater);
+HWY_EXPORT(find_noisy);
 
 namespace {
 
@@ -119,11 +182,21 @@ void select_plain(const PanelRow& panel, RowState& state) {
 }
 
 void select_noisy(const PanelRow& panel, RowState& state) {
-  for (std::int64_t i = 0; i < panel.count; ++i) {
-    const std::int64_t token = panel.first_token + i;
-    const float score = ordered(panel.logits[i]);
+  const auto offer_at = [&](std::int64_t at) {
+    const std::int64_t token = panel.first_token + at;
+    const float score = ordered(panel.logits[at]);
     const double key = static_cast<double>(score) + ops::gumbel_noise(*panel.noise, panel.vocabulary, token);
     offer({key, score, static_cast<std::int32_t>(token)}, panel.k, state);
+  };
+  std::int64_t i = 0;
+  for (; i < panel.count && state.count < panel.k; ++i) offer_at(i);
+  while (i < panel.count) {
+    const std::int64_t count = std::min(kNoiseChunk, panel.count - i);
+    std::int64_t found[kNoiseChunk];
+    const std::int64_t number =
+        HWY_DYNAMIC_DISPATCH(find_noisy)(panel, i, count, static_cast<float>(state.candidates[0].key), found);
+    for (std::int64_t n = 0; n < number; ++n) offer_at(found[n]);
+    i += count;
   }
 }
 

@@ -7,6 +7,9 @@
 
 namespace dragoman::backend::cpu {
 
+/// Tokens whose noise is estimated at a time, against one threshold.
+inline constexpr std::int64_t kNoiseChunk = 256;
+
 /// A token that may be among the best. `score` is its edited, tempered logit; `key` what candidates are ranked by: the
 /// score plus noise.
 struct Candidate {
