@@ -1,0 +1,60 @@
+# Installs Dragoman, moves the installation, builds examples/plugin against it with find_package() alone, and lets the installed program
+# check the result. Given with -D: BUILD (the build tree), SOURCE (the source tree), WORK (a folder to work in), FLAGS (sanitizers).
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE ${WORK})
+
+function(run)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${ARGN}
+    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nended with ${status}:\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(expect text)
+  if(NOT output MATCHES "${text}")
+    message(FATAL_ERROR "'${text}' is not in:\n${output}")
+  endif()
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
+file(RENAME ${WORK}/first ${WORK}/prefix)
+
+# The library offers what is ours and hides the libraries that are linked into it: programs bring other versions of those.
+find_program(nm nm REQUIRED)
+file(GLOB_RECURSE library ${WORK}/prefix/*/libdragoman.so)
+run(${nm} --dynamic --defined-only --format=posix ${library})
+string(REGEX MATCHALL "[^\n]+" symbols "${output}")
+list(FILTER symbols EXCLUDE REGEX "^(_Z[A-Za-z0-9_]*8dragoman|dragoman_version )")
+if(symbols)
+  message(FATAL_ERROR "the library exports foreign symbols: ${symbols}")
+endif()
+
+run(${CMAKE_COMMAND} -S ${SOURCE}/examples/plugin -B ${WORK}/example -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
+  -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS})
+run(${CMAKE_COMMAND} --build ${WORK}/example)
+
+set(program ${WORK}/prefix/bin/dragoman)
+run(${program} plugins check ${WORK}/example/example.so)
+expect("example: all [0-9]+ checks passed")
+expect("average-attention +cpu +device")
+
+# By name, from the place where installed plugins are found.
+file(GLOB_RECURSE bundled ${WORK}/prefix/*/ssru.so)
+get_filename_component(plugin_folder ${bundled} DIRECTORY)
+file(COPY ${WORK}/example/example.so DESTINATION ${plugin_folder})
+run(${program} plugins list --plugin example)
+expect("model +average-attention +example")
+expect("search strategy +min-p +example")
+expect("pipeline stage +squeeze +example")
+expect("installed plugin +ssru +not loaded")
+
+file(WRITE ${WORK}/squeeze.yml "stages:\n  - read: {path: ${WORK}/input}\n  - squeeze: {}\n  - write: {path: ${WORK}/output}\n")
+file(WRITE ${WORK}/input "  two   words \n")
+run(${program} run ${WORK}/squeeze.yml --plugin example)
+file(READ ${WORK}/output squeezed)
+if(NOT squeezed STREQUAL "two words\n")
+  message(FATAL_ERROR "the example's stage gave '${squeezed}'")
+endif()
