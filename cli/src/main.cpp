@@ -1,3 +1,5 @@
 #include "program.h"
 
-int main(int argc, char** argv) { return dragoman::cli::run_program({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  return dragoman::cli::run_program({argv + 1, argv + argc});
+}

@@ -1,9 +1,9 @@
 #include "dragoman/core/options.h"
 
+#include "dragoman/core/file.h"
+
 #include <algorithm>
 #include <numeric>
-
-#include "dragoman/core/file.h"
 
 namespace dragoman::core {
 namespace {
@@ -61,16 +61,19 @@ Json parse_json(std::string_view text, const std::string& name) {
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
-    fail(ErrorCode::kBadInput, "{}: not valid JSON at {}: {}", name, place_of(text, error.byte == 0 ? 0 : error.byte - 1),
-         error.what());
+    fail(ErrorCode::kBadInput, "{}: not valid JSON at {}: {}", name,
+         place_of(text, error.byte == 0 ? 0 : error.byte - 1), error.what());
   }
 }
 
-Json load_json(const std::string& path) { return parse_json(read_file(path, std::uint64_t{256} << 20), path); }
+Json load_json(const std::string& path) {
+  return parse_json(read_file(path, std::uint64_t{256} << 20), path);
+}
 
 OptionReader::OptionReader(const Json& object, std::string where) : object_(&object), where_(std::move(where)) {
   if (object.is_null()) object_ = &kEmptyObject;
-  require(object_->is_object(), ErrorCode::kBadInput, "{}: expected keys and values, not {}", where_, object.type_name());
+  require(object_->is_object(), ErrorCode::kBadInput, "{}: expected keys and values, not {}", where_,
+          object.type_name());
 }
 
 const Json* OptionReader::find(std::string_view key) {

@@ -32,9 +32,15 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-std::uint64_t low_half(const RandomBlock& block) { return block[0] | (static_cast<std::uint64_t>(block[1]) << 32); }
-std::uint64_t high_half(const RandomBlock& block) { return block[2] | (static_cast<std::uint64_t>(block[3]) << 32); }
-double unit_interval(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+std::uint64_t low_half(const RandomBlock& block) {
+  return block[0] | (static_cast<std::uint64_t>(block[1]) << 32);
+}
+std::uint64_t high_half(const RandomBlock& block) {
+  return block[2] | (static_cast<std::uint64_t>(block[3]) << 32);
+}
+double unit_interval(std::uint64_t bits) {
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
 
 }  // namespace
 
@@ -48,7 +54,8 @@ double random_normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t ind
   return radius * std::cos(2 * std::numbers::pi * unit_interval(high_half(block)));
 }
 
-std::uint64_t random_below(std::uint64_t bound, std::uint64_t seed, std::uint64_t stream, std::uint64_t index) noexcept {
+std::uint64_t random_below(std::uint64_t bound, std::uint64_t seed, std::uint64_t stream,
+                           std::uint64_t index) noexcept {
   const Uint128 product = static_cast<Uint128>(low_half(random_block(seed, stream, index))) * bound;
   return static_cast<std::uint64_t>(product >> 64);
 }

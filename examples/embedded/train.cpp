@@ -15,7 +15,8 @@ int main(int argc, char** argv) try {
 
   dragoman::training::TrainingConfig config;
   config.output = folder;
-  config.model.options = {{"d_model", 64}, {"heads", 4}, {"feed_forward", 128}, {"encoder_layers", 2}, {"decoder_layers", 2}};
+  config.model.options = {
+      {"d_model", 64}, {"heads", 4}, {"feed_forward", 128}, {"encoder_layers", 2}, {"decoder_layers", 2}};
   config.data.train = {{source}, {target}};
   config.data.source_tokenizer = config.data.target_tokenizer = tokenizer;
   config.training.updates = 200;

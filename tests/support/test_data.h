@@ -6,13 +6,17 @@
 
 namespace dragoman::testing {
 
-/// The folder with the corpora that are not ours to ship: DRAGOMAN_DATA, by default ../shared/data beside the source tree.
+/// The folder with the corpora that are not ours to ship: DRAGOMAN_DATA, by default ../shared/data beside the source
+/// tree.
 inline std::filesystem::path data_folder() {
   const char* folder = std::getenv("DRAGOMAN_DATA");
-  return folder != nullptr ? std::filesystem::path(folder) : std::filesystem::path(DRAGOMAN_SOURCE_DIR) / ".." / "shared" / "data";
+  return folder != nullptr ? std::filesystem::path(folder)
+                           : std::filesystem::path(DRAGOMAN_SOURCE_DIR) / ".." / "shared" / "data";
 }
 
-inline std::filesystem::path golden_file(const std::string& name) { return std::filesystem::path(DRAGOMAN_GOLDEN_DIR) / name; }
+inline std::filesystem::path golden_file(const std::string& name) {
+  return std::filesystem::path(DRAGOMAN_GOLDEN_DIR) / name;
+}
 
 /// A fresh folder under the system's temporary folder, removed with all its content at the end of the test.
 class TemporaryFolder {
@@ -37,6 +41,6 @@ class TemporaryFolder {
 }  // namespace dragoman::testing
 
 /// Skips the test, visibly, where the corpora are not at hand.
-#define DRAGOMAN_NEEDS_DATA(relative)                                                              \
-  if (!std::filesystem::exists(dragoman::testing::data_folder() / (relative)))                     \
+#define DRAGOMAN_NEEDS_DATA(relative)                                          \
+  if (!std::filesystem::exists(dragoman::testing::data_folder() / (relative))) \
   GTEST_SKIP() << "needs " << (dragoman::testing::data_folder() / (relative)).string() << "; set DRAGOMAN_DATA"

@@ -19,7 +19,8 @@ GradientTarget target_of(Context& context, Gradient& gradient) {
 }
 
 void seed_gradient(Context& context, const Variable& variable, const Tensor& seed) {
-  core::require(variable.needs_gradient(), core::ErrorCode::kInvalidArgument, "the seeded variable records no gradient");
+  core::require(variable.needs_gradient(), core::ErrorCode::kInvalidArgument,
+                "the seeded variable records no gradient");
   tensor::require_shape(seed, variable.value.rows, variable.value.cols, "the seed");
   static_cast<void>(context);
   variable.gradient->value = seed;

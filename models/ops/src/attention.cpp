@@ -6,13 +6,14 @@
 namespace dragoman::ops {
 namespace {
 
-void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const Offsets& q_offsets, const Offsets& k_offsets,
-                    const AttentionOptions& options) {
+void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const Offsets& q_offsets,
+                    const Offsets& k_offsets, const AttentionOptions& options) {
   using core::ErrorCode;
   core::require(options.heads > 0 && q.cols % options.heads == 0, ErrorCode::kInvalidArgument,
                 "attention: a width of {} does not divide into {} heads", q.cols, options.heads);
   require_same_shape("attention", k, v);
-  core::require(k.cols == q.cols, ErrorCode::kInvalidArgument, "attention: queries of width {} but keys of width {}", q.cols, k.cols);
+  core::require(k.cols == q.cols, ErrorCode::kInvalidArgument, "attention: queries of width {} but keys of width {}",
+                q.cols, k.cols);
   core::require(q_offsets.size() == k_offsets.size() && q_offsets.size() > 0, ErrorCode::kInvalidArgument,
                 "attention: {} query sequences but {} key sequences", q_offsets.size() - 1, k_offsets.size() - 1);
   core::require(q_offsets.host.back() == q.rows && k_offsets.host.back() == k.rows, ErrorCode::kInvalidArgument,
@@ -34,8 +35,9 @@ std::span<const std::int64_t> probability_offsets(Context& context, const Offset
 
 }  // namespace
 
-AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v, const Offsets& q_offsets,
-                          const Offsets& k_offsets, const AttentionOptions& options, bool keep_probabilities) {
+AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,
+                          const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options,
+                          bool keep_probabilities) {
   check_operands(q.value, k.value, v.value, q_offsets, k_offsets, options);
   const double rate = effective_rate(context, options.dropout);
   const RandomState random = rate > 0 ? context.next_random() : RandomState{};
@@ -43,8 +45,8 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
   const auto offsets = probability_offsets(context, q_offsets, k_offsets, options.heads);
   const Tensor probabilities = record || keep_probabilities ? context.allocate(1, offsets.back()) : Tensor{};
-  const AttentionArguments forward{q.value, k.value, v.value, q_offsets, k_offsets, options.heads, options.causal,
-                                   rate,    random,  offsets, probabilities, y.value};
+  const AttentionArguments forward{q.value,        k.value, v.value, q_offsets, k_offsets,     options.heads,
+                                   options.causal, rate,    random,  offsets,   probabilities, y.value};
   context.kernels().get(kAttention)(context, forward);
   if (record)
     context.tape()->record(context, y.gradient, [q, k, v, y, forward](Context& ctx) {

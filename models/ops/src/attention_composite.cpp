@@ -1,6 +1,3 @@
-#include <cmath>
-#include <vector>
-
 #include "check.h"
 #include "dragoman/ops/attention.h"
 #include "dragoman/ops/elementwise.h"
@@ -8,10 +5,13 @@
 #include "dragoman/ops/slice.h"
 #include "dragoman/ops/softmax.h"
 
+#include <cmath>
+#include <vector>
+
 namespace dragoman::ops {
 
-Variable attention_composite(Context& context, const Variable& q, const Variable& k, const Variable& v, const Offsets& q_offsets,
-                             const Offsets& k_offsets, const AttentionOptions& options) {
+Variable attention_composite(Context& context, const Variable& q, const Variable& k, const Variable& v,
+                             const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options) {
   core::require(!context.training() || options.dropout == 0, core::ErrorCode::kUnsupported,
                 "attention_composite: dropout on the weights exists in the fused form only");
   const std::int64_t width = q.value.cols / options.heads;
@@ -21,12 +21,14 @@ Variable attention_composite(Context& context, const Variable& q, const Variable
     const std::int64_t keys = k_offsets.host[b + 1] - k_offsets.host[b];
     if (queries == 0) continue;
     core::require(!options.causal || keys >= queries, core::ErrorCode::kUnsupported,
-                  "attention_composite: causal attention of {} queries over {} keys exists in the fused form only", queries, keys);
+                  "attention_composite: causal attention of {} queries over {} keys exists in the fused form only",
+                  queries, keys);
     for (std::int64_t column = 0; column < q.value.cols; column += width) {
       const Variable head_q = slice(context, q, q_offsets.host[b], q_offsets.host[b + 1], column, column + width);
       const Variable head_k = slice(context, k, k_offsets.host[b], k_offsets.host[b + 1], column, column + width);
       const Variable head_v = slice(context, v, k_offsets.host[b], k_offsets.host[b + 1], column, column + width);
-      const Variable scores = scale(context, matmul(context, head_q, head_k, true), 1 / std::sqrt(static_cast<double>(width)));
+      const Variable scores =
+          scale(context, matmul(context, head_q, head_k, true), 1 / std::sqrt(static_cast<double>(width)));
       const Variable weights = softmax(context, scores, options.causal ? keys - queries : -1);
       blocks.push_back({matmul(context, weights, head_v), q_offsets.host[b], column});
     }

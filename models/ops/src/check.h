@@ -8,14 +8,14 @@ namespace dragoman::ops {
 
 /// Throws Error{kInvalidArgument} naming the op unless both tensors have equal shapes.
 inline void require_same_shape(std::string_view op, const Tensor& a, const Tensor& b) {
-  core::require(a.rows == b.rows && a.cols == b.cols, core::ErrorCode::kInvalidArgument, "{}: the operands' shapes differ: {} and {}",
-                op, tensor::describe(a), tensor::describe(b));
+  core::require(a.rows == b.rows && a.cols == b.cols, core::ErrorCode::kInvalidArgument,
+                "{}: the operands' shapes differ: {} and {}", op, tensor::describe(a), tensor::describe(b));
 }
 
 /// Throws unless `row` is a vector as long as x is wide.
 inline void require_row(std::string_view op, const Tensor& x, const Tensor& row, std::string_view what) {
-  core::require(row.rows == 1 && row.cols == x.cols, core::ErrorCode::kInvalidArgument, "{}: the {} must be [1, {}] but is {}", op,
-                what, x.cols, tensor::describe(row));
+  core::require(row.rows == 1 && row.cols == x.cols, core::ErrorCode::kInvalidArgument,
+                "{}: the {} must be [1, {}] but is {}", op, what, x.cols, tensor::describe(row));
 }
 
 /// A target for a gradient that may not be wanted: empty value if not.

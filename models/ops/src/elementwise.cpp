@@ -76,8 +76,8 @@ Variable activate(Context& context, const Variable& x, Activation activation) {
   if (record)
     context.tape()->record(context, y.gradient, [x, y, activation](Context& ctx) {
       const GradientTarget target = autograd::target_of(ctx, *x.gradient);
-      ctx.kernels().get(kActivationBackward)(ctx,
-                                             {x.value, y.value, activation, y.gradient->value, target.value, target.accumulate});
+      ctx.kernels().get(kActivationBackward)(
+          ctx, {x.value, y.value, activation, y.gradient->value, target.value, target.accumulate});
     });
   return y;
 }

@@ -12,8 +12,8 @@ void require_in_table(const Indices& ids, const Tensor& table, std::string_view 
                   "embedding: {} {} at row {} is outside of the table of {} rows", what, ids.host[i], i, table.rows);
 }
 
-void backward_into(Context& context, const Indices& ids, const Variable& table, const Tensor& dy, double scale, double rate,
-                   const RandomState& random) {
+void backward_into(Context& context, const Indices& ids, const Variable& table, const Tensor& dy, double scale,
+                   double rate, const RandomState& random) {
   if (!table.needs_gradient()) return;
   const GradientTarget target = autograd::target_of(context, *table.gradient);
   context.kernels().get(kEmbeddingBackward)(context, {ids, dy, scale, rate, random, target});
@@ -25,9 +25,9 @@ Variable embedding(Context& context, const Indices& ids, const Variable& table, 
                    const Variable& position_table, const EmbeddingOptions& options) {
   require_in_table(ids, table.value, "the id");
   if (!position_table.empty()) {
-    core::require(positions.size() == ids.size() && position_table.value.cols == table.value.cols, core::ErrorCode::kInvalidArgument,
-                  "embedding: {} positions of width {} for {} ids of width {}", positions.size(), position_table.value.cols, ids.size(),
-                  table.value.cols);
+    core::require(positions.size() == ids.size() && position_table.value.cols == table.value.cols,
+                  core::ErrorCode::kInvalidArgument, "embedding: {} positions of width {} for {} ids of width {}",
+                  positions.size(), position_table.value.cols, ids.size(), table.value.cols);
     require_in_table(positions, position_table.value, "the position");
   }
   const double rate = effective_rate(context, options.dropout);

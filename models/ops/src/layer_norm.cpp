@@ -34,8 +34,8 @@ Variable layer_norm(Context& context, const Variable& x, const Variable& gain, c
   if (record)
     context.tape()->record(context, y.gradient, [x, gain, bias, y, statistics](Context& ctx) {
       ctx.kernels().get(kLayerNormBackward)(
-          ctx, {x.value, gain.value, statistics.mean, statistics.inverse_deviation, y.gradient->value, optional_target(ctx, x),
-                optional_target(ctx, gain), optional_target(ctx, bias)});
+          ctx, {x.value, gain.value, statistics.mean, statistics.inverse_deviation, y.gradient->value,
+                optional_target(ctx, x), optional_target(ctx, gain), optional_target(ctx, bias)});
     });
   return y;
 }
@@ -52,8 +52,8 @@ ResidualNorm residual_dropout_layer_norm(Context& context, const Variable& resid
   const Variable sum = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
   const Statistics statistics = allocate_statistics(context, x.value.rows, record);
-  kernel(context, {residual.value, x.value, applied, random, gain.value, bias.value, epsilon, sum.value, y.value, statistics.mean,
-                   statistics.inverse_deviation});
+  kernel(context, {residual.value, x.value, applied, random, gain.value, bias.value, epsilon, sum.value, y.value,
+                   statistics.mean, statistics.inverse_deviation});
   if (record)
     context.tape()->record(context, nullptr, [=](Context& ctx) {
       if (!sum.gradient->written && !y.gradient->written) return;
@@ -67,14 +67,16 @@ ResidualNorm residual_dropout_layer_norm(Context& context, const Variable& resid
       }
       const Tensor dsum = sum.gradient->written ? sum.gradient->value : Tensor{};
       ctx.kernels().get(kResidualLayerNormBackward)(
-          ctx, {sum.value, gain.value, statistics.mean, statistics.inverse_deviation, applied, random, y.gradient->value, dsum,
-                optional_target(ctx, residual), optional_target(ctx, x), optional_target(ctx, gain), optional_target(ctx, bias)});
+          ctx, {sum.value, gain.value, statistics.mean, statistics.inverse_deviation, applied, random,
+                y.gradient->value, dsum, optional_target(ctx, residual), optional_target(ctx, x),
+                optional_target(ctx, gain), optional_target(ctx, bias)});
     });
   return {sum, y};
 }
 
-ResidualNorm residual_dropout_layer_norm_composite(Context& context, const Variable& residual, const Variable& x, double rate,
-                                                   const Variable& gain, const Variable& bias, double epsilon) {
+ResidualNorm residual_dropout_layer_norm_composite(Context& context, const Variable& residual, const Variable& x,
+                                                   double rate, const Variable& gain, const Variable& bias,
+                                                   double epsilon) {
   const Variable sum = add(context, residual, dropout(context, x, rate));
   return {sum, layer_norm(context, sum, gain, bias, epsilon)};
 }

@@ -13,8 +13,8 @@ struct LinearShape {
 LinearShape check_operands(const Variable& x, const Weight& weight, const Variable& bias) {
   const LinearShape shape = weight.packed != nullptr ? LinearShape{weight.packed->rows(), weight.packed->cols()}
                                                      : LinearShape{weight.value.value.rows, weight.value.value.cols};
-  core::require(x.value.cols == shape.inputs, core::ErrorCode::kInvalidArgument, "linear: the weight takes {} inputs but x is {}",
-                shape.inputs, tensor::describe(x.value));
+  core::require(x.value.cols == shape.inputs, core::ErrorCode::kInvalidArgument,
+                "linear: the weight takes {} inputs but x is {}", shape.inputs, tensor::describe(x.value));
   if (!bias.empty()) tensor::require_shape(bias.value, 1, shape.outputs, "linear: the bias");
   return shape;
 }
@@ -44,11 +44,14 @@ void backward(Context& context, const Variable& x, const Variable& weight, const
 }
 
 /// GELU and swish need their input for the gradient; the others only their output.
-bool needs_input(Activation activation) { return activation == Activation::kGelu || activation == Activation::kSwish; }
+bool needs_input(Activation activation) {
+  return activation == Activation::kGelu || activation == Activation::kSwish;
+}
 
 }  // namespace
 
-Variable linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias, Activation activation) {
+Variable linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
+                Activation activation) {
   auto* kernel = context.kernels().find(kLinear);
   if (kernel == nullptr) return linear_composite(context, x, weight, bias, activation);
   const LinearShape shape = check_operands(x, weight, bias);
@@ -65,9 +68,10 @@ Variable linear(Context& context, const Variable& x, const Weight& weight, const
   return y;
 }
 
-Variable linear_composite(Context& context, const Variable& x, const Weight& weight, const Variable& bias, Activation activation) {
-  core::require(!weight.value.empty(), core::ErrorCode::kUnsupported, "linear: the {} backend cannot multiply by a packed weight",
-                tensor::name_of(context.device()));
+Variable linear_composite(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
+                          Activation activation) {
+  core::require(!weight.value.empty(), core::ErrorCode::kUnsupported,
+                "linear: the {} backend cannot multiply by a packed weight", tensor::name_of(context.device()));
   check_operands(x, {weight.value, nullptr}, bias);
   const Variable product = matmul(context, x, weight.value, true);
   return activate(context, bias.empty() ? product : add_row(context, product, bias), activation);

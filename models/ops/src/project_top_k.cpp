@@ -1,15 +1,15 @@
 #include "dragoman/ops/project_top_k.h"
 
+#include "check.h"
+#include "dragoman/ops/linear.h"
+#include "dragoman/ops/softmax.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
 #include <dragoman/core/random.h>
-
-#include "check.h"
-#include "dragoman/ops/linear.h"
-#include "dragoman/ops/softmax.h"
 
 namespace dragoman::ops {
 namespace {
@@ -20,13 +20,15 @@ std::int64_t check(const Tensor& hidden, const Projection& projection, const Top
       projection.weight.packed != nullptr ? projection.weight.packed->rows() : projection.weight.value.value.rows;
   core::require(options.k >= 1 && options.k <= vocabulary, ErrorCode::kInvalidArgument,
                 "project_top_k: {} candidates asked for out of a vocabulary of {}", options.k, vocabulary);
-  core::require(options.temperature > 0, ErrorCode::kInvalidArgument, "project_top_k: the temperature must be above 0 but is {}",
-                options.temperature);
-  core::require(options.noise.empty() || static_cast<std::int64_t>(options.noise.size()) == hidden.rows, ErrorCode::kInvalidArgument,
-                "project_top_k: noise for {} rows but there are {}", options.noise.size(), hidden.rows);
+  core::require(options.temperature > 0, ErrorCode::kInvalidArgument,
+                "project_top_k: the temperature must be above 0 but is {}", options.temperature);
+  core::require(options.noise.empty() || static_cast<std::int64_t>(options.noise.size()) == hidden.rows,
+                ErrorCode::kInvalidArgument, "project_top_k: noise for {} rows but there are {}", options.noise.size(),
+                hidden.rows);
   for (const LogitEdit& edit : options.edits)
-    core::require(edit.row >= 0 && edit.row < hidden.rows && edit.token >= 0 && edit.token < vocabulary, ErrorCode::kInvalidArgument,
-                  "project_top_k: an edit of row {} and token {} is outside of [{}, {}]", edit.row, edit.token, hidden.rows, vocabulary);
+    core::require(edit.row >= 0 && edit.row < hidden.rows && edit.token >= 0 && edit.token < vocabulary,
+                  ErrorCode::kInvalidArgument, "project_top_k: an edit of row {} and token {} is outside of [{}, {}]",
+                  edit.row, edit.token, hidden.rows, vocabulary);
   return vocabulary;
 }
 
@@ -46,7 +48,8 @@ void select_row(const Tensor& log_probabilities, std::int64_t row, const TopKOpt
   const std::int64_t vocabulary = log_probabilities.cols;
   std::vector<double> ranking(static_cast<std::size_t>(vocabulary));
   for (std::int64_t token = 0; token < vocabulary; ++token) {
-    const double noise = options.noise.empty() ? 0 : gumbel_noise(options.noise[static_cast<std::size_t>(row)], vocabulary, token);
+    const double noise =
+        options.noise.empty() ? 0 : gumbel_noise(options.noise[static_cast<std::size_t>(row)], vocabulary, token);
     ranking[static_cast<std::size_t>(token)] = tensor::element(log_probabilities, row, token) + noise;
   }
   std::vector<std::int32_t> order(static_cast<std::size_t>(vocabulary));
@@ -82,10 +85,12 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
   return result;
 }
 
-TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options) {
+TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection,
+                             const TopKOptions& options) {
   check(hidden, projection, options);
-  const Variable logits = linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
-                                 {projection.bias.value, nullptr});
+  const Variable logits =
+      linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
+             {projection.bias.value, nullptr});
   apply_edits(logits.value, options.edits);
   context.kernels().get(kScale)(context, {logits.value, 1 / options.temperature, logits.value, false});
   const Variable log_probabilities = log_softmax(context, logits);

@@ -7,12 +7,14 @@
 namespace dragoman::ops {
 namespace {
 
-void fill_zero(Context& context, const Tensor& x) { context.kernels().get(kScale)(context, {x, 0.0, x, false}); }
+void fill_zero(Context& context, const Tensor& x) {
+  context.kernels().get(kScale)(context, {x, 0.0, x, false});
+}
 
 }  // namespace
 
-Variable slice(Context& context, const Variable& x, std::int64_t row_begin, std::int64_t row_end, std::int64_t col_begin,
-               std::int64_t col_end) {
+Variable slice(Context& context, const Variable& x, std::int64_t row_begin, std::int64_t row_end,
+               std::int64_t col_begin, std::int64_t col_end) {
   const bool record = autograd::recording(context, x);
   const Tensor view = x.value.row_range(row_begin, row_end).col_range(col_begin, col_end);
   const Variable y = autograd::make_variable(context, view, record);
@@ -46,8 +48,8 @@ Variable assemble(Context& context, std::int64_t rows, std::int64_t cols, std::s
 
 template <std::size_t parts>
 std::array<Variable, parts> split_columns(Context& context, const Variable& x) {
-  core::require(x.value.cols % parts == 0, core::ErrorCode::kInvalidArgument, "split_columns: {} does not divide into {} parts",
-                tensor::describe(x.value), parts);
+  core::require(x.value.cols % parts == 0, core::ErrorCode::kInvalidArgument,
+                "split_columns: {} does not divide into {} parts", tensor::describe(x.value), parts);
   const std::int64_t width = x.value.cols / static_cast<std::int64_t>(parts);
   const bool record = autograd::recording(context, x);
   const Tensor dx = record ? context.allocate(x.value.rows, x.value.cols) : Tensor{};
@@ -64,7 +66,8 @@ std::array<Variable, parts> split_columns(Context& context, const Variable& x) {
       if (!any) return;
       for (const Variable& part : result)
         if (!part.gradient->written) fill_zero(ctx, part.gradient->value);
-      core::require(!x.gradient->written, core::ErrorCode::kInternal, "split_columns must be the only consumer of its operand");
+      core::require(!x.gradient->written, core::ErrorCode::kInternal,
+                    "split_columns must be the only consumer of its operand");
       x.gradient->value = dx;
       x.gradient->written = true;
     });

@@ -1,12 +1,12 @@
 #include "dragoman/ops/softmax_cross_entropy.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "check.h"
 #include "dragoman/ops/elementwise.h"
 #include "dragoman/ops/linear.h"
 #include "dragoman/ops/matmul.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace dragoman::ops {
 namespace {
@@ -15,11 +15,12 @@ namespace {
 constexpr std::int64_t kChunk = 256;
 
 void check_targets(const Tensor& hidden, const Indices& targets, std::int64_t vocabulary) {
-  core::require(targets.size() == hidden.rows, core::ErrorCode::kInvalidArgument, "cross entropy: {} targets for {} rows",
-                targets.size(), hidden.rows);
+  core::require(targets.size() == hidden.rows, core::ErrorCode::kInvalidArgument,
+                "cross entropy: {} targets for {} rows", targets.size(), hidden.rows);
   for (std::size_t i = 0; i < targets.host.size(); ++i)
     core::require(targets.host[i] >= 0 && targets.host[i] < vocabulary, core::ErrorCode::kInvalidArgument,
-                  "cross entropy: target {} at row {} is outside of the vocabulary of {}", targets.host[i], i, vocabulary);
+                  "cross entropy: target {} at row {} is outside of the vocabulary of {}", targets.host[i], i,
+                  vocabulary);
 }
 
 std::int64_t vocabulary_of(const Projection& projection) {
@@ -30,14 +31,16 @@ std::int64_t vocabulary_of(const Projection& projection) {
 Tensor chunk_logits(Context& context, const Tensor& hidden, const Projection& projection) {
   autograd::Tape* tape = context.tape();
   context.set_tape(nullptr);
-  const Variable logits = linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
-                                 {projection.bias.value, nullptr});
+  const Variable logits =
+      linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
+             {projection.bias.value, nullptr});
   context.set_tape(tape);
   return logits.value;
 }
 
 Indices part(const Indices& targets, std::int64_t begin, std::int64_t end) {
-  return {targets.host.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), targets.device + begin};
+  return {targets.host.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
+          targets.device + begin};
 }
 
 /// Calls body(begin, end, logits) for each chunk of rows; the logits are freed after each.
@@ -56,8 +59,8 @@ double* allocate_doubles(Context& context, std::int64_t count) {
 
 }  // namespace
 
-LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection, const Indices& targets,
-                               const CrossEntropyOptions& options) {
+LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection,
+                               const Indices& targets, const CrossEntropyOptions& options) {
   const Tensor& h = hidden.value;
   check_targets(h, targets, vocabulary_of(projection));
   const Variable& weight = projection.weight.value;
@@ -75,8 +78,8 @@ LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const P
   GradientTarget dw = record ? optional_target(context, weight) : GradientTarget{};
   GradientTarget db = record ? optional_target(context, projection.bias) : GradientTarget{};
   for_each_chunk(context, h, projection, [&](std::int64_t begin, std::int64_t end, const Tensor& logits) {
-    rows_kernel(context, {logits, part(targets, begin, end), options.label_smoothing, record ? options.gradient_scale : 0,
-                          losses + begin, nlls + begin});
+    rows_kernel(context, {logits, part(targets, begin, end), options.label_smoothing,
+                          record ? options.gradient_scale : 0, losses + begin, nlls + begin});
     if (!record) return;
     if (!dh.empty()) matmul_kernel(context, {logits, false, weight.value, false, dh.row_range(begin, end), false});
     if (!dw.value.empty()) {
@@ -98,15 +101,15 @@ LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const P
   return sums;
 }
 
-void target_log_probabilities(Context& context, const Tensor& hidden, const Projection& projection, const Indices& targets,
-                              std::span<double> result) {
+void target_log_probabilities(Context& context, const Tensor& hidden, const Projection& projection,
+                              const Indices& targets, std::span<double> result) {
   check_targets(hidden, targets, vocabulary_of(projection));
   core::require(static_cast<std::int64_t>(result.size()) == hidden.rows, core::ErrorCode::kInvalidArgument,
                 "target_log_probabilities: room for {} results but {} rows", result.size(), hidden.rows);
   double* losses = allocate_doubles(context, hidden.rows);
   for_each_chunk(context, hidden, projection, [&](std::int64_t begin, std::int64_t end, const Tensor& logits) {
-    context.kernels().get(kCrossEntropyRows)(context,
-                                             {logits, part(targets, begin, end), 0, 0, losses + begin, result.data() + begin});
+    context.kernels().get(kCrossEntropyRows)(
+        context, {logits, part(targets, begin, end), 0, 0, losses + begin, result.data() + begin});
   });
   for (double& value : result) value = -value;
 }

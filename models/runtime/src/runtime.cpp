@@ -12,7 +12,9 @@ Runtime::Runtime() : cpu_(Device::kCpu), reference_(Device::kReference) {
   backend::reference::install_kernels(reference_);
 }
 
-bool Runtime::available(Device device) const noexcept { return device != Device::kCuda; }
+bool Runtime::available(Device device) const noexcept {
+  return device != Device::kCuda;
+}
 
 const tensor::KernelTable& Runtime::kernels(Device device) const {
   core::require(available(device), core::ErrorCode::kUnsupported,

@@ -17,7 +17,9 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kFirstBlock = std::size_t{1} << 20;
 
-std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 
 void poison([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -53,7 +55,9 @@ Allocator& host_allocator() {
   return allocator;
 }
 
-Arena::~Arena() { release_blocks(); }
+Arena::~Arena() {
+  release_blocks();
+}
 
 void Arena::release_blocks() noexcept {
   for (const Block& block : blocks_) {
@@ -107,7 +111,9 @@ void Arena::reset() {
   current_ = 0;
 }
 
-Arena::Mark Arena::mark() const noexcept { return {current_, blocks_.empty() ? 0 : blocks_[current_].used}; }
+Arena::Mark Arena::mark() const noexcept {
+  return {current_, blocks_.empty() ? 0 : blocks_[current_].used};
+}
 
 void Arena::rewind(Mark mark) {
   if (blocks_.empty()) return;
@@ -130,7 +136,9 @@ Buffer::Buffer(Allocator& allocator, std::size_t bytes)
     : allocator_(&allocator), data_(allocator.allocate(std::max<std::size_t>(bytes, 1))), bytes_(bytes) {}
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : allocator_(other.allocator_), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    : allocator_(other.allocator_),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(allocator_, other.allocator_);

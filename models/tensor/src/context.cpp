@@ -7,10 +7,11 @@ namespace dragoman::tensor {
 void check_ragged(const RaggedTokens& batch, std::int64_t vocabulary) {
   using core::ErrorCode;
   core::require(!batch.offsets.empty() && batch.offsets.front() == 0 && batch.offsets.back() == batch.total(),
-                ErrorCode::kInvalidArgument, "offsets must start at 0 and end at the number of tokens, {}", batch.total());
+                ErrorCode::kInvalidArgument, "offsets must start at 0 and end at the number of tokens, {}",
+                batch.total());
   for (std::int64_t b = 0; b < batch.batch(); ++b)
-    core::require(batch.offsets[b] <= batch.offsets[b + 1], ErrorCode::kInvalidArgument, "offsets fall from {} to {} at sequence {}",
-                  batch.offsets[b], batch.offsets[b + 1], b);
+    core::require(batch.offsets[b] <= batch.offsets[b + 1], ErrorCode::kInvalidArgument,
+                  "offsets fall from {} to {} at sequence {}", batch.offsets[b], batch.offsets[b + 1], b);
   for (std::size_t i = 0; i < batch.tokens.size(); ++i)
     core::require(batch.tokens[i] >= 0 && batch.tokens[i] < vocabulary, ErrorCode::kInvalidArgument,
                   "token {} at position {} is outside of the vocabulary of {}", batch.tokens[i], i, vocabulary);

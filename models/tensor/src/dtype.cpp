@@ -57,7 +57,8 @@ std::uint16_t f32_to_f16(float value) {
   if (magnitude > 0x7F800000U) return sign | 0x7E00U;
   if (magnitude >= 0x477FF000U) return sign | 0x7C00U;  // rounds to infinity
   if (magnitude < 0x38800000U) {
-    // Adding 0.5 aligns the subnormal's last bit with the float's last bit, so the addition itself rounds to nearest even.
+    // Adding 0.5 aligns the subnormal's last bit with the float's last bit, so the addition itself rounds to nearest
+    // even.
     const float aligned = std::bit_cast<float>(magnitude) + 0.5F;
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(aligned) - 0x3F000000U));
   }
@@ -65,7 +66,9 @@ std::uint16_t f32_to_f16(float value) {
   return static_cast<std::uint16_t>(sign | ((rounded - (112U << 23)) >> 13));
 }
 
-float bf16_to_f32(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+float bf16_to_f32(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
 
 std::uint16_t f32_to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);

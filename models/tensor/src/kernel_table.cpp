@@ -4,8 +4,8 @@ namespace dragoman::tensor {
 
 void KernelTable::insert(std::string_view name, ErasedKernel kernel, std::string_view signature) {
   const bool inserted = kernels_.try_emplace(name, Entry{kernel, signature}).second;
-  core::require(inserted, core::ErrorCode::kInvalidArgument, "the {} backend already has a kernel for the op '{}'", name_of(device_),
-                name);
+  core::require(inserted, core::ErrorCode::kInvalidArgument, "the {} backend already has a kernel for the op '{}'",
+                name_of(device_), name);
 }
 
 KernelTable::ErasedKernel KernelTable::lookup(std::string_view name, std::string_view signature) const {
@@ -16,6 +16,8 @@ KernelTable::ErasedKernel KernelTable::lookup(std::string_view name, std::string
   return found->second.kernel;
 }
 
-void KernelTable::erase(std::string_view name) { kernels_.erase(kernels_.find(name)); }
+void KernelTable::erase(std::string_view name) {
+  kernels_.erase(kernels_.find(name));
+}
 
 }  // namespace dragoman::tensor

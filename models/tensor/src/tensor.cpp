@@ -15,8 +15,8 @@ std::string_view name_of(Device device) {
 }
 
 Tensor Tensor::row_range(std::int64_t begin, std::int64_t end) const {
-  core::require(0 <= begin && begin <= end && end <= rows, core::ErrorCode::kInvalidArgument, "rows [{}, {}) are not in {}", begin,
-                end, describe(*this));
+  core::require(0 <= begin && begin <= end && end <= rows, core::ErrorCode::kInvalidArgument,
+                "rows [{}, {}) are not in {}", begin, end, describe(*this));
   Tensor part = *this;
   part.data = static_cast<char*>(data) + static_cast<std::size_t>(begin * stride) * size_of(dtype);
   part.rows = end - begin;
@@ -24,8 +24,8 @@ Tensor Tensor::row_range(std::int64_t begin, std::int64_t end) const {
 }
 
 Tensor Tensor::col_range(std::int64_t begin, std::int64_t end) const {
-  core::require(0 <= begin && begin <= end && end <= cols, core::ErrorCode::kInvalidArgument, "columns [{}, {}) are not in {}",
-                begin, end, describe(*this));
+  core::require(0 <= begin && begin <= end && end <= cols, core::ErrorCode::kInvalidArgument,
+                "columns [{}, {}) are not in {}", begin, end, describe(*this));
   Tensor part = *this;
   part.data = static_cast<char*>(data) + static_cast<std::size_t>(begin) * size_of(dtype);
   part.cols = end - begin;
@@ -37,8 +37,8 @@ std::string describe(const Tensor& tensor) {
 }
 
 void require_shape(const Tensor& tensor, std::int64_t rows, std::int64_t cols, std::string_view what) {
-  core::require(tensor.rows == rows && tensor.cols == cols, core::ErrorCode::kInvalidArgument, "{} must be [{}, {}] but is {}", what,
-                rows, cols, describe(tensor));
+  core::require(tensor.rows == rows && tensor.cols == cols, core::ErrorCode::kInvalidArgument,
+                "{} must be [{}, {}] but is {}", what, rows, cols, describe(tensor));
 }
 
 }  // namespace dragoman::tensor

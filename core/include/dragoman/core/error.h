@@ -22,8 +22,8 @@ enum class ErrorCode {
 
 /// The one exception type that Dragoman throws.
 ///
-/// `what()` is one line that says what was wrong with the actual values, where (file, line, offset, tensor), and what to do.
-/// It never holds a newline, so that a program can print it as it is.
+/// `what()` is one line that says what was wrong with the actual values, where (file, line, offset, tensor), and what
+/// to do. It never holds a newline, so that a program can print it as it is.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, std::string message, std::source_location location = std::source_location::current());

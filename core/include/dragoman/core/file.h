@@ -10,8 +10,8 @@
 
 namespace dragoman::core {
 
-/// Sequential reader of a file, or of standard input for "-". gzip and Zstandard are recognised by their first bytes, not by name.
-/// Every failure throws Error{kIo or kBadInput} that names the file. One thread at a time.
+/// Sequential reader of a file, or of standard input for "-". gzip and Zstandard are recognised by their first bytes,
+/// not by name. Every failure throws Error{kIo or kBadInput} that names the file. One thread at a time.
 class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& path);
@@ -57,9 +57,10 @@ class LineReader {
   std::uint64_t bytes_read_ = 0;
 };
 
-/// Sequential writer to a file, or to standard output for "-". A regular file is written as `<path>.partial` and takes its name at
-/// commit(), so that a reader never sees half a file; devices and pipes are written directly. Without commit() the partial file stays,
-/// so that nothing already written is lost. A failed write (full disk) throws Error{kIo} naming the file. One thread at a time.
+/// Sequential writer to a file, or to standard output for "-". A regular file is written as `<path>.partial` and takes
+/// its name at commit(), so that a reader never sees half a file; devices and pipes are written directly. Without
+/// commit() the partial file stays, so that nothing already written is lost. A failed write (full disk) throws
+/// Error{kIo} naming the file. One thread at a time.
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& path);
@@ -67,8 +68,8 @@ class OutputFile {
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;
 
-  /// Continues `<path>.partial` of an interrupted run after its last complete line: an unterminated rest is cut off. `lines` receives the
-  /// number of lines kept, 0 if there is no partial file.
+  /// Continues `<path>.partial` of an interrupted run after its last complete line: an unterminated rest is cut off.
+  /// `lines` receives the number of lines kept, 0 if there is no partial file.
   static OutputFile resume(const std::filesystem::path& path, std::uint64_t& lines);
 
   void write(std::string_view bytes);

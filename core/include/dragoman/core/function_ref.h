@@ -9,14 +9,14 @@ namespace dragoman::core {
 template <class Signature>
 class FunctionRef;
 
-/// A non-owning reference to a callable, two words wide. std::function allocates for larger captures, and hot loops may not.
-/// The callable must outlive the reference.
+/// A non-owning reference to a callable, two words wide. std::function allocates for larger captures, and hot loops may
+/// not. The callable must outlive the reference.
 template <class Result, class... Args>
 class FunctionRef<Result(Args...)> {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> && std::is_invocable_r_v<Result, F&, Args...>)
-  FunctionRef(F&& callable)  // NOLINT: implicit on purpose, as a parameter type
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> && std::is_invocable_r_v<Result, F&, Args...>)
+      FunctionRef(F&& callable)  // NOLINT: implicit on purpose, as a parameter type
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
         call_([](void* object, Args... args) -> Result {
           return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);

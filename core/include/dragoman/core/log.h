@@ -10,8 +10,8 @@ namespace dragoman::core {
 
 enum class LogLevel { kInfo, kWarning };
 
-/// Where the library's messages go. The library itself never prints; an empty sink drops them. May be called from any thread that runs
-/// library code, one call at a time per object that was given the sink.
+/// Where the library's messages go. The library itself never prints; an empty sink drops them. May be called from any
+/// thread that runs library code, one call at a time per object that was given the sink.
 using LogSink = std::function<void(LogLevel, std::string_view message)>;
 
 /// A snapshot of a long operation. Names are stable: they are the keys of `--progress json`.

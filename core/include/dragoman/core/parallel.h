@@ -7,8 +7,8 @@
 
 namespace dragoman::core {
 
-/// Runs independent blocks of work. Callers cut the work into blocks whose number is a function of the shapes alone, never of the
-/// thread count, so that results have the same bits on any executor.
+/// Runs independent blocks of work. Callers cut the work into blocks whose number is a function of the shapes alone,
+/// never of the thread count, so that results have the same bits on any executor.
 class Executor {
  public:
   virtual ~Executor();

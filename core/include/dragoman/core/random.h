@@ -8,8 +8,9 @@ namespace dragoman::core {
 
 using RandomBlock = std::array<std::uint32_t, 4>;
 
-/// Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011): a pure function from (key, counter) to 128
-/// random bits. There is no generator state to save or share: the same key and counter give the same bits on every thread.
+/// Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011): a pure function from (key,
+/// counter) to 128 random bits. There is no generator state to save or share: the same key and counter give the same
+/// bits on every thread.
 RandomBlock philox(std::array<std::uint32_t, 2> key, RandomBlock counter) noexcept;
 
 /// philox keyed by a 64-bit seed, with the counter {low and high half of `index`, low and high half of `stream`}.

@@ -14,8 +14,9 @@ struct DecodedCharacter {
   bool valid;
 };
 
-/// Decodes the character that starts at `text[offset]`; offset < text.size(). An ill-formed sequence consumes its maximal subpart
-/// (Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts"), as ICU, browsers and Python do.
+/// Decodes the character that starts at `text[offset]`; offset < text.size(). An ill-formed sequence consumes its
+/// maximal subpart (Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts"), as ICU, browsers and Python
+/// do.
 DecodedCharacter decode_utf8(std::string_view text, std::size_t offset) noexcept;
 
 /// Offset of the first ill-formed byte, or npos.

@@ -10,39 +10,36 @@ namespace {
 /// Rows of x that one block multiplies with one panel of packed weight.
 constexpr std::int64_t kPackedRows = 256;
 
-/// Adds bias and activation to y[row_begin .. row_end, col_begin .. col_end), which holds x * weight^T.
-void finish(const ops::LinearArguments& arguments, std::int64_t row_begin, std::int64_t row_end, std::int64_t col_begin,
-            std::int64_t col_end) {
-  float* y = arguments.y.row<float>(row_begin) + col_begin;
+/// Adds bias and activation to a tile of y, which holds x * weight^T.
+void finish(const ops::LinearArguments& arguments, const Tile& tile) {
+  float* y = arguments.y.row<float>(tile.row_begin) + tile.col_begin;
   const Tensor& pre = arguments.pre_activation;
   bias_activation_rows({.x = y,
                         .x_stride = arguments.y.stride,
-                        .bias = arguments.bias.empty() ? nullptr : arguments.bias.as<float>() + col_begin,
+                        .bias = arguments.bias.empty() ? nullptr : arguments.bias.as<float>() + tile.col_begin,
                         .activation = arguments.activation,
-                        .pre_activation = pre.empty() ? nullptr : pre.row<float>(row_begin) + col_begin,
+                        .pre_activation = pre.empty() ? nullptr : pre.row<float>(tile.row_begin) + tile.col_begin,
                         .pre_stride = pre.stride,
                         .y = y,
                         .y_stride = arguments.y.stride,
-                        .rows = row_end - row_begin,
-                        .cols = col_end - col_begin});
+                        .rows = tile.row_end - tile.row_begin,
+                        .cols = tile.col_end - tile.col_begin});
 }
 
 void linear_plain(Context& context, const ops::LinearArguments& arguments) {
-  const std::int64_t m = arguments.y.rows;
-  const std::int64_t n = arguments.y.cols;
   const std::int64_t k = arguments.x.cols;
-  core::for_each_range(context.executor(), m, gemm_block_rows(m, n, k), [&](std::int64_t begin, std::int64_t end) {
-    gemm({.m = end - begin,
-          .n = n,
+  for_each_gemm_block(context.executor(), arguments.y.rows, arguments.y.cols, k, [&](const Tile& tile) {
+    gemm({.m = tile.row_end - tile.row_begin,
+          .n = tile.col_end - tile.col_begin,
           .k = k,
-          .a = arguments.x.row<float>(begin),
+          .a = arguments.x.row<float>(tile.row_begin),
           .a_stride = arguments.x.stride,
-          .b = arguments.weight.as<float>(),
+          .b = arguments.weight.row<float>(tile.col_begin),
           .b_stride = arguments.weight.stride,
           .transpose_b = true,
-          .c = arguments.y.row<float>(begin),
+          .c = arguments.y.row<float>(tile.row_begin) + tile.col_begin,
           .c_stride = arguments.y.stride});
-    finish(arguments, begin, end, 0, n);
+    finish(arguments, tile);
   });
 }
 
@@ -64,7 +61,7 @@ void linear_packed(Context& context, const ops::LinearArguments& arguments) {
     multiply_rows(matrix, arguments.x.row<float>(row_begin), arguments.x.stride, row_end - row_begin,
                   arguments.y.row<float>(row_begin) + col_begin, arguments.y.stride,
                   scratch + static_cast<std::size_t>(block) * scratch_size);
-    finish(arguments, row_begin, row_end, col_begin, col_begin + matrix.outputs());
+    finish(arguments, {row_begin, row_end, col_begin, col_begin + matrix.outputs()});
   });
 }
 

@@ -12,9 +12,10 @@ void clear(const Tensor& c) {
   for (std::int64_t r = 0; r < c.rows; ++r) std::fill_n(c.row<float>(r), c.cols, 0.0F);
 }
 
-/// Rows [begin, end) of c need those rows of op(a), which are columns of a if it is transposed.
-const float* rows_of_a(const ops::MatMulArguments& arguments, std::int64_t begin) {
-  return arguments.transpose_a ? arguments.a.as<float>() + begin : arguments.a.row<float>(begin);
+/// Where the part of an operand begins that a block needs: `index` counts rows of C for a, columns of C for b. In a
+/// plain a and a transposed b these are rows, otherwise columns.
+const float* part(const Tensor& operand, std::int64_t index, bool is_row) {
+  return is_row ? operand.row<float>(index) : operand.as<float>() + index;
 }
 
 }  // namespace
@@ -25,17 +26,17 @@ void matmul(Context& context, const ops::MatMulArguments& arguments) {
   const std::int64_t k = arguments.transpose_a ? arguments.a.rows : arguments.a.cols;
   if (m == 0 || n == 0 || (k == 0 && arguments.accumulate)) return;
   if (k == 0) return clear(arguments.c);
-  core::for_each_range(context.executor(), m, gemm_block_rows(m, n, k), [&](std::int64_t begin, std::int64_t end) {
-    gemm({.m = end - begin,
-          .n = n,
+  for_each_gemm_block(context.executor(), m, n, k, [&](const Tile& tile) {
+    gemm({.m = tile.row_end - tile.row_begin,
+          .n = tile.col_end - tile.col_begin,
           .k = k,
-          .a = rows_of_a(arguments, begin),
+          .a = part(arguments.a, tile.row_begin, !arguments.transpose_a),
           .a_stride = arguments.a.stride,
           .transpose_a = arguments.transpose_a,
-          .b = arguments.b.as<float>(),
+          .b = part(arguments.b, tile.col_begin, arguments.transpose_b),
           .b_stride = arguments.b.stride,
           .transpose_b = arguments.transpose_b,
-          .c = arguments.c.row<float>(begin),
+          .c = arguments.c.row<float>(tile.row_begin) + tile.col_begin,
           .c_stride = arguments.c.stride,
           .accumulate = arguments.accumulate});
   });

@@ -15,8 +15,8 @@ using tensor::Context;
 /// One thread; valid until the context's next step.
 class Tape {
  public:
-  /// Appends a record. `backward(context)` is run by backward() only if `output` was written by then (nullptr: always). The closure is kept in step
-  /// memory and never destroyed, so it may hold nothing that owns.
+  /// Appends a record. `backward(context)` is run by backward() only if `output` was written by then (nullptr: always).
+  /// The closure is kept in step memory and never destroyed, so it may hold nothing that owns.
   template <class Backward>
   void record(Context& context, const Gradient* output, Backward backward) {
     static_assert(std::is_trivially_destructible_v<Backward>, "a record may hold nothing that owns");

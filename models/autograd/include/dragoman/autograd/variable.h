@@ -6,8 +6,8 @@ namespace dragoman::autograd {
 
 using tensor::Tensor;
 
-/// The gradient of one value. `value` is empty until the first write; the first write assigns, later ones accumulate, so gradients
-/// are never zero-filled. Lives in step memory for activations, in flat buffers for parameters.
+/// The gradient of one value. `value` is empty until the first write; the first write assigns, later ones accumulate,
+/// so gradients are never zero-filled. Lives in step memory for activations, in flat buffers for parameters.
 struct Gradient {
   Tensor value;
   std::int64_t rows = 0;

@@ -12,12 +12,13 @@ struct AttentionOptions {
   double dropout = 0;
 };
 
-/// Multi-head scaled dot-product attention (Vaswani et al. 2017, eq. 1) within each ragged sequence, with scale 1/sqrt(d / heads): no padding, no
-/// masks. q [Tq, d], k and v [Tk, d] (columns of head h are [h*d/heads, (h+1)*d/heads)); sequence b has queries [q_offsets[b],
-/// q_offsets[b+1]) and keys [k_offsets[b], k_offsets[b+1]).
-/// If `probabilities` is not empty it receives the attention weights before dropout: the weight of (sequence b, head h, query i, key j)
-/// is element probability_offsets[b] + (h * m + i) * n + j of the flat [1, total] tensor. Weights that causality forbids are 0.
-/// The dropout mask of a weight is keyed by that same flat index, as ops/dropout.h says. A sequence without keys gives zeros.
+/// Multi-head scaled dot-product attention (Vaswani et al. 2017, eq. 1) within each ragged sequence, with scale
+/// 1/sqrt(d / heads): no padding, no masks. q [Tq, d], k and v [Tk, d] (columns of head h are [h*d/heads,
+/// (h+1)*d/heads)); sequence b has queries [q_offsets[b], q_offsets[b+1]) and keys [k_offsets[b], k_offsets[b+1]). If
+/// `probabilities` is not empty it receives the attention weights before dropout: the weight of (sequence b, head h,
+/// query i, key j) is element probability_offsets[b] + (h * m + i) * n + j of the flat [1, total] tensor. Weights that
+/// causality forbids are 0. The dropout mask of a weight is keyed by that same flat index, as ops/dropout.h says. A
+/// sequence without keys gives zeros.
 struct AttentionArguments {
   Tensor q;
   Tensor k;
@@ -45,20 +46,23 @@ struct AttentionBackwardArguments {
 inline constexpr KernelKey<void(Context&, const AttentionBackwardArguments&)> kAttentionBackward{"attention_backward"};
 
 struct AttentionResult {
-  Variable output;                                   ///< [Tq, d]
-  Tensor probabilities;                              ///< flat weights, or empty
+  Variable output;                                    ///< [Tq, d]
+  Tensor probabilities;                               ///< flat weights, or empty
   std::span<const std::int64_t> probability_offsets;  ///< B + 1 entries in step memory
 };
 
 /// Weights are kept if a gradient is recorded or if `keep_probabilities`.
-AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v, const Offsets& q_offsets,
-                          const Offsets& k_offsets, const AttentionOptions& options, bool keep_probabilities = false);
+AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,
+                          const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options,
+                          bool keep_probabilities = false);
 /// The same out of matmul, softmax, slices; slow, and the oracle of the fused form.
-Variable attention_composite(Context& context, const Variable& q, const Variable& k, const Variable& v, const Offsets& q_offsets,
-                             const Offsets& k_offsets, const AttentionOptions& options);
+Variable attention_composite(Context& context, const Variable& q, const Variable& k, const Variable& v,
+                             const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options);
 
-/// Where one query row finds its keys and values: rows of a page pool. Row number n lies at pages[n >> page_shift] + (n & (2^page_shift
-/// - 1)) * stride elements of the context's float type. The rows are indices[0 .. count), or first, first+1, ... if indices is nullptr.
+/// Where one query row finds its keys and values: rows of a page pool. Row number n lies at pages[n >> page_shift] + (n
+/// & (2^page_shift
+/// - 1)) * stride elements of the context's float type. The rows are indices[0 .. count), or first, first+1, ... if
+/// indices is nullptr.
 struct KeyRows {
   void* const* key_pages = nullptr;
   void* const* value_pages = nullptr;
@@ -67,9 +71,9 @@ struct KeyRows {
   std::int32_t count = 0;
 };
 
-/// Attention of single query rows q [R, d] over cached keys and values; no gradient. Row r's result depends on q[r] and its own keys
-/// alone, bit for bit. `probabilities` (may be empty) is [R, heads * maximum count]: head h of row r fills from column h * count of the
-/// row.
+/// Attention of single query rows q [R, d] over cached keys and values; no gradient. Row r's result depends on q[r] and
+/// its own keys alone, bit for bit. `probabilities` (may be empty) is [R, heads * maximum count]: head h of row r fills
+/// from column h * count of the row.
 struct CachedAttentionArguments {
   Tensor q;
   std::span<const KeyRows> rows;

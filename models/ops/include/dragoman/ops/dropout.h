@@ -6,10 +6,11 @@
 
 namespace dragoman::ops {
 
-/// y = x * mask / (1 - rate), or y += ...; the mask is a pure function of (random, element index). The gradient is the same kernel
-/// applied to dy. Element index e = row * cols + col (of the logical shape, whatever the strides). It is kept if the 16-bit lane e % 8 of
-/// core::random_block(seed, random_stream(random), e / 8) is at least dropout_threshold(rate); lane 2w is the low half of word w, lane
-/// 2w+1 the high half. All backends draw the same mask.
+/// y = x * mask / (1 - rate), or y += ...; the mask is a pure function of (random, element index). The gradient is the
+/// same kernel applied to dy. Element index e = row * cols + col (of the logical shape, whatever the strides). It is
+/// kept if the 16-bit lane e % 8 of core::random_block(seed, random_stream(random), e / 8) is at least
+/// dropout_threshold(rate); lane 2w is the low half of word w, lane 2w+1 the high half. All backends draw the same
+/// mask.
 struct DropoutArguments {
   Tensor x;
   double rate = 0;
@@ -20,18 +21,25 @@ struct DropoutArguments {
 inline constexpr KernelKey<void(Context&, const DropoutArguments&)> kDropout{"dropout"};
 
 /// Drop probability in units of 1/65536; 0.1 is applied as 6554/65536.
-inline std::uint32_t dropout_threshold(double rate) { return static_cast<std::uint32_t>(std::lround(rate * 65536)); }
+inline std::uint32_t dropout_threshold(double rate) {
+  return static_cast<std::uint32_t>(std::lround(rate * 65536));
+}
 /// What kept elements are multiplied by, so that the expectation is exactly that of the input.
-inline double dropout_scale(double rate) { return 65536.0 / (65536.0 - dropout_threshold(rate)); }
+inline double dropout_scale(double rate) {
+  return 65536.0 / (65536.0 - dropout_threshold(rate));
+}
 /// The Philox stream of one random op of one step.
-inline std::uint64_t random_stream(const RandomState& random) { return (random.step << 16) | (random.stream & 0xFFFF); }
+inline std::uint64_t random_stream(const RandomState& random) {
+  return (random.step << 16) | (random.stream & 0xFFFF);
+}
 
 /// Returns x itself unless the context is in training mode and rate > 0. 0 <= rate < 1.
 Variable dropout(Context& context, const Variable& x, double rate);
 
 /// The rate that applies in this context: 0 outside of training. Error{kInvalidArgument} unless 0 <= rate < 1.
 inline double effective_rate(const Context& context, double rate) {
-  core::require(rate >= 0 && rate < 1, core::ErrorCode::kInvalidArgument, "the dropout rate must lie in [0, 1) but is {}", rate);
+  core::require(rate >= 0 && rate < 1, core::ErrorCode::kInvalidArgument,
+                "the dropout rate must lie in [0, 1) but is {}", rate);
   return context.training() ? rate : 0;
 }
 

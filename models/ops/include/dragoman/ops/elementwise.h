@@ -4,8 +4,8 @@
 
 namespace dragoman::ops {
 
-/// relu(x) = max(0, x); gelu(x) = x * Phi(x) with the exact normal distribution function (Hendrycks & Gimpel 2016), as PyTorch's
-/// default; swish(x) = x * sigmoid(x).
+/// relu(x) = max(0, x); gelu(x) = x * Phi(x) with the exact normal distribution function (Hendrycks & Gimpel 2016), as
+/// PyTorch's default; swish(x) = x * sigmoid(x).
 enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSwish, kSigmoid, kTanh };
 
 /// y = a + b.
@@ -16,8 +16,8 @@ struct AddArguments {
 };
 inline constexpr KernelKey<void(Context&, const AddArguments&)> kAdd{"add"};
 
-/// y = factor * x, or y += factor * x. x and y have equal shapes; strides may differ. With factor 0 and no accumulation y becomes 0
-/// whatever x holds, NaN included: that is how memory is cleared.
+/// y = factor * x, or y += factor * x. x and y have equal shapes; strides may differ. With factor 0 and no accumulation
+/// y becomes 0 whatever x holds, NaN included: that is how memory is cleared.
 struct ScaleArguments {
   Tensor x;
   double factor = 1;
@@ -58,8 +58,9 @@ struct ActivationArguments {
 };
 inline constexpr KernelKey<void(Context&, const ActivationArguments&)> kActivation{"activation"};
 
-/// dx = dy * activation'(x), or dx += ...; `x` is the input and `y` the output of the forward pass. For kRelu only `y` may be given (x
-/// empty), for kGelu and kSwish `x` is needed, for kSigmoid and kTanh `y`. dx may be the same memory as dy.
+/// dx = dy * activation'(x), or dx += ...; `x` is the input and `y` the output of the forward pass. For kRelu only `y`
+/// may be given (x empty), for kGelu and kSwish `x` is needed, for kSigmoid and kTanh `y`. dx may be the same memory as
+/// dy.
 struct ActivationBackwardArguments {
   Tensor x;
   Tensor y;
@@ -68,7 +69,8 @@ struct ActivationBackwardArguments {
   Tensor dx;
   bool accumulate = false;
 };
-inline constexpr KernelKey<void(Context&, const ActivationBackwardArguments&)> kActivationBackward{"activation_backward"};
+inline constexpr KernelKey<void(Context&, const ActivationBackwardArguments&)> kActivationBackward{
+    "activation_backward"};
 
 Variable add(Context& context, const Variable& a, const Variable& b);
 Variable multiply(Context& context, const Variable& a, const Variable& b);

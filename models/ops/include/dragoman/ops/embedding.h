@@ -4,8 +4,8 @@
 
 namespace dragoman::ops {
 
-/// y[t] = dropout(scale * table[ids[t]] + position_table[positions[t]]). `position_table` may be empty. The caller guarantees that ids
-/// and positions lie within their tables. ids.size() rows.
+/// y[t] = dropout(scale * table[ids[t]] + position_table[positions[t]]). `position_table` may be empty. The caller
+/// guarantees that ids and positions lie within their tables. ids.size() rows.
 struct EmbeddingArguments {
   Indices ids;
   Tensor table;
@@ -18,8 +18,8 @@ struct EmbeddingArguments {
 };
 inline constexpr KernelKey<void(Context&, const EmbeddingArguments&)> kEmbedding{"embedding"};
 
-/// dtable.value[ids[t]] += scale * mask(dy)[t]; rows that no id names become 0 unless dtable.accumulate. The sum over equal ids is taken in
-/// ascending t, whatever the thread count.
+/// dtable.value[ids[t]] += scale * mask(dy)[t]; rows that no id names become 0 unless dtable.accumulate. The sum over
+/// equal ids is taken in ascending t, whatever the thread count.
 struct EmbeddingBackwardArguments {
   Indices ids;
   Tensor dy;

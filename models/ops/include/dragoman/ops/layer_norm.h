@@ -5,7 +5,8 @@
 namespace dragoman::ops {
 
 /// y = (x - mean) / sqrt(variance + epsilon) * gain + bias per row, with the biased variance (Ba, Kiros & Hinton 2016).
-/// `gain`, `bias` [1, cols]. If `mean` and `inverse_deviation` ([rows, 1]) are not empty they receive the statistics for the backward pass.
+/// `gain`, `bias` [1, cols]. If `mean` and `inverse_deviation` ([rows, 1]) are not empty they receive the statistics
+/// for the backward pass.
 struct LayerNormArguments {
   Tensor x;
   Tensor gain;
@@ -46,10 +47,11 @@ struct ResidualLayerNormArguments {
   Tensor mean;
   Tensor inverse_deviation;
 };
-inline constexpr KernelKey<void(Context&, const ResidualLayerNormArguments&)> kResidualLayerNorm{"residual_dropout_layer_norm"};
+inline constexpr KernelKey<void(Context&, const ResidualLayerNormArguments&)> kResidualLayerNorm{
+    "residual_dropout_layer_norm"};
 
-/// `dsum` (may be empty) is what flows into `sum` from its other consumers. With g = dsum + (gradient of layer_norm at dy):
-/// dresidual gets g, dx gets g through the dropout mask. Targets with an empty value are not computed.
+/// `dsum` (may be empty) is what flows into `sum` from its other consumers. With g = dsum + (gradient of layer_norm at
+/// dy): dresidual gets g, dx gets g through the dropout mask. Targets with an empty value are not computed.
 struct ResidualLayerNormBackwardArguments {
   Tensor sum;
   Tensor gain;
@@ -68,15 +70,17 @@ inline constexpr KernelKey<void(Context&, const ResidualLayerNormBackwardArgumen
     "residual_dropout_layer_norm_backward"};
 
 struct ResidualNorm {
-  Variable sum;         ///< residual + dropout(x): what a pre-norm layer hands on
-  Variable normalised;  ///< layer_norm(sum): what a post-norm layer hands on, and the input of the next pre-norm sub-layer
+  Variable sum;  ///< residual + dropout(x): what a pre-norm layer hands on
+  Variable
+      normalised;  ///< layer_norm(sum): what a post-norm layer hands on, and the input of the next pre-norm sub-layer
 };
 
 /// Fused where the device has the kernels, else composed of dropout, add and layer_norm.
 ResidualNorm residual_dropout_layer_norm(Context& context, const Variable& residual, const Variable& x, double rate,
                                          const Variable& gain, const Variable& bias, double epsilon);
 /// The composition itself; the oracle of the fused form.
-ResidualNorm residual_dropout_layer_norm_composite(Context& context, const Variable& residual, const Variable& x, double rate,
-                                                   const Variable& gain, const Variable& bias, double epsilon);
+ResidualNorm residual_dropout_layer_norm_composite(Context& context, const Variable& residual, const Variable& x,
+                                                   double rate, const Variable& gain, const Variable& bias,
+                                                   double epsilon);
 
 }  // namespace dragoman::ops

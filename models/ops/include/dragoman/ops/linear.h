@@ -6,9 +6,9 @@
 
 namespace dragoman::ops {
 
-/// y = activation(x * weight^T + bias): x [T, K], weight [N, K] plain or packed (`packed` wins), bias [1, N] or empty, y [T, N].
-/// If `pre_activation` is not empty it receives x * weight^T + bias. With a packed weight the kernel is row-stable: the bits of a row of
-/// y do not depend on the other rows or on how many there are.
+/// y = activation(x * weight^T + bias): x [T, K], weight [N, K] plain or packed (`packed` wins), bias [1, N] or empty,
+/// y [T, N]. If `pre_activation` is not empty it receives x * weight^T + bias. With a packed weight the kernel is
+/// row-stable: the bits of a row of y do not depend on the other rows or on how many there are.
 struct LinearArguments {
   Tensor x;
   Tensor weight;
@@ -24,6 +24,7 @@ inline constexpr KernelKey<void(Context&, const LinearArguments&)> kLinear{"line
 /// A gradient through a packed weight is an Error{kInvalidArgument}.
 Variable linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
                 Activation activation = Activation::kNone);
-Variable linear_composite(Context& context, const Variable& x, const Weight& weight, const Variable& bias, Activation activation);
+Variable linear_composite(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
+                          Activation activation);
 
 }  // namespace dragoman::ops

@@ -6,8 +6,8 @@
 
 namespace dragoman::ops {
 
-/// c = op(a) * op(b), or c += ... if `accumulate`; op transposes on request. op(a) is [M, K], op(b) is [K, N], c is [M, N]. Row strides
-/// are honoured. A kernel's result must not depend on the executor's thread count.
+/// c = op(a) * op(b), or c += ... if `accumulate`; op transposes on request. op(a) is [M, K], op(b) is [K, N], c is [M,
+/// N]. Row strides are honoured. A kernel's result must not depend on the executor's thread count.
 struct MatMulArguments {
   Tensor a;
   bool transpose_a = false;
@@ -19,7 +19,8 @@ struct MatMulArguments {
 inline constexpr KernelKey<void(Context&, const MatMulArguments&)> kMatMul{"matmul"};
 
 /// Packs a weight [N, K] for `linear`.
-inline constexpr KernelKey<std::unique_ptr<PackedWeight>(Context&, const Tensor&, tensor::ComputeType)> kPackWeight{"pack_weight"};
+inline constexpr KernelKey<std::unique_ptr<PackedWeight>(Context&, const Tensor&, tensor::ComputeType)> kPackWeight{
+    "pack_weight"};
 
 /// a [M, K] times b [K, N], or b^T with b [N, K].
 Variable matmul(Context& context, const Variable& a, const Variable& b, bool transpose_b = false);

@@ -16,17 +16,19 @@ struct LogitEdit {
   static constexpr float kSuppress = -std::numeric_limits<float>::infinity();
 };
 
-/// Draws of one row for sampling: with noise, candidates are ranked by log p + Gumbel noise, so that the best candidate is an exact sample of the
-/// softmax (Gumbel 1954; Kool et al. 2019). The noise of token v is keyed by (seed, stream, step * V + v).
+/// Draws of one row for sampling: with noise, candidates are ranked by log p + Gumbel noise, so that the best candidate
+/// is an exact sample of the softmax (Gumbel 1954; Kool et al. 2019). The noise of token v is keyed by (seed, stream,
+/// step * V + v).
 struct RowNoise {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
   std::uint64_t step = 0;
 };
 
-/// For every row of hidden [R, d]: logits = hidden * weight^T + bias, edited, divided by `temperature`; then the `k` best tokens by (log
-/// probability + noise, falling; token id, rising) and their log probabilities under the edited, tempered softmax. The vocabulary goes through in panels, logits
-/// [R, V] never exist (unless k is near V). Row-stable. `tokens` is [R, k] I32; `log_probabilities` [R, k]. k <= V.
+/// For every row of hidden [R, d]: logits = hidden * weight^T + bias, edited, divided by `temperature`; then the `k`
+/// best tokens by (log probability + noise, falling; token id, rising) and their log probabilities under the edited,
+/// tempered softmax. The vocabulary goes through in panels, logits [R, V] never exist (unless k is near V). Row-stable.
+/// `tokens` is [R, k] I32; `log_probabilities` [R, k]. k <= V.
 struct ProjectTopKArguments {
   Tensor hidden;
   Tensor weight;
@@ -56,7 +58,8 @@ struct TopK {
 
 /// Fused where the device has the kernel, else linear + log_softmax + selection on the host.
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options);
-TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options);
+TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection,
+                             const TopKOptions& options);
 
 /// The Gumbel noise of one token, as all backends draw it.
 double gumbel_noise(const RowNoise& noise, std::int64_t vocabulary, std::int64_t token);

@@ -4,10 +4,10 @@
 
 namespace dragoman::ops {
 
-/// Works on rows of logits in place: stores row_loss[r] and row_nll[r], and, if `gradient_scale` is not 0, overwrites the logits with
-/// gradient_scale * d(row_loss)/d(logits) = gradient_scale * (softmax - target distribution).
-/// With smoothing s the target distribution is (1 - s) on the target plus s / V everywhere (Szegedy et al. 2016, sec. 7; PyTorch's label_smoothing):
-/// loss = (1 - s) * nll + s * mean over the vocabulary of -log p.
+/// Works on rows of logits in place: stores row_loss[r] and row_nll[r], and, if `gradient_scale` is not 0, overwrites
+/// the logits with gradient_scale * d(row_loss)/d(logits) = gradient_scale * (softmax - target distribution). With
+/// smoothing s the target distribution is (1 - s) on the target plus s / V everywhere (Szegedy et al. 2016, sec. 7;
+/// PyTorch's label_smoothing): loss = (1 - s) * nll + s * mean over the vocabulary of -log p.
 struct CrossEntropyRowsArguments {
   Tensor logits;
   Indices targets;
@@ -31,14 +31,14 @@ struct LossSums {
   std::int64_t tokens = 0;
 };
 
-/// The loss of hidden [T, d] under a projection to the vocabulary. It ends the graph: with a tape set it computes the gradients of
-/// projection weight and bias at once and records the one of `hidden`; Tape::backward() then does the rest. Rows go through in
-/// chunks, so logits [T, V] never exist.
-LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection, const Indices& targets,
-                               const CrossEntropyOptions& options);
+/// The loss of hidden [T, d] under a projection to the vocabulary. It ends the graph: with a tape set it computes the
+/// gradients of projection weight and bias at once and records the one of `hidden`; Tape::backward() then does the
+/// rest. Rows go through in chunks, so logits [T, V] never exist.
+LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection,
+                               const Indices& targets, const CrossEntropyOptions& options);
 
 /// Natural-logarithm probability of each target, without gradients: result[t] = log p(targets[t]).
-void target_log_probabilities(Context& context, const Tensor& hidden, const Projection& projection, const Indices& targets,
-                              std::span<double> result);
+void target_log_probabilities(Context& context, const Tensor& hidden, const Projection& projection,
+                              const Indices& targets, std::span<double> result);
 
 }  // namespace dragoman::ops

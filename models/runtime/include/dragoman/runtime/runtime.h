@@ -7,7 +7,8 @@
 
 namespace dragoman::runtime {
 
-/// The devices of this process with their kernels. Make one at start-up, let plugins add kernels, then share it read-only between threads.
+/// The devices of this process with their kernels. Make one at start-up, let plugins add kernels, then share it
+/// read-only between threads.
 class Runtime {
  public:
   /// Installs the kernels of the CPU and of the reference backend.
@@ -18,7 +19,8 @@ class Runtime {
   const tensor::KernelTable& kernels(tensor::Device device) const;
   bool available(tensor::Device device) const noexcept;
 
-  /// A context on the device, in its float type (F32 on the CPU, F64 on the reference backend). The runtime and the executor must outlive it.
+  /// A context on the device, in its float type (F32 on the CPU, F64 on the reference backend). The runtime and the
+  /// executor must outlive it.
   std::unique_ptr<tensor::Context> make_context(tensor::Device device, core::Executor& executor) const;
   tensor::Allocator& allocator(tensor::Device device) const;
   /// The type in which the device keeps parameters and activations.

@@ -8,8 +8,8 @@
 
 namespace dragoman::tensor {
 
-/// Where memory of a device comes from. Host memory is 64-byte aligned; blocks of 2 MiB and more are advised to be huge pages before
-/// their first touch (THP is commonly in `madvise` mode). Thread-safe.
+/// Where memory of a device comes from. Host memory is 64-byte aligned; blocks of 2 MiB and more are advised to be huge
+/// pages before their first touch (THP is commonly in `madvise` mode). Thread-safe.
 class Allocator {
  public:
   virtual ~Allocator();
@@ -20,9 +20,9 @@ class Allocator {
 /// The allocator of host memory, shared by the CPU and the reference backend.
 Allocator& host_allocator();
 
-/// Bump allocator of step memory. Freed all at once by reset(), which also joins the blocks that the last step needed into one, so
-/// that from the second equal step on nothing is allocated and addresses repeat. Poisoned between steps under AddressSanitizer.
-/// Belongs to one thread.
+/// Bump allocator of step memory. Freed all at once by reset(), which also joins the blocks that the last step needed
+/// into one, so that from the second equal step on nothing is allocated and addresses repeat. Poisoned between steps
+/// under AddressSanitizer. Belongs to one thread.
 class Arena {
  public:
   explicit Arena(Allocator& allocator) : allocator_(&allocator) {}

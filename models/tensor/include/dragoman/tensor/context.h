@@ -33,8 +33,8 @@ struct Indices {
 /// Belongs to one thread at a time; several contexts may share a kernel table and an allocator.
 class Context {
  public:
-  /// `kernels` and `executor` must outlive the context. `float_type` is what activations are computed in: F32, or F64 on the reference
-  /// backend.
+  /// `kernels` and `executor` must outlive the context. `float_type` is what activations are computed in: F32, or F64
+  /// on the reference backend.
   Context(const KernelTable& kernels, Allocator& allocator, DType float_type, core::Executor& executor)
       : kernels_(&kernels), allocator_(&allocator), float_type_(float_type), executor_(&executor), arena_(allocator) {}
 
@@ -47,7 +47,8 @@ class Context {
 
   /// Step memory of the context's float type; uninitialised.
   Tensor allocate(std::int64_t rows, std::int64_t cols) { return arena_.allocate(rows, cols, float_type_, device()); }
-  /// Makes host integers readable by kernels. On host devices this is the same memory, so `values` must outlive the step.
+  /// Makes host integers readable by kernels. On host devices this is the same memory, so `values` must outlive the
+  /// step.
   Indices indices(std::span<const std::int32_t> values) { return {values, values.data()}; }
 
   /// Gradients are recorded while a tape is set. nullptr: inference.
@@ -67,8 +68,9 @@ class Context {
     return state;
   }
 
-  /// Runs one step: frees the step memory of the last one, then calls body(). Within the body equal shapes get equal addresses from
-  /// call to call, so a device may capture the body once per `key` and replay it; host devices simply run it.
+  /// Runs one step: frees the step memory of the last one, then calls body(). Within the body equal shapes get equal
+  /// addresses from call to call, so a device may capture the body once per `key` and replay it; host devices simply
+  /// run it.
   template <class Body>
   void step(std::uint64_t key, Body&& body) {
     static_cast<void>(key);

@@ -26,7 +26,7 @@ template <>
 inline constexpr bool kHasDType<std::int32_t> = true;
 
 template <class T>
-  requires kHasDType<T>
+requires kHasDType<T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, float>) return DType::kF32;
   if constexpr (std::is_same_v<T, double>) return DType::kF64;

@@ -10,8 +10,8 @@
 
 namespace dragoman::tensor {
 
-/// The name of an op's kernel together with its C++ signature. Each op header declares its keys as constexpr objects; a plugin may
-/// declare keys of its own.
+/// The name of an op's kernel together with its C++ signature. Each op header declares its keys as constexpr objects; a
+/// plugin may declare keys of its own.
 ///
 ///     inline constexpr KernelKey<void(Context&, const AddArguments&)> kAdd{"add"};
 template <class Signature>
@@ -19,8 +19,8 @@ struct KernelKey {
   std::string_view name;
 };
 
-/// The kernels of one device, by key. Filled once at start-up through plain calls (no static initialisers), then read-only and shared
-/// by all contexts of the device.
+/// The kernels of one device, by key. Filled once at start-up through plain calls (no static initialisers), then
+/// read-only and shared by all contexts of the device.
 class KernelTable {
  public:
   explicit KernelTable(Device device) : device_(device) {}
@@ -41,13 +41,14 @@ class KernelTable {
   template <class Result, class... Args>
   auto get(KernelKey<Result(Args...)> key) const -> Result (*)(Args...) {
     auto* kernel = find(key);
-    core::require(kernel != nullptr, core::ErrorCode::kUnsupported, "the {} backend has no kernel for the op '{}'", name_of(device_),
-                  key.name);
+    core::require(kernel != nullptr, core::ErrorCode::kUnsupported, "the {} backend has no kernel for the op '{}'",
+                  name_of(device_), key.name);
     return kernel;
   }
 
   Device device() const noexcept { return device_; }
-  /// Takes out what was registered since the table had `count` kernels; a plugin whose registration throws is undone with it.
+  /// Takes out what was registered since the table had `count` kernels; a plugin whose registration throws is undone
+  /// with it.
   std::size_t count() const noexcept { return kernels_.size(); }
   void erase(std::string_view name);
   template <class Visitor>
@@ -62,7 +63,8 @@ class KernelTable {
     std::string_view signature;
   };
 
-  /// The compiler's spelling of the signature: equal across shared libraries, unlike the address of a template instantiation.
+  /// The compiler's spelling of the signature: equal across shared libraries, unlike the address of a template
+  /// instantiation.
   template <class Signature>
   static constexpr std::string_view signature_id() {
     return __PRETTY_FUNCTION__;

@@ -5,8 +5,8 @@
 
 namespace dragoman::tensor {
 
-/// B sequences of any lengths, end to end: sequence b is tokens[offsets[b] .. offsets[b+1]). offsets has B+1 entries, starts at 0 and
-/// never falls. There is no padding anywhere. Non-owning.
+/// B sequences of any lengths, end to end: sequence b is tokens[offsets[b] .. offsets[b+1]). offsets has B+1 entries,
+/// starts at 0 and never falls. There is no padding anywhere. Non-owning.
 struct RaggedTokens {
   std::span<const std::int32_t> tokens;
   std::span<const std::int32_t> offsets;

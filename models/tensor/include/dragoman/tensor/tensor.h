@@ -12,9 +12,9 @@ enum class Device : std::uint8_t { kCpu, kReference, kCuda };
 
 std::string_view name_of(Device device);
 
-/// A non-owning view of a row-major matrix `[rows, cols]` of one dtype on one device; rows lie `stride` elements apart. A vector is one
-/// row. Trivially copyable: pass by value. The memory belongs to a model (weights), a sentence (K/V pages) or a step (arena); whoever
-/// made the view says which. Nothing is ever converted or moved silently.
+/// A non-owning view of a row-major matrix `[rows, cols]` of one dtype on one device; rows lie `stride` elements apart.
+/// A vector is one row. Trivially copyable: pass by value. The memory belongs to a model (weights), a sentence (K/V
+/// pages) or a step (arena); whoever made the view says which. Nothing is ever converted or moved silently.
 struct Tensor {
   void* data = nullptr;
   std::int64_t rows = 0;
