@@ -61,6 +61,8 @@ TEST(MatMul, EqualsSumsInDoublePrecisionForAnyFormOfTheOperands) {
 TEST(MatMul, EqualsSumsInDoublePrecisionWhereItIsSplitIntoBlocks) {
   expect_product({700, 130, 128}, false, true, false, 2);
   expect_product({260, 150, 500}, true, false, true, 2);
+  for (const bool transpose_a : {false, true})
+    for (const bool transpose_b : {false, true}) expect_product({40, 900, 300}, transpose_a, transpose_b, true, 2);
 }
 
 TEST(MatMul, AProductOverNothingIsZero) {

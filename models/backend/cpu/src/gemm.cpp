@@ -244,9 +244,17 @@ const Shape& shape_of(std::int64_t outputs, std::int64_t inputs) {
   return known.emplace(std::pair(outputs, inputs), probe_shape(outputs, inputs)).first->second;
 }
 
+/// The product over no elements, of which oneDNN's documentation says nothing.
+void clear_unless_accumulating(const GemmArguments& arguments) {
+  if (arguments.accumulate) return;
+  for (std::int64_t i = 0; i < arguments.m; ++i) std::fill_n(arguments.c + i * arguments.c_stride, arguments.n, 0.0F);
+}
+
 }  // namespace
 
 void gemm(const GemmArguments& arguments) {
+  if (arguments.m == 0 || arguments.n == 0) return;
+  if (arguments.k == 0) return clear_unless_accumulating(arguments);
   // A single row may come with any stride.
   const auto stride = [](std::int64_t given, std::int64_t cols) { return std::max(given, cols); };
   const std::int64_t a_stride = stride(arguments.a_stride, arguments.transpose_a ? arguments.m : arguments.k);

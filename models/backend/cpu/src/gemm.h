@@ -27,7 +27,7 @@ struct GemmArguments {
   bool accumulate = false;
 };
 
-/// c = op(a) * op(b), or c += .... m, n and k must not be 0.
+/// c = op(a) * op(b), or c += ...; the product over no elements is 0.
 void gemm(const GemmArguments& arguments);
 
 /// A weight matrix [outputs, inputs] in the layout that oneDNN's matmul reads fastest.

@@ -2,15 +2,8 @@
 #include "gemm_blocks.h"
 #include "kernels.h"
 
-#include <algorithm>
-
 namespace dragoman::backend::cpu {
 namespace {
-
-/// The product over no elements.
-void clear(const Tensor& c) {
-  for (std::int64_t r = 0; r < c.rows; ++r) std::fill_n(c.row<float>(r), c.cols, 0.0F);
-}
 
 /// Where the part of an operand begins that a block needs: `index` counts rows of C for a, columns of C for b. In a
 /// plain a and a transposed b these are rows, otherwise columns.
@@ -24,8 +17,6 @@ void matmul(Context& context, const ops::MatMulArguments& arguments) {
   const std::int64_t m = arguments.c.rows;
   const std::int64_t n = arguments.c.cols;
   const std::int64_t k = arguments.transpose_a ? arguments.a.rows : arguments.a.cols;
-  if (m == 0 || n == 0 || (k == 0 && arguments.accumulate)) return;
-  if (k == 0) return clear(arguments.c);
   for_each_gemm_block(context.executor(), m, n, k, [&](const Tile& tile) {
     gemm({.m = tile.row_end - tile.row_begin,
           .n = tile.col_end - tile.col_begin,
