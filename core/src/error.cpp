@@ -12,7 +12,7 @@ std::string on_one_line(std::string message) {
 
 }  // namespace
 
-Error::Error(ErrorCode code, std::string message, std::source_location location)
+Error::Error(ErrorCode code, std::string message, SourceLocation location)
     : std::runtime_error(on_one_line(std::move(message))), code_(code), location_(location) {}
 
 Error::~Error() = default;

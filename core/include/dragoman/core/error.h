@@ -1,6 +1,6 @@
 #pragma once
 
-#include <source_location>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -20,32 +20,44 @@ enum class ErrorCode {
   kInternal,         ///< a broken invariant of ours
 };
 
+/// A place in Dragoman's own source. std::source_location needs clang 16, and the clang of Debian 12 must be able to lint and fuzz.
+struct SourceLocation {
+  const char* file = "";
+  const char* function = "";
+  std::uint32_t line = 0;
+  static constexpr SourceLocation current(const char* file = __builtin_FILE(),
+                                          const char* function = __builtin_FUNCTION(),
+                                          std::uint32_t line = __builtin_LINE()) noexcept {
+    return {file, function, line};
+  }
+};
+
 /// The one exception type that Dragoman throws.
 ///
 /// `what()` is one line that says what was wrong with the actual values, where (file, line, offset, tensor), and what
 /// to do. It never holds a newline, so that a program can print it as it is.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, std::string message, std::source_location location = std::source_location::current());
+  Error(ErrorCode code, std::string message, SourceLocation location = SourceLocation::current());
   ~Error() override;
 
   ErrorCode code() const noexcept { return code_; }
   /// Where in Dragoman's own source the error was raised; for bug reports, not for users.
-  const std::source_location& location() const noexcept { return location_; }
+  const SourceLocation& location() const noexcept { return location_; }
 
  private:
   ErrorCode code_;
-  std::source_location location_;
+  SourceLocation location_;
 };
 
 /// A checked format string that remembers where it was written.
 template <class... Args>
 struct Message {
   template <class Text>
-  consteval Message(const Text& format, std::source_location where = std::source_location::current())  // NOLINT
+  consteval Message(const Text& format, SourceLocation where = SourceLocation::current())  // NOLINT
       : text(format), location(where) {}
   fmt::format_string<Args...> text;
-  std::source_location location;
+  SourceLocation location;
 };
 
 /// Throws an Error with the formatted message.
