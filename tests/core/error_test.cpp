@@ -12,7 +12,7 @@ TEST(Error, CarriesCodeMessageAndPlace) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadInput);
     EXPECT_STREQ(error.what(), "corpus.de: line 17: too long");
-    EXPECT_TRUE(std::string(error.location().file_name()).ends_with("error_test.cpp")) << error.location().file_name();
+    EXPECT_TRUE(std::string(error.location().file).ends_with("error_test.cpp")) << error.location().file;
   }
 }
 
