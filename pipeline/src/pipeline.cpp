@@ -68,14 +68,13 @@ class WriterSink final : public RecordSink {
     writer_->write(record);
     ++counts_.lines;
     counts_.empty += record.text.empty() ? 1 : 0;
-    if (counts_.lines % kFlushEvery == 0) writer_->flush();
+    writer_->flush();  // whoever waits for a line on the other end gets it; a call per line is nothing beside its
+                       // translation
     report();
   }
   LineCounts& counts() { return counts_; }
 
  private:
-  static constexpr std::uint64_t kFlushEvery = 64;
-
   void fail(const Record& record) {
     core::require(!options_->fail_on_error, ErrorCode::kBadInput, "{}: line {}: {}", reader_->name(), record.line,
                   record.message);

@@ -150,17 +150,20 @@ TEST_F(JourneyTest, WeightsOfAnotherShapeAreRefusedByName) {
 
 TEST_F(JourneyTest, CtrlCKeepsCompleteLinesAndResumeFinishes) {
   std::string input;
-  for (int i = 0; i < 4000; ++i) input += content("test.src").substr(0, content("test.src").find('\n')) + "\n";
+  for (int i = 0; i < 12000; ++i) input += content("test.src").substr(0, content("test.src").find('\n')) + "\n";
   std::ofstream(*folder_ / "long.src") << input;
   const std::string command =
       "translate --quiet --model run/best --input long.src --output long.out --beam-size 8 --threads 1";
-  const Outcome stopped = run(command + " & pid=$!; sleep 0.7; kill -INT $pid; wait $pid");
+  // Stopped as soon as some lines are out, however fast the machine.
+  const Outcome stopped =
+      run(command + " & pid=$!; while [ $(cat long.out.partial 2>/dev/null | wc -l) -lt 50 ]; do sleep 0.02; done; " +
+          "kill -INT $pid; wait $pid");
   ASSERT_EQ(stopped.status, 130) << stopped.error;
   EXPECT_THAT(stopped.error, HasSubstr("--resume"));
   EXPECT_FALSE(std::filesystem::exists(*folder_ / "long.out"));
   must(command + " --resume");
   const std::string resumed = content("long.out");
-  EXPECT_EQ(std::count(resumed.begin(), resumed.end(), '\n'), 4000);
+  EXPECT_EQ(std::count(resumed.begin(), resumed.end(), '\n'), 12000);
   must("translate --quiet --model run/best --input long.src --output whole.out --beam-size 8 --threads 2");
   EXPECT_EQ(resumed, content("whole.out"));
 }
