@@ -4,6 +4,7 @@
 #include "test_data.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
 
@@ -148,6 +149,98 @@ TEST(Conformance, AnOpWithoutAReferenceKernelIsFound) {
   const std::vector<Verdict> verdicts = check_provider(host, "guest", {});
   EXPECT_EQ(complaints(verdicts), "lonely reference kernel: missing: models that use the op do not run here\n");
   EXPECT_EQ(verdicts.size(), 2U);
+}
+
+// --- what is no model ---
+
+std::string complaints_about(Registrar& registrar) {
+  Host host;
+  host.registry().add("guest", registrar.take());
+  const std::vector<Verdict> verdicts = check_provider(host, "guest", {});
+  EXPECT_FALSE(verdicts.empty());
+  return complaints(verdicts);
+}
+
+/// Takes the best candidate, but for every third decision, whatever sentence that is about.
+class Whimsical final : public decoding::SearchStrategy {
+ public:
+  decoding::StepNeeds needs(std::int64_t) const override { return {.candidates = 2}; }
+  std::int32_t maximum_live() const override { return 1; }
+  void advance(decoding::SentenceState& state, const decoding::Candidates& candidates,
+               decoding::Advance& result) override {
+    const std::int64_t rank = ++decisions_ % 3 == 0 ? 1 : 0;
+    const std::int32_t token = candidates.token(0, rank);
+    if (token == state.spec->end || state.length == state.maximum_length)
+      result.endings.push_back({0, token == state.spec->end ? decoding::StoppedBy::kEnd : decoding::StoppedBy::kLength,
+                                candidates.log_probability(0, rank), 0});
+    else
+      result.continuations.push_back({0, token, candidates.log_probability(0, rank)});
+  }
+
+ private:
+  int decisions_ = 0;
+};
+
+TEST(Conformance, AStrategyThatMixesUpSentencesIsFound) {
+  Registrar registrar;
+  registrar.add(SearchStrategyEntry{"whimsical", "", [](const decoding::DecodingOptions&, core::OptionReader&) {
+                                      return std::make_unique<Whimsical>();
+                                    }});
+  EXPECT_THAT(complaints_about(registrar), HasSubstr("whimsical reference batch-invariance: sentence"));
+}
+
+class Bias final : public decoding::LogitsProcessor {
+ public:
+  explicit Bias(bool counts) : counts_(counts) {}
+  void apply(const decoding::SentenceState&, const decoding::LiveHypothesis&, decoding::RowEdits& edits) override {
+    edits.add(counts_ ? 3 + calls_++ % 10 : 4, 3.0F);
+  }
+
+ private:
+  bool counts_;
+  int calls_ = 0;
+};
+
+TEST(Conformance, ALogitsProcessorThatCountsIsFoundAndOneThatDoesNotPasses) {
+  for (const bool counts : {false, true}) {
+    Registrar registrar;
+    registrar.add(LogitsProcessorEntry{
+        "bias", "", [counts](const nn::SequenceSpec&, core::OptionReader&) { return std::make_unique<Bias>(counts); }});
+    const std::string found = complaints_about(registrar);
+    if (counts)
+      EXPECT_THAT(found, HasSubstr("bias reference batch-invariance"));
+    else
+      EXPECT_THAT(found, IsEmpty());
+  }
+}
+
+/// Cuts bytes, not characters.
+class Truncate final : public pipeline::MapStage {
+ public:
+  void process(pipeline::Record& record) const override {
+    record.text.resize(std::min(record.text.size(), std::size_t{1}));
+  }
+};
+
+TEST(Conformance, AStageThatBreaksCharactersIsFound) {
+  Registrar registrar;
+  registrar.add(StageEntry{"truncate", "", [](core::OptionReader&) { return std::make_unique<Truncate>(); }});
+  EXPECT_THAT(complaints_about(registrar), HasSubstr("is not valid UTF-8 any more"));
+}
+
+/// Appends how many records there were.
+class Count final : public pipeline::MapStage {
+ public:
+  void process(pipeline::Record& record) const override { record.text += std::to_string(count_++); }
+
+ private:
+  mutable std::atomic<int> count_{0};
+};
+
+TEST(Conformance, AStageWithAMemoryIsFound) {
+  Registrar registrar;
+  registrar.add(StageEntry{"count", "", [](core::OptionReader&) { return std::make_unique<Count>(); }});
+  EXPECT_THAT(complaints_about(registrar), HasSubstr("is not the same on every thread"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "dragoman/conformance/conformance.h"
 
 #include "checks.h"
+#include "extension_checks.h"
 
 #include <algorithm>
 #include <array>
@@ -82,6 +83,10 @@ std::vector<const Entry*> entries_of(const Catalogue<Entry>& catalogue, const st
   return entries;
 }
 
+void append(std::vector<Verdict>& verdicts, const std::vector<Verdict>& more) {
+  verdicts.insert(verdicts.end(), more.begin(), more.end());
+}
+
 /// Where an op of the provider's has kernels, and where it should have.
 std::vector<Verdict> check_kernels(const Host& host, const std::string& provider) {
   std::vector<std::string> ops;
@@ -139,10 +144,14 @@ std::vector<Verdict> check_model(const Host& host, const ModelEntry& model, cons
 
 std::vector<Verdict> check_provider(const Host& host, const std::string& provider, const ConformanceOptions& options) {
   std::vector<Verdict> verdicts = check_kernels(host, provider);
-  for (const ModelEntry* model : entries_of(host.registry().models(), provider)) {
-    std::vector<Verdict> more = check_model(host, *model, options);
-    verdicts.insert(verdicts.end(), more.begin(), more.end());
-  }
+  for (const ModelEntry* model : entries_of(host.registry().models(), provider))
+    append(verdicts, check_model(host, *model, options));
+  for (const SearchStrategyEntry* strategy : entries_of(host.registry().search_strategies(), provider))
+    append(verdicts, check_search_strategy(host, *strategy));
+  for (const LogitsProcessorEntry* processor : entries_of(host.registry().logits_processors(), provider))
+    append(verdicts, check_logits_processor(host, *processor));
+  for (const StageEntry* stage : entries_of(host.registry().stages(), provider))
+    verdicts.push_back(check_stage(*stage));
   return verdicts;
 }
 

@@ -12,7 +12,7 @@ namespace dragoman::plugins {
 
 /// What one check found on one model and one device.
 struct Verdict {
-  std::string subject;  ///< name of the model, or of the op
+  std::string subject;  ///< name of the model, the op, ...
   std::string device;
   std::string check;  ///< one of the names below
   bool passed = false;
@@ -41,8 +41,9 @@ struct ConformanceOptions {
 /// exception of this function. A few seconds a model.
 std::vector<Verdict> check_model(const Host& host, const ModelEntry& model, const ConformanceOptions& options);
 
-/// check_model for each model of the provider (kBuiltin, or the name of a loaded plugin), and that each op it brings
-/// has kernels on the CPU and on the reference backend.
+/// Everything that the provider (kBuiltin, or the name of a loaded plugin) has registered: check_model for each model;
+/// that each op has kernels on the CPU and on the reference backend; that search strategies and logits processors give
+/// valid results that do not depend on the batch; that pipeline stages keep order, UTF-8 and nothing between records.
 std::vector<Verdict> check_provider(const Host& host, const std::string& provider, const ConformanceOptions& options);
 
 }  // namespace dragoman::plugins
