@@ -148,27 +148,5 @@ TEST_F(JourneyTest, WeightsOfAnotherShapeAreRefusedByName) {
   EXPECT_THAT(outcome.error, HasSubstr("feed_forward"));
 }
 
-/// The input never ends, so the stop always comes in the middle, however fast the machine.
-TEST_F(JourneyTest, CtrlCKeepsCompleteLinesAndResumeFinishes) {
-  const std::string command = "translate --quiet --model run/best --output long.out --threads 1 --input ";
-  ASSERT_EQ(std::system(("mkfifo '" + (*folder_ / "endless").string() + "'").c_str()), 0);
-  const Outcome stopped = run(command +
-                              "endless & pid=$!; yes 'eins zwei' 2>/dev/null > endless & tries=0; "
-                              "while [ $(cat long.out.partial 2>/dev/null | wc -l) -lt 50 ] && [ $tries -lt 500 ]; do "
-                              "sleep 0.02; tries=$((tries + 1)); done; kill -INT $pid; wait $pid");
-  ASSERT_EQ(stopped.status, 130) << stopped.error;
-  EXPECT_THAT(stopped.error, HasSubstr("--resume"));
-  EXPECT_FALSE(std::filesystem::exists(*folder_ / "long.out"));
-  const std::string partial = content("long.out.partial");
-  const auto kept = std::count(partial.begin(), partial.end(), '\n');
-  ASSERT_GE(kept, 50);
-  std::ofstream source(*folder_ / "long.src");
-  for (std::ptrdiff_t i = 0; i < kept + 200; ++i) source << "eins zwei\n";
-  source.close();
-  must(command + "long.src --resume");
-  const std::string line = must("translate --quiet --model run/best --input long.src").output;
-  EXPECT_EQ(content("long.out"), line);
-}
-
 }  // namespace
 }  // namespace dragoman::testing
