@@ -6,6 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cached_attention.cpp"
 #include <hwy/foreach_target.h>
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "softmax-inl.h"
@@ -39,58 +40,88 @@ void find_rows(const ops::CachedAttentionArguments& arguments, const ops::KeyRow
   }
 }
 
-/// scores [count] = the scaled products of one head's query with all keys.
-HWY_INLINE void score_keys(const float* q, const float* const* keys, std::int64_t col, std::size_t head_size,
-                           std::int32_t count, float* scores) {
+HWY_INLINE void fetch_row(const float* row, std::size_t cols) {
+  constexpr std::size_t kLineFloats = 16;
+  for (std::size_t i = 0; i < cols; i += kLineFloats) hwy::Prefetch(row + i);
+}
+
+/// scores [heads, count] = the scaled products of all heads' queries with all keys. Key by key, since a key's row lies
+/// in one piece. The rows are scattered, and without fetching them ahead most of the time would go into waiting for
+/// them: keys a few rows before their turn, values all along.
+HWY_INLINE void score_keys(const float* q, const CachedRowScratch& scratch, std::int64_t heads, std::size_t head_size,
+                           std::int32_t count) {
+  constexpr std::int32_t kAhead = 4;
+  const std::size_t cols = static_cast<std::size_t>(heads) * head_size;
   const float factor = 1 / std::sqrt(static_cast<float>(head_size));
+  for (std::int32_t j = 0; j < std::min(kAhead, count); ++j) fetch_row(scratch.keys[j], cols);
   for (std::int32_t j = 0; j < count; ++j) {
-    const float* key = keys[j] + col;
-    scores[j] = factor * sum_of(head_size, [&](std::size_t i, auto vector)
-                                               HWY_ATTR { return hn::Mul(vector.load(q + i), vector.load(key + i)); });
+    if (j + kAhead < count) fetch_row(scratch.keys[j + kAhead], cols);
+    fetch_row(scratch.values[j], cols);
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const std::size_t col = static_cast<std::size_t>(h) * head_size;
+      const float* key = scratch.keys[j] + col;
+      scratch.scores[h * count + j] = factor * sum_of(head_size, [&](std::size_t i, auto vector) HWY_ATTR {
+                                        return hn::Mul(vector.load(q + col + i), vector.load(key + i));
+                                      });
+    }
   }
 }
 
-/// kVectors vectors of y = the sum of weights * values.
+/// kVectors vectors of y from column `col` on = the sum of weights * values. Where vectors lie within one head, they
+/// may belong to several.
 template <int kVectors, class Vector>
-HWY_INLINE void mix_values(const float* weights, const float* const* values, std::int64_t col, std::int32_t count,
+HWY_INLINE void mix_values(const CachedRowScratch& scratch, std::size_t col, std::size_t head_size, std::int32_t count,
                            float* y, const Vector& vector) {
   const std::size_t lanes = float_lanes();
   Floats sums[kVectors];
-  for (int v = 0; v < kVectors; ++v) sums[v] = zero();
-  for (std::int32_t j = 0; j < count; ++j) {
-    const Floats weight = set(weights[j]);
-    const float* value = values[j] + col;
-    for (int v = 0; v < kVectors; ++v)
-      sums[v] = hn::MulAdd(weight, vector.load(value + static_cast<std::size_t>(v) * lanes), sums[v]);
+  const float* weights[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    sums[v] = zero();
+    weights[v] =
+        scratch.scores + (col + static_cast<std::size_t>(v) * lanes) / head_size * static_cast<std::size_t>(count);
   }
-  for (int v = 0; v < kVectors; ++v) vector.store(sums[v], y + static_cast<std::size_t>(v) * lanes);
+  for (std::int32_t j = 0; j < count; ++j) {
+    const float* value = scratch.values[j] + col;
+    for (int v = 0; v < kVectors; ++v)
+      sums[v] = hn::MulAdd(set(weights[v][j]), vector.load(value + static_cast<std::size_t>(v) * lanes), sums[v]);
+  }
+  for (int v = 0; v < kVectors; ++v) vector.store(sums[v], y + col + static_cast<std::size_t>(v) * lanes);
 }
 
-HWY_INLINE void mix_head(const float* weights, const float* const* values, std::int64_t col, std::size_t head_size,
-                         std::int32_t count, float* y) {
+/// Heads that are not whole vectors: one at a time.
+HWY_INLINE void mix_head(const CachedRowScratch& scratch, std::size_t begin, std::size_t head_size, std::int32_t count,
+                         float* y) {
   const std::size_t lanes = float_lanes();
-  std::size_t i = 0;
-  for (; i + 4 * lanes <= head_size; i += 4 * lanes)
-    mix_values<4>(weights, values, col + static_cast<std::int64_t>(i), count, y + i, WholeVector());
-  for (; i + lanes <= head_size; i += lanes)
-    mix_values<1>(weights, values, col + static_cast<std::int64_t>(i), count, y + i, WholeVector());
-  if (i < head_size)
-    mix_values<1>(weights, values, col + static_cast<std::int64_t>(i), count, y + i, PartVector{head_size - i});
+  const std::size_t end = begin + head_size;
+  std::size_t col = begin;
+  for (; col + lanes <= end; col += lanes) mix_values<1>(scratch, col, head_size, count, y, WholeVector());
+  if (col < end) mix_values<1>(scratch, col, head_size, count, y, PartVector{end - col});
+}
+
+HWY_INLINE void mix_heads(const CachedRowScratch& scratch, std::int64_t heads, std::size_t head_size,
+                          std::int32_t count, float* y) {
+  const std::size_t lanes = float_lanes();
+  const std::size_t cols = static_cast<std::size_t>(heads) * head_size;
+  if (head_size % lanes != 0) {
+    for (std::size_t col = 0; col < cols; col += head_size) mix_head(scratch, col, head_size, count, y);
+    return;
+  }
+  std::size_t col = 0;
+  for (; col + 8 * lanes <= cols; col += 8 * lanes) mix_values<8>(scratch, col, head_size, count, y, WholeVector());
+  for (; col < cols; col += lanes) mix_values<1>(scratch, col, head_size, count, y, WholeVector());
 }
 
 void cached_attention_row(const ops::CachedAttentionArguments& arguments, std::int64_t r,
                           const CachedRowScratch& scratch) {
   const ops::KeyRows& rows = arguments.rows[static_cast<std::size_t>(r)];
-  const std::int64_t head_size = arguments.q.cols / arguments.heads;
-  const auto size = static_cast<std::size_t>(head_size);
+  const auto head_size = static_cast<std::size_t>(arguments.q.cols / arguments.heads);
   find_rows(arguments, rows, scratch);
+  score_keys(arguments.q.row<float>(r), scratch, arguments.heads, head_size, rows.count);
   for (std::int64_t h = 0; h < arguments.heads; ++h) {
-    const std::int64_t col = h * head_size;
     float* scores = scratch.scores + h * rows.count;
-    score_keys(arguments.q.row<float>(r) + col, scratch.keys, col, size, rows.count, scores);
     softmax_row(scores, static_cast<std::size_t>(rows.count), scores);
-    mix_head(scores, scratch.values, col, size, rows.count, arguments.y.row<float>(r) + col);
   }
+  mix_heads(scratch, arguments.heads, head_size, rows.count, arguments.y.row<float>(r));
   if (!arguments.probabilities.empty())
     std::copy_n(scratch.scores, arguments.heads * rows.count, arguments.probabilities.row<float>(r));
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "bias_activation.h"
 #include "gemm.h"
 #include "gemm_blocks.h"
@@ -10,20 +12,24 @@ namespace {
 /// Rows of x that one block multiplies with one panel of packed weight.
 constexpr std::int64_t kPackedRows = 256;
 
-/// Adds bias and activation to a tile of y, which holds x * weight^T.
-void finish(const ops::LinearArguments& arguments, const Tile& tile) {
-  float* y = arguments.y.row<float>(tile.row_begin) + tile.col_begin;
+/// Finishes a tile of y from `product`, which holds the tile of x * weight^T and may be that tile of y itself.
+void finish(const ops::LinearArguments& arguments, const Tile& tile, const Rows& product) {
   const Tensor& pre = arguments.pre_activation;
-  bias_activation_rows({.x = y,
-                        .x_stride = arguments.y.stride,
+  bias_activation_rows({.x = product.data,
+                        .x_stride = product.stride,
                         .bias = arguments.bias.empty() ? nullptr : arguments.bias.as<float>() + tile.col_begin,
                         .activation = arguments.activation,
                         .pre_activation = pre.empty() ? nullptr : pre.row<float>(tile.row_begin) + tile.col_begin,
                         .pre_stride = pre.stride,
-                        .y = y,
+                        .y = arguments.y.row<float>(tile.row_begin) + tile.col_begin,
                         .y_stride = arguments.y.stride,
                         .rows = tile.row_end - tile.row_begin,
                         .cols = tile.col_end - tile.col_begin});
+}
+
+/// Where a tile of y begins.
+Rows place_in(const Tensor& y, const Tile& tile) {
+  return {y.row<float>(tile.row_begin) + tile.col_begin, y.stride};
 }
 
 void linear_plain(Context& context, const ops::LinearArguments& arguments) {
@@ -39,7 +45,7 @@ void linear_plain(Context& context, const ops::LinearArguments& arguments) {
           .transpose_b = true,
           .c = arguments.y.row<float>(tile.row_begin) + tile.col_begin,
           .c_stride = arguments.y.stride});
-    finish(arguments, tile);
+    finish(arguments, tile, place_in(arguments.y, tile));
   });
 }
 
@@ -48,20 +54,22 @@ void linear_packed(Context& context, const ops::LinearArguments& arguments) {
   const std::int64_t rows = arguments.y.rows;
   const std::int64_t row_blocks = (rows + kPackedRows - 1) / kPackedRows;
   const tensor::ScratchScope scratch_scope(context.arena());
-  const std::size_t scratch_size = multiply_scratch(panels.front());
+  std::size_t scratch_size = 0;
+  for (const PackedMatrix& matrix : panels) scratch_size = std::max(scratch_size, multiply_scratch(matrix));
   const auto blocks = row_blocks * static_cast<std::int64_t>(panels.size());
   auto* scratch =
       static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(blocks) * scratch_size * sizeof(float)));
   context.executor().for_each(blocks, [&](std::int64_t block) {
     const std::int64_t panel = block / row_blocks;
-    const std::int64_t row_begin = block % row_blocks * kPackedRows;
-    const std::int64_t row_end = std::min(rows, row_begin + kPackedRows);
-    const std::int64_t col_begin = panel * panels.front().outputs();
     const PackedMatrix& matrix = panels[static_cast<std::size_t>(panel)];
-    multiply_rows(matrix, arguments.x.row<float>(row_begin), arguments.x.stride, row_end - row_begin,
-                  arguments.y.row<float>(row_begin) + col_begin, arguments.y.stride,
-                  scratch + static_cast<std::size_t>(block) * scratch_size);
-    finish(arguments, {row_begin, row_end, col_begin, col_begin + matrix.outputs()});
+    const std::int64_t row = block % row_blocks * kPackedRows;
+    const std::int64_t col = panel * panels.front().outputs();
+    const Tile all{row, std::min(rows, row + kPackedRows), col, col + matrix.outputs()};
+    multiply_rows(matrix, arguments.x.row<float>(row), arguments.x.stride, all.row_end - row,
+                  place_in(arguments.y, all), scratch + static_cast<std::size_t>(block) * scratch_size,
+                  [&](std::int64_t first, std::int64_t count, const Rows& product) {
+                    finish(arguments, {row + first, row + first + count, all.col_begin, all.col_end}, product);
+                  });
   });
 }
 

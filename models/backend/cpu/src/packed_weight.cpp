@@ -62,24 +62,18 @@ RowChunk next_chunk(std::span<const std::int64_t> buckets, std::int64_t rest) {
   return {*std::prev(up), *std::prev(up)};
 }
 
-/// Multiplies one chunk. What oneDNN gets to see has no gaps and fills the bucket; anything else goes through
-/// `scratch`.
-void multiply_chunk(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, RowChunk chunk, float* y,
-                    std::int64_t y_stride, float* scratch) {
-  const std::int64_t inputs = matrix.inputs();
-  const std::int64_t outputs = matrix.outputs();
-  const bool full = chunk.rows == chunk.bucket;
-  const bool direct_x = full && (x_stride == inputs || chunk.rows == 1);
-  const bool direct_y = full && (y_stride == outputs || chunk.rows == 1);
-  float* padded_x = scratch;
-  float* padded_y = scratch + aligned(static_cast<std::size_t>(chunk.bucket * inputs));
-  if (!direct_x) {
-    for (std::int64_t r = 0; r < chunk.rows; ++r) std::copy_n(x + r * x_stride, inputs, padded_x + r * inputs);
-    std::fill_n(padded_x + chunk.rows * inputs, (chunk.bucket - chunk.rows) * inputs, 0.0F);
-  }
-  matrix.multiply(direct_x ? x : padded_x, chunk.bucket, direct_y ? y : padded_y);
-  if (!direct_y)
-    for (std::int64_t r = 0; r < chunk.rows; ++r) std::copy_n(padded_y + r * outputs, outputs, y + r * y_stride);
+/// x with `bucket` rows and no gaps: itself if it is so already, else a copy in `padded` with zero rows at its end.
+const float* pad_rows(const float* x, std::int64_t x_stride, std::int64_t cols, RowChunk chunk, float* padded) {
+  if (chunk.rows == chunk.bucket && (x_stride == cols || chunk.rows == 1)) return x;
+  for (std::int64_t r = 0; r < chunk.rows; ++r) std::copy_n(x + r * x_stride, cols, padded + r * cols);
+  std::fill_n(padded + chunk.rows * cols, (chunk.bucket - chunk.rows) * cols, 0.0F);
+  return padded;
+}
+
+/// Where a chunk's product goes: to its place in y if it has no gaps and fills the bucket, else to `padded`.
+Rows place_of_product(const Rows& y, std::int64_t begin, std::int64_t cols, RowChunk chunk, float* padded) {
+  const bool direct = chunk.rows == chunk.bucket && (y.stride == cols || chunk.rows == 1);
+  return direct ? Rows{y.data + begin * y.stride, y.stride} : Rows{padded, cols};
 }
 
 }  // namespace
@@ -110,11 +104,15 @@ std::size_t multiply_scratch(const PackedMatrix& matrix) {
          aligned(rows * static_cast<std::size_t>(matrix.outputs()));
 }
 
-void multiply_rows(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, std::int64_t rows, float* y,
-                   std::int64_t y_stride, float* scratch) {
+void multiply_rows(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, std::int64_t rows, const Rows& y,
+                   float* scratch, core::FunctionRef<void(std::int64_t, std::int64_t, const Rows&)> finish) {
   for (std::int64_t begin = 0; begin < rows;) {
     const RowChunk chunk = next_chunk(matrix.row_buckets(), rows - begin);
-    multiply_chunk(matrix, x + begin * x_stride, x_stride, chunk, y + begin * y_stride, y_stride, scratch);
+    float* padded_y = scratch + aligned(static_cast<std::size_t>(chunk.bucket * matrix.inputs()));
+    const float* padded_x = pad_rows(x + begin * x_stride, x_stride, matrix.inputs(), chunk, scratch);
+    const Rows product = place_of_product(y, begin, matrix.outputs(), chunk, padded_y);
+    matrix.multiply(padded_x, chunk.bucket, product.data);
+    finish(begin, chunk.rows, product);
     begin += chunk.rows;
   }
 }

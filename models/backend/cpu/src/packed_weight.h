@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include <dragoman/core/function_ref.h>
 #include <dragoman/tensor/arena.h>
 #include <dragoman/tensor/packed_weight.h>
 #include <dragoman/tensor/tensor.h>
@@ -43,9 +44,17 @@ const PackedPanels& panels_of(const tensor::PackedWeight& weight);
 /// Floats of scratch memory that multiply_rows needs with this matrix.
 std::size_t multiply_scratch(const PackedMatrix& matrix);
 
-/// y [rows, outputs] = x [rows, inputs] * matrix^T for any number of rows, each row with the same bits as if it were
-/// alone. Rows are cut into buckets; what is missing to a bucket is padded with zero rows in `scratch`.
-void multiply_rows(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, std::int64_t rows, float* y,
-                   std::int64_t y_stride, float* scratch);
+/// Rows of floats that lie `stride` apart.
+struct Rows {
+  float* data;
+  std::int64_t stride;
+};
+
+/// x [rows, inputs] * matrix^T for any number of rows, each row with the same bits as if it were alone. Rows are cut
+/// into buckets, and what is missing to a bucket is padded with zero rows in `scratch`. Calls finish(first row, number
+/// of rows, product) for consecutive rows; the product lies in `y` where that fills a bucket, else in scratch memory,
+/// and may be changed.
+void multiply_rows(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, std::int64_t rows, const Rows& y,
+                   float* scratch, core::FunctionRef<void(std::int64_t, std::int64_t, const Rows&)> finish);
 
 }  // namespace dragoman::backend::cpu

@@ -69,16 +69,16 @@ class Projection {
     const PackedMatrix& matrix = panel(first_token, packed_now);
     const auto pad_floats = static_cast<std::int64_t>(multiply_scratch(matrix));
     auto* pads = allocate<float>(context_, blocks_of(end - begin, kTileRows) * pad_floats);
-    core::for_each_range(
-        context_.executor(), end - begin, kTileRows, [&](std::int64_t tile_begin, std::int64_t tile_end) {
-          const std::int64_t tile = tile_begin / kTileRows;
-          float* logits = tiles_ + tile * tile_floats_;
-          multiply_rows(matrix, arguments_.hidden.row<float>(begin + tile_begin), arguments_.hidden.stride,
-                        tile_end - tile_begin, logits, matrix.outputs(), pads + tile * pad_floats);
-          for (std::int64_t r = tile_begin; r < tile_end; ++r)
-            take_row(begin + r, first_token, matrix.outputs(), logits + (r - tile_begin) * matrix.outputs(),
-                     states_[r]);
-        });
+    core::for_each_range(context_.executor(), end - begin, kTileRows, [&](std::int64_t row, std::int64_t row_end) {
+      const std::int64_t tile = row / kTileRows;
+      const Rows logits{tiles_ + tile * tile_floats_, matrix.outputs()};
+      multiply_rows(matrix, arguments_.hidden.row<float>(begin + row), arguments_.hidden.stride, row_end - row, logits,
+                    pads + tile * pad_floats, [&](std::int64_t first, std::int64_t count, const Rows& product) {
+                      for (std::int64_t r = 0; r < count; ++r)
+                        take_row(begin + row + first + r, first_token, matrix.outputs(),
+                                 product.data + r * product.stride, states_[row + first + r]);
+                    });
+    });
   }
 
   /// The packed panel that begins at `first_token`. A plain weight is packed here: it costs a pass over the weight, and
