@@ -10,9 +10,12 @@
 #include <dragoman/ops/adam.h>
 #include <dragoman/ops/attention.h>
 #include <dragoman/ops/dropout.h>
+#include <dragoman/ops/elementwise.h>
+#include <dragoman/ops/embedding.h>
 #include <dragoman/ops/layer_norm.h>
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/project_top_k.h>
+#include <dragoman/ops/softmax_cross_entropy.h>
 
 namespace dragoman::backend::cpu {
 namespace {
@@ -114,6 +117,99 @@ TEST(SimdLevel, LevelsAgreeOnAttentionWithOddHeads) {
         EXPECT_TRUE(part->gaps_untouched());
         for (const float value : part->values()) result.push_back(value);
       }
+      return result;
+    });
+  }
+}
+
+TEST(SimdLevel, LevelsAgreeOnCachedAttentionThroughScatteredPages) {
+  constexpr int kPageShift = 2;
+  const std::vector<std::int32_t> indices = {17, 3, 4, 11, 0, 9, 18, 1, 2};
+  for (const std::int64_t head_size : {1, 5, 16, 24, 32, 64}) {
+    const std::int64_t cols = 2 * head_size;
+    std::vector<Matrix> keys;
+    std::vector<Matrix> values;
+    std::vector<void*> key_pages;
+    std::vector<void*> value_pages;
+    for (std::uint64_t page = 0; page < 5; ++page) {
+      keys.emplace_back(4, cols, random_floats(4 * cols, 10 + page), 3);
+      values.emplace_back(4, cols, random_floats(4 * cols, 20 + page), 3);
+    }
+    for (Matrix& page : keys) key_pages.push_back(Tensor(page).data);
+    for (Matrix& page : values) value_pages.push_back(Tensor(page).data);
+    const std::vector<ops::KeyRows> rows = {{key_pages.data(), value_pages.data(), indices.data(), 0, 9},
+                                            {key_pages.data(), value_pages.data(), nullptr, 2, 18},
+                                            {key_pages.data(), value_pages.data(), nullptr, 7, 1}};
+    Matrix q(3, cols, random_floats(3 * cols, 1), 2);
+    expect_levels_agree([&](Rig& rig) {
+      Matrix y(3, cols, 1);
+      rig.run(ops::kCachedAttention, ops::CachedAttentionArguments{q, rows, kPageShift, cols + 3, 2, {}, y});
+      EXPECT_TRUE(y.gaps_untouched());
+      return y.values();
+    });
+  }
+}
+
+TEST(SimdLevel, LevelsAgreeOnCrossEntropy) {
+  const std::vector<std::int32_t> targets = {0, 36, 12};
+  for (const std::int64_t cols : {37, 64, 300}) {
+    const std::vector<float> logits = random_floats(3 * cols, 1);
+    expect_levels_agree([&](Rig& rig) {
+      Matrix rows(3, cols, logits, 2);
+      std::vector<double> loss(3), nll(3);
+      rig.run(ops::kCrossEntropyRows,
+              ops::CrossEntropyRowsArguments{rows, {targets, targets.data()}, 0.1, 0.5, loss.data(), nll.data()});
+      EXPECT_TRUE(rows.gaps_untouched());
+      std::vector<float> result = rows.values();
+      for (std::size_t r = 0; r < 3; ++r) {
+        result.push_back(static_cast<float>(loss[r]));
+        result.push_back(static_cast<float>(nll[r]));
+      }
+      return result;
+    });
+  }
+}
+
+TEST(SimdLevel, LevelsAgreeOnEmbeddings) {
+  const std::vector<std::int32_t> ids = {4, 0, 4, 2, 1};
+  const std::vector<std::int32_t> positions = {0, 1, 2, 0, 1};
+  const tensor::RandomState random{1, 2, 3};
+  for (const std::int64_t cols : {3, 16, 77, 130}) {
+    Matrix table(5, cols, random_floats(5 * cols, 1), 2);
+    Matrix position_table(3, cols, random_floats(3 * cols, 2), 1);
+    Matrix dy(5, cols, random_floats(5 * cols, 3), 4);
+    expect_levels_agree([&](Rig& rig) {
+      Matrix y(5, cols, 3), dtable(5, cols, 1);
+      rig.run(ops::kEmbedding,
+              ops::EmbeddingArguments{
+                  {ids, ids.data()}, table, 2.5, {positions, positions.data()}, position_table, 0.25, random, y});
+      rig.run(ops::kEmbeddingBackward,
+              ops::EmbeddingBackwardArguments{{ids, ids.data()}, dy, 2.5, 0.25, random, {dtable, false}});
+      EXPECT_TRUE(y.gaps_untouched());
+      EXPECT_TRUE(dtable.gaps_untouched());
+      std::vector<float> result = y.values();
+      for (const float value : dtable.values()) result.push_back(value);
+      return result;
+    });
+  }
+}
+
+TEST(SimdLevel, LevelsAgreeOnElementwiseKernels) {
+  for (const std::int64_t cols : {1, 7, 16, 33, 70}) {
+    Matrix a(4, cols, random_floats(4 * cols, 1), 1);
+    Matrix b(4, cols, random_floats(4 * cols, 2), 2);
+    Matrix row(1, cols, random_floats(cols, 3));
+    expect_levels_agree([&](Rig& rig) {
+      Matrix sum(4, cols, 3), product(4, cols, 3), shifted(4, cols, 3), total(1, cols, random_floats(cols, 4));
+      rig.run(ops::kAdd, ops::AddArguments{a, b, sum});
+      rig.run(ops::kMultiply, ops::MultiplyArguments{a, b, product});
+      rig.run(ops::kMultiply, ops::MultiplyArguments{sum, b, product, true});
+      rig.run(ops::kAddRow, ops::AddRowArguments{product, row, shifted});
+      rig.run(ops::kScale, ops::ScaleArguments{sum, -0.75, shifted, true});
+      rig.run(ops::kColumnSum, ops::ColumnSumArguments{shifted, total, true});
+      EXPECT_TRUE(sum.gaps_untouched() && product.gaps_untouched() && shifted.gaps_untouched());
+      std::vector<float> result = shifted.values();
+      for (const float value : total.values()) result.push_back(value);
       return result;
     });
   }

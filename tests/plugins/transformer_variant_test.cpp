@@ -1,0 +1,67 @@
+#include "dragoman/transformer/transformer_variant.h"
+
+#include <gtest/gtest.h>
+
+#include <dragoman/runtime/runtime.h>
+#include <dragoman/transformer/transformer.h>
+
+namespace dragoman::transformer {
+namespace {
+
+/// What the Transformer itself has in this place: the variant must then be the Transformer, parameter names included.
+class SelfAttentionMixer : public CausalSelfAttention {
+ public:
+  static constexpr std::string_view kName = "self_attention";
+  using CausalSelfAttention::CausalSelfAttention;
+};
+
+constexpr std::int64_t kVocabulary = 11;
+const std::vector<std::int32_t> kSource = {3, 4, 5, 2, 6, 2};
+const std::vector<std::int32_t> kSourceOffsets = {0, 4, 6};
+const std::vector<std::int32_t> kTarget = {1, 7, 8, 1, 9};
+const std::vector<std::int32_t> kTargetOffsets = {0, 3, 5};
+
+nn::SequenceSpec example_spec() {
+  nn::SequenceSpec spec;
+  spec.source_vocabulary = spec.target_vocabulary = kVocabulary;
+  return spec;
+}
+
+std::vector<double> states_of(nn::Seq2SeqModel& model, tensor::Context& context) {
+  model.parameters().allocate(context.allocator(), context.float_type(), context.device());
+  model.parameters().initialise(7);
+  const nn::Encoding encoding = model.encode(context, {kSource, kSourceOffsets});
+  const std::vector<nn::KeyValue> memories = model.memories(context, encoding);
+  nn::DecoderState state = nn::DecoderState::whole(memories, context.indices(kSourceOffsets));
+  const tensor::Tensor states = model.decode(context, {kTarget, kTargetOffsets}, state).states.value;
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < states.rows; ++i)
+    for (std::int64_t j = 0; j < states.cols; ++j) values.push_back(tensor::element(states, i, j));
+  return values;
+}
+
+class TransformerVariantTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TransformerVariantTest, WithSelfAttentionItIsTheTransformer) {
+  const core::Json config = {{"d_model", 8},        {"heads", 2},         {"feed_forward", 12},  {"encoder_layers", 2},
+                             {"decoder_layers", 3}, {"norm", GetParam()}, {"alignment_layer", 1}};
+  const auto variant = TransformerVariant<SelfAttentionMixer>::make(example_spec(), config);
+  const auto original = make_transformer(example_spec(), config);
+  ASSERT_EQ(variant->parameters().all().size(), original->parameters().all().size());
+  for (std::size_t p = 0; p < variant->parameters().all().size(); ++p)
+    EXPECT_EQ(variant->parameters().all()[p].name, original->parameters().all()[p].name);
+  EXPECT_EQ(variant->config(), original->config());
+  EXPECT_EQ(variant->alignment_heads().memory.index, original->alignment_heads().memory.index);
+
+  const runtime::Runtime runtime;
+  core::SequentialExecutor executor;
+  const auto context = runtime.make_context(tensor::Device::kReference, executor);
+  const std::vector<double> expected = states_of(*original, *context);
+  EXPECT_EQ(states_of(*variant, *context), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Norms, TransformerVariantTest, ::testing::Values("pre", "post"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace dragoman::transformer
