@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/options.h>
 #include <dragoman/evaluation/bleu.h>
@@ -108,13 +109,13 @@ class Evaluate final : public Command {
   void run(const Session& session) override {
     check_usage();
     const auto metrics = make_metrics();
-    const evaluation::TextFile hypothesis = evaluation::read_text_file(hypothesis_);
+    const evaluation::TextFile hypothesis = evaluation::read_text_file(hypothesis_, session.stop);
     const auto references = read_parallel(references_, hypothesis);
-    if (!session.stop.stop_requested()) warn_if_tokenized(hypothesis, session);
+    warn_if_tokenized(hypothesis, session);
     if (sentence_level_)
       print_sentences(*metrics.front(), hypothesis.lines, references);
     else
-      print_corpus(metrics, hypothesis, references);
+      print_corpus(metrics, hypothesis, references, session);
   }
 
  private:
@@ -194,12 +195,15 @@ class Evaluate final : public Command {
     output.commit();
   }
 
-  void print_corpus(const Metrics& metrics, const evaluation::TextFile& hypothesis, const Streams& references) const {
+  void print_corpus(const Metrics& metrics, const evaluation::TextFile& hypothesis, const Streams& references,
+                    const Session& session) const {
     const Streams baselines = baseline_.empty() ? Streams{} : read_parallel({baseline_}, hypothesis);
     const auto confidence = with_confidence_ ? std::optional(bootstrap_) : std::nullopt;
     core::Json list = core::Json::array();
     std::string lines;
     for (const auto& metric : metrics) {
+      core::require(!session.stop.stop_requested(), core::ErrorCode::kInterrupted,
+                    "interrupted while scoring; nothing was printed");
       const auto statistics = evaluation::count_segments(*metric, hypothesis.lines, references);
       const evaluation::Score score = evaluation::score_segments(*metric, statistics, confidence);
       list.push_back(as_json(score, decimals_));

@@ -58,8 +58,8 @@ class Score final : public Command {
     const pipeline::TranslationModel model = loaded.view();
     const auto executor = core::make_executor(threads_);
     const auto context = host.runtime().make_context(tensor::Device::kCpu, *executor);
-    core::LineReader sources(source_);
-    core::LineReader targets(target_);
+    core::LineReader sources(source_, session.stop);
+    core::LineReader targets(target_, session.stop);
     core::OutputFile out(output_);
     for (bool more = true; more;) {
       if (session.stop.stop_requested())

@@ -14,6 +14,7 @@
 #include <boost/iostreams/filter/zstd.hpp>
 #include <boost/iostreams/filtering_stream.hpp>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace dragoman::core {
@@ -49,6 +50,40 @@ std::size_t read_some(int fd, char* data, std::size_t size, const std::string& n
   }
 }
 
+/// What an InputFile reads from.
+class Input {
+ public:
+  Input(std::string name, int fd, bool owned, std::stop_token stop)
+      : name_(std::move(name)), descriptor_(fd, owned), stop_(std::move(stop)) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return;
+    require(!S_ISDIR(status.st_mode), ErrorCode::kIo, "{}: is a directory, not a file", name_);
+    may_wait_ = !S_ISREG(status.st_mode);
+    if (!may_wait_) size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+  std::size_t read(char* data, std::size_t size) const {
+    if (may_wait_ && stop_.stop_possible()) wait();
+    return read_some(descriptor_.get(), data, size, name_);
+  }
+  const std::string& name() const { return name_; }
+  std::uint64_t size() const { return size_; }
+
+ private:
+  void wait() const {
+    constexpr int kMilliseconds = 50;
+    for (pollfd ready{.fd = descriptor_.get(), .events = POLLIN, .revents = 0};;) {
+      require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted while reading {}", name_);
+      if (::poll(&ready, 1, kMilliseconds) > 0) return;
+    }
+  }
+
+  std::string name_;
+  Descriptor descriptor_;
+  std::stop_token stop_;
+  bool may_wait_ = false;
+  std::uint64_t size_ = 0;
+};
+
 bool is_gzip(std::string_view head) {
   return head.starts_with("\x1f\x8b");
 }
@@ -61,43 +96,45 @@ class RawSource {
  public:
   using char_type = char;
   using category = io::source_tag;
-  RawSource(int fd, std::string head, const std::string* name)
-      : fd_(fd), head_(std::move(head)), zstd_(is_zstd(head_)), name_(name) {}
+  RawSource(const Input& input, std::string head) : input_(&input), head_(std::move(head)), zstd_(is_zstd(head_)) {}
   std::streamsize read(char* data, std::streamsize size) {
     const std::size_t n = read_bytes(data, static_cast<std::size_t>(size));
     if (zstd_) frames_.consume({data, n});
     require(n > 0 || !zstd_ || frames_.complete(), ErrorCode::kBadInput,
-            "{}: truncated compressed data: its last Zstandard frame is not complete; test it with zstd -t", *name_);
+            "{}: truncated compressed data: its last Zstandard frame is not complete; test it with zstd -t",
+            input_->name());
     return n == 0 ? -1 : static_cast<std::streamsize>(n);
   }
 
  private:
   std::size_t read_bytes(char* data, std::size_t size) {
-    if (used_ == head_.size()) return read_some(fd_, data, size, *name_);
+    if (used_ == head_.size()) return input_->read(data, size);
     const auto n = std::min(size, head_.size() - used_);
     std::memcpy(data, head_.data() + used_, n);
     used_ += n;
     return n;
   }
 
-  int fd_;
+  const Input* input_;
   std::string head_;
   bool zstd_;
   std::size_t used_ = 0;
   ZstdFrames frames_;
-  const std::string* name_;
 };
 
 }  // namespace
 
 struct InputFile::Impl {
-  Impl(std::string file_name, int fd, bool owned) : name(std::move(file_name)), descriptor(fd, owned) {}
+  Impl(std::string name, int fd, bool owned, std::stop_token stop)
+      : input(std::move(name), fd, owned, std::move(stop)) {
+    recognise();
+  }
 
   void recognise() {
     head.resize(4);
     std::size_t got = 0;
     while (got < head.size()) {
-      const std::size_t n = read_some(descriptor.get(), head.data() + got, head.size() - got, name);
+      const std::size_t n = input.read(head.data() + got, head.size() - got);
       if (n == 0) break;
       got += n;
     }
@@ -108,7 +145,7 @@ struct InputFile::Impl {
       stream->push(io::gzip_decompressor(), kBlock);
     else
       stream->push(io::zstd_decompressor(), kBlock);
-    stream->push(RawSource(descriptor.get(), std::move(head), &name), kBlock);
+    stream->push(RawSource(input, std::move(head)), kBlock);
     stream->exceptions(std::ios::badbit);
   }
 
@@ -119,7 +156,7 @@ struct InputFile::Impl {
       head.erase(0, n);
       return n;
     }
-    return read_some(descriptor.get(), buffer.data(), buffer.size(), name);
+    return input.read(buffer.data(), buffer.size());
   }
 
   std::size_t read_compressed(std::span<char> buffer) {
@@ -130,35 +167,27 @@ struct InputFile::Impl {
     } catch (const std::exception& error) {
       fail(ErrorCode::kBadInput,
            "{}: damaged or truncated compressed data after {} bytes of text ({}); test it with gzip -t or zstd -t",
-           name, delivered, error.what());
+           input.name(), delivered, error.what());
     }
     delivered += static_cast<std::uint64_t>(stream->gcount());
     return static_cast<std::size_t>(stream->gcount());
   }
 
-  std::string name;
-  Descriptor descriptor;
+  Input input;
   std::string head;
   std::unique_ptr<io::filtering_istream> stream;
   std::uint64_t delivered = 0;
-  std::uint64_t size = 0;
 };
 
-InputFile::InputFile(const std::filesystem::path& path) {
+InputFile::InputFile(const std::filesystem::path& path, std::stop_token stop) {
   if (path == "-") {
-    impl_ = std::make_unique<Impl>("standard input", STDIN_FILENO, false);
-  } else {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    require(fd >= 0, ErrorCode::kIo, "{}: cannot open for reading: {}; check the path and its permissions",
-            path.string(), std::strerror(errno));
-    impl_ = std::make_unique<Impl>(path.string(), fd, true);
+    impl_ = std::make_unique<Impl>("standard input", STDIN_FILENO, false, std::move(stop));
+    return;
   }
-  struct stat status {};
-  if (::fstat(impl_->descriptor.get(), &status) == 0) {
-    require(!S_ISDIR(status.st_mode), ErrorCode::kIo, "{}: is a directory, not a file", impl_->name);
-    if (S_ISREG(status.st_mode)) impl_->size = static_cast<std::uint64_t>(status.st_size);
-  }
-  impl_->recognise();
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  require(fd >= 0, ErrorCode::kIo, "{}: cannot open for reading: {}; check the path and its permissions", path.string(),
+          std::strerror(errno));
+  impl_ = std::make_unique<Impl>(path.string(), fd, true, std::move(stop));
 }
 
 InputFile::~InputFile() = default;
@@ -170,10 +199,10 @@ std::size_t InputFile::read(std::span<char> buffer) {
 }
 
 const std::string& InputFile::name() const noexcept {
-  return impl_->name;
+  return impl_->input.name();
 }
 std::uint64_t InputFile::size_on_disk() const noexcept {
-  return impl_->size;
+  return impl_->input.size();
 }
 
 LineReader::LineReader(InputFile file) : file_(std::move(file)), buffer_(std::make_unique<char[]>(kBlock)) {}

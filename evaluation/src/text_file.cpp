@@ -7,8 +7,8 @@
 
 namespace dragoman::evaluation {
 
-TextFile read_text_file(const std::filesystem::path& path) {
-  core::LineReader reader(path);
+TextFile read_text_file(const std::filesystem::path& path, const std::stop_token& stop) {
+  core::LineReader reader(path, stop);
   TextFile file{.name = reader.name(), .lines = {}};
   for (std::string line; reader.next(line);) {
     core::replace_invalid_utf8(line);

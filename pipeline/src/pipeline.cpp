@@ -49,12 +49,11 @@ class ChannelSink final : public RecordSink {
 /// Feeds the first stage from the input file.
 class ReaderSource final : public RecordSource {
  public:
-  ReaderSource(RecordReader& reader, const std::stop_token& stop) : reader_(&reader), stop_(stop) {}
-  std::optional<Record> next() override { return stop_.stop_requested() ? std::nullopt : reader_->next(); }
+  explicit ReaderSource(RecordReader& reader) : reader_(&reader) {}
+  std::optional<Record> next() override { return reader_->next(); }
 
  private:
   RecordReader* reader_;
-  std::stop_token stop_;
 };
 
 /// Writes what the last stage hands on, and counts.
@@ -193,10 +192,10 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
   core::require(impl_->read && impl_->write, ErrorCode::kInvalidArgument,
                 "a pipeline needs a read stage and a write stage");
   if (impl_->links.empty()) impl_->links.emplace_back(Maps{});
-  RecordReader reader(*impl_->read);
+  RecordReader reader(*impl_->read, stop);
   RecordWriter writer(*impl_->write);
   reader.skip(writer.lines_kept());
-  ReaderSource source(reader, stop);
+  ReaderSource source(reader);
   WriterSink sink(writer, options, reader);
   Chain chain;
   impl_->fill(chain, options.threads == 0 ? core::default_threads() : options.threads, stop);

@@ -68,7 +68,8 @@ RecordFormat parse_record_format(const std::string& name) {
   core::fail(ErrorCode::kInvalidArgument, "unknown format '{}'; it must be text, jsonl or tsv", name);
 }
 
-RecordReader::RecordReader(ReadOptions options) : options_(std::move(options)), lines_(options_.path) {
+RecordReader::RecordReader(ReadOptions options, const std::stop_token& stop)
+    : options_(std::move(options)), stop_(stop), lines_(options_.path, stop) {
   core::require(options_.column >= 1, ErrorCode::kInvalidArgument, "columns count from 1");
 }
 
@@ -79,13 +80,22 @@ void RecordReader::parse(Record& record) const {
 
 std::optional<Record> RecordReader::next() {
   Record record;
-  if (!lines_.next(record.text)) return std::nullopt;
+  if (stop_.stop_requested() || !next_line(record.text)) return std::nullopt;
   record.line = lines_.line_number();
   const std::size_t replaced = clean_line(record.text);
   replaced_bytes_ += replaced;
   invalid_lines_ += replaced > 0 ? 1 : 0;
   parse(record);
   return record;
+}
+
+bool RecordReader::next_line(std::string& line) {
+  try {
+    return lines_.next(line);
+  } catch (const core::Error& error) {
+    if (error.code() != ErrorCode::kInterrupted) throw;
+    return false;
+  }
 }
 
 void RecordReader::skip(std::uint64_t lines) {

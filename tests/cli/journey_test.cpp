@@ -24,7 +24,7 @@ data:
   train: {source: train.src, target: train.trg}
   validation: {source: test.src, target: test.trg}
   tokenizer: tokenizer.json
-training: {updates: 250, batch_tokens: 512, label_smoothing: 0.0, schedule: {type: inverse-sqrt, learning_rate: 0.005, warmup: 50}}
+training: {updates: 250, report_every: 10, batch_tokens: 512, label_smoothing: 0.0, schedule: {type: inverse-sqrt, learning_rate: 0.005, warmup: 50}}
 validation: {every: 125, samples: 1}
 checkpoint: {every: 125}
 )";
@@ -102,6 +102,71 @@ TEST_F(JourneyTest, LinesStayLinesWhateverTheyHold) {
   EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 6);
   EXPECT_THAT(outcome.error, HasSubstr("invalid UTF-8"));
   EXPECT_THAT(outcome.error, HasSubstr("split"));
+}
+
+TEST_F(JourneyTest, InterruptedOnASilentInputTranslateKeepsItsLinesAndResumes) {
+  const std::string expected = must("translate --quiet --model run/best --input test.src").output;
+  const std::string source = content("test.src");
+  const std::size_t half = source.find('\n', source.size() / 2) + 1;
+  BackgroundProgram program(folder_->path(), {"translate", "--quiet", "--model", "run/best", "--output", "stopped"});
+  program.write(source.substr(0, half));
+  const auto lines = std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(half), '\n');
+  ASSERT_TRUE(eventually([&] {
+    const std::string written = content("stopped.partial");
+    return std::count(written.begin(), written.end(), '\n') == lines;
+  })) << program.error();
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait(), 130);
+  EXPECT_THAT(program.error(), HasSubstr("interrupted after " + std::to_string(lines) + " lines"));
+  EXPECT_THAT(program.error(), HasSubstr("stopped.partial"));
+  EXPECT_FALSE(std::filesystem::exists(*folder_ / "stopped"));
+  must("translate --quiet --model run/best --input test.src --output stopped --resume");
+  EXPECT_EQ(content("stopped"), expected);
+}
+
+TEST_F(JourneyTest, EveryCommandThatReadsCanBeInterruptedWhileItsInputIsSilent) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"encode", "--tokenizer", "tokenizer.json"},
+           {"decode", "--tokenizer", "tokenizer.json"},
+           {"evaluate", "--reference", "test.trg"},
+           {"learn-bpe", "--input", "-", "--output", "unfinished.json"},
+           {"score", "--model", "run/best", "--source", "-", "--target", "test.trg"}}) {
+    BackgroundProgram program(folder_->path(), arguments);
+    program.write("eins zwei\n");
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // usually long enough to be waiting; right either way
+    program.signal(SIGINT);
+    EXPECT_EQ(program.wait(), 130) << arguments.front() << ": " << program.error();
+    EXPECT_THAT(program.error(), HasSubstr("interrupted")) << arguments.front();
+  }
+  EXPECT_FALSE(std::filesystem::exists(*folder_ / "unfinished.json"));
+}
+
+TEST_F(JourneyTest, TrainingThatIsInterruptedOrKilledResumesToTheSameModel) {
+  const std::vector<std::string> train = {"train", "--config", "train.yml", "--set", "output=stopped-run"};
+  std::vector<std::string> resume = train;
+  resume.emplace_back("--resume");
+  const auto checkpoints = [] {
+    std::size_t count = 0;
+    if (!std::filesystem::exists(*folder_ / "stopped-run")) return count;
+    for (const auto& entry : std::filesystem::directory_iterator(*folder_ / "stopped-run"))
+      count += entry.path().filename().string().starts_with("checkpoint-") ? 1 : 0;
+    return count;
+  };
+  BackgroundProgram interrupted(folder_->path(), train);
+  ASSERT_TRUE(eventually([&] { return content("stopped-run/metrics.jsonl").find("loss") != std::string::npos; }))
+      << interrupted.error();
+  interrupted.signal(SIGINT);
+  EXPECT_EQ(interrupted.wait(), 130) << interrupted.error();
+  EXPECT_THAT(interrupted.error(), HasSubstr("--resume"));
+  EXPECT_GE(checkpoints(), 1U);
+  {
+    BackgroundProgram killed(folder_->path(), resume);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    killed.signal(SIGKILL);
+    killed.wait();
+  }
+  must("train --quiet --config train.yml --set output=stopped-run --resume");
+  EXPECT_EQ(content("stopped-run/best/model.safetensors"), content("run/best/model.safetensors"));
 }
 
 TEST_F(JourneyTest, APipelineFileDoesTheSameAsTranslate) {

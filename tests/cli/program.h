@@ -4,12 +4,21 @@
 
 #include <sys/wait.h>
 
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace dragoman::testing {
 
@@ -32,5 +41,70 @@ inline Outcome run_dragoman(const std::filesystem::path& folder, const std::stri
   const int status = WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result);
   return {status, file_content(folder / "stdout.txt"), file_content(folder / "stderr.txt")};
 }
+
+/// Waits up to a minute, far more than anything here takes even on a busy machine; false if `condition` never held.
+inline bool eventually(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+/// The program running in the background, started without a shell between, so that signals reach it and nothing else.
+/// Its standard input is a pipe that stays open until close_input().
+class BackgroundProgram {
+ public:
+  BackgroundProgram(const std::filesystem::path& folder, const std::vector<std::string>& arguments)
+      : error_file_(folder / "background-stderr.txt") {
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+    std::vector<char*> argv{const_cast<char*>(DRAGOMAN_PROGRAM)};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(pipe[0], STDIN_FILENO);
+      ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
+      ::dup2(::open(error_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+      if (::chdir(folder.c_str()) == 0) ::execv(DRAGOMAN_PROGRAM, argv.data());
+      ::_exit(127);
+    }
+    ::close(pipe[0]);
+    input_ = pipe[1];
+  }
+  BackgroundProgram(const BackgroundProgram&) = delete;
+  BackgroundProgram& operator=(const BackgroundProgram&) = delete;
+  ~BackgroundProgram() {
+    close_input();
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  void write(const std::string& text) const {
+    if (::write(input_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+      throw std::runtime_error("write to the program");
+  }
+  void close_input() {
+    if (input_ >= 0) ::close(input_);
+    input_ = -1;
+  }
+  void signal(int number) const { ::kill(pid_, number); }
+  std::string error() const { return file_content(error_file_); }
+  /// The exit status as a shell gives it; -1 if the program does not end.
+  int wait() {
+    int result = 0;
+    if (!eventually([&] { return ::waitpid(pid_, &result, WNOHANG) == pid_; })) return -1;
+    pid_ = 0;
+    return WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result);
+  }
+
+ private:
+  std::filesystem::path error_file_;
+  pid_t pid_ = 0;
+  int input_ = -1;
+};
 
 }  // namespace dragoman::testing

@@ -4,9 +4,12 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
@@ -248,6 +251,24 @@ TEST_F(FileTest, WriteFileReplacesTheContent) {
   write_file(folder_ / "a", "one");
   write_file(folder_ / "a", "two");
   EXPECT_EQ(read_file(folder_ / "a"), "two");
+}
+
+TEST_F(FileTest, AStopRequestEndsTheWaitForASilentPipe) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int writer = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::write(writer, "one\ntw", 6), 6);
+  std::stop_source stop;
+  LineReader reader(pipe, stop.get_token());
+  std::string line;
+  ASSERT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "one");
+  const std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop.request_stop();
+  });
+  expect_error(ErrorCode::kInterrupted, pipe, [&] { reader.next(line); });
+  ::close(writer);
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 /// Reads files one after the other in chunks that end where a word does.
 class ChunkReader {
  public:
-  ChunkReader(const std::vector<std::filesystem::path>& inputs, bool whole_lines)
-      : inputs_(inputs), whole_lines_(whole_lines) {}
+  ChunkReader(const std::vector<std::filesystem::path>& inputs, bool whole_lines, const std::stop_token& stop)
+      : inputs_(inputs), whole_lines_(whole_lines), stop_(stop) {}
 
   /// The next chunk, or an empty text at the end.
   std::string next() {
@@ -55,7 +55,7 @@ class ChunkReader {
 
  private:
   bool open_next() {
-    if (!file_ && next_input_ < inputs_.size()) file_.emplace(inputs_[next_input_++]);
+    if (!file_ && next_input_ < inputs_.size()) file_.emplace(inputs_[next_input_++], stop_);
     return file_.has_value();
   }
 
@@ -69,6 +69,7 @@ class ChunkReader {
 
   const std::vector<std::filesystem::path>& inputs_;
   bool whole_lines_;
+  std::stop_token stop_;
   std::size_t next_input_ = 0;
   std::optional<core::InputFile> file_;
   std::string rest_;
@@ -151,7 +152,7 @@ const char* WordTable::store(std::string_view word) {
 
 WordTable count_words(const std::vector<std::filesystem::path>& inputs, bool whole_lines, int threads,
                       const core::ProgressSink& progress, const std::stop_token& stop) {
-  ChunkReader reader(inputs, whole_lines);
+  ChunkReader reader(inputs, whole_lines, stop);
   tbb::enumerable_thread_specific<WordTable> tables;
   const auto read = [&](tbb::flow_control& control) -> std::string {
     core::require(!stop.stop_requested(), core::ErrorCode::kInterrupted,

@@ -88,8 +88,8 @@ Corpus::Corpus(const TextPair& files, TokenizerPair tokenizers, const CorpusOpti
 
 void Corpus::read_files(const std::string& source, const std::string& target, core::Executor& executor,
                         const core::ProgressSink& progress, const std::stop_token& stop) {
-  core::LineReader source_reader{std::filesystem::path(source)};
-  core::LineReader target_reader{std::filesystem::path(target)};
+  core::LineReader source_reader{std::filesystem::path(source), stop};
+  core::LineReader target_reader{std::filesystem::path(target), stop};
   std::vector<std::string> source_lines;
   std::vector<std::string> target_lines;
   std::string source_line;

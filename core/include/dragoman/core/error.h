@@ -20,7 +20,8 @@ enum class ErrorCode {
   kInternal,         ///< a broken invariant of ours
 };
 
-/// A place in Dragoman's own source. std::source_location needs clang 16, and the clang of Debian 12 must be able to lint and fuzz.
+/// A place in Dragoman's own source. std::source_location needs clang 16, and the clang of Debian 12 must be able to
+/// lint and fuzz.
 struct SourceLocation {
   const char* file = "";
   const char* function = "";

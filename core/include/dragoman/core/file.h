@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -12,9 +13,12 @@ namespace dragoman::core {
 
 /// Sequential reader of a file, or of standard input for "-". gzip and Zstandard are recognised by their first bytes,
 /// not by name. Every failure throws Error{kIo or kBadInput} that names the file. One thread at a time.
+///
+/// Pipes and terminals can stay silent for ever: a stop request ends the wait for them with Error{kInterrupted}.
+/// Regular files never wait, so their readers look at the token themselves, where a partial result can still be kept.
 class InputFile {
  public:
-  explicit InputFile(const std::filesystem::path& path);
+  explicit InputFile(const std::filesystem::path& path, std::stop_token stop = {});
   ~InputFile();
   InputFile(InputFile&&) noexcept;
   InputFile& operator=(InputFile&&) noexcept;
@@ -34,7 +38,8 @@ class InputFile {
 /// Reads lines. A line ends at LF, which is not part of it; an unterminated last line counts; a CR is kept.
 class LineReader {
  public:
-  explicit LineReader(const std::filesystem::path& path) : LineReader(InputFile(path)) {}
+  explicit LineReader(const std::filesystem::path& path, std::stop_token stop = {})
+      : LineReader(InputFile(path, std::move(stop))) {}
   explicit LineReader(InputFile file);
 
   /// Stores the next line and returns true, or returns false at the end. `line` keeps its capacity.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ struct TextFile {
 };
 
 /// Reads a text file, gz and zst included; "-" is standard input. Ill-formed UTF-8 becomes U+FFFD. A file without a
-/// line is an Error{kBadInput}.
-TextFile read_text_file(const std::filesystem::path& path);
+/// line is an Error{kBadInput}. `stop` ends the wait for a silent pipe, as in core::InputFile.
+TextFile read_text_file(const std::filesystem::path& path, const std::stop_token& stop = {});
 
 /// Throws Error{kBadInput} that names both files and counts unless they have equally many lines.
 void check_parallel(const TextFile& hypothesis, const TextFile& reference);

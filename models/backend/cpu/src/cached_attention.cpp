@@ -31,7 +31,8 @@ namespace HWY_NAMESPACE {
 
 void find_rows(const ops::CachedAttentionArguments& arguments, const ops::KeyRows& rows,
                const CachedRowScratch& scratch) {
-  const std::int32_t in_page = (std::int32_t{1} << arguments.page_shift) - 1;
+  const auto in_page =
+      static_cast<std::int32_t>((std::uint32_t{1} << arguments.page_shift) - 1);  // the shift may be 31
   for (std::int32_t j = 0; j < rows.count; ++j) {
     const std::int32_t n = rows.indices == nullptr ? rows.first + j : rows.indices[j];
     const std::int64_t offset = (n & in_page) * arguments.stride;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include <dragoman/core/file.h>
@@ -32,7 +33,8 @@ struct ReadOptions {
 /// or has too few columns makes a failed record, so that lines keep their places.
 class RecordReader {
  public:
-  explicit RecordReader(ReadOptions options);
+  explicit RecordReader(ReadOptions options, const std::stop_token& stop = {});
+  /// The next record; nothing at the end, or after a stop request.
   std::optional<Record> next();
   /// Reads over the first `lines` lines.
   void skip(std::uint64_t lines);
@@ -43,9 +45,11 @@ class RecordReader {
   const std::string& name() const noexcept { return lines_.name(); }
 
  private:
+  bool next_line(std::string& line);
   void parse(Record& record) const;
 
   ReadOptions options_;
+  std::stop_token stop_;
   core::LineReader lines_;
   std::uint64_t replaced_bytes_ = 0;
   std::uint64_t invalid_lines_ = 0;
