@@ -30,9 +30,8 @@ class Decode final : public Command {
   void run(const Session& session) override {
     coding_.format = line_format(format_);
     const auto tokenizer = tokenizer::load_tokenizer(tokenizer_);
-    core::LineReader input{std::filesystem::path(input_), session.stop};
     core::OutputFile output{std::filesystem::path(output_)};
-    const auto changed = tokenizer::decode_lines(*tokenizer, input, output, coding_, session.progress, session.stop);
+    const auto changed = tokenizer::decode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
     output.commit();
     if (changed > 0)
       core::log(session.log, core::LogLevel::kWarning,

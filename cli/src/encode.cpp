@@ -43,9 +43,8 @@ class Encode final : public Command {
     if (!(coding_.encode.dropout >= 0 && coding_.encode.dropout <= 1))
       throw UsageError("--dropout: must be from 0 to 1");
     const auto tokenizer = tokenizer::load_tokenizer(tokenizer_);
-    core::LineReader input{std::filesystem::path(input_), session.stop};
     core::OutputFile output{std::filesystem::path(output_)};
-    tokenizer::encode_lines(*tokenizer, input, output, coding_, session.progress, session.stop);
+    tokenizer::encode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
     output.commit();
   }
 

@@ -190,6 +190,13 @@ TEST(BpeLearning, NormalisationAndLowerCaseApplyBeforeCounting) {
   EXPECT_FALSE(tokenizer.id("A").has_value());
 }
 
+TEST(BpeLearning, AMarkInTheTextBeginsAWord) {
+  LearnOptions options;
+  options.vocab_size = 300;
+  const std::string one = learn_from("rivers\u2581run \u2581run rivers\u2581\n\u2581\n", options).to_json();
+  EXPECT_EQ(one, learn_from("rivers run run rivers\n", options).to_json());
+}
+
 TEST(BpeLearning, SeveralFilesGiveAJointVocabularyAndTheirOrderDoesNotMatter) {
   const testing::TemporaryFolder folder;
   core::write_file(folder / "a", "der Hund und der Hund");  // no line end: the next file must not continue the word

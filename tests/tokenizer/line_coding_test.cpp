@@ -14,10 +14,12 @@ using ::testing::HasSubstr;
 class LineCoding : public ::testing::Test {
  protected:
   std::string encode(const std::string& text, const LineCodingOptions& options) {
-    return run(text, [&](core::LineReader& in, core::OutputFile& out) { encode_lines(tokenizer_, in, out, options); });
+    return run(text, [&](const std::filesystem::path& in, core::OutputFile& out) {
+      encode_lines(tokenizer_, in, out, options);
+    });
   }
   std::string decode(const std::string& text, const LineCodingOptions& options) {
-    return run(text, [&](core::LineReader& in, core::OutputFile& out) {
+    return run(text, [&](const std::filesystem::path& in, core::OutputFile& out) {
       changed_ = decode_lines(tokenizer_, in, out, options);
     });
   }
@@ -38,9 +40,8 @@ class LineCoding : public ::testing::Test {
   template <class Code>
   std::string run(const std::string& text, Code code) {
     core::write_file(folder_ / "in", text);
-    core::LineReader input(folder_ / "in");
     core::OutputFile output(folder_ / "out");
-    code(input, output);
+    code(folder_ / "in", output);
     output.commit();
     return core::read_file(folder_ / "out");
   }
@@ -108,11 +109,10 @@ TEST_F(LineCoding, PiecesWithSpacesCannotBeListed) {
 TEST_F(LineCoding, StopsWhenAsked) {
   const testing::TemporaryFolder folder;
   core::write_file(folder / "in", "the river\n");
-  core::LineReader input(folder / "in");
   core::OutputFile output(folder / "out");
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_THROW(encode_lines(tokenizer_, input, output, {}, {}, stop.get_token()), core::Error);
+  EXPECT_THROW(encode_lines(tokenizer_, folder / "in", output, {}, {}, stop.get_token()), core::Error);
 }
 
 }  // namespace

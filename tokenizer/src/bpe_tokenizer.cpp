@@ -1,4 +1,5 @@
 #include "bpe_model.h"
+#include "cached_encoder.h"
 #include "decoder.h"
 #include "dragoman/tokenizer/tokenizer.h"
 #include "text_splitter.h"
@@ -86,6 +87,11 @@ std::vector<Piece> BpeTokenizer::encode_pieces(std::string_view text, const Enco
     }
   });
   return pieces;
+}
+
+std::unique_ptr<TextEncoder> BpeTokenizer::make_encoder(const EncodeOptions& options) const {
+  if (!CachedEncoder::applies_to(impl_->definition, options)) return Tokenizer::make_encoder(options);
+  return std::make_unique<CachedEncoder>(impl_->definition, impl_->splitter, impl_->model, options);
 }
 
 std::string BpeTokenizer::decode(std::span<const std::int32_t> ids) const {

@@ -1,7 +1,6 @@
-#include "character_table.h"
 #include "dragoman/tokenizer/tokenizer.h"
+#include "learning_corpus.h"
 #include "merge_learner.h"
-#include "text_splitter.h"
 #include "word_counts.h"
 
 #include <algorithm>
@@ -81,45 +80,6 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   definition.decoder.strip_count = 1;
 }
 
-/// Words as the encoder will see them. Normalising each distinct word once gives the same as normalising lines, since
-/// no form of Unicode normalisation composes or reorders across a space.
-WordTable split_words(const WordTable& raw, const BpeDefinition& definition) {
-  const TextSplitter splitter(definition);
-  WordTable words;
-  for (const WordCount& entry : raw.sorted())
-    splitter.for_each_unit(entry.word, false, false, [&](const TextUnit& unit) {
-      if (unit.added_token < 0) words.add(unit.text, entry.count);
-    });
-  return words;
-}
-
-struct CharacterCount {
-  char32_t character;
-  std::uint64_t count;
-};
-
-/// By falling count, then by code point.
-std::vector<CharacterCount> count_characters(const std::vector<WordCount>& words) {
-  std::vector<CharacterCount> counts;
-  CharacterTable places;
-  for (const WordCount& entry : words) {
-    for (std::size_t i = 0; i < entry.word.size();) {
-      const core::DecodedCharacter c = core::decode_utf8(entry.word, i);
-      i += c.length;
-      if (!c.valid) continue;
-      if (places.find(c.code_point) < 0) {
-        places.set(c.code_point, static_cast<std::int32_t>(counts.size()));
-        counts.push_back({c.code_point, 0});
-      }
-      counts[static_cast<std::size_t>(places.find(c.code_point))].count += entry.count;
-    }
-  }
-  std::sort(counts.begin(), counts.end(), [](const CharacterCount& a, const CharacterCount& b) {
-    return a.count != b.count ? a.count > b.count : a.character < b.character;
-  });
-  return counts;
-}
-
 /// The most frequent characters that together make up the wanted share of the text, and the word mark in any case.
 std::vector<char32_t> choose_alphabet(const std::vector<CharacterCount>& counts, const LearnOptions& options) {
   std::uint64_t total = 0;
@@ -157,21 +117,6 @@ void check_size(const BpeDefinition& definition, std::size_t first_character, co
           "ask for more pieces or for less character coverage",
           options.vocab_size, options.special_tokens.size(), options.byte_fallback ? 256 : 0,
           options.user_symbols.size(), characters, definition.pieces.size());
-}
-
-void fill(MergeLearner& learner, const std::vector<WordCount>& words, const CharacterTable& ids) {
-  std::vector<std::int32_t> symbols;
-  for (const WordCount& entry : words) {
-    symbols.clear();
-    for (std::size_t i = 0; i < entry.word.size();) {
-      const core::DecodedCharacter c = core::decode_utf8(entry.word, i);
-      const std::int32_t id = c.valid ? ids.find(c.code_point) : -1;
-      symbols.push_back(id >= 0 ? id : MergeLearner::kBarrier);
-      i += c.length;
-    }
-    learner.add_word(symbols, entry.count);
-  }
-  learner.build_index();
 }
 
 /// Adds merges and pieces to a definition that ends with its alphabet.
@@ -241,19 +186,17 @@ BpeTokenizer learn_bpe(const std::vector<std::filesystem::path>& inputs, const L
   add_first_pieces(definition, options);
   add_text_steps(definition, options);
 
-  const WordTable table =
-      split_words(count_words(inputs, !options.word_marks, options.threads, progress, stop), definition);
-  require(table.size() > 0, ErrorCode::kBadInput, "{}{} no words to learn from", inputs.front().string(),
+  ThreadArena arena(options.threads);
+  LearningCorpus corpus(count_words(inputs, !options.word_marks, arena, progress, stop), definition, arena);
+  require(corpus.distinct_words() > 0, ErrorCode::kBadInput, "{}{} no words to learn from", inputs.front().string(),
           inputs.size() > 1 ? fmt::format(" and {} further files hold", inputs.size() - 1) : std::string(" holds"));
-  const std::vector<WordCount> words = table.sorted();
-  core::log(log, core::LogLevel::kInfo, fmt::format("{} distinct words", words.size()));
+  core::log(log, core::LogLevel::kInfo, fmt::format("{} distinct words", corpus.distinct_words()));
 
   const std::size_t first_character = definition.pieces.size();
-  const CharacterTable ids = add_alphabet(definition, choose_alphabet(count_characters(words), options));
+  const CharacterTable ids = add_alphabet(definition, choose_alphabet(corpus.count_characters(), options));
   check_size(definition, first_character, options);
 
-  MergeLearner learner(options.min_frequency);
-  fill(learner, words, ids);
+  MergeLearner learner(corpus.lay_out(ids), options.min_frequency);
   MergeLoop(definition, first_character, options).run(learner, progress, stop);
   warn_if_short(definition, options, log);
   return BpeTokenizer(std::move(definition), "learned vocabulary");

@@ -1,11 +1,15 @@
 #include "dragoman/tokenizer/line_coding.h"
 
+#include "chunk_reader.h"
 #include "thread_arena.h"
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cstring>
+#include <memory>
 
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_pipeline.h>
 
 #include <dragoman/core/error.h>
@@ -17,41 +21,45 @@ namespace {
 using core::ErrorCode;
 using core::require;
 
-constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
-
-struct Block {
-  std::uint64_t first_line = 0;  ///< numbered from 0 in the file
-  std::vector<std::string> lines;
-};
-
-Block read_block(core::LineReader& input) {
-  Block block{input.line_number(), {}};
-  std::string line;
-  for (std::size_t bytes = 0; bytes < kBlockBytes && input.next(line); bytes += block.lines.back().size() + 1)
-    block.lines.push_back(line);
-  return block;
+/// Visits the lines of a chunk with their numbers from 0.
+template <class Visit>
+void for_each_line(const Chunk& chunk, Visit&& visit) {
+  const std::string_view text = chunk.text();
+  std::uint64_t number = chunk.first_line;
+  for (std::size_t begin = 0; begin < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    visit(text.substr(begin, end - begin), number);
+    begin = end + 1;
+  }
 }
 
-/// Reads blocks in order, turns several at a time into text, and writes them in order.
-void for_each_block(core::LineReader& input, core::OutputFile& output, int threads, std::string_view stage,
+/// Reads chunks in order, turns several at a time into text, and writes them in order.
+void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, std::string_view stage,
                     const core::ProgressSink& progress, const std::stop_token& stop,
-                    core::FunctionRef<std::string(const Block&)> code) {
+                    core::FunctionRef<std::string(const Chunk&)> code) {
+  using Item = std::shared_ptr<Chunk>;
+  ChunkPool pool;
   const auto read = [&](tbb::flow_control& control) {
     require(!stop.stop_requested(), ErrorCode::kInterrupted,
-            "interrupted at line {} of {}; the lines before it are written", input.line_number() + 1, input.name());
-    Block block = read_block(input);
-    if (block.lines.empty()) control.stop();
+            "interrupted at line {} of {}; the lines before it are written", reader.lines_read() + 1, reader.name());
+    Item chunk = pool.take();
+    reader.next(*chunk);
+    if (chunk->size == 0) control.stop();
     core::report(
         progress,
-        {.stage = std::string(stage), .done = input.line_number(), .total = 0, .unit = "lines", .figures = {}});
-    return block;
+        {.stage = std::string(stage), .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
+    return chunk;
+  };
+  const auto code_and_reuse = [&](const Item& chunk) {
+    std::string text = code(*chunk);
+    pool.give_back(chunk);
+    return text;
   };
   ThreadArena arena(threads);
   arena.execute([&] {
     tbb::parallel_pipeline(
-        arena.tokens(), tbb::make_filter<void, Block>(tbb::filter_mode::serial_in_order, read) &
-                            tbb::make_filter<Block, std::string>(tbb::filter_mode::parallel,
-                                                                 [&](const Block& block) { return code(block); }) &
+        arena.tokens(), tbb::make_filter<void, Item>(tbb::filter_mode::serial_in_order, read) &
+                            tbb::make_filter<Item, std::string>(tbb::filter_mode::parallel, code_and_reuse) &
                             tbb::make_filter<std::string, void>(tbb::filter_mode::serial_in_order,
                                                                 [&](const std::string& text) { output.write(text); }));
   });
@@ -65,10 +73,60 @@ void check_pieces_can_be_listed(const Tokenizer& tokenizer) {
             id);
 }
 
-void append_id(std::string& text, std::int32_t id) {
-  char digits[12];
-  text.append(digits, std::to_chars(digits, digits + sizeof digits, id).ptr);
-}
+/// The text of each id with a space behind it, in slots that most fit into, so that a line is put together with one
+/// copy of a fixed size per id.
+class IdTexts {
+ public:
+  IdTexts(const Tokenizer& tokenizer, LineFormat format) : slots_(static_cast<std::size_t>(tokenizer.size())) {
+    for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
+      std::string text = format == LineFormat::kIds ? std::to_string(id) : std::string(tokenizer.piece(id));
+      text += ' ';
+      Slot& slot = slots_[static_cast<std::size_t>(id)];
+      slot.size = static_cast<std::uint8_t>(std::min<std::size_t>(text.size(), kLong));
+      if (text.size() > kSlotText) {
+        slot.size = kLong;
+        const auto place = static_cast<std::uint32_t>(long_texts_.size());
+        std::memcpy(slot.text, &place, sizeof place);
+        long_texts_.push_back(std::move(text));
+      } else {
+        std::memcpy(slot.text, text.data(), text.size());
+      }
+    }
+  }
+
+  /// Writes the line of the ids at the end of `out`.
+  void append(std::span<const std::int32_t> ids, std::string& out) const {
+    const std::size_t start = out.size();
+    std::size_t end = start;
+    out.resize(start + ids.size() * sizeof(Slot) + 1);
+    for (const std::int32_t id : ids) {
+      const Slot& slot = slots_[static_cast<std::size_t>(id)];
+      if (slot.size != kLong) {
+        std::memcpy(out.data() + end, &slot, sizeof slot);  // what is too much is overwritten
+        end += slot.size;
+      } else {
+        std::uint32_t place;
+        std::memcpy(&place, slot.text, sizeof place);
+        const std::string& text = long_texts_[place];
+        out.resize(out.size() + text.size());
+        text.copy(out.data() + end, text.size());
+        end += text.size();
+      }
+    }
+    out.resize(end > start ? end - 1 : end);
+    out += '\n';
+  }
+
+ private:
+  static constexpr std::size_t kSlotText = 15;
+  static constexpr std::uint8_t kLong = 255;
+  struct Slot {
+    char text[kSlotText] = {};
+    std::uint8_t size = 0;
+  };
+  std::vector<Slot> slots_;
+  std::vector<std::string> long_texts_;
+};
 
 std::int32_t parse_id(std::string_view word, const Tokenizer& tokenizer, const std::string& where) {
   std::int32_t id = -1;
@@ -100,48 +158,50 @@ std::vector<std::int32_t> parse_line(std::string_view line, LineFormat format, c
 
 }  // namespace
 
-void encode_lines(const Tokenizer& tokenizer, core::LineReader& input, core::OutputFile& output,
+void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
                   const LineCodingOptions& options, const core::ProgressSink& progress, std::stop_token stop) {
   if (options.format == LineFormat::kPieces) check_pieces_can_be_listed(tokenizer);
-  const auto encode = [&](const Block& block) {
+  struct Worker {
+    std::unique_ptr<TextEncoder> encoder;
+    std::vector<std::int32_t> ids;
+  };
+  const IdTexts texts(tokenizer, options.format);
+  tbb::enumerable_thread_specific<Worker> workers([&] { return Worker{tokenizer.make_encoder(options.encode), {}}; });
+  const auto encode = [&](const Chunk& chunk) {
+    Worker& worker = workers.local();
     std::string text;
-    EncodeOptions encode_options = options.encode;
-    encode_options.line += block.first_line;
-    for (const std::string& line : block.lines) {
-      const std::size_t start = text.size();
-      for (const std::int32_t id : tokenizer.encode(line, encode_options)) {
-        if (text.size() > start) text += ' ';
-        if (options.format == LineFormat::kIds)
-          append_id(text, id);
-        else
-          text += tokenizer.piece(id);
-      }
-      text += '\n';
-      ++encode_options.line;
-    }
+    text.reserve(chunk.size * 2);
+    for_each_line(chunk, [&](std::string_view line, std::uint64_t number) {
+      worker.ids.clear();
+      worker.encoder->encode(line, options.encode.line + number, worker.ids);
+      texts.append(worker.ids, text);
+    });
     return text;
   };
-  for_each_block(input, output, options.threads, "encode", progress, stop, encode);
+  ChunkReader reader({input}, ChunkReader::Unit::kLine, stop);
+  for_each_chunk(reader, output, options.threads, "encode", progress, stop, encode);
 }
 
-std::uint64_t decode_lines(const Tokenizer& tokenizer, core::LineReader& input, core::OutputFile& output,
+std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
                            const LineCodingOptions& options, const core::ProgressSink& progress, std::stop_token stop) {
   if (options.format == LineFormat::kPieces) check_pieces_can_be_listed(tokenizer);
   std::atomic<std::uint64_t> lines_with_line_feed = 0;
-  const auto decode = [&](const Block& block) {
+  ChunkReader reader({input}, ChunkReader::Unit::kLine, stop);
+  const std::string name = input == "-" ? "standard input" : input.string();
+  const auto decode = [&](const Chunk& chunk) {
     std::string text;
-    for (std::size_t i = 0; i < block.lines.size(); ++i) {
-      const std::string where = fmt::format("{}: line {}", input.name(), block.first_line + i + 1);
-      std::string line = tokenizer.decode(parse_line(block.lines[i], options.format, tokenizer, where));
+    for_each_line(chunk, [&](std::string_view coded, std::uint64_t number) {
+      const std::string where = fmt::format("{}: line {}", name, number + 1);
+      std::string line = tokenizer.decode(parse_line(coded, options.format, tokenizer, where));
       if (line.find('\n') != std::string::npos) {
         std::replace(line.begin(), line.end(), '\n', ' ');
         ++lines_with_line_feed;
       }
       text.append(line) += '\n';
-    }
+    });
     return text;
   };
-  for_each_block(input, output, options.threads, "decode", progress, stop, decode);
+  for_each_chunk(reader, output, options.threads, "decode", progress, stop, decode);
   return lines_with_line_feed;
 }
 

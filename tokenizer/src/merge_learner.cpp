@@ -7,7 +7,8 @@
 namespace dragoman::tokenizer {
 namespace {
 
-constexpr std::size_t kMaxCells = 0xFFFFFFFE;
+/// How far ahead of its turn a pair is fetched from memory.
+constexpr std::size_t kPairsAhead = 8;
 
 }  // namespace
 
@@ -31,8 +32,12 @@ void MergeLearner::Side::clear() {
   begins.clear();
 }
 
-MergeLearner::MergeLearner(std::uint64_t min_count)
-    : min_count_(static_cast<std::int64_t>(std::max<std::uint64_t>(min_count, 1))), cells_{kBarrier} {}
+MergeLearner::MergeLearner(Text text, std::uint64_t min_count)
+    : min_count_(static_cast<std::int64_t>(std::max<std::uint64_t>(min_count, 1))),
+      cells_(std::move(text.cells)),
+      weights_(std::move(text.weights)) {
+  build_index();
+}
 
 void MergeLearner::make_room(std::int32_t symbol) {
   const std::size_t size = static_cast<std::size_t>(symbol) + 1;
@@ -42,40 +47,28 @@ void MergeLearner::make_room(std::int32_t symbol) {
   right_.changes.resize(size);
 }
 
-void MergeLearner::add_word(std::span<const std::int32_t> symbols, std::uint64_t count) {
-  core::require(symbols.size() < kMaxCells - cells_.size(), core::ErrorCode::kBadInput,
-                "the distinct words of the corpus hold more than {} characters; learn from a sample of its lines",
-                kMaxCells);
-  const auto weight = static_cast<std::int64_t>(count);
-  if (weights_.empty() || weights_.back().second != weight)
-    weights_.emplace_back(static_cast<std::uint32_t>(cells_.size()), weight);
-  cells_.insert(cells_.end(), symbols.begin(), symbols.end());
-  cells_.push_back(kBarrier);
-}
-
 void MergeLearner::build_index() {
   make_room(std::max(0, *std::max_element(cells_.begin(), cells_.end())));
-  const std::vector<std::uint32_t> numbers = initial_numbers();
-  std::vector<std::uint32_t> cursor(numbers_.size() + 1, 0);
+  const core::PageVector<std::uint32_t> numbers = initial_numbers();
+  std::vector<std::uint32_t> cursor(pairs_.size() + 1, 0);
   for (const std::uint32_t number : numbers)
     if (number != kNoSegment) ++cursor[number + 1];
   for (std::size_t i = 1; i < cursor.size(); ++i) cursor[i] += cursor[i - 1];
   positions_.resize(cursor.back());
-  for (std::uint32_t number = 0; number < numbers_.size(); ++number) {
-    states_[number].segment = static_cast<std::uint32_t>(segments_.size());
+  for (std::size_t number = 0; number < pairs_.size(); ++number)
     segments_.push_back({cursor[number], cursor[number + 1], kNoSegment});
-  }
   for (std::size_t cell = 0; cell < numbers.size(); ++cell)
     if (numbers[cell] != kNoSegment) positions_[cursor[numbers[cell]]++] = static_cast<std::uint32_t>(cell);
-  numbers_.for_each([&](std::uint64_t key, std::uint32_t number) {
-    if (states_[number].count >= min_count_) heap_.push_back({states_[number].count, key});
+  pairs_.for_each([&](std::uint64_t key, const PairState& pair) {
+    if (pair.count >= min_count_) heap_.push_back({pair.count, key});
   });
   std::make_heap(heap_.begin(), heap_.end());
 }
 
-/// Counts the pairs of neighbouring cells; returns for each cell the number of the pair that begins there.
-std::vector<std::uint32_t> MergeLearner::initial_numbers() {
-  std::vector<std::uint32_t> numbers(cells_.size(), kNoSegment);
+/// Counts the pairs of neighbouring cells; returns for each cell the number of the pair that begins there, which is
+/// also that of its first segment.
+core::PageVector<std::uint32_t> MergeLearner::initial_numbers() {
+  core::PageVector<std::uint32_t> numbers(cells_.size(), kNoSegment);
   bool overlaps = false;  // with the occurrence counted at the cell before
   for (std::uint32_t cell = 1; cell + 1 < cells_.size(); ++cell) {
     const std::int32_t left = cells_[cell];
@@ -84,10 +77,11 @@ std::vector<std::uint32_t> MergeLearner::initial_numbers() {
       overlaps = false;
       continue;
     }
-    numbers[cell] = numbers_.number(pair_key(left, right));
-    if (numbers[cell] == states_.size()) states_.emplace_back();
+    PairState& pair = state(left, right);
+    if (pair.segment == kNoSegment) pair.segment = static_cast<std::uint32_t>(pairs_.size() - 1);
+    numbers[cell] = pair.segment;
     const bool counts = left != right || !overlaps;
-    if (counts) states_[numbers[cell]].count += weight_at(cell);
+    if (counts) pair.count += weight_at(cell);
     overlaps = left == right && counts;
   }
   return numbers;
@@ -117,7 +111,12 @@ void MergeLearner::merge(const Pair& pair, std::int32_t result) {
   Step step{.left = pair.left, .right = pair.right, .result = result};
   make_room(result);
   lengths_[static_cast<std::size_t>(result)] = length(pair.left) + length(pair.right);
-  for (const std::uint32_t cell : positions_of(state(pair.left, pair.right))) {
+  // The places are far apart, but known: without fetching them ahead, waiting for memory would be most of the work.
+  constexpr std::size_t kCellsAhead = 16;
+  const std::span<const std::uint32_t> positions = positions_of(state(pair.left, pair.right));
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (i + kCellsAhead < positions.size()) __builtin_prefetch(&cells_[positions[i + kCellsAhead]]);
+    const std::uint32_t cell = positions[i];
     if (cells_[cell] != pair.left || cells_[cell + length(pair.left)] != pair.right) continue;
     if (pair.left == pair.right)
       merge_run(step, cell);
@@ -130,15 +129,20 @@ void MergeLearner::merge(const Pair& pair, std::int32_t result) {
 }
 
 /// In ascending order, which is what left to right means.
-std::vector<std::uint32_t> MergeLearner::positions_of(const PairState& pair) const {
-  std::vector<std::uint32_t> cells;
-  bool sorted = true;
+std::span<const std::uint32_t> MergeLearner::positions_of(const PairState& pair) {
+  if (pair.segment == kNoSegment) return {};
+  const auto cells_of = [&](const Segment& segment) {
+    return std::span(positions_).subspan(segment.begin, segment.end - segment.begin);
+  };
+  const Segment& newest = segments_[pair.segment];
+  if (newest.next == kNoSegment) return cells_of(newest);
+  gathered_.clear();
   for (std::uint32_t s = pair.segment; s != kNoSegment; s = segments_[s].next) {
-    sorted = cells.empty();
-    cells.insert(cells.end(), positions_.begin() + segments_[s].begin, positions_.begin() + segments_[s].end);
+    const auto cells = cells_of(segments_[s]);
+    gathered_.insert(gathered_.end(), cells.begin(), cells.end());
   }
-  if (!sorted) std::sort(cells.begin(), cells.end());
-  return cells;
+  std::sort(gathered_.begin(), gathered_.end());
+  return gathered_;
 }
 
 void MergeLearner::merge_pair(Step& step, std::uint32_t cell) {
@@ -238,25 +242,25 @@ std::uint32_t MergeLearner::run_from(std::uint32_t cell, std::int32_t symbol) co
 
 std::int64_t MergeLearner::weight_at(std::uint32_t cell) {
   const auto holds = [&](std::size_t i) {
-    return weights_[i].first <= cell && (i + 1 == weights_.size() || cell < weights_[i + 1].first);
+    return weights_[i].begin <= cell && (i + 1 == weights_.size() || cell < weights_[i + 1].begin);
   };
   if (!holds(weight_)) {
     const auto after = std::upper_bound(weights_.begin(), weights_.end(), cell,
-                                        [](std::uint32_t value, const auto& entry) { return value < entry.first; });
+                                        [](std::uint32_t value, const auto& entry) { return value < entry.begin; });
     weight_ = static_cast<std::size_t>(after - weights_.begin()) - 1;
   }
-  return weights_[weight_].second;
-}
-
-MergeLearner::PairState& MergeLearner::state(std::int32_t left, std::int32_t right) {
-  const std::uint32_t number = numbers_.number(pair_key(left, right));
-  if (number == states_.size()) states_.emplace_back();
-  return states_[number];
+  return weights_[weight_].weight;
 }
 
 void MergeLearner::apply_left(const Step& step) {
   add_positions(left_);
-  for (const std::int32_t neighbour : left_.touched) {
+  for (std::size_t i = 0; i < left_.touched.size(); ++i) {
+    if (i + kPairsAhead < left_.touched.size()) {
+      const std::int32_t coming = left_.touched[i + kPairsAhead];
+      pairs_.prefetch(pair_key(coming, step.left));
+      pairs_.prefetch(pair_key(coming, step.result));
+    }
+    const std::int32_t neighbour = left_.touched[i];
     const Change& change = left_.changes[static_cast<std::size_t>(neighbour)];
     if (change.lost > 0) state(neighbour, step.left).count -= change.lost;
     update(neighbour, step.result, change);
@@ -266,7 +270,13 @@ void MergeLearner::apply_left(const Step& step) {
 
 void MergeLearner::apply_right(const Step& step) {
   add_positions(right_);
-  for (const std::int32_t neighbour : right_.touched) {
+  for (std::size_t i = 0; i < right_.touched.size(); ++i) {
+    if (i + kPairsAhead < right_.touched.size()) {
+      const std::int32_t coming = right_.touched[i + kPairsAhead];
+      pairs_.prefetch(pair_key(step.right, coming));
+      pairs_.prefetch(pair_key(step.result, coming));
+    }
+    const std::int32_t neighbour = right_.touched[i];
     const Change& change = right_.changes[static_cast<std::size_t>(neighbour)];
     if (change.lost > 0) state(step.right, neighbour).count -= change.lost;
     update(step.result, neighbour, change);

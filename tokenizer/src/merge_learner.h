@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <dragoman/core/huge_pages.h>
+
 namespace dragoman::tokenizer {
 
 /// The words of a corpus as symbols, with exact counts of neighbouring pairs that are kept up to date while pairs are
@@ -24,21 +26,28 @@ namespace dragoman::tokenizer {
 class MergeLearner {
  public:
   static constexpr std::int32_t kBarrier = -1;
+  static constexpr std::size_t kMaxCells = 0xFFFFFFFE;
 
+  /// The words from cell `begin` on occur so often.
+  struct Weight {
+    std::uint32_t begin;
+    std::int64_t weight;
+  };
+  /// Words by falling count: a barrier, then each word with a barrier behind it. Barriers inside a word part what must
+  /// not be merged.
+  struct Text {
+    core::PageVector<std::int32_t> cells;
+    std::vector<Weight> weights;
+  };
   struct Pair {
     std::int32_t left;
     std::int32_t right;
     std::uint64_t count;
   };
 
-  /// Pairs with fewer than `min_count` (at least 1) occurrences are never offered.
-  explicit MergeLearner(std::uint64_t min_count);
-
-  /// Adds a word; words come by falling count. kBarrier inside it parts what must not be merged. Throws
-  /// Error{kBadInput} if there are more than 2^32 - 2 symbols in all.
-  void add_word(std::span<const std::int32_t> symbols, std::uint64_t count);
-  /// After the last word: counts all pairs.
-  void build_index();
+  /// Counts all pairs of a text of at most kMaxCells. Pairs with fewer than `min_count` (at least 1) occurrences are
+  /// never offered.
+  MergeLearner(Text text, std::uint64_t min_count);
 
   /// Takes out the pair to merge next: most occurrences, then smallest left id, then smallest right id. A pair is
   /// offered once, unless merging to an id that exists makes more of it.
@@ -98,10 +107,11 @@ class MergeLearner {
   std::uint32_t run_before(std::uint32_t cell, std::int32_t symbol) const;
   std::uint32_t run_from(std::uint32_t cell, std::int32_t symbol) const;
   std::int64_t weight_at(std::uint32_t cell);
-  PairState& state(std::int32_t left, std::int32_t right);
+  PairState& state(std::int32_t left, std::int32_t right) { return pairs_.at(pair_key(left, right)); }
 
   void make_room(std::int32_t symbol);
-  std::vector<std::uint32_t> initial_numbers();
+  void build_index();
+  core::PageVector<std::uint32_t> initial_numbers();
   void merge_pair(Step& step, std::uint32_t cell);
   void merge_run(Step& step, std::uint32_t cell);
   void lose_left(const Step& step, std::uint32_t begin, std::int64_t weight);
@@ -111,7 +121,7 @@ class MergeLearner {
   void gain_repeats(Step& step, std::uint32_t begin, std::uint32_t made, std::int64_t weight);
   void write_symbol(std::uint32_t begin, std::uint32_t middle, std::int32_t symbol);
 
-  std::vector<std::uint32_t> positions_of(const PairState& pair) const;
+  std::span<const std::uint32_t> positions_of(const PairState& pair);
   void apply_left(const Step& step);
   void apply_right(const Step& step);
   void add_positions(Side& side);
@@ -119,14 +129,14 @@ class MergeLearner {
   void offer(std::uint64_t key, std::int64_t count);
 
   std::int64_t min_count_;
-  std::vector<std::int32_t> cells_;
-  std::vector<std::pair<std::uint32_t, std::int64_t>> weights_;  // first cell from which on words have this count
-  std::size_t weight_ = 0;                                       // the place in weights_ of the last look-up
+  core::PageVector<std::int32_t> cells_;
+  std::vector<Weight> weights_;
+  std::size_t weight_ = 0;  // the place in weights_ of the last look-up
   std::vector<std::uint32_t> lengths_;
-  PairMap numbers_;
-  std::vector<PairState> states_;
+  PairMap<PairState> pairs_;
   std::vector<Segment> segments_;
-  std::vector<std::uint32_t> positions_;
+  core::PageVector<std::uint32_t> positions_;
+  core::PageVector<std::uint32_t> gathered_;
   std::vector<HeapEntry> heap_;
   Side left_;
   Side right_;

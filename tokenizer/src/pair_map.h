@@ -3,7 +3,8 @@
 #include "hash.h"
 
 #include <cstdint>
-#include <vector>
+
+#include <dragoman/core/huge_pages.h>
 
 namespace dragoman::tokenizer {
 
@@ -18,53 +19,56 @@ inline std::int32_t pair_right(std::uint64_t key) noexcept {
   return static_cast<std::int32_t>(key & 0xFFFFFFFF);
 }
 
-/// Numbers pairs in the order of their first appearance; open addressing, nothing is ever removed.
+/// A value for each pair that was ever asked for: open addressing, nothing is ever removed.
+template <class Value>
 class PairMap {
  public:
-  PairMap() : slots_(std::size_t{1} << 12), mask_(slots_.size() - 1) {}
+  PairMap() : slots_(std::size_t{1} << 12) {}
 
-  /// The number of the pair, a new one if it has none; `size()` grows by one then.
-  std::uint32_t number(std::uint64_t key) {
+  /// The pair's value, a new one if it has none. The reference holds until the next call.
+  Value& at(std::uint64_t key) {
     std::uint64_t i = probe(key);
-    if (slots_[i].number == kEmpty) {
+    if (slots_[i].key != key) {
       if ((size_ + 1) * 2 > slots_.size()) {
         grow();
         i = probe(key);
       }
-      slots_[i] = {key, size_++};
+      slots_[i].key = key;
+      ++size_;
     }
-    return slots_[i].number;
+    return slots_[i].value;
   }
-  std::uint32_t size() const noexcept { return size_; }
+  /// Fetches what at() will look at first.
+  void prefetch(std::uint64_t key) const noexcept { __builtin_prefetch(&slots_[home(key)]); }
+  std::size_t size() const noexcept { return size_; }
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Slot& slot : slots_)
-      if (slot.number != kEmpty) visit(slot.key, slot.number);
+      if (slot.key != kFree) visit(slot.key, slot.value);
   }
 
  private:
-  static constexpr std::uint32_t kEmpty = 0xFFFFFFFF;
+  static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // of symbols that are both -1, which none is
   struct Slot {
-    std::uint64_t key = 0;
-    std::uint32_t number = kEmpty;
+    std::uint64_t key = kFree;
+    Value value{};
   };
 
+  std::uint64_t home(std::uint64_t key) const noexcept { return hash_integer(key) & (slots_.size() - 1); }
   std::uint64_t probe(std::uint64_t key) const noexcept {
-    std::uint64_t i = hash_integer(key) & mask_;
-    while (slots_[i].number != kEmpty && slots_[i].key != key) i = (i + 1) & mask_;
+    std::uint64_t i = home(key);
+    while (slots_[i].key != kFree && slots_[i].key != key) i = (i + 1) & (slots_.size() - 1);
     return i;
   }
   void grow() {
-    std::vector<Slot> old(slots_.size() * 2);
+    core::PageVector<Slot> old(slots_.size() * 2);
     old.swap(slots_);
-    mask_ = slots_.size() - 1;
     for (const Slot& slot : old)
-      if (slot.number != kEmpty) slots_[probe(slot.key)] = slot;
+      if (slot.key != kFree) slots_[probe(slot.key)] = slot;
   }
 
-  std::vector<Slot> slots_;
-  std::uint64_t mask_;
-  std::uint32_t size_ = 0;
+  core::PageVector<Slot> slots_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace dragoman::tokenizer

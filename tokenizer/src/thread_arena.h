@@ -23,6 +23,7 @@ class ThreadArena {
 
   /// How many items a pipeline should have under way, so that no thread waits for the slowest.
   std::size_t tokens() const { return static_cast<std::size_t>(threads_) * 2; }
+  int threads() const { return threads_; }
   template <class Body>
   void execute(Body&& body) {
     arena_.execute(body);

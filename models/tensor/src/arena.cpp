@@ -1,7 +1,5 @@
 #include "dragoman/tensor/arena.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -10,11 +8,12 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
+#include <dragoman/core/huge_pages.h>
+
 namespace dragoman::tensor {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kFirstBlock = std::size_t{1} << 20;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
@@ -35,15 +34,8 @@ void unpoison([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
 
 class HostAllocator final : public Allocator {
  public:
-  void* allocate(std::size_t bytes) override {
-    const bool huge = bytes >= kHugePage;
-    void* data = ::operator new(bytes, std::align_val_t(huge ? kHugePage : kAlignment));
-    if (huge) ::madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
-    return data;
-  }
-  void deallocate(void* data, std::size_t bytes) noexcept override {
-    ::operator delete(data, std::align_val_t(bytes >= kHugePage ? kHugePage : kAlignment));
-  }
+  void* allocate(std::size_t bytes) override { return core::allocate_pages(bytes); }
+  void deallocate(void* data, std::size_t bytes) noexcept override { core::free_pages(data, bytes); }
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <stop_token>
 
 #include <dragoman/core/file.h>
@@ -22,17 +23,17 @@ struct LineCodingOptions {
   int threads = 0;
 };
 
-/// One line of pieces or ids per line of text, in order; a CR before LF is kept as a character. Memory is bounded by a
-/// few blocks of lines. Does not commit `output`. Throws Error{kUnsupported} for kPieces if a piece holds a space or a
-/// line feed, since the line could not be read back, and Error{kInterrupted} when `stop` asks; what was finished by
-/// then is written.
-void encode_lines(const Tokenizer& tokenizer, core::LineReader& input, core::OutputFile& output,
+/// One line of pieces or ids per line of the text file `input` (gz and zst included, "-" is standard input), in order;
+/// a CR before LF is kept as a character. Memory is bounded by a few blocks of lines. Does not commit `output`. Throws
+/// Error{kUnsupported} for kPieces if a piece holds a space or a line feed, since the line could not be read back, and
+/// Error{kInterrupted} when `stop` asks; what was finished by then is written.
+void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
                   const LineCodingOptions& options, const core::ProgressSink& progress = {}, std::stop_token stop = {});
 
 /// The way back. A line with something that is not a piece or an id throws Error{kBadInput} naming file and line. A
 /// decoded line feed is written as a space, so that lines stay lines; returns the number of lines where that happened.
 /// Of the options, `encode` is not used.
-std::uint64_t decode_lines(const Tokenizer& tokenizer, core::LineReader& input, core::OutputFile& output,
+std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
                            const LineCodingOptions& options, const core::ProgressSink& progress = {},
                            std::stop_token stop = {});
 

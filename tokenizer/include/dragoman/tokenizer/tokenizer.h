@@ -42,6 +42,15 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
+/// Encodes texts one after the other and remembers the words that it has met: several times faster than
+/// Tokenizer::encode() for many texts, and the same ids. One thread at a time; its tokenizer must outlive it.
+class TextEncoder {
+ public:
+  virtual ~TextEncoder();
+  /// Appends the ids of a text. `line` takes the place of EncodeOptions::line.
+  virtual void encode(std::string_view text, std::uint64_t line, std::vector<std::int32_t>& ids) = 0;
+};
+
 /// Text to piece ids and back. Immutable: const calls may come from any thread at any time. Plugins may derive from it.
 class Tokenizer {
  public:
@@ -52,6 +61,8 @@ class Tokenizer {
   /// The ids of one line of text, which may hold any bytes; no special tokens are added.
   virtual std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
   virtual std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  /// An encoder that gives what encode() gives. This one calls it; a tokenizer that can do better overrides it.
+  virtual std::unique_ptr<TextEncoder> make_encoder(const EncodeOptions& options = {}) const;
   /// The text of the ids; special tokens are left out. Byte pieces in an order that encode() never gives can make
   /// invalid UTF-8. Throws Error{kInvalidArgument} only for an id outside [0, size()).
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
@@ -85,6 +96,7 @@ class BpeTokenizer final : public Tokenizer {
   /// nor an unknown token, and for a word of 4 GiB or more.
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const override;
   std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const override;
+  std::unique_ptr<TextEncoder> make_encoder(const EncodeOptions& options = {}) const override;
   std::string decode(std::span<const std::int32_t> ids) const override;
   std::string_view piece(std::int32_t id) const override;
   std::optional<std::int32_t> id(std::string_view piece) const override;

@@ -1,0 +1,81 @@
+#include "tokenizer_test_support.h"
+
+#include <gtest/gtest.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+/// A tokenizer and what may be asked of it, by name.
+struct Case {
+  const char* name;
+  Normalization normalization = Normalization::kNone;
+  bool lowercase = false;
+  bool word_marks = true;
+  bool byte_fallback = true;
+  std::vector<std::string> user_symbols = {};
+};
+
+class TextEncoderOf : public ::testing::TestWithParam<Case> {
+ protected:
+  static BpeTokenizer tokenizer() {
+    const Case& of = GetParam();
+    LearnOptions options;
+    options.vocab_size = 500;
+    options.normalization = of.normalization;
+    options.lowercase = of.lowercase;
+    options.word_marks = of.word_marks;
+    options.byte_fallback = of.byte_fallback;
+    options.user_symbols = of.user_symbols;
+    return testing::learn_from(core::read_file(testing::golden_file("corpus.txt")), options);
+  }
+};
+
+/// Few different words, so that most are met again, among them marks, spaces in a row, characters that a compatibility
+/// normalisation turns into spaces, broken UTF-8, special tokens, and long words.
+std::string random_line(std::mt19937& random) {
+  static const std::string parts[] = {
+      " ",       "  ",      "the",    "river", "e\u0301", "\u00C9",    "\u2581",   "\u2581a", "\u00A0",
+      "\u3000b", "\uFB01",  "</s>",   "<ph>",  "\xE2",    "\xE2\x96",  "\xFF",     "\t",      "\r",
+      "A",       "\u0130",  "\u0308", "x",     "ing",     "\u1100",    "\u1161",   "Straße",  "supercalifragilistic",
+      " the ",   " river ", " a ",    " of ",  " water ", " \u0301 b", " \u2581 ", " \uFF21"};
+  std::string line;
+  for (std::size_t n = random() % 60; n > 0; --n) line += parts[random() % std::size(parts)];
+  if (random() % 50 == 0) line += std::string(300 + random() % 300, 'y');
+  return line;
+}
+
+TEST_P(TextEncoderOf, GivesTheIdsOfEncode) {
+  const BpeTokenizer tokenizer = TextEncoderOf::tokenizer();
+  for (const EncodeOptions& options :
+       {EncodeOptions{.mode = EncodingMode::kExact}, EncodeOptions{.mode = EncodingMode::kGreedy},
+        EncodeOptions{.mode = EncodingMode::kExact, .match_special_tokens = true},
+        EncodeOptions{.mode = EncodingMode::kDropout, .dropout = 0.3, .seed = 5}}) {
+    const auto encoder = tokenizer.make_encoder(options);
+    std::mt19937 random(17);
+    for (std::uint64_t line = 0; line < 5000; ++line) {
+      const std::string text = random_line(random);
+      std::vector<std::int32_t> ids = {-7};
+      encoder->encode(text, line, ids);
+      EncodeOptions of_line = options;
+      of_line.line = line;
+      std::vector<std::int32_t> expected = tokenizer.encode(text, of_line);
+      expected.insert(expected.begin(), -7);  // ids are appended to what is there
+      ASSERT_EQ(ids, expected) << ::testing::PrintToString(text);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, TextEncoderOf,
+                         ::testing::Values(Case{.name = "Plain"},
+                                           Case{.name = "Nfc", .normalization = Normalization::kNfc},
+                                           Case{.name = "Nfkc", .normalization = Normalization::kNfkc},
+                                           Case{.name = "LowerNfkc",
+                                                .normalization = Normalization::kNfkc,
+                                                .lowercase = true},
+                                           Case{.name = "NoBytes", .byte_fallback = false},
+                                           Case{.name = "WholeLines", .word_marks = false},
+                                           Case{.name = "UserSymbols", .user_symbols = {"<ph>", "the"}}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace dragoman::tokenizer

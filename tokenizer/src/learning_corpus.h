@@ -1,0 +1,55 @@
+#pragma once
+
+#include "character_table.h"
+#include "dragoman/tokenizer/bpe_definition.h"
+#include "merge_learner.h"
+#include "thread_arena.h"
+#include "word_table.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+struct CharacterCount {
+  char32_t character;
+  std::uint64_t count;
+};
+
+/// The distinct words of a corpus as the encoder will see them, ready to be laid out for the MergeLearner. One thread
+/// at a time; the work itself is shared by the threads of the arena, and its result does not depend on them.
+class LearningCorpus {
+ public:
+  /// Takes the words between spaces (or whole lines) and does to them what `definition` says is done to text.
+  LearningCorpus(WordCounts words, const BpeDefinition& definition, ThreadArena& arena);
+
+  std::size_t distinct_words() const noexcept { return words_.size(); }
+  /// By falling count, then by code point.
+  std::vector<CharacterCount> count_characters();
+  /// The words as symbols: each character's id, or a barrier if it has none.
+  MergeLearner::Text lay_out(const CharacterTable& ids);
+
+ private:
+  /// Consecutive words, which one task works on.
+  struct Block {
+    std::size_t begin;
+    std::size_t end;
+    std::size_t cells = 0;  ///< that the words take, a barrier after each
+    std::vector<CharacterCount> characters;
+  };
+
+  void split_at_marks(const BpeDefinition& definition);
+  void split_words(const BpeDefinition& definition);
+  template <class Visit>
+  void for_each_character(const WordCount& entry, Visit&& visit) const;
+  void count_block(Block& block) const;
+
+  ThreadArena& arena_;
+  /// Each word of the counts stands for a word mark and itself: so nearly all corpora need no second set of words.
+  bool mark_is_implied_ = false;
+  WordCounts counts_;
+  std::vector<WordCount> words_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,155 @@
+#pragma once
+
+#include "hash.h"
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/core/huge_pages.h>
+
+namespace dragoman::tokenizer {
+
+struct WordCount {
+  std::string_view word;
+  std::uint64_t count;
+};
+
+/// A word as a table compares it: words of up to 15 bytes whole, in two integers; of longer words the bytes lie
+/// elsewhere.
+struct WordKey {
+  static constexpr std::size_t kInlineBytes = 15;
+
+  /// Of a word whose bytes are followed by at least 16 readable ones.
+  static WordKey padded(std::string_view word) noexcept {
+    if (word.size() > kInlineBytes) return of_long(word);
+    WordKey key{};
+    std::memcpy(&key.low, word.data(), 8);
+    std::memcpy(&key.high, word.data() + 8, 8);
+    const std::size_t bits = word.size() * 8;
+    key.low &= low_bits(bits);
+    key.high &= bits < 64 ? 0 : low_bits(bits - 64);
+    key.high |= static_cast<std::uint64_t>(word.size()) << 56;
+    key.hash = short_hash(key.low, key.high);
+    return key;
+  }
+  static WordKey of(std::string_view word) noexcept {
+    if (word.size() > kInlineBytes) return of_long(word);
+    char bytes[2 * 16] = {};
+    std::memcpy(bytes, word.data(), word.size());
+    return padded({bytes, word.size()});
+  }
+
+  static std::uint64_t short_hash(std::uint64_t low, std::uint64_t high) noexcept {
+    return hash_integer(low ^ hash_integer(high));
+  }
+
+  std::uint64_t low;   ///< the first 8 bytes, or where the bytes of a long word lie
+  std::uint64_t high;  ///< the rest with the length in the top byte; of a long word kLong and part of its hash
+  std::uint64_t hash;
+  static constexpr std::uint64_t kLong = std::uint64_t{0xFF} << 56;
+
+ private:
+  static_assert(std::endian::native == std::endian::little, "words are packed as little-endian integers");
+  static constexpr std::uint64_t low_bits(std::size_t bits) noexcept {
+    return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+  }
+  static WordKey of_long(std::string_view word) noexcept {
+    const std::uint64_t hash = hash_bytes(word);
+    return {reinterpret_cast<std::uintptr_t>(word.data()), kLong | (hash >> 8), hash};
+  }
+};
+
+/// Distinct words with how often they occur: open addressing over entries of 24 bytes that hold short words
+/// themselves. One thread at a time.
+class WordTable {
+ public:
+  WordTable() : entries_(kInitialEntries) {}
+
+  /// Adds `count` (at least 1) to a word that is not empty; `key` is its WordKey.
+  void add(std::string_view word, const WordKey& key, std::uint64_t count);
+  /// Fetches what add() will look at first.
+  void prefetch(const WordKey& key) const noexcept { __builtin_prefetch(&entries_[key.hash & mask()]); }
+  /// Forgets a word.
+  void remove(std::string_view word, const WordKey& key) noexcept;
+  /// visit(word, count) of every word, in no particular order. The words lie in this table.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const Entry& entry : entries_)
+      if (entry.count != 0) visit(word_of(entry), entry.count);
+  }
+
+ private:
+  static constexpr std::size_t kInitialEntries = std::size_t{1} << 10;
+  struct Entry {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;  ///< 0: free
+    std::uint64_t count = 0;  ///< 0: forgotten, if not free
+  };
+  /// What lies in front of a long word's bytes.
+  struct LongWord {
+    std::uint64_t hash;
+    std::uint64_t size;
+  };
+
+  std::size_t mask() const noexcept { return entries_.size() - 1; }
+  static const LongWord* long_word(const Entry& entry) noexcept {
+    return reinterpret_cast<const LongWord*>(static_cast<std::uintptr_t>(entry.low));
+  }
+  static std::string_view word_of(const Entry& entry) noexcept {
+    if (entry.high < WordKey::kLong) return {reinterpret_cast<const char*>(&entry.low), entry.high >> 56};
+    const LongWord* word = long_word(entry);
+    return {reinterpret_cast<const char*>(word + 1), word->size};
+  }
+  static bool holds(const Entry& entry, std::string_view word, const WordKey& key) noexcept {
+    if (entry.high != key.high) return false;
+    return key.high < WordKey::kLong ? entry.low == key.low : word_of(entry) == word;
+  }
+  static std::uint64_t hash_of(const Entry& entry) noexcept {
+    return entry.high < WordKey::kLong ? WordKey::short_hash(entry.low, entry.high) : long_word(entry)->hash;
+  }
+  Entry& find(std::string_view word, const WordKey& key) noexcept;
+  void grow();
+  const LongWord* store(std::string_view word, std::uint64_t hash);
+
+  core::PageVector<Entry> entries_;
+  std::size_t used_ = 0;
+  std::vector<std::unique_ptr<std::uint64_t[]>> blocks_;
+  std::uint64_t* free_ = nullptr;
+  std::size_t free_units_ = 0;
+};
+
+/// Distinct words with counts, spread over tables by their hash, so that the counts of several threads can be joined
+/// table by table. One thread at a time.
+class WordCounts {
+ public:
+  static constexpr std::size_t kTables = 16;
+
+  WordCounts() : tables_(kTables) {}
+
+  void add(std::string_view word, std::uint64_t count = 1) {
+    const WordKey key = WordKey::of(word);
+    table(key).add(word, key, count);
+  }
+  void remove(std::string_view word) noexcept {
+    const WordKey key = WordKey::of(word);
+    table(key).remove(word, key);
+  }
+  WordTable& table(const WordKey& key) noexcept { return tables_[key.hash >> 60]; }
+  WordTable& table(std::size_t i) noexcept { return tables_[i]; }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const WordTable& table : tables_) table.for_each(visit);
+  }
+  /// By falling count; words of equal count in no particular order. The words lie in these tables.
+  std::vector<WordCount> by_count() const;
+
+ private:
+  static_assert(kTables == 16, "the top four bits of a hash choose the table");
+  std::vector<WordTable> tables_;
+};
+
+}  // namespace dragoman::tokenizer
