@@ -132,7 +132,7 @@ TEST_F(JourneyTest, EveryCommandThatReadsCanBeInterruptedWhileItsInputIsSilent) 
            {"learn-bpe", "--input", "-", "--output", "unfinished.json"},
            {"score", "--model", "run/best", "--source", "-", "--target", "test.trg"}}) {
     BackgroundProgram program(folder_->path(), arguments);
-    program.write("eins zwei\n");
+    program.write("\u2581\n");                                    // a word, and a piece
     std::this_thread::sleep_for(std::chrono::milliseconds(200));  // usually long enough to be waiting; right either way
     program.signal(SIGINT);
     EXPECT_EQ(program.wait(), 130) << arguments.front() << ": " << program.error();

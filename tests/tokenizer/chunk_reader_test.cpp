@@ -1,4 +1,5 @@
 #include "chunk_reader.h"
+
 #include "test_data.h"
 
 #include <algorithm>

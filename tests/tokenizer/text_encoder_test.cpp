@@ -65,17 +65,14 @@ TEST_P(TextEncoderOf, GivesTheIdsOfEncode) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, TextEncoderOf,
-                         ::testing::Values(Case{.name = "Plain"},
-                                           Case{.name = "Nfc", .normalization = Normalization::kNfc},
-                                           Case{.name = "Nfkc", .normalization = Normalization::kNfkc},
-                                           Case{.name = "LowerNfkc",
-                                                .normalization = Normalization::kNfkc,
-                                                .lowercase = true},
-                                           Case{.name = "NoBytes", .byte_fallback = false},
-                                           Case{.name = "WholeLines", .word_marks = false},
-                                           Case{.name = "UserSymbols", .user_symbols = {"<ph>", "the"}}),
-                         [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, TextEncoderOf,
+    ::testing::Values(Case{.name = "Plain"}, Case{.name = "Nfc", .normalization = Normalization::kNfc},
+                      Case{.name = "Nfkc", .normalization = Normalization::kNfkc},
+                      Case{.name = "LowerNfkc", .normalization = Normalization::kNfkc, .lowercase = true},
+                      Case{.name = "NoBytes", .byte_fallback = false}, Case{.name = "WholeLines", .word_marks = false},
+                      Case{.name = "UserSymbols", .user_symbols = {"<ph>", "the"}}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace dragoman::tokenizer

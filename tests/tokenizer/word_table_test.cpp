@@ -1,5 +1,6 @@
-#include "word_cache.h"
 #include "word_table.h"
+
+#include "word_cache.h"
 
 #include <map>
 #include <random>

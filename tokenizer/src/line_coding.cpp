@@ -55,13 +55,16 @@ void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, 
     pool.give_back(chunk);
     return text;
   };
+  const auto write = [&](const std::string& text) {
+    output.write(text);
+    output.flush();  // whoever waits at the other end of a pipe gets every line that was read
+  };
   ThreadArena arena(threads);
   arena.execute([&] {
-    tbb::parallel_pipeline(
-        arena.tokens(), tbb::make_filter<void, Item>(tbb::filter_mode::serial_in_order, read) &
-                            tbb::make_filter<Item, std::string>(tbb::filter_mode::parallel, code_and_reuse) &
-                            tbb::make_filter<std::string, void>(tbb::filter_mode::serial_in_order,
-                                                                [&](const std::string& text) { output.write(text); }));
+    tbb::parallel_pipeline(arena.tokens(),
+                           tbb::make_filter<void, Item>(tbb::filter_mode::serial_in_order, read) &
+                               tbb::make_filter<Item, std::string>(tbb::filter_mode::parallel, code_and_reuse) &
+                               tbb::make_filter<std::string, void>(tbb::filter_mode::serial_in_order, write));
   });
 }
 

@@ -38,8 +38,8 @@ void WordCache::make_room() {
   for (const Entry& entry : old) {
     if (entry.high == 0) continue;
     const bool is_long = entry.high >= WordKey::kLong;
-    const std::uint64_t hash =
-        is_long ? hash_bytes({bytes_.data() + (entry.low & 0xFFFFFFFF), entry.low >> 32}) : WordKey::short_hash(entry.low, entry.high);
+    const std::uint64_t hash = is_long ? hash_bytes({bytes_.data() + (entry.low & 0xFFFFFFFF), entry.low >> 32})
+                                       : WordKey::short_hash(entry.low, entry.high);
     std::size_t i = hash & mask();
     while (entries_[i].high != 0) i = (i + 1) & mask();
     entries_[i] = entry;

@@ -86,7 +86,7 @@ class WordTable {
   static constexpr std::size_t kInitialEntries = std::size_t{1} << 10;
   struct Entry {
     std::uint64_t low = 0;
-    std::uint64_t high = 0;  ///< 0: free
+    std::uint64_t high = 0;   ///< 0: free
     std::uint64_t count = 0;  ///< 0: forgotten, if not free
   };
   /// What lies in front of a long word's bytes.
