@@ -89,6 +89,7 @@ bool Terminal::due(const core::Progress& progress) {
   if (progress.stage != stage_) {
     stage_ = progress.stage;
     stage_start_ = now;
+    first_starts_.try_emplace(stage_, now);
     stage_first_ = progress.done;
     last_shown_ = now;
     return style_ == ProgressStyle::kBar;
@@ -104,9 +105,13 @@ bool Terminal::due(const core::Progress& progress) {
 void Terminal::show(const core::Progress& progress) {
   const std::lock_guard lock(mutex_);
   if (style_ == ProgressStyle::kNone || !due(progress)) return;
-  const double elapsed = std::chrono::duration<double>(Clock::now() - stage_start_).count();
+  const auto seconds_since = [now = Clock::now()](Clock::time_point start) {
+    return std::chrono::duration<double>(now - start).count();
+  };
+  const double elapsed = seconds_since(first_starts_[stage_]);
+  const double counted = seconds_since(stage_start_);
   const double rate =
-      elapsed > 0.05 ? static_cast<double>(progress.done - std::min(progress.done, stage_first_)) / elapsed : 0;
+      counted > 0.05 ? static_cast<double>(progress.done - std::min(progress.done, stage_first_)) / counted : 0;
   switch (style_) {
     case ProgressStyle::kBar:
       fmt::print(stderr, "\r{}\x1b[K", describe(progress, elapsed, rate).substr(0, terminal_width() - 1));

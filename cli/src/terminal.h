@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -32,6 +33,8 @@ class Terminal {
   std::mutex mutex_;
   std::string stage_;
   Clock::time_point stage_start_;
+  /// When each stage was first seen: one that others interrupt, as validation does training, goes on from there.
+  std::map<std::string, Clock::time_point, std::less<>> first_starts_;
   std::uint64_t stage_first_ = 0;
   Clock::time_point last_shown_;
   bool bar_visible_ = false;

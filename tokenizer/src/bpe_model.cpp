@@ -36,9 +36,9 @@ bool in_range(std::int32_t id, const BpeDefinition& definition) {
 }  // namespace
 
 BpeModel::BpeModel(const BpeDefinition& definition, const std::string& name)
-    : definition_(&definition), all_(definition.pieces), vocabulary_(definition.pieces), merges_(definition.merges) {
+    : definition_(&definition), all_(definition.pieces), vocabulary_(definition.pieces) {
   check_and_index(name);
-  check_merges(name);
+  check_and_index_merges(name);
   index_characters();
   index_trie();
   find_whole_words();
@@ -46,7 +46,9 @@ BpeModel::BpeModel(const BpeDefinition& definition, const std::string& name)
 
 void BpeModel::check_and_index(const std::string& name) {
   const BpeDefinition& d = *definition_;
-  require(d.pieces.size() < 0x7FFFFFFF, ErrorCode::kBadInput, "{}: {} pieces are too many", name, d.pieces.size());
+  require(d.pieces.size() <= MergeTable::kMaxPieces && d.merges.size() <= MergeTable::kMaxMerges,
+          ErrorCode::kUnsupported, "{}: {} pieces and {} merges are too many; at most {} and {} are supported", name,
+          d.pieces.size(), d.merges.size(), MergeTable::kMaxPieces, MergeTable::kMaxMerges);
   for (const AddedToken& token : d.added_tokens)
     require(in_range(token.id, d), ErrorCode::kBadInput, "{}: the added token {} is not among the {} pieces", name,
             token.id, d.pieces.size());
@@ -70,13 +72,17 @@ void BpeModel::check_and_index(const std::string& name) {
   }
 }
 
-void BpeModel::check_merges(const std::string& name) const {
+void BpeModel::check_and_index_merges(const std::string& name) {
   const BpeDefinition& d = *definition_;
   const auto added = added_by_id(d);
   for (std::size_t rank = 0; rank < d.merges.size(); ++rank) {
     const Merge& merge = d.merges[rank];
     require(in_range(merge.left, d) && in_range(merge.right, d) && in_range(merge.result, d), ErrorCode::kBadInput,
             "{}: merge {} names a piece that does not exist", name, rank);
+  }
+  merges_ = MergeTable(d.merges);
+  for (std::size_t rank = 0; rank < d.merges.size(); ++rank) {
+    const Merge& merge = d.merges[rank];
     const std::string& result = d.pieces[index(merge.result)];
     require(d.pieces[index(merge.left)] + d.pieces[index(merge.right)] == result, ErrorCode::kBadInput,
             "{}: merge {} does not spell its result '{}'", name, rank, result);
@@ -85,8 +91,8 @@ void BpeModel::check_merges(const std::string& name) const {
             name, rank, result);
     require(!d.byte_fallback || !byte_of_piece(result), ErrorCode::kBadInput, "{}: merge {} spells the byte piece '{}'",
             name, rank, result);
-    require(merges_.find(merge.left, merge.right).rank == rank, ErrorCode::kBadInput, "{}: merge {} repeats merge {}",
-            name, rank, merges_.find(merge.left, merge.right).rank);
+    require(merges_.rank(merge.left, merge.right) == rank, ErrorCode::kBadInput, "{}: merge {} repeats merge {}", name,
+            rank, merges_.rank(merge.left, merge.right));
   }
 }
 
@@ -158,10 +164,17 @@ void BpeModel::encode_word(std::string_view word, const EncodeOptions& options, 
   });
 }
 
+void BpeModel::encode_rare_word(std::string_view word, WordBuffers& buffers) const {
+  if (definition_->ignore_merges) return encode_word(word, {}, buffers);
+  split_characters(word, buffers.word);
+  merge_exact(merges_, buffers.word, buffers.merge);
+}
+
 void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out) const {
   out.clear();
   for (std::size_t i = 0; i < word.size();) {
-    const core::DecodedCharacter c = core::decode_utf8(word, i);
+    const auto byte = static_cast<unsigned char>(word[i]);
+    const core::DecodedCharacter c = byte < 0x80 ? core::DecodedCharacter{byte, 1, true} : core::decode_utf8(word, i);
     const std::int32_t id = c.valid ? characters_.find(c.code_point) : -1;
     if (id >= 0)
       out.push_back({id, static_cast<std::uint32_t>(c.length)});

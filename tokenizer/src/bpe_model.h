@@ -29,12 +29,14 @@ class BpeModel {
 
   /// Encodes one normalised word into buffers.word.
   void encode_word(std::string_view word, const EncodeOptions& options, WordBuffers& buffers) const;
+  /// The same for kExact, without looking first whether the word is a piece as a whole: for words that rarely are.
+  void encode_rare_word(std::string_view word, WordBuffers& buffers) const;
   /// The id of any piece, added tokens included, or -1.
   std::int32_t find(std::string_view piece) const noexcept { return all_.find(piece); }
 
  private:
   void check_and_index(const std::string& name);
-  void check_merges(const std::string& name) const;
+  void check_and_index_merges(const std::string& name);
   void index_characters();
   void index_trie();
   void find_whole_words();
@@ -49,7 +51,7 @@ class BpeModel {
   const BpeDefinition* definition_;
   PieceTable all_;
   PieceTable vocabulary_;  // without added tokens that the model does not list
-  MergeTable merges_;
+  MergeTable merges_{{}};
   CharacterTable characters_;
   std::array<std::int32_t, 256> bytes_{};
   Trie trie_;

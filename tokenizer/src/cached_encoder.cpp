@@ -80,7 +80,10 @@ void CachedEncoder::encode_new(std::string_view word, const WordKey& key, std::v
 }
 
 void CachedEncoder::append_unit(std::string_view unit, std::vector<std::int32_t>& ids) {
-  model_.encode_word(unit, options_, buffers_);
+  if (options_.mode == EncodingMode::kExact)
+    model_.encode_rare_word(unit, buffers_);  // common words are whole pieces, but those are remembered
+  else
+    model_.encode_word(unit, options_, buffers_);
   for (const Symbol& symbol : buffers_.word) ids.push_back(symbol.id);
 }
 

@@ -1,7 +1,5 @@
 #include "merging.h"
 
-#include "pair_map.h"
-
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -13,22 +11,24 @@ namespace {
 constexpr std::size_t kShortWord = 48;
 constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
-void merge_short(const MergeTable& table, std::vector<Symbol>& word, std::vector<std::uint32_t>& ranks) {
-  const auto rank_at = [&](std::size_t i) {
-    return i + 1 < word.size() ? table.find(word[i].id, word[i + 1].id).rank : MergeTable::kNoRank;
-  };
-  ranks.resize(word.size());
-  for (std::size_t i = 0; i < word.size(); ++i) ranks[i] = rank_at(i);
-  for (;;) {
-    const auto best = std::min_element(ranks.begin(), ranks.end());
-    if (*best == MergeTable::kNoRank) return;
-    const auto i = static_cast<std::size_t>(best - ranks.begin());
-    word[i] = {table.find(word[i].id, word[i + 1].id).result, word[i].length + word[i + 1].length};
-    word.erase(word.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    ranks.erase(best + 1);
-    ranks[i] = rank_at(i);
-    if (i > 0) ranks[i - 1] = rank_at(i - 1);
+/// Everything a short word needs fits into a few cache lines: the rank of each pair is kept, so that a merge costs two
+/// look-ups.
+void merge_short(const MergeTable& table, std::vector<Symbol>& word) {
+  std::uint32_t ranks[kShortWord];
+  std::size_t pairs = word.size() - 1;
+  for (std::size_t i = 0; i < pairs; ++i) ranks[i] = table.rank(word[i].id, word[i + 1].id);
+  while (pairs > 0) {
+    const std::uint32_t* best = std::min_element(ranks, ranks + pairs);
+    if (*best == MergeTable::kNoRank) break;
+    const auto i = static_cast<std::size_t>(best - ranks);
+    word[i] = {table.result(*best), word[i].length + word[i + 1].length};
+    std::copy(word.data() + i + 2, word.data() + pairs + 1, word.data() + i + 1);
+    std::copy(ranks + i + 1, ranks + pairs, ranks + i);
+    --pairs;
+    if (i < pairs) ranks[i] = table.rank(word[i].id, word[i + 1].id);
+    if (i > 0) ranks[i - 1] = table.rank(word[i - 1].id, word[i].id);
   }
+  word.resize(pairs + 1);
 }
 
 /// A word as a linked list with a heap of possible merges, packed as (rank, position) so that the order is rank, then
@@ -77,7 +77,7 @@ class LinkedWord {
   void apply(std::uint64_t merge) {
     const std::uint32_t left = position(merge);
     const std::uint32_t right = next_[left];
-    word_[left] = {table_.find(word_[left].id, word_[right].id).result, word_[left].length + word_[right].length};
+    word_[left] = {table_.result(static_cast<std::uint32_t>(merge >> 32)), word_[left].length + word_[right].length};
     next_[left] = next_[right];
     if (next_[right] != kNone) previous_[next_[right]] = left;
     ranks_[right] = MergeTable::kNoRank;
@@ -95,7 +95,7 @@ class LinkedWord {
   static std::uint32_t position(std::uint64_t merge) { return static_cast<std::uint32_t>(merge); }
   std::uint64_t entry(std::uint32_t i) const { return (static_cast<std::uint64_t>(ranks_[i]) << 32) | i; }
   std::uint32_t rank_at(std::uint32_t i) const {
-    return next_[i] == kNone ? MergeTable::kNoRank : table_.find(word_[i].id, word_[next_[i]].id).rank;
+    return next_[i] == kNone ? MergeTable::kNoRank : table_.rank(word_[i].id, word_[next_[i]].id);
   }
   void refresh(std::uint32_t i) {
     ranks_[i] = rank_at(i);
@@ -113,26 +113,22 @@ class LinkedWord {
 }  // namespace
 
 MergeTable::MergeTable(const std::vector<Merge>& merges)
-    : slots_(std::bit_ceil(merges.size() * 2 + 2)), mask_(slots_.size() - 1) {
+    : slots_(std::bit_ceil(merges.size() * 2 + 2), kFree),
+      mask_(slots_.size() - 1),
+      shift_(64 - std::countr_zero(slots_.size())) {
+  results_.reserve(merges.size());
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
-    const std::uint64_t pair = pair_key(merges[rank].left, merges[rank].right);
-    std::uint64_t i = hash_integer(pair) & mask_;
-    while (slots_[i].rule.rank != kNoRank) i = (i + 1) & mask_;
-    slots_[i] = {pair, {static_cast<std::uint32_t>(rank), merges[rank].result}};
-  }
-}
-
-MergeTable::Rule MergeTable::find(std::int32_t left, std::int32_t right) const noexcept {
-  const std::uint64_t pair = pair_key(left, right);
-  for (std::uint64_t i = hash_integer(pair) & mask_;; i = (i + 1) & mask_) {
-    const Slot& slot = slots_[i];
-    if (slot.pair == pair || slot.rule.rank == kNoRank) return slot.rule;
+    results_.push_back(merges[rank].result);
+    const std::uint64_t pair = pack(merges[rank].left, merges[rank].right);
+    std::size_t i = home(pair);
+    while (slots_[i] != kFree) i = (i + 1) & mask_;
+    slots_[i] = (pair << kRankBits) | rank;
   }
 }
 
 void merge_exact(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
   if (word.size() < 2) return;
-  if (word.size() <= kShortWord) return merge_short(table, word, buffers.ranks);
+  if (word.size() <= kShortWord) return merge_short(table, word);
   LinkedWord linked(table, word, buffers);
   std::uint64_t best;
   while (linked.pop(best)) linked.apply(best);
