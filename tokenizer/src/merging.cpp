@@ -11,25 +11,63 @@ namespace {
 constexpr std::size_t kShortWord = 48;
 constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
-/// Everything a short word needs fits into a few cache lines: the rank of each pair is kept, so that a merge costs two
-/// look-ups.
-void merge_short(const MergeTable& table, std::vector<Symbol>& word) {
-  std::uint32_t ranks[kShortWord];
-  std::size_t pairs = word.size() - 1;
-  for (std::size_t i = 0; i < pairs; ++i) ranks[i] = table.rank(word[i].id, word[i + 1].id);
-  while (pairs > 0) {
-    const std::uint32_t* best = std::min_element(ranks, ranks + pairs);
-    if (*best == MergeTable::kNoRank) break;
-    const auto i = static_cast<std::size_t>(best - ranks);
-    word[i] = {table.result(*best), word[i].length + word[i + 1].length};
-    std::copy(word.data() + i + 2, word.data() + pairs + 1, word.data() + i + 1);
-    std::copy(ranks + i + 1, ranks + pairs, ranks + i);
-    --pairs;
-    if (i < pairs) ranks[i] = table.rank(word[i].id, word[i + 1].id);
-    if (i > 0) ranks[i - 1] = table.rank(word[i - 1].id, word[i].id);
+/// A word of at most kShortWord symbols: the rank of each pair is kept beside the number of its first symbol in one
+/// integer, so that the merge to make next is the least of an array, which takes a few vector instructions.
+class ShortWord {
+ public:
+  ShortWord(const MergeTable& table, std::vector<Symbol>& word)
+      : table_(table), word_(word.data()), size_(word.size()) {
+    std::fill(std::begin(keys_), std::end(keys_), kNoMerge);
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      next_[i] = static_cast<std::uint8_t>(i + 1);
+      previous_[i + 1] = static_cast<std::uint8_t>(i);
+      if (i + 1 < size_) keys_[i] = key(i, i + 1);
+    }
   }
-  word.resize(pairs + 1);
-}
+
+  void merge_all() {
+    for (std::uint32_t best = least(); best < kNoMerge; best = least()) {
+      const std::uint32_t left = best % kStride;
+      const std::uint32_t right = next_[left];
+      const std::uint32_t after = next_[right];
+      word_[left] = {table_.result(best / kStride), word_[left].length + word_[right].length};
+      next_[left] = static_cast<std::uint8_t>(after);
+      previous_[after] = static_cast<std::uint8_t>(left);
+      keys_[right] = kNoMerge;
+      keys_[left] = after < size_ ? key(left, after) : kNoMerge;
+      if (left > 0) keys_[previous_[left]] = key(previous_[left], left);
+    }
+  }
+
+  /// Moves what is left together; returns how many symbols that is.
+  std::size_t compact() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < size_; i = next_[i]) word_[kept++] = word_[i];
+    return kept;
+  }
+
+ private:
+  static constexpr std::uint32_t kStride = 64;
+  static constexpr std::size_t kRoom = (kShortWord + 7) / 8 * 8;
+  static constexpr std::uint32_t kNoMerge = MergeTable::kNoRank * kStride;
+  static_assert(kShortWord < kStride && MergeTable::kRankBits + 6 <= 32, "rank and place share 32 bits");
+
+  std::uint32_t key(std::uint32_t left, std::uint32_t right) const {
+    return table_.rank(word_[left].id, word_[right].id) * kStride + left;
+  }
+  std::uint32_t least() const {
+    std::uint32_t best = kNoMerge;
+    for (std::size_t i = 0; i < (size_ + 7) / 8 * 8; ++i) best = std::min(best, keys_[i]);
+    return best;
+  }
+
+  const MergeTable& table_;
+  Symbol* word_;
+  std::size_t size_;
+  std::uint32_t keys_[kRoom];
+  std::uint8_t next_[kShortWord + 1];
+  std::uint8_t previous_[kShortWord + 1];
+};
 
 /// A word as a linked list with a heap of possible merges, packed as (rank, position) so that the order is rank, then
 /// leftmost. A heap entry is stale if the pair at its position has another rank by now.
@@ -128,7 +166,11 @@ MergeTable::MergeTable(const std::vector<Merge>& merges)
 
 void merge_exact(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
   if (word.size() < 2) return;
-  if (word.size() <= kShortWord) return merge_short(table, word);
+  if (word.size() <= kShortWord) {
+    ShortWord short_word(table, word);
+    short_word.merge_all();
+    return word.resize(short_word.compact());
+  }
   LinkedWord linked(table, word, buffers);
   std::uint64_t best;
   while (linked.pop(best)) linked.apply(best);

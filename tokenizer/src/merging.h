@@ -20,9 +20,10 @@ struct Symbol {
 /// the time of encoding an unknown word goes into waiting for this table.
 class MergeTable {
  public:
-  static constexpr std::uint32_t kNoRank = 0xFFFFFFFF;
+  static constexpr int kRankBits = 22;
+  static constexpr std::uint32_t kNoRank = (std::uint32_t{1} << kRankBits) - 1;
   static constexpr std::size_t kMaxPieces = std::size_t{1} << 21;
-  static constexpr std::size_t kMaxMerges = (std::size_t{1} << 22) - 1;
+  static constexpr std::size_t kMaxMerges = kNoRank;
 
   /// Ids are below kMaxPieces, and there are at most kMaxMerges. Of equal pairs the first counts.
   explicit MergeTable(const std::vector<Merge>& merges);
@@ -30,17 +31,15 @@ class MergeTable {
   /// The rank of the merge of two pieces, or kNoRank.
   std::uint32_t rank(std::int32_t left, std::int32_t right) const noexcept {
     const std::uint64_t pair = pack(left, right);
-    for (std::size_t i = home(pair);; i = (i + 1) & mask_) {
-      if (slots_[i] >> kRankBits == pair) return static_cast<std::uint32_t>(slots_[i] & kRankMask);
-      if (slots_[i] == kFree) return kNoRank;
-    }
+    std::size_t i = home(pair);
+    // One branch that is nearly always taken: whether it holds the pair or nothing, the slot's low bits are the answer.
+    while ((slots_[i] >> kRankBits != pair) & (slots_[i] != kFree)) i = (i + 1) & mask_;
+    return static_cast<std::uint32_t>(slots_[i] & kNoRank);
   }
   std::int32_t result(std::uint32_t rank) const noexcept { return results_[rank]; }
 
  private:
-  static constexpr int kRankBits = 22;
-  static constexpr std::uint64_t kRankMask = (std::uint64_t{1} << kRankBits) - 1;
-  static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // its rank would be above kMaxMerges
+  static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // its rank is kNoRank, which no merge has
 
   static std::uint64_t pack(std::int32_t left, std::int32_t right) noexcept {
     return (static_cast<std::uint64_t>(left) << 21) | static_cast<std::uint64_t>(right);
