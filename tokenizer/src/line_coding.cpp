@@ -162,7 +162,7 @@ std::vector<std::int32_t> parse_line(std::string_view line, LineFormat format, c
 }  // namespace
 
 void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
-                  const LineCodingOptions& options, const core::ProgressSink& progress, std::stop_token stop) {
+                  const LineCodingOptions& options, const core::ProgressSink& progress, const std::stop_token& stop) {
   if (options.format == LineFormat::kPieces) check_pieces_can_be_listed(tokenizer);
   struct Worker {
     std::unique_ptr<TextEncoder> encoder;
@@ -186,7 +186,8 @@ void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input
 }
 
 std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
-                           const LineCodingOptions& options, const core::ProgressSink& progress, std::stop_token stop) {
+                           const LineCodingOptions& options, const core::ProgressSink& progress,
+                           const std::stop_token& stop) {
   if (options.format == LineFormat::kPieces) check_pieces_can_be_listed(tokenizer);
   std::atomic<std::uint64_t> lines_with_line_feed = 0;
   ChunkReader reader({input}, ChunkReader::Unit::kLine, stop);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <set>
+#include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
@@ -79,9 +80,11 @@ class Part {
   std::string type() const { return text("type"); }
 
   static std::int32_t whole_number(const Json& value, const std::string& where) {
-    require(value.is_number_unsigned() && value.get<std::uint64_t>() <= 0x7FFFFFFF, ErrorCode::kBadInput,
-            "{}: expected a whole number from 0 to 2147483647", where);
+    require(is_whole_number(value), ErrorCode::kBadInput, "{}: expected a whole number from 0 to 2147483647", where);
     return value.get<std::int32_t>();
+  }
+  static bool is_whole_number(const Json& value) {
+    return value.is_number_unsigned() && value.get<std::uint64_t>() <= 0x7FFFFFFF;
   }
 
  private:
@@ -153,8 +156,12 @@ class TokenizerReader {
         static_cast<std::size_t>(std::count_if(definition_.added_tokens.begin(), definition_.added_tokens.end(),
                                                [](const AddedToken& token) { return !token.in_vocabulary; }));
     definition_.pieces.resize(vocabulary_->size() + beyond);
-    for (const auto& [piece, id] : vocabulary_->items())
-      set_piece(Part::whole_number(id, fmt::format("{}['{}']", model.at("vocab"), piece)), piece);
+    ids_.reserve(vocabulary_->size());
+    for (const auto& [piece, id] : vocabulary_->get_ref<const Json::object_t&>()) {
+      if (!Part::is_whole_number(id)) Part::whole_number(id, fmt::format("{}['{}']", model.at("vocab"), piece));
+      ids_.emplace(piece, id.get<std::int32_t>());
+      set_piece(id.get<std::int32_t>(), piece);
+    }
     for (std::size_t i = 0; i < definition_.added_tokens.size(); ++i)
       if (!definition_.added_tokens[i].in_vocabulary) set_piece(definition_.added_tokens[i].id, added_texts_[i]);
   }
@@ -207,28 +214,34 @@ class TokenizerReader {
 
   void read_merges(const Part& model) {
     const Json& merges = model.array("merges");
+    definition_.merges.reserve(merges.size());
+    std::string joined;
     for (std::size_t i = 0; i < merges.size(); ++i) {
-      const std::string where = fmt::format("{}[{}]", model.at("merges"), i);
+      const auto where = [&] { return fmt::format("{}[{}]", model.at("merges"), i); };
       const auto [left, right] = merge_parts(merges[i], where);
-      definition_.merges.push_back({piece_id(left, where), piece_id(right, where), piece_id(left + right, where)});
+      joined.assign(left).append(right);
+      definition_.merges.push_back({piece_id(left, where), piece_id(right, where), piece_id(joined, where)});
     }
   }
 
-  static std::pair<std::string, std::string> merge_parts(const Json& merge, const std::string& where) {
+  /// `where` makes the place for a message: there are too many merges to name each in vain.
+  template <class Where>
+  static std::pair<std::string_view, std::string_view> merge_parts(const Json& merge, const Where& where) {
     if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
-      return {merge[0].get<std::string>(), merge[1].get<std::string>()};
-    require(merge.is_string(), ErrorCode::kBadInput, "{}: expected two pieces", where);
-    const auto text = merge.get<std::string>();
+      return {merge[0].get_ref<const std::string&>(), merge[1].get_ref<const std::string&>()};
+    if (!merge.is_string()) core::fail(ErrorCode::kBadInput, "{}: expected two pieces", where());
+    const std::string_view text = merge.get_ref<const std::string&>();
     const std::size_t space = text.find(' ');
-    require(space != std::string::npos && text.find(' ', space + 1) == std::string::npos, ErrorCode::kBadInput,
-            "{}: expected two pieces with one space between them", where);
+    if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos)
+      core::fail(ErrorCode::kBadInput, "{}: expected two pieces with one space between them", where());
     return {text.substr(0, space), text.substr(space + 1)};
   }
 
-  std::int32_t piece_id(const std::string& piece, const std::string& where) const {
-    const auto found = vocabulary_->find(piece);
-    require(found != vocabulary_->end(), ErrorCode::kBadInput, "{}: '{}' is not in the vocabulary", where, piece);
-    return found->get<std::int32_t>();
+  template <class Where>
+  std::int32_t piece_id(std::string_view piece, const Where& where) const {
+    const auto found = ids_.find(piece);
+    if (found == ids_.end()) core::fail(ErrorCode::kBadInput, "{}: '{}' is not in the vocabulary", where(), piece);
+    return found->second;
   }
 
   void read_normalizer(const Part& part) {
@@ -319,6 +332,7 @@ class TokenizerReader {
   Part top_;
   BpeDefinition definition_;
   const Json* vocabulary_ = nullptr;
+  std::unordered_map<std::string_view, std::int32_t> ids_;  // of the vocabulary, whose texts lie in the document
   std::vector<std::string> added_texts_;
   bool fused_ = false;
 };

@@ -20,4 +20,7 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
+/// Takes whole pages of a mapped file out of this process's memory. They come back from the file when they are read.
+void release_pages(const void* data, std::size_t bytes) noexcept;
+
 }  // namespace dragoman::formats

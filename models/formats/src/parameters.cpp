@@ -1,6 +1,7 @@
 #include "dragoman/formats/parameters.h"
 
 #include "convert.h"
+#include "mapped_file.h"
 #include "quote.h"
 
 #include <algorithm>
@@ -126,7 +127,10 @@ void map_values(const SafetensorsFile& file, nn::ParameterStore& store, const Lo
   std::vector<tensor::Tensor> values;
   for (const nn::Parameter& parameter : store.all())
     values.push_back(view_of(file, *file.find(parameter.name), parameter, options.device));
-  store.bind(values, file.owner());
+  // Packed weights would otherwise stay in memory twice.
+  store.bind(values, file.owner(), [](const tensor::Tensor& value) {
+    release_pages(value.data, static_cast<std::size_t>(value.size()) * tensor::size_of(value.dtype));
+  });
 }
 
 bool allocated_as(const nn::ParameterStore& store, const LoadOptions& options) {

@@ -92,7 +92,8 @@ void ParameterStore::allocate(tensor::Allocator& allocator, tensor::DType dtype,
   }
 }
 
-void ParameterStore::bind(std::span<const Tensor> values, std::shared_ptr<const void> owner) {
+void ParameterStore::bind(std::span<const Tensor> values, std::shared_ptr<const void> owner,
+                          std::function<void(const Tensor&)> release) {
   core::require(values.size() == parameters_.size(), core::ErrorCode::kInvalidArgument,
                 "{} tensors were given for {} parameters", values.size(), parameters_.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -105,6 +106,7 @@ void ParameterStore::bind(std::span<const Tensor> values, std::shared_ptr<const 
   values_ = {};
   flat_ = {};
   owner_ = std::move(owner);
+  release_ = std::move(release);
 }
 
 void ParameterStore::initialise(std::uint64_t seed) {
@@ -145,7 +147,9 @@ void ParameterStore::prepare(Context& context, tensor::ComputeType type) {
   for (Parameter& parameter : parameters_) {
     core::require(parameter.gradient == nullptr, core::ErrorCode::kInvalidArgument,
                   "'{}' has a gradient: pack weights for inference only", parameter.name);
-    if (parameter.is_weight && parameter.packed == nullptr) parameter.packed = pack(context, parameter.value, type);
+    if (!parameter.is_weight || parameter.packed != nullptr) continue;
+    parameter.packed = pack(context, parameter.value, type);
+    if (parameter.packed != nullptr && release_) release_(parameter.value);
   }
 }
 

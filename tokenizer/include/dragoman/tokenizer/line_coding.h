@@ -28,13 +28,14 @@ struct LineCodingOptions {
 /// Error{kUnsupported} for kPieces if a piece holds a space or a line feed, since the line could not be read back, and
 /// Error{kInterrupted} when `stop` asks; what was finished by then is written.
 void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
-                  const LineCodingOptions& options, const core::ProgressSink& progress = {}, std::stop_token stop = {});
+                  const LineCodingOptions& options, const core::ProgressSink& progress = {},
+                  const std::stop_token& stop = {});
 
 /// The way back. A line with something that is not a piece or an id throws Error{kBadInput} naming file and line. A
 /// decoded line feed is written as a space, so that lines stay lines; returns the number of lines where that happened.
 /// Of the options, `encode` is not used.
 std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
                            const LineCodingOptions& options, const core::ProgressSink& progress = {},
-                           std::stop_token stop = {});
+                           const std::stop_token& stop = {});
 
 }  // namespace dragoman::tokenizer

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -72,8 +73,10 @@ class ParameterStore {
   void allocate(tensor::Allocator& allocator, tensor::DType dtype, tensor::Device device);
   /// Lets the parameters view memory that `owner` keeps alive, such as a mapped file, instead of memory of their own:
   /// one contiguous tensor for each, in the order of all(). The store can then be used and packed; initialise() and
-  /// attach_gradients() need allocate() first.
-  void bind(std::span<const Tensor> values, std::shared_ptr<const void> owner);
+  /// attach_gradients() need allocate() first. `release`, if given, is called with the values of each weight that
+  /// prepare() has packed: they are not read again soon, so that memory that can come back from a file may go.
+  void bind(std::span<const Tensor> values, std::shared_ptr<const void> owner,
+            std::function<void(const Tensor&)> release = {});
   /// Draws every parameter as its initialiser says; parameter number i uses stream i, so one parameter's values do not
   /// depend on the others.
   void initialise(std::uint64_t seed);
@@ -101,6 +104,7 @@ class ParameterStore {
   std::deque<Parameter> parameters_;
   tensor::Buffer values_;
   std::shared_ptr<const void> owner_;
+  std::function<void(const Tensor&)> release_;
   tensor::Buffer gradients_;
   Tensor flat_;
   Tensor flat_gradients_;
