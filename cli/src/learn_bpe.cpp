@@ -1,4 +1,6 @@
 #include "command.h"
+#include "memory_option.h"
+#include "text_inputs.h"
 
 #include <fmt/format.h>
 
@@ -25,13 +27,19 @@ class LearnBpe final : public Command {
 
   void add_options(po::options_description& options) override {
     options.add_options()  //
-        ("input,i", po::value(&inputs_)->multitoken()->required()->value_name("FILE..."),
-         "text, one sentence a line; gz and zst are recognised, - is standard input")                       //
-        ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")  //
+        (
+            "input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
+            "text, one sentence a line; gz and zst are recognised, - is standard input, patterns in quotes are "
+            "expanded")  //
+        ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
+         "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
+        ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")      //
         ("vocab-size", po::value(&learn_.vocab_size)->default_value(learn_.vocab_size)->value_name("N"),
          "number of pieces in all")  //
         ("min-frequency", po::value(&learn_.min_frequency)->default_value(learn_.min_frequency)->value_name("N"),
          "merge no pair that occurs less often")  //
+        ("min-word-count", po::value(&learn_.min_word_count)->default_value(1)->value_name("N"),
+         "leave out words that occur less often in the corpus")  //
         ("character-coverage", po::value(&coverage_)->default_value("1")->value_name("SHARE"),
          "share of the characters that get a piece of their own")  //
         ("special", po::value(&learn_.special_tokens)->multitoken()->value_name("TOKEN..."),
@@ -45,15 +53,19 @@ class LearnBpe final : public Command {
         ("lowercase", po::bool_switch(&learn_.lowercase), "lower-case the text")  //
         ("threads", po::value(&learn_.threads)->default_value(0)->value_name("N"),
          "0: as many as the process may use; the result does not depend on it");
+    memory_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
+    if (inputs_.empty() == counts_.empty()) throw UsageError("learn-bpe needs either --input or --counts");
     learn_.character_coverage = coverage();
     learn_.byte_fallback = !no_byte_fallback_;
     learn_.normalization = normalization(normalization_);
-    const std::vector<std::filesystem::path> inputs(inputs_.begin(), inputs_.end());
-    const auto learned = tokenizer::learn_bpe(inputs, learn_, session.progress, session.log, session.stop);
+    learn_.memory = memory_.budget(output_);
+    const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
+    const auto learn = counts_.empty() ? tokenizer::learn_bpe : tokenizer::learn_bpe_from_counts;
+    const auto learned = learn(files, learn_, session.progress, session.log, session.stop);
     learned.save(output_);
     core::log(session.log, core::LogLevel::kInfo,
               fmt::format("{}: {} pieces, {} merges", output_, learned.size(), learned.definition().merges.size()));
@@ -72,7 +84,9 @@ class LearnBpe final : public Command {
   }
 
   tokenizer::LearnOptions learn_;
+  MemoryOption memory_;
   std::vector<std::string> inputs_;
+  std::vector<std::string> counts_;
   std::string output_;
   std::string coverage_;
   std::string normalization_;

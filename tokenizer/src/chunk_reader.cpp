@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::tokenizer {
 namespace {
 
@@ -44,6 +46,10 @@ void ChunkReader::next(Chunk& chunk) {
 /// Reads some more; whether the chunk is complete then.
 bool ChunkReader::fill(Chunk& chunk) {
   const std::size_t begin = chunk.size;
+  // While a vector grows to twice its size, both sizes exist.
+  core::require(begin <= kChunkBytes || begin < limit_ / 4, core::ErrorCode::kBadInput,
+                "{}: a {} of more than {} bytes is too long for the memory budget; allow more memory", file_->name(),
+                unit_ == Unit::kWord ? "word" : "line", begin);
   make_room(chunk, kChunkBytes);
   const std::size_t got = file_->read({chunk.bytes.data() + begin, kChunkBytes});
   chunk.size += got;

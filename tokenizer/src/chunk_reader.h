@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -42,8 +43,10 @@ class ChunkReader {
  public:
   enum class Unit { kWord, kLine };
 
-  ChunkReader(std::vector<std::filesystem::path> inputs, Unit unit, std::stop_token stop)
-      : inputs_(std::move(inputs)), unit_(unit), stop_(std::move(stop)) {}
+  /// A word (or line) that would need a chunk of more than `limit` bytes is an Error{kBadInput}.
+  ChunkReader(std::vector<std::filesystem::path> inputs, Unit unit, std::stop_token stop,
+              std::size_t limit = std::numeric_limits<std::size_t>::max())
+      : inputs_(std::move(inputs)), unit_(unit), limit_(limit), stop_(std::move(stop)) {}
 
   /// Fills the chunk; it stays empty at the end.
   void next(Chunk& chunk);
@@ -60,6 +63,7 @@ class ChunkReader {
 
   std::vector<std::filesystem::path> inputs_;
   Unit unit_;
+  std::size_t limit_;
   std::stop_token stop_;
   std::size_t next_input_ = 0;
   std::optional<core::InputFile> file_;

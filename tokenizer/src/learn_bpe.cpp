@@ -1,7 +1,8 @@
-#include "dragoman/tokenizer/tokenizer.h"
+#include "learn_within.h"
 #include "learning_corpus.h"
 #include "merge_learner.h"
-#include "word_counts.h"
+#include "spilled_corpus.h"
+#include "word_splitting.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -15,7 +16,6 @@ namespace {
 using core::ErrorCode;
 using core::require;
 
-constexpr char32_t kWordMarkCharacter = 0x2581;
 /// How many merges pass between looks at the stop request and reports of progress.
 constexpr std::size_t kReportInterval = 256;
 
@@ -177,29 +177,103 @@ void warn_if_short(const BpeDefinition& definition, const LearnOptions& options,
           std::max<std::uint64_t>(options.min_frequency, 1), definition.pieces.size(), options.vocab_size));
 }
 
+std::string file_list(const std::vector<std::filesystem::path>& files) {
+  return files.size() == 1 ? files.front().string()
+                           : fmt::format("{} and {} further files", files.front().string(), files.size() - 1);
+}
+
+/// One call that learns. The words on their way: counted, then a corpus of them, then nothing but its layout.
+class Learning {
+ public:
+  Learning(const MemoryPlan& plan, const WordSource& source, const LearnOptions& options,
+           const core::ProgressSink& progress, const core::LogSink& log, const std::stop_token& stop)
+      : plan_(plan), source_(source), options_(options), progress_(progress), log_(log), stop_(stop) {
+    add_first_pieces(definition_, options);
+    add_text_steps(definition_, options);
+  }
+
+  BpeTokenizer run() {
+    MergeLearner learner(count_and_lay_out(), options_.min_frequency);
+    MergeLoop(definition_, first_character_, options_).run(learner, progress_, stop_);
+    warn_if_short(definition_, options_, log_);
+    return BpeTokenizer(std::move(definition_), "learned vocabulary");
+  }
+
+ private:
+  MergeLearner::Text count_and_lay_out() {
+    ThreadArena arena(plan_.threads);
+    CountedWords words = collect_words(source_, plan_, arena, progress_, stop_);
+    if (words.on_disk) {
+      SpilledCorpus corpus(*words.on_disk, options_.min_word_count, definition_, plan_, progress_, stop_);
+      report_dropped(corpus.dropped(), corpus.total(), options_.min_word_count, log_);
+      return lay_out(corpus, [&] { return corpus.min_count_for(most_cells(plan_)); });
+    }
+    drop_rare_words(words.in_memory);
+    LearningCorpus corpus(std::move(words.in_memory), definition_, arena);
+    return lay_out(corpus, [] { return 0; });
+  }
+
+  void drop_rare_words(WordCounts& words) const {
+    if (options_.min_word_count < 2) return;
+    const WordTotal all = words.total();
+    report_dropped(words.drop_below(options_.min_word_count), all, options_.min_word_count, log_);
+  }
+
+  template <class Corpus, class MinCountThatFits>
+  MergeLearner::Text lay_out(Corpus& corpus, MinCountThatFits&& min_count_that_fits) {
+    require(corpus.distinct_words() > 0, ErrorCode::kBadInput, "{}: no words to learn from{}", file_list(source_.files),
+            options_.min_word_count < 2 ? "" : fmt::format(" occur {} times or more", options_.min_word_count));
+    core::log(log_, core::LogLevel::kInfo, fmt::format("{} distinct words", corpus.distinct_words()));
+    first_character_ = definition_.pieces.size();
+    const CharacterTable ids = add_alphabet(definition_, choose_alphabet(corpus.count_characters(), options_));
+    check_size(definition_, first_character_, options_);
+    if (corpus.cells() > most_cells(plan_))
+      fail_for_memory(corpus.distinct_words(), corpus.cells(), min_count_that_fits());
+    return corpus.lay_out(ids);
+  }
+
+  [[noreturn]] void fail_for_memory(std::uint64_t words, std::uint64_t cells, std::uint64_t min_count) const {
+    core::fail(ErrorCode::kInvalidArgument,
+               "{}: learning from its {} distinct words takes {} of memory and the budget is {}; allow more (--memory "
+               "{}), or leave out rare words (--min-word-count {})",
+               file_list(source_.files), words, in_megabytes(learning_bytes(cells)), in_megabytes(plan_.budget),
+               in_megabytes(learning_bytes(cells)), min_count == 0 ? "N" : std::to_string(min_count));
+  }
+
+  const MemoryPlan& plan_;
+  const WordSource& source_;
+  const LearnOptions& options_;
+  const core::ProgressSink& progress_;
+  const core::LogSink& log_;
+  const std::stop_token& stop_;
+  BpeDefinition definition_;
+  std::size_t first_character_ = 0;
+};
+
+BpeTokenizer learn_from_files(const std::vector<std::filesystem::path>& files, WordSource::Kind kind,
+                              const LearnOptions& options, const core::ProgressSink& progress, const core::LogSink& log,
+                              const std::stop_token& stop) {
+  check_options(files, options);
+  const MemoryPlan plan = MemoryPlan::of(options.memory, options.threads);
+  return learn_within(plan, {.files = files, .kind = kind, .whole_lines = !options.word_marks}, options, progress, log,
+                      stop);
+}
+
 }  // namespace
+
+BpeTokenizer learn_within(const MemoryPlan& plan, const WordSource& source, const LearnOptions& options,
+                          const core::ProgressSink& progress, const core::LogSink& log, const std::stop_token& stop) {
+  return Learning(plan, source, options, progress, log, stop).run();
+}
 
 BpeTokenizer learn_bpe(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options,
                        const core::ProgressSink& progress, const core::LogSink& log, std::stop_token stop) {
-  check_options(inputs, options);
-  BpeDefinition definition;
-  add_first_pieces(definition, options);
-  add_text_steps(definition, options);
+  return learn_from_files(inputs, WordSource::Kind::kTexts, options, progress, log, stop);
+}
 
-  ThreadArena arena(options.threads);
-  LearningCorpus corpus(count_words(inputs, !options.word_marks, arena, progress, stop), definition, arena);
-  require(corpus.distinct_words() > 0, ErrorCode::kBadInput, "{}{} no words to learn from", inputs.front().string(),
-          inputs.size() > 1 ? fmt::format(" and {} further files hold", inputs.size() - 1) : std::string(" holds"));
-  core::log(log, core::LogLevel::kInfo, fmt::format("{} distinct words", corpus.distinct_words()));
-
-  const std::size_t first_character = definition.pieces.size();
-  const CharacterTable ids = add_alphabet(definition, choose_alphabet(corpus.count_characters(), options));
-  check_size(definition, first_character, options);
-
-  MergeLearner learner(corpus.lay_out(ids), options.min_frequency);
-  MergeLoop(definition, first_character, options).run(learner, progress, stop);
-  warn_if_short(definition, options, log);
-  return BpeTokenizer(std::move(definition), "learned vocabulary");
+BpeTokenizer learn_bpe_from_counts(const std::vector<std::filesystem::path>& counts, const LearnOptions& options,
+                                   const core::ProgressSink& progress, const core::LogSink& log, std::stop_token stop) {
+  return learn_from_files(counts, WordSource::Kind::kCounts, options, progress, log, stop);
 }
 
 }  // namespace dragoman::tokenizer

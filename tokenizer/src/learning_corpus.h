@@ -1,5 +1,6 @@
 #pragma once
 
+#include "character_counts.h"
 #include "character_table.h"
 #include "dragoman/tokenizer/bpe_definition.h"
 #include "merge_learner.h"
@@ -11,10 +12,9 @@
 
 namespace dragoman::tokenizer {
 
-struct CharacterCount {
-  char32_t character;
-  std::uint64_t count;
-};
+/// Throws Error{kBadInput} if that many cells are too many for the MergeLearner, or `occurrences`, the number of
+/// characters in the whole corpus, for its counts.
+void check_corpus_size(std::uint64_t cells, double occurrences);
 
 /// The distinct words of a corpus as the encoder will see them, ready to be laid out for the MergeLearner. One thread
 /// at a time; the work itself is shared by the threads of the arena, and its result does not depend on them.
@@ -26,6 +26,8 @@ class LearningCorpus {
   std::size_t distinct_words() const noexcept { return words_.size(); }
   /// By falling count, then by code point.
   std::vector<CharacterCount> count_characters();
+  /// The number of cells of the layout; known after count_characters().
+  std::uint64_t cells() const;
   /// The words as symbols: each character's id, or a barrier if it has none.
   MergeLearner::Text lay_out(const CharacterTable& ids);
 
@@ -34,14 +36,13 @@ class LearningCorpus {
   struct Block {
     std::size_t begin;
     std::size_t end;
-    std::size_t cells = 0;  ///< that the words take, a barrier after each
+    std::size_t cells = 0;   ///< that the words take, a barrier after each
+    double occurrences = 0;  ///< of all its cells in the corpus
     std::vector<CharacterCount> characters;
   };
 
   void split_at_marks(const BpeDefinition& definition);
   void split_words(const BpeDefinition& definition);
-  template <class Visit>
-  void for_each_character(const WordCount& entry, Visit&& visit) const;
   void count_block(Block& block) const;
 
   ThreadArena& arena_;

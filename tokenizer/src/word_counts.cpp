@@ -1,12 +1,15 @@
 #include "word_counts.h"
 
 #include "chunk_reader.h"
+#include "count_lines.h"
 
 #include <array>
+#include <atomic>
 #include <memory>
 
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
 
 #include <dragoman/core/error.h>
 
@@ -30,6 +33,7 @@ class WordScanner {
     }
     return {};
   }
+  static std::uint64_t count() { return 1; }
 
  private:
   static constexpr std::uint64_t kOnes = 0x0101010101010101u;
@@ -56,70 +60,191 @@ class WordScanner {
 };
 
 /// Looks words up in groups: by the time the first of a group is compared, the table entries of all are on their way
-/// from memory.
-void count_chunk(std::string_view text, bool whole_lines, WordCounts& counts) {
+/// from memory. When the tables are full, what they hold goes to `runs`.
+template <class Words>
+void count_chunk(Words& words, WordCounts& counts, WordRuns& runs) {
   struct Waiting {
     std::string_view word;
+    std::uint64_t count;
     WordKey key;
   };
   constexpr std::size_t kGroup = 16;
   std::array<Waiting, kGroup> group;
-  WordScanner scanner(text, whole_lines);
   for (std::size_t size = kGroup; size == kGroup;) {
     for (size = 0; size < kGroup; ++size) {
-      const std::string_view word = scanner.next();
+      const std::string_view word = words.next();
       if (word.empty()) break;
-      group[size] = {word, WordKey::padded(word)};
+      group[size] = {word, words.count(), WordKey::padded(word)};
       counts.table(group[size].key).prefetch(group[size].key);
     }
-    for (std::size_t i = 0; i < size; ++i) counts.table(group[i].key).add(group[i].word, group[i].key, 1);
+    for (std::size_t i = 0; i < size; ++i) counts.table(group[i].key).add(group[i].word, group[i].key, group[i].count);
+    if (counts.is_full()) [[unlikely]]
+      runs.take(counts);
   }
 }
 
+/// Counts the chunks of files on all threads of an arena.
+class Counting {
+ public:
+  Counting(const WordSource& source, const MemoryPlan& plan, ThreadArena& arena, const core::ProgressSink& progress,
+           const std::stop_token& stop)
+      : source_(source),
+        plan_(plan),
+        arena_(arena),
+        progress_(progress),
+        stop_(stop),
+        counts_(arena, plan.table_bytes),
+        runs_(std::make_unique<WordRuns>(plan.temporary_folder, stop)) {}
+
+  CountedWords count() {
+    CountedWords words;
+    arena_.execute([&] {
+      if (source_.kind == WordSource::Kind::kTexts)
+        count_texts();
+      else
+        for (const std::filesystem::path& file : source_.files) count_count_file(file);
+      words = finish();
+    });
+    return words;
+  }
+
+ private:
+  void count_texts() {
+    ChunkReader reader(source_.files, source_.whole_lines ? ChunkReader::Unit::kLine : ChunkReader::Unit::kWord, stop_,
+                       plan_.chunk_bytes);
+    for_each_chunk(reader, [&](const Chunk& chunk) {
+      WordScanner words(chunk.text(), source_.whole_lines);
+      count_chunk(words, counts_.local(), *runs_);
+    });
+  }
+
+  /// One file at a time, so that lines are numbered by file.
+  void count_count_file(const std::filesystem::path& file) {
+    ChunkReader reader({file}, ChunkReader::Unit::kLine, stop_, plan_.chunk_bytes);
+    const std::string name = file == "-" ? "standard input" : file.string();
+    for_each_chunk(reader, [&](const Chunk& chunk) {
+      CountLines words(chunk.text(), {.name = name,
+                                      .first_line = chunk.first_line,
+                                      .whole_lines = source_.whole_lines,
+                                      .counted = occurrences_.load()});
+      count_chunk(words, counts_.local(), *runs_);
+      core::require(occurrences_.fetch_add(words.occurrences()) <= CountLines::kMostOccurrences - words.occurrences(),
+                    core::ErrorCode::kBadInput,
+                    "{}: lines from {} on: with them, all counts together reach 2^63, which is too many", name,
+                    chunk.first_line + 1);
+    });
+    bytes_before_ += reader.bytes_read();
+  }
+
+  template <class Count>
+  void for_each_chunk(ChunkReader& reader, Count&& count) {
+    using Item = std::shared_ptr<Chunk>;
+    const auto read = [&](tbb::flow_control& control) {
+      core::require(!stop_.stop_requested(), core::ErrorCode::kInterrupted,
+                    "interrupted while counting words; nothing was written");
+      core::report(progress_, {.stage = "count words",
+                               .done = bytes_before_ + reader.bytes_read(),
+                               .total = 0,
+                               .unit = "bytes",
+                               .figures = {}});
+      Item chunk = pool_.take();
+      reader.next(*chunk);
+      if (chunk->size == 0) control.stop();
+      return chunk;
+    };
+    const auto count_one = [&](const Item& chunk) {
+      count(*chunk);
+      pool_.give_back(chunk);
+    };
+    tbb::parallel_pipeline(arena_.tokens(), tbb::make_filter<void, Item>(tbb::filter_mode::serial_in_order, read) &
+                                                tbb::make_filter<Item, void>(tbb::filter_mode::parallel, count_one));
+  }
+
+  CountedWords finish() {
+    if (runs_->empty() && counts_.bytes() <= plan_.in_memory_bytes) return {counts_.join(), nullptr};
+    counts_.move_to(*runs_);
+    return {WordCounts(), std::move(runs_)};
+  }
+
+  const WordSource& source_;
+  const MemoryPlan& plan_;
+  ThreadArena& arena_;
+  const core::ProgressSink& progress_;
+  const std::stop_token& stop_;
+  ChunkPool pool_;
+  ThreadCounts counts_;
+  std::unique_ptr<WordRuns> runs_;
+  std::uint64_t bytes_before_ = 0;
+  std::atomic<std::uint64_t> occurrences_ = 0;
+};
+
 }  // namespace
 
+ThreadCounts::ThreadCounts(const ThreadArena& arena, std::size_t limit)
+    : limit_(limit), counts_(static_cast<std::size_t>(arena.threads())) {}
+
+/// By place in the arena and not by thread, since threads come and go: there are never more tables than places.
+WordCounts& ThreadCounts::local() {
+  auto& counts = counts_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
+  if (!counts) {
+    if (limit_ == MemoryPlan::kNoLimit)
+      counts.emplace();
+    else
+      counts.emplace(limit_);
+  }
+  return *counts;
+}
+
 WordCounts ThreadCounts::join() {
-  if (counts_.empty()) return {};
-  WordCounts& all = *counts_.begin();
+  std::vector<WordCounts*> others;
+  for (auto& counts : counts_)
+    if (counts) others.push_back(&*counts);
+  if (others.empty()) return {};
+  WordCounts& all = *others.front();
+  others.erase(others.begin());
+  all.lift_limit();
   tbb::parallel_for(std::size_t{0}, WordCounts::kTables, [&](std::size_t t) {
-    for (auto other = std::next(counts_.begin()); other != counts_.end(); ++other) {
+    for (WordCounts* other : others) {
       other->table(t).for_each(
           [&](std::string_view word, std::uint64_t n) { all.table(t).add(word, WordKey::of(word), n); });
       other->table(t) = WordTable();
     }
   });
   WordCounts joined = std::move(all);
-  counts_.clear();
+  for (auto& counts : counts_) counts.reset();
   return joined;
 }
 
-WordCounts count_words(const std::vector<std::filesystem::path>& inputs, bool whole_lines, ThreadArena& arena,
-                       const core::ProgressSink& progress, const std::stop_token& stop) {
-  ChunkReader reader(inputs, whole_lines ? ChunkReader::Unit::kLine : ChunkReader::Unit::kWord, stop);
-  ChunkPool pool;
-  ThreadCounts counts;
-  const auto read = [&](tbb::flow_control& control) {
-    core::require(!stop.stop_requested(), core::ErrorCode::kInterrupted,
-                  "interrupted while counting words; nothing was written");
-    core::report(progress,
-                 {.stage = "count words", .done = reader.bytes_read(), .total = 0, .unit = "bytes", .figures = {}});
-    std::shared_ptr<Chunk> chunk = pool.take();
-    reader.next(*chunk);
-    if (chunk->size == 0) control.stop();
-    return chunk;
+std::size_t ThreadCounts::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& counts : counts_)
+    if (counts) bytes += counts->bytes();
+  return bytes;
+}
+
+void ThreadCounts::move_to(WordRuns& runs) {
+  for (auto& counts : counts_) {
+    if (counts) runs.take(*counts);
+    counts.reset();
+  }
+}
+
+void report_dropped(const WordTotal& dropped, const WordTotal& all, std::uint64_t min_count, const core::LogSink& log) {
+  if (min_count < 2) return;
+  const auto percent = [](std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0.0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
   };
-  const auto count = [&](const std::shared_ptr<Chunk>& chunk) {
-    count_chunk(chunk->text(), whole_lines, counts.local());
-    pool.give_back(chunk);
-  };
-  WordCounts joined;
-  arena.execute([&] {
-    using Item = std::shared_ptr<Chunk>;
-    tbb::parallel_pipeline(arena.tokens(), tbb::make_filter<void, Item>(tbb::filter_mode::serial_in_order, read) &
-                                               tbb::make_filter<Item, void>(tbb::filter_mode::parallel, count));
-    joined = counts.join();
-  });
-  return joined;
+  core::log(
+      log, core::LogLevel::kInfo,
+      fmt::format("left out {} of {} distinct words, which occur fewer than {} times: {:.2f}% of them, {:.3f}% of "
+                  "the text",
+                  dropped.words, all.words, min_count, percent(dropped.words, all.words),
+                  percent(dropped.occurrences, all.occurrences)));
+}
+
+CountedWords collect_words(const WordSource& source, const MemoryPlan& plan, ThreadArena& arena,
+                           const core::ProgressSink& progress, const std::stop_token& stop) {
+  return Counting(source, plan, arena, progress, stop).count();
 }
 
 }  // namespace dragoman::tokenizer

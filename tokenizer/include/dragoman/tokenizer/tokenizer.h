@@ -13,6 +13,7 @@
 
 #include <dragoman/core/log.h>
 #include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/memory_budget.h>
 
 namespace dragoman::tokenizer {
 
@@ -131,8 +132,12 @@ struct LearnOptions {
   bool lowercase = false;
   /// Words begin at spaces, which become part of the piece that follows. If false, pieces may reach over a whole line.
   bool word_marks = true;
+  /// Words that occur less often in the corpus are left out, as if they were not there; how many stands on the log.
+  std::uint64_t min_word_count = 1;
   /// For counting words; 0 means core::default_threads(). The result does not depend on it.
   int threads = 0;
+  /// How much memory the process may use. The result does not depend on it, nor on where words are put meanwhile.
+  MemoryBudget memory = {};
 };
 
 /// Learns a vocabulary from text files (gzip and Zstandard are recognised, "-" is standard input); several files give a
@@ -145,10 +150,17 @@ struct LearnOptions {
 /// order of their making.
 ///
 /// Throws Error{kBadInput} for a corpus without words, Error{kInvalidArgument} for options that cannot be met (the
-/// message says the smallest vocabulary that can), Error{kInterrupted} when `stop` asks. Warns on `log` if pairs run
-/// out before the size is reached.
+/// message says the smallest vocabulary, or the smallest budget, that can), Error{kIo} where a disk is full,
+/// Error{kInterrupted} when `stop` asks. Warns on `log` if pairs run out before the size is reached.
 BpeTokenizer learn_bpe(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options,
                        const core::ProgressSink& progress = {}, const core::LogSink& log = {},
                        std::stop_token stop = {});
+
+/// The same from files that count_words() has written, of the whole corpus or of its parts: the counts of a word that
+/// stands in several lines are added. The vocabulary is the one that the text itself would give, to the byte. A
+/// malformed line, or counts that add up to 2^63 or more, throw Error{kBadInput} naming file and line.
+BpeTokenizer learn_bpe_from_counts(const std::vector<std::filesystem::path>& counts, const LearnOptions& options,
+                                   const core::ProgressSink& progress = {}, const core::LogSink& log = {},
+                                   std::stop_token stop = {});
 
 }  // namespace dragoman::tokenizer

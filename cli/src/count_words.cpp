@@ -1,0 +1,63 @@
+#include "command.h"
+#include "memory_option.h"
+#include "text_inputs.h"
+
+#include <fmt/format.h>
+
+#include <dragoman/tokenizer/count_words.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+class CountWords final : public Command {
+ public:
+  std::string_view name() const override { return "count-words"; }
+  std::string_view summary() const override {
+    return "count the words of text, or join such counts, for learn-bpe --counts";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()  //
+        ("input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
+         "text; gz and zst are recognised, - is standard input, patterns in quotes are expanded")  //
+        ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
+         "instead of text: count files to join into one")  //
+        ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
+         "lines of count, tab and word, in the order of the words' bytes; - is standard output")  //
+        ("min-count", po::value(&count_.min_count)->default_value(1)->value_name("N"),
+         "leave out words that occur less often; not for parts of a corpus")  //
+        ("threads", po::value(&count_.threads)->default_value(0)->value_name("N"),
+         "0: as many as the process may use; the output does not depend on it");
+    memory_.add_to(options);
+  }
+  std::vector<std::string> positional() const override { return {"input"}; }
+
+  void run(const Session& session) override {
+    if (inputs_.empty() == counts_.empty()) throw UsageError("count-words needs either --input or --counts");
+    count_.memory = memory_.budget(output_);
+    const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
+    core::OutputFile output{std::filesystem::path(output_)};
+    const auto count = counts_.empty() ? tokenizer::count_words : tokenizer::merge_counts;
+    const auto summary = count(files, output, count_, session.progress, session.log, session.stop);
+    output.commit();
+    core::log(session.log, core::LogLevel::kInfo,
+              fmt::format("{}: {} distinct words, {} in all", output.name(), summary.words, summary.occurrences));
+  }
+
+ private:
+  tokenizer::CountOptions count_;
+  MemoryOption memory_;
+  std::vector<std::string> inputs_;
+  std::vector<std::string> counts_;
+  std::string output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_count_words() {
+  return std::make_unique<CountWords>();
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace dragoman::cli {
+
+/// The files that the values of an option name. A value with *, ? or [ that is no file itself is a pattern, as shells
+/// know it, and stands for the files that match, in the order of their names; one that matches nothing is an
+/// Error{kIo}. "-" stays as it is.
+std::vector<std::filesystem::path> expand_files(const std::vector<std::string>& values);
+
+}  // namespace dragoman::cli

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "dragoman/tokenizer/tokenizer.h"
+#include "memory_plan.h"
+#include "word_counts.h"
+
+namespace dragoman::tokenizer {
+
+/// learn_bpe() and learn_bpe_from_counts() with the memory shared out; what `options` say of threads and memory is not
+/// looked at.
+BpeTokenizer learn_within(const MemoryPlan& plan, const WordSource& source, const LearnOptions& options,
+                          const core::ProgressSink& progress, const core::LogSink& log, const std::stop_token& stop);
+
+}  // namespace dragoman::tokenizer
