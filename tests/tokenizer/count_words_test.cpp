@@ -170,8 +170,8 @@ TEST_F(CountWordsTest, ABudgetThatIsTooSmallSaysWhatIsEnough) {
     }
     return std::string("no error");
   };
-  EXPECT_THAT(error_of(1000), ::testing::AllOf(HasSubstr("2 threads"), HasSubstr("at least 96MB")));
-  EXPECT_EQ(error_of(96'000'000), "no error");
+  EXPECT_THAT(error_of(1000), ::testing::AllOf(HasSubstr("2 threads"), HasSubstr("at least 72MB")));
+  EXPECT_EQ(error_of(72'000'000), "no error");
 }
 
 TEST_F(CountWordsTest, MalformedLinesAreNamedWithTheirPlace) {
@@ -276,7 +276,7 @@ TEST_F(CountWordsTest, TheLogSaysTheSameWithWordsOnDisk) {
 TEST_F(CountWordsTest, WhatCannotBeLearnedInTheBudgetSaysWhatCan) {
   const auto text = write("text", corpus_text(10, 100000, 30000));
   MemoryPlan plan = tiny_plan(1);
-  plan.budget = 66'000'000;
+  plan.budget = 42'000'000;
   LearnOptions options = small_vocabulary();
   std::string message;
   try {
@@ -284,7 +284,7 @@ TEST_F(CountWordsTest, WhatCannotBeLearnedInTheBudgetSaysWhatCan) {
   } catch (const core::Error& error) {
     message = error.what();
   }
-  EXPECT_THAT(message, ::testing::AllOf(HasSubstr("text"), HasSubstr("the budget is 66MB"), HasSubstr("--memory")));
+  EXPECT_THAT(message, ::testing::AllOf(HasSubstr("text"), HasSubstr("the budget is 42MB"), HasSubstr("--memory")));
   const std::size_t place = message.find("--min-word-count ");
   ASSERT_NE(place, std::string::npos) << message;
   options.min_word_count = std::stoull(message.substr(place + 17));

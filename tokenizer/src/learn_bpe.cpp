@@ -206,7 +206,7 @@ class Learning {
     if (words.on_disk) {
       SpilledCorpus corpus(*words.on_disk, options_.min_word_count, definition_, plan_, progress_, stop_);
       report_dropped(corpus.dropped(), corpus.total(), options_.min_word_count, log_);
-      return lay_out(corpus, [&] { return corpus.min_count_for(most_cells(plan_)); });
+      return lay_out(corpus, [&] { return corpus.min_count_for(most_cells()); });
     }
     drop_rare_words(words.in_memory);
     LearningCorpus corpus(std::move(words.in_memory), definition_, arena);
@@ -227,17 +227,21 @@ class Learning {
     first_character_ = definition_.pieces.size();
     const CharacterTable ids = add_alphabet(definition_, choose_alphabet(corpus.count_characters(), options_));
     check_size(definition_, first_character_, options_);
-    if (corpus.cells() > most_cells(plan_))
-      fail_for_memory(corpus.distinct_words(), corpus.cells(), min_count_that_fits());
+    if (corpus.cells() > most_cells()) fail_for_memory(corpus.distinct_words(), corpus.cells(), min_count_that_fits());
     return corpus.lay_out(ids);
   }
 
+  std::uint64_t most_cells() const {
+    return tokenizer::most_cells(plan_, static_cast<std::uint64_t>(options_.vocab_size));
+  }
+
   [[noreturn]] void fail_for_memory(std::uint64_t words, std::uint64_t cells, std::uint64_t min_count) const {
+    const std::string needed = in_megabytes(learning_bytes(cells, static_cast<std::uint64_t>(options_.vocab_size)));
     core::fail(ErrorCode::kInvalidArgument,
                "{}: learning from its {} distinct words takes {} of memory and the budget is {}; allow more (--memory "
                "{}), or leave out rare words (--min-word-count {})",
-               file_list(source_.files), words, in_megabytes(learning_bytes(cells)), in_megabytes(plan_.budget),
-               in_megabytes(learning_bytes(cells)), min_count == 0 ? "N" : std::to_string(min_count));
+               file_list(source_.files), words, needed, in_megabytes(plan_.budget), needed,
+               min_count == 0 ? "N" : std::to_string(min_count));
   }
 
   const MemoryPlan& plan_;

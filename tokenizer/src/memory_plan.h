@@ -33,10 +33,11 @@ struct MemoryPlan {
   std::filesystem::path temporary_folder;
 };
 
-/// What learning merges takes for distinct words of so many characters, one more for each word. Above what was seen.
-std::uint64_t learning_bytes(std::uint64_t cells);
+/// What the process takes while it learns a vocabulary of that size from distinct words of so many characters, one more
+/// for each word: an upper bound of what was measured.
+std::uint64_t learning_bytes(std::uint64_t cells, std::uint64_t vocab_size);
 /// The largest number of cells that the plan has room to learn from.
-std::uint64_t most_cells(const MemoryPlan& plan);
+std::uint64_t most_cells(const MemoryPlan& plan, std::uint64_t vocab_size);
 
 /// In whole megabytes, rounded up, as an option takes it: "512MB".
 std::string in_megabytes(std::uint64_t bytes);
