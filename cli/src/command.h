@@ -47,6 +47,8 @@ std::vector<std::unique_ptr<Command>> make_commands();
 std::unique_ptr<Command> make_learn_bpe();
 std::unique_ptr<Command> make_encode();
 std::unique_ptr<Command> make_decode();
+std::unique_ptr<Command> make_convert();
+std::unique_ptr<Command> make_verify();
 std::unique_ptr<Command> make_evaluate();
 std::unique_ptr<Command> make_train();
 std::unique_ptr<Command> make_translate();
