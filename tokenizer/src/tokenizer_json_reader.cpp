@@ -160,7 +160,7 @@ class TokenizerReader {
   void check_end_of_word() {
     const bool has_suffix = definition_.end_of_word != EndOfWord::kNone;
     const bool between_spaces = definition_.split == WordSplit::kBetween && definition_.split_pattern == " ";
-    if (has_suffix != between_spaces || definition_.end_of_word_suffix != definition_.decoder.word_suffix)
+    if ((has_suffix && !between_spaces) || definition_.end_of_word_suffix != definition_.decoder.word_suffix)
       unsupported(top_.at("model.end_of_word_suffix"),
                   "other than with a Split on a space, 'Removed', and the decoder 'BPEDecoder' with the same suffix");
     if (has_suffix && (fused_ || !definition_.decoder.replacements.empty() || definition_.decoder.byte_fallback))
