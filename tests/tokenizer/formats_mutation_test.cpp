@@ -73,8 +73,8 @@ TEST(TokenizerFormats, AnyBytesAreRecognisedOrRefused) {
   for (const auto& [kind, bytes] : seeds()) {
     EXPECT_EQ(recognise(folder / "file", kind == FileKind::kGpt2 ? bytes.substr(0, bytes.find('\0')) : bytes), kind);
     for (int i = 0; i < 300; ++i) {
-      core::write_file(folder / "file", mutate(bytes, random));
-      testing::error_of([&] { load_tokenizer(folder / "file"); });
+      const std::string changed = mutate(bytes, random);
+      testing::error_of([&] { recognise(folder / "file", changed); });
     }
   }
   for (const char* bytes : {"", "\n", "{", "{\"", "\n\n\n\n", "a", "a b c d\n", "not a tokenizer"})
