@@ -48,6 +48,8 @@ std::unique_ptr<Command> make_learn_bpe();
 std::unique_ptr<Command> make_count_words();
 std::unique_ptr<Command> make_encode();
 std::unique_ptr<Command> make_decode();
+std::unique_ptr<Command> make_convert();
+std::unique_ptr<Command> make_verify();
 std::unique_ptr<Command> make_evaluate();
 std::unique_ptr<Command> make_train();
 std::unique_ptr<Command> make_translate();

@@ -8,6 +8,8 @@ std::vector<std::unique_ptr<Command>> make_commands() {
   commands.push_back(make_count_words());
   commands.push_back(make_encode());
   commands.push_back(make_decode());
+  commands.push_back(make_convert());
+  commands.push_back(make_verify());
   commands.push_back(make_train());
   commands.push_back(make_translate());
   commands.push_back(make_score());

@@ -1,5 +1,6 @@
 #include "command.h"
 #include "line_format.h"
+#include "tokenizer_options.h"
 
 #include <fmt/format.h>
 
@@ -16,8 +17,9 @@ class Decode final : public Command {
   std::string_view summary() const override { return "turn lines of pieces or ids back into text"; }
 
   void add_options(po::options_description& options) override {
-    options.add_options()                                                                          //
-        ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"), "tokenizer.json")  //
+    options.add_options()  //
+        ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"),
+         "tokenizer.json, or another kind of file that `convert` reads")  //
         ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"),
          "pieces or ids; - is standard input")                                                             //
         ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")  //
@@ -25,11 +27,12 @@ class Decode final : public Command {
          "of the input: pieces or ids")  //
         ("threads", po::value(&coding_.threads)->default_value(0)->value_name("N"),
          "0: as many as the process may use; the output does not depend on it");
+    tokenizer_options_.add_to(options);
   }
 
   void run(const Session& session) override {
     coding_.format = line_format(format_);
-    const auto tokenizer = tokenizer::load_tokenizer(tokenizer_);
+    const auto tokenizer = tokenizer_options_.load(tokenizer_);
     core::OutputFile output{std::filesystem::path(output_)};
     const auto changed = tokenizer::decode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
     output.commit();
@@ -40,6 +43,7 @@ class Decode final : public Command {
 
  private:
   tokenizer::LineCodingOptions coding_;
+  TokenizerOptions tokenizer_options_;
   std::string tokenizer_;
   std::string input_;
   std::string output_;

@@ -1,5 +1,6 @@
 #include "command.h"
 #include "line_format.h"
+#include "tokenizer_options.h"
 
 #include <dragoman/tokenizer/line_coding.h>
 
@@ -21,8 +22,9 @@ class Encode final : public Command {
   std::string_view summary() const override { return "turn lines of text into pieces or ids"; }
 
   void add_options(po::options_description& options) override {
-    options.add_options()                                                                                     //
-        ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"), "tokenizer.json")             //
+    options.add_options()  //
+        ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"),
+         "tokenizer.json, or another kind of file that `convert` reads")                                      //
         ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "text; - is standard input")  //
         ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")     //
         ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"), "pieces or ids")       //
@@ -35,6 +37,7 @@ class Encode final : public Command {
          "special tokens in the text become special pieces instead of plain text")  //
         ("threads", po::value(&coding_.threads)->default_value(0)->value_name("N"),
          "0: as many as the process may use; the output does not depend on it");
+    tokenizer_options_.add_to(options);
   }
 
   void run(const Session& session) override {
@@ -42,7 +45,7 @@ class Encode final : public Command {
     coding_.encode.mode = encoding_mode(mode_);
     if (!(coding_.encode.dropout >= 0 && coding_.encode.dropout <= 1))
       throw UsageError("--dropout: must be from 0 to 1");
-    const auto tokenizer = tokenizer::load_tokenizer(tokenizer_);
+    const auto tokenizer = tokenizer_options_.load(tokenizer_);
     core::OutputFile output{std::filesystem::path(output_)};
     tokenizer::encode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
     output.commit();
@@ -50,6 +53,7 @@ class Encode final : public Command {
 
  private:
   tokenizer::LineCodingOptions coding_;
+  TokenizerOptions tokenizer_options_;
   std::string tokenizer_;
   std::string input_;
   std::string output_;

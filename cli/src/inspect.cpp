@@ -14,6 +14,7 @@
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/host/host.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::cli {
 namespace {
@@ -118,6 +119,12 @@ std::string_view name_of(tokenizer::NormalizerStep::Kind kind) {
       return "prepend";
     case Kind::kReplace:
       return "replace";
+    case Kind::kTrimStart:
+      return "trim the start of";
+    case Kind::kTrimEnd:
+      return "trim the end of";
+    case Kind::kSqueeze:
+      return "squeeze runs of";
   }
   return "?";
 }
@@ -127,6 +134,8 @@ std::string describe(const tokenizer::NormalizerStep& step) {
   std::string text(name_of(step.kind));
   if (step.kind == Kind::kReplace)
     text += fmt::format(" '{}' by '{}'", printable(step.pattern), printable(step.content));
+  if (step.kind == Kind::kTrimStart || step.kind == Kind::kTrimEnd || step.kind == Kind::kSqueeze)
+    text += fmt::format(" '{}'", printable(step.pattern));
   if (step.kind == Kind::kPrepend) text += fmt::format(" '{}'", printable(step.content));
   return text;
 }
@@ -148,12 +157,29 @@ std::string special_tokens(const tokenizer::Tokenizer& tokenizer) {
   return tokens.empty() ? "none" : fmt::format("{}", fmt::join(tokens, ", "));
 }
 
+std::string words(const tokenizer::BpeDefinition& definition) {
+  using tokenizer::WordSplit;
+  switch (definition.split) {
+    case WordSplit::kBefore:
+      return definition.split_pattern.empty() ? "the whole line is one"
+                                              : fmt::format("begin at '{}'", printable(definition.split_pattern));
+    case WordSplit::kBetween:
+      return fmt::format("stand between '{}'", printable(definition.split_pattern));
+    case WordSplit::kGpt2:
+      return "by the pattern of GPT-2";
+    case WordSplit::kCl100k:
+      return "by the pattern of cl100k_base";
+    case WordSplit::kCl100kVariant:
+      return "by the earlier pattern of cl100k_base";
+  }
+  return "?";
+}
+
 void print_bpe(const tokenizer::BpeDefinition& definition) {
   print_row("merges", fmt::format("{}", definition.merges.size()));
   print_row("byte fallback", definition.byte_fallback ? "on" : "off");
   print_row("normalisation", normalization(definition));
-  if (!definition.split_pattern.empty())
-    print_row("words begin at", fmt::format("'{}'", printable(definition.split_pattern)));
+  print_row("words", words(definition));
 }
 
 void print_tokenizer(const tokenizer::Tokenizer& tokenizer, std::string_view label) {
@@ -163,13 +189,21 @@ void print_tokenizer(const tokenizer::Tokenizer& tokenizer, std::string_view lab
   if (bpe != nullptr) print_bpe(bpe->definition());
 }
 
-bool is_json(const fs::path& path) {
-  const std::string head = first_bytes(path, 64);
-  const std::size_t first = head.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && head[first] == '{';
+bool is_tokenizer(const fs::path& path) {
+  constexpr std::size_t kEnough = 4096;
+  std::string head = first_bytes(path, kEnough);
+  if (head.size() == kEnough && head.find('\n') != std::string::npos) head.resize(head.rfind('\n') + 1);
+  try {
+    tokenizer::recognise(path, head);
+    return true;
+  } catch (const core::Error&) {
+    return false;
+  }
 }
 
 void print_tokenizer_file(const InspectOptions& options) {
+  const std::string content = first_bytes(options.path, std::size_t{1} << 16);
+  print_row("kind", tokenizer::name_of(tokenizer::recognise(options.path, content)));
   print_tokenizer(*tokenizer::load_tokenizer(options.path), "tokenizer");
 }
 
@@ -261,7 +295,7 @@ constexpr std::array kInspectors{
     Inspector{"training run", &is_training_run, &print_training_run},
     Inspector{"plugin", &is_shared_library, &print_plugin},
     Inspector{"safetensors file", &is_safetensors, &print_safetensors},
-    Inspector{"tokenizer", &is_json, &print_tokenizer_file},
+    Inspector{"tokenizer", &is_tokenizer, &print_tokenizer_file},
 };
 
 const Inspector& find_inspector(const fs::path& path) {

@@ -27,10 +27,9 @@ class LearnBpe final : public Command {
 
   void add_options(po::options_description& options) override {
     options.add_options()  //
-        (
-            "input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
-            "text, one sentence a line; gz and zst are recognised, - is standard input, patterns in quotes are "
-            "expanded")  //
+        ("input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
+         "text, one sentence a line; gz and zst are recognised, - is standard input, patterns in quotes are "
+         "expanded")  //
         ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
          "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")      //

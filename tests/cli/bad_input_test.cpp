@@ -55,6 +55,28 @@ TEST_F(BadInputTest, AForeignTokenizerIsRefused) {
   expect_complaint("encode --tokenizer t.json", 1, "t.json");
 }
 
+TEST_F(BadInputTest, TokenizerFilesOfOthersAreConvertedVerifiedAndRefused) {
+  write("codes", "#version: 0.2\nt h\nth e</w>\n");
+  write("text.txt", "the other\ntheme\n");
+  EXPECT_EQ(run_dragoman(folder_.path(), "encode --quiet --tokenizer codes --input text.txt").output,
+            "the o@@ th@@ e@@ r\nth@@ e@@ m@@ e\n");
+  EXPECT_EQ(run_dragoman(folder_.path(), "convert --quiet codes --output t.json").status, 0);
+  const Outcome same = run_dragoman(folder_.path(), "verify --quiet codes t.json text.txt --format ids");
+  EXPECT_EQ(same.status, 0) << same.error;
+  EXPECT_EQ(same.output, "0 of 2 lines differ\n");
+  write("other", "#version: 0.2\nh e\n");
+  const Outcome different = run_dragoman(folder_.path(), "verify --quiet codes other text.txt --show 1");
+  EXPECT_EQ(different.status, 1);
+  EXPECT_EQ(different.output,
+            "line 1\n  codes: the o@@ th@@ e@@ r\n  other: t@@ h@@ e o@@ t@@ he@@ r\n2 of 2 lines differ\n");
+  EXPECT_THAT(run_dragoman(folder_.path(), "inspect codes").output, HasSubstr("subword-nmt"));
+  expect_complaint("convert codes --output t.model", 1, "ends of words");
+  expect_complaint("convert codes --output t", 2, "--to");
+  expect_complaint("convert codes --output t --to wordpiece", 2, "sentencepiece");
+  expect_complaint("convert codes --from tiktoken --output t.json", 1, "line 1");
+  expect_complaint("encode --tokenizer codes --pattern words", 2, "cl100k");
+}
+
 TEST_F(BadInputTest, AnEmptyCorpusAndATooSmallVocabularyAreRefused) {
   write("empty.txt", "");
   expect_complaint("learn-bpe --quiet --input empty.txt --vocab-size 300 --output t.json", 1, "empty");
@@ -85,8 +107,8 @@ TEST_F(BadInputTest, AFullDiskIsAnErrorNotASilence) {
 TEST_F(BadInputTest, HelpAndVersionGoToStandardOutput) {
   EXPECT_THAT(run_dragoman(folder_.path(), "--version").output, HasSubstr("dragoman 0."));
   EXPECT_THAT(run_dragoman(folder_.path(), "--help").output, HasSubstr("learn-bpe"));
-  for (const char* command : {"learn-bpe", "count-words", "encode", "decode", "train", "translate", "score", "evaluate",
-                              "run", "average", "inspect", "plugins", "doctor"}) {
+  for (const char* command : {"learn-bpe", "count-words", "encode", "decode", "convert", "verify", "train", "translate",
+                              "score", "evaluate", "run", "average", "inspect", "plugins", "doctor"}) {
     const Outcome outcome = run_dragoman(folder_.path(), std::string(command) + " --help");
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_THAT(outcome.output, HasSubstr("Usage: dragoman " + std::string(command)));

@@ -90,6 +90,23 @@ TEST(TokenizerJson, RefusesUnsupportedPartsByName) {
   EXPECT_THAT(error_with("/added_tokens/1/normalized", true), HasSubstr("normalized"));
 }
 
+TEST(TokenizerJson, RefusesByteLevelAndWordEndsInOtherLayouts) {
+  const core::Json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+  const auto sequence = [&](const std::string& expression, const std::string& behavior) {
+    const core::Json split = {
+        {"type", "Split"}, {"pattern", {{"Regex", expression}}}, {"behavior", behavior}, {"invert", false}};
+    return core::Json{{"type", "Sequence"}, {"pretokenizers", core::Json::array({split, bytes})}};
+  };
+  EXPECT_THAT(error_with("/pre_tokenizer", sequence("\\p{L}+", "Isolated")), HasSubstr("this regular expression"));
+  EXPECT_THAT(error_with("/pre_tokenizer", sequence("\\p{L}+", "Removed")), HasSubstr("'Removed'"));
+  EXPECT_THAT(error_with("/pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", core::Json::array({bytes})}}),
+              HasSubstr("in sequence"));
+  EXPECT_THAT(error_with("/decoder", bytes), HasSubstr("without the pre-tokenizer"));
+  EXPECT_THAT(error_with("/decoder", {{"type", "BPEDecoder"}, {"suffix", "</w>"}}), HasSubstr("end_of_word_suffix"));
+  EXPECT_THAT(error_with("/post_processor", {{"type", "Sequence"}, {"processors", core::Json::array({bytes})}}),
+              HasSubstr("processors[0]"));
+}
+
 TEST(TokenizerJson, RefusesContradictions) {
   EXPECT_THAT(error_with("/model/vocab/a", 4), HasSubstr("share the id 4"));
   EXPECT_THAT(error_with("/model/vocab/a", 99), HasSubstr("without a gap"));

@@ -29,6 +29,13 @@ std::string describe_character(std::string_view character) {
                  : fmt::format("byte 0x{:02X}", static_cast<unsigned char>(character[0]));
 }
 
+std::vector<std::string> raw_pieces(const BpeDefinition& definition) {
+  std::vector<std::string> raw;
+  if (!definition.byte_level) return raw;
+  for (const std::string& piece : definition.pieces) raw.push_back(from_byte_alphabet(piece).value_or(""));
+  return raw;
+}
+
 bool in_range(std::int32_t id, const BpeDefinition& definition) {
   return id >= 0 && index(id) < definition.pieces.size();
 }
@@ -36,12 +43,43 @@ bool in_range(std::int32_t id, const BpeDefinition& definition) {
 }  // namespace
 
 BpeModel::BpeModel(const BpeDefinition& definition, const std::string& name)
-    : definition_(&definition), all_(definition.pieces), vocabulary_(definition.pieces) {
+    : definition_(&definition),
+      all_(definition.pieces),
+      raw_(raw_pieces(definition)),
+      vocabulary_(definition.byte_level ? raw_ : definition.pieces) {
   check_and_index(name);
   check_and_index_merges(name);
-  index_characters();
+  check_end_of_word(name);
+  check_expansions(name);
+  if (definition.byte_level)
+    index_byte_alphabet();
+  else
+    index_characters();
+  if (definition.end_of_word == EndOfWord::kSeparate) index_final_forms();
+  merge_in_rounds_ = definition.merge_in_rounds && rounds_matter(definition.merges, definition.pieces.size());
   index_trie();
   find_whole_words();
+}
+
+void BpeModel::check_end_of_word(const std::string& name) const {
+  const BpeDefinition& d = *definition_;
+  require((d.end_of_word == EndOfWord::kNone) == d.end_of_word_suffix.empty(), ErrorCode::kBadInput,
+          "{}: the end-of-word suffix is '{}'; it must be empty exactly if words have no mark at their end", name,
+          d.end_of_word_suffix);
+  require(!d.byte_level || d.end_of_word == EndOfWord::kNone, ErrorCode::kUnsupported,
+          "{}: an end-of-word suffix together with a byte-level alphabet is not supported", name);
+  require(!d.byte_level || !d.byte_fallback, ErrorCode::kUnsupported,
+          "{}: byte fallback together with a byte-level alphabet is not supported", name);
+}
+
+void BpeModel::check_expansions(const std::string& name) const {
+  const BpeDefinition& d = *definition_;
+  require(d.expansions.empty() || d.expansions.size() == d.pieces.size(), ErrorCode::kBadInput,
+          "{}: {} pieces, but {} expansions", name, d.pieces.size(), d.expansions.size());
+  for (const auto& expansion : d.expansions)
+    for (const std::int32_t id : expansion)
+      require(in_range(id, d), ErrorCode::kBadInput, "{}: an expansion names the piece {} that does not exist", name,
+              id);
 }
 
 void BpeModel::check_and_index(const std::string& name) {
@@ -62,7 +100,8 @@ void BpeModel::check_and_index(const std::string& name) {
             "{}: piece {} is not valid UTF-8", name, id);
     require(all_.add(id), ErrorCode::kBadInput, "{}: '{}' is the text of two pieces, {} and {}", name, d.pieces[i],
             all_.find(d.pieces[i]), id);
-    if (added[i] == nullptr || added[i]->in_vocabulary) vocabulary_.add(id);
+    const bool listed = added[i] == nullptr || added[i]->in_vocabulary;
+    if (listed && (!d.byte_level || !raw_[i].empty())) vocabulary_.add(id);
   }
   for (int byte = 0; byte < 256 && d.byte_fallback; ++byte) {
     const std::string piece = piece_of_byte(static_cast<unsigned char>(byte));
@@ -100,9 +139,22 @@ void BpeModel::index_characters() {
   for (std::size_t i = 0; i < definition_->pieces.size(); ++i) {
     const std::string& piece = definition_->pieces[i];
     const core::DecodedCharacter c = core::decode_utf8(piece, 0);
-    if (c.length == piece.size() && vocabulary_.find(piece) >= 0)
-      characters_.set(c.code_point, static_cast<std::int32_t>(i));
+    if (vocabulary_.find(piece) < 0) continue;
+    if (c.length == piece.size()) characters_.set(c.code_point, static_cast<std::int32_t>(i));
+    if (definition_->end_of_word == EndOfWord::kAttached && piece.substr(c.length) == definition_->end_of_word_suffix)
+      final_characters_.set(c.code_point, static_cast<std::int32_t>(i));
   }
+}
+
+void BpeModel::index_byte_alphabet() {
+  for (std::size_t byte = 0; byte < 256; ++byte)
+    bytes_[byte] = vocabulary_.find(std::string(1, static_cast<char>(byte)));
+}
+
+void BpeModel::index_final_forms() {
+  const std::string& suffix = definition_->end_of_word_suffix;
+  end_of_word_ = vocabulary_.find(suffix);
+  for (const std::string& piece : definition_->pieces) final_forms_.push_back(vocabulary_.find(piece + suffix));
 }
 
 void BpeModel::index_trie() {
@@ -111,23 +163,37 @@ void BpeModel::index_trie() {
   for (std::size_t i = 0; i < definition_->pieces.size(); ++i) {
     const std::string& piece = definition_->pieces[i];
     const bool is_byte = definition_->byte_fallback && byte_of_piece(piece);
-    if (added[i] == nullptr && !is_byte) entries.emplace_back(piece, static_cast<std::int32_t>(i));
+    const std::string& text = definition_->byte_level ? raw_[i] : piece;
+    if (added[i] == nullptr && !is_byte && !text.empty()) entries.emplace_back(text, static_cast<std::int32_t>(i));
   }
   trie_ = Trie(std::move(entries));
 }
 
 bool BpeModel::merges_to_itself(std::int32_t id, WordBuffers& buffers) const {
-  buffers.word.clear();
-  const std::string& piece = definition_->pieces[index(id)];
-  for (std::size_t i = 0; i < piece.size();) {
-    const core::DecodedCharacter c = core::decode_utf8(piece, i);
-    const std::int32_t character = characters_.find(c.code_point);
-    if (character < 0) return false;
-    buffers.word.push_back({character, static_cast<std::uint32_t>(c.length)});
-    i += c.length;
+  std::string_view piece = definition_->byte_level ? raw_[index(id)] : definition_->pieces[index(id)];
+  if (definition_->end_of_word != EndOfWord::kNone) {
+    if (!piece.ends_with(definition_->end_of_word_suffix)) return false;
+    piece.remove_suffix(definition_->end_of_word_suffix.size());
   }
-  merge_exact(merges_, buffers.word, buffers.merge);
+  if (piece.empty() || !can_spell(piece)) return false;
+  split_characters(piece, buffers.word);
+  merge(buffers);
   return buffers.word.size() == 1 && buffers.word[0].id == id;
+}
+
+bool BpeModel::can_spell(std::string_view word) const noexcept {
+  for (std::size_t i = 0; i < word.size();) {
+    const core::DecodedCharacter c = core::decode_utf8(word, i);
+    const std::size_t length = definition_->byte_level ? 1 : c.length;
+    const bool last = definition_->end_of_word == EndOfWord::kAttached && i + length == word.size();
+    const std::int32_t id = definition_->byte_level ? bytes_[static_cast<unsigned char>(word[i])]
+                            : !c.valid              ? -1
+                            : last                  ? final_characters_.find(c.code_point)
+                                                    : characters_.find(c.code_point);
+    if (id < 0) return false;
+    i += length;
+  }
+  return true;
 }
 
 void BpeModel::find_whole_words() {
@@ -135,12 +201,16 @@ void BpeModel::find_whole_words() {
   whole_.assign(definition_->pieces.size(), false);
   for (std::size_t i = 0; i < whole_.size(); ++i) {
     const std::string& piece = definition_->pieces[i];
-    if (vocabulary_.find(piece) < 0) continue;
+    if (vocabulary_.find(definition_->byte_level ? raw_[i] : piece) < 0) continue;
     whole_[i] = definition_->ignore_merges || merges_to_itself(static_cast<std::int32_t>(i), buffers);
   }
 }
 
-std::int32_t BpeModel::whole_word(std::string_view word) const noexcept {
+std::int32_t BpeModel::whole_word(std::string_view word, WordBuffers& buffers) const {
+  if (definition_->end_of_word != EndOfWord::kNone) {
+    buffers.suffixed.assign(word).append(definition_->end_of_word_suffix);
+    word = buffers.suffixed;
+  }
   const std::int32_t id = vocabulary_.find(word);
   return id >= 0 && whole_[index(id)] ? id : -1;
 }
@@ -150,37 +220,84 @@ void BpeModel::encode_word(std::string_view word, const EncodeOptions& options, 
           "a word of {} bytes is too long to be encoded; break the line", word.size());
   buffers.word.clear();
   const bool draws = options.mode == EncodingMode::kDropout && options.dropout > 0;
-  if (options.mode == EncodingMode::kGreedy) return match_longest(word, buffers.word);
-  if (!draws) {
-    if (const std::int32_t id = whole_word(word); id >= 0) {
-      buffers.word.push_back({id, static_cast<std::uint32_t>(word.size())});
-      return;
+  if (options.mode == EncodingMode::kGreedy) {
+    match_longest(word, buffers.word);
+  } else if (const std::int32_t id = draws ? -1 : whole_word(word, buffers); id >= 0) {
+    buffers.word.push_back({id, static_cast<std::uint32_t>(word.size())});
+  } else {
+    split_characters(word, buffers.word);
+    if (draws)
+      merge_with_dropout(merges_, buffers.word, buffers.merge, [&] {
+        return core::random_uniform(options.seed, options.line, buffers.draws++) < options.dropout;
+      });
+    else
+      merge(buffers);
+    if (end_of_word_ >= 0) drop_end_of_word(buffers.word);
+  }
+  if (!definition_->expansions.empty()) expand(buffers);
+}
+
+void BpeModel::merge(WordBuffers& buffers) const {
+  if (merge_in_rounds_)
+    merge_in_rounds(merges_, buffers.word, buffers.merge);
+  else
+    merge_exact(merges_, buffers.word, buffers.merge);
+}
+
+/// What stands in front of a suffix that merged with nothing takes its final form.
+void BpeModel::drop_end_of_word(std::vector<Symbol>& out) const {
+  if (out.size() < 2 || out.back().id != end_of_word_) return;
+  out.pop_back();
+  const std::int32_t final_form = final_forms_[index(out.back().id)];
+  if (final_form >= 0) out.back().id = final_form;
+}
+
+void BpeModel::expand(WordBuffers& buffers) const {
+  const std::string& suffix = definition_->end_of_word_suffix;
+  buffers.expanded.clear();
+  for (const Symbol& symbol : buffers.word) {
+    const auto& parts = definition_->expansions[index(symbol.id)];
+    if (parts.empty()) buffers.expanded.push_back(symbol);
+    for (const std::int32_t part : parts) {
+      const std::string& piece = definition_->pieces[index(part)];
+      const bool is_final = !suffix.empty() && piece.ends_with(suffix);
+      buffers.expanded.push_back({part, static_cast<std::uint32_t>(piece.size() - (is_final ? suffix.size() : 0))});
     }
   }
-  split_characters(word, buffers.word);
-  if (!draws) return merge_exact(merges_, buffers.word, buffers.merge);
-  merge_with_dropout(merges_, buffers.word, buffers.merge, [&] {
-    return core::random_uniform(options.seed, options.line, buffers.draws++) < options.dropout;
-  });
+  buffers.word.swap(buffers.expanded);
 }
 
 void BpeModel::encode_rare_word(std::string_view word, WordBuffers& buffers) const {
-  if (definition_->ignore_merges) return encode_word(word, {}, buffers);
+  if (definition_->ignore_merges || end_of_word_ >= 0 || !definition_->expansions.empty())
+    return encode_word(word, {}, buffers);
   split_characters(word, buffers.word);
-  merge_exact(merges_, buffers.word, buffers.merge);
+  merge(buffers);
 }
 
 void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out) const {
   out.clear();
+  if (definition_->byte_level) return split_bytes(word, out);
   for (std::size_t i = 0; i < word.size();) {
     const auto byte = static_cast<unsigned char>(word[i]);
     const core::DecodedCharacter c = byte < 0x80 ? core::DecodedCharacter{byte, 1, true} : core::decode_utf8(word, i);
-    const std::int32_t id = c.valid ? characters_.find(c.code_point) : -1;
+    const bool last = definition_->end_of_word == EndOfWord::kAttached && i + c.length == word.size();
+    const std::int32_t id = c.valid ? (last ? final_characters_ : characters_).find(c.code_point) : -1;
     if (id >= 0)
       out.push_back({id, static_cast<std::uint32_t>(c.length)});
     else
       add_unknown(word, i, c.length, out);
     i += c.length;
+  }
+  if (end_of_word_ >= 0) out.push_back({end_of_word_, 0});
+}
+
+void BpeModel::split_bytes(std::string_view word, std::vector<Symbol>& out) const {
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const std::int32_t id = bytes_[static_cast<unsigned char>(word[i])];
+    if (id >= 0)
+      out.push_back({id, 1});
+    else
+      add_unknown(word, i, 1, out);
   }
 }
 
@@ -202,13 +319,15 @@ void BpeModel::add_unknown(std::string_view word, std::size_t begin, std::size_t
 }
 
 void BpeModel::match_longest(std::string_view word, std::vector<Symbol>& out) const {
+  require(definition_->end_of_word == EndOfWord::kNone, ErrorCode::kUnsupported,
+          "greedy encoding is not defined for a vocabulary that marks the ends of words; use exact");
   for (std::size_t i = 0; i < word.size();) {
     const Trie::Match match = trie_.longest_prefix(word.substr(i));
     if (match.value >= 0) {
       out.push_back({match.value, static_cast<std::uint32_t>(match.length)});
       i += match.length;
     } else {
-      const std::size_t length = core::decode_utf8(word, i).length;
+      const std::size_t length = definition_->byte_level ? 1 : core::decode_utf8(word, i).length;
       add_unknown(word, i, length, out);
       i += length;
     }

@@ -17,6 +17,8 @@ namespace dragoman::tokenizer {
 struct WordBuffers {
   std::vector<Symbol> word;
   MergeBuffers merge;
+  std::string suffixed;
+  std::vector<Symbol> expanded;
   std::uint64_t draws = 0;  ///< of the random numbers of the line
 };
 
@@ -37,22 +39,36 @@ class BpeModel {
  private:
   void check_and_index(const std::string& name);
   void check_and_index_merges(const std::string& name);
+  void check_end_of_word(const std::string& name) const;
+  void check_expansions(const std::string& name) const;
   void index_characters();
+  void index_byte_alphabet();
+  void index_final_forms();
   void index_trie();
   void find_whole_words();
   bool merges_to_itself(std::int32_t id, WordBuffers& buffers) const;
+  bool can_spell(std::string_view word) const noexcept;
 
   /// The word as one piece where that is what its merges give, else -1.
-  std::int32_t whole_word(std::string_view word) const noexcept;
+  std::int32_t whole_word(std::string_view word, WordBuffers& buffers) const;
   void split_characters(std::string_view word, std::vector<Symbol>& out) const;
+  void split_bytes(std::string_view word, std::vector<Symbol>& out) const;
+  void merge(WordBuffers& buffers) const;
+  void drop_end_of_word(std::vector<Symbol>& out) const;
+  void expand(WordBuffers& buffers) const;
   void add_unknown(std::string_view word, std::size_t begin, std::size_t length, std::vector<Symbol>& out) const;
   void match_longest(std::string_view word, std::vector<Symbol>& out) const;
 
   const BpeDefinition* definition_;
   PieceTable all_;
-  PieceTable vocabulary_;  // without added tokens that the model does not list
+  std::vector<std::string> raw_;  // with a byte alphabet: the bytes of each piece, else empty
+  PieceTable vocabulary_;         // by what stands in the text; without added tokens that the model does not list
   MergeTable merges_{{}};
   CharacterTable characters_;
+  CharacterTable final_characters_;        // with the suffix attached
+  std::vector<std::int32_t> final_forms_;  // with a separate suffix: by id, the piece with the suffix behind it
+  std::int32_t end_of_word_ = -1;          // the separate suffix
+  bool merge_in_rounds_ = false;
   std::array<std::int32_t, 256> bytes_{};
   Trie trie_;
   std::vector<bool> whole_;  // by id: the characters of the piece merge into the piece

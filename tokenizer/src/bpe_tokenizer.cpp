@@ -2,6 +2,7 @@
 #include "cached_encoder.h"
 #include "decoder.h"
 #include "dragoman/tokenizer/tokenizer.h"
+#include "piece_table.h"
 #include "text_splitter.h"
 #include "tokenizer_json.h"
 
@@ -15,6 +16,22 @@ struct BpeTokenizer::Impl {
       : definition(std::move(d)), model(definition, name), splitter(definition), decoder(definition) {
     special.assign(definition.pieces.size(), false);
     for (const AddedToken& token : definition.added_tokens) special[static_cast<std::size_t>(token.id)] = token.special;
+    if (!definition.continuation_mark.empty()) show_continuation_marks();
+  }
+
+  /// Another piece may look the same, where a text holds the mark itself; the first one is found.
+  void show_continuation_marks() {
+    const std::string& suffix = definition.end_of_word_suffix;
+    for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
+      std::string piece = definition.pieces[id];
+      if (piece.size() > suffix.size() && piece.ends_with(suffix))
+        piece.resize(piece.size() - suffix.size());
+      else if (!special[id])
+        piece += definition.continuation_mark;
+      shown.push_back(std::move(piece));
+    }
+    shown_ids.emplace(shown);
+    for (std::size_t id = 0; id < shown.size(); ++id) shown_ids->add(static_cast<std::int32_t>(id));
   }
 
   void check(std::int32_t id) const {
@@ -28,6 +45,8 @@ struct BpeTokenizer::Impl {
   TextSplitter splitter;
   Decoder decoder;
   std::vector<bool> special;
+  std::vector<std::string> shown;       // by id, with continuation marks; empty if there are none
+  std::optional<PieceTable> shown_ids;  // of `shown`
 };
 
 BpeTokenizer::BpeTokenizer(BpeDefinition definition, const std::string& name)
@@ -101,11 +120,11 @@ std::string BpeTokenizer::decode(std::span<const std::int32_t> ids) const {
 
 std::string_view BpeTokenizer::piece(std::int32_t id) const {
   impl_->check(id);
-  return impl_->definition.pieces[static_cast<std::size_t>(id)];
+  return (impl_->shown_ids ? impl_->shown : impl_->definition.pieces)[static_cast<std::size_t>(id)];
 }
 
 std::optional<std::int32_t> BpeTokenizer::id(std::string_view piece) const {
-  const std::int32_t found = impl_->model.find(piece);
+  const std::int32_t found = impl_->shown_ids ? impl_->shown_ids->find(piece) : impl_->model.find(piece);
   return found >= 0 ? std::optional(found) : std::nullopt;
 }
 

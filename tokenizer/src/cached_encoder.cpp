@@ -12,14 +12,17 @@ constexpr std::size_t kGroup = 32;
 /// Steps that change characters, none of which looks beyond a space.
 bool stays_within_words(const NormalizerStep& step) {
   using Kind = NormalizerStep::Kind;
-  return step.kind != Kind::kPrepend && step.kind != Kind::kReplace;
+  return step.kind == Kind::kNfc || step.kind == Kind::kNfd || step.kind == Kind::kNfkc || step.kind == Kind::kNfkd ||
+         step.kind == Kind::kLowercase;
 }
 
 }  // namespace
 
 bool CachedEncoder::applies_to(const BpeDefinition& definition, const EncodeOptions& options) {
   using Kind = NormalizerStep::Kind;
-  if (options.mode == EncodingMode::kDropout || definition.split_pattern != kWordMark) return false;
+  if (options.mode == EncodingMode::kDropout || definition.split != WordSplit::kBefore ||
+      definition.split_pattern != kWordMark || definition.byte_level || definition.end_of_word != EndOfWord::kNone)
+    return false;
   for (const AddedToken& token : definition.added_tokens)
     if (!token.special || options.match_special_tokens) return false;
   const auto& steps = definition.normalizer;

@@ -26,6 +26,7 @@ std::string replace_all(const std::string& text, const Replacement& replacement,
 
 std::string surface_of(const std::string& piece, const DecoderDefinition& decoder) {
   std::string text = piece;
+  if (decoder.byte_level) return from_byte_alphabet(text).value_or(text);
   for (const Replacement& replacement : decoder.replacements)
     text = replace_all(text, replacement, piece.size() * kMaxGrowth);
   const auto byte = decoder.byte_fallback ? byte_of_piece(text) : std::nullopt;
@@ -36,22 +37,37 @@ std::string surface_of(const std::string& piece, const DecoderDefinition& decode
 
 Decoder::Decoder(const BpeDefinition& definition)
     : strip_(definition.decoder.strip), strip_count_(definition.decoder.strip_count) {
-  for (const std::string& piece : definition.pieces) surfaces_.push_back(surface_of(piece, definition.decoder));
+  const std::string& suffix = definition.decoder.word_suffix;
+  for (const std::string& piece : definition.pieces) {
+    const bool ends_word = !suffix.empty() && piece.ends_with(suffix);
+    surfaces_.push_back(ends_word ? piece.substr(0, piece.size() - suffix.size()) + " "
+                                  : surface_of(piece, definition.decoder));
+    ends_word_.push_back(ends_word);
+  }
   for (const AddedToken& token : definition.added_tokens) {
-    if (token.special)
+    if (token.special) {
       surfaces_[static_cast<std::size_t>(token.id)].clear();
-    else if (definition.decoder.drop_space_after_symbols)
+      ends_word_[static_cast<std::size_t>(token.id)] = false;
+    } else if (definition.decoder.drop_space_after_symbols) {
       symbols_.push_back(surfaces_[static_cast<std::size_t>(token.id)]);
+    }
   }
 }
 
 std::string Decoder::decode(std::span<const std::int32_t> ids) const {
   std::string text;
   for (const std::int32_t id : ids) text += surfaces_[static_cast<std::size_t>(id)];
+  if (ends_with_a_word(ids)) text.pop_back();
   if (!symbols_.empty()) text = drop_space_after_symbols(text);
   for (std::size_t i = 0; i < strip_count_ && !strip_.empty() && text.starts_with(strip_); ++i)
     text.erase(0, strip_.size());
   return text;
+}
+
+bool Decoder::ends_with_a_word(std::span<const std::int32_t> ids) const {
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id)
+    if (!surfaces_[static_cast<std::size_t>(*id)].empty()) return ends_word_[static_cast<std::size_t>(*id)];
+  return false;
 }
 
 /// The stretch after a symbol was encoded like a text of its own, with a word mark in front that stands for no space.

@@ -18,9 +18,11 @@ class Decoder {
   std::string decode(std::span<const std::int32_t> ids) const;
 
  private:
+  bool ends_with_a_word(std::span<const std::int32_t> ids) const;
   std::string drop_space_after_symbols(const std::string& text) const;
 
   std::vector<std::string> surfaces_;  // by id; empty for special tokens
+  std::vector<bool> ends_word_;        // by id: a space stands at the end of the surface, unless it is the last
   std::vector<std::string> symbols_;   // empty unless the space after them is dropped
   std::string strip_;
   std::size_t strip_count_;

@@ -1,12 +1,12 @@
 #include "dragoman/tokenizer/line_coding.h"
 
 #include "chunk_reader.h"
+#include "line_encoder.h"
 #include "thread_arena.h"
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstring>
 #include <memory>
 
 #include <tbb/enumerable_thread_specific.h>
@@ -68,69 +68,6 @@ void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, 
   });
 }
 
-void check_pieces_can_be_listed(const Tokenizer& tokenizer) {
-  for (std::int32_t id = 0; id < tokenizer.size(); ++id)
-    require(tokenizer.piece(id).find_first_of(" \n") == std::string_view::npos, ErrorCode::kUnsupported,
-            "the piece {} of this tokenizer holds a space or a line feed, so that a line of pieces could not be read "
-            "back; use ids",
-            id);
-}
-
-/// The text of each id with a space behind it, in slots that most fit into, so that a line is put together with one
-/// copy of a fixed size per id.
-class IdTexts {
- public:
-  IdTexts(const Tokenizer& tokenizer, LineFormat format) : slots_(static_cast<std::size_t>(tokenizer.size())) {
-    for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
-      std::string text = format == LineFormat::kIds ? std::to_string(id) : std::string(tokenizer.piece(id));
-      text += ' ';
-      Slot& slot = slots_[static_cast<std::size_t>(id)];
-      slot.size = static_cast<std::uint8_t>(std::min<std::size_t>(text.size(), kLong));
-      if (text.size() > kSlotText) {
-        slot.size = kLong;
-        const auto place = static_cast<std::uint32_t>(long_texts_.size());
-        std::memcpy(slot.text, &place, sizeof place);
-        long_texts_.push_back(std::move(text));
-      } else {
-        std::memcpy(slot.text, text.data(), text.size());
-      }
-    }
-  }
-
-  /// Writes the line of the ids at the end of `out`.
-  void append(std::span<const std::int32_t> ids, std::string& out) const {
-    const std::size_t start = out.size();
-    std::size_t end = start;
-    out.resize(start + ids.size() * sizeof(Slot) + 1);
-    for (const std::int32_t id : ids) {
-      const Slot& slot = slots_[static_cast<std::size_t>(id)];
-      if (slot.size != kLong) {
-        std::memcpy(out.data() + end, &slot, sizeof slot);  // what is too much is overwritten
-        end += slot.size;
-      } else {
-        std::uint32_t place;
-        std::memcpy(&place, slot.text, sizeof place);
-        const std::string& text = long_texts_[place];
-        out.resize(out.size() + text.size());
-        text.copy(out.data() + end, text.size());
-        end += text.size();
-      }
-    }
-    out.resize(end > start ? end - 1 : end);
-    out += '\n';
-  }
-
- private:
-  static constexpr std::size_t kSlotText = 15;
-  static constexpr std::uint8_t kLong = 255;
-  struct Slot {
-    char text[kSlotText] = {};
-    std::uint8_t size = 0;
-  };
-  std::vector<Slot> slots_;
-  std::vector<std::string> long_texts_;
-};
-
 std::int32_t parse_id(std::string_view word, const Tokenizer& tokenizer, const std::string& where) {
   std::int32_t id = -1;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
@@ -163,21 +100,14 @@ std::vector<std::int32_t> parse_line(std::string_view line, LineFormat format, c
 
 void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
                   const LineCodingOptions& options, const core::ProgressSink& progress, const std::stop_token& stop) {
-  if (options.format == LineFormat::kPieces) check_pieces_can_be_listed(tokenizer);
-  struct Worker {
-    std::unique_ptr<TextEncoder> encoder;
-    std::vector<std::int32_t> ids;
-  };
-  const IdTexts texts(tokenizer, options.format);
-  tbb::enumerable_thread_specific<Worker> workers([&] { return Worker{tokenizer.make_encoder(options.encode), {}}; });
+  const LineEncoding encoding(tokenizer, options);
+  tbb::enumerable_thread_specific<LineEncoder> workers([&] { return LineEncoder(encoding); });
   const auto encode = [&](const Chunk& chunk) {
-    Worker& worker = workers.local();
+    LineEncoder& worker = workers.local();
     std::string text;
     text.reserve(chunk.size * 2);
     for_each_line(chunk, [&](std::string_view line, std::uint64_t number) {
-      worker.ids.clear();
-      worker.encoder->encode(line, options.encode.line + number, worker.ids);
-      texts.append(worker.ids, text);
+      worker.append(line, options.encode.line + number, text);
     });
     return text;
   };
@@ -189,6 +119,7 @@ std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::pa
                            const LineCodingOptions& options, const core::ProgressSink& progress,
                            const std::stop_token& stop) {
   if (options.format == LineFormat::kPieces) check_pieces_can_be_listed(tokenizer);
+  const std::string joined_mark = options.format == LineFormat::kPieces ? continuation_mark(tokenizer) : std::string();
   std::atomic<std::uint64_t> lines_with_line_feed = 0;
   ChunkReader reader({input}, ChunkReader::Unit::kLine, stop);
   const std::string name = input == "-" ? "standard input" : input.string();
@@ -196,7 +127,8 @@ std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::pa
     std::string text;
     for_each_line(chunk, [&](std::string_view coded, std::uint64_t number) {
       const std::string where = fmt::format("{}: line {}", name, number + 1);
-      std::string line = tokenizer.decode(parse_line(coded, options.format, tokenizer, where));
+      std::string line = joined_mark.empty() ? tokenizer.decode(parse_line(coded, options.format, tokenizer, where))
+                                             : join_continued(coded, joined_mark);
       if (line.find('\n') != std::string::npos) {
         std::replace(line.begin(), line.end(), '\n', ' ');
         ++lines_with_line_feed;

@@ -102,10 +102,25 @@ class LinkedWord {
       std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
       best = heap_.back();
       heap_.pop_back();
-      if (ranks_[position(best)] == best >> 32) return true;
+      if (is_current(best)) return true;
     }
     return false;
   }
+
+  /// As pop(), but only for a merge of the rank of `best`.
+  bool pop_equal(std::uint64_t& best) {
+    const std::uint64_t rank = best >> 32;
+    while (!heap_.empty() && heap_.front() >> 32 == rank) {
+      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+      best = heap_.back();
+      heap_.pop_back();
+      if (is_current(best)) return true;
+    }
+    return false;
+  }
+
+  /// Whether what pop() gave is still possible.
+  bool is_current(std::uint64_t merge) const { return ranks_[position(merge)] == merge >> 32; }
 
   void push(std::uint64_t merge) {
     heap_.push_back(merge);
@@ -174,6 +189,29 @@ void merge_exact(const MergeTable& table, std::vector<Symbol>& word, MergeBuffer
   LinkedWord linked(table, word, buffers);
   std::uint64_t best;
   while (linked.pop(best)) linked.apply(best);
+  linked.compact();
+}
+
+bool rounds_matter(const std::vector<Merge>& merges, std::size_t pieces) {
+  std::vector<bool> used(pieces, false);
+  for (const Merge& merge : merges) {
+    if (used[static_cast<std::size_t>(merge.result)]) return true;
+    used[static_cast<std::size_t>(merge.left)] = true;
+    used[static_cast<std::size_t>(merge.right)] = true;
+  }
+  return false;
+}
+
+void merge_in_rounds(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
+  if (word.size() < 2) return;
+  LinkedWord linked(table, word, buffers);
+  std::uint64_t best;
+  while (linked.pop(best)) {
+    buffers.round.assign(1, best);
+    while (linked.pop_equal(best)) buffers.round.push_back(best);
+    for (const std::uint64_t merge : buffers.round)
+      if (linked.is_current(merge)) linked.apply(merge);
+  }
   linked.compact();
 }
 

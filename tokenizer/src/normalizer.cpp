@@ -158,6 +158,43 @@ AlignedText replace(const NormalizerStep& step, AlignedText in, std::size_t limi
   return out.finish();
 }
 
+std::size_t repetitions_end(std::string_view text, std::size_t begin, std::string_view pattern) {
+  while (text.substr(begin).starts_with(pattern)) begin += pattern.size();
+  return begin;
+}
+
+AlignedText keep_only(AlignedText in, std::size_t begin, std::size_t end, std::size_t limit) {
+  if (begin == 0 && end == in.text.size()) return in;
+  Rewriter out(in, limit);
+  out.keep(begin, end);
+  return out.finish();
+}
+
+AlignedText trim_start(const std::string& pattern, AlignedText in, std::size_t limit) {
+  const std::size_t begin = repetitions_end(in.text, 0, pattern);
+  const std::size_t end = in.text.size();
+  return keep_only(std::move(in), begin, end, limit);
+}
+
+AlignedText trim_end(const std::string& pattern, AlignedText in, std::size_t limit) {
+  std::string_view rest = in.text;
+  while (rest.ends_with(pattern)) rest.remove_suffix(pattern.size());
+  const std::size_t end = rest.size();
+  return keep_only(std::move(in), 0, end, limit);
+}
+
+AlignedText squeeze(const std::string& pattern, AlignedText in, std::size_t limit) {
+  if (in.text.find(pattern + pattern) == std::string::npos) return in;
+  Rewriter out(in, limit);
+  std::size_t begin = 0;
+  for (std::size_t match = in.text.find(pattern); match != std::string::npos; match = in.text.find(pattern, begin)) {
+    out.keep(begin, match + pattern.size());
+    begin = repetitions_end(in.text, match, pattern);
+  }
+  out.keep(begin, in.text.size());
+  return out.finish();
+}
+
 AlignedText apply_step(const NormalizerStep& step, AlignedText in, std::size_t limit) {
   switch (step.kind) {
     case Kind::kNfc:
@@ -171,6 +208,12 @@ AlignedText apply_step(const NormalizerStep& step, AlignedText in, std::size_t l
       return prepend(step.content, std::move(in), limit);
     case Kind::kReplace:
       return replace(step, std::move(in), limit);
+    case Kind::kTrimStart:
+      return trim_start(step.pattern, std::move(in), limit);
+    case Kind::kTrimEnd:
+      return trim_end(step.pattern, std::move(in), limit);
+    case Kind::kSqueeze:
+      return squeeze(step.pattern, std::move(in), limit);
   }
   return in;
 }

@@ -1,11 +1,25 @@
 #include "text_splitter.h"
 
+#include "word_pattern.h"
+
 #include <algorithm>
 
 namespace dragoman::tokenizer {
+namespace {
+
+void add_space_in_front(AlignedText& text) {
+  text.text.insert(text.text.begin(), ' ');
+  if (!text.origin.empty()) text.origin.insert(text.origin.begin(), text.origin.front());
+}
+
+}  // namespace
 
 TextSplitter::TextSplitter(const BpeDefinition& definition)
-    : added_(definition), normalizer_(definition.normalizer), split_pattern_(definition.split_pattern) {}
+    : added_(definition),
+      normalizer_(definition.normalizer),
+      split_(definition.split),
+      split_pattern_(definition.split_pattern),
+      add_prefix_space_(definition.byte_level && definition.add_prefix_space) {}
 
 void TextSplitter::for_each_unit(std::string_view text, bool match_special, bool track,
                                  core::FunctionRef<void(const TextUnit&)> visit) const {
@@ -20,22 +34,25 @@ void TextSplitter::for_each_unit(std::string_view text, bool match_special, bool
 }
 
 std::size_t TextSplitter::word_end(std::string_view text, std::size_t start) const {
+  if (split_ != WordSplit::kBefore && split_ != WordSplit::kBetween) return pattern_word_end(split_, text, start);
   if (split_pattern_.empty()) return text.size();
+  if (split_ == WordSplit::kBetween) return std::min(text.find(split_pattern_, start), text.size());
   const std::size_t own_mark = text.substr(start).starts_with(split_pattern_) ? split_pattern_.size() : 0;
   return std::min(text.find(split_pattern_, start + own_mark), text.size());
 }
 
 void TextSplitter::visit_words(std::string_view text, std::size_t begin, bool track,
                                core::FunctionRef<void(const TextUnit&)> visit) const {
-  const AlignedText normal = normalizer_.apply(text, begin, track);
+  AlignedText normal = normalizer_.apply(text, begin, track);
+  if (add_prefix_space_ && !normal.text.empty() && normal.text.front() != ' ') add_space_in_front(normal);
   const std::string_view whole = normal.text;
   std::size_t start = 0;
   while (start < whole.size()) {
     const std::size_t end = word_end(whole, start);
     const auto origin =
         track ? std::span(normal.origin).subspan(start, end - start + 1) : std::span<const std::size_t>();
-    visit({.added_token = -1, .text = whole.substr(start, end - start), .origin = origin});
-    start = end;
+    if (start < end) visit({.added_token = -1, .text = whole.substr(start, end - start), .origin = origin});
+    start = split_ == WordSplit::kBetween ? end + split_pattern_.size() : end;
   }
 }
 

@@ -36,7 +36,9 @@ class TextSplitter {
 
   AddedTokens added_;
   Normalizer normalizer_;
+  WordSplit split_;
   std::string split_pattern_;
+  bool add_prefix_space_;
 };
 
 }  // namespace dragoman::tokenizer

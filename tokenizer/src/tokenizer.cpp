@@ -1,5 +1,7 @@
 #include "dragoman/tokenizer/tokenizer.h"
 
+#include "dragoman/tokenizer/tokenizer_files.h"
+
 namespace dragoman::tokenizer {
 namespace {
 
@@ -27,7 +29,7 @@ std::unique_ptr<TextEncoder> Tokenizer::make_encoder(const EncodeOptions& option
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path) {
-  return std::make_unique<BpeTokenizer>(BpeTokenizer::load(path));
+  return std::make_unique<BpeTokenizer>(read_tokenizer_file(path), path.string());
 }
 
 }  // namespace dragoman::tokenizer

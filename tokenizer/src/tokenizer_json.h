@@ -17,6 +17,8 @@ std::string write_tokenizer_json(const BpeDefinition& definition);
 
 /// The regular expression of the decoder step that drops a space after a user-defined symbol: (?<=A|B) and a space.
 std::string space_after_symbols_pattern(const std::vector<std::string>& symbols);
+/// The regular expression of a normalizer step that only these can express, or empty.
+std::string regular_expression(const NormalizerStep& step);
 /// The texts of the added tokens that are not special, in their order in the definition.
 std::vector<std::string> user_symbols(const BpeDefinition& definition);
 

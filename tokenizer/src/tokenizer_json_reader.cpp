@@ -1,4 +1,5 @@
 #include "tokenizer_json.h"
+#include "word_pattern.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -130,6 +131,8 @@ class TokenizerReader {
             top_.at("normalizer"), kMaxSteps);
     if (top_.is_null("decoder")) unsupported(top_.where(), "a file without a decoder");
     read_decoder(Part(top_.get("decoder"), top_.at("decoder")));
+    check_byte_level();
+    check_end_of_word();
     return std::move(definition_);
   }
 
@@ -139,11 +142,33 @@ class TokenizerReader {
     model.allow({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
                  "byte_fallback", "ignore_merges", "vocab", "merges"});
     if (!model.is_null("dropout") && model.get("dropout") != 0) unsupported(model.where(), "a stored dropout");
-    for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
-      if (!model.is_null(key) && !model.text(key).empty()) unsupported(model.where(), key);
+    if (!model.is_null("continuing_subword_prefix") && !model.text("continuing_subword_prefix").empty())
+      unsupported(model.where(), "continuing_subword_prefix");
+    if (!model.is_null("end_of_word_suffix")) definition_.end_of_word_suffix = model.text("end_of_word_suffix");
+    if (!definition_.end_of_word_suffix.empty()) definition_.end_of_word = EndOfWord::kAttached;
     definition_.fuse_unknown = model.flag("fuse_unk");
     definition_.byte_fallback = model.flag("byte_fallback");
     definition_.ignore_merges = model.flag("ignore_merges");
+  }
+
+  void check_byte_level() const {
+    if (definition_.byte_level != definition_.decoder.byte_level)
+      unsupported(top_.where(), definition_.byte_level ? "the pre-tokenizer 'ByteLevel' without the decoder 'ByteLevel'"
+                                                       : "the decoder 'ByteLevel' without the pre-tokenizer");
+    const bool other_steps = fused_ || !definition_.decoder.replacements.empty() || definition_.decoder.byte_fallback;
+    if (definition_.byte_level && other_steps) unsupported(top_.at("decoder"), "'ByteLevel' with other decoders");
+  }
+
+  /// The layout that words with marks at their ends have here; its lines of pieces are subword-nmt's.
+  void check_end_of_word() {
+    const bool has_suffix = definition_.end_of_word != EndOfWord::kNone;
+    const bool between_spaces = definition_.split == WordSplit::kBetween && definition_.split_pattern == " ";
+    if ((has_suffix && !between_spaces) || definition_.end_of_word_suffix != definition_.decoder.word_suffix)
+      unsupported(top_.at("model.end_of_word_suffix"),
+                  "other than with a Split on a space, 'Removed', and the decoder 'BPEDecoder' with the same suffix");
+    if (has_suffix && (fused_ || !definition_.decoder.replacements.empty() || definition_.decoder.byte_fallback))
+      unsupported(top_.at("decoder"), "'BPEDecoder' with other decoders");
+    if (has_suffix) definition_.continuation_mark = "@@";
   }
 
   /// Pieces come from the model's vocabulary and, beyond it, from the added tokens; together their ids have no gap.
@@ -264,24 +289,94 @@ class TokenizerReader {
       }
     if (type == "Prepend")
       definition_.normalizer.push_back({Kind::kPrepend, {}, part.text("prepend")});
+    else if (type == "Replace" && has_regular_expression(part))
+      definition_.normalizer.push_back(known_step(part));
     else if (type == "Replace")
       definition_.normalizer.push_back({Kind::kReplace, string_pattern(part), part.text("content")});
     else
       unsupported(part.where(), fmt::format("the normalizer '{}'", type));
   }
 
+  static bool has_regular_expression(const Part& part) {
+    return part.get("pattern").is_object() && part.get("pattern").contains("Regex");
+  }
+
+  /// One of the few steps that the format can only express as a regular expression.
+  static NormalizerStep known_step(const Part& part) {
+    using Kind = NormalizerStep::Kind;
+    const Json& expression = part.get("pattern")["Regex"];
+    for (const Kind kind : {Kind::kTrimStart, Kind::kTrimEnd, Kind::kSqueeze})
+      for (const std::string pattern : {" ", kWordMark}) {
+        NormalizerStep step{kind, pattern, {}};
+        if (expression == regular_expression(step) && part.text("content") == (kind == Kind::kSqueeze ? pattern : ""))
+          return step;
+      }
+    unsupported(part.where(), "this regular expression");
+  }
+
   void read_pre_tokenizer(const Part& part) {
-    if (part.type() != "Split") unsupported(part.where(), fmt::format("the pre-tokenizer '{}'", part.type()));
-    if (part.text("behavior") != "MergedWithNext")
-      unsupported(part.where(), fmt::format("the behavior '{}'", part.text("behavior")));
+    const std::string type = part.type();
+    if (type == "Split")
+      read_split(part);
+    else if (type == "ByteLevel")
+      read_byte_level(part, part.flag("use_regex") || part.is_null("use_regex"));
+    else if (type == "Sequence")
+      read_pattern_and_bytes(part);
+    else
+      unsupported(part.where(), fmt::format("the pre-tokenizer '{}'", type));
+  }
+
+  void read_split(const Part& part) {
+    const std::string behavior = part.text("behavior");
+    if (behavior != "MergedWithNext" && behavior != "Removed")
+      unsupported(part.where(), fmt::format("the behavior '{}'", behavior));
     if (part.flag("invert")) unsupported(part.where(), "invert");
+    definition_.split = behavior == "Removed" ? WordSplit::kBetween : WordSplit::kBefore;
     definition_.split_pattern = string_pattern(part);
   }
 
+  void read_byte_level(const Part& part, bool with_pattern) {
+    definition_.byte_level = true;
+    definition_.add_prefix_space = part.flag("add_prefix_space") || part.is_null("add_prefix_space");
+    if (with_pattern) definition_.split = WordSplit::kGpt2;
+  }
+
+  /// A pattern that we know and then the byte alphabet, as files converted from tiktoken have it.
+  void read_pattern_and_bytes(const Part& part) {
+    const Json& steps = part.array("pretokenizers");
+    require(steps.size() == 2, ErrorCode::kUnsupported, "{}: only a Split and a ByteLevel in sequence are supported",
+            part.where());
+    const Part split = element(part, "pretokenizers", 0);
+    const Part bytes = element(part, "pretokenizers", 1);
+    if (split.type() != "Split" || bytes.type() != "ByteLevel" || !has_regular_expression(split))
+      unsupported(part.where(), "a sequence other than a Split by regular expression and ByteLevel");
+    if (split.text("behavior") != "Isolated" || split.flag("invert"))
+      unsupported(split.where(), fmt::format("the behavior '{}', or invert", split.text("behavior")));
+    const Json& expression = split.get("pattern")["Regex"];
+    const auto known =
+        expression.is_string() ? split_of_regular_expression(expression.get<std::string>()) : std::nullopt;
+    if (!known) unsupported(split.where(), "this regular expression");
+    read_byte_level(bytes, false);
+    if (definition_.add_prefix_space || bytes.flag("use_regex") || bytes.is_null("use_regex"))
+      unsupported(bytes.where(), "add_prefix_space or use_regex after a Split");
+    definition_.split = *known;
+  }
+
   void read_post_processor(const Part& part) {
-    if (part.type() != "TemplateProcessing")
-      unsupported(part.where(), fmt::format("the post-processor '{}'", part.type()));
+    check_post_processor(part);
     definition_.post_processor = top_.get("post_processor").dump();
+  }
+
+  /// These add special tokens or move offsets, which encode() does not.
+  void check_post_processor(const Part& part) const {
+    const std::string type = part.type();
+    if (type == "Sequence") {
+      for (std::size_t i = 0; i < part.array("processors").size(); ++i)
+        check_post_processor(element(part, "processors", i));
+      return;
+    }
+    if (type != "TemplateProcessing" && (type != "ByteLevel" || !definition_.byte_level))
+      unsupported(part.where(), fmt::format("the post-processor '{}'", type));
   }
 
   void read_decoder(const Part& part) {
@@ -298,6 +393,10 @@ class TokenizerReader {
       fused_ = true;
     } else if (type == "Strip") {
       read_strip(part);
+    } else if (type == "ByteLevel") {
+      decoder.byte_level = true;
+    } else if (type == "BPEDecoder") {
+      decoder.word_suffix = part.text("suffix");
     } else {
       unsupported(part.where(), fmt::format("the decoder '{}'", type));
     }

@@ -1,7 +1,11 @@
+#include "merging.h"
 #include "tokenizer_json.h"
+#include "word_pattern.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <dragoman/core/error.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -33,6 +37,12 @@ Json normalizer_part(const NormalizerStep& step) {
       return {{"type", "Prepend"}, {"prepend", step.content}};
     case Kind::kReplace:
       return replace_part(step.pattern, step.content);
+    case Kind::kTrimStart:
+    case Kind::kTrimEnd:
+    case Kind::kSqueeze:
+      return {{"type", "Replace"},
+              {"pattern", {{"Regex", regular_expression(step)}}},
+              {"content", step.kind == Kind::kSqueeze ? step.pattern : ""}};
   }
   return nullptr;
 }
@@ -44,16 +54,36 @@ Json normalizer(const BpeDefinition& definition) {
   return {{"type", "Sequence"}, {"normalizers", steps}};
 }
 
+Json byte_level_part(bool add_prefix_space, bool with_pattern) {
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", add_prefix_space},
+          {"trim_offsets", true},
+          {"use_regex", with_pattern}};
+}
+
+Json byte_level_pre_tokenizer(const BpeDefinition& definition) {
+  if (definition.split == WordSplit::kGpt2 || definition.split == WordSplit::kBefore)
+    return byte_level_part(definition.add_prefix_space, definition.split == WordSplit::kGpt2);
+  const Json split = {{"type", "Split"},
+                      {"pattern", {{"Regex", regular_expression(definition.split)}}},
+                      {"behavior", "Isolated"},
+                      {"invert", false}};
+  return {{"type", "Sequence"}, {"pretokenizers", {split, byte_level_part(false, false)}}};
+}
+
 Json pre_tokenizer(const BpeDefinition& definition) {
+  if (definition.byte_level) return byte_level_pre_tokenizer(definition);
   if (definition.split_pattern.empty()) return nullptr;
   return {{"type", "Split"},
           {"pattern", {{"String", definition.split_pattern}}},
-          {"behavior", "MergedWithNext"},
+          {"behavior", definition.split == WordSplit::kBetween ? "Removed" : "MergedWithNext"},
           {"invert", false}};
 }
 
 Json decoder(const BpeDefinition& definition) {
   const DecoderDefinition& d = definition.decoder;
+  if (d.byte_level) return byte_level_part(definition.add_prefix_space, true);
+  if (!d.word_suffix.empty()) return {{"type", "BPEDecoder"}, {"suffix", d.word_suffix}};
   Json steps = Json::array();
   for (const Replacement& r : d.replacements) steps.push_back(replace_part(r.pattern, r.content));
   if (d.byte_fallback) steps.push_back({{"type", "ByteFallback"}});
@@ -106,7 +136,29 @@ std::vector<std::string> merge_lines(const BpeDefinition& definition) {
   return lines;
 }
 
+void check_writable(const BpeDefinition& d) {
+  const auto check = [](bool condition, std::string_view reason) {
+    core::require(condition, core::ErrorCode::kUnsupported, "tokenizer.json cannot represent this tokenizer: {}",
+                  reason);
+  };
+  check(d.end_of_word != EndOfWord::kSeparate, "the end of a word is a symbol of its own (codes of version 0.1)");
+  check(!d.merge_in_rounds || !rounds_matter(d.merges, d.pieces.size()),
+        "its merges stand in an order in which subword-nmt gives other pieces than everybody else");
+  check(d.expansions.empty(), "it has a restricted vocabulary");
+  check(d.continuation_mark.empty() || d.continuation_mark == "@@", "its separator is not @@");
+  const bool has_pattern = d.split != WordSplit::kBefore && d.split != WordSplit::kBetween;
+  check(d.byte_level == has_pattern || (d.byte_level && d.split == WordSplit::kBefore && d.split_pattern.empty()),
+        "it cuts words in a way that goes with another alphabet");
+}
+
 }  // namespace
+
+std::string regular_expression(const NormalizerStep& step) {
+  using Kind = NormalizerStep::Kind;
+  if (step.kind == Kind::kTrimStart) return "\\A" + step.pattern + "+";
+  if (step.kind == Kind::kTrimEnd) return step.pattern + "+\\z";
+  return step.kind == Kind::kSqueeze ? step.pattern + "{2,}" : std::string();
+}
 
 std::string space_after_symbols_pattern(const std::vector<std::string>& symbols) {
   constexpr std::string_view kMeta = R"(\^$.|?*+()[]{})";
@@ -129,6 +181,7 @@ std::vector<std::string> user_symbols(const BpeDefinition& definition) {
 }
 
 std::string write_tokenizer_json(const BpeDefinition& definition) {
+  check_writable(definition);
   const Json unknown =
       definition.unknown ? Json(definition.pieces[static_cast<std::size_t>(*definition.unknown)]) : Json(nullptr);
   std::string out =
@@ -140,10 +193,11 @@ std::string write_tokenizer_json(const BpeDefinition& definition) {
       definition.post_processor.empty() ? "null" : definition.post_processor, decoder(definition).dump());
   out += "  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n";
   out += fmt::format(
-      "    \"unk_token\": {},\n    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": null,\n    "
+      "    \"unk_token\": {},\n    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": {},\n    "
       "\"fuse_unk\": {},\n"
       "    \"byte_fallback\": {},\n    \"ignore_merges\": {},\n    \"vocab\": {{\n",
-      unknown.dump(), definition.fuse_unknown, definition.byte_fallback, definition.ignore_merges);
+      unknown.dump(), definition.end_of_word_suffix.empty() ? "null" : quote(definition.end_of_word_suffix),
+      definition.fuse_unknown, definition.byte_fallback, definition.ignore_merges);
   write_lines(out, vocabulary_lines(definition), "      ");
   out += "    },\n    \"merges\": [\n";
   write_lines(out, merge_lines(definition), "      ");

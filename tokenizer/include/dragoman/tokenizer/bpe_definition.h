@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dragoman::tokenizer {
@@ -31,29 +32,55 @@ struct AddedToken {
 
 /// One step of normalisation, named as in `tokenizer.json`.
 struct NormalizerStep {
-  enum class Kind { kNfc, kNfd, kNfkc, kNfkd, kLowercase, kPrepend, kReplace };
+  enum class Kind { kNfc, kNfd, kNfkc, kNfkd, kLowercase, kPrepend, kReplace, kTrimStart, kTrimEnd, kSqueeze };
   Kind kind;
-  std::string pattern;  ///< kReplace: every occurrence of this text ...
-  std::string content;  ///< ... becomes this; kPrepend: what goes in front of a text that is not empty
+  /// kReplace: every occurrence of this text becomes `content`. kTrimStart, kTrimEnd: repetitions of it at the start or
+  /// the end vanish. kSqueeze: repetitions of it become one; these three know only space and kWordMark.
+  std::string pattern;
+  std::string content;  ///< kReplace; kPrepend: what goes in front of a text that is not empty
+  bool operator==(const NormalizerStep&) const = default;
 };
 
 struct Replacement {
   std::string pattern;
   std::string content;
+  bool operator==(const Replacement&) const = default;
 };
 
 /// How ids become text again: the text of each piece, changed by `replacements`; a byte piece `<0xNN>` gives its byte;
-/// all is joined; a space that follows a user-defined symbol is dropped; up to `strip_count` times `strip` is removed
-/// at the start.
+/// `word_suffix` becomes a space, or nothing in the last piece; with `byte_level` the characters of GPT-2's alphabet
+/// become bytes; all is joined; a space that follows a user-defined symbol is dropped; up to `strip_count` times
+/// `strip` is removed at the start.
 struct DecoderDefinition {
   std::vector<Replacement> replacements;
   bool byte_fallback = false;
+  bool byte_level = false;
+  std::string word_suffix;
   bool drop_space_after_symbols = false;
   std::string strip;
   std::size_t strip_count = 0;
+  bool operator==(const DecoderDefinition&) const = default;
 };
 
-/// Everything that a `tokenizer.json` of the supported kind says, and nothing derived from it.
+/// How a text is cut into words, inside which merges stay. The patterns are known by name; no regular expressions are
+/// interpreted.
+enum class WordSplit {
+  kBefore,         ///< a word begins at each occurrence of `split_pattern`; empty: the whole text is one word
+  kBetween,        ///< words stand between occurrences of `split_pattern`, which vanish
+  kGpt2,           ///< GPT-2's pattern: letters, digits or other characters with a space in front, and contractions
+  kCl100k,         ///< the pattern of tiktoken's cl100k_base
+  kCl100kVariant,  ///< its earlier spelling, which cuts runs of line ends and spaces at the end of a text otherwise
+};
+
+/// How a word ends for the merges.
+enum class EndOfWord {
+  kNone,
+  kAttached,  ///< the suffix is part of the last character's piece (subword-nmt 0.2, fastBPE, tokenizer.json)
+  kSeparate,  ///< the suffix is a symbol of its own behind the last character (subword-nmt 0.1)
+};
+
+/// Everything that a `tokenizer.json` of the supported kind says, and nothing derived from it; what other files say
+/// beyond that stands at the end.
 struct BpeDefinition {
   std::vector<std::string> pieces;  ///< by id; each is valid UTF-8, not empty, and unique
   std::vector<Merge> merges;        ///< by rank
@@ -63,14 +90,32 @@ struct BpeDefinition {
   bool fuse_unknown = false;   ///< a run of unknown characters becomes one unknown piece
   bool ignore_merges = false;  ///< a word that is a piece is that piece, whatever the merges say
   std::vector<NormalizerStep> normalizer;
-  std::string split_pattern;  ///< a word begins at each occurrence; empty: the whole text is one word
+  WordSplit split = WordSplit::kBefore;
+  std::string split_pattern;  ///< of kBefore and kBetween
+  /// Words are bytes, and pieces are spelled in GPT-2's alphabet of 256 printable characters that stand for them.
+  bool byte_level = false;
+  bool add_prefix_space = false;  ///< with byte_level: a text that does not begin with a space gets one
+  EndOfWord end_of_word = EndOfWord::kNone;
+  std::string end_of_word_suffix;  ///< empty exactly if there is none
   DecoderDefinition decoder;
   std::string post_processor;  ///< JSON, kept as it was read; it adds special tokens, which `encode` does not
+
+  /// Lines of pieces are written as subword-nmt does: this behind a piece that does not end its word, no suffix behind
+  /// one that does, and unknown characters as they are. Empty: pieces are written as they are spelled above.
+  std::string continuation_mark;
+  /// All occurrences of the best merge in a word are merged before the next is looked for. That differs from one after
+  /// the other only if a merge stands before one that makes its left or right side.
+  bool merge_in_rounds = false;
+  /// Empty, or by id: the pieces that are written in place of a piece outside a restricted vocabulary (none: itself).
+  std::vector<std::vector<std::int32_t>> expansions;
 };
 
 /// The byte that a piece `<0x00>` ... `<0xFF>` stands for.
 std::optional<unsigned char> byte_of_piece(const std::string& piece);
 /// The name of the piece for a byte.
 std::string piece_of_byte(unsigned char byte);
+/// Bytes in GPT-2's alphabet, and back: nothing if the text holds a character that is not of the alphabet.
+std::string to_byte_alphabet(std::string_view bytes);
+std::optional<std::string> from_byte_alphabet(std::string_view text);
 
 }  // namespace dragoman::tokenizer

@@ -67,15 +67,16 @@ class Tokenizer {
   /// The text of the ids; special tokens are left out. Byte pieces in an order that encode() never gives can make
   /// invalid UTF-8. Throws Error{kInvalidArgument} only for an id outside [0, size()).
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
-  /// The piece as it stands in the file. Throws Error{kInvalidArgument} for an id outside [0, size()).
+  /// The piece as it stands in the file, or, of a tokenizer whose lines have continuation marks, as it stands there.
+  /// Throws Error{kInvalidArgument} for an id outside [0, size()).
   virtual std::string_view piece(std::int32_t id) const = 0;
   virtual std::optional<std::int32_t> id(std::string_view piece) const = 0;
   virtual bool is_special(std::int32_t id) const = 0;
 };
 
-/// Byte pair encoding, stored as a Hugging Face `tokenizer.json`. docs/tokenizer.md says which parts of that format are
-/// supported; a file that uses others is refused by name, so that nothing is ever encoded in a way that its author did
-/// not mean.
+/// Byte pair encoding, stored as a Hugging Face `tokenizer.json`; tokenizer_files.h reads and writes other files.
+/// docs/tokenizer.md says which parts of each format are supported; a file that uses others is refused by name, so that
+/// nothing is ever encoded in a way that its author did not mean.
 class BpeTokenizer final : public Tokenizer {
  public:
   /// Checks the definition and builds the tables. `name` stands in front of error messages. Throws Error{kBadInput}.
@@ -110,7 +111,8 @@ class BpeTokenizer final : public Tokenizer {
   std::unique_ptr<const Impl> impl_;
 };
 
-/// Reads whatever kind of tokenizer the file holds. Throws as BpeTokenizer::parse, and Error{kIo}.
+/// Reads whatever kind of tokenizer the file holds, as read_tokenizer_file() without options does, and throws as it
+/// does.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
 
 enum class Normalization { kNone, kNfc, kNfkc };

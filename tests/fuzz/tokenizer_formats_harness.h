@@ -1,0 +1,60 @@
+#pragma once
+
+#include "formats/byte_level.h"
+#include "formats/sentencepiece.h"
+#include "formats/subword_nmt.h"
+
+#include <string>
+#include <string_view>
+
+#include <dragoman/core/error.h>
+#include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
+
+namespace dragoman::fuzz {
+
+/// GPT-2's two files as one: the vocabulary, a NUL, the merges.
+inline tokenizer::BpeDefinition read_both_gpt2_files(std::string_view bytes) {
+  const std::size_t end = bytes.find('\0');
+  const std::string_view merges = end == std::string_view::npos ? std::string_view() : bytes.substr(end + 1);
+  return tokenizer::read_gpt2(bytes.substr(0, end), merges, "fuzz");
+}
+
+inline tokenizer::BpeDefinition read_format(tokenizer::FileKind kind, std::string_view bytes) {
+  using tokenizer::FileKind;
+  if (kind == FileKind::kSentencePiece) return tokenizer::read_sentencepiece(bytes, "fuzz");
+  if (kind == FileKind::kTiktoken) return tokenizer::read_tiktoken(bytes, "fuzz", {});
+  if (kind == FileKind::kGpt2) return read_both_gpt2_files(bytes);
+  return tokenizer::read_codes(bytes, kind, "fuzz", {});
+}
+
+/// Reads the bytes as a tokenizer file of the kind and, if that works, uses it and writes it. True if it was one;
+/// anything but an Error is a fault.
+inline bool exercise_tokenizer_format(tokenizer::FileKind kind, std::string_view bytes) {
+  using namespace tokenizer;
+  try {
+    const BpeTokenizer tokenizer(read_format(kind, bytes), "fuzz");
+    for (const EncodingMode mode : {EncodingMode::kExact, EncodingMode::kGreedy, EncodingMode::kDropout})
+      for (const std::string_view text : {"", " the river  <s> don't 1234\n", "\xFF\xC3\xA9 e\xCC\x81\xE2\x96\x81 \r\n",
+                                          "aaaaaaaaaaaaaaaaaaaaaaaab"}) {
+        try {
+          tokenizer.decode(tokenizer.encode(text, {.mode = mode, .dropout = 0.3, .match_special_tokens = true}));
+          tokenizer.encode_pieces(text, {.mode = mode});
+        } catch (const core::Error&) {
+          // A character that such a vocabulary has no way to write, or a mode that it does not have.
+        }
+      }
+    for (const auto write : {&write_codes, &write_tiktoken, &write_sentencepiece}) {
+      try {
+        write(tokenizer.definition());
+      } catch (const core::Error&) {
+        // Another kind.
+      }
+    }
+    return true;
+  } catch (const core::Error&) {
+    return false;
+  }
+}
+
+}  // namespace dragoman::fuzz

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/tokenizer/bpe_definition.h>
+
+namespace dragoman::tokenizer {
+
+/// The kinds of tokenizer files that can be read; docs/tokenizer.md says what of each.
+enum class FileKind {
+  kTokenizerJson,  ///< Hugging Face `tokenizer.json`, our native file
+  kSubwordNmt,     ///< codes of subword-nmt, version 0.1 or 0.2
+  kFastBpe,        ///< codes of fastBPE: a count behind each merge, no version
+  kGpt2,           ///< `vocab.json` with `merges.txt` beside it
+  kSentencePiece,  ///< a SentencePiece `.model` of type BPE
+  kTiktoken,       ///< a rank file of tiktoken: a token in base64 and its rank on each line
+};
+
+/// "tokenizer-json", "subword-nmt", "fastbpe", "gpt2", "sentencepiece", "tiktoken".
+std::string_view name_of(FileKind kind) noexcept;
+std::optional<FileKind> file_kind(std::string_view name) noexcept;
+/// All names, for messages and help texts.
+std::vector<std::string> file_kind_names();
+
+/// What some files leave to the program that reads them.
+struct ReadOptions {
+  /// If not given: recognised by content.
+  std::optional<FileKind> kind = {};
+  /// Codes: what subword-nmt's --separator says.
+  std::string separator = "@@";
+  /// Codes: subword-nmt's --vocabulary, or empty, and its --vocabulary-threshold.
+  std::filesystem::path vocabulary = {};
+  std::int64_t vocabulary_threshold = 0;
+  /// Rank files: how text is cut into words. If not given: as cl100k_base does if there are as many tokens as there,
+  /// else as GPT-2 does.
+  std::optional<WordSplit> split = {};
+};
+
+/// What kind of file `content` is; `path` is looked at for the files that a kind keeps beside it. Throws
+/// Error{kBadInput} if it is none of them.
+FileKind recognise(const std::filesystem::path& path, std::string_view content);
+
+/// The definition that gives the ids or pieces of the program that the file belongs to. Throws Error{kIo};
+/// Error{kBadInput} for a damaged file and Error{kUnsupported} for one that we cannot follow exactly; both name the
+/// place and the reason.
+BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
+
+/// Writes `definition` as a file of the kind, with the same pieces or ids for every text of valid UTF-8. Throws
+/// Error{kUnsupported} with the reason if the kind cannot represent it. kGpt2 takes the path of the vocab.json and
+/// writes merges.txt beside it.
+void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path);
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "dragoman/tokenizer/bpe_definition.h"
+
+#include <string>
+#include <string_view>
+
+namespace dragoman::tokenizer {
+
+/// Reads a SentencePiece `.model` of type BPE whose normalisation is the identity. Ids are places in the file. `name`
+/// begins every message. Throws Error{kBadInput} for a damaged file and Error{kUnsupported}, with the reason, for one
+/// whose ids we could not give exactly.
+BpeDefinition read_sentencepiece(std::string_view model, const std::string& name);
+
+/// Throws Error{kUnsupported}.
+std::string write_sentencepiece(const BpeDefinition& definition);
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+/// `text` without any of `characters` at both ends.
+inline std::string_view strip(std::string_view text, std::string_view characters) {
+  const std::size_t begin = text.find_first_not_of(characters);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(characters) - begin + 1);
+}
+
+/// The stretches between occurrences of `separator`: one more than there are occurrences.
+inline std::vector<std::string_view> split_at(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// The whole text as a decimal number.
+inline std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace dragoman::tokenizer

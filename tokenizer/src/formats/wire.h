@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dragoman::tokenizer {
+
+/// One field of a message in the wire format of protocol buffers.
+struct WireField {
+  std::uint32_t number = 0;
+  enum class Type { kVarint, kFixed64, kBytes, kFixed32 } type = Type::kVarint;
+  std::uint64_t value = 0;  ///< of numbers
+  std::string_view bytes;   ///< of kBytes
+};
+
+/// Reads the fields of a message one after the other; never looks beyond its end.
+class WireReader {
+ public:
+  /// `where` names file and message in errors; `offset` is where the message begins in the file.
+  WireReader(std::string_view message, std::string where, std::size_t offset = 0)
+      : message_(message), where_(std::move(where)), offset_(offset) {}
+
+  /// False at the end of the message. Throws Error{kBadInput} with the offset.
+  bool next(WireField& field);
+  /// Where the bytes of the field that next() gave last stand in the file.
+  std::size_t offset_of(const WireField& field) const {
+    return offset_ + static_cast<std::size_t>(field.bytes.data() - message_.data());
+  }
+
+ private:
+  std::uint64_t varint();
+  std::string_view take(std::uint64_t count);
+  void check(bool condition, std::string_view reason) const;
+
+  std::string_view message_;
+  std::string where_;
+  std::size_t offset_;
+  std::size_t at_ = 0;
+};
+
+/// The value of a kFixed32 field that is a float.
+float wire_float(const WireField& field) noexcept;
+
+/// Puts fields together into a message.
+class WireWriter {
+ public:
+  void varint(std::uint32_t number, std::uint64_t value);
+  void bytes(std::uint32_t number, std::string_view value);
+  void real(std::uint32_t number, float value);
+  const std::string& message() const noexcept { return message_; }
+
+ private:
+  void append(std::uint64_t value);
+
+  std::string message_;
+};
+
+}  // namespace dragoman::tokenizer
