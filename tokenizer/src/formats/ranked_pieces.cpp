@@ -124,11 +124,11 @@ std::pair<std::int32_t, std::int32_t> last_pair(const MergeTable& table, std::ve
   while (word.size() >= 2) {
     std::size_t best = 0;
     for (std::size_t i = 1; i + 1 < word.size(); ++i)
-      if (table.find(word[i], word[i + 1]).rank < table.find(word[best], word[best + 1]).rank) best = i;
-    const MergeTable::Rule rule = table.find(word[best], word[best + 1]);
-    if (rule.rank == MergeTable::kNoRank) break;
+      if (table.rank(word[i], word[i + 1]) < table.rank(word[best], word[best + 1])) best = i;
+    const std::uint32_t rank = table.rank(word[best], word[best + 1]);
+    if (rank == MergeTable::kNoRank) break;
     if (word.size() == 2) return {word[0], word[1]};
-    word[best] = rule.result;
+    word[best] = table.result(rank);
     word.erase(word.begin() + static_cast<std::ptrdiff_t>(best) + 1);
   }
   return {-1, -1};
