@@ -15,7 +15,7 @@ namespace {
 class Doctor final : public Command {
  public:
   std::string_view name() const override { return "doctor"; }
-  std::string_view summary() const override { return "Show backends, CPU features and libraries, and what is missing"; }
+  std::string_view summary() const override { return "show backends, CPU features and libraries, and what is missing"; }
   void add_options(boost::program_options::options_description&) override {}
   void run(const Session&) override {
     const runtime::Runtime runtime;

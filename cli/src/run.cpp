@@ -12,7 +12,7 @@ namespace po = boost::program_options;
 class RunPipeline final : public Command {
  public:
   std::string_view name() const override { return "run"; }
-  std::string_view summary() const override { return "Run a pipeline that a YAML file describes"; }
+  std::string_view summary() const override { return "run a pipeline that a YAML file describes"; }
 
   void add_options(po::options_description& options) override {
     options.add_options()("pipeline", po::value(&file_)->required()->value_name("FILE"), "the pipeline")(

@@ -34,7 +34,7 @@ class Score final : public Command {
  public:
   std::string_view name() const override { return "score"; }
   std::string_view summary() const override {
-    return "Score given translations: how probable a model finds each target line";
+    return "score given translations: how probable a model finds each target line";
   }
 
   void add_options(po::options_description& options) override {

@@ -17,7 +17,7 @@ namespace po = boost::program_options;
 class Train final : public Command {
  public:
   std::string_view name() const override { return "train"; }
-  std::string_view summary() const override { return "Train a model as a YAML file says"; }
+  std::string_view summary() const override { return "train a model as a YAML file says"; }
 
   void add_options(po::options_description& options) override {
     options.add_options()("config,c", po::value(&config_)->required()->value_name("FILE"),

@@ -16,7 +16,7 @@ namespace po = boost::program_options;
 class Translate final : public Command {
  public:
   std::string_view name() const override { return "translate"; }
-  std::string_view summary() const override { return "Translate text, line by line"; }
+  std::string_view summary() const override { return "translate text, line by line"; }
 
   void add_options(po::options_description& options) override {
     add_files(options);
