@@ -58,6 +58,10 @@ class Rewriter {
   AlignedText out_;
 };
 
+bool is_unicode_form(Kind kind) {
+  return kind == Kind::kNfc || kind == Kind::kNfd || kind == Kind::kNfkc || kind == Kind::kNfkd;
+}
+
 const icu::Normalizer2& unicode_form(Kind kind) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::Normalizer2* form = kind == Kind::kNfc    ? icu::Normalizer2::getNFCInstance(status)
@@ -219,6 +223,12 @@ AlignedText apply_step(const NormalizerStep& step, AlignedText in, std::size_t l
 }
 
 }  // namespace
+
+Normalizer::Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(steps)) {
+  // ICU makes its tables at their first use: here, by one thread, not in the middle of the work of several.
+  for (const NormalizerStep& step : steps_)
+    if (is_unicode_form(step.kind)) unicode_form(step.kind);
+}
 
 AlignedText Normalizer::apply(std::string_view text, std::size_t begin, bool track) const {
   AlignedText aligned{std::string(text), {}};

@@ -20,7 +20,7 @@ struct AlignedText {
 /// call.
 class Normalizer {
  public:
-  explicit Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(steps)) {}
+  explicit Normalizer(std::vector<NormalizerStep> steps);
 
   /// Normalises `text`, whose first byte has the offset `begin` in the original; offsets are tracked if `track`.
   /// Throws Error{kBadInput} if the steps make it many times longer.
