@@ -33,7 +33,7 @@ class MergeTable {
     const std::uint64_t pair = pack(left, right);
     std::size_t i = home(pair);
     // One branch that is nearly always taken: whether it holds the pair or nothing, the slot's low bits are the answer.
-    while ((slots_[i] >> kRankBits != pair) & (slots_[i] != kFree)) i = (i + 1) & mask_;
+    while ((int{slots_[i] >> kRankBits != pair} & int{slots_[i] != kFree}) != 0) i = (i + 1) & mask_;
     return static_cast<std::uint32_t>(slots_[i] & kNoRank);
   }
   std::int32_t result(std::uint32_t rank) const noexcept { return results_[rank]; }
