@@ -24,40 +24,35 @@ enum ExitStatus { kDone = 0, kFailed = 1, kUsage = 2, kInterrupted = 130 };
 
 /// Turns the first SIGINT or SIGTERM into a stop request, so that work is saved; the second one ends the program at
 /// once.
+///
+/// The signals are blocked in every thread and fetched by one that waits for them: a handler would run on the stack of
+/// whichever thread it interrupts, and oneDNN's GEMM (before 3.11.2, its issue 4845) lets the stack pointer point at
+/// heap memory meanwhile, which the handler's frame would overwrite. Must be made before any other thread, since
+/// threads inherit the mask; it stays blocked to the program's end.
 class InterruptWatch {
  public:
   InterruptWatch() {
-    source_ = &stop_;
-    std::signal(SIGINT, &InterruptWatch::handle);
-    std::signal(SIGTERM, &InterruptWatch::handle);
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     watcher_ = std::jthread([this](const std::stop_token& done) { watch(done); });
-  }
-  InterruptWatch(const InterruptWatch&) = delete;
-  InterruptWatch& operator=(const InterruptWatch&) = delete;
-  ~InterruptWatch() {
-    watcher_.request_stop();
-    watcher_.join();
-    source_ = nullptr;
   }
   std::stop_token token() const { return stop_.get_token(); }
 
  private:
-  /// request_stop() may take locks, so a handler must not call it: the watcher thread polls the flag instead.
-  static void handle(int signal) {
-    if (requested_ != 0) _exit(128 + signal);
-    requested_ = 1;
-  }
   void watch(const std::stop_token& done) {
+    constexpr timespec kLookAgain{.tv_sec = 0, .tv_nsec = 50'000'000};
     while (!done.stop_requested()) {
-      if (requested_ != 0) stop_.request_stop();
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      const int signal = sigtimedwait(&signals_, nullptr, &kLookAgain);
+      if (signal < 0) continue;
+      if (!stop_.request_stop()) _exit(128 + signal);
     }
   }
 
-  static inline volatile std::sig_atomic_t requested_ = 0;
-  static inline std::stop_source* source_ = nullptr;
+  sigset_t signals_{};
   std::stop_source stop_;
-  std::jthread watcher_;
+  std::jthread watcher_;  // last: its destructor asks it to stop and joins it while the others live
 };
 
 struct CommonOptions {

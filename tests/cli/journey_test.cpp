@@ -141,6 +141,29 @@ TEST_F(JourneyTest, EveryCommandThatReadsCanBeInterruptedWhileItsInputIsSilent) 
   EXPECT_FALSE(std::filesystem::exists(*folder_ / "unfinished.json"));
 }
 
+/// A handler on a computing thread's stack would overwrite heap memory, see InterruptWatch in cli/src/program.cpp.
+TEST_F(JourneyTest, NoThreadOfATrainingProgramRunsSignalHandlers) {
+  BackgroundProgram program(folder_->path(), {"train", "--config", "train.yml", "--set", "output=masked-run", "--set",
+                                              "training.updates=100000"});
+  ASSERT_TRUE(eventually([&] { return content("masked-run/metrics.jsonl").find("loss") != std::string::npos; }))
+      << program.error();
+  const std::uint64_t wanted = (1ULL << (SIGINT - 1)) | (1ULL << (SIGTERM - 1));
+  std::size_t threads = 0;
+  std::size_t open_to_signals = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(program.pid()) + "/task")) {
+    std::ifstream status(task.path() / "status");
+    std::string line;
+    while (std::getline(status, line) && !line.starts_with("SigBlk:")) continue;
+    ASSERT_TRUE(line.starts_with("SigBlk:"));
+    open_to_signals += (std::stoull(line.substr(7), nullptr, 16) & wanted) == wanted ? 0 : 1;
+    ++threads;
+  }
+  EXPECT_GE(threads, 3U) << "the main thread, the watcher and a worker";
+  EXPECT_LE(open_to_signals, 1U) << "only the watcher, whose mask looks open while it waits for a signal";
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 130) << program.error();
+}
+
 TEST_F(JourneyTest, TrainingThatIsInterruptedOrKilledResumesToTheSameModel) {
   const std::vector<std::string> train = {"train", "--config", "train.yml", "--set", "output=stopped-run"};
   std::vector<std::string> resume = train;

@@ -92,6 +92,7 @@ class BackgroundProgram {
     input_ = -1;
   }
   void signal(int number) const { ::kill(pid_, number); }
+  pid_t pid() const { return pid_; }
   std::string error() const { return file_content(error_file_); }
   /// The exit status as a shell gives it; -1 if the program does not end.
   int wait() {
