@@ -43,7 +43,7 @@ class MergeLearner {
   /// How the work is divided. The result does not depend on it.
   struct Division {
     std::size_t shards = 1;
-    std::size_t worth_sharing = 4096;  ///< steps with fewer places stay on the calling thread
+    std::size_t worth_sharing = 2048;  ///< steps with fewer places stay on the calling thread
   };
   /// As many shards as threads, unless the text is too small for that.
   static Division divide(const Text& text, const ThreadArena& arena);
