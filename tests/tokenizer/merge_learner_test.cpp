@@ -101,8 +101,7 @@ TEST_P(MergeLearnerTest, OffersWhatCountingAfreshFinds) {
       ASSERT_EQ(std::tuple(best->left, best->right, best->count),
                 std::tuple(expected->left, expected->right, expected->count))
           << "round " << round << ", step " << step;
-      const int length =
-          lengths[static_cast<std::size_t>(best->left)] + lengths[static_cast<std::size_t>(best->right)];
+      const int length = lengths[static_cast<std::size_t>(best->left)] + lengths[static_cast<std::size_t>(best->right)];
       std::int32_t result = static_cast<std::int32_t>(lengths.size());
       for (std::int32_t known = 0; GetParam().again && known < result; ++known)
         if (lengths[static_cast<std::size_t>(known)] == length && random_() % 2 == 0) result = known;

@@ -45,8 +45,8 @@ struct BpeTokenizer::Impl {
   TextSplitter splitter;
   Decoder decoder;
   std::vector<bool> special;
-  std::vector<std::string> shown;       // by id, with continuation marks; empty if there are none
-  std::optional<PieceTable> shown_ids;  // of `shown`
+  std::vector<std::string> shown;         // by id, with continuation marks; empty if there are none
+  std::optional<PieceTable<>> shown_ids;  // of `shown`
 };
 
 BpeTokenizer::BpeTokenizer(BpeDefinition definition, const std::string& name)

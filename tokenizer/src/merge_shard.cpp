@@ -59,8 +59,7 @@ PairMap<MergeShard::PairPlaces> MergeShard::index_pairs(std::optional<std::int32
 
 /// Numbers the pairs in the order of their first occurrence, in place of their places; returns the number of the pair
 /// that begins at each cell.
-core::PageVector<std::uint32_t> MergeShard::number_pairs(PairMap<PairPlaces>& pairs,
-                                                         std::optional<std::int32_t> with) {
+core::PageVector<std::uint32_t> MergeShard::number_pairs(PairMap<PairPlaces>& pairs, std::optional<std::int32_t> with) {
   constexpr std::uint32_t kCellsAhead = 12;
   core::PageVector<std::uint32_t> numbers(end_ - begin_, kUncounted);
   bool overlaps = false;  // with the occurrence counted at the symbol before
@@ -184,7 +183,7 @@ void MergeShard::gain_repeats(const MergeStep& step, std::uint32_t begin, std::u
   const std::uint32_t end = begin + made * size;
   // Walking back over what this step has just made would take quadratic time on a long repetition.
   const std::uint32_t before = cells_[begin - 1] != result ? 0
-                               : begin == run_end_     ? run_length_
+                               : begin == run_end_         ? run_length_
                                                            : run_before(begin, result);
   const std::uint32_t after = cells_[end] == result ? run_from(end, result) : 0;
   run_end_ = end;
@@ -230,7 +229,8 @@ std::int64_t MergeShard::weight_at(std::uint32_t cell) {
 /// in their order, and end where its Change says.
 void MergeShard::file_positions(Side& side) {
   core::require(positions_.size() + side.begins_.size() < MergeLearner::kMaxCells, core::ErrorCode::kBadInput,
-                "the corpus is too large: more than {} places of pairs; learn from a sample of its lines", MergeLearner::kMaxCells);
+                "the corpus is too large: more than {} places of pairs; learn from a sample of its lines",
+                MergeLearner::kMaxCells);
   auto place = static_cast<std::uint32_t>(positions_.size());
   positions_.resize(positions_.size() + side.begins_.size());
   for (const std::int32_t neighbour : side.touched_) {

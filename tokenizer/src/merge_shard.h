@@ -118,8 +118,9 @@ class MergeShard {
   core::PageVector<std::int32_t>& cells_;
   std::uint32_t begin_;
   std::uint32_t end_;
-  std::size_t weight_ = 0;       // the place in the weights of the last look-up
-  std::uint32_t run_end_ = 0;    // the cell after the last result made in a step, and the number of results in a row there
+  std::size_t weight_ = 0;  // the place in the weights of the last look-up
+  std::uint32_t run_end_ =
+      0;  // the cell after the last result made in a step, and the number of results in a row there
   std::uint32_t run_length_ = 0;
   core::PageVector<std::uint32_t> positions_;
   core::PageVector<std::uint32_t> gathered_;
