@@ -1,11 +1,11 @@
 #include "merging.h"
 
-#include "hash.h"
 #include "merge_short.h"
 
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <numeric>
 
 #include <dragoman/core/error.h>
 
@@ -108,6 +108,35 @@ class LinkedWord {
   std::vector<std::uint64_t>& heap_;
 };
 
+void merge_linked(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
+  LinkedWord linked(table, word, buffers);
+  std::uint64_t best;
+  while (linked.pop(best)) linked.apply(best);
+  linked.compact();
+}
+
+/// A long word falls apart where no merge can ever reach across, and its parts are merged one by one: so a line without
+/// spaces takes linear time, and little of it is looked at again. False if there is no such place.
+bool merge_parts(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
+  std::size_t kept = 0;
+  for (std::size_t begin = 0; begin < word.size();) {
+    std::size_t end = begin + 1;
+    while (end < word.size() && table.may_join(word[end - 1].id, word[end].id)) ++end;
+    if (begin == 0 && end == word.size()) return false;
+    buffers.part.assign(word.begin() + static_cast<std::ptrdiff_t>(begin),
+                        word.begin() + static_cast<std::ptrdiff_t>(end));
+    if (buffers.part.size() > kShortWord)
+      merge_linked(table, buffers.part, buffers);
+    else if (buffers.part.size() > 1)
+      buffers.part.resize(merge_short(table, buffers.part.data(), buffers.part.size()));
+    std::copy(buffers.part.begin(), buffers.part.end(), word.begin() + static_cast<std::ptrdiff_t>(kept));
+    kept += buffers.part.size();
+    begin = end;
+  }
+  word.resize(kept);
+  return true;
+}
+
 }  // namespace
 
 MergeTable::MergeTable(const std::vector<Merge>& merges) {
@@ -119,6 +148,36 @@ MergeTable::MergeTable(const std::vector<Merge>& merges) {
   core::require(attempt < kAttempts, core::ErrorCode::kUnsupported,
                 "the {} merges cannot be put into a table: their ids collide in {} different ways", merges.size(),
                 kAttempts);
+  index_joins(merges);
+}
+
+/// A merge joins the last symbol of its left side and the first of its right side; both sides are single symbols or
+/// made by merges, which as a rule stand before.
+void MergeTable::index_joins(const std::vector<Merge>& merges) {
+  std::int32_t most = 0;
+  for (const Merge& merge : merges) most = std::max({most, merge.left, merge.right, merge.result});
+  const auto at = [](auto& list, std::int32_t id) -> auto& {
+    return list[static_cast<std::size_t>(id)];
+  };
+  std::vector<std::int32_t> first(static_cast<std::size_t>(most) + 1);
+  std::iota(first.begin(), first.end(), 0);
+  std::vector<std::int32_t> last = first;
+  for (const Merge& merge : merges) {
+    at(first, merge.result) = at(first, merge.left);
+    at(last, merge.result) = at(last, merge.right);
+  }
+  joins_.assign((std::size_t{1} << kJoinBits) / 64, 0);
+  for (const Merge& merge : merges) {
+    // Not so in a list whose merges stand behind those that use them, or that spells a piece in two ways: then all may.
+    if (at(first, merge.result) != at(first, merge.left) || at(last, merge.result) != at(last, merge.right))
+      return joins_.assign(joins_.size(), ~std::uint64_t{0});
+    // The sides themselves, too: a last character with its mark may be a symbol and made by a merge.
+    for (const std::int32_t left : {at(last, merge.left), merge.left})
+      for (const std::int32_t right : {at(first, merge.right), merge.right}) {
+        const std::uint64_t bit = join_bit(left, right);
+        joins_[bit / 64] |= std::uint64_t{1} << (bit % 64);
+      }
+  }
 }
 
 /// Random multipliers for each attempt; from the fourth on the table is larger, too.
@@ -151,10 +210,8 @@ bool MergeTable::insert(std::uint64_t slot) {
 void merge_exact(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
   if (word.size() < 2) return;
   if (word.size() <= kShortWord) return word.resize(merge_short(table, word.data(), word.size()));
-  LinkedWord linked(table, word, buffers);
-  std::uint64_t best;
-  while (linked.pop(best)) linked.apply(best);
-  linked.compact();
+  if (merge_parts(table, word, buffers)) return;
+  merge_linked(table, word, buffers);
 }
 
 bool rounds_matter(const std::vector<Merge>& merges, std::size_t pieces) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "dragoman/tokenizer/bpe_definition.h"
+#include "hash.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -40,6 +41,11 @@ class MergeTable {
     return static_cast<std::uint32_t>(std::min({here, there, std::uint64_t{kNoRank}}));
   }
   std::int32_t result(std::uint32_t rank) const noexcept { return results_[rank]; }
+  /// False only if no merge ever joins two neighbouring symbols of an unmerged word, whatever they became a part of.
+  bool may_join(std::int32_t left, std::int32_t right) const noexcept {
+    const std::uint64_t bit = join_bit(left, right);
+    return (joins_[bit / 64] >> (bit % 64) & 1) != 0;
+  }
   void prefetch_result(std::uint32_t rank) const noexcept { __builtin_prefetch(results_.data() + rank); }
 
  private:
@@ -51,11 +57,17 @@ class MergeTable {
   std::size_t place(std::uint64_t pair, int which) const noexcept { return (pair * multipliers_[which]) >> shift_; }
   bool fill(const std::vector<Merge>& merges, int attempt);
   bool insert(std::uint64_t slot);
+  void index_joins(const std::vector<Merge>& merges);
+  static std::uint64_t join_bit(std::int32_t left, std::int32_t right) noexcept {
+    return (pack(left, right) * kHashMultiplier) >> (64 - kJoinBits);
+  }
 
+  static constexpr int kJoinBits = 19;
   core::PageVector<std::uint64_t> slots_;
   std::uint64_t multipliers_[2] = {};
   int shift_ = 0;
   std::vector<std::int32_t> results_;
+  std::vector<std::uint64_t> joins_;  // a bit for each pair, which may be that of others, too
 };
 
 /// Buffers that words share, so that encoding a line does not allocate for each.
@@ -66,6 +78,7 @@ struct MergeBuffers {
   std::vector<std::uint64_t> heap;
   std::vector<std::uint64_t> dropped;
   std::vector<std::uint64_t> round;
+  std::vector<Symbol> part;
 };
 
 /// Applies the merge of lowest rank, leftmost first, until none is left. O(n log n) in the number of symbols.
