@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-
 namespace dragoman::tokenizer {
 namespace {
 
@@ -19,7 +18,8 @@ std::vector<std::int32_t> ids_of(const std::vector<Symbol>& word) {
 /// The definition: the merge of lowest rank, leftmost first, until none is left.
 void merge_naively(const std::vector<Merge>& merges, std::vector<Symbol>& word) {
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> ranks;
-  for (std::size_t rank = 0; rank < merges.size(); ++rank) ranks.try_emplace({merges[rank].left, merges[rank].right}, rank);
+  for (std::size_t rank = 0; rank < merges.size(); ++rank)
+    ranks.try_emplace({merges[rank].left, merges[rank].right}, rank);
   for (;;) {
     std::size_t best = merges.size();
     std::size_t at = 0;
@@ -37,8 +37,8 @@ void merge_naively(const std::vector<Merge>& merges, std::vector<Symbol>& word) 
 struct Table {
   std::int32_t characters;
   std::size_t merges;
-  bool shuffled;      ///< merges stand before those that make their sides
-  bool two_spellings; ///< some merges make a piece that exists
+  bool shuffled;       ///< merges stand before those that make their sides
+  bool two_spellings;  ///< some merges make a piece that exists
 };
 
 class MergingTest : public ::testing::TestWithParam<Table> {
