@@ -18,7 +18,10 @@ void UnitEncoder::append_word(std::string_view word, std::vector<std::int32_t>& 
     ids.insert(ids.end(), known.data, known.data + known.size);
     return;
   }
-  model_.encode_word(word, options_, buffers_);
+  if (options_.mode == EncodingMode::kExact)
+    model_.encode_rare_word(word, buffers_);  // common words are remembered
+  else
+    model_.encode_word(word, options_, buffers_);
   const std::size_t first = ids.size();
   for (const Symbol& symbol : buffers_.word) ids.push_back(symbol.id);
   cache_.insert(word, key, std::span(ids).subspan(first));
