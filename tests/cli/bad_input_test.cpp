@@ -32,6 +32,7 @@ TEST_F(BadInputTest, WrongUsageHasStatusTwo) {
   expect_complaint("translate --modle x", 2, "--help");
   expect_complaint("translate", 2, "model");
   expect_complaint("learn-bpe --vocab-size many --input a --output b", 2, "vocab-size");
+  expect_complaint("learn-bpe --vocab-size 300 400 --input a --output b", 2, "vocab-{size}.json");
   expect_complaint("translate --model x --n-best 3", 2, "jsonl");
   expect_complaint("run p.yml --on-error never", 2, "keep or fail");
 }
@@ -83,6 +84,14 @@ TEST_F(BadInputTest, AnEmptyCorpusAndATooSmallVocabularyAreRefused) {
   write("text.txt", "abc abd\n");
   expect_complaint("learn-bpe --quiet --input text.txt --vocab-size 10 --output t.json", 1, "10");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "t.json"));
+}
+
+TEST_F(BadInputTest, SeveralSizesGiveAFileEachAndSizesBeforeInputsAreToldApart) {
+  write("text.txt", "abc abd abc abd abe\n");
+  EXPECT_EQ(run_dragoman(folder_.path(), "learn-bpe --output v{size}.json --vocab-size 266 267 text.txt").status, 0);
+  EXPECT_EQ(run_dragoman(folder_.path(), "learn-bpe --output alone.json --vocab-size 266 text.txt").status, 0);
+  EXPECT_EQ(file_content(folder_ / "v266.json"), file_content(folder_ / "alone.json"));
+  EXPECT_THAT(file_content(folder_ / "v267.json"), HasSubstr("266"));
 }
 
 TEST_F(BadInputTest, FilesOfDifferentLengthAreNamedWithTheirCounts) {
