@@ -51,6 +51,7 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   if (options.normalization == Normalization::kNfc) definition.normalizer.push_back({Kind::kNfc, {}, {}});
   if (options.normalization == Normalization::kNfkc) definition.normalizer.push_back({Kind::kNfkc, {}, {}});
   if (options.lowercase) definition.normalizer.push_back({Kind::kLowercase, {}, {}});
+  definition.split_digits = options.split_digits;
   definition.decoder.byte_fallback = options.byte_fallback;
   if (!options.word_marks) return;
   definition.normalizer.push_back({Kind::kPrepend, {}, kWordMark});
@@ -242,8 +243,9 @@ BpeTokenizer learn_from_files(const std::vector<std::filesystem::path>& files, W
                               const std::stop_token& stop) {
   check_options(files, options);
   const MemoryPlan plan = MemoryPlan::of(options.memory, options.threads);
-  return learn_within(plan, {.files = files, .kind = kind, .whole_lines = !options.word_marks}, options, progress, log,
-                      stop);
+  return learn_within(
+      plan, {.files = files, .kind = kind, .whole_lines = !options.word_marks, .invalid_utf8 = options.invalid_utf8},
+      options, progress, log, stop);
 }
 
 }  // namespace
