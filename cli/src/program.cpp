@@ -38,21 +38,26 @@ class InterruptWatch {
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     watcher_ = std::jthread([this](const std::stop_token& done) { watch(done); });
   }
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+  ~InterruptWatch() {
+    watcher_.request_stop();
+    pthread_kill(watcher_.native_handle(), SIGTERM);  // wakes it; blocked, so it does nothing else
+  }
   std::stop_token token() const { return stop_.get_token(); }
 
  private:
   void watch(const std::stop_token& done) {
-    constexpr timespec kLookAgain{.tv_sec = 0, .tv_nsec = 50'000'000};
-    while (!done.stop_requested()) {
-      const int signal = sigtimedwait(&signals_, nullptr, &kLookAgain);
-      if (signal < 0) continue;
-      if (!stop_.request_stop()) _exit(128 + signal);
+    for (;;) {
+      const int signal = sigwaitinfo(&signals_, nullptr);
+      if (done.stop_requested()) return;
+      if (signal > 0 && !stop_.request_stop()) _exit(128 + signal);
     }
   }
 
   sigset_t signals_{};
   std::stop_source stop_;
-  std::jthread watcher_;  // last: its destructor asks it to stop and joins it while the others live
+  std::jthread watcher_;  // last: joined while the others live
 };
 
 struct CommonOptions {

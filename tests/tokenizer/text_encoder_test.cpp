@@ -1,5 +1,7 @@
 #include "tokenizer_test_support.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace dragoman::tokenizer {
@@ -73,6 +75,32 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{.name = "NoBytes", .byte_fallback = false}, Case{.name = "WholeLines", .word_marks = false},
                       Case{.name = "UserSymbols", .user_symbols = {"<ph>", "the"}}),
     [](const auto& test) { return std::string(test.param.name); });
+
+class TextEncoderOfFile : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TextEncoderOfFile, GivesTheIdsOfEncode) {
+  const auto tokenizer = load_tokenizer(testing::golden_file(GetParam()));
+  const auto encoder = tokenizer->make_encoder();
+  std::mt19937 random(18);
+  for (std::uint64_t line = 0; line < 3000; ++line) {
+    const std::string text = random_line(random);
+    std::vector<std::int32_t> ids;
+    encoder->encode(text, line, ids);
+    ASSERT_EQ(ids, tokenizer->encode(text)) << ::testing::PrintToString(text);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, TextEncoderOfFile,
+                         ::testing::Values("byte_level_plain.tokenizer.json",
+                                           "byte_level_cl100k_variant.tokenizer.json",
+                                           "byte_level_prefix.tokenizer.json", "subword_nmt.codes02",
+                                           "subword_nmt.codes01", "sentencepiece_plain.model",
+                                           "sentencepiece_bytes.model", "nfkc.tokenizer.json", "ranks.tiktoken"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::replace(name.begin(), name.end(), '.', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace dragoman::tokenizer

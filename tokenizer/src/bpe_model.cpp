@@ -57,8 +57,6 @@ BpeModel::BpeModel(const BpeDefinition& definition, const std::string& name)
     index_characters();
   if (definition.end_of_word == EndOfWord::kSeparate) index_final_forms();
   merge_in_rounds_ = definition.merge_in_rounds && rounds_matter(definition.merges, definition.pieces.size());
-  index_trie();
-  find_whole_words();
 }
 
 void BpeModel::check_end_of_word(const std::string& name) const {
@@ -162,7 +160,7 @@ void BpeModel::index_final_forms() {
   for (const std::string& piece : definition_->pieces) final_forms_.push_back(vocabulary_.find(piece + suffix));
 }
 
-void BpeModel::index_trie() {
+Trie BpeModel::make_trie() const {
   const auto added = added_by_id(*definition_);
   std::vector<Trie::Entry> entries;
   for (std::size_t i = 0; i < definition_->pieces.size(); ++i) {
@@ -171,7 +169,7 @@ void BpeModel::index_trie() {
     const std::string& text = definition_->byte_level ? raw_[i] : piece;
     if (added[i] == nullptr && !is_byte && !text.empty()) entries.emplace_back(text, static_cast<std::int32_t>(i));
   }
-  trie_ = Trie(std::move(entries));
+  return Trie(std::move(entries));
 }
 
 bool BpeModel::merges_to_itself(std::int32_t id, WordBuffers& buffers) const {
@@ -201,14 +199,15 @@ bool BpeModel::can_spell(std::string_view word) const noexcept {
   return true;
 }
 
-void BpeModel::find_whole_words() {
+std::vector<bool> BpeModel::find_whole_words() const {
   WordBuffers buffers;
-  whole_.assign(definition_->pieces.size(), false);
-  for (std::size_t i = 0; i < whole_.size(); ++i) {
+  std::vector<bool> whole(definition_->pieces.size(), false);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
     const std::string& piece = definition_->pieces[i];
     if (vocabulary_.find(definition_->byte_level ? raw_[i] : piece) < 0) continue;
-    whole_[i] = definition_->ignore_merges || merges_to_itself(static_cast<std::int32_t>(i), buffers);
+    whole[i] = definition_->ignore_merges || merges_to_itself(static_cast<std::int32_t>(i), buffers);
   }
+  return whole;
 }
 
 std::int32_t BpeModel::whole_word(std::string_view word, WordBuffers& buffers) const {
@@ -217,7 +216,9 @@ std::int32_t BpeModel::whole_word(std::string_view word, WordBuffers& buffers) c
     word = buffers.suffixed;
   }
   const std::int32_t id = vocabulary_.find(word);
-  return id >= 0 && whole_[index(id)] ? id : -1;
+  if (id < 0) return -1;
+  const std::vector<bool>& whole = whole_.get([this] { return find_whole_words(); });
+  return whole[index(id)] ? id : -1;
 }
 
 void BpeModel::encode_word(std::string_view word, const EncodeOptions& options, WordBuffers& buffers) const {
@@ -326,8 +327,9 @@ void BpeModel::add_unknown(std::string_view word, std::size_t begin, std::size_t
 void BpeModel::match_longest(std::string_view word, std::vector<Symbol>& out) const {
   require(definition_->end_of_word == EndOfWord::kNone, ErrorCode::kUnsupported,
           "greedy encoding is not defined for a vocabulary that marks the ends of words; use exact");
+  const Trie& trie = trie_.get([this] { return make_trie(); });
   for (std::size_t i = 0; i < word.size();) {
-    const Trie::Match match = trie_.longest_prefix(word.substr(i));
+    const Trie::Match match = trie.longest_prefix(word.substr(i));
     if (match.value >= 0) {
       out.push_back({match.value, static_cast<std::uint32_t>(match.length)});
       i += match.length;

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/core/lazy.h>
+
 namespace dragoman::tokenizer {
 
 /// What a line's words share while they are encoded.
@@ -44,8 +46,8 @@ class BpeModel {
   void index_characters();
   void index_byte_alphabet();
   void index_final_forms();
-  void index_trie();
-  void find_whole_words();
+  Trie make_trie() const;
+  std::vector<bool> find_whole_words() const;
   bool merges_to_itself(std::int32_t id, WordBuffers& buffers) const;
   bool can_spell(std::string_view word) const noexcept;
 
@@ -60,9 +62,9 @@ class BpeModel {
   void match_longest(std::string_view word, std::vector<Symbol>& out) const;
 
   const BpeDefinition* definition_;
-  PieceTable all_;
+  PieceTable<> all_;
   std::vector<std::string> raw_;  // with a byte alphabet: the bytes of each piece, else empty
-  PieceTable vocabulary_;         // by what stands in the text; without added tokens that the model does not list
+  PieceTable<> vocabulary_;       // by what stands in the text; without added tokens that the model does not list
   MergeTable merges_{{}};
   CharacterTable characters_;
   CharacterTable final_characters_;        // with the suffix attached
@@ -70,8 +72,8 @@ class BpeModel {
   std::int32_t end_of_word_ = -1;          // the separate suffix
   bool merge_in_rounds_ = false;
   std::array<std::int32_t, 256> bytes_{};
-  Trie trie_;
-  std::vector<bool> whole_;  // by id: the characters of the piece merge into the piece
+  core::Lazy<Trie> trie_;                // for greedy matching only
+  core::Lazy<std::vector<bool>> whole_;  // by id: the characters of the piece merge into the piece
 };
 
 }  // namespace dragoman::tokenizer

@@ -6,6 +6,7 @@
 #include "streaming_decoder.h"
 #include "text_splitter.h"
 #include "tokenizer_json.h"
+#include "unit_encoder.h"
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
@@ -42,8 +43,8 @@ struct BpeTokenizer::Impl {
   TextSplitter splitter;
   Decoder decoder;
   std::vector<bool> special;
-  std::vector<std::string> shown;       // by id, with continuation marks; empty if there are none
-  std::optional<PieceTable> shown_ids;  // of `shown`
+  std::vector<std::string> shown;         // by id, with continuation marks; empty if there are none
+  std::optional<PieceTable<>> shown_ids;  // of `shown`
 };
 
 BpeTokenizer::BpeTokenizer(BpeDefinition definition, const std::string& name)
@@ -106,8 +107,10 @@ std::vector<Piece> BpeTokenizer::encode_pieces(std::string_view text, const Enco
 }
 
 std::unique_ptr<TextEncoder> BpeTokenizer::make_encoder(const EncodeOptions& options) const {
-  if (!CachedEncoder::applies_to(impl_->definition, options)) return Tokenizer::make_encoder(options);
-  return std::make_unique<CachedEncoder>(impl_->definition, impl_->splitter, impl_->model, options);
+  if (CachedEncoder::applies_to(impl_->definition, options))
+    return std::make_unique<CachedEncoder>(impl_->definition, impl_->splitter, impl_->model, options);
+  if (UnitEncoder::applies_to(options)) return std::make_unique<UnitEncoder>(impl_->splitter, impl_->model, options);
+  return Tokenizer::make_encoder(options);
 }
 
 std::string BpeTokenizer::decode(std::span<const std::int32_t> ids) const {

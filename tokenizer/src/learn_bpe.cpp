@@ -177,15 +177,17 @@ class Learning {
   }
 
   BpeTokenizer run() {
-    MergeLearner learner(count_and_lay_out(), options_.min_frequency);
+    ThreadArena arena(plan_.threads);
+    MergeLearner::Text text = count_and_lay_out(arena);
+    const MergeLearner::Division division = MergeLearner::divide(text, arena);
+    MergeLearner learner(std::move(text), options_.min_frequency, arena, division);
     MergeLoop(definition_, first_character_, options_).run(learner, progress_, stop_);
     warn_if_short(definition_, options_, log_);
     return BpeTokenizer(std::move(definition_), "learned vocabulary");
   }
 
  private:
-  MergeLearner::Text count_and_lay_out() {
-    ThreadArena arena(plan_.threads);
+  MergeLearner::Text count_and_lay_out(ThreadArena& arena) {
     CountedWords words = collect_words(source_, plan_, arena, progress_, stop_);
     if (words.on_disk) {
       SpilledCorpus corpus(*words.on_disk, options_.min_word_count, definition_, plan_, progress_, stop_);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <tbb/parallel_for.h>
+
 #include <dragoman/core/error.h>
 
 namespace dragoman::tokenizer {
@@ -9,82 +11,75 @@ namespace {
 
 /// How far ahead of its turn a pair is fetched from memory.
 constexpr std::size_t kPairsAhead = 8;
+/// Less is not worth the second thread's waking up.
+constexpr std::size_t kCellsOfShard = std::size_t{1} << 18;
 
 }  // namespace
 
-MergeLearner::Change& MergeLearner::Side::at(std::int32_t neighbour) {
-  Change& change = changes[static_cast<std::size_t>(neighbour)];
-  if (!change.touched) {
-    change.touched = true;
-    touched.push_back(neighbour);
-  }
-  return change;
+MergeLearner::Division MergeLearner::divide(const Text& text, const ThreadArena& arena) {
+  const auto threads = static_cast<std::size_t>(arena.threads());
+  return {.shards = std::clamp<std::size_t>(text.cells.size() / kCellsOfShard, 1, threads)};
 }
 
-void MergeLearner::Side::add_begin(std::int32_t neighbour, std::uint32_t cell) {
-  ++at(neighbour).positions;
-  begins.emplace_back(neighbour, cell);
-}
-
-void MergeLearner::Side::clear() {
-  for (const std::int32_t neighbour : touched) changes[static_cast<std::size_t>(neighbour)] = {};
-  touched.clear();
-  begins.clear();
-}
-
-MergeLearner::MergeLearner(Text text, std::uint64_t min_count)
+MergeLearner::MergeLearner(Text text, std::uint64_t min_count, ThreadArena& arena, const Division& division)
     : min_count_(static_cast<std::int64_t>(std::max<std::uint64_t>(min_count, 1))),
-      cells_(std::move(text.cells)),
-      weights_(std::move(text.weights)) {
-  build_index();
+      arena_(arena),
+      worth_sharing_(division.worth_sharing),
+      text_{.cells = std::move(text.cells), .weights = std::move(text.weights), .lengths = {}} {
+  add_shards(division.shards);
+  make_room(std::max(0, *std::max_element(text_.cells.begin(), text_.cells.end())));
+  record_pairs(std::nullopt, min_count_);
+}
+
+/// Equal shares of the cells, cut at barriers.
+void MergeLearner::add_shards(std::size_t count) {
+  const auto size = text_.cells.size();
+  shards_.reserve(count);
+  places_.resize(count);
+  std::size_t begin = 0;
+  for (std::size_t s = 1; s <= count; ++s) {
+    std::size_t end = std::max(begin + 1, size * s / count);
+    while (end < size && text_.cells[end - 1] != kBarrier) ++end;
+    shards_.emplace_back(text_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end));
+    begin = end - 1;  // the barrier belongs to both, and neither writes it
+  }
 }
 
 void MergeLearner::make_room(std::int32_t symbol) {
   const std::size_t size = static_cast<std::size_t>(symbol) + 1;
-  if (size <= lengths_.size()) return;
-  lengths_.resize(size, 1);
-  left_.changes.resize(size);
-  right_.changes.resize(size);
+  if (size <= text_.lengths.size()) return;
+  text_.lengths.resize(size, 1);
+  for (MergeShard& shard : shards_) shard.make_room(size);
 }
 
-void MergeLearner::build_index() {
-  make_room(std::max(0, *std::max_element(cells_.begin(), cells_.end())));
-  const core::PageVector<std::uint32_t> numbers = initial_numbers();
-  std::vector<std::uint32_t> cursor(pairs_.size() + 1, 0);
-  for (const std::uint32_t number : numbers)
-    if (number != kNoSegment) ++cursor[number + 1];
-  for (std::size_t i = 1; i < cursor.size(); ++i) cursor[i] += cursor[i - 1];
-  positions_.resize(cursor.back());
-  for (std::size_t number = 0; number < pairs_.size(); ++number)
-    segments_.push_back({cursor[number], cursor[number + 1], kNoSegment});
-  for (std::size_t cell = 0; cell < numbers.size(); ++cell)
-    if (numbers[cell] != kNoSegment) positions_[cursor[numbers[cell]]++] = static_cast<std::uint32_t>(cell);
-  pairs_.for_each([&](std::uint64_t key, const PairState& pair) {
-    if (pair.count >= min_count_) heap_.push_back({pair.count, key});
-  });
-  std::make_heap(heap_.begin(), heap_.end());
-}
-
-/// Counts the pairs of neighbouring cells; returns for each cell the number of the pair that begins there, which is
-/// also that of its first segment.
-core::PageVector<std::uint32_t> MergeLearner::initial_numbers() {
-  core::PageVector<std::uint32_t> numbers(cells_.size(), kNoSegment);
-  bool overlaps = false;  // with the occurrence counted at the cell before
-  for (std::uint32_t cell = 1; cell + 1 < cells_.size(); ++cell) {
-    const std::int32_t left = cells_[cell];
-    const std::int32_t right = cells_[cell + 1];
-    if (left < 0 || right < 0) {
-      overlaps = false;
-      continue;
-    }
-    PairState& pair = state(left, right);
-    if (pair.segment == kNoSegment) pair.segment = static_cast<std::uint32_t>(pairs_.size() - 1);
-    numbers[cell] = pair.segment;
-    const bool counts = left != right || !overlaps;
-    if (counts) pair.count += weight_at(cell);
-    overlaps = left == right && counts;
+template <class Body>
+void MergeLearner::for_each_shard(bool in_parallel, Body&& body) {
+  if (!in_parallel || shards_.size() == 1) {
+    for (std::size_t s = 0; s < shards_.size(); ++s) body(s);
+    return;
   }
-  return numbers;
+  arena_.execute([&] { tbb::parallel_for(std::size_t{0}, shards_.size(), body, tbb::simple_partitioner()); });
+}
+
+/// Counts all pairs, or those with one symbol, and records those of `least` or more that are not on record.
+void MergeLearner::record_pairs(std::optional<std::int32_t> with, std::int64_t least) {
+  std::vector<PairMap<MergeShard::PairPlaces>> counted(shards_.size());
+  for_each_shard(true, [&](std::size_t s) { counted[s] = shards_[s].index_pairs(with); });
+  for (std::size_t s = 0; s < counted.size(); ++s)
+    counted[s].for_each([&](std::uint64_t key, const MergeShard::PairPlaces& pair) {
+      std::int64_t count = pair.count;
+      for (std::size_t other = 0; other < counted.size(); ++other) {
+        const MergeShard::PairPlaces* more = other == s ? nullptr : counted[other].find(key);
+        if (more != nullptr && other < s) return;  // recorded, or not, when that shard's turn was
+        if (more != nullptr) count += more->count;
+      }
+      if (count < least || pairs_.find(key) != nullptr) return;
+      PairState& state = pairs_.at(key);
+      state.count = count;
+      for (std::size_t other = s; other < counted.size(); ++other)
+        if (const MergeShard::PairPlaces* part = counted[other].find(key)) add_segment(state, part->places, other);
+      offer(key, count);
+    });
 }
 
 std::optional<MergeLearner::Pair> MergeLearner::pop_best() {
@@ -108,205 +103,97 @@ void MergeLearner::offer(std::uint64_t key, std::int64_t count) {
 }
 
 void MergeLearner::merge(const Pair& pair, std::int32_t result) {
-  Step step{.left = pair.left, .right = pair.right, .result = result};
+  const MergeStep step{.left = pair.left, .right = pair.right, .result = result};
+  if (static_cast<std::size_t>(result) < text_.lengths.size()) record_pairs(result, 1);
   make_room(result);
-  lengths_[static_cast<std::size_t>(result)] = length(pair.left) + length(pair.right);
-  // The places are far apart, but known: without fetching them ahead, waiting for memory would be most of the work.
-  constexpr std::size_t kCellsAhead = 16;
-  const std::span<const std::uint32_t> positions = positions_of(state(pair.left, pair.right));
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    if (i + kCellsAhead < positions.size()) __builtin_prefetch(&cells_[positions[i + kCellsAhead]]);
-    const std::uint32_t cell = positions[i];
-    if (cells_[cell] != pair.left || cells_[cell + length(pair.left)] != pair.right) continue;
-    if (pair.left == pair.right)
-      merge_run(step, cell);
-    else
-      merge_pair(step, cell);
-  }
-  state(pair.left, pair.right) = {};
-  apply_left(step);
-  apply_right(step);
+  const auto length = [&](std::int32_t symbol) { return text_.lengths[static_cast<std::size_t>(symbol)]; };
+  text_.lengths[static_cast<std::size_t>(result)] = length(pair.left) + length(pair.right);
+  PairState& merged = state(pair.left, pair.right);
+  const std::size_t places = collect_places(merged);
+  merged = {};
+  for_each_shard(places >= worth_sharing_, [&](std::size_t s) { shards_[s].merge(step, places_[s]); });
+  apply(step);
 }
 
-/// In ascending order, which is what left to right means.
-std::span<const std::uint32_t> MergeLearner::positions_of(const PairState& pair) {
-  if (pair.segment == kNoSegment) return {};
-  const auto cells_of = [&](const Segment& segment) {
-    return std::span(positions_).subspan(segment.begin, segment.end - segment.begin);
-  };
-  const Segment& newest = segments_[pair.segment];
-  if (newest.next == kNoSegment) return cells_of(newest);
-  gathered_.clear();
+/// Returns how many they are.
+std::size_t MergeLearner::collect_places(const PairState& pair) {
+  for (auto& places : places_) places.clear();
+  std::size_t count = 0;
   for (std::uint32_t s = pair.segment; s != kNoSegment; s = segments_[s].next) {
-    const auto cells = cells_of(segments_[s]);
-    gathered_.insert(gathered_.end(), cells.begin(), cells.end());
+    places_[segments_[s].shard].push_back(segments_[s].places);
+    count += segments_[s].places.size();
   }
-  std::sort(gathered_.begin(), gathered_.end());
-  return gathered_;
+  return count;
 }
 
-void MergeLearner::merge_pair(Step& step, std::uint32_t cell) {
-  const std::int64_t weight = weight_at(cell);
-  const std::uint32_t middle = cell + length(step.left);
-  const std::uint32_t end = middle + length(step.right);
-  lose_left(step, cell, weight);
-  lose_right(step, end, weight);
-  write_symbol(cell, middle, step.result);
-  gain_left(step, cell, weight);
-  gain_right(step, end, weight);
-  gain_repeats(step, cell, 1, weight);
-}
-
-/// Merges the whole run of equal symbols around the cell, two by two; the last one of an odd run stays.
-void MergeLearner::merge_run(Step& step, std::uint32_t cell) {
-  const std::int64_t weight = weight_at(cell);
-  const std::uint32_t size = length(step.left);
-  const std::uint32_t begin = cell - run_before(cell, step.left) * size;
-  const std::uint32_t run = run_from(begin, step.left);
-  const std::uint32_t made = run / 2;
-  const std::uint32_t end = begin + made * 2 * size;
-  lose_left(step, begin, weight);
-  if (run % 2 == 0) lose_right(step, end, weight);
-  for (std::uint32_t at = begin; at < end; at += 2 * size) write_symbol(at, at + size, step.result);
-  gain_left(step, begin, weight);
-  gain_right(step, end, weight);
-  gain_repeats(step, begin, made, weight);
-}
-
-/// What is lost with the neighbour before a merged pair. Taking one symbol off a run of k loses a pair only if k is
-/// even.
-void MergeLearner::lose_left(const Step& step, std::uint32_t begin, std::int64_t weight) {
-  const std::int32_t neighbour = cells_[begin - 1];
-  if (neighbour == kBarrier) return;
-  const bool keeps = neighbour == step.left && run_before(begin, neighbour) % 2 == 0;
-  if (!keeps) left_.at(neighbour).lost += weight;
-}
-
-void MergeLearner::lose_right(const Step& step, std::uint32_t end, std::int64_t weight) {
-  const std::int32_t neighbour = cells_[end];
-  if (neighbour == kBarrier) return;
-  const bool keeps = neighbour == step.right && run_from(end, neighbour) % 2 == 0;
-  if (!keeps) right_.at(neighbour).lost += weight;
-}
-
-void MergeLearner::gain_left(const Step& step, std::uint32_t begin, std::int64_t weight) {
-  const std::int32_t neighbour = cells_[begin - 1];
-  if (neighbour == kBarrier || neighbour == step.result) return;
-  left_.at(neighbour).gained += weight;
-  left_.add_begin(neighbour, begin - length(neighbour));
-}
-
-void MergeLearner::gain_right(const Step& step, std::uint32_t end, std::int64_t weight) {
-  const std::int32_t neighbour = cells_[end];
-  if (neighbour == kBarrier || neighbour == step.result) return;
-  right_.at(neighbour).gained += weight;
-  right_.add_begin(neighbour, end - length(step.result));
-}
-
-/// The pair of the result with itself, where results that were `made` from `begin` on may join others on both sides.
-void MergeLearner::gain_repeats(Step& step, std::uint32_t begin, std::uint32_t made, std::int64_t weight) {
-  const std::int32_t result = step.result;
-  const std::uint32_t size = length(result);
-  const std::uint32_t end = begin + made * size;
-  // Walking back over what this step has just made would take quadratic time on a long repetition.
-  const std::uint32_t before = cells_[begin - 1] != result ? 0
-                               : begin == step.run_end     ? step.run_length
-                                                           : run_before(begin, result);
-  const std::uint32_t after = cells_[end] == result ? run_from(end, result) : 0;
-  step.run_end = end;
-  step.run_length = before + made;
-  if (before + made + after < 2) return;
-  left_.at(result).gained += weight * ((before + made + after) / 2 - before / 2 - after / 2);
-  if (before > 0) left_.add_begin(result, begin - size);
-  for (std::uint32_t i = 1; i < made + (after > 0 ? 1 : 0); ++i) left_.add_begin(result, begin + (i - 1) * size);
-}
-
-/// Marks [begin, end of the symbol) as one symbol, whose right part began at `middle`.
-void MergeLearner::write_symbol(std::uint32_t begin, std::uint32_t middle, std::int32_t symbol) {
-  cells_[middle] = kSwallowed;
-  cells_[begin] = symbol;
-  cells_[begin + length(symbol) - 1] = symbol;
-}
-
-std::uint32_t MergeLearner::run_before(std::uint32_t cell, std::int32_t symbol) const {
-  std::uint32_t run = 0;
-  for (; cells_[cell - 1] == symbol; cell -= length(symbol)) ++run;
-  return run;
-}
-
-std::uint32_t MergeLearner::run_from(std::uint32_t cell, std::int32_t symbol) const {
-  std::uint32_t run = 0;
-  for (; cells_[cell] == symbol; cell += length(symbol)) ++run;
-  return run;
-}
-
-std::int64_t MergeLearner::weight_at(std::uint32_t cell) {
-  const auto holds = [&](std::size_t i) {
-    return weights_[i].begin <= cell && (i + 1 == weights_.size() || cell < weights_[i + 1].begin);
-  };
-  if (!holds(weight_)) {
-    const auto after = std::upper_bound(weights_.begin(), weights_.end(), cell,
-                                        [](std::uint32_t value, const auto& entry) { return value < entry.begin; });
-    weight_ = static_cast<std::size_t>(after - weights_.begin()) - 1;
-  }
-  return weights_[weight_].weight;
-}
-
-void MergeLearner::apply_left(const Step& step) {
-  add_positions(left_);
-  for (std::size_t i = 0; i < left_.touched.size(); ++i) {
-    if (i + kPairsAhead < left_.touched.size()) {
-      const std::int32_t coming = left_.touched[i + kPairsAhead];
-      pairs_.prefetch(pair_key(coming, step.left));
-      pairs_.prefetch(pair_key(coming, step.result));
-    }
-    const std::int32_t neighbour = left_.touched[i];
-    const Change& change = left_.changes[static_cast<std::size_t>(neighbour)];
-    if (change.lost > 0) state(neighbour, step.left).count -= change.lost;
-    update(neighbour, step.result, change);
-  }
-  left_.clear();
-}
-
-void MergeLearner::apply_right(const Step& step) {
-  add_positions(right_);
-  for (std::size_t i = 0; i < right_.touched.size(); ++i) {
-    if (i + kPairsAhead < right_.touched.size()) {
-      const std::int32_t coming = right_.touched[i + kPairsAhead];
-      pairs_.prefetch(pair_key(step.right, coming));
-      pairs_.prefetch(pair_key(step.result, coming));
-    }
-    const std::int32_t neighbour = right_.touched[i];
-    const Change& change = right_.changes[static_cast<std::size_t>(neighbour)];
-    if (change.lost > 0) state(step.right, neighbour).count -= change.lost;
-    update(step.result, neighbour, change);
-  }
-  right_.clear();
-}
-
-/// Files the new beginnings by neighbour at the end of the positions: those of one neighbour lie together afterwards,
-/// in their order, and end where its Change says.
-void MergeLearner::add_positions(Side& side) {
-  core::require(positions_.size() + side.begins.size() < kMaxCells, core::ErrorCode::kBadInput,
-                "the corpus is too large: more than {} places of pairs; learn from a sample of its lines", kMaxCells);
-  auto place = static_cast<std::uint32_t>(positions_.size());
-  positions_.resize(positions_.size() + side.begins.size());
-  for (const std::int32_t neighbour : side.touched) {
-    Change& change = side.changes[static_cast<std::size_t>(neighbour)];
-    change.place = place;
-    place += change.positions;
-  }
-  for (const auto& [neighbour, cell] : side.begins)
-    positions_[side.changes[static_cast<std::size_t>(neighbour)].place++] = cell;
-}
-
-void MergeLearner::update(std::int32_t left, std::int32_t right, const Change& change) {
-  if (change.positions == 0) return;
-  PairState& pair = state(left, right);
-  pair.count += change.gained;
-  segments_.push_back({change.place - change.positions, change.place, pair.segment});
+void MergeLearner::add_segment(PairState& pair, const MergeShard::Places& places, std::size_t shard) {
+  segments_.push_back({places, static_cast<std::uint32_t>(shard), pair.segment});
   pair.segment = static_cast<std::uint32_t>(segments_.size() - 1);
-  offer(pair_key(left, right), pair.count);
+}
+
+/// Adds the changes of all shards to the first one's.
+template <class SideOf>
+void MergeLearner::sum_up(SideOf&& side_of) {
+  MergeShard::Side& first = side_of(shards_.front());
+  for (std::size_t s = 1; s < shards_.size(); ++s) {
+    const MergeShard::Side& side = side_of(shards_[s]);
+    for (const std::int32_t neighbour : side.touched()) {
+      MergeShard::Change& sum = first.at(neighbour);
+      sum.lost += side[neighbour].lost;
+      sum.gained += side[neighbour].gained;
+    }
+  }
+}
+
+/// What pairs with the result have gained on one side of it.
+template <class SideOf, class KeyOf>
+void MergeLearner::add_gained(SideOf&& side_of, KeyOf&& key_of) {
+  const MergeShard::Side& sums = side_of(shards_.front());
+  const std::vector<std::int32_t>& touched = sums.touched();
+  for (std::size_t i = 0; i < touched.size(); ++i) {
+    if (i + kPairsAhead < touched.size()) pairs_.prefetch(key_of(touched[i + kPairsAhead]));
+    const std::int32_t neighbour = touched[i];
+    const bool begins = std::any_of(shards_.begin(), shards_.end(),
+                                    [&](MergeShard& shard) { return side_of(shard)[neighbour].positions > 0; });
+    if (!begins) continue;
+    const std::uint64_t key = key_of(neighbour);
+    const std::int64_t gained = sums[neighbour].gained;
+    if (gained < min_count_ && pairs_.find(key) == nullptr) continue;
+    PairState& pair = pairs_.at(key);
+    pair.count += gained;
+    for (std::size_t s = 0; s < shards_.size(); ++s) {
+      const MergeShard::Change& part = side_of(shards_[s])[neighbour];
+      if (part.positions > 0) add_segment(pair, part.places(), s);
+    }
+    offer(key, pair.count);
+  }
+}
+
+/// What pairs with the merged symbols have lost on one side of them; and makes that side ready for the next step.
+template <class SideOf, class KeyOf>
+void MergeLearner::take_lost(SideOf&& side_of, KeyOf&& key_of) {
+  const MergeShard::Side& sums = side_of(shards_.front());
+  const std::vector<std::int32_t>& touched = sums.touched();
+  for (std::size_t i = 0; i < touched.size(); ++i) {
+    if (i + kPairsAhead < touched.size()) pairs_.prefetch(key_of(touched[i + kPairsAhead]));
+    const std::int64_t lost = sums[touched[i]].lost;
+    if (lost == 0) continue;
+    if (PairState* pair = pairs_.find(key_of(touched[i]))) pair->count -= lost;
+  }
+  for (MergeShard& shard : shards_) side_of(shard).clear();
+}
+
+/// Gains go first: what one place gains, the next one may lose (`abab`), and a pair that was not put on record with all
+/// that it gained has nothing to lose.
+void MergeLearner::apply(const MergeStep& step) {
+  const auto left = [](MergeShard& shard) -> MergeShard::Side& { return shard.left(); };
+  const auto right = [](MergeShard& shard) -> MergeShard::Side& { return shard.right(); };
+  sum_up(left);
+  sum_up(right);
+  add_gained(left, [&](std::int32_t neighbour) { return pair_key(neighbour, step.result); });
+  add_gained(right, [&](std::int32_t neighbour) { return pair_key(step.result, neighbour); });
+  take_lost(left, [&](std::int32_t neighbour) { return pair_key(neighbour, step.left); });
+  take_lost(right, [&](std::int32_t neighbour) { return pair_key(step.right, neighbour); });
 }
 
 }  // namespace dragoman::tokenizer

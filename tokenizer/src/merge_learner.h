@@ -1,11 +1,11 @@
 #pragma once
 
+#include "merge_shard.h"
 #include "pair_map.h"
+#include "thread_arena.h"
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include <dragoman/core/huge_pages.h>
@@ -15,24 +15,20 @@ namespace dragoman::tokenizer {
 /// The words of a corpus as symbols, with exact counts of neighbouring pairs that are kept up to date while pairs are
 /// merged.
 ///
-/// Words lie one after the other in one array of cells, a barrier between them. A symbol of n characters covers n cells
-/// and stands in its first and its last one, so both neighbours are found without links; cells swallowed by a merge
-/// hold what no pair begins with. For each pair there is a list of the cells where it once began. Entries grow stale
-/// and are checked against the cells when used. In a run of k equal symbols the pair of that symbol with itself counts
-/// k / 2: what merging from the left would give.
+/// Words lie one after the other in one array of cells, a barrier between them, and are dealt out to shards, which find
+/// and replace the occurrences of a pair, on several threads if there are many. The counts of all pairs are kept here,
+/// by one thread, so nothing depends on the number of shards.
 ///
-/// Only counts of pairs with the newest symbol can rise, so a heap whose entries may be too high, and are put back
-/// lower when they come up, always yields the true maximum.
+/// Only counts of pairs with the result of the latest merge can rise. So a heap whose entries may be too high, and are
+/// put back lower when they come up, always yields the true maximum; and a pair that begins with too few occurrences
+/// need not be on record, which four of five in a large corpus do. Only if a result is merged to again, which no
+/// learned vocabulary was seen to do, those with it are counted afresh.
 class MergeLearner {
  public:
-  static constexpr std::int32_t kBarrier = -1;
+  static constexpr std::int32_t kBarrier = kBarrierCell;
   static constexpr std::size_t kMaxCells = 0xFFFFFFFE;
 
-  /// The words from cell `begin` on occur so often.
-  struct Weight {
-    std::uint32_t begin;
-    std::int64_t weight;
-  };
+  using Weight = WordWeight;
   /// Words by falling count: a barrier, then each word with a barrier behind it. Barriers inside a word part what must
   /// not be merged.
   struct Text {
@@ -44,10 +40,19 @@ class MergeLearner {
     std::int32_t right;
     std::uint64_t count;
   };
+  /// How the work is divided. The result does not depend on it.
+  struct Division {
+    std::size_t shards = 1;
+    std::size_t worth_sharing = 2048;  ///< steps with fewer places stay on the calling thread
+  };
+  /// As many shards as threads, unless the text is too small for that.
+  static Division divide(const Text& text, const ThreadArena& arena);
 
   /// Counts all pairs of a text of at most kMaxCells. Pairs with fewer than `min_count` (at least 1) occurrences are
-  /// never offered.
-  MergeLearner(Text text, std::uint64_t min_count);
+  /// never offered. The arena must outlive the learner.
+  MergeLearner(Text text, std::uint64_t min_count, ThreadArena& arena, const Division& division);
+  MergeLearner(const MergeLearner&) = delete;
+  MergeLearner& operator=(const MergeLearner&) = delete;
 
   /// Takes out the pair to merge next: most occurrences, then smallest left id, then smallest right id. A pair is
   /// offered once, unless merging to an id that exists makes more of it.
@@ -57,13 +62,12 @@ class MergeLearner {
   void merge(const Pair& pair, std::int32_t result);
 
  private:
-  static constexpr std::int32_t kSwallowed = -2;
   static constexpr std::uint32_t kNoSegment = 0xFFFFFFFF;
 
-  /// Positions [begin, end) of one step; `next` is the segment of an earlier step.
+  /// Places of one step in one shard; `next` is another segment of the same pair.
   struct Segment {
-    std::uint32_t begin;
-    std::uint32_t end;
+    MergeShard::Places places;
+    std::uint32_t shard;
     std::uint32_t next;
   };
   struct PairState {
@@ -77,69 +81,33 @@ class MergeLearner {
       return count != other.count ? count < other.count : key > other.key;
     }
   };
-  /// What one merge does to its pairs with one neighbour.
-  struct Change {
-    std::int64_t lost = 0;        ///< occurrences beside the merged symbols
-    std::int64_t gained = 0;      ///< occurrences beside the result
-    std::uint32_t positions = 0;  ///< number of new places where the pair begins
-    std::uint32_t place = 0;      ///< while they are filed: of the next one
-    bool touched = false;
-  };
-  /// The changes on one side, by neighbour, and where pairs with the result begin.
-  struct Side {
-    std::vector<Change> changes;
-    std::vector<std::int32_t> touched;
-    std::vector<std::pair<std::int32_t, std::uint32_t>> begins;
 
-    Change& at(std::int32_t neighbour);
-    void add_begin(std::int32_t neighbour, std::uint32_t cell);
-    void clear();
-  };
-  struct Step {
-    std::int32_t left;
-    std::int32_t right;
-    std::int32_t result;
-    std::uint32_t run_end = 0;  ///< the cell after the last result made, and the number of results in a row there
-    std::uint32_t run_length = 0;
-  };
-
-  std::uint32_t length(std::int32_t symbol) const { return lengths_[static_cast<std::size_t>(symbol)]; }
-  std::uint32_t run_before(std::uint32_t cell, std::int32_t symbol) const;
-  std::uint32_t run_from(std::uint32_t cell, std::int32_t symbol) const;
-  std::int64_t weight_at(std::uint32_t cell);
   PairState& state(std::int32_t left, std::int32_t right) { return pairs_.at(pair_key(left, right)); }
-
   void make_room(std::int32_t symbol);
-  void build_index();
-  core::PageVector<std::uint32_t> initial_numbers();
-  void merge_pair(Step& step, std::uint32_t cell);
-  void merge_run(Step& step, std::uint32_t cell);
-  void lose_left(const Step& step, std::uint32_t begin, std::int64_t weight);
-  void lose_right(const Step& step, std::uint32_t end, std::int64_t weight);
-  void gain_left(const Step& step, std::uint32_t begin, std::int64_t weight);
-  void gain_right(const Step& step, std::uint32_t end, std::int64_t weight);
-  void gain_repeats(Step& step, std::uint32_t begin, std::uint32_t made, std::int64_t weight);
-  void write_symbol(std::uint32_t begin, std::uint32_t middle, std::int32_t symbol);
-
-  std::span<const std::uint32_t> positions_of(const PairState& pair);
-  void apply_left(const Step& step);
-  void apply_right(const Step& step);
-  void add_positions(Side& side);
-  void update(std::int32_t left, std::int32_t right, const Change& change);
+  void add_shards(std::size_t count);
+  void record_pairs(std::optional<std::int32_t> with, std::int64_t least);
+  template <class Body>
+  void for_each_shard(bool in_parallel, Body&& body);
+  std::size_t collect_places(const PairState& pair);
+  void add_segment(PairState& pair, const MergeShard::Places& places, std::size_t shard);
+  void apply(const MergeStep& step);
+  template <class SideOf>
+  void sum_up(SideOf&& side_of);
+  template <class SideOf, class KeyOf>
+  void add_gained(SideOf&& side_of, KeyOf&& key_of);
+  template <class SideOf, class KeyOf>
+  void take_lost(SideOf&& side_of, KeyOf&& key_of);
   void offer(std::uint64_t key, std::int64_t count);
 
   std::int64_t min_count_;
-  core::PageVector<std::int32_t> cells_;
-  std::vector<Weight> weights_;
-  std::size_t weight_ = 0;  // the place in weights_ of the last look-up
-  std::vector<std::uint32_t> lengths_;
+  ThreadArena& arena_;
+  std::size_t worth_sharing_;
+  MergeText text_;
+  std::vector<MergeShard> shards_;
+  std::vector<std::vector<MergeShard::Places>> places_;  // by shard, of the pair being merged
   PairMap<PairState> pairs_;
-  std::vector<Segment> segments_;
-  core::PageVector<std::uint32_t> positions_;
-  core::PageVector<std::uint32_t> gathered_;
+  core::PageVector<Segment> segments_;
   std::vector<HeapEntry> heap_;
-  Side left_;
-  Side right_;
 };
 
 }  // namespace dragoman::tokenizer

@@ -1,73 +1,18 @@
 #include "merging.h"
 
+#include "merge_short.h"
+
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <numeric>
+
+#include <dragoman/core/error.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
-/// Up to here a scan over all ranks is faster than a heap.
-constexpr std::size_t kShortWord = 48;
 constexpr std::uint32_t kNone = 0xFFFFFFFF;
-
-/// A word of at most kShortWord symbols: the rank of each pair is kept beside the number of its first symbol in one
-/// integer, so that the merge to make next is the least of an array, which takes a few vector instructions.
-class ShortWord {
- public:
-  ShortWord(const MergeTable& table, std::vector<Symbol>& word)
-      : table_(table), word_(word.data()), size_(word.size()) {
-    std::fill(std::begin(keys_), std::end(keys_), kNoMerge);
-    for (std::uint32_t i = 0; i < size_; ++i) {
-      next_[i] = static_cast<std::uint8_t>(i + 1);
-      previous_[i + 1] = static_cast<std::uint8_t>(i);
-      if (i + 1 < size_) keys_[i] = key(i, i + 1);
-    }
-  }
-
-  void merge_all() {
-    for (std::uint32_t best = least(); best < kNoMerge; best = least()) {
-      const std::uint32_t left = best % kStride;
-      const std::uint32_t right = next_[left];
-      const std::uint32_t after = next_[right];
-      word_[left] = {table_.result(best / kStride), word_[left].length + word_[right].length};
-      next_[left] = static_cast<std::uint8_t>(after);
-      previous_[after] = static_cast<std::uint8_t>(left);
-      keys_[right] = kNoMerge;
-      keys_[left] = after < size_ ? key(left, after) : kNoMerge;
-      if (left > 0) keys_[previous_[left]] = key(previous_[left], left);
-    }
-  }
-
-  /// Moves what is left together; returns how many symbols that is.
-  std::size_t compact() {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < size_; i = next_[i]) word_[kept++] = word_[i];
-    return kept;
-  }
-
- private:
-  static constexpr std::uint32_t kStride = 64;
-  static constexpr std::size_t kRoom = (kShortWord + 7) / 8 * 8;
-  static constexpr std::uint32_t kNoMerge = MergeTable::kNoRank * kStride;
-  static_assert(kShortWord < kStride && MergeTable::kRankBits + 6 <= 32, "rank and place share 32 bits");
-
-  std::uint32_t key(std::uint32_t left, std::uint32_t right) const {
-    return table_.rank(word_[left].id, word_[right].id) * kStride + left;
-  }
-  std::uint32_t least() const {
-    std::uint32_t best = kNoMerge;
-    for (std::size_t i = 0; i < (size_ + 7) / 8 * 8; ++i) best = std::min(best, keys_[i]);
-    return best;
-  }
-
-  const MergeTable& table_;
-  Symbol* word_;
-  std::size_t size_;
-  std::uint32_t keys_[kRoom];
-  std::uint8_t next_[kShortWord + 1];
-  std::uint8_t previous_[kShortWord + 1];
-};
 
 /// A word as a linked list with a heap of possible merges, packed as (rank, position) so that the order is rank, then
 /// leftmost. A heap entry is stale if the pair at its position has another rank by now.
@@ -163,33 +108,110 @@ class LinkedWord {
   std::vector<std::uint64_t>& heap_;
 };
 
-}  // namespace
-
-MergeTable::MergeTable(const std::vector<Merge>& merges)
-    : slots_(std::bit_ceil(merges.size() * 2 + 2), kFree),
-      mask_(slots_.size() - 1),
-      shift_(64 - std::countr_zero(slots_.size())) {
-  results_.reserve(merges.size());
-  for (std::size_t rank = 0; rank < merges.size(); ++rank) {
-    results_.push_back(merges[rank].result);
-    const std::uint64_t pair = pack(merges[rank].left, merges[rank].right);
-    std::size_t i = home(pair);
-    while (slots_[i] != kFree) i = (i + 1) & mask_;
-    slots_[i] = (pair << kRankBits) | rank;
-  }
-}
-
-void merge_exact(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
-  if (word.size() < 2) return;
-  if (word.size() <= kShortWord) {
-    ShortWord short_word(table, word);
-    short_word.merge_all();
-    return word.resize(short_word.compact());
-  }
+void merge_linked(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
   LinkedWord linked(table, word, buffers);
   std::uint64_t best;
   while (linked.pop(best)) linked.apply(best);
   linked.compact();
+}
+
+/// A long word falls apart where no merge can ever reach across, and its parts are merged one by one: so a line without
+/// spaces takes linear time, and little of it is looked at again. False if there is no such place.
+bool merge_parts(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
+  std::size_t kept = 0;
+  for (std::size_t begin = 0; begin < word.size();) {
+    std::size_t end = begin + 1;
+    while (end < word.size() && table.may_join(word[end - 1].id, word[end].id)) ++end;
+    if (begin == 0 && end == word.size()) return false;
+    buffers.part.assign(word.begin() + static_cast<std::ptrdiff_t>(begin),
+                        word.begin() + static_cast<std::ptrdiff_t>(end));
+    if (buffers.part.size() > kShortWord)
+      merge_linked(table, buffers.part, buffers);
+    else if (buffers.part.size() > 1)
+      buffers.part.resize(merge_short(table, buffers.part.data(), buffers.part.size()));
+    std::copy(buffers.part.begin(), buffers.part.end(), word.begin() + static_cast<std::ptrdiff_t>(kept));
+    kept += buffers.part.size();
+    begin = end;
+  }
+  word.resize(kept);
+  return true;
+}
+
+}  // namespace
+
+MergeTable::MergeTable(const std::vector<Merge>& merges) {
+  results_.reserve(merges.size());
+  for (const Merge& merge : merges) results_.push_back(merge.result);
+  constexpr int kAttempts = 16;
+  int attempt = 0;
+  while (attempt < kAttempts && !fill(merges, attempt)) ++attempt;
+  core::require(attempt < kAttempts, core::ErrorCode::kUnsupported,
+                "the {} merges cannot be put into a table: their ids collide in {} different ways", merges.size(),
+                kAttempts);
+  index_joins(merges);
+}
+
+/// A merge joins the last symbol of its left side and the first of its right side; both sides are single symbols or
+/// made by merges, which as a rule stand before.
+void MergeTable::index_joins(const std::vector<Merge>& merges) {
+  std::int32_t most = 0;
+  for (const Merge& merge : merges) most = std::max({most, merge.left, merge.right, merge.result});
+  const auto at = [](auto& list, std::int32_t id) -> auto& {
+    return list[static_cast<std::size_t>(id)];
+  };
+  std::vector<std::int32_t> first(static_cast<std::size_t>(most) + 1);
+  std::iota(first.begin(), first.end(), 0);
+  std::vector<std::int32_t> last = first;
+  for (const Merge& merge : merges) {
+    at(first, merge.result) = at(first, merge.left);
+    at(last, merge.result) = at(last, merge.right);
+  }
+  joins_.assign((std::size_t{1} << kJoinBits) / 64, 0);
+  for (const Merge& merge : merges) {
+    // Not so in a list whose merges stand behind those that use them, or that spells a piece in two ways: then all may.
+    if (at(first, merge.result) != at(first, merge.left) || at(last, merge.result) != at(last, merge.right))
+      return joins_.assign(joins_.size(), ~std::uint64_t{0});
+    // The sides themselves, too: a last character with its mark may be a symbol and made by a merge.
+    for (const std::int32_t left : {at(last, merge.left), merge.left})
+      for (const std::int32_t right : {at(first, merge.right), merge.right}) {
+        const std::uint64_t bit = join_bit(left, right);
+        joins_[bit / 64] |= std::uint64_t{1} << (bit % 64);
+      }
+  }
+}
+
+/// Random multipliers for each attempt; from the fourth on the table is larger, too.
+bool MergeTable::fill(const std::vector<Merge>& merges, int attempt) {
+  for (int which = 0; which < 2; ++which)
+    multipliers_[which] = hash_integer(static_cast<std::uint64_t>(2 * attempt + which + 1)) | 1;
+  const std::size_t size = std::bit_ceil(merges.size() * 2 + 2) << std::max(0, std::min(attempt - 3, 3));
+  shift_ = 64 - std::countr_zero(size);
+  slots_.assign(size, kFree);
+  for (std::size_t r = 0; r < merges.size(); ++r) {
+    if (rank(merges[r].left, merges[r].right) != kNoRank) continue;
+    if (!insert((pack(merges[r].left, merges[r].right) << kRankBits) | r)) return false;
+  }
+  return true;
+}
+
+/// Whoever is in the way moves to its other place.
+bool MergeTable::insert(std::uint64_t slot) {
+  constexpr int kMoves = 500;
+  std::size_t at = place(slot >> kRankBits, 0);
+  for (int moves = 0; moves < kMoves; ++moves) {
+    std::swap(slot, slots_[at]);
+    if (slot == kFree) return true;
+    const std::size_t first = place(slot >> kRankBits, 0);
+    at = at == first ? place(slot >> kRankBits, 1) : first;
+  }
+  return false;
+}
+
+void merge_exact(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
+  if (word.size() < 2) return;
+  if (word.size() <= kShortWord) return word.resize(merge_short(table, word.data(), word.size()));
+  if (merge_parts(table, word, buffers)) return;
+  merge_linked(table, word, buffers);
 }
 
 bool rounds_matter(const std::vector<Merge>& merges, std::size_t pieces) {

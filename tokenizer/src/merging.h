@@ -3,10 +3,12 @@
 #include "dragoman/tokenizer/bpe_definition.h"
 #include "hash.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include <dragoman/core/function_ref.h>
+#include <dragoman/core/huge_pages.h>
 
 namespace dragoman::tokenizer {
 
@@ -16,40 +18,56 @@ struct Symbol {
   std::uint32_t length;
 };
 
-/// The ranks of the merges by pair: open addressing over slots of eight bytes that hold pair and rank, since most of
-/// the time of encoding an unknown word goes into waiting for this table.
+/// The ranks of the merges by pair. Each pair has two places, of eight bytes that hold pair and rank, and is in one of
+/// them (cuckoo hashing): a look-up is two loads at a time and no branch, and most of the time of encoding an unknown
+/// word goes into waiting for look-ups and for branches that were foretold wrongly.
 class MergeTable {
  public:
   static constexpr int kRankBits = 22;
   static constexpr std::uint32_t kNoRank = (std::uint32_t{1} << kRankBits) - 1;
-  static constexpr std::size_t kMaxPieces = std::size_t{1} << 21;
+  static constexpr std::int32_t kNoPiece = (std::int32_t{1} << 21) - 1;  ///< merges with nothing
+  static constexpr std::size_t kMaxPieces = kNoPiece;
   static constexpr std::size_t kMaxMerges = kNoRank;
 
-  /// Ids are below kMaxPieces, and there are at most kMaxMerges. Of equal pairs the first counts.
+  /// Ids are below kMaxPieces, and there are at most kMaxMerges. Of equal pairs the first counts. Throws
+  /// Error{kUnsupported} for merges that fit into no table, which only ones made for that purpose do.
   explicit MergeTable(const std::vector<Merge>& merges);
 
   /// The rank of the merge of two pieces, or kNoRank.
   std::uint32_t rank(std::int32_t left, std::int32_t right) const noexcept {
     const std::uint64_t pair = pack(left, right);
-    std::size_t i = home(pair);
-    // One branch that is nearly always taken: whether it holds the pair or nothing, the slot's low bits are the answer.
-    while ((int{slots_[i] >> kRankBits != pair} & int{slots_[i] != kFree}) != 0) i = (i + 1) & mask_;
-    return static_cast<std::uint32_t>(slots_[i] & kNoRank);
+    const std::uint64_t here = slots_[place(pair, 0)] ^ (pair << kRankBits);  // the rank if the pairs are equal
+    const std::uint64_t there = slots_[place(pair, 1)] ^ (pair << kRankBits);
+    return static_cast<std::uint32_t>(std::min({here, there, std::uint64_t{kNoRank}}));
   }
   std::int32_t result(std::uint32_t rank) const noexcept { return results_[rank]; }
+  /// False only if no merge ever joins two neighbouring symbols of an unmerged word, whatever they became a part of.
+  bool may_join(std::int32_t left, std::int32_t right) const noexcept {
+    const std::uint64_t bit = join_bit(left, right);
+    return (joins_[bit / 64] >> (bit % 64) & 1) != 0;
+  }
+  void prefetch_result(std::uint32_t rank) const noexcept { __builtin_prefetch(results_.data() + rank); }
 
  private:
-  static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // its rank is kNoRank, which no merge has
+  static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // of two kNoPiece, with the rank kNoRank
 
   static std::uint64_t pack(std::int32_t left, std::int32_t right) noexcept {
     return (static_cast<std::uint64_t>(left) << 21) | static_cast<std::uint64_t>(right);
   }
-  std::size_t home(std::uint64_t pair) const noexcept { return (pair * kHashMultiplier) >> shift_; }
+  std::size_t place(std::uint64_t pair, int which) const noexcept { return (pair * multipliers_[which]) >> shift_; }
+  bool fill(const std::vector<Merge>& merges, int attempt);
+  bool insert(std::uint64_t slot);
+  void index_joins(const std::vector<Merge>& merges);
+  static std::uint64_t join_bit(std::int32_t left, std::int32_t right) noexcept {
+    return (pack(left, right) * kHashMultiplier) >> (64 - kJoinBits);
+  }
 
-  std::vector<std::uint64_t> slots_;
-  std::size_t mask_;
-  int shift_;
+  static constexpr int kJoinBits = 19;
+  core::PageVector<std::uint64_t> slots_;
+  std::uint64_t multipliers_[2] = {};
+  int shift_ = 0;
   std::vector<std::int32_t> results_;
+  std::vector<std::uint64_t> joins_;  // a bit for each pair, which may be that of others, too
 };
 
 /// Buffers that words share, so that encoding a line does not allocate for each.
@@ -60,6 +78,7 @@ struct MergeBuffers {
   std::vector<std::uint64_t> heap;
   std::vector<std::uint64_t> dropped;
   std::vector<std::uint64_t> round;
+  std::vector<Symbol> part;
 };
 
 /// Applies the merge of lowest rank, leftmost first, until none is left. O(n log n) in the number of symbols.

@@ -38,12 +38,22 @@ class PairMap {
     }
     return slots_[i].value;
   }
+  /// The pair's value if it has one; holds until the next at().
+  Value* find(std::uint64_t key) noexcept {
+    Slot& slot = slots_[probe(key)];
+    return slot.key == key ? &slot.value : nullptr;
+  }
   /// Fetches what at() will look at first.
   void prefetch(std::uint64_t key) const noexcept { __builtin_prefetch(&slots_[home(key)]); }
   std::size_t size() const noexcept { return size_; }
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Slot& slot : slots_)
+      if (slot.key != kFree) visit(slot.key, slot.value);
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (Slot& slot : slots_)
       if (slot.key != kFree) visit(slot.key, slot.value);
   }
 

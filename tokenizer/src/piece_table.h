@@ -10,11 +10,12 @@
 
 namespace dragoman::tokenizer {
 
-/// Ids by the text of pieces that stand elsewhere; open addressing.
+/// Ids by the text of pieces that stand elsewhere, as strings or views; open addressing.
+template <class Text = std::string>
 class PieceTable {
  public:
   /// `pieces` must stay as it is while the table is used. The table starts empty.
-  explicit PieceTable(const std::vector<std::string>& pieces)
+  explicit PieceTable(const std::vector<Text>& pieces)
       : pieces_(&pieces), slots_(std::bit_ceil(pieces.size() * 2 + 2)), mask_(slots_.size() - 1) {}
 
   /// Adds a piece; false if another one has its text.
@@ -43,7 +44,7 @@ class PieceTable {
     return i;
   }
 
-  const std::vector<std::string>* pieces_;
+  const std::vector<Text>* pieces_;
   std::vector<Slot> slots_;
   std::uint64_t mask_;
 };

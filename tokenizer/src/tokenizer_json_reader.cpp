@@ -1,10 +1,11 @@
+#include "piece_table.h"
 #include "tokenizer_json.h"
+#include "tokenizer_json_document.h"
 #include "word_pattern.h"
 
 #include <algorithm>
 #include <initializer_list>
 #include <set>
-#include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
@@ -16,28 +17,12 @@ namespace {
 
 using core::ErrorCode;
 using core::require;
-// The sorted kind: the ordered one looks keys up one by one, which is quadratic in the size of the vocabulary.
 using Json = nlohmann::json;
 
-constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxSteps = 64;
 
 [[noreturn]] void unsupported(const std::string& where, std::string_view what) {
   core::fail(ErrorCode::kUnsupported, "{}: {} is not supported", where, what);
-}
-
-Json parse_document(std::string_view text, const std::string& name) {
-  const auto limit_depth = [&](int depth, Json::parse_event_t, const Json&) {
-    require(depth <= kMaxDepth, ErrorCode::kBadInput, "{}: nested deeper than {} levels", name, kMaxDepth);
-    return true;
-  };
-  try {
-    return Json::parse(text, limit_depth);
-  } catch (const Json::parse_error& error) {
-    core::fail(ErrorCode::kBadInput, "{}: not valid JSON at byte {}: {}", name, error.byte, error.what());
-  } catch (const Json::exception& error) {
-    core::fail(ErrorCode::kBadInput, "{}: not valid JSON: {}", name, error.what());
-  }
 }
 
 /// An object of the file, with its place for messages.
@@ -108,7 +93,8 @@ std::string string_pattern(const Part& part) {
 
 class TokenizerReader {
  public:
-  TokenizerReader(const Json& document, const std::string& name) : top_(document, name) {}
+  TokenizerReader(const TokenizerDocument& document, const std::string& name)
+      : document_(document), top_(document.rest, name) {}
 
   BpeDefinition read() {
     top_.allow({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
@@ -173,25 +159,35 @@ class TokenizerReader {
 
   /// Pieces come from the model's vocabulary and, beyond it, from the added tokens; together their ids have no gap.
   void read_vocabulary(const Part& model) {
-    vocabulary_ = &model.get("vocab");
-    require(vocabulary_->is_object(), ErrorCode::kBadInput, "{}: expected an object, not {}", model.at("vocab"),
-            vocabulary_->type_name());
+    require(model.get("vocab").is_object(), ErrorCode::kBadInput, "{}: expected an object, not {}", model.at("vocab"),
+            model.get("vocab").type_name());
+    index_vocabulary();
     read_added_tokens();
     const auto beyond =
         static_cast<std::size_t>(std::count_if(definition_.added_tokens.begin(), definition_.added_tokens.end(),
                                                [](const AddedToken& token) { return !token.in_vocabulary; }));
-    definition_.pieces.resize(vocabulary_->size() + beyond);
-    ids_.reserve(vocabulary_->size());
-    for (const auto& [piece, id] : vocabulary_->get_ref<const Json::object_t&>()) {
-      if (!Part::is_whole_number(id)) Part::whole_number(id, fmt::format("{}['{}']", model.at("vocab"), piece));
-      ids_.emplace(piece, id.get<std::int32_t>());
-      set_piece(id.get<std::int32_t>(), piece);
-    }
+    definition_.pieces.resize(document_.vocabulary.size() + beyond);
+    for (const auto& [piece, id] : document_.vocabulary) set_piece(id, document_.view(piece));
     for (std::size_t i = 0; i < definition_.added_tokens.size(); ++i)
       if (!definition_.added_tokens[i].in_vocabulary) set_piece(definition_.added_tokens[i].id, added_texts_[i]);
   }
 
-  void set_piece(std::int32_t id, const std::string& piece) {
+  void index_vocabulary() {
+    listed_.reserve(document_.vocabulary.size());
+    for (const auto& [piece, id] : document_.vocabulary) listed_.push_back(document_.view(piece));
+    entries_ = PieceTable<std::string_view>(listed_);
+    for (std::size_t i = 0; i < listed_.size(); ++i)
+      require(entries_.add(static_cast<std::int32_t>(i)), ErrorCode::kBadInput, "{}.model.vocab: '{}' is listed twice",
+              top_.where(), listed_[i]);
+  }
+
+  /// The id of a piece of the vocabulary, or -1.
+  std::int32_t id_in_vocabulary(std::string_view piece) const {
+    const std::int32_t entry = entries_.find(piece);
+    return entry < 0 ? -1 : document_.vocabulary[static_cast<std::size_t>(entry)].second;
+  }
+
+  void set_piece(std::int32_t id, std::string_view piece) {
     require(static_cast<std::size_t>(id) < definition_.pieces.size(), ErrorCode::kBadInput,
             "{}: the piece '{}' has the id {}, but there are {} pieces; ids must run from 0 without a gap",
             top_.where(), piece, id, definition_.pieces.size());
@@ -212,9 +208,9 @@ class TokenizerReader {
         if (token.flag(key)) unsupported(token.where(), key);
       const std::int32_t id = token.number("id");
       const std::string content = token.text("content");
-      const auto listed = vocabulary_->find(content);
-      const bool in_vocabulary = listed != vocabulary_->end();
-      require(!in_vocabulary || *listed == id, ErrorCode::kBadInput, "{}: '{}' has another id in the vocabulary",
+      const std::int32_t listed = id_in_vocabulary(content);
+      const bool in_vocabulary = listed >= 0;
+      require(!in_vocabulary || listed == id, ErrorCode::kBadInput, "{}: '{}' has another id in the vocabulary",
               token.where(), content);
       require(seen.insert(content).second, ErrorCode::kBadInput, "{}: '{}' is listed twice", token.where(), content);
       definition_.added_tokens.push_back({id, token.flag("special"), in_vocabulary});
@@ -231,42 +227,30 @@ class TokenizerReader {
 
   void read_unknown(const Part& model) {
     if (model.is_null("unk_token")) return;
-    const auto found = vocabulary_->find(model.text("unk_token"));
-    require(found != vocabulary_->end(), ErrorCode::kBadInput, "{}: '{}' is not in the vocabulary",
-            model.at("unk_token"), model.text("unk_token"));
-    definition_.unknown = found->get<std::int32_t>();
+    const std::int32_t id = id_in_vocabulary(model.text("unk_token"));
+    require(id >= 0, ErrorCode::kBadInput, "{}: '{}' is not in the vocabulary", model.at("unk_token"),
+            model.text("unk_token"));
+    definition_.unknown = id;
   }
 
   void read_merges(const Part& model) {
-    const Json& merges = model.array("merges");
-    definition_.merges.reserve(merges.size());
+    model.array("merges");  // complains if it is none
+    definition_.merges.reserve(document_.merges.size());
     std::string joined;
-    for (std::size_t i = 0; i < merges.size(); ++i) {
-      const auto where = [&] { return fmt::format("{}[{}]", model.at("merges"), i); };
-      const auto [left, right] = merge_parts(merges[i], where);
+    for (const auto& [left_text, right_text] : document_.merges) {
+      const std::string_view left = document_.view(left_text);
+      const std::string_view right = document_.view(right_text);
       joined.assign(left).append(right);
-      definition_.merges.push_back({piece_id(left, where), piece_id(right, where), piece_id(joined, where)});
+      definition_.merges.push_back({merged_id(left), merged_id(right), merged_id(joined)});
     }
   }
 
-  /// `where` makes the place for a message: there are too many merges to name each in vain.
-  template <class Where>
-  static std::pair<std::string_view, std::string_view> merge_parts(const Json& merge, const Where& where) {
-    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
-      return {merge[0].get_ref<const std::string&>(), merge[1].get_ref<const std::string&>()};
-    if (!merge.is_string()) core::fail(ErrorCode::kBadInput, "{}: expected two pieces", where());
-    const std::string_view text = merge.get_ref<const std::string&>();
-    const std::size_t space = text.find(' ');
-    if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos)
-      core::fail(ErrorCode::kBadInput, "{}: expected two pieces with one space between them", where());
-    return {text.substr(0, space), text.substr(space + 1)};
-  }
-
-  template <class Where>
-  std::int32_t piece_id(std::string_view piece, const Where& where) const {
-    const auto found = ids_.find(piece);
-    if (found == ids_.end()) core::fail(ErrorCode::kBadInput, "{}: '{}' is not in the vocabulary", where(), piece);
-    return found->second;
+  std::int32_t merged_id(std::string_view piece) const {
+    const std::int32_t id = id_in_vocabulary(piece);
+    if (id < 0)
+      core::fail(ErrorCode::kBadInput, "{}.model.merges[{}]: '{}' is not in the vocabulary", top_.where(),
+                 definition_.merges.size(), piece);
+    return id;
   }
 
   void read_normalizer(const Part& part) {
@@ -449,10 +433,12 @@ class TokenizerReader {
     decoder.strip_count = static_cast<std::size_t>(part.number("start"));
   }
 
+  const TokenizerDocument& document_;
   Part top_;
   BpeDefinition definition_;
-  const Json* vocabulary_ = nullptr;
-  std::unordered_map<std::string_view, std::int32_t> ids_;  // of the vocabulary, whose texts lie in the document
+  std::vector<std::string_view>
+      listed_;  // the vocabulary's pieces in the order of the file, by which entries_ finds them
+  PieceTable<std::string_view> entries_{listed_};
   std::vector<std::string> added_texts_;
   bool fused_ = false;
 };
@@ -460,7 +446,7 @@ class TokenizerReader {
 }  // namespace
 
 BpeDefinition read_tokenizer_json(std::string_view text, const std::string& name) {
-  const Json document = parse_document(text, name);
+  const TokenizerDocument document = parse_tokenizer_document(text, name);
   return TokenizerReader(document, name).read();
 }
 

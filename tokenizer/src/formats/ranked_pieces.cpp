@@ -21,7 +21,7 @@ std::size_t index(std::int32_t id) {
 /// Merges the parts of one piece at a time.
 class PieceMerging {
  public:
-  PieceMerging(const RankedPieces& pieces, const PieceTable& ids) : pieces_(pieces), ids_(ids) {}
+  PieceMerging(const RankedPieces& pieces, const PieceTable<>& ids) : pieces_(pieces), ids_(ids) {}
 
   /// The last merge that makes the piece out of its parts; false if they do not become one piece.
   bool last_merge(std::int32_t id, Merge& last) {
@@ -97,7 +97,7 @@ class PieceMerging {
   }
 
   const RankedPieces& pieces_;
-  const PieceTable& ids_;
+  const PieceTable<>& ids_;
   std::string text_;
   std::vector<PartSymbol> symbols_;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> heap_;
@@ -152,7 +152,7 @@ std::vector<Merge> reachable_merges(const BpeDefinition& definition) {
 }
 
 std::vector<Merge> explicit_merges(const RankedPieces& pieces, const std::string& name) {
-  PieceTable ids(pieces.texts);
+  PieceTable<> ids(pieces.texts);
   for (std::size_t i = 0; i < pieces.texts.size(); ++i)
     if (!pieces.texts[i].empty() && (pieces.ranks[i] >= 0 || pieces.parts[i].size() == 1))
       ids.add(static_cast<std::int32_t>(i));

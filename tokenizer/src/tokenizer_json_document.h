@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace dragoman::tokenizer {
+
+/// A `tokenizer.json` as parsed, with its two long parts taken out of the tree: one node and one allocation for each of
+/// 30,000 pieces and merges would take most of the time of loading.
+///
+/// In `rest`, the object model.vocab and the list model.merges are empty. If one of them is something else, it is left
+/// there for the reader to complain about.
+struct TokenizerDocument {
+  /// A part of `texts`.
+  struct Text {
+    std::size_t begin;
+    std::uint32_t size;
+  };
+
+  nlohmann::json rest;
+  std::string texts;
+  std::vector<std::pair<Text, std::int32_t>> vocabulary;
+  std::vector<std::pair<Text, Text>> merges;
+
+  std::string_view view(const Text& text) const { return std::string_view(texts).substr(text.begin, text.size); }
+};
+
+/// Throws Error{kBadInput} that begins with `name`: for what is no JSON, for ids that are no whole numbers, for merges
+/// that are not two pieces, and for what is nested too deeply.
+TokenizerDocument parse_tokenizer_document(std::string_view json, const std::string& name);
+
+}  // namespace dragoman::tokenizer
