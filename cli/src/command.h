@@ -50,6 +50,7 @@ std::unique_ptr<Command> make_encode();
 std::unique_ptr<Command> make_decode();
 std::unique_ptr<Command> make_convert();
 std::unique_ptr<Command> make_verify();
+std::unique_ptr<Command> make_vocab();
 std::unique_ptr<Command> make_evaluate();
 std::unique_ptr<Command> make_train();
 std::unique_ptr<Command> make_translate();

@@ -1,4 +1,5 @@
 #include "command.h"
+#include "invalid_utf8_option.h"
 #include "memory_option.h"
 #include "text_inputs.h"
 
@@ -30,6 +31,7 @@ class CountWords final : public Command {
          "leave out words that occur less often; not for parts of a corpus")  //
         ("threads", po::value(&count_.threads)->default_value(0)->value_name("N"),
          "0: as many as the process may use; the output does not depend on it");
+    utf8_.add_to(options);
     memory_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
@@ -37,6 +39,9 @@ class CountWords final : public Command {
   void run(const Session& session) override {
     if (inputs_.empty() == counts_.empty()) throw UsageError("count-words needs either --input or --counts");
     count_.memory = memory_.budget(output_);
+    count_.invalid_utf8 = utf8_.value();
+    if (!counts_.empty() && count_.invalid_utf8 != tokenizer::InvalidUtf8::kKeep)
+      throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
     const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
     core::OutputFile output{std::filesystem::path(output_)};
     const auto count = counts_.empty() ? tokenizer::count_words : tokenizer::merge_counts;
@@ -49,6 +54,7 @@ class CountWords final : public Command {
  private:
   tokenizer::CountOptions count_;
   MemoryOption memory_;
+  InvalidUtf8Option utf8_;
   std::vector<std::string> inputs_;
   std::vector<std::string> counts_;
   std::string output_;

@@ -1,4 +1,5 @@
 #include "command.h"
+#include "invalid_utf8_option.h"
 #include "line_format.h"
 #include "tokenizer_options.h"
 
@@ -37,11 +38,13 @@ class Encode final : public Command {
          "special tokens in the text become special pieces instead of plain text")  //
         ("threads", po::value(&coding_.threads)->default_value(0)->value_name("N"),
          "0: as many as the process may use; the output does not depend on it");
+    utf8_.add_to(options);
     tokenizer_options_.add_to(options);
   }
 
   void run(const Session& session) override {
     coding_.format = line_format(format_);
+    coding_.invalid_utf8 = utf8_.value();
     coding_.encode.mode = encoding_mode(mode_);
     if (!(coding_.encode.dropout >= 0 && coding_.encode.dropout <= 1))
       throw UsageError("--dropout: must be from 0 to 1");
@@ -54,6 +57,7 @@ class Encode final : public Command {
  private:
   tokenizer::LineCodingOptions coding_;
   TokenizerOptions tokenizer_options_;
+  InvalidUtf8Option utf8_;
   std::string tokenizer_;
   std::string input_;
   std::string output_;

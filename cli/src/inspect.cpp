@@ -1,4 +1,7 @@
 #include "command.h"
+#include "inspect_tokenizer.h"
+#include "printing.h"
+#include "text_inputs.h"
 
 #include <algorithm>
 #include <array>
@@ -26,6 +29,9 @@ struct InspectOptions {
   fs::path path;
   bool verify = false;
   bool tensors = false;
+  bool json = false;
+  std::vector<std::string> corpus = {};  ///< of a tokenizer
+  int threads = 0;
 };
 
 /// One kind of thing that can be inspected. They are asked in order, and the first that recognises the path prints it.
@@ -34,16 +40,6 @@ struct Inspector {
   bool (*recognises)(const fs::path& path);
   void (*print)(const InspectOptions& options);
 };
-
-// Text from a file must not talk to the terminal.
-std::string printable(std::string_view text) {
-  const std::string escaped = core::Json(text).dump(-1, ' ', false, core::Json::error_handler_t::replace);
-  return escaped.substr(1, escaped.size() - 2);
-}
-
-void print_row(std::string_view label, std::string_view value) {
-  fmt::print("  {:<24}{}\n", label, value);
-}
 
 std::string megabytes(std::uint64_t bytes) {
   return fmt::format("{} bytes ({:.1f} MB)", bytes, static_cast<double>(bytes) / 1e6);
@@ -102,93 +98,6 @@ void print_safetensors(const InspectOptions& options) {
 
 // ---- tokenizers
 
-std::string_view name_of(tokenizer::NormalizerStep::Kind kind) {
-  using Kind = tokenizer::NormalizerStep::Kind;
-  switch (kind) {
-    case Kind::kNfc:
-      return "NFC";
-    case Kind::kNfd:
-      return "NFD";
-    case Kind::kNfkc:
-      return "NFKC";
-    case Kind::kNfkd:
-      return "NFKD";
-    case Kind::kLowercase:
-      return "lower case";
-    case Kind::kPrepend:
-      return "prepend";
-    case Kind::kReplace:
-      return "replace";
-    case Kind::kTrimStart:
-      return "trim the start of";
-    case Kind::kTrimEnd:
-      return "trim the end of";
-    case Kind::kSqueeze:
-      return "squeeze runs of";
-  }
-  return "?";
-}
-
-std::string describe(const tokenizer::NormalizerStep& step) {
-  using Kind = tokenizer::NormalizerStep::Kind;
-  std::string text(name_of(step.kind));
-  if (step.kind == Kind::kReplace)
-    text += fmt::format(" '{}' by '{}'", printable(step.pattern), printable(step.content));
-  if (step.kind == Kind::kTrimStart || step.kind == Kind::kTrimEnd || step.kind == Kind::kSqueeze)
-    text += fmt::format(" '{}'", printable(step.pattern));
-  if (step.kind == Kind::kPrepend) text += fmt::format(" '{}'", printable(step.content));
-  return text;
-}
-
-std::string normalization(const tokenizer::BpeDefinition& definition) {
-  std::vector<std::string> steps;
-  for (const auto& step : definition.normalizer) steps.push_back(describe(step));
-  return steps.empty() ? "none" : fmt::format("{}", fmt::join(steps, ", "));
-}
-
-std::string special_tokens(const tokenizer::Tokenizer& tokenizer) {
-  constexpr std::size_t kShown = 10;
-  std::vector<std::string> tokens;
-  std::size_t count = 0;
-  for (std::int32_t id = 0; id < tokenizer.size(); ++id)
-    if (tokenizer.is_special(id) && ++count <= kShown)
-      tokens.push_back(fmt::format("{} {}", id, printable(tokenizer.piece(id))));
-  if (count > kShown) tokens.push_back(fmt::format("and {} more", count - kShown));
-  return tokens.empty() ? "none" : fmt::format("{}", fmt::join(tokens, ", "));
-}
-
-std::string words(const tokenizer::BpeDefinition& definition) {
-  using tokenizer::WordSplit;
-  switch (definition.split) {
-    case WordSplit::kBefore:
-      return definition.split_pattern.empty() ? "the whole line is one"
-                                              : fmt::format("begin at '{}'", printable(definition.split_pattern));
-    case WordSplit::kBetween:
-      return fmt::format("stand between '{}'", printable(definition.split_pattern));
-    case WordSplit::kGpt2:
-      return "by the pattern of GPT-2";
-    case WordSplit::kCl100k:
-      return "by the pattern of cl100k_base";
-    case WordSplit::kCl100kVariant:
-      return "by the earlier pattern of cl100k_base";
-  }
-  return "?";
-}
-
-void print_bpe(const tokenizer::BpeDefinition& definition) {
-  print_row("merges", fmt::format("{}", definition.merges.size()));
-  print_row("byte fallback", definition.byte_fallback ? "on" : "off");
-  print_row("normalisation", normalization(definition));
-  print_row("words", words(definition));
-}
-
-void print_tokenizer(const tokenizer::Tokenizer& tokenizer, std::string_view label) {
-  const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(&tokenizer);
-  print_row(label, fmt::format("{}, {} pieces", bpe != nullptr ? "BPE" : "of a plugin", tokenizer.size()));
-  print_row("special tokens", special_tokens(tokenizer));
-  if (bpe != nullptr) print_bpe(bpe->definition());
-}
-
 bool is_tokenizer(const fs::path& path) {
   constexpr std::size_t kEnough = 4096;
   std::string head = first_bytes(path, kEnough);
@@ -202,9 +111,21 @@ bool is_tokenizer(const fs::path& path) {
 }
 
 void print_tokenizer_file(const InspectOptions& options) {
-  const std::string content = first_bytes(options.path, std::size_t{1} << 16);
-  print_row("kind", tokenizer::name_of(tokenizer::recognise(options.path, content)));
+  print_row("kind", kind_of_tokenizer(options.path));
   print_tokenizer(*tokenizer::load_tokenizer(options.path), "tokenizer");
+}
+
+/// What a tokenizer is and, if there is a corpus, what it makes of it.
+void report_tokenizer(const InspectOptions& options, const Session& session) {
+  const auto tokenizer = tokenizer::load_tokenizer(options.path);
+  core::Json report = describe_tokenizer(*tokenizer, kind_of_tokenizer(options.path));
+  if (!options.corpus.empty()) {
+    const auto statistics = tokenizer::measure_corpus(*tokenizer, expand_files(options.corpus), options.threads,
+                                                      session.progress, session.stop);
+    if (!options.json) return print_corpus_report(*tokenizer, statistics);
+    report["corpus"] = corpus_report(*tokenizer, statistics);
+  }
+  if (options.json) fmt::print("{}\n", report.dump(2));
 }
 
 // ---- folders
@@ -316,21 +237,31 @@ class Inspect final : public Command {
   }
 
   void add_options(po::options_description& options) override {
-    options.add_options()                                                                  //
-        ("path", po::value(&path_)->required()->value_name("PATH"), "the file or folder")  //
-        ("tensors", po::bool_switch(&options_.tensors), "list every tensor")               //
-        ("verify", po::bool_switch(&options_.verify), "check SHA256SUMS; reads every byte of a model folder");
+    options.add_options()                                                                                      //
+        ("path", po::value(&path_)->required()->value_name("PATH"), "the file or folder")                      //
+        ("tensors", po::bool_switch(&options_.tensors), "list every tensor")                                   //
+        ("verify", po::bool_switch(&options_.verify), "check SHA256SUMS; reads every byte of a model folder")  //
+        ("corpus", po::value(&options_.corpus)->multitoken()->value_name("FILE..."),
+         "of a tokenizer: text, to say what it makes of it")                             //
+        ("json", po::bool_switch(&options_.json), "of a tokenizer: as one JSON object")  //
+        ("threads", po::value(&options_.threads)->default_value(0)->value_name("N"),
+         "with --corpus: 0: as many as the process may use; the output does not depend on it");
   }
   std::vector<std::string> positional() const override { return {"path"}; }
 
-  void run(const Session&) override {
+  void run(const Session& session) override {
     options_.path = path_;
     const Inspector& inspector = find_inspector(options_.path);
     if (options_.verify && !formats::is_model_folder(options_.path))
       throw UsageError(
           fmt::format("--verify: only model folders have SHA256SUMS, and {} is a {}", path_, inspector.kind));
-    fmt::print("{}: {}\n", path_, inspector.kind);
-    inspector.print(options_);
+    if ((options_.json || !options_.corpus.empty()) && inspector.print != &print_tokenizer_file)
+      throw UsageError(fmt::format("--corpus and --json: only for tokenizers, and {} is a {}", path_, inspector.kind));
+    if (!options_.json) {
+      fmt::print("{}: {}\n", path_, inspector.kind);
+      inspector.print(options_);
+    }
+    if (options_.json || !options_.corpus.empty()) report_tokenizer(options_, session);
   }
 
  private:

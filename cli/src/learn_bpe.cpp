@@ -1,10 +1,14 @@
 #include "command.h"
+#include "invalid_utf8_option.h"
 #include "memory_option.h"
 #include "text_inputs.h"
+#include "user_symbols_file.h"
+#include "vocab_size_option.h"
 
 #include <fmt/format.h>
 
 #include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/vocabulary_editing.h>
 
 namespace dragoman::cli {
 namespace {
@@ -32,9 +36,8 @@ class LearnBpe final : public Command {
          "expanded")  //
         ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
          "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
-        ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")      //
-        ("vocab-size", po::value(&learn_.vocab_size)->default_value(learn_.vocab_size)->value_name("N"),
-         "number of pieces in all")  //
+        ("output,o", po::value(&output_)->required()->value_name("FILE"),
+         "where to write tokenizer.json; {size} in the name stands for the vocabulary size")  //
         ("min-frequency", po::value(&learn_.min_frequency)->default_value(learn_.min_frequency)->value_name("N"),
          "merge no pair that occurs less often")  //
         ("min-word-count", po::value(&learn_.min_word_count)->default_value(1)->value_name("N"),
@@ -44,33 +47,54 @@ class LearnBpe final : public Command {
         ("special", po::value(&learn_.special_tokens)->multitoken()->value_name("TOKEN..."),
          "special tokens in the order of their ids, instead of <unk> <s> </s>")  //
         ("user-symbol", po::value(&learn_.user_symbols)->multitoken()->value_name("SYMBOL..."),
-         "texts that always stay one piece")  //
+         "texts that always stay one piece")                                                                //
+        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "a file of them, one a line")  //
         ("no-byte-fallback", po::bool_switch(&no_byte_fallback_),
          "leave out the 256 bytes; unknown characters become <unk>")  //
         ("normalization", po::value(&normalization_)->default_value("none")->value_name("FORM"),
-         "none, nfc or nfkc")                                                     //
-        ("lowercase", po::bool_switch(&learn_.lowercase), "lower-case the text")  //
+         "none, nfc or nfkc")                                                                      //
+        ("lowercase", po::bool_switch(&learn_.lowercase), "lower-case the text")                   //
+        ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a word by itself")  //
         ("threads", po::value(&learn_.threads)->default_value(0)->value_name("N"),
          "0: as many as the process may use; the result does not depend on it");
+    sizes_.add_to(options);
+    utf8_.add_to(options);
     memory_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
+    const std::vector<std::int32_t> sizes = sizes_.sizes(inputs_, output_);
+    learn_.smallest_vocab_size = sizes.front();
+    learn_.vocab_size = sizes.back();
     if (inputs_.empty() == counts_.empty()) throw UsageError("learn-bpe needs either --input or --counts");
     learn_.character_coverage = coverage();
+    if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
     learn_.byte_fallback = !no_byte_fallback_;
     learn_.normalization = normalization(normalization_);
     learn_.memory = memory_.budget(output_);
+    learn_.invalid_utf8 = utf8_.value();
+    if (!counts_.empty() && learn_.invalid_utf8 != tokenizer::InvalidUtf8::kKeep)
+      throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
     const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
     const auto learn = counts_.empty() ? tokenizer::learn_bpe : tokenizer::learn_bpe_from_counts;
     const auto learned = learn(files, learn_, session.progress, session.log, session.stop);
-    learned.save(output_);
-    core::log(session.log, core::LogLevel::kInfo,
-              fmt::format("{}: {} pieces, {} merges", output_, learned.size(), learned.definition().merges.size()));
+    for (const std::int32_t size : sizes) {
+      const std::string path = path_for_size(output_, size);
+      if (size < learned.size())
+        save(tokenizer::BpeTokenizer(truncate(learned.definition(), size).definition), path, session.log);
+      else
+        save(learned, path, session.log);
+    }
   }
 
  private:
+  static void save(const tokenizer::BpeTokenizer& learned, const std::string& path, const core::LogSink& log) {
+    learned.save(path);
+    core::log(log, core::LogLevel::kInfo,
+              fmt::format("{}: {} pieces, {} merges", path, learned.size(), learned.definition().merges.size()));
+  }
+
   /// Bound as a text, so that the help shows 1 and not 1.0000000000000000.
   double coverage() const {
     try {
@@ -83,10 +107,13 @@ class LearnBpe final : public Command {
   }
 
   tokenizer::LearnOptions learn_;
+  VocabSizeOption sizes_;
   MemoryOption memory_;
+  InvalidUtf8Option utf8_;
   std::vector<std::string> inputs_;
   std::vector<std::string> counts_;
   std::string output_;
+  std::string symbols_file_;
   std::string coverage_;
   std::string normalization_;
   bool no_byte_fallback_ = false;

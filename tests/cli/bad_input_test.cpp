@@ -32,6 +32,7 @@ TEST_F(BadInputTest, WrongUsageHasStatusTwo) {
   expect_complaint("translate --modle x", 2, "--help");
   expect_complaint("translate", 2, "model");
   expect_complaint("learn-bpe --vocab-size many --input a --output b", 2, "vocab-size");
+  expect_complaint("learn-bpe --vocab-size 300 400 --input a --output b", 2, "vocab-{size}.json");
   expect_complaint("translate --model x --n-best 3", 2, "jsonl");
   expect_complaint("run p.yml --on-error never", 2, "keep or fail");
 }
@@ -85,6 +86,14 @@ TEST_F(BadInputTest, AnEmptyCorpusAndATooSmallVocabularyAreRefused) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "t.json"));
 }
 
+TEST_F(BadInputTest, SeveralSizesGiveAFileEachAndSizesBeforeInputsAreToldApart) {
+  write("text.txt", "abc abd abc abd abe\n");
+  EXPECT_EQ(run_dragoman(folder_.path(), "learn-bpe --output v{size}.json --vocab-size 266 267 text.txt").status, 0);
+  EXPECT_EQ(run_dragoman(folder_.path(), "learn-bpe --output alone.json --vocab-size 266 text.txt").status, 0);
+  EXPECT_EQ(file_content(folder_ / "v266.json"), file_content(folder_ / "alone.json"));
+  EXPECT_THAT(file_content(folder_ / "v267.json"), HasSubstr("266"));
+}
+
 TEST_F(BadInputTest, FilesOfDifferentLengthAreNamedWithTheirCounts) {
   write("h", "a\nb\n");
   write("r", "a\n");
@@ -107,8 +116,8 @@ TEST_F(BadInputTest, AFullDiskIsAnErrorNotASilence) {
 TEST_F(BadInputTest, HelpAndVersionGoToStandardOutput) {
   EXPECT_THAT(run_dragoman(folder_.path(), "--version").output, HasSubstr("dragoman 0."));
   EXPECT_THAT(run_dragoman(folder_.path(), "--help").output, HasSubstr("learn-bpe"));
-  for (const char* command : {"learn-bpe", "count-words", "encode", "decode", "convert", "verify", "train", "translate",
-                              "score", "evaluate", "run", "average", "inspect", "plugins", "doctor"}) {
+  for (const char* command : {"learn-bpe", "count-words", "encode", "decode", "convert", "verify", "vocab", "train",
+                              "translate", "score", "evaluate", "run", "average", "inspect", "plugins", "doctor"}) {
     const Outcome outcome = run_dragoman(folder_.path(), std::string(command) + " --help");
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_THAT(outcome.output, HasSubstr("Usage: dragoman " + std::string(command)));

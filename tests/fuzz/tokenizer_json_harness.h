@@ -1,11 +1,43 @@
 #pragma once
 
+#include <algorithm>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <dragoman/core/error.h>
 #include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/vocabulary_editing.h>
 
 namespace dragoman::fuzz {
+
+/// What is possible with a tokenizer whatever file it came from; anything but an Error is a fault.
+inline void exercise_streaming_and_editing(const tokenizer::BpeTokenizer& tokenizer) {
+  using namespace tokenizer;
+  std::vector<std::int32_t> ids;
+  std::string text;
+  const auto decoder = tokenizer.make_decoder();
+  for (std::int32_t id = 0; id < std::min(tokenizer.size(), 300); ++id) {
+    ids.push_back(id);
+    decoder->decode(id, text);
+  }
+  decoder->finish(text);
+  if (text != tokenizer.decode(ids)) __builtin_trap();
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(tokenizer.size()));
+  for (std::size_t id = 0; id < counts.size(); id += 2) counts[id] = 1;
+  const auto check = [](auto&& edit) {
+    try {
+      const BpeTokenizer edited(edit().definition, "edited");
+      edited.decode(edited.encode(" the river 12"));
+    } catch (const core::Error&) {
+      // What this vocabulary does not have, or a character that the edited one has no way to write.
+    }
+  };
+  check([&] { return prune(tokenizer.definition(), counts); });
+  check([&] { return truncate(tokenizer.definition(), tokenizer.size() - 1); });
+  check([&] { return extend(tokenizer.definition(), {"<new>"}, {"<symbol>"}); });
+  check([&] { return merge_vocabularies(tokenizer.definition(), tokenizer.definition()); });
+}
 
 /// Reads the text as a tokenizer and, if that works, uses it. True if it was a tokenizer; anything but an Error is a
 /// fault.
@@ -26,6 +58,7 @@ inline bool exercise_tokenizer_json(std::string_view json) {
         }
       }
     BpeTokenizer::parse(tokenizer.to_json(), "written again");
+    exercise_streaming_and_editing(tokenizer);
     return true;
   } catch (const core::Error&) {
     return false;

@@ -40,7 +40,7 @@ std::string error_with(const std::string& pointer, const core::Json& value, cons
 }
 
 TEST(TokenizerJson, ReadsWhatItWrites) {
-  for (const char* name : {"plain", "words", "older_layout", "bytes"}) {
+  for (const char* name : {"plain", "words", "older_layout", "bytes", "digits"}) {
     const BpeTokenizer tokenizer = BpeTokenizer::parse(seed(name), name);
     const BpeTokenizer again = BpeTokenizer::parse(tokenizer.to_json(), name);
     EXPECT_EQ(again.to_json(), tokenizer.to_json()) << name;

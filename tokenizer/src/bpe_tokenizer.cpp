@@ -3,6 +3,7 @@
 #include "decoder.h"
 #include "dragoman/tokenizer/tokenizer.h"
 #include "piece_table.h"
+#include "streaming_decoder.h"
 #include "text_splitter.h"
 #include "tokenizer_json.h"
 #include "unit_encoder.h"
@@ -35,11 +36,7 @@ struct BpeTokenizer::Impl {
     for (std::size_t id = 0; id < shown.size(); ++id) shown_ids->add(static_cast<std::int32_t>(id));
   }
 
-  void check(std::int32_t id) const {
-    core::require(id >= 0 && static_cast<std::size_t>(id) < definition.pieces.size(), core::ErrorCode::kInvalidArgument,
-                  "the id {} is not in the vocabulary, whose ids run from 0 to {}", id,
-                  static_cast<std::int64_t>(definition.pieces.size()) - 1);
-  }
+  void check(std::int32_t id) const { check_id(id, static_cast<std::int32_t>(definition.pieces.size())); }
 
   BpeDefinition definition;
   BpeModel model;
@@ -119,6 +116,10 @@ std::unique_ptr<TextEncoder> BpeTokenizer::make_encoder(const EncodeOptions& opt
 std::string BpeTokenizer::decode(std::span<const std::int32_t> ids) const {
   for (const std::int32_t id : ids) impl_->check(id);
   return impl_->decoder.decode(ids);
+}
+
+std::unique_ptr<StreamingDecoder> BpeTokenizer::make_decoder() const {
+  return std::make_unique<BpeStreamingDecoder>(impl_->decoder, size());
 }
 
 std::string_view BpeTokenizer::piece(std::int32_t id) const {

@@ -36,7 +36,10 @@ bool CachedEncoder::applies_to(const BpeDefinition& definition, const EncodeOpti
 
 CachedEncoder::CachedEncoder(const BpeDefinition& definition, const TextSplitter& splitter, const BpeModel& model,
                              const EncodeOptions& options)
-    : splitter_(splitter), model_(model), options_(options), only_marks_(definition.normalizer.size() == 2) {
+    : splitter_(splitter),
+      model_(model),
+      options_(options),
+      only_marks_(definition.normalizer.size() == 2 && !definition.split_digits) {
   append_unit(kWordMark, mark_ids_);
 }
 

@@ -37,6 +37,7 @@ void ChunkReader::next(Chunk& chunk) {
   rest_.clear();
   while (open_next() && !fill(chunk)) {
   }
+  utf8_.apply(chunk, name_);
   if (unit_ == Unit::kWord) return;
   chunk.first_line = lines_read_;
   lines_read_ += static_cast<std::uint64_t>(std::count(chunk.text().begin(), chunk.text().end(), '\n'));
@@ -69,6 +70,7 @@ bool ChunkReader::open_next() {
   if (!file_ && next_input_ < inputs_.size()) {
     file_.emplace(inputs_[next_input_++], stop_);
     name_ = file_->name();
+    utf8_.begin_file();
   }
   return file_.has_value();
 }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "chunk.h"
+#include "utf8_policy.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -14,17 +17,6 @@
 #include <dragoman/core/file.h>
 
 namespace dragoman::tokenizer {
-
-/// Text that ends where a word or line does, with room behind it for WordKey::padded().
-struct Chunk {
-  static constexpr std::size_t kPadding = 16;
-
-  std::string_view text() const { return {bytes.data(), size}; }
-
-  std::vector<char> bytes;
-  std::size_t size = 0;
-  std::uint64_t first_line = 0;  ///< for whole lines: the number, from 0, of the first one
-};
 
 /// Chunks that have been used, to be filled again: fresh memory for each would cost more than reading it. Thread-safe.
 class ChunkPool {
@@ -43,10 +35,12 @@ class ChunkReader {
  public:
   enum class Unit { kWord, kLine };
 
-  /// A word (or line) that would need a chunk of more than `limit` bytes is an Error{kBadInput}.
+  /// A word (or line) that would need a chunk of more than `limit` bytes is an Error{kBadInput}, as may be what is not
+  /// UTF-8.
   ChunkReader(std::vector<std::filesystem::path> inputs, Unit unit, std::stop_token stop,
-              std::size_t limit = std::numeric_limits<std::size_t>::max())
-      : inputs_(std::move(inputs)), unit_(unit), limit_(limit), stop_(std::move(stop)) {}
+              std::size_t limit = std::numeric_limits<std::size_t>::max(),
+              InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep)
+      : inputs_(std::move(inputs)), unit_(unit), limit_(limit), stop_(std::move(stop)), utf8_(invalid_utf8) {}
 
   /// Fills the chunk; it stays empty at the end.
   void next(Chunk& chunk);
@@ -65,6 +59,7 @@ class ChunkReader {
   Unit unit_;
   std::size_t limit_;
   std::stop_token stop_;
+  Utf8Policy utf8_;
   std::size_t next_input_ = 0;
   std::optional<core::InputFile> file_;
   std::string name_;

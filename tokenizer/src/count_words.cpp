@@ -83,7 +83,8 @@ CountSummary write_counts(const WordSource& source, core::OutputFile& output, co
 CountSummary count_words(const std::vector<std::filesystem::path>& inputs, core::OutputFile& output,
                          const CountOptions& options, const core::ProgressSink& progress, const core::LogSink& log,
                          std::stop_token stop) {
-  return write_counts({.files = inputs, .kind = WordSource::Kind::kTexts}, output, options, progress, log, stop);
+  return write_counts({.files = inputs, .kind = WordSource::Kind::kTexts, .invalid_utf8 = options.invalid_utf8}, output,
+                      options, progress, log, stop);
 }
 
 CountSummary merge_counts(const std::vector<std::filesystem::path>& counts, core::OutputFile& output,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dragoman::tokenizer {
@@ -16,6 +17,15 @@ class Decoder {
   explicit Decoder(const BpeDefinition& definition);
   /// Ids must be in range.
   std::string decode(std::span<const std::int32_t> ids) const;
+
+  /// What decode() does, in its order, for whoever does it bit by bit: the texts of the ids are joined; the space at
+  /// the end of a piece that ends a word goes if nothing follows; a space goes that stands behind one of the symbols;
+  /// so do up to strip_count() times strip() at the start.
+  std::string_view surface(std::int32_t id) const { return surfaces_[static_cast<std::size_t>(id)]; }
+  bool ends_word(std::int32_t id) const { return ends_word_[static_cast<std::size_t>(id)]; }
+  const std::vector<std::string>& symbols() const { return symbols_; }
+  const std::string& strip() const { return strip_; }
+  std::size_t strip_count() const { return strip_count_; }
 
  private:
   bool ends_with_a_word(std::span<const std::int32_t> ids) const;

@@ -1,3 +1,4 @@
+#include "add_token.h"
 #include "learn_within.h"
 #include "learning_corpus.h"
 #include "merge_learner.h"
@@ -25,30 +26,11 @@ void check_options(const std::vector<std::filesystem::path>& inputs, const Learn
           "the character coverage is {}; it must be above 0 and at most 1", options.character_coverage);
   require(options.vocab_size > 0, ErrorCode::kInvalidArgument, "the vocabulary size is {}; it must be above 0",
           options.vocab_size);
+  require(options.smallest_vocab_size >= 0 && options.smallest_vocab_size <= options.vocab_size,
+          ErrorCode::kInvalidArgument, "the smallest vocabulary size is {}; it must be from 0 to the size, {}",
+          options.smallest_vocab_size, options.vocab_size);
   require(options.threads >= 0, ErrorCode::kInvalidArgument, "the number of threads is {}; it must not be negative",
           options.threads);
-}
-
-void check_added_token(const std::string& token, std::string_view kind) {
-  require(!token.empty(), ErrorCode::kInvalidArgument, "a {} is empty", kind);
-  require(core::find_invalid_utf8(token) == std::string::npos, ErrorCode::kInvalidArgument, "a {} is not valid UTF-8",
-          kind);
-  require(token.find_first_of(" \n\r") == std::string::npos && token.find(kWordMark) == std::string::npos,
-          ErrorCode::kInvalidArgument, "the {} '{}' holds a space, a line end or {}, which pieces cannot tell apart",
-          kind, token, kWordMark);
-}
-
-void add_token(BpeDefinition& definition, const std::string& token, bool special) {
-  const std::string_view kind = special ? "special token" : "user-defined symbol";
-  check_added_token(token, kind);
-  // A special token of one character would come up wherever that character stands in the text.
-  require(!special || core::decode_utf8(token, 0).length < token.size(), ErrorCode::kInvalidArgument,
-          "the special token '{}' is a single character; a special token needs at least two", token);
-  require(!byte_of_piece(token), ErrorCode::kInvalidArgument, "the {} '{}' has the name of a byte piece", kind, token);
-  require(std::find(definition.pieces.begin(), definition.pieces.end(), token) == definition.pieces.end(),
-          ErrorCode::kInvalidArgument, "the {} '{}' is given twice", kind, token);
-  definition.added_tokens.push_back({static_cast<std::int32_t>(definition.pieces.size()), special});
-  definition.pieces.push_back(token);
 }
 
 void add_first_pieces(BpeDefinition& definition, const LearnOptions& options) {
@@ -69,6 +51,7 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   if (options.normalization == Normalization::kNfc) definition.normalizer.push_back({Kind::kNfc, {}, {}});
   if (options.normalization == Normalization::kNfkc) definition.normalizer.push_back({Kind::kNfkc, {}, {}});
   if (options.lowercase) definition.normalizer.push_back({Kind::kLowercase, {}, {}});
+  definition.split_digits = options.split_digits;
   definition.decoder.byte_fallback = options.byte_fallback;
   if (!options.word_marks) return;
   definition.normalizer.push_back({Kind::kPrepend, {}, kWordMark});
@@ -111,12 +94,13 @@ CharacterTable add_alphabet(BpeDefinition& definition, const std::vector<char32_
 
 void check_size(const BpeDefinition& definition, std::size_t first_character, const LearnOptions& options) {
   const std::size_t characters = definition.pieces.size() - first_character;
-  require(static_cast<std::size_t>(options.vocab_size) >= definition.pieces.size(), ErrorCode::kInvalidArgument,
+  const std::int32_t size = options.smallest_vocab_size > 0 ? options.smallest_vocab_size : options.vocab_size;
+  require(static_cast<std::size_t>(size) >= definition.pieces.size(), ErrorCode::kInvalidArgument,
           "a vocabulary of {} is too small: {} special tokens, {} bytes, {} user symbols and {} characters need at "
           "least {}; "
           "ask for more pieces or for less character coverage",
-          options.vocab_size, options.special_tokens.size(), options.byte_fallback ? 256 : 0,
-          options.user_symbols.size(), characters, definition.pieces.size());
+          size, options.special_tokens.size(), options.byte_fallback ? 256 : 0, options.user_symbols.size(), characters,
+          definition.pieces.size());
 }
 
 /// Adds merges and pieces to a definition that ends with its alphabet.
@@ -261,8 +245,9 @@ BpeTokenizer learn_from_files(const std::vector<std::filesystem::path>& files, W
                               const std::stop_token& stop) {
   check_options(files, options);
   const MemoryPlan plan = MemoryPlan::of(options.memory, options.threads);
-  return learn_within(plan, {.files = files, .kind = kind, .whole_lines = !options.word_marks}, options, progress, log,
-                      stop);
+  return learn_within(
+      plan, {.files = files, .kind = kind, .whole_lines = !options.word_marks, .invalid_utf8 = options.invalid_utf8},
+      options, progress, log, stop);
 }
 
 }  // namespace

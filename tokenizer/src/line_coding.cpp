@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <limits>
 #include <memory>
 
 #include <tbb/enumerable_thread_specific.h>
@@ -111,7 +112,8 @@ void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input
     });
     return text;
   };
-  ChunkReader reader({input}, ChunkReader::Unit::kLine, stop);
+  ChunkReader reader({input}, ChunkReader::Unit::kLine, stop, std::numeric_limits<std::size_t>::max(),
+                     options.invalid_utf8);
   for_each_chunk(reader, output, options.threads, "encode", progress, stop, encode);
 }
 

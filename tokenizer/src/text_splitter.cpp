@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <dragoman/core/utf8.h>
+
 namespace dragoman::tokenizer {
 namespace {
 
@@ -19,6 +21,7 @@ TextSplitter::TextSplitter(const BpeDefinition& definition)
       normalizer_(definition.normalizer),
       split_(definition.split),
       split_pattern_(definition.split_pattern),
+      split_digits_(definition.split_digits),
       add_prefix_space_(definition.byte_level && definition.add_prefix_space) {}
 
 void TextSplitter::for_each_unit(std::string_view text, bool match_special, bool track,
@@ -41,6 +44,13 @@ std::size_t TextSplitter::word_end(std::string_view text, std::size_t start) con
   return std::min(text.find(split_pattern_, start + own_mark), text.size());
 }
 
+/// One digit, or all up to the next one or the end of the word.
+std::size_t TextSplitter::end_of_part(std::string_view word, std::size_t start) {
+  std::size_t end = start;
+  while (end < word.size() && digit_length(word, end) == 0) end += core::decode_utf8(word, end).length;
+  return end > start ? end : start + digit_length(word, start);
+}
+
 void TextSplitter::visit_words(std::string_view text, std::size_t begin, bool track,
                                core::FunctionRef<void(const TextUnit&)> visit) const {
   AlignedText normal = normalizer_.apply(text, begin, track);
@@ -49,9 +59,13 @@ void TextSplitter::visit_words(std::string_view text, std::size_t begin, bool tr
   std::size_t start = 0;
   while (start < whole.size()) {
     const std::size_t end = word_end(whole, start);
-    const auto origin =
-        track ? std::span(normal.origin).subspan(start, end - start + 1) : std::span<const std::size_t>();
-    if (start < end) visit({.added_token = -1, .text = whole.substr(start, end - start), .origin = origin});
+    while (start < end) {
+      const std::size_t part_end = split_digits_ ? end_of_part(whole.substr(0, end), start) : end;
+      const auto origin =
+          track ? std::span(normal.origin).subspan(start, part_end - start + 1) : std::span<const std::size_t>();
+      visit({.added_token = -1, .text = whole.substr(start, part_end - start), .origin = origin});
+      start = part_end;
+    }
     start = split_ == WordSplit::kBetween ? end + split_pattern_.size() : end;
   }
 }

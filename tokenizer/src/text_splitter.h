@@ -33,11 +33,13 @@ class TextSplitter {
   void visit_words(std::string_view text, std::size_t begin, bool track,
                    core::FunctionRef<void(const TextUnit&)> visit) const;
   std::size_t word_end(std::string_view text, std::size_t start) const;
+  static std::size_t end_of_part(std::string_view word, std::size_t start);
 
   AddedTokens added_;
   Normalizer normalizer_;
   WordSplit split_;
   std::string split_pattern_;
+  bool split_digits_;
   bool add_prefix_space_;
 };
 

@@ -19,13 +19,35 @@ class PlainEncoder final : public TextEncoder {
   EncodeOptions options_;
 };
 
+class PatientDecoder final : public StreamingDecoder {
+ public:
+  explicit PatientDecoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+  void decode(std::int32_t id, std::string& /*text*/) override {
+    tokenizer_.piece(id);  // throws for an id that there is not
+    ids_.push_back(id);
+  }
+  void finish(std::string& text) override {
+    text += tokenizer_.decode(ids_);
+    ids_.clear();
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::vector<std::int32_t> ids_;
+};
+
 }  // namespace
 
 TextEncoder::~TextEncoder() = default;
+StreamingDecoder::~StreamingDecoder() = default;
 Tokenizer::~Tokenizer() = default;
 
 std::unique_ptr<TextEncoder> Tokenizer::make_encoder(const EncodeOptions& options) const {
   return std::make_unique<PlainEncoder>(*this, options);
+}
+
+std::unique_ptr<StreamingDecoder> Tokenizer::make_decoder() const {
+  return std::make_unique<PatientDecoder>(*this);
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path) {

@@ -304,6 +304,10 @@ class TokenizerReader {
       read_split(part);
     else if (type == "ByteLevel")
       read_byte_level(part, part.flag("use_regex") || part.is_null("use_regex"));
+    else if (type == "Digits")
+      read_digits(part);
+    else if (type == "Sequence" && ends_with_digits(part))
+      read_split_and_digits(part);
     else if (type == "Sequence")
       read_pattern_and_bytes(part);
     else
@@ -317,6 +321,23 @@ class TokenizerReader {
     if (part.flag("invert")) unsupported(part.where(), "invert");
     definition_.split = behavior == "Removed" ? WordSplit::kBetween : WordSplit::kBefore;
     definition_.split_pattern = string_pattern(part);
+  }
+
+  void read_digits(const Part& part) {
+    if (!part.flag("individual_digits")) unsupported(part.where(), "'Digits' without individual_digits");
+    definition_.split_digits = true;
+  }
+
+  static bool ends_with_digits(const Part& sequence) {
+    const std::size_t size = sequence.array("pretokenizers").size();
+    return size == 2 && element(sequence, "pretokenizers", 1).type() == "Digits";
+  }
+
+  void read_split_and_digits(const Part& sequence) {
+    const Part split = element(sequence, "pretokenizers", 0);
+    if (split.type() != "Split") unsupported(split.where(), fmt::format("'{}' before 'Digits'", split.type()));
+    read_split(split);
+    read_digits(element(sequence, "pretokenizers", 1));
   }
 
   void read_byte_level(const Part& part, bool with_pattern) {

@@ -73,11 +73,14 @@ Json byte_level_pre_tokenizer(const BpeDefinition& definition) {
 
 Json pre_tokenizer(const BpeDefinition& definition) {
   if (definition.byte_level) return byte_level_pre_tokenizer(definition);
-  if (definition.split_pattern.empty()) return nullptr;
-  return {{"type", "Split"},
-          {"pattern", {{"String", definition.split_pattern}}},
-          {"behavior", definition.split == WordSplit::kBetween ? "Removed" : "MergedWithNext"},
-          {"invert", false}};
+  const Json digits = {{"type", "Digits"}, {"individual_digits", true}};
+  if (definition.split_pattern.empty()) return definition.split_digits ? digits : nullptr;
+  const Json split = {{"type", "Split"},
+                      {"pattern", {{"String", definition.split_pattern}}},
+                      {"behavior", definition.split == WordSplit::kBetween ? "Removed" : "MergedWithNext"},
+                      {"invert", false}};
+  if (!definition.split_digits) return split;
+  return {{"type", "Sequence"}, {"pretokenizers", {split, digits}}};
 }
 
 Json decoder(const BpeDefinition& definition) {

@@ -111,7 +111,7 @@ class Counting {
  private:
   void count_texts() {
     ChunkReader reader(source_.files, source_.whole_lines ? ChunkReader::Unit::kLine : ChunkReader::Unit::kWord, stop_,
-                       plan_.chunk_bytes);
+                       plan_.chunk_bytes, source_.invalid_utf8);
     for_each_chunk(reader, [&](const Chunk& chunk) {
       WordScanner words(chunk.text(), source_.whole_lines);
       count_chunk(words, counts_.local(), *runs_);

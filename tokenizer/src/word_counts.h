@@ -1,5 +1,6 @@
 #pragma once
 
+#include "dragoman/tokenizer/invalid_utf8.h"
 #include "memory_plan.h"
 #include "thread_arena.h"
 #include "word_runs.h"
@@ -40,7 +41,8 @@ struct WordSource {
   enum class Kind { kTexts, kCounts };
   std::vector<std::filesystem::path> files;
   Kind kind = Kind::kTexts;
-  bool whole_lines = false;  ///< each line is a word
+  bool whole_lines = false;                       ///< each line is a word
+  InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;  ///< of texts
 };
 
 /// Says on the log which share of a corpus is left out.

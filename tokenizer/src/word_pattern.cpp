@@ -126,6 +126,13 @@ std::size_t pattern_word_end(WordSplit split, std::string_view text, std::size_t
   return split == WordSplit::kGpt2 ? gpt2_word_end(text, begin) : cl100k_word_end(split, text, begin);
 }
 
+std::size_t digit_length(std::string_view text, std::size_t begin) noexcept {
+  const auto byte = static_cast<unsigned char>(text[begin]);
+  if (byte < 0x80) return byte >= '0' && byte <= '9' ? 1 : 0;
+  const Character c = character_at(text, begin);
+  return c.kind == Class::kNumber ? c.length : 0;
+}
+
 std::string_view regular_expression(WordSplit split) noexcept {
   switch (split) {
     case WordSplit::kGpt2:

@@ -278,7 +278,7 @@ std::string write_model(const Model& model) {
 void check_same(const BpeDefinition& read, const BpeDefinition& definition, const std::vector<Merge>& merges) {
   if (read.merges != merges)
     cannot_write("two neighbours whose text is a piece merge in SentencePiece, which differs from its merges");
-  if (read.split != definition.split ||
+  if (read.split != definition.split || definition.split_digits ||
       (definition.split_pattern != read.split_pattern && !definition.split_pattern.empty()))
     cannot_write("it cuts words in another way");
 }

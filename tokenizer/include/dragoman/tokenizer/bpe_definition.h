@@ -92,6 +92,8 @@ struct BpeDefinition {
   std::vector<NormalizerStep> normalizer;
   WordSplit split = WordSplit::kBefore;
   std::string split_pattern;  ///< of kBefore and kBetween
+  /// Each character of Unicode's category N is a word by itself, whatever `split` says of its neighbours.
+  bool split_digits = false;
   /// Words are bytes, and pieces are spelled in GPT-2's alphabet of 256 printable characters that stand for them.
   bool byte_level = false;
   bool add_prefix_space = false;  ///< with byte_level: a text that does not begin with a space gets one

@@ -7,6 +7,7 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/log.h>
+#include <dragoman/tokenizer/invalid_utf8.h>
 #include <dragoman/tokenizer/memory_budget.h>
 
 namespace dragoman::tokenizer {
@@ -18,6 +19,8 @@ struct CountOptions {
   /// 0 means core::default_threads(). The output does not depend on it.
   int threads = 0;
   MemoryBudget memory = {};
+  /// Of text; count files are read as they are.
+  InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;
 };
 
 /// What a count file holds.

@@ -21,6 +21,8 @@ struct LineCodingOptions {
   EncodeOptions encode = {};
   /// 0 means core::default_threads(). The output does not depend on it.
   int threads = 0;
+  /// Of the text that encode_lines() reads.
+  InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;
 };
 
 /// One line of pieces or ids per line of the text file `input` (gz and zst included, "-" is standard input), in order;

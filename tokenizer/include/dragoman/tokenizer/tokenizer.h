@@ -13,6 +13,7 @@
 
 #include <dragoman/core/log.h>
 #include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/invalid_utf8.h>
 #include <dragoman/tokenizer/memory_budget.h>
 
 namespace dragoman::tokenizer {
@@ -52,6 +53,19 @@ class TextEncoder {
   virtual void encode(std::string_view text, std::uint64_t line, std::vector<std::int32_t>& ids) = 0;
 };
 
+/// Decodes ids that come one by one, as a model makes them. What all calls append, up to and with finish(), is what
+/// Tokenizer::decode() gives for all ids together. Text that has been given is final, and no call ends it inside a
+/// character: what a later id may still change (half a character, a space that may be dropped) waits for it. One thread
+/// at a time; its tokenizer must outlive it.
+class StreamingDecoder {
+ public:
+  virtual ~StreamingDecoder();
+  /// Appends to `text` what is certain with this id. Throws as Tokenizer::decode(), and then as if it was not called.
+  virtual void decode(std::int32_t id, std::string& text) = 0;
+  /// Appends what has waited, even half a character; the next id begins another text.
+  virtual void finish(std::string& text) = 0;
+};
+
 /// Text to piece ids and back. Immutable: const calls may come from any thread at any time. Plugins may derive from it.
 class Tokenizer {
  public:
@@ -67,6 +81,9 @@ class Tokenizer {
   /// The text of the ids; special tokens are left out. Byte pieces in an order that encode() never gives can make
   /// invalid UTF-8. Throws Error{kInvalidArgument} only for an id outside [0, size()).
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
+  /// A decoder for ids one by one. This one gives all its text at the end, since it cannot know what decode() may yet
+  /// change; a tokenizer that can overrides it.
+  virtual std::unique_ptr<StreamingDecoder> make_decoder() const;
   /// The piece as it stands in the file, or, of a tokenizer whose lines have continuation marks, as it stands there.
   /// Throws Error{kInvalidArgument} for an id outside [0, size()).
   virtual std::string_view piece(std::int32_t id) const = 0;
@@ -100,6 +117,7 @@ class BpeTokenizer final : public Tokenizer {
   std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const override;
   std::unique_ptr<TextEncoder> make_encoder(const EncodeOptions& options = {}) const override;
   std::string decode(std::span<const std::int32_t> ids) const override;
+  std::unique_ptr<StreamingDecoder> make_decoder() const override;
   std::string_view piece(std::int32_t id) const override;
   std::optional<std::int32_t> id(std::string_view piece) const override;
   bool is_special(std::int32_t id) const override;
@@ -120,6 +138,9 @@ enum class Normalization { kNone, kNfc, kNfkc };
 struct LearnOptions {
   /// Number of pieces in all: special tokens, bytes, user symbols, characters and merged pieces.
   std::int32_t vocab_size = 32000;
+  /// 0, or the smallest size that truncate() will be asked for: that it is possible is checked before, not after the
+  /// merges have been learned.
+  std::int32_t smallest_vocab_size = 0;
   /// A pair that occurs less often is not merged.
   std::uint64_t min_frequency = 2;
   /// Share of the corpus's characters that get a piece of their own; the rarest are left to byte fallback or the
@@ -132,10 +153,14 @@ struct LearnOptions {
   bool byte_fallback = true;
   Normalization normalization = Normalization::kNone;
   bool lowercase = false;
+  /// Each digit is a word by itself (BpeDefinition::split_digits).
+  bool split_digits = false;
   /// Words begin at spaces, which become part of the piece that follows. If false, pieces may reach over a whole line.
   bool word_marks = true;
   /// Words that occur less often in the corpus are left out, as if they were not there; how many stands on the log.
   std::uint64_t min_word_count = 1;
+  /// Of text; count files are read as they are.
+  InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;
   /// For counting words; 0 means core::default_threads(). The result does not depend on it.
   int threads = 0;
   /// How much memory the process may use. The result does not depend on it, nor on where words are put meanwhile.

@@ -1,0 +1,238 @@
+#include "inspect_tokenizer.h"
+
+#include "printing.h"
+
+#include <algorithm>
+#include <fstream>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include <dragoman/tokenizer/tokenizer_files.h>
+
+namespace dragoman::cli {
+namespace {
+
+std::string_view name_of(tokenizer::NormalizerStep::Kind kind) {
+  using Kind = tokenizer::NormalizerStep::Kind;
+  switch (kind) {
+    case Kind::kNfc:
+      return "NFC";
+    case Kind::kNfd:
+      return "NFD";
+    case Kind::kNfkc:
+      return "NFKC";
+    case Kind::kNfkd:
+      return "NFKD";
+    case Kind::kLowercase:
+      return "lower case";
+    case Kind::kPrepend:
+      return "prepend";
+    case Kind::kReplace:
+      return "replace";
+    case Kind::kTrimStart:
+      return "trim the start of";
+    case Kind::kTrimEnd:
+      return "trim the end of";
+    case Kind::kSqueeze:
+      return "squeeze runs of";
+  }
+  return "?";
+}
+
+std::string describe(const tokenizer::NormalizerStep& step) {
+  using Kind = tokenizer::NormalizerStep::Kind;
+  std::string text(name_of(step.kind));
+  if (step.kind == Kind::kReplace)
+    text += fmt::format(" '{}' by '{}'", printable(step.pattern), printable(step.content));
+  if (step.kind == Kind::kTrimStart || step.kind == Kind::kTrimEnd || step.kind == Kind::kSqueeze)
+    text += fmt::format(" '{}'", printable(step.pattern));
+  if (step.kind == Kind::kPrepend) text += fmt::format(" '{}'", printable(step.content));
+  return text;
+}
+
+std::string normalization(const tokenizer::BpeDefinition& definition) {
+  std::vector<std::string> steps;
+  for (const auto& step : definition.normalizer) steps.push_back(describe(step));
+  return steps.empty() ? "none" : fmt::format("{}", fmt::join(steps, ", "));
+}
+
+std::string special_tokens(const tokenizer::Tokenizer& tokenizer) {
+  constexpr std::size_t kShown = 10;
+  std::vector<std::string> tokens;
+  std::size_t count = 0;
+  for (std::int32_t id = 0; id < tokenizer.size(); ++id)
+    if (tokenizer.is_special(id) && ++count <= kShown)
+      tokens.push_back(fmt::format("{} {}", id, printable(tokenizer.piece(id))));
+  if (count > kShown) tokens.push_back(fmt::format("and {} more", count - kShown));
+  return tokens.empty() ? "none" : fmt::format("{}", fmt::join(tokens, ", "));
+}
+
+std::string words(const tokenizer::BpeDefinition& definition) {
+  using tokenizer::WordSplit;
+  switch (definition.split) {
+    case WordSplit::kBefore:
+      return definition.split_pattern.empty() ? "the whole line is one"
+                                              : fmt::format("begin at '{}'", printable(definition.split_pattern));
+    case WordSplit::kBetween:
+      return fmt::format("stand between '{}'", printable(definition.split_pattern));
+    case WordSplit::kGpt2:
+      return "by the pattern of GPT-2";
+    case WordSplit::kCl100k:
+      return "by the pattern of cl100k_base";
+    case WordSplit::kCl100kVariant:
+      return "by the earlier pattern of cl100k_base";
+  }
+  return "?";
+}
+
+std::string user_symbols(const tokenizer::BpeDefinition& definition) {
+  std::vector<std::string> symbols;
+  for (const auto& token : definition.added_tokens)
+    if (!token.special) symbols.push_back(printable(definition.pieces[static_cast<std::size_t>(token.id)]));
+  return fmt::format("{}", fmt::join(symbols, " "));
+}
+
+void print_bpe(const tokenizer::BpeDefinition& definition) {
+  print_row("merges", fmt::format("{}", definition.merges.size()));
+  print_row("byte fallback", definition.byte_fallback ? "on" : "off");
+  print_row("normalisation", normalization(definition));
+  print_row("words", words(definition) + (definition.split_digits ? ", and at each digit" : ""));
+  if (const std::string symbols = user_symbols(definition); !symbols.empty()) print_row("user symbols", symbols);
+}
+
+double share(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+/// The ids of a corpus's ordinary pieces: those that occur, the most frequent first and equals by id, and the others.
+struct PieceUse {
+  std::vector<std::int32_t> used;
+  std::vector<std::int32_t> unused;
+};
+
+PieceUse piece_use(const tokenizer::Tokenizer& tokenizer, const tokenizer::CorpusStatistics& statistics) {
+  const auto count = [&](std::int32_t id) { return statistics.piece_counts[static_cast<std::size_t>(id)]; };
+  PieceUse use;
+  for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
+    if (count(id) > 0)
+      use.used.push_back(id);
+    else if (!tokenizer.is_special(id) && !tokenizer::byte_of_piece(std::string(tokenizer.piece(id))))
+      use.unused.push_back(id);
+  }
+  std::ranges::stable_sort(use.used, [&](std::int32_t a, std::int32_t b) { return count(a) > count(b); });
+  return use;
+}
+
+constexpr std::size_t kShown = 10;
+
+/// The first ones of a list as `PIECE COUNT`, or without a count those that have none.
+std::string first_pieces(std::vector<std::int32_t> ids, const tokenizer::Tokenizer& tokenizer,
+                         const tokenizer::CorpusStatistics& statistics) {
+  ids.resize(std::min(ids.size(), kShown));
+  std::vector<std::string> shown;
+  for (const std::int32_t id : ids)
+    if (const auto count = statistics.piece_counts[static_cast<std::size_t>(id)]; count > 0)
+      shown.push_back(fmt::format("{} {}", printable(tokenizer.piece(id)), count));
+    else
+      shown.push_back(printable(tokenizer.piece(id)));
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+core::Json counted_pieces(const std::vector<std::int32_t>& ids, const tokenizer::Tokenizer& tokenizer,
+                          const tokenizer::CorpusStatistics& statistics) {
+  core::Json list = core::Json::array();
+  for (std::size_t i = 0; i < std::min(ids.size(), kShown); ++i)
+    list.push_back({{"id", ids[i]},
+                    {"piece", tokenizer.piece(ids[i])},
+                    {"count", statistics.piece_counts[static_cast<std::size_t>(ids[i])]}});
+  return list;
+}
+
+std::string describe(const tokenizer::Histogram& histogram) {
+  return fmt::format("mean {:.3f}, p50 {}, p99 {}, max {}", histogram.mean(), histogram.quantile(0.5),
+                     histogram.quantile(0.99), histogram.max());
+}
+
+core::Json to_json(const tokenizer::Histogram& histogram) {
+  return {{"mean", histogram.mean()},
+          {"p50", histogram.quantile(0.5)},
+          {"p99", histogram.quantile(0.99)},
+          {"max", histogram.max()}};
+}
+
+core::Json special_token_list(const tokenizer::Tokenizer& tokenizer) {
+  core::Json list = core::Json::array();
+  for (std::int32_t id = 0; id < tokenizer.size(); ++id)
+    if (tokenizer.is_special(id)) list.push_back({{"id", id}, {"piece", tokenizer.piece(id)}});
+  return list;
+}
+
+}  // namespace
+
+std::string kind_of_tokenizer(const std::filesystem::path& path) {
+  constexpr std::streamsize kEnough = 1 << 16;
+  std::string content(kEnough, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(content.data(), kEnough);
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  return std::string(tokenizer::name_of(tokenizer::recognise(path, content)));
+}
+
+void print_tokenizer(const tokenizer::Tokenizer& tokenizer, std::string_view label) {
+  const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(&tokenizer);
+  print_row(label, fmt::format("{}, {} pieces", bpe != nullptr ? "BPE" : "of a plugin", tokenizer.size()));
+  print_row("special tokens", special_tokens(tokenizer));
+  if (bpe != nullptr) print_bpe(bpe->definition());
+}
+
+core::Json describe_tokenizer(const tokenizer::Tokenizer& tokenizer, const std::string& kind) {
+  core::Json report = {{"kind", kind}, {"pieces", tokenizer.size()}, {"special_tokens", special_token_list(tokenizer)}};
+  if (const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(&tokenizer)) {
+    const tokenizer::BpeDefinition& definition = bpe->definition();
+    report["merges"] = definition.merges.size();
+    report["byte_fallback"] = definition.byte_fallback;
+    report["byte_level"] = definition.byte_level;
+    report["normalisation"] = normalization(definition);
+    report["words"] = words(definition);
+    report["split_digits"] = definition.split_digits;
+    report["user_symbols"] = core::Json::array();
+    for (const auto& token : definition.added_tokens)
+      if (!token.special) report["user_symbols"].push_back(definition.pieces[static_cast<std::size_t>(token.id)]);
+  }
+  return report;
+}
+
+void print_corpus_report(const tokenizer::Tokenizer& tokenizer, const tokenizer::CorpusStatistics& s) {
+  const PieceUse use = piece_use(tokenizer, s);
+  print_row("corpus",
+            fmt::format("{} lines, {} words, {} characters, {} bytes", s.lines, s.words, s.characters, s.bytes));
+  print_row("pieces of the corpus", fmt::format("{}, {:.3f} characters each", s.pieces, share(s.characters, s.pieces)));
+  print_row("pieces per word", describe(s.pieces_per_word));
+  print_row("pieces per line", describe(s.pieces_per_line));
+  print_row("unknown", fmt::format("{} pieces, {:.4f}%", s.unknown_pieces, 100 * share(s.unknown_pieces, s.pieces)));
+  print_row("bytes", fmt::format("{} pieces, {:.4f}%", s.byte_pieces, 100 * share(s.byte_pieces, s.pieces)));
+  print_row("most frequent", first_pieces(use.used, tokenizer, s));
+  print_row("rarest", first_pieces({use.used.rbegin(), use.used.rend()}, tokenizer, s));
+  print_row("never used", fmt::format("{}, without special tokens and bytes{}{}", use.unused.size(),
+                                      use.unused.empty() ? "" : ": ", first_pieces(use.unused, tokenizer, s)));
+}
+
+core::Json corpus_report(const tokenizer::Tokenizer& tokenizer, const tokenizer::CorpusStatistics& s) {
+  const PieceUse use = piece_use(tokenizer, s);
+  return {{"lines", s.lines},
+          {"words", s.words},
+          {"characters", s.characters},
+          {"bytes", s.bytes},
+          {"pieces", s.pieces},
+          {"characters_per_piece", share(s.characters, s.pieces)},
+          {"pieces_per_word", to_json(s.pieces_per_word)},
+          {"pieces_per_line", to_json(s.pieces_per_line)},
+          {"unknown_share", share(s.unknown_pieces, s.pieces)},
+          {"byte_share", share(s.byte_pieces, s.pieces)},
+          {"most_frequent", counted_pieces(use.used, tokenizer, s)},
+          {"rarest", counted_pieces({use.used.rbegin(), use.used.rend()}, tokenizer, s)},
+          {"unused", use.unused}};
+}
+
+}  // namespace dragoman::cli

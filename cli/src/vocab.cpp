@@ -1,0 +1,123 @@
+#include "command.h"
+#include "text_inputs.h"
+#include "tokenizer_options.h"
+#include "user_symbols_file.h"
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/tokenizer/corpus_statistics.h>
+#include <dragoman/tokenizer/vocabulary_editing.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+using tokenizer::BpeDefinition;
+using tokenizer::VocabularyEdit;
+
+class Vocab final : public Command {
+ public:
+  std::string_view name() const override { return "vocab"; }
+  std::string_view summary() const override {
+    return "truncate, prune, extend or merge vocabularies, with a map from old ids to new ones";
+  }
+  std::vector<std::string> positional() const override { return {"action", "tokenizer"}; }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()                                                                                      //
+        ("action", po::value(&action_)->required()->value_name("ACTION"), "truncate, prune, extend or merge")  //
+        ("tokenizer,t", po::value(&files_)->required()->value_name("FILE"),
+         "tokenizer.json, or another kind of file that `convert` reads; merge takes two")                   //
+        ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")  //
+        ("map", po::value(&map_)->value_name("FILE"),
+         "where to write lines of old id, tab and new id, - for a piece that is gone; of merge, the ids of the second "
+         "file")                                                                           //
+        ("size", po::value(&size_)->value_name("N"), "truncate: number of pieces in all")  //
+        ("corpus", po::value(&corpus_)->multitoken()->value_name("FILE..."),
+         "prune: text that says which pieces are used, as for learn-bpe")  //
+        ("min-count", po::value(&prune_.min_count)->default_value(1)->value_name("N"),
+         "prune: pieces that occur less often there go, save for what other pieces are made of")  //
+        ("drop-characters", po::bool_switch(&prune_.drop_characters),
+         "prune: rare characters go, too, and become bytes")                                                      //
+        ("special", po::value(&special_)->multitoken()->value_name("TOKEN..."), "extend: special tokens to add")  //
+        ("user-symbol", po::value(&symbols_)->multitoken()->value_name("SYMBOL..."),
+         "extend: texts to add that always stay one piece")                                                         //
+        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "extend: a file of them, one a line")  //
+        ("threads", po::value(&threads_)->default_value(0)->value_name("N"),
+         "prune: 0: as many as the process may use; the output does not depend on it");
+    tokenizer_options_.add_to(options);
+  }
+
+  void run(const Session& session) override {
+    const std::size_t wanted = action_ == "merge" ? 2 : 1;
+    if (files_.size() != wanted)
+      throw UsageError(fmt::format("vocab {}: takes {} tokenizer file{}, not {}", action_, wanted,
+                                   wanted == 1 ? "" : "s", files_.size()));
+    const VocabularyEdit edit = this->edit(session);
+    const tokenizer::BpeTokenizer checked(edit.definition, output_);
+    checked.save(output_);
+    if (!map_.empty()) core::write_file(map_, id_map_lines(edit));
+    core::log(session.log, core::LogLevel::kInfo,
+              fmt::format("{}: {} pieces, {} merges", output_, checked.size(), edit.definition.merges.size()));
+  }
+
+ private:
+  BpeDefinition read(const std::string& path) const {
+    return tokenizer::read_tokenizer_file(path, tokenizer_options_.read_options());
+  }
+
+  VocabularyEdit edit(const Session& session) const {
+    if (action_ == "truncate") return truncated();
+    if (action_ == "prune") return pruned(session);
+    if (action_ == "extend") return extended();
+    if (action_ == "merge") return merge_vocabularies(read(files_[0]), read(files_[1]));
+    throw UsageError("vocab " + action_ + ": must be truncate, prune, extend or merge");
+  }
+
+  VocabularyEdit truncated() const {
+    if (size_ <= 0) throw UsageError("vocab truncate needs --size, a number above 0");
+    return truncate(read(files_[0]), size_);
+  }
+
+  VocabularyEdit pruned(const Session& session) const {
+    if (corpus_.empty()) throw UsageError("vocab prune needs --corpus");
+    const tokenizer::BpeTokenizer full(read(files_[0]), files_[0]);
+    const auto statistics =
+        tokenizer::measure_corpus(full, expand_files(corpus_), threads_, session.progress, session.stop);
+    core::require(statistics.pieces > 0, core::ErrorCode::kBadInput,
+                  "{}: the corpus is empty, so every piece would go; give text that is like what will be encoded",
+                  corpus_.front());
+    return prune(full.definition(), statistics.piece_counts, prune_);
+  }
+
+  VocabularyEdit extended() const {
+    std::vector<std::string> symbols = symbols_;
+    if (!symbols_file_.empty()) append_user_symbols(symbols_file_, symbols);
+    if (special_.empty() && symbols.empty())
+      throw UsageError("vocab extend needs --special, --user-symbol or --user-symbols-file");
+    return extend(read(files_[0]), special_, symbols);
+  }
+
+  TokenizerOptions tokenizer_options_;
+  std::string action_;
+  std::vector<std::string> files_;
+  std::string output_;
+  std::string map_;
+  std::int32_t size_ = 0;
+  std::vector<std::string> corpus_;
+  tokenizer::PruneOptions prune_;
+  std::vector<std::string> special_;
+  std::vector<std::string> symbols_;
+  std::string symbols_file_;
+  int threads_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_vocab() {
+  return std::make_unique<Vocab>();
+}
+
+}  // namespace dragoman::cli

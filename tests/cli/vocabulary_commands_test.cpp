@@ -1,0 +1,98 @@
+#include "program.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+#include <dragoman/core/options.h>
+
+namespace dragoman::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class VocabularyCommandsTest : public ::testing::Test {
+ protected:
+  VocabularyCommandsTest() {
+    write("text.txt", "abc abd abc abd abe abc\n");
+    EXPECT_EQ(run("learn-bpe --input text.txt --vocab-size 269 --output t.json").status, 0);
+  }
+  void write(const std::string& name, const std::string& content) {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+  }
+  Outcome run(const std::string& arguments) { return run_dragoman(folder_.path(), arguments); }
+  std::string content(const std::string& name) { return file_content(folder_ / name); }
+  std::size_t mapped_to_nothing(const std::string& name) {
+    const std::string map = content(name);
+    return static_cast<std::size_t>(std::count(map.begin(), map.end(), '-'));
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(VocabularyCommandsTest, EditsSayWhichIdsBecomeWhich) {
+  ASSERT_EQ(run("vocab truncate t.json --size 266 --output small.json --map map.tsv").status, 0);
+  ASSERT_EQ(run("learn-bpe --input text.txt --vocab-size 266 --output alone.json").status, 0);
+  EXPECT_EQ(content("small.json"), content("alone.json"));
+  EXPECT_EQ(mapped_to_nothing("map.tsv"), 3U);
+  EXPECT_THAT(content("map.tsv"), HasSubstr("\n265\t265\n266\t-\n"));
+
+  write("other.txt", "abd\n");
+  ASSERT_EQ(run("vocab prune t.json --corpus other.txt --output pruned.json --map map.tsv").status, 0);
+  EXPECT_GT(mapped_to_nothing("map.tsv"), 0U);
+  EXPECT_EQ(run("verify t.json pruned.json other.txt").output, "0 of 1 lines differ\n");
+
+  write("symbols.txt", "<ph>\r\n\n<tag>\n");
+  ASSERT_EQ(
+      run("vocab extend t.json --special '<2de>' --user-symbols-file symbols.txt -o more.json --map map.tsv").status,
+      0);
+  EXPECT_EQ(mapped_to_nothing("map.tsv"), 0U);
+  write("tagged.txt", "abc<ph>abd\n");
+  EXPECT_THAT(run("encode -t more.json -i tagged.txt").output, HasSubstr(" <ph> "));
+
+  ASSERT_EQ(run("vocab merge small.json t.json --output both.json").status, 0);
+  EXPECT_EQ(content("both.json"), content("t.json"));
+}
+
+TEST_F(VocabularyCommandsTest, WrongUsageSaysWhatIsMissing) {
+  for (const auto& [arguments, part] : {std::pair("vocab prun t.json -o x", "truncate, prune, extend or merge"),
+                                        {"vocab merge t.json -o x", "takes 2 tokenizer files, not 1"},
+                                        {"vocab truncate t.json -o x", "--size"},
+                                        {"vocab prune t.json -o x", "--corpus"},
+                                        {"vocab extend t.json -o x", "--special"},
+                                        {"inspect . --corpus text.txt", "none of what can be inspected"},
+                                        {"encode -t t.json --invalid-utf8 drop", "keep, replace or fail"},
+                                        {"learn-bpe --counts c -o x --invalid-utf8 fail", "--input"}}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_NE(outcome.status, 0) << arguments;
+    EXPECT_THAT(outcome.error, HasSubstr(part)) << arguments;
+  }
+  write("symbols.txt", "<ph>\ntwo words\n");
+  EXPECT_THAT(run("vocab extend t.json --user-symbols-file symbols.txt -o x").error, HasSubstr("symbols.txt: line 2"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
+}
+
+TEST_F(VocabularyCommandsTest, InspectMeasuresACorpusAsTextAndAsJson) {
+  const Outcome text = run("inspect t.json --corpus text.txt");
+  EXPECT_EQ(text.status, 0) << text.error;
+  EXPECT_THAT(text.output, HasSubstr("1 lines, 6 words, 23 characters"));
+  const core::Json report = core::parse_json(run("inspect t.json --corpus text.txt text.txt --json").output, "report");
+  EXPECT_EQ(report["pieces"], 269);
+  EXPECT_EQ(report["corpus"]["lines"], 2);
+  EXPECT_EQ(report["corpus"]["words"], 12);
+  EXPECT_EQ(report["corpus"]["pieces_per_line"]["max"].get<double>() * 2, report["corpus"]["pieces"].get<double>());
+}
+
+TEST_F(VocabularyCommandsTest, InvalidUtf8IsKeptReplacedOrRefused) {
+  write("latin1.txt", "abc\nab\xE9\n");
+  EXPECT_THAT(run("encode -t t.json -i latin1.txt").output, HasSubstr("<0xE9>"));
+  EXPECT_THAT(run("encode -t t.json -i latin1.txt --invalid-utf8 replace").output, HasSubstr("<0xEF> <0xBF> <0xBD>"));
+  for (const std::string command : {"encode -t t.json -i", "count-words", "learn-bpe -o x --vocab-size 300 -i"}) {
+    const Outcome refused = run(command + " latin1.txt --invalid-utf8 fail");
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.error, HasSubstr("latin1.txt: line 2: the byte 0xE9 at offset 6")) << command;
+  }
+}
+
+}  // namespace
+}  // namespace dragoman::testing

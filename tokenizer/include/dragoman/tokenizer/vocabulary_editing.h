@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dragoman/tokenizer/bpe_definition.h>
+
+namespace dragoman::tokenizer {
+
+/// In VocabularyEdit::new_ids: the piece is gone.
+inline constexpr std::int32_t kDroppedPiece = -1;
+
+/// A changed vocabulary, and where its pieces come from: what it takes to move the rows of an embedding matrix.
+struct VocabularyEdit {
+  BpeDefinition definition;
+  /// By old id: the new one, or kDroppedPiece. Pieces that stay keep their spelling and their order. New ids that stand
+  /// nowhere here are pieces that the old vocabulary did not have.
+  std::vector<std::int32_t> new_ids;
+};
+
+/// The vocabulary that learning would have given with a smaller size. Kept are the pieces that no merge makes (special
+/// tokens, bytes, user symbols, characters) and then the merges by rank, up to the one that makes the last piece. Of a
+/// definition that learn_bpe() gave, that is what learn_bpe() gives for `size`, to the byte.
+///
+/// Throws Error{kInvalidArgument} if `size` is more than there are or less than the first group (the message says the
+/// smallest size), and Error{kUnsupported} for a vocabulary whose pieces cannot be taken apart: one with a restricted
+/// vocabulary, with symbols of their own at the ends of words, or with merges that only subword-nmt's order gives.
+VocabularyEdit truncate(const BpeDefinition& definition, std::int32_t size);
+
+struct PruneOptions {
+  /// Pieces that occur less often go.
+  std::uint64_t min_count = 1;
+  /// Whether characters may go, too, and become bytes. Otherwise every piece that no merge makes stays.
+  bool drop_characters = false;
+};
+
+/// The vocabulary without the pieces that a corpus has little use for; `counts` says by id how often each occurs there,
+/// as CorpusStatistics::piece_counts does. Always kept are special tokens, user symbols, bytes, what the normaliser
+/// writes, and the pieces that a kept piece is made of. Kept are all merges of kept pieces.
+///
+/// So a text decodes to what it did, and one that is made of kept pieces is encoded as it was; in others, kept merges
+/// go on where a dropped piece would have been made. (A piece is always made in the same way, whatever stands beside
+/// it: no merge on the way reaches over its ends. With each kept piece the pieces of that way stay.)
+///
+/// Throws Error{kInvalidArgument} if there are not as many counts as pieces, or if characters may go from a vocabulary
+/// without byte fallback, and Error{kUnsupported} as truncate().
+VocabularyEdit prune(const BpeDefinition& definition, std::span<const std::uint64_t> counts,
+                     const PruneOptions& options = {});
+
+/// The vocabulary with further special tokens and then user symbols behind the last piece: no old id changes, and texts
+/// in which no new user symbol occurs are encoded as they were. Throws Error{kInvalidArgument} for a token that is a
+/// piece already, or that learn_bpe() would not take, and Error{kUnsupported} as truncate().
+VocabularyEdit extend(const BpeDefinition& definition, const std::vector<std::string>& special_tokens,
+                      const std::vector<std::string>& user_symbols);
+
+/// Two vocabularies in one: the pieces of the first with their ids, then those of the second that it lacks; the merges
+/// of the first, then those of the second that it lacks. So the first one's merges go first, and the second one's go on
+/// from there: the pieces of a text are those of the first vocabulary or several of them joined, never other cuts.
+/// `new_ids` are those of the second; the first one's stay.
+///
+/// Throws Error{kInvalidArgument} if they differ in anything else than pieces and merges (normaliser, words, bytes,
+/// unknown token, decoder) or if a token of one is an ordinary piece of the other, and Error{kUnsupported} as
+/// truncate().
+VocabularyEdit merge_vocabularies(const BpeDefinition& first, const BpeDefinition& second);
+
+/// What trainers read to move embeddings: for each old id a line of it, a tab, and the new id or `-`.
+std::string id_map_lines(const VocabularyEdit& edit);
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+/// Text that ends where a word or line does, with room behind it for WordKey::padded().
+struct Chunk {
+  static constexpr std::size_t kPadding = 16;
+
+  std::string_view text() const { return {bytes.data(), size}; }
+
+  std::vector<char> bytes;
+  std::size_t size = 0;
+  std::uint64_t first_line = 0;  ///< for whole lines: the number, from 0, of the first one
+};
+
+}  // namespace dragoman::tokenizer
