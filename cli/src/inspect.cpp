@@ -15,6 +15,7 @@
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/host/host.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
+#include <dragoman/tokenizer/unigram_tokenizer.h>
 
 namespace dragoman::cli {
 namespace {
@@ -125,6 +126,8 @@ std::string_view name_of(tokenizer::NormalizerStep::Kind kind) {
       return "trim the end of";
     case Kind::kSqueeze:
       return "squeeze runs of";
+    case Kind::kCharacterMap:
+      return "character map";
   }
   return "?";
 }
@@ -136,6 +139,7 @@ std::string describe(const tokenizer::NormalizerStep& step) {
     text += fmt::format(" '{}' by '{}'", printable(step.pattern), printable(step.content));
   if (step.kind == Kind::kTrimStart || step.kind == Kind::kTrimEnd || step.kind == Kind::kSqueeze)
     text += fmt::format(" '{}'", printable(step.pattern));
+  if (step.kind == Kind::kCharacterMap) text += fmt::format(" '{}'", printable(step.pattern));
   if (step.kind == Kind::kPrepend) text += fmt::format(" '{}'", printable(step.content));
   return text;
 }
@@ -184,7 +188,12 @@ void print_bpe(const tokenizer::BpeDefinition& definition) {
 
 void print_tokenizer(const tokenizer::Tokenizer& tokenizer, std::string_view label) {
   const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(&tokenizer);
-  print_row(label, fmt::format("{}, {} pieces", bpe != nullptr ? "BPE" : "of a plugin", tokenizer.size()));
+  const bool unigram = dynamic_cast<const tokenizer::UnigramTokenizer*>(&tokenizer) != nullptr;
+  print_row(label, fmt::format("{}, {} pieces",
+                               bpe != nullptr ? "BPE"
+                               : unigram      ? "unigram"
+                                              : "of a plugin",
+                               tokenizer.size()));
   print_row("special tokens", special_tokens(tokenizer));
   if (bpe != nullptr) print_bpe(bpe->definition());
 }

@@ -38,7 +38,7 @@ class TokenizerOptions {
   }
 
   std::unique_ptr<tokenizer::Tokenizer> load(const std::string& path) const {
-    return std::make_unique<tokenizer::BpeTokenizer>(tokenizer::read_tokenizer_file(path, read_options()), path);
+    return tokenizer::open_tokenizer_file(path, read_options());
   }
 
   static tokenizer::FileKind file_kind(const std::string& name, std::string_view option) {

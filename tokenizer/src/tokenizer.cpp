@@ -29,7 +29,7 @@ std::unique_ptr<TextEncoder> Tokenizer::make_encoder(const EncodeOptions& option
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path) {
-  return std::make_unique<BpeTokenizer>(read_tokenizer_file(path), path.string());
+  return open_tokenizer_file(path);
 }
 
 }  // namespace dragoman::tokenizer

@@ -165,6 +165,13 @@ BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadO
   core::fail(ErrorCode::kInternal, "a kind of file without a reader");
 }
 
+std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
+  const std::string content = core::read_file(path, kLargestFile);
+  if (options.kind.value_or(recognise(path, content)) == FileKind::kSentencePiece)
+    return open_sentencepiece(content, path.string());
+  return std::make_unique<BpeTokenizer>(read_tokenizer_file(path, options), path.string());
+}
+
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
   switch (kind) {
     case FileKind::kTokenizerJson:

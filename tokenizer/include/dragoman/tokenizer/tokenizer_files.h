@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::tokenizer {
 
@@ -17,7 +19,7 @@ enum class FileKind {
   kSubwordNmt,     ///< codes of subword-nmt, version 0.1 or 0.2
   kFastBpe,        ///< codes of fastBPE: a count behind each merge, no version
   kGpt2,           ///< `vocab.json` with `merges.txt` beside it
-  kSentencePiece,  ///< a SentencePiece `.model` of type BPE
+  kSentencePiece,  ///< a SentencePiece `.model` of type BPE or unigram
   kTiktoken,       ///< a rank file of tiktoken: a token in base64 and its rank on each line
 };
 
@@ -45,9 +47,13 @@ struct ReadOptions {
 /// Error{kBadInput} if it is none of them.
 FileKind recognise(const std::filesystem::path& path, std::string_view content);
 
-/// The definition that gives the ids or pieces of the program that the file belongs to. Throws Error{kIo};
+/// The tokenizer that gives the ids or pieces of the program that the file belongs to. Throws Error{kIo};
 /// Error{kBadInput} for a damaged file and Error{kUnsupported} for one that we cannot follow exactly; both name the
 /// place and the reason.
+std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
+
+/// What a file of merges says, to be looked at, changed or written as another kind. Throws as open_tokenizer_file()
+/// does, and Error{kUnsupported} for a unigram model.
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// Writes `definition` as a file of the kind, with the same pieces or ids for every text of valid UTF-8. Throws
