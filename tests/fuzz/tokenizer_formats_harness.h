@@ -3,6 +3,7 @@
 #include "formats/byte_level.h"
 #include "formats/sentencepiece.h"
 #include "formats/subword_nmt.h"
+#include "formats/youtokentome.h"
 
 #include <memory>
 #include <string>
@@ -27,6 +28,8 @@ inline std::unique_ptr<tokenizer::Tokenizer> open_format(tokenizer::FileKind kin
   if (kind == FileKind::kSentencePiece) return tokenizer::open_sentencepiece(bytes, "fuzz");
   if (kind == FileKind::kTiktoken) return std::make_unique<BpeTokenizer>(tokenizer::read_tiktoken(bytes, "fuzz", {}));
   if (kind == FileKind::kGpt2) return std::make_unique<BpeTokenizer>(read_both_gpt2_files(bytes));
+  if (kind == FileKind::kYouTokenToMe)
+    return std::make_unique<BpeTokenizer>(tokenizer::read_youtokentome(bytes, "fuzz"));
   return std::make_unique<BpeTokenizer>(tokenizer::read_codes(bytes, kind, "fuzz", {}));
 }
 

@@ -5,6 +5,7 @@
 #include "formats/sentencepiece.h"
 #include "formats/subword_nmt.h"
 #include "formats/text_fields.h"
+#include "formats/youtokentome.h"
 #include "tokenizer_json.h"
 
 #include <algorithm>
@@ -28,6 +29,7 @@ constexpr std::pair<FileKind, std::string_view> kNames[] = {
     {FileKind::kGpt2, "gpt2"},
     {FileKind::kSentencePiece, "sentencepiece"},
     {FileKind::kTiktoken, "tiktoken"},
+    {FileKind::kYouTokenToMe, "youtokentome"},
 };
 
 /// How many lines a kind is recognised by.
@@ -109,6 +111,27 @@ void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::pa
   core::write_file(path, files.vocabulary_json);
 }
 
+void write_kind(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
+  switch (kind) {
+    case FileKind::kTokenizerJson:
+      return core::write_file(path, write_tokenizer_json(definition));
+    case FileKind::kSubwordNmt:
+      return core::write_file(path, write_codes(definition));
+    case FileKind::kGpt2:
+      return write_gpt2_files(definition, path);
+    case FileKind::kSentencePiece:
+      return core::write_file(path, write_sentencepiece(definition));
+    case FileKind::kTiktoken:
+      return core::write_file(path, write_tiktoken(definition));
+    case FileKind::kYouTokenToMe:
+      core::fail(ErrorCode::kUnsupported, "models of YouTokenToMe are only read; write tokenizer-json");
+    case FileKind::kFastBpe:
+      break;
+  }
+  core::fail(ErrorCode::kUnsupported,
+             "codes of fastBPE cannot be written, since the counts in them are not known; write codes of subword-nmt");
+}
+
 }  // namespace
 
 std::string_view name_of(FileKind kind) noexcept {
@@ -139,6 +162,7 @@ FileKind recognise(const std::filesystem::path& path, std::string_view content) 
     return std::filesystem::exists(vocabulary_beside(path)) && path.filename().string().ends_with("merges.txt")
                ? FileKind::kGpt2
                : FileKind::kSubwordNmt;
+  if (looks_like_youtokentome(content, lines)) return FileKind::kYouTokenToMe;
   if (are_ranks(lines)) return FileKind::kTiktoken;
   if (!lines.empty() && has_fields(lines, 3, true)) return FileKind::kFastBpe;
   if (!lines.empty() && has_fields(lines, 2, false)) return FileKind::kSubwordNmt;
@@ -161,6 +185,8 @@ BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadO
       return read_sentencepiece(content, path.string());
     case FileKind::kTiktoken:
       return read_tiktoken(content, path.string(), options);
+    case FileKind::kYouTokenToMe:
+      return read_youtokentome(content, path.string());
   }
   core::fail(ErrorCode::kInternal, "a kind of file without a reader");
 }
@@ -173,22 +199,12 @@ std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path
 }
 
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
-  switch (kind) {
-    case FileKind::kTokenizerJson:
-      return core::write_file(path, write_tokenizer_json(definition));
-    case FileKind::kSubwordNmt:
-      return core::write_file(path, write_codes(definition));
-    case FileKind::kGpt2:
-      return write_gpt2_files(definition, path);
-    case FileKind::kSentencePiece:
-      return core::write_file(path, write_sentencepiece(definition));
-    case FileKind::kTiktoken:
-      return core::write_file(path, write_tiktoken(definition));
-    case FileKind::kFastBpe:
-      break;
+  try {
+    write_kind(definition, kind, path);
+  } catch (const core::Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    core::fail(ErrorCode::kUnsupported, "{}: {}", path.string(), error.what());
   }
-  core::fail(ErrorCode::kUnsupported,
-             "codes of fastBPE cannot be written, since the counts in them are not known; write codes of subword-nmt");
 }
 
 }  // namespace dragoman::tokenizer

@@ -21,9 +21,10 @@ enum class FileKind {
   kGpt2,           ///< `vocab.json` with `merges.txt` beside it
   kSentencePiece,  ///< a SentencePiece `.model` of type BPE or unigram
   kTiktoken,       ///< a rank file of tiktoken: a token in base64 and its rank on each line
+  kYouTokenToMe,   ///< a model of YouTokenToMe
 };
 
-/// "tokenizer-json", "subword-nmt", "fastbpe", "gpt2", "sentencepiece", "tiktoken".
+/// "tokenizer-json", "subword-nmt", "fastbpe", "gpt2", "sentencepiece", "tiktoken", "youtokentome".
 std::string_view name_of(FileKind kind) noexcept;
 std::optional<FileKind> file_kind(std::string_view name) noexcept;
 /// All names, for messages and help texts.
@@ -57,8 +58,8 @@ std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// Writes `definition` as a file of the kind, with the same pieces or ids for every text of valid UTF-8. Throws
-/// Error{kUnsupported} with the reason if the kind cannot represent it. kGpt2 takes the path of the vocab.json and
-/// writes merges.txt beside it.
+/// Error{kUnsupported}, naming the path and the reason, if the kind cannot represent it. kGpt2 takes the path of the
+/// vocab.json and writes merges.txt beside it.
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path);
 
 }  // namespace dragoman::tokenizer
