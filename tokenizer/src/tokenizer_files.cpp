@@ -1,5 +1,6 @@
 #include "dragoman/tokenizer/tokenizer_files.h"
 
+#include "dictionary_tokenizer.h"
 #include "formats/base64.h"
 #include "formats/byte_level.h"
 #include "formats/sentencepiece.h"
@@ -102,6 +103,13 @@ BpeDefinition read_gpt2_files(const std::filesystem::path& path, const std::stri
   return read_gpt2(content, core::read_file(merges_beside(path), kLargestFile), path.string());
 }
 
+Dictionary read_dictionary(const std::filesystem::path& path) {
+  const std::string text = core::read_file(path, kLargestFile);
+  const std::string extension = path.extension().string();
+  const bool marian = extension == ".yml" || extension == ".yaml" || extension == ".json";
+  return marian ? parse_marian_dictionary(text, path.string()) : parse_fairseq_dictionary(text, path.string());
+}
+
 void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::path& path) {
   require(path.filename().string().ends_with(kVocabularyName), ErrorCode::kInvalidArgument,
           "{}: the name of the vocabulary must end with {}, so that {} is found beside it", path.string(),
@@ -171,6 +179,8 @@ FileKind recognise(const std::filesystem::path& path, std::string_view content) 
 }
 
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
+  require(options.dictionary.empty(), ErrorCode::kUnsupported,
+          "{}: a tokenizer with the ids of a dictionary encodes and decodes, but cannot be converted", path.string());
   const std::string content = core::read_file(path, kLargestFile);
   const FileKind kind = options.kind.value_or(recognise(path, content));
   switch (kind) {
@@ -192,6 +202,12 @@ BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadO
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
+  if (!options.dictionary.empty()) {
+    ReadOptions segmenter = options;
+    segmenter.dictionary.clear();
+    return std::make_unique<DictionaryTokenizer>(open_tokenizer_file(path, segmenter),
+                                                 read_dictionary(options.dictionary));
+  }
   const std::string content = core::read_file(path, kLargestFile);
   if (options.kind.value_or(recognise(path, content)) == FileKind::kSentencePiece)
     return open_sentencepiece(content, path.string());

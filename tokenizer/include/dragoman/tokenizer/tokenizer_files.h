@@ -39,6 +39,9 @@ struct ReadOptions {
   /// Codes: subword-nmt's --vocabulary, or empty, and its --vocabulary-threshold.
   std::filesystem::path vocabulary = {};
   std::int64_t vocabulary_threshold = 0;
+  /// A list of pieces whose ids take the place of the file's own: fairseq's dict.txt or, if its name ends with .yml,
+  /// .yaml or .json, Marian's vocabulary. A piece that is not in it becomes its unknown piece. Empty: none.
+  std::filesystem::path dictionary = {};
   /// Rank files: how text is cut into words. If not given: as cl100k_base does if there are as many tokens as there,
   /// else as GPT-2 does.
   std::optional<WordSplit> split = {};
@@ -54,7 +57,7 @@ FileKind recognise(const std::filesystem::path& path, std::string_view content);
 std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// What a file of merges says, to be looked at, changed or written as another kind. Throws as open_tokenizer_file()
-/// does, and Error{kUnsupported} for a unigram model.
+/// does, and Error{kUnsupported} for a unigram model or with a dictionary.
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// Writes `definition` as a file of the kind, with the same pieces or ids for every text of valid UTF-8. Throws
