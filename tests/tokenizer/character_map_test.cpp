@@ -37,10 +37,10 @@ TEST(CharacterMap, TheLongestRuleApplies) {
   EXPECT_EQ(look("\xEF\xAC\x81"), "fi:3");
   EXPECT_EQ(look("x"), ":0");
   EXPECT_EQ(look(""), ":0");
-  EXPECT_TRUE(map.touches("the "));
-  EXPECT_TRUE(map.touches("th"));
-  EXPECT_TRUE(map.touches("Anything"));
-  EXPECT_FALSE(map.touches("thx"));
+  EXPECT_TRUE(map.has_longer_rule("A"));
+  EXPECT_TRUE(map.has_longer_rule("the"));
+  EXPECT_FALSE(map.has_longer_rule("the "));
+  EXPECT_FALSE(map.has_longer_rule("thx"));
   EXPECT_TRUE(map.some_replacement_holds("HE "));
   EXPECT_FALSE(map.some_replacement_holds("  "));
 }

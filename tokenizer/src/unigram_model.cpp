@@ -27,7 +27,7 @@ bool is_made_from_text(const UnigramPiece& piece) {
 
 UnigramModel::UnigramModel(const UnigramDefinition& definition, const std::vector<std::string>& texts,
                            const std::string& name)
-    : texts_(&texts), all_(texts) {
+    : all_(texts) {
   check_and_index(definition, name);
   if (definition.byte_fallback) index_bytes(definition, name);
   compute_scores(definition);

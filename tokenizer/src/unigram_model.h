@@ -51,7 +51,6 @@ class UnigramModel {
   void index_bytes(const UnigramDefinition& definition, const std::string& name);
   void compute_scores(const UnigramDefinition& definition);
 
-  const std::vector<std::string>* texts_;
   PieceTable all_;
   std::int32_t unknown_ = -1;
   std::array<std::int32_t, 256> bytes_{};

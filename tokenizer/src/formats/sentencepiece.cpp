@@ -36,16 +36,26 @@ void check_supported(const Model& model, const std::string& name) {
   check(model.escape_spaces, "escape_whitespaces=false is not supported with merges");
 }
 
+/// Whether the mark that stands in front of a text is still that mark, or the space that it stands for, when the rules
+/// of the map have been applied to it and the text.
+bool keeps_the_mark(const CharacterMap& map) {
+  const CharacterMap::Match match = map.longest_prefix(kWordMark);
+  const bool kept = match.length == 0 || (match.length == std::string_view(kWordMark).size() &&
+                                          (match.replacement == " " || match.replacement == kWordMark));
+  return kept && !map.has_longer_rule(kWordMark);
+}
+
 /// The library applies the rules of a map one after the other and looks at spaces meanwhile; our steps follow one
-/// another. The two differ where a rule makes several spaces, or reads the mark that stands in front.
+/// another. The two differ where a rule makes several spaces, or changes the mark that stands in front.
 void check_character_map(const Model& model, const std::string& name) {
   if (model.character_map.empty()) return;
   const CharacterMap map(model.character_map, name);
-  require(!model.remove_extra_spaces || !map.some_replacement_holds("  "), ErrorCode::kUnsupported,
-          "{}: the normalisation '{}' makes several spaces out of one character; that is not supported", name,
-          model.normalizer_name);
-  require(model.remove_extra_spaces || !model.dummy_prefix || !map.touches(kWordMark), ErrorCode::kUnsupported,
-          "{}: the normalisation '{}' has a rule for U+2581; that is not supported", name, model.normalizer_name);
+  const auto check = [&](bool condition, std::string_view reason) {
+    require(condition, ErrorCode::kUnsupported, "{}: the normalisation '{}' {}; that is not supported with merges",
+            name, model.normalizer_name, reason);
+  };
+  check(!model.remove_extra_spaces || !map.some_replacement_holds("  "), "makes several spaces out of a character");
+  check(model.remove_extra_spaces || !model.dummy_prefix || keeps_the_mark(map), "changes U+2581");
 }
 
 std::vector<NormalizerStep> normalizer_of(const Model& model) {
