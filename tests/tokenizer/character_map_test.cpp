@@ -1,5 +1,7 @@
 #include "character_map.h"
 
+#include "formats/sentencepiece.h"
+#include "formats/sentencepiece_model.h"
 #include "formats_test_support.h"
 #include "normalizer.h"
 
@@ -7,6 +9,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <dragoman/tokenizer/unigram_tokenizer.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -96,22 +100,59 @@ TEST(CharacterMap, ChangedMapsAreReadWithinTheirBoundsOrRefused) {
   EXPECT_GT(refused, 100);
 }
 
-TEST(CharacterMap, AMapThatMakesTextMuchLongerIsStopped) {
-  // The root leads to the letter a, whose rule gives a long text.
-  std::vector<std::uint32_t> units(512, 0x80000000U);
-  units[0] = 256U << 10;
-  units[256 + 'a'] = ((256U + 'a') ^ 300U) << 10 | 1U << 8 | 'a';
+/// A map with one rule: the children of the node at each depth have a block of 256 units of their own.
+std::string map_of_one_rule(std::string_view from, const std::string& to) {
+  constexpr std::uint32_t kFree = 0x80000000U;
+  std::vector<std::uint32_t> units((from.size() + 2) * 256, kFree);
+  std::uint32_t node = 0;
+  for (std::uint32_t depth = 0; depth <= from.size(); ++depth) {
+    const std::uint32_t children = (depth + 1) * 256;
+    const std::uint32_t label = depth == 0 ? 0 : static_cast<unsigned char>(from[depth - 1]);
+    units[node] = (node ^ children) << 10 | (depth == from.size() ? 1U << 8 : 0) | label;
+    if (depth == from.size()) units[children] = kFree;  // the value: the replacement at 0
+    if (depth < from.size()) node = children ^ static_cast<unsigned char>(from[depth]);
+  }
   std::string bytes;
   const auto append = [&](std::uint32_t value) {
     for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<char>(value >> (8 * i)));
   };
   append(static_cast<std::uint32_t>(units.size() * 4));
   for (const std::uint32_t unit : units) append(unit);
-  bytes += std::string(10000, 'x') + '\0';
+  return bytes + to + '\0';
+}
+
+TEST(CharacterMap, AMapThatMakesTextMuchLongerIsStopped) {
+  const std::string bytes = map_of_one_rule("ab", std::string(10000, 'x'));
   const CharacterMap map(bytes, "map");
-  EXPECT_EQ(map.longest_prefix("a").replacement.size(), 10000U);
+  EXPECT_EQ(map.longest_prefix("abc").replacement.size(), 10000U);
+  EXPECT_EQ(map.longest_prefix("ac").length, 0U);
   const Normalizer normalizer({{NormalizerStep::Kind::kCharacterMap, "long", bytes}});
-  EXPECT_THAT(testing::error_of([&] { normalizer.apply("aaa", 0, false); }), HasSubstr("times as long"));
+  EXPECT_THAT(testing::error_of([&] { normalizer.apply("ababab", 0, false); }), HasSubstr("times as long"));
+  UnigramDefinition definition{.pieces = {{"<unk>", 0, UnigramPiece::Type::kUnknown}, {"x"}}, .character_map = bytes};
+  const UnigramTokenizer tokenizer(definition);
+  EXPECT_THAT(testing::error_of([&] { tokenizer.encode("ababab"); }), HasSubstr("times as long"));
+}
+
+std::string error_of_model(const std::string& map, bool remove_extra_spaces) {
+  SentencePieceModel model;
+  model.model_type = SentencePieceModel::kBpe;
+  model.pieces = {{"<unk>", 0, SentencePieceModel::kUnknown}, {kWordMark, -1}, {"a", -2}};
+  model.normalizer_name = "rules";
+  model.character_map = map;
+  model.remove_extra_spaces = remove_extra_spaces;
+  return testing::error_of([&] { read_sentencepiece(serialize(model), "model"); });
+}
+
+TEST(CharacterMap, RulesThatStepsCouldNotFollowAreRefusedWithMerges) {
+  const std::string widened = map_of_one_rule("\xE3\x80\x80", "  ");
+  EXPECT_THAT(error_of_model(widened, true), HasSubstr("model: the normalisation 'rules' makes several spaces"));
+  EXPECT_EQ(error_of_model(widened, false), "no error");
+  const std::string underscore = map_of_one_rule(kWordMark, "_");
+  EXPECT_THAT(error_of_model(underscore, false), HasSubstr("changes U+2581"));
+  EXPECT_EQ(error_of_model(underscore, true), "no error");
+  EXPECT_THAT(error_of_model(map_of_one_rule(std::string(kWordMark) + "a", "b"), false), HasSubstr("changes U+2581"));
+  EXPECT_THAT(error_of_model(map_of_one_rule("\xE2", "b"), false), HasSubstr("changes U+2581"));
+  EXPECT_EQ(error_of_model(map_of_one_rule(kWordMark, " "), false), "no error");
 }
 
 }  // namespace

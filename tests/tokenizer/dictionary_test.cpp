@@ -74,6 +74,7 @@ TEST(MarianDictionary, RefusesWhatIsNotOne) {
   EXPECT_THAT(marian_error("<unk>: 0\nb: 1\na: 1\n"), HasSubstr("'a' and 'b' share the id 1"));
   EXPECT_THAT(marian_error("{\"<unk>\": 0, \"a\": \"1\"}"), HasSubstr("'a': expected an id, not string"));
   EXPECT_THAT(marian_error("{\"<unk>\": 0"), HasSubstr("vocab.yml"));
+  EXPECT_THAT(marian_error("{\"<unk>\": 1E999}"), AllOf(HasSubstr("vocab.yml: not valid JSON"), HasSubstr("1E999")));
 }
 
 class DictionaryTokenizerTest : public ::testing::Test {

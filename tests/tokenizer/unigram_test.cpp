@@ -73,8 +73,8 @@ TEST_P(SentencePieceGolden, SameDecodedTextAsTheLibrary) {
 
 INSTANTIATE_TEST_SUITE_P(Models, SentencePieceGolden,
                          ::testing::Values("unigram_plain", "unigram_bytes", "unigram_no_prefix", "unigram_suffix",
-                                           "unigram_symbols", "unigram_map", "bpe_map", "bpe_map_keeps_spaces",
-                                           "bpe_map_no_prefix"));
+                                           "unigram_symbols", "unigram_map", "unigram_scores", "bpe_map",
+                                           "bpe_map_keeps_spaces", "bpe_map_no_prefix"));
 
 TEST(SentencePieceMap, AModelWithAMapIsWrittenAgainWithItsMap) {
   const testing::TemporaryFolder folder;

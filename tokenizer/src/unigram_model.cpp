@@ -16,8 +16,8 @@ using Type = UnigramPiece::Type;
 
 /// An unknown character is this much worse than the worst piece.
 constexpr float kUnknownPenalty = 10.0F;
-/// What a user-defined symbol loses for being one piece, so that one symbol is better than two.
-constexpr float kSymbolPenalty = 0.1F;
+/// What each byte but the first adds to the score of a user-defined symbol, whatever score the model gives it.
+constexpr double kSymbolBonus = 0.1;
 
 bool is_made_from_text(const UnigramPiece& piece) {
   return piece.type == Type::kNormal || piece.type == Type::kUserDefined;
@@ -69,21 +69,16 @@ void UnigramModel::index_bytes(const UnigramDefinition& definition, const std::s
   }
 }
 
-/// As the library computes them, in floats, so that sums round to the same bits. The greatest score is never below the
-/// smallest positive float there.
+/// As the library computes them, to the last bit.
 void UnigramModel::compute_scores(const UnigramDefinition& definition) {
   float least = std::numeric_limits<float>::max();
-  float greatest = std::numeric_limits<float>::min();
   for (const UnigramPiece& piece : definition.pieces) {
-    if (piece.type != Type::kNormal) continue;
-    least = std::min(least, piece.score);
-    greatest = std::max(greatest, piece.score);
+    if (piece.type == Type::kNormal) least = std::min(least, piece.score);
+    scores_.push_back(piece.type == Type::kUserDefined
+                          ? static_cast<float>(kSymbolBonus * static_cast<double>(piece.text.size() - 1))
+                          : piece.score);
   }
   unknown_score_ = least - kUnknownPenalty;
-  for (const UnigramPiece& piece : definition.pieces)
-    scores_.push_back(piece.type == Type::kUserDefined
-                          ? static_cast<float>(piece.text.size()) * greatest - kSymbolPenalty
-                          : piece.score);
 }
 
 void UnigramModel::segment(std::string_view text, UnigramBuffers& buffers) const {
