@@ -29,13 +29,13 @@ class Convert final : public Command {
     options.add_options()  //
         ("input,i", po::value(&input_)->required()->value_name("FILE"),
          "tokenizer.json, codes of subword-nmt or fastBPE, vocab.json with merges.txt beside it, a SentencePiece "
-         ".model, a tiktoken rank file")  //
+         ".model of type BPE, a tiktoken rank file, a model of YouTokenToMe")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
          "where to write; .json, vocab.json, .model, .tiktoken and .codes say the kind")  //
         ("from", po::value(&from_)->value_name("KIND"),
          "of the input, if it is not to be recognised: tokenizer-json, subword-nmt, fastbpe, gpt2, sentencepiece, "
-         "tiktoken")  //
-        ("to", po::value(&to_)->value_name("KIND"), "of the output; not fastbpe");
+         "tiktoken, youtokentome")  //
+        ("to", po::value(&to_)->value_name("KIND"), "of the output; not fastbpe, not youtokentome");
     tokenizer_options_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"input"}; }

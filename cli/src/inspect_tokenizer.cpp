@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <dragoman/tokenizer/tokenizer_files.h>
+#include <dragoman/tokenizer/unigram_tokenizer.h>
 
 namespace dragoman::cli {
 namespace {
@@ -36,6 +37,8 @@ std::string_view name_of(tokenizer::NormalizerStep::Kind kind) {
       return "trim the end of";
     case Kind::kSqueeze:
       return "squeeze runs of";
+    case Kind::kCharacterMap:
+      return "character map";
   }
   return "?";
 }
@@ -45,7 +48,8 @@ std::string describe(const tokenizer::NormalizerStep& step) {
   std::string text(name_of(step.kind));
   if (step.kind == Kind::kReplace)
     text += fmt::format(" '{}' by '{}'", printable(step.pattern), printable(step.content));
-  if (step.kind == Kind::kTrimStart || step.kind == Kind::kTrimEnd || step.kind == Kind::kSqueeze)
+  if (step.kind == Kind::kTrimStart || step.kind == Kind::kTrimEnd || step.kind == Kind::kSqueeze ||
+      step.kind == Kind::kCharacterMap)
     text += fmt::format(" '{}'", printable(step.pattern));
   if (step.kind == Kind::kPrepend) text += fmt::format(" '{}'", printable(step.content));
   return text;
@@ -181,7 +185,9 @@ std::string kind_of_tokenizer(const std::filesystem::path& path) {
 
 void print_tokenizer(const tokenizer::Tokenizer& tokenizer, std::string_view label) {
   const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(&tokenizer);
-  print_row(label, fmt::format("{}, {} pieces", bpe != nullptr ? "BPE" : "of a plugin", tokenizer.size()));
+  const bool unigram = dynamic_cast<const tokenizer::UnigramTokenizer*>(&tokenizer) != nullptr;
+  const char* kind = bpe != nullptr ? "BPE" : unigram ? "unigram" : "of a plugin or a dictionary";
+  print_row(label, fmt::format("{}, {} pieces", kind, tokenizer.size()));
   print_row("special tokens", special_tokens(tokenizer));
   if (bpe != nullptr) print_bpe(bpe->definition());
 }

@@ -25,6 +25,8 @@ class TokenizerOptions {
          "codes: pieces that are not in this list of pieces and counts are split, as subword-nmt does")  //
         ("vocabulary-threshold", po::value(&read_.vocabulary_threshold)->default_value(0)->value_name("N"),
          "with --vocabulary: nor those that are counted less often")  //
+        ("dictionary", po::value(&dictionary_)->value_name("FILE"),
+         "take the ids from fairseq's dict.txt or from Marian's vocab.yml")  //
         ("pattern", po::value(&pattern_)->value_name("PATTERN"),
          "rank files: how text is cut into words, gpt2, cl100k or cl100k-earlier");
   }
@@ -32,13 +34,14 @@ class TokenizerOptions {
   tokenizer::ReadOptions read_options(const std::string& kind = "") const {
     tokenizer::ReadOptions read = read_;
     read.vocabulary = vocabulary_;
+    read.dictionary = dictionary_;
     if (!pattern_.empty()) read.split = word_split();
     if (!kind.empty()) read.kind = file_kind(kind, "--from");
     return read;
   }
 
   std::unique_ptr<tokenizer::Tokenizer> load(const std::string& path) const {
-    return std::make_unique<tokenizer::BpeTokenizer>(tokenizer::read_tokenizer_file(path, read_options()), path);
+    return tokenizer::open_tokenizer_file(path, read_options());
   }
 
   static tokenizer::FileKind file_kind(const std::string& name, std::string_view option) {
@@ -57,6 +60,7 @@ class TokenizerOptions {
 
   tokenizer::ReadOptions read_;
   std::string vocabulary_;
+  std::string dictionary_;
   std::string pattern_;
 };
 

@@ -63,6 +63,8 @@ Json parse_json(std::string_view text, const std::string& name) {
   } catch (const nlohmann::json::parse_error& error) {
     fail(ErrorCode::kBadInput, "{}: not valid JSON at {}: {}", name,
          place_of(text, error.byte == 0 ? 0 : error.byte - 1), error.what());
+  } catch (const nlohmann::json::exception& error) {  // such as a number that no double can hold
+    fail(ErrorCode::kBadInput, "{}: not valid JSON: {}", name, error.what());
   }
 }
 

@@ -12,6 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                         : data[0] == 't' ? FileKind::kTiktoken
                         : data[0] == 'g' ? FileKind::kGpt2
                         : data[0] == 'f' ? FileKind::kFastBpe
+                        : data[0] == 'y' ? FileKind::kYouTokenToMe
                                          : FileKind::kSubwordNmt;
   dragoman::fuzz::exercise_tokenizer_format(kind, bytes);
   return 0;

@@ -3,7 +3,9 @@
 #include "formats/byte_level.h"
 #include "formats/sentencepiece.h"
 #include "formats/subword_nmt.h"
+#include "formats/youtokentome.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -20,12 +22,25 @@ inline tokenizer::BpeDefinition read_both_gpt2_files(std::string_view bytes) {
   return tokenizer::read_gpt2(bytes.substr(0, end), merges, "fuzz");
 }
 
-inline tokenizer::BpeDefinition read_format(tokenizer::FileKind kind, std::string_view bytes) {
+inline std::unique_ptr<tokenizer::Tokenizer> open_format(tokenizer::FileKind kind, std::string_view bytes) {
+  using tokenizer::BpeTokenizer;
   using tokenizer::FileKind;
-  if (kind == FileKind::kSentencePiece) return tokenizer::read_sentencepiece(bytes, "fuzz");
-  if (kind == FileKind::kTiktoken) return tokenizer::read_tiktoken(bytes, "fuzz", {});
-  if (kind == FileKind::kGpt2) return read_both_gpt2_files(bytes);
-  return tokenizer::read_codes(bytes, kind, "fuzz", {});
+  if (kind == FileKind::kSentencePiece) return tokenizer::open_sentencepiece(bytes, "fuzz");
+  if (kind == FileKind::kTiktoken) return std::make_unique<BpeTokenizer>(tokenizer::read_tiktoken(bytes, "fuzz", {}));
+  if (kind == FileKind::kGpt2) return std::make_unique<BpeTokenizer>(read_both_gpt2_files(bytes));
+  if (kind == FileKind::kYouTokenToMe)
+    return std::make_unique<BpeTokenizer>(tokenizer::read_youtokentome(bytes, "fuzz"));
+  return std::make_unique<BpeTokenizer>(tokenizer::read_codes(bytes, kind, "fuzz", {}));
+}
+
+inline void write_in_every_kind(const tokenizer::BpeDefinition& definition) {
+  for (const auto write : {&tokenizer::write_codes, &tokenizer::write_tiktoken, &tokenizer::write_sentencepiece}) {
+    try {
+      write(definition);
+    } catch (const core::Error&) {
+      // Another kind.
+    }
+  }
 }
 
 /// Reads the bytes as a tokenizer file of the kind and, if that works, uses it and writes it. True if it was one;
@@ -33,24 +48,18 @@ inline tokenizer::BpeDefinition read_format(tokenizer::FileKind kind, std::strin
 inline bool exercise_tokenizer_format(tokenizer::FileKind kind, std::string_view bytes) {
   using namespace tokenizer;
   try {
-    const BpeTokenizer tokenizer(read_format(kind, bytes), "fuzz");
+    const auto tokenizer = open_format(kind, bytes);
     for (const EncodingMode mode : {EncodingMode::kExact, EncodingMode::kGreedy, EncodingMode::kDropout})
       for (const std::string_view text : {"", " the river  <s> don't 1234\n", "\xFF\xC3\xA9 e\xCC\x81\xE2\x96\x81 \r\n",
                                           "aaaaaaaaaaaaaaaaaaaaaaaab"}) {
         try {
-          tokenizer.decode(tokenizer.encode(text, {.mode = mode, .dropout = 0.3, .match_special_tokens = true}));
-          tokenizer.encode_pieces(text, {.mode = mode});
+          tokenizer->decode(tokenizer->encode(text, {.mode = mode, .dropout = 0.3, .match_special_tokens = true}));
+          tokenizer->encode_pieces(text, {.mode = mode});
         } catch (const core::Error&) {
           // A character that such a vocabulary has no way to write, or a mode that it does not have.
         }
       }
-    for (const auto write : {&write_codes, &write_tiktoken, &write_sentencepiece}) {
-      try {
-        write(tokenizer.definition());
-      } catch (const core::Error&) {
-        // Another kind.
-      }
-    }
+    if (const auto* bpe = dynamic_cast<const BpeTokenizer*>(tokenizer.get())) write_in_every_kind(bpe->definition());
     return true;
   } catch (const core::Error&) {
     return false;

@@ -15,6 +15,7 @@ std::vector<std::pair<FileKind, std::string>> seeds() {
                           : content[0] == 't' ? FileKind::kTiktoken
                           : content[0] == 'g' ? FileKind::kGpt2
                           : content[0] == 'f' ? FileKind::kFastBpe
+                          : content[0] == 'y' ? FileKind::kYouTokenToMe
                                               : FileKind::kSubwordNmt;
     all.emplace_back(kind, content.substr(1));
   }

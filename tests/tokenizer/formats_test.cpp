@@ -245,8 +245,10 @@ TEST(SentencePiece, NeighboursMergeIfTheirTextIsAPiece) {
 TEST(SentencePiece, RefusesWhatItCannotFollow) {
   SmallModel unigram{.model_type = 1, .character_map = {}};
   EXPECT_THAT(unigram.error(), HasSubstr("unigram"));
+  SmallModel words{.model_type = 3, .character_map = {}};
+  EXPECT_THAT(words.error(), HasSubstr("type word"));
   SmallModel normalised{.character_map = "map"};
-  EXPECT_THAT(normalised.error(), HasSubstr("'nmt_nfkc' is not supported"));
+  EXPECT_THAT(normalised.error(), HasSubstr("model: a character map of 3 bytes is cut short"));
   SmallModel user_defined;
   user_defined.pieces.emplace_back("x", 0.F, 4);
   EXPECT_THAT(user_defined.error(), HasSubstr("user-defined"));

@@ -51,7 +51,7 @@ std::unique_ptr<StreamingDecoder> Tokenizer::make_decoder() const {
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path) {
-  return std::make_unique<BpeTokenizer>(read_tokenizer_file(path), path.string());
+  return open_tokenizer_file(path);
 }
 
 }  // namespace dragoman::tokenizer

@@ -1,10 +1,12 @@
 #include "dragoman/tokenizer/tokenizer_files.h"
 
+#include "dictionary_tokenizer.h"
 #include "formats/base64.h"
 #include "formats/byte_level.h"
 #include "formats/sentencepiece.h"
 #include "formats/subword_nmt.h"
 #include "formats/text_fields.h"
+#include "formats/youtokentome.h"
 #include "tokenizer_json.h"
 
 #include <algorithm>
@@ -28,6 +30,7 @@ constexpr std::pair<FileKind, std::string_view> kNames[] = {
     {FileKind::kGpt2, "gpt2"},
     {FileKind::kSentencePiece, "sentencepiece"},
     {FileKind::kTiktoken, "tiktoken"},
+    {FileKind::kYouTokenToMe, "youtokentome"},
 };
 
 /// How many lines a kind is recognised by.
@@ -100,6 +103,13 @@ BpeDefinition read_gpt2_files(const std::filesystem::path& path, const std::stri
   return read_gpt2(content, core::read_file(merges_beside(path), kLargestFile), path.string());
 }
 
+Dictionary read_dictionary(const std::filesystem::path& path) {
+  const std::string text = core::read_file(path, kLargestFile);
+  const std::string extension = path.extension().string();
+  const bool marian = extension == ".yml" || extension == ".yaml" || extension == ".json";
+  return marian ? parse_marian_dictionary(text, path.string()) : parse_fairseq_dictionary(text, path.string());
+}
+
 void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::path& path) {
   require(path.filename().string().ends_with(kVocabularyName), ErrorCode::kInvalidArgument,
           "{}: the name of the vocabulary must end with {}, so that {} is found beside it", path.string(),
@@ -107,6 +117,27 @@ void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::pa
   const Gpt2Files files = write_gpt2(definition);
   core::write_file(merges_beside(path), files.merges_text);
   core::write_file(path, files.vocabulary_json);
+}
+
+void write_kind(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
+  switch (kind) {
+    case FileKind::kTokenizerJson:
+      return core::write_file(path, write_tokenizer_json(definition));
+    case FileKind::kSubwordNmt:
+      return core::write_file(path, write_codes(definition));
+    case FileKind::kGpt2:
+      return write_gpt2_files(definition, path);
+    case FileKind::kSentencePiece:
+      return core::write_file(path, write_sentencepiece(definition));
+    case FileKind::kTiktoken:
+      return core::write_file(path, write_tiktoken(definition));
+    case FileKind::kYouTokenToMe:
+      core::fail(ErrorCode::kUnsupported, "models of YouTokenToMe are only read; write tokenizer-json");
+    case FileKind::kFastBpe:
+      break;
+  }
+  core::fail(ErrorCode::kUnsupported,
+             "codes of fastBPE cannot be written, since the counts in them are not known; write codes of subword-nmt");
 }
 
 }  // namespace
@@ -139,6 +170,7 @@ FileKind recognise(const std::filesystem::path& path, std::string_view content) 
     return std::filesystem::exists(vocabulary_beside(path)) && path.filename().string().ends_with("merges.txt")
                ? FileKind::kGpt2
                : FileKind::kSubwordNmt;
+  if (looks_like_youtokentome(content, lines)) return FileKind::kYouTokenToMe;
   if (are_ranks(lines)) return FileKind::kTiktoken;
   if (!lines.empty() && has_fields(lines, 3, true)) return FileKind::kFastBpe;
   if (!lines.empty() && has_fields(lines, 2, false)) return FileKind::kSubwordNmt;
@@ -147,6 +179,8 @@ FileKind recognise(const std::filesystem::path& path, std::string_view content) 
 }
 
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
+  require(options.dictionary.empty(), ErrorCode::kUnsupported,
+          "{}: a tokenizer with the ids of a dictionary encodes and decodes, but cannot be converted", path.string());
   const std::string content = core::read_file(path, kLargestFile);
   const FileKind kind = options.kind.value_or(recognise(path, content));
   switch (kind) {
@@ -161,27 +195,32 @@ BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadO
       return read_sentencepiece(content, path.string());
     case FileKind::kTiktoken:
       return read_tiktoken(content, path.string(), options);
+    case FileKind::kYouTokenToMe:
+      return read_youtokentome(content, path.string());
   }
   core::fail(ErrorCode::kInternal, "a kind of file without a reader");
 }
 
-void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
-  switch (kind) {
-    case FileKind::kTokenizerJson:
-      return core::write_file(path, write_tokenizer_json(definition));
-    case FileKind::kSubwordNmt:
-      return core::write_file(path, write_codes(definition));
-    case FileKind::kGpt2:
-      return write_gpt2_files(definition, path);
-    case FileKind::kSentencePiece:
-      return core::write_file(path, write_sentencepiece(definition));
-    case FileKind::kTiktoken:
-      return core::write_file(path, write_tiktoken(definition));
-    case FileKind::kFastBpe:
-      break;
+std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
+  if (!options.dictionary.empty()) {
+    ReadOptions segmenter = options;
+    segmenter.dictionary.clear();
+    return std::make_unique<DictionaryTokenizer>(open_tokenizer_file(path, segmenter),
+                                                 read_dictionary(options.dictionary));
   }
-  core::fail(ErrorCode::kUnsupported,
-             "codes of fastBPE cannot be written, since the counts in them are not known; write codes of subword-nmt");
+  const std::string content = core::read_file(path, kLargestFile);
+  if (options.kind.value_or(recognise(path, content)) == FileKind::kSentencePiece)
+    return open_sentencepiece(content, path.string());
+  return std::make_unique<BpeTokenizer>(read_tokenizer_file(path, options), path.string());
+}
+
+void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
+  try {
+    write_kind(definition, kind, path);
+  } catch (const core::Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    core::fail(ErrorCode::kUnsupported, "{}: {}", path.string(), error.what());
+  }
 }
 
 }  // namespace dragoman::tokenizer

@@ -2,6 +2,8 @@
 #include "tokenizer_json.h"
 #include "word_pattern.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -43,6 +45,8 @@ Json normalizer_part(const NormalizerStep& step) {
       return {{"type", "Replace"},
               {"pattern", {{"Regex", regular_expression(step)}}},
               {"content", step.kind == Kind::kSqueeze ? step.pattern : ""}};
+    case Kind::kCharacterMap:
+      break;  // refused before
   }
   return nullptr;
 }
@@ -149,6 +153,9 @@ void check_writable(const BpeDefinition& d) {
         "its merges stand in an order in which subword-nmt gives other pieces than everybody else");
   check(d.expansions.empty(), "it has a restricted vocabulary");
   check(d.continuation_mark.empty() || d.continuation_mark == "@@", "its separator is not @@");
+  check(std::ranges::none_of(d.normalizer,
+                             [](const auto& step) { return step.kind == NormalizerStep::Kind::kCharacterMap; }),
+        "it normalises with a character map, which the library tokenizers applies to clusters of characters");
   const bool has_pattern = d.split != WordSplit::kBefore && d.split != WordSplit::kBetween;
   check(d.byte_level == has_pattern || (d.byte_level && d.split == WordSplit::kBefore && d.split_pattern.empty()),
         "it cuts words in a way that goes with another alphabet");

@@ -24,6 +24,9 @@ class Trie {
 
   bool empty() const noexcept { return values_.empty(); }
   Match longest_prefix(std::string_view text) const noexcept;
+  /// Calls visit(value, length) for every key that the text starts with, the shortest first.
+  template <class Visitor>
+  void for_each_prefix(std::string_view text, Visitor&& visit) const;
 
  private:
   struct Range;
@@ -35,5 +38,16 @@ class Trie {
   std::vector<unsigned char> labels_;
   std::vector<std::int32_t> values_;
 };
+
+template <class Visitor>
+void Trie::for_each_prefix(std::string_view text, Visitor&& visit) const {
+  if (text.empty() || empty()) return;
+  std::uint32_t node = roots_[static_cast<unsigned char>(text[0])];
+  for (std::size_t length = 1; node != 0; ++length) {
+    if (values_[node] >= 0) visit(values_[node], length);
+    if (length == text.size()) break;
+    node = child(node, static_cast<unsigned char>(text[length]));
+  }
+}
 
 }  // namespace dragoman::tokenizer

@@ -30,14 +30,29 @@ struct AddedToken {
   bool in_vocabulary = true;
 };
 
-/// One step of normalisation, named as in `tokenizer.json`.
+/// One step of normalisation, named as in `tokenizer.json` where it has the step.
 struct NormalizerStep {
-  enum class Kind { kNfc, kNfd, kNfkc, kNfkd, kLowercase, kPrepend, kReplace, kTrimStart, kTrimEnd, kSqueeze };
+  enum class Kind {
+    kNfc,
+    kNfd,
+    kNfkc,
+    kNfkd,
+    kLowercase,
+    kPrepend,
+    kReplace,
+    kTrimStart,
+    kTrimEnd,
+    kSqueeze,
+    kCharacterMap,  ///< the longest rule of a SentencePiece character map, else the character; bytes that are not
+                    ///< UTF-8 become U+FFFD
+  };
   Kind kind;
   /// kReplace: every occurrence of this text becomes `content`. kTrimStart, kTrimEnd: repetitions of it at the start or
   /// the end vanish. kSqueeze: repetitions of it become one; these three know only space and kWordMark.
+  /// kCharacterMap: its name.
   std::string pattern;
-  std::string content;  ///< kReplace; kPrepend: what goes in front of a text that is not empty
+  /// kReplace; kPrepend: what goes in front of a text that is not empty; kCharacterMap: the map as in the model.
+  std::string content;
   bool operator==(const NormalizerStep&) const = default;
 };
 

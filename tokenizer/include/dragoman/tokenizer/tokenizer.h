@@ -129,7 +129,7 @@ class BpeTokenizer final : public Tokenizer {
   std::unique_ptr<const Impl> impl_;
 };
 
-/// Reads whatever kind of tokenizer the file holds, as read_tokenizer_file() without options does, and throws as it
+/// Reads whatever kind of tokenizer the file holds, as open_tokenizer_file() without options does, and throws as it
 /// does.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
 

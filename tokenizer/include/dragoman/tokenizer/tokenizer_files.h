@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::tokenizer {
 
@@ -17,11 +19,12 @@ enum class FileKind {
   kSubwordNmt,     ///< codes of subword-nmt, version 0.1 or 0.2
   kFastBpe,        ///< codes of fastBPE: a count behind each merge, no version
   kGpt2,           ///< `vocab.json` with `merges.txt` beside it
-  kSentencePiece,  ///< a SentencePiece `.model` of type BPE
+  kSentencePiece,  ///< a SentencePiece `.model` of type BPE or unigram
   kTiktoken,       ///< a rank file of tiktoken: a token in base64 and its rank on each line
+  kYouTokenToMe,   ///< a model of YouTokenToMe
 };
 
-/// "tokenizer-json", "subword-nmt", "fastbpe", "gpt2", "sentencepiece", "tiktoken".
+/// "tokenizer-json", "subword-nmt", "fastbpe", "gpt2", "sentencepiece", "tiktoken", "youtokentome".
 std::string_view name_of(FileKind kind) noexcept;
 std::optional<FileKind> file_kind(std::string_view name) noexcept;
 /// All names, for messages and help texts.
@@ -36,6 +39,9 @@ struct ReadOptions {
   /// Codes: subword-nmt's --vocabulary, or empty, and its --vocabulary-threshold.
   std::filesystem::path vocabulary = {};
   std::int64_t vocabulary_threshold = 0;
+  /// A list of pieces whose ids take the place of the file's own: fairseq's dict.txt or, if its name ends with .yml,
+  /// .yaml or .json, Marian's vocabulary. A piece that is not in it becomes its unknown piece. Empty: none.
+  std::filesystem::path dictionary = {};
   /// Rank files: how text is cut into words. If not given: as cl100k_base does if there are as many tokens as there,
   /// else as GPT-2 does.
   std::optional<WordSplit> split = {};
@@ -45,14 +51,18 @@ struct ReadOptions {
 /// Error{kBadInput} if it is none of them.
 FileKind recognise(const std::filesystem::path& path, std::string_view content);
 
-/// The definition that gives the ids or pieces of the program that the file belongs to. Throws Error{kIo};
+/// The tokenizer that gives the ids or pieces of the program that the file belongs to. Throws Error{kIo};
 /// Error{kBadInput} for a damaged file and Error{kUnsupported} for one that we cannot follow exactly; both name the
 /// place and the reason.
+std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
+
+/// What a file of merges says, to be looked at, changed or written as another kind. Throws as open_tokenizer_file()
+/// does, and Error{kUnsupported} for a unigram model or with a dictionary.
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// Writes `definition` as a file of the kind, with the same pieces or ids for every text of valid UTF-8. Throws
-/// Error{kUnsupported} with the reason if the kind cannot represent it. kGpt2 takes the path of the vocab.json and
-/// writes merges.txt beside it.
+/// Error{kUnsupported}, naming the path and the reason, if the kind cannot represent it. kGpt2 takes the path of the
+/// vocab.json and writes merges.txt beside it.
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path);
 
 }  // namespace dragoman::tokenizer

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+/// A list of pieces with ids, as toolkits keep it beside a tokenizer that only cuts text.
+struct Dictionary {
+  std::vector<std::string> pieces;  ///< by id
+  std::vector<bool> special;        ///< by id
+  std::int32_t unknown = -1;
+  std::unordered_map<std::string, std::int32_t> ids;
+
+  /// The id of a piece, or of the unknown piece.
+  std::int32_t find(const std::string& piece) const {
+    const auto found = ids.find(piece);
+    return found == ids.end() ? unknown : found->second;
+  }
+};
+
+/// fairseq's dict.txt: a piece and its count on each line, behind `<s>`, `<pad>`, `</s>` and `<unk>`, which have the
+/// ids 0 to 3. `name` begins every message. Throws Error{kBadInput}, naming the line.
+Dictionary parse_fairseq_dictionary(std::string_view text, const std::string& name);
+
+/// Marian's vocab.yml: `piece: id` on each line, or the same as JSON. Throws as above.
+Dictionary parse_marian_dictionary(std::string_view text, const std::string& name);
+
+}  // namespace dragoman::tokenizer

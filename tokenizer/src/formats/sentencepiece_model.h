@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+/// A SentencePiece `.model` as it stands in the file (sentencepiece_model.proto), without what we have no use for.
+struct SentencePieceModel {
+  enum PieceType : std::uint64_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+  enum ModelType : std::uint64_t { kUnigram = 1, kBpe = 2 };
+  struct Piece {
+    std::string text;
+    float score = 0;
+    std::uint64_t type = kNormal;
+  };
+
+  std::vector<Piece> pieces;
+  std::uint64_t model_type = kUnigram;
+  bool byte_fallback = false;
+  bool space_as_suffix = false;
+  std::string unknown_surface = " \xE2\x81\x87 ";
+  std::string normalizer_name;
+  std::string character_map;  ///< serialised; empty: none
+  bool denormalizer = false;
+  bool dummy_prefix = true;
+  bool remove_extra_spaces = true;
+  bool escape_spaces = true;
+};
+
+/// `name` begins every message. Throws Error{kBadInput}, with the offset, for bytes that are not such a file.
+SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& name);
+
+std::string serialize(const SentencePieceModel& model);
+
+/// "unigram", "bpe", "word", "char".
+std::string_view name_of_model_type(std::uint64_t type) noexcept;
+
+}  // namespace dragoman::tokenizer
