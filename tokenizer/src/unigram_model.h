@@ -51,7 +51,7 @@ class UnigramModel {
   void index_bytes(const UnigramDefinition& definition, const std::string& name);
   void compute_scores(const UnigramDefinition& definition);
 
-  PieceTable all_;
+  PieceTable<> all_;
   std::int32_t unknown_ = -1;
   std::array<std::int32_t, 256> bytes_{};
   Trie trie_;                  // of the pieces that are made from text
