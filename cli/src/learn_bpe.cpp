@@ -1,6 +1,8 @@
 #include "command.h"
 #include "memory_option.h"
+#include "reproduce_options.h"
 #include "text_inputs.h"
+#include "tokenizer_options.h"
 
 #include <fmt/format.h>
 
@@ -32,7 +34,9 @@ class LearnBpe final : public Command {
          "expanded")  //
         ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
          "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
-        ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")      //
+        ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write")                     //
+        ("to", po::value(&to_)->default_value("tokenizer-json")->value_name("KIND"),
+         "kind of file to write, as for convert")  //
         ("vocab-size", po::value(&learn_.vocab_size)->default_value(learn_.vocab_size)->value_name("N"),
          "number of pieces in all")  //
         ("min-frequency", po::value(&learn_.min_frequency)->default_value(learn_.min_frequency)->value_name("N"),
@@ -53,6 +57,7 @@ class LearnBpe final : public Command {
         ("threads", po::value(&learn_.threads)->default_value(0)->value_name("N"),
          "0: as many as the process may use; the result does not depend on it");
     memory_.add_to(options);
+    reproduce_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
 
@@ -62,10 +67,15 @@ class LearnBpe final : public Command {
     learn_.byte_fallback = !no_byte_fallback_;
     learn_.normalization = normalization(normalization_);
     learn_.memory = memory_.budget(output_);
+    learn_.reproduce = reproduce_.choice(learn_.byte_fallback);
+    const tokenizer::FileKind kind = TokenizerOptions::file_kind(to_, "--to");
+    if (kind == tokenizer::FileKind::kFastBpe)
+      throw UsageError(
+          "--to fastbpe: not written; write codes of subword-nmt, which differ in the first line and counts");
     const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
     const auto learn = counts_.empty() ? tokenizer::learn_bpe : tokenizer::learn_bpe_from_counts;
     const auto learned = learn(files, learn_, session.progress, session.log, session.stop);
-    learned.save(output_);
+    tokenizer::write_tokenizer_file(learned.definition(), kind, output_);
     core::log(session.log, core::LogLevel::kInfo,
               fmt::format("{}: {} pieces, {} merges", output_, learned.size(), learned.definition().merges.size()));
   }
@@ -84,9 +94,11 @@ class LearnBpe final : public Command {
 
   tokenizer::LearnOptions learn_;
   MemoryOption memory_;
+  ReproduceOptions reproduce_;
   std::vector<std::string> inputs_;
   std::vector<std::string> counts_;
   std::string output_;
+  std::string to_;
   std::string coverage_;
   std::string normalization_;
   bool no_byte_fallback_ = false;

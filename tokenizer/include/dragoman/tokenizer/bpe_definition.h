@@ -106,6 +106,8 @@ struct BpeDefinition {
   /// All occurrences of the best merge in a word are merged before the next is looked for. That differs from one after
   /// the other only if a merge stands before one that makes its left or right side.
   bool merge_in_rounds = false;
+  /// Codes: empty, or the rank of the merge on each line, where some stand on several lines. The first one counts.
+  std::vector<std::size_t> code_lines;
   /// Empty, or by id: the pieces that are written in place of a piece outside a restricted vocabulary (none: itself).
   std::vector<std::vector<std::int32_t>> expansions;
 };
