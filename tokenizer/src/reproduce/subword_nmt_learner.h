@@ -14,7 +14,7 @@ namespace dragoman::tokenizer {
 
 /// Merges words as subword-nmt 0.3.8 does. Its bookkeeping is followed literally, because its side effects choose
 /// merges: counts of a pair stand in two tables, the smaller of which is consulted (see prune()), and neither is exact
-/// once a symbol has come about in two ways.
+/// once white space inside a word has led it astray (see join_by_text()).
 class SubwordNmtLearner {
  public:
   /// The last symbol of each word already has its `</w>`. Merging adds to `names`, which must outlive this.
