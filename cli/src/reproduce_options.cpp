@@ -17,8 +17,9 @@ void refuse(bool is_given, std::string_view option, std::string_view program) {
 Words words_of(const std::string& name) {
   if (name.empty() || name == "metaspace") return Words::kMetaspace;
   if (name == "spaces") return Words::kSpaces;
+  if (name == "whitespace") return Words::kWhiteSpace;
   if (name == "byte-level") return Words::kByteLevel;
-  throw UsageError("--words " + name + ": must be metaspace, spaces or byte-level");
+  throw UsageError("--words " + name + ": must be metaspace, spaces, whitespace or byte-level");
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ void ReproduceOptions::add_to(po::options_description& options) {
       ("total-symbols", po::bool_switch(&total_symbols_),
        "subword-nmt: take the number of characters off the merges")  //
       ("words", po::value(&words_)->value_name("KIND"),
-       "tokenizers: how it cuts words, metaspace (the default), spaces or byte-level")  //
+       "tokenizers: how it cuts words, metaspace (the default), spaces, whitespace or byte-level")  //
       ("add-prefix-space", po::bool_switch(&add_prefix_space_),
        "tokenizers, byte-level: put a space in front of each line")  //
       ("limit-alphabet", po::value(&limit_alphabet_)->value_name("N"),
@@ -41,7 +42,7 @@ void ReproduceOptions::add_to(po::options_description& options) {
       ("max-token-length", po::value(&max_token_length_)->default_value(0)->value_name("N"),
        "tokenizers: its limit for the characters of a piece; 0: none")  //
       ("end-of-word-suffix", po::value(&end_of_word_suffix_)->value_name("SUFFIX"),
-       "tokenizers, spaces: what the last piece of a word ends in, as </w>");
+       "tokenizers, spaces or whitespace: what the last piece of a word ends in, as </w>");
 }
 
 tokenizer::Reproduce ReproduceOptions::choice(bool all_bytes) const {

@@ -38,7 +38,10 @@ LearnOptions like_subword_nmt(const core::Json& row) {
 
 LearnOptions like_tokenizers(const std::string& words) {
   ReproduceTokenizers package;
-  package.words = words == "metaspace" ? Words::kMetaspace : words == "spaces" ? Words::kSpaces : Words::kByteLevel;
+  package.words = words == "metaspace"    ? Words::kMetaspace
+                  : words == "spaces"     ? Words::kSpaces
+                  : words == "whitespace" ? Words::kWhiteSpace
+                                          : Words::kByteLevel;
   package.add_prefix_space = words == "byte-level prefix";
   LearnOptions options;
   options.reproduce = package;
@@ -115,7 +118,7 @@ const core::Json& corpus_row(const std::string& name) {
 
 void expect_fingerprints(const std::vector<std::filesystem::path>& files, const core::Json& row) {
   EXPECT_EQ(fingerprint(codes_of(learn_bpe(files, like_subword_nmt(row)))), row["codes"].get<std::string>());
-  for (const char* words : {"metaspace", "spaces", "byte-level"}) {
+  for (const char* words : {"metaspace", "spaces", "whitespace", "byte-level"}) {
     LearnOptions options = like_tokenizers(std::string(words));
     options.vocab_size = row["merges"].get<std::int32_t>();
     EXPECT_EQ(fingerprint(vocabulary_text(learn_bpe(files, options).definition())), row[words].get<std::string>())
@@ -184,6 +187,35 @@ TEST(ReproduceTokenizers, SavedVocabulariesComeBackAndKeepTheText) {
     const std::string text = "the  river  ";
     EXPECT_EQ(again.encode(text), learned.encode(text));
     EXPECT_EQ(again.decode(again.encode(text)), text);
+  }
+}
+
+TEST(ReproduceTokenizers, WordsCutAtWhiteSpaceAreEncodedAsThere) {
+  const core::Json& row = golden()["white_space"][0];
+  LearnOptions options = like_tokenizers(std::string("whitespace"));
+  options.vocab_size = 300;
+  options.special_tokens = {"<unk>"};
+  const BpeTokenizer learned = learn_bpe({testing::golden_file("corpus.txt")}, options);
+  const BpeTokenizer again = BpeTokenizer::parse(learned.to_json(), "written");
+  const BpeTokenizer theirs = BpeTokenizer::parse(row["tokenizer"].get<std::string>(), "theirs");
+  EXPECT_EQ(theirs.definition().pieces, learned.definition().pieces);
+  EXPECT_EQ(theirs.definition().merges, learned.definition().merges);
+  for (const core::Json& line : row["lines"])
+    for (const BpeTokenizer* tokenizer : {&learned, &again, &theirs})
+      EXPECT_EQ(tokenizer->encode(line["text"].get<std::string>()), line["ids"].get<std::vector<std::int32_t>>())
+          << line["text"];
+}
+
+TEST(ReproduceTokenizers, SuffixesSurviveTheFile) {
+  for (const Words words : {Words::kSpaces, Words::kWhiteSpace}) {
+    LearnOptions options;
+    options.reproduce = ReproduceTokenizers{.words = words, .end_of_word_suffix = "</w>"};
+    options.vocab_size = 400;
+    const BpeTokenizer learned = learn_bpe({testing::golden_file("corpus.txt")}, options);
+    const BpeTokenizer again = BpeTokenizer::parse(learned.to_json(), "written");
+    EXPECT_EQ(again.encode("the river goes"), learned.encode("the river goes"));
+    EXPECT_EQ(again.decode(again.encode("the river goes")), "the river goes");
+    EXPECT_EQ(again.to_json(), learned.to_json());
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <dragoman/core/utf8.h>
+
 namespace dragoman::tokenizer {
 namespace {
 
@@ -41,6 +43,13 @@ std::size_t TextSplitter::word_end(std::string_view text, std::size_t start) con
   return std::min(text.find(split_pattern_, start + own_mark), text.size());
 }
 
+/// Where to look for the next word: behind what stands between words and vanishes.
+std::size_t TextSplitter::after_word(std::string_view text, std::size_t end) const {
+  if (split_ == WordSplit::kBetween) return end + split_pattern_.size();
+  if (split_ == WordSplit::kWhiteSpace && end < text.size()) return end + core::decode_utf8(text, end).length;
+  return end;
+}
+
 void TextSplitter::visit_words(std::string_view text, std::size_t begin, bool track,
                                core::FunctionRef<void(const TextUnit&)> visit) const {
   AlignedText normal = normalizer_.apply(text, begin, track);
@@ -52,7 +61,7 @@ void TextSplitter::visit_words(std::string_view text, std::size_t begin, bool tr
     const auto origin =
         track ? std::span(normal.origin).subspan(start, end - start + 1) : std::span<const std::size_t>();
     if (start < end) visit({.added_token = -1, .text = whole.substr(start, end - start), .origin = origin});
-    start = split_ == WordSplit::kBetween ? end + split_pattern_.size() : end;
+    start = after_word(whole, end);
   }
 }
 

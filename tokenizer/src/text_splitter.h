@@ -33,6 +33,7 @@ class TextSplitter {
   void visit_words(std::string_view text, std::size_t begin, bool track,
                    core::FunctionRef<void(const TextUnit&)> visit) const;
   std::size_t word_end(std::string_view text, std::size_t start) const;
+  std::size_t after_word(std::string_view text, std::size_t end) const;
 
   AddedTokens added_;
   Normalizer normalizer_;

@@ -73,6 +73,7 @@ Json byte_level_pre_tokenizer(const BpeDefinition& definition) {
 
 Json pre_tokenizer(const BpeDefinition& definition) {
   if (definition.byte_level) return byte_level_pre_tokenizer(definition);
+  if (definition.split == WordSplit::kWhiteSpace) return {{"type", "WhitespaceSplit"}};
   if (definition.split_pattern.empty()) return nullptr;
   return {{"type", "Split"},
           {"pattern", {{"String", definition.split_pattern}}},
@@ -146,7 +147,8 @@ void check_writable(const BpeDefinition& d) {
         "its merges stand in an order in which subword-nmt gives other pieces than everybody else");
   check(d.expansions.empty(), "it has a restricted vocabulary");
   check(d.continuation_mark.empty() || d.continuation_mark == "@@", "its separator is not @@");
-  const bool has_pattern = d.split != WordSplit::kBefore && d.split != WordSplit::kBetween;
+  const bool has_pattern =
+      d.split != WordSplit::kBefore && d.split != WordSplit::kBetween && d.split != WordSplit::kWhiteSpace;
   check(d.byte_level == has_pattern || (d.byte_level && d.split == WordSplit::kBefore && d.split_pattern.empty()),
         "it cuts words in a way that goes with another alphabet");
 }

@@ -10,9 +10,10 @@ import os
 import pathlib
 import random
 
-from golden_lines import HERE
+from golden_lines import CORPUS, HERE, golden_lines
 from packages import fingerprint, subword_nmt_codes, tokenizers_vocabulary, vocabulary_text
 from random_corpora import has_clear_limit, random_corpus
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 DATA = pathlib.Path(os.environ.get("DRAGOMAN_DATA", "../shared/data"))
 
@@ -22,9 +23,9 @@ def random_subword_nmt_case(rng: random.Random) -> dict:
 
 
 def random_tokenizers_case(rng: random.Random, text: str) -> dict:
-    words = rng.choice(["metaspace", "spaces", "spaces", "byte-level", "byte-level prefix"])
+    words = rng.choice(["metaspace", "spaces", "spaces", "whitespace", "whitespace", "byte-level", "byte-level prefix"])
     case = {"words": words, "vocab_size": rng.choice([8, 20, 60, 400]), "min_frequency": rng.choice([0, 1, 2, 5]), "special_tokens": rng.choice([["<unk>"], [], ["<s>", "<unk>", "\u4e00\u4e01"]])}
-    if words == "spaces" and rng.random() < 0.3:
+    if "space" in words and words != "metaspace" and rng.random() < 0.3:
         case["suffix"] = rng.choice(["</w>", "_"])  # of which the second also stands in some texts
     if words == "spaces" and rng.random() < 0.3:
         limit = rng.randint(1, 4)
@@ -82,8 +83,18 @@ def bible46_sample() -> str:
 
 def corpus_fingerprints(name: str, text: str, merges: int) -> dict:
     case = {"vocab_size": merges, "min_frequency": 2, "special_tokens": ["<unk>", "<s>", "</s>"]}
-    learned = {words: tokenizers_vocabulary(text, {"words": words, "all_bytes": words == "byte-level", **case}) for words in ("metaspace", "spaces", "byte-level")}
+    learned = {words: tokenizers_vocabulary(text, {"words": words, "all_bytes": words == "byte-level", **case}) for words in ("metaspace", "spaces", "whitespace", "byte-level")}
     return {"name": name, "merges": merges, "codes": fingerprint(subword_nmt_codes(text, merges, 2, False)), **{words: fingerprint(vocabulary_text(result)) for words, result in learned.items()}}
+
+
+def white_space_words() -> list[dict]:
+    """A vocabulary whose words are cut at white space, and how golden_lines.py is encoded with it."""
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.decoder = decoders.Sequence([decoders.Fuse()])
+    tokenizer.train_from_iterator(CORPUS, trainers.BpeTrainer(vocab_size=300, min_frequency=2, special_tokens=["<unk>"], show_progress=False))
+    tokenizer.encode_special_tokens = True
+    return [{"tokenizer": tokenizer.to_str(), "lines": [{"text": line, "ids": tokenizer.encode(line).ids} for line in golden_lines(90)]}]
 
 
 def main() -> None:
@@ -91,7 +102,7 @@ def main() -> None:
     codes += cases_with_repeated_merges(3)
     corpora = [corpus_fingerprints("corpus.txt", (HERE / "corpus.txt").read_text(encoding="utf-8"), 350), corpus_fingerprints("multi30k", multi30k(), 10000), corpus_fingerprints("bible46", bible46_sample(), 3000)]
     with open(HERE / "reproduce.json", "w", encoding="utf-8") as out:
-        rows = {name: ",\n".join(json.dumps(row) for row in cases) for name, cases in (("subword_nmt", codes), ("tokenizers", vocabularies), ("corpora", corpora))}
+        rows = {name: ",\n".join(json.dumps(row) for row in cases) for name, cases in (("subword_nmt", codes), ("tokenizers", vocabularies), ("corpora", corpora), ("white_space", white_space_words()))}
         out.write("{" + ",\n".join(f'"{name}":[\n{text}\n]' for name, text in rows.items()) + "}\n")
 
 

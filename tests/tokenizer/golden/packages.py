@@ -28,6 +28,8 @@ def pre_tokenizer(words: str):
         return pre_tokenizers.Metaspace()
     if words == "spaces":
         return pre_tokenizers.Split(" ", "removed")
+    if words == "whitespace":
+        return pre_tokenizers.WhitespaceSplit()
     return pre_tokenizers.ByteLevel(add_prefix_space=words == "byte-level prefix")
 
 

@@ -114,11 +114,15 @@ BpeTokenizer learn_like(const ReproduceSubwordNmt& package, Reproduction& reprod
 
 using Words = ReproduceTokenizers::Words;
 
+bool cuts_at_spaces(const ReproduceTokenizers& package) {
+  return package.words == Words::kSpaces || package.words == Words::kWhiteSpace;
+}
+
 void check_options(const ReproduceTokenizers& package, const WordSource& source) {
   require(package.words != Words::kByteLevel || source.kind == WordSource::Kind::kTexts, ErrorCode::kInvalidArgument,
           "byte-level words cannot be learned from counts: a word of a count file does not say how many spaces stood "
           "before it; learn from the text");
-  require(package.end_of_word_suffix.empty() || package.words == Words::kSpaces, ErrorCode::kInvalidArgument,
+  require(package.end_of_word_suffix.empty() || cuts_at_spaces(package), ErrorCode::kInvalidArgument,
           "an end-of-word suffix goes with words at spaces, not with word marks or bytes, which keep the spaces");
   require(core::find_invalid_utf8(package.end_of_word_suffix) == std::string::npos, ErrorCode::kInvalidArgument,
           "the end-of-word suffix is not valid UTF-8");
@@ -136,12 +140,13 @@ void add_metaspace(BpeDefinition& definition) {
 BpeDefinition text_steps(const ReproduceTokenizers& package) {
   BpeDefinition definition;
   if (package.words == Words::kMetaspace) add_metaspace(definition);
-  if (package.words == Words::kSpaces) {
-    definition.split = WordSplit::kBetween;
-    definition.split_pattern = std::string(" ");
+  if (cuts_at_spaces(package)) {
+    definition.split = package.words == Words::kSpaces ? WordSplit::kBetween : WordSplit::kWhiteSpace;
+    if (package.words == Words::kSpaces) definition.split_pattern = std::string(" ");
     definition.end_of_word = package.end_of_word_suffix.empty() ? EndOfWord::kNone : EndOfWord::kAttached;
     definition.end_of_word_suffix = package.end_of_word_suffix;
     definition.decoder.word_suffix = package.end_of_word_suffix;
+    if (!package.end_of_word_suffix.empty()) definition.continuation_mark = std::string("@@");  // as its file is read
   }
   if (package.words == Words::kByteLevel) {
     definition.split = WordSplit::kGpt2;

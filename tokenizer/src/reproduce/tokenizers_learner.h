@@ -13,8 +13,8 @@
 namespace dragoman::tokenizer {
 
 /// Merges words as the BpeTrainer of Hugging Face `tokenizers` does. Its queue is followed literally, because that
-/// chooses merges once two of them have spelled one string, as in a text that holds the suffix: a pair may then wait in the queue several times, each time
-/// with other words, and each is a merge of its own.
+/// chooses merges once two of them have spelled one string, as they can in a text that holds the suffix: a pair may
+/// then wait in the queue several times, each time with other words, and each is a merge of its own.
 class TokenizersLearner {
  public:
   /// `names` must outlive this; merging adds to it.

@@ -67,6 +67,7 @@ struct DecoderDefinition {
 enum class WordSplit {
   kBefore,         ///< a word begins at each occurrence of `split_pattern`; empty: the whole text is one word
   kBetween,        ///< words stand between occurrences of `split_pattern`, which vanish
+  kWhiteSpace,     ///< words stand between characters that Unicode calls white space, which vanish
   kGpt2,           ///< GPT-2's pattern: letters, digits or other characters with a space in front, and contractions
   kCl100k,         ///< the pattern of tiktoken's cl100k_base
   kCl100kVariant,  ///< its earlier spelling, which cuts runs of line ends and spaces at the end of a text otherwise

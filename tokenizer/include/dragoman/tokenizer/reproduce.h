@@ -32,9 +32,10 @@ struct ReproduceSubwordNmt {
 struct ReproduceTokenizers {
   /// How its pre-tokenizer cuts lines.
   enum class Words {
-    kMetaspace,  ///< Metaspace(): a `▁` in front of each word
-    kSpaces,     ///< Split(" ", "removed")
-    kByteLevel,  ///< ByteLevel(add_prefix_space), words as GPT-2's pattern cuts them
+    kMetaspace,   ///< Metaspace(): a `▁` in front of each word
+    kSpaces,      ///< Split(" ", "removed")
+    kWhiteSpace,  ///< WhitespaceSplit()
+    kByteLevel,   ///< ByteLevel(add_prefix_space), words as GPT-2's pattern cuts them
   };
   Words words = Words::kMetaspace;
   /// kByteLevel: a line that does not begin with a space gets one.
@@ -46,8 +47,9 @@ struct ReproduceTokenizers {
   std::optional<std::size_t> limit_alphabet = {};
   /// Its max_token_length; 0: none.
   std::size_t max_token_length = 0;
-  /// kSpaces: its end_of_word_suffix. It numbers the characters that end words by chance, so that every run of it has
-  /// other ids and, among pairs of equal counts, other merges; here they follow the alphabet by code point.
+  /// kSpaces, kWhiteSpace: its end_of_word_suffix. It numbers the characters that end words by chance, so that every
+  /// run of it has other ids and, among pairs of equal counts, other merges; here they follow the alphabet by code
+  /// point.
   std::string end_of_word_suffix = {};
 };
 
