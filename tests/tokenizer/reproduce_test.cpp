@@ -206,6 +206,20 @@ TEST(ReproduceTokenizers, WordsCutAtWhiteSpaceAreEncodedAsThere) {
           << line["text"];
 }
 
+/// Made by hand with tokenizers 0.23.3: `b_` that ends a word counts as one character, `b_` that was merged as two, so
+/// that (`_b_`, `b_`) would be of four.
+TEST(ReproduceTokenizers, ASuffixHasNoLengthButTextThatLooksLikeItHas) {
+  std::string text = "b___ b___ _b  aa b b b b b b b bbaa ab\nab\n";
+  for (int i = 0; i < 40; ++i) text += " _b_b";
+  LearnOptions options;
+  options.reproduce = ReproduceTokenizers{.words = Words::kSpaces, .max_token_length = 4, .end_of_word_suffix = "_"};
+  options.vocab_size = 60;
+  options.min_frequency = 5;
+  options.special_tokens = {"<unk>"};
+  EXPECT_EQ(testing::learn_from(text, options).definition().pieces,
+            (std::vector<std::string>{"<unk>", "_", "a", "b", "__", "a_", "b_", "_b_"}));
+}
+
 TEST(ReproduceTokenizers, SuffixesSurviveTheFile) {
   for (const Words words : {Words::kSpaces, Words::kWhiteSpace}) {
     LearnOptions options;

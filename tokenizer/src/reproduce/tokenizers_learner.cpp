@@ -9,7 +9,6 @@
 namespace dragoman::tokenizer {
 
 TokenizersLearner::TokenizersLearner(SymbolWords words, SymbolNames& names) : names_(names), words_(std::move(words)) {
-  lengths_.assign(names.size(), 1);
   count_pairs();
 }
 
@@ -24,6 +23,8 @@ void TokenizersLearner::count_pairs() {
 std::vector<SymbolPair> TokenizersLearner::learn(const Options& options,
                                                  core::FunctionRef<void(std::size_t)> on_merge) {
   max_length_ = options.max_token_length;
+  for (std::uint32_t word = 0; max_length_ > 0 && word < words_.size(); ++word)
+    lengths_.emplace_back(words_.symbols(word).size(), 1);
   std::vector<SymbolPair> learned;
   while (names_.size() < options.vocab_size) {
     on_merge(names_.size());
@@ -75,8 +76,6 @@ void TokenizersLearner::queue_gained_pairs() {
 void TokenizersLearner::merge(const Entry& entry) {
   const SymbolPair pair = numbers_.pair(entry.pair);
   const std::int32_t joined = names_.joined(pair.left, pair.right);
-  if (static_cast<std::size_t>(joined) == lengths_.size())
-    lengths_.push_back(lengths_[static_cast<std::size_t>(pair.left)] + lengths_[static_cast<std::size_t>(pair.right)]);
   for (const std::uint32_t word : std::exchange(places_[entry.places], {})) merge_in_word(pair, joined, word);
   queue_gained_pairs();
 }
@@ -85,29 +84,37 @@ void TokenizersLearner::merge(const Entry& entry) {
 void TokenizersLearner::merge_in_word(SymbolPair pair, std::int32_t joined, std::uint32_t word) {
   const auto symbols = words_.symbols(word);
   const std::int64_t count = words_.count(word);
+  const auto length = [&](std::size_t i) { return max_length_ > 0 ? lengths_[word][i] : 0; };
   after_.clear();
+  after_lengths_.clear();
   for (std::size_t i = 0; i < symbols.size(); ++i) {
     if (i + 1 == symbols.size() || symbols[i] != pair.left || symbols[i + 1] != pair.right) {
-      after_.push_back(symbols[i]);
+      keep(symbols[i], length(i));
       continue;
     }
+    const std::uint32_t joined_length = length(i) + length(i + 1);
     if (!after_.empty()) {
       change(after_.back(), pair.left, -count);
-      if (may_merge(after_.back(), joined)) gain(after_.back(), joined, word);
+      if (may_merge(after_lengths_.back(), joined_length)) gain(after_.back(), joined, word);
     }
     if (i + 2 < symbols.size()) {
       change(pair.right, symbols[i + 2], -count);
-      if (may_merge(joined, symbols[i + 2])) gain(joined, symbols[i + 2], word);
+      if (may_merge(joined_length, length(i + 2))) gain(joined, symbols[i + 2], word);
     }
-    after_.push_back(joined);
+    keep(joined, joined_length);
     ++i;
   }
   words_.replace(word, after_);
+  if (max_length_ > 0) lengths_[word] = after_lengths_;
 }
 
-bool TokenizersLearner::may_merge(std::int32_t left, std::int32_t right) const {
-  return max_length_ == 0 ||
-         lengths_[static_cast<std::size_t>(left)] + lengths_[static_cast<std::size_t>(right)] < max_length_;
+void TokenizersLearner::keep(std::int32_t symbol, std::uint32_t length) {
+  after_.push_back(symbol);
+  after_lengths_.push_back(length);
+}
+
+bool TokenizersLearner::may_merge(std::uint32_t left, std::uint32_t right) const {
+  return max_length_ == 0 || left + right < max_length_;
 }
 
 std::uint32_t TokenizersLearner::change(std::int32_t left, std::int32_t right, std::int64_t count) {

@@ -44,7 +44,8 @@ class TokenizersLearner {
   void queue_gained_pairs();
   void merge(const Entry& entry);
   void merge_in_word(SymbolPair pair, std::int32_t joined, std::uint32_t word);
-  bool may_merge(std::int32_t left, std::int32_t right) const;
+  void keep(std::int32_t symbol, std::uint32_t length);
+  bool may_merge(std::uint32_t left, std::uint32_t right) const;
   std::uint32_t change(std::int32_t left, std::int32_t right, std::int64_t count);
   void gain(std::int32_t left, std::int32_t right, std::uint32_t word);
 
@@ -56,9 +57,12 @@ class TokenizersLearner {
   std::vector<std::uint32_t> gained_pairs_;         // those of which there are such words
   std::vector<std::vector<std::uint32_t>> places_;  // of all entries so far; empty once merged
   std::vector<Entry> queue_;                        // a heap
-  std::vector<std::uint32_t> lengths_;              // by symbol, in characters
+  /// By word, if there is a limit: the characters of its symbols, as they came about. With a suffix, the character `b`
+  /// at the end of a word and `b` merged with a text that looks like the suffix are one symbol of two lengths.
+  std::vector<std::vector<std::uint32_t>> lengths_;
   std::size_t max_length_ = 0;
-  std::vector<std::int32_t> after_;
+  std::vector<std::int32_t> after_;  // the word that is worked on
+  std::vector<std::uint32_t> after_lengths_;
 };
 
 }  // namespace dragoman::tokenizer
