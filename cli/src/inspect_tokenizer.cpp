@@ -80,6 +80,8 @@ std::string words(const tokenizer::BpeDefinition& definition) {
                                               : fmt::format("begin at '{}'", printable(definition.split_pattern));
     case WordSplit::kBetween:
       return fmt::format("stand between '{}'", printable(definition.split_pattern));
+    case WordSplit::kWhiteSpace:
+      return "stand between white space";
     case WordSplit::kGpt2:
       return "by the pattern of GPT-2";
     case WordSplit::kCl100k:

@@ -1,7 +1,9 @@
 #include "command.h"
 #include "invalid_utf8_option.h"
 #include "memory_option.h"
+#include "reproduce_options.h"
 #include "text_inputs.h"
+#include "tokenizer_options.h"
 #include "user_symbols_file.h"
 #include "vocab_size_option.h"
 
@@ -37,7 +39,9 @@ class LearnBpe final : public Command {
         ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
          "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
-         "where to write tokenizer.json; {size} in the name stands for the vocabulary size")  //
+         "where to write; {size} in the name stands for the vocabulary size")  //
+        ("to", po::value(&to_)->default_value("tokenizer-json")->value_name("KIND"),
+         "kind of file to write, as for convert")  //
         ("min-frequency", po::value(&learn_.min_frequency)->default_value(learn_.min_frequency)->value_name("N"),
          "merge no pair that occurs less often")  //
         ("min-word-count", po::value(&learn_.min_word_count)->default_value(1)->value_name("N"),
@@ -60,6 +64,7 @@ class LearnBpe final : public Command {
     sizes_.add_to(options);
     utf8_.add_to(options);
     memory_.add_to(options);
+    reproduce_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
 
@@ -76,23 +81,29 @@ class LearnBpe final : public Command {
     learn_.invalid_utf8 = utf8_.value();
     if (!counts_.empty() && learn_.invalid_utf8 != tokenizer::InvalidUtf8::kKeep)
       throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
+    learn_.reproduce = reproduce_.choice(learn_.byte_fallback);
+    const tokenizer::FileKind kind = TokenizerOptions::file_kind(to_, "--to");
+    if (kind == tokenizer::FileKind::kFastBpe)
+      throw UsageError(
+          "--to fastbpe: not written; write codes of subword-nmt, which differ in the first line and counts");
     const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
     const auto learn = counts_.empty() ? tokenizer::learn_bpe : tokenizer::learn_bpe_from_counts;
     const auto learned = learn(files, learn_, session.progress, session.log, session.stop);
     for (const std::int32_t size : sizes) {
       const std::string path = path_for_size(output_, size);
-      if (size < learned.size())
-        save(tokenizer::BpeTokenizer(truncate(learned.definition(), size).definition), path, session.log);
+      if (sizes.size() > 1 && size < learned.size())
+        save(truncate(learned.definition(), size).definition, kind, path, session.log);
       else
-        save(learned, path, session.log);
+        save(learned.definition(), kind, path, session.log);
     }
   }
 
  private:
-  static void save(const tokenizer::BpeTokenizer& learned, const std::string& path, const core::LogSink& log) {
-    learned.save(path);
+  static void save(const tokenizer::BpeDefinition& learned, tokenizer::FileKind kind, const std::string& path,
+                   const core::LogSink& log) {
+    tokenizer::write_tokenizer_file(learned, kind, path);
     core::log(log, core::LogLevel::kInfo,
-              fmt::format("{}: {} pieces, {} merges", path, learned.size(), learned.definition().merges.size()));
+              fmt::format("{}: {} pieces, {} merges", path, learned.pieces.size(), learned.merges.size()));
   }
 
   /// Bound as a text, so that the help shows 1 and not 1.0000000000000000.
@@ -110,10 +121,12 @@ class LearnBpe final : public Command {
   VocabSizeOption sizes_;
   MemoryOption memory_;
   InvalidUtf8Option utf8_;
+  ReproduceOptions reproduce_;
   std::vector<std::string> inputs_;
   std::vector<std::string> counts_;
   std::string output_;
   std::string symbols_file_;
+  std::string to_;
   std::string coverage_;
   std::string normalization_;
   bool no_byte_fallback_ = false;

@@ -2,6 +2,7 @@
 #include "learn_within.h"
 #include "learning_corpus.h"
 #include "merge_learner.h"
+#include "reproduce/learn_reproduced.h"
 #include "spilled_corpus.h"
 #include "word_splitting.h"
 
@@ -244,6 +245,8 @@ BpeTokenizer learn_from_files(const std::vector<std::filesystem::path>& files, W
                               const LearnOptions& options, const core::ProgressSink& progress, const core::LogSink& log,
                               const std::stop_token& stop) {
   check_options(files, options);
+  if (!std::holds_alternative<std::monostate>(options.reproduce))
+    return learn_reproduced({.files = files, .kind = kind}, options, progress, log, stop);
   const MemoryPlan plan = MemoryPlan::of(options.memory, options.threads);
   return learn_within(
       plan, {.files = files, .kind = kind, .whole_lines = !options.word_marks, .invalid_utf8 = options.invalid_utf8},

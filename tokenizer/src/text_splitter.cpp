@@ -51,6 +51,13 @@ std::size_t TextSplitter::end_of_part(std::string_view word, std::size_t start) 
   return end > start ? end : start + digit_length(word, start);
 }
 
+/// Where to look for the next word: behind what stands between words and vanishes.
+std::size_t TextSplitter::after_word(std::string_view text, std::size_t end) const {
+  if (split_ == WordSplit::kBetween) return end + split_pattern_.size();
+  if (split_ == WordSplit::kWhiteSpace && end < text.size()) return end + core::decode_utf8(text, end).length;
+  return end;
+}
+
 void TextSplitter::visit_words(std::string_view text, std::size_t begin, bool track,
                                core::FunctionRef<void(const TextUnit&)> visit) const {
   AlignedText normal = normalizer_.apply(text, begin, track);
@@ -66,7 +73,7 @@ void TextSplitter::visit_words(std::string_view text, std::size_t begin, bool tr
       visit({.added_token = -1, .text = whole.substr(start, part_end - start), .origin = origin});
       start = part_end;
     }
-    start = split_ == WordSplit::kBetween ? end + split_pattern_.size() : end;
+    start = after_word(whole, end);
   }
 }
 

@@ -34,6 +34,7 @@ class TextSplitter {
                    core::FunctionRef<void(const TextUnit&)> visit) const;
   std::size_t word_end(std::string_view text, std::size_t start) const;
   static std::size_t end_of_part(std::string_view word, std::size_t start);
+  std::size_t after_word(std::string_view text, std::size_t end) const;
 
   AddedTokens added_;
   Normalizer normalizer_;

@@ -148,10 +148,12 @@ class TokenizerReader {
   /// The layout that words with marks at their ends have here; its lines of pieces are subword-nmt's.
   void check_end_of_word() {
     const bool has_suffix = definition_.end_of_word != EndOfWord::kNone;
-    const bool between_spaces = definition_.split == WordSplit::kBetween && definition_.split_pattern == " ";
+    const bool between_spaces = definition_.split == WordSplit::kWhiteSpace ||
+                                (definition_.split == WordSplit::kBetween && definition_.split_pattern == " ");
     if ((has_suffix && !between_spaces) || definition_.end_of_word_suffix != definition_.decoder.word_suffix)
       unsupported(top_.at("model.end_of_word_suffix"),
-                  "other than with a Split on a space, 'Removed', and the decoder 'BPEDecoder' with the same suffix");
+                  "other than with WhitespaceSplit or a Split on a space, 'Removed', and the decoder 'BPEDecoder' with "
+                  "the same suffix");
     if (has_suffix && (fused_ || !definition_.decoder.replacements.empty() || definition_.decoder.byte_fallback))
       unsupported(top_.at("decoder"), "'BPEDecoder' with other decoders");
     if (has_suffix) definition_.continuation_mark = "@@";
@@ -310,6 +312,8 @@ class TokenizerReader {
       read_split_and_digits(part);
     else if (type == "Sequence")
       read_pattern_and_bytes(part);
+    else if (type == "WhitespaceSplit")
+      definition_.split = WordSplit::kWhiteSpace;
     else
       unsupported(part.where(), fmt::format("the pre-tokenizer '{}'", type));
   }

@@ -77,6 +77,7 @@ Json byte_level_pre_tokenizer(const BpeDefinition& definition) {
 
 Json pre_tokenizer(const BpeDefinition& definition) {
   if (definition.byte_level) return byte_level_pre_tokenizer(definition);
+  if (definition.split == WordSplit::kWhiteSpace) return {{"type", "WhitespaceSplit"}};
   const Json digits = {{"type", "Digits"}, {"individual_digits", true}};
   if (definition.split_pattern.empty()) return definition.split_digits ? digits : nullptr;
   const Json split = {{"type", "Split"},
@@ -156,7 +157,9 @@ void check_writable(const BpeDefinition& d) {
   check(std::ranges::none_of(d.normalizer,
                              [](const auto& step) { return step.kind == NormalizerStep::Kind::kCharacterMap; }),
         "it normalises with a character map, which the library tokenizers applies to clusters of characters");
-  const bool has_pattern = d.split != WordSplit::kBefore && d.split != WordSplit::kBetween;
+  check(!d.split_digits || d.split != WordSplit::kWhiteSpace, "it cuts at white space and at digits");
+  const bool has_pattern =
+      d.split != WordSplit::kBefore && d.split != WordSplit::kBetween && d.split != WordSplit::kWhiteSpace;
   check(d.byte_level == has_pattern || (d.byte_level && d.split == WordSplit::kBefore && d.split_pattern.empty()),
         "it cuts words in a way that goes with another alphabet");
 }

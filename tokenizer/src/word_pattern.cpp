@@ -120,9 +120,16 @@ std::size_t cl100k_word_end(WordSplit split, std::string_view text, std::size_t 
   return cl100k_space_end(split, text, begin);
 }
 
+std::size_t white_space_begin(std::string_view text, std::size_t begin) {
+  Character c = character_at(text, begin);
+  for (; c.length > 0 && c.kind != Class::kSpace; c = character_at(text, begin)) begin += c.length;
+  return begin;
+}
+
 }  // namespace
 
 std::size_t pattern_word_end(WordSplit split, std::string_view text, std::size_t begin) noexcept {
+  if (split == WordSplit::kWhiteSpace) return white_space_begin(text, begin);
   return split == WordSplit::kGpt2 ? gpt2_word_end(text, begin) : cl100k_word_end(split, text, begin);
 }
 
@@ -143,6 +150,7 @@ std::string_view regular_expression(WordSplit split) noexcept {
       return kCl100kVariant;
     case WordSplit::kBefore:
     case WordSplit::kBetween:
+    case WordSplit::kWhiteSpace:
       break;
   }
   return {};

@@ -37,6 +37,7 @@ struct Codes {
   EndOfWord end_of_word = EndOfWord::kAttached;
   std::vector<Rule> rules;         // without repetitions
   std::vector<std::size_t> lasts;  // where each rule stands for the last time
+  std::vector<std::size_t> lines;  // the rule on each line
 };
 
 /// As subword-nmt reads it: the last word of the line, with trailing ".0" cut off.
@@ -89,6 +90,7 @@ Codes read_rules(std::string_view text, FileKind kind, const std::string& name) 
     Rule rule = read_rule(lines[i], kind, where);
     check_suffix(rule, codes.end_of_word, where);
     const auto [place, is_new] = known.emplace(fmt::format("{} {}", rule.left, rule.right), codes.rules.size());
+    codes.lines.push_back(place->second);
     if (is_new) {
       codes.rules.push_back(std::move(rule));
       codes.lasts.push_back(i);
@@ -109,6 +111,7 @@ class DefinitionBuilder {
     definition_.decoder.word_suffix = kSuffix;
     definition_.continuation_mark = separator;
     definition_.merge_in_rounds = true;
+    if (codes.lines.size() > codes.rules.size()) definition_.code_lines = codes.lines;
     add(kUnknown);
     definition_.unknown = 0;
     definition_.added_tokens.push_back({.id = 0, .special = true});
@@ -251,6 +254,8 @@ void check_writable(const BpeDefinition& d) {
   check(d.unknown.has_value() && !d.fuse_unknown && !d.byte_fallback,
         "it writes characters outside the vocabulary otherwise");
   check(!d.ignore_merges, "it takes whole words from the vocabulary without merges");
+  check(std::ranges::all_of(d.code_lines, [&](std::size_t rank) { return rank < d.merges.size(); }),
+        "the lines of its codes name a merge that does not exist");
   check(d.expansions.empty(), "it has a restricted vocabulary; keep codes and vocabulary as two files");
   check(d.merge_in_rounds || !rounds_matter(d.merges, d.pieces.size()),
         "its merges stand in an order that subword-nmt applies otherwise");
@@ -281,8 +286,13 @@ std::string write_codes(const BpeDefinition& definition) {
   check_writable(definition);
   std::string text(kVersion);
   text += definition.end_of_word == EndOfWord::kSeparate ? " 0.1\n" : " 0.2\n";
-  for (const Merge& merge : definition.merges)
+  const auto write = [&](const Merge& merge) {
     text += fmt::format("{} {}\n", definition.pieces[index(merge.left)], definition.pieces[index(merge.right)]);
+  };
+  if (definition.code_lines.empty())
+    std::ranges::for_each(definition.merges, write);
+  else
+    for (const std::size_t rank : definition.code_lines) write(definition.merges[rank]);
   return text;
 }
 

@@ -82,6 +82,7 @@ struct DecoderDefinition {
 enum class WordSplit {
   kBefore,         ///< a word begins at each occurrence of `split_pattern`; empty: the whole text is one word
   kBetween,        ///< words stand between occurrences of `split_pattern`, which vanish
+  kWhiteSpace,     ///< words stand between characters that Unicode calls white space, which vanish
   kGpt2,           ///< GPT-2's pattern: letters, digits or other characters with a space in front, and contractions
   kCl100k,         ///< the pattern of tiktoken's cl100k_base
   kCl100kVariant,  ///< its earlier spelling, which cuts runs of line ends and spaces at the end of a text otherwise
@@ -123,6 +124,8 @@ struct BpeDefinition {
   /// All occurrences of the best merge in a word are merged before the next is looked for. That differs from one after
   /// the other only if a merge stands before one that makes its left or right side.
   bool merge_in_rounds = false;
+  /// Codes: empty, or the rank of the merge on each line, where some stand on several lines. The first one counts.
+  std::vector<std::size_t> code_lines;
   /// Empty, or by id: the pieces that are written in place of a piece outside a restricted vocabulary (none: itself).
   std::vector<std::vector<std::int32_t>> expansions;
 };

@@ -15,6 +15,7 @@
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/invalid_utf8.h>
 #include <dragoman/tokenizer/memory_budget.h>
+#include <dragoman/tokenizer/reproduce.h>
 
 namespace dragoman::tokenizer {
 
@@ -165,6 +166,10 @@ struct LearnOptions {
   int threads = 0;
   /// How much memory the process may use. The result does not depend on it, nor on where words are put meanwhile.
   MemoryBudget memory = {};
+  /// Learn by the rules of another program instead of those of learn_bpe(), and with its options. Of those above,
+  /// min_frequency, threads and what its struct names apply; of others, byte_fallback is not looked at, and any that is
+  /// not left at its default is an Error{kInvalidArgument}.
+  Reproduce reproduce = {};
 };
 
 /// Learns a vocabulary from text files (gzip and Zstandard are recognised, "-" is standard input); several files give a
