@@ -13,6 +13,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Words = ReproduceTokenizers::Words;
 
@@ -293,6 +294,19 @@ TEST(Reproduce, TextThatIsNotUtf8IsRefused) {
   options.reproduce = ReproduceSubwordNmt{};
   EXPECT_THAT(learning_error("good b\xC3 d", options), HasSubstr("not valid UTF-8 at its byte 1"));
   EXPECT_THAT(learning_error("good b\xC3 d", like_tokenizers(std::string("spaces"))), HasSubstr("not valid UTF-8"));
+}
+
+TEST(Reproduce, BytesThatAreNotUtf8CanBeFoundOrReplaced) {
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "text", "fine\ngood b\xC3 good\n");
+  core::write_file(folder / "replaced", "fine\ngood b\xEF\xBF\xBD good\n");
+  LearnOptions options;
+  options.reproduce = ReproduceSubwordNmt{};
+  options.invalid_utf8 = InvalidUtf8::kReplace;
+  EXPECT_EQ(learn_bpe({folder / "text"}, options).to_json(), learn_bpe({folder / "replaced"}, options).to_json());
+  options.invalid_utf8 = InvalidUtf8::kFail;
+  EXPECT_THAT(testing::error_of([&] { learn_bpe({folder / "text"}, options); }),
+              AllOf(HasSubstr("text: line 2: "), HasSubstr("offset 11")));
 }
 
 TEST(ReproduceTokenizers, PairsThatItCannotCountAreRefused) {

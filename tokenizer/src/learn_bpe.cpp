@@ -245,12 +245,11 @@ BpeTokenizer learn_from_files(const std::vector<std::filesystem::path>& files, W
                               const LearnOptions& options, const core::ProgressSink& progress, const core::LogSink& log,
                               const std::stop_token& stop) {
   check_options(files, options);
+  const WordSource source{
+      .files = files, .kind = kind, .whole_lines = !options.word_marks, .invalid_utf8 = options.invalid_utf8};
   if (!std::holds_alternative<std::monostate>(options.reproduce))
-    return learn_reproduced({.files = files, .kind = kind}, options, progress, log, stop);
-  const MemoryPlan plan = MemoryPlan::of(options.memory, options.threads);
-  return learn_within(
-      plan, {.files = files, .kind = kind, .whole_lines = !options.word_marks, .invalid_utf8 = options.invalid_utf8},
-      options, progress, log, stop);
+    return learn_reproduced(source, options, progress, log, stop);
+  return learn_within(MemoryPlan::of(options.memory, options.threads), source, options, progress, log, stop);
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ constexpr std::uint64_t kGrowth = 12;
 /// An eighth of the budget may go into chunks, where words are long.
 constexpr std::uint64_t kChunkShare = 8;
 
-/// The MergeLearner has cells, and lists of positions that double in size; its pairs grow with the vocabulary, until
-/// there are no more. 46 languages with 9.9 million cells took 19 bytes a cell for 10 000 pieces, 27 for 30 000, 34 for
-/// 100 000 and 52 for 560 000, which was all.
+/// The MergeLearner has cells, and lists of positions that may become three times as long; its pairs grow with the
+/// vocabulary, until there are no more. 46 languages with 9.9 million cells took 18 bytes a cell for 10 000 pieces, 23
+/// for 30 000, 25 for 100 000 and 46 for 560 000, which was all.
 constexpr std::uint64_t kBytesPerCell = 24;
 constexpr std::uint64_t kBytesPerPiece = 4096;
 constexpr std::uint64_t kMostBytesPerCell = 54;

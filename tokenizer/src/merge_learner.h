@@ -21,7 +21,7 @@ namespace dragoman::tokenizer {
 ///
 /// Only counts of pairs with the result of the latest merge can rise. So a heap whose entries may be too high, and are
 /// put back lower when they come up, always yields the true maximum; and a pair that begins with too few occurrences
-/// need not be on record, which four of five in a large corpus do. Only if a result is merged to again, which no
+/// need not be on record: most pairs of a large corpus begin so. Only if a result is merged to again, which no
 /// learned vocabulary was seen to do, those with it are counted afresh.
 class MergeLearner {
  public:

@@ -92,9 +92,8 @@ std::size_t merge_within(const MergeTable& table, Symbol* word, std::size_t size
 }
 
 std::size_t merge_short_here(const MergeTable& table, Symbol* word, std::size_t size) {
-  constexpr std::size_t kMostWordsFit = 16;
-  return size <= kMostWordsFit ? merge_within<kMostWordsFit>(table, word, size)
-                               : merge_within<kShortWord>(table, word, size);
+  constexpr std::size_t kUsual = 16;
+  return size <= kUsual ? merge_within<kUsual>(table, word, size) : merge_within<kShortWord>(table, word, size);
 }
 
 }  // namespace HWY_NAMESPACE

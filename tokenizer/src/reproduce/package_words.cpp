@@ -32,8 +32,8 @@ void require_utf8(std::string_view word) {
   core::replace_invalid_utf8(shown);
   core::fail(
       core::ErrorCode::kBadInput,
-      "the word '{}' is not valid UTF-8 at its byte {}; the program that is to be reproduced takes nothing else, "
-      "so clean the text first (iconv -c -f utf-8 -t utf-8)",
+      "the word '{}' is not valid UTF-8 at its byte {}; the program that is to be reproduced takes nothing else: "
+      "--invalid-utf8 fail says where in the text it stands, --invalid-utf8 replace puts U+FFFD in its place",
       shown, place);
 }
 

@@ -162,7 +162,7 @@ struct LearnOptions {
   std::uint64_t min_word_count = 1;
   /// Of text; count files are read as they are.
   InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;
-  /// For counting words; 0 means core::default_threads(). The result does not depend on it.
+  /// 0 means core::default_threads(). The result does not depend on it.
   int threads = 0;
   /// How much memory the process may use. The result does not depend on it, nor on where words are put meanwhile.
   MemoryBudget memory = {};
