@@ -1,5 +1,7 @@
 #include "merging.h"
 
+#include "merge_short.h"
+
 #include <algorithm>
 #include <map>
 #include <random>
@@ -82,6 +84,29 @@ TEST_P(MergingTest, WordsOfAnyLengthMergeAsDefined) {
       merge_exact(table, word, buffers);
       ASSERT_EQ(ids_of(word), ids_of(expected)) << "round " << round << ", " << size << " symbols";
       for (std::size_t i = 0; i < word.size(); ++i) ASSERT_EQ(word[i].length, expected[i].length);
+    }
+  }
+}
+
+TEST_P(MergingTest, ShortWordsMergeTogetherAsAlone) {
+  for (int round = 0; round < 40; ++round) {
+    const std::vector<Merge> merges = random_merges();
+    const MergeTable table(merges);
+    for (const std::size_t count : {0, 1, 2, 7, 8, 9, 50}) {
+      std::vector<std::vector<Symbol>> expected;
+      std::vector<ShortWord> words(count);
+      std::vector<ShortWord*> places;
+      for (ShortWord& word : words) {
+        const std::vector<Symbol>& symbols = expected.emplace_back(random_word(random_() % (ShortWord::kMost + 1)));
+        word.size = static_cast<std::uint32_t>(symbols.size());
+        for (std::size_t i = 0; i < symbols.size(); ++i) word.ids[i] = symbols[i].id;
+        places.push_back(&word);
+      }
+      merge_short_words(table, places);
+      for (std::size_t i = 0; i < count; ++i) {
+        merge_naively(merges, expected[i]);
+        ASSERT_EQ(std::vector(words[i].ids, words[i].ids + words[i].size), ids_of(expected[i])) << i << " of " << count;
+      }
     }
   }
 }

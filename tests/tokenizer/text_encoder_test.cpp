@@ -67,6 +67,43 @@ TEST_P(TextEncoderOf, GivesTheIdsOfEncode) {
   }
 }
 
+/// Lines of one buffer, whose ends the encoder may read over, and texts that lie anywhere; many, so that words of
+/// several texts are looked up and merged together.
+TEST_P(TextEncoderOf, EncodesManyTextsAsOneByOne) {
+  const BpeTokenizer tokenizer = TextEncoderOf::tokenizer();
+  for (const EncodeOptions& options :
+       {EncodeOptions{.mode = EncodingMode::kExact}, EncodeOptions{.mode = EncodingMode::kGreedy},
+        EncodeOptions{.mode = EncodingMode::kDropout, .dropout = 0.3, .seed = 5}}) {
+    const auto encoder = tokenizer.make_encoder(options);
+    std::mt19937 random(19);
+    std::uint64_t first_line = 0;
+    for (const std::size_t count : {0U, 1U, 2U, 100U, 1000U}) {
+      std::vector<std::string> lines(count);
+      std::string buffer;
+      for (std::string& line : lines) buffer += (line = random_line(random)) + "\n";
+      std::vector<std::string_view> in_buffer;
+      for (const std::string& line : lines) {
+        const std::size_t begin =
+            in_buffer.empty() ? 0 : in_buffer.back().data() - buffer.data() + in_buffer.back().size() + 1;
+        in_buffer.push_back(std::string_view(buffer).substr(begin, line.size()));
+      }
+      for (const auto& texts : {in_buffer, std::vector<std::string_view>(lines.begin(), lines.end())}) {
+        EncodedTexts encoded;
+        encoder->encode_all(texts, first_line, encoded);
+        ASSERT_EQ(encoded.size(), texts.size());
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+          EncodeOptions of_line = options;
+          of_line.line = first_line + i;
+          const auto ids = encoded[i];
+          ASSERT_EQ(std::vector(ids.begin(), ids.end()), tokenizer.encode(texts[i], of_line))
+              << ::testing::PrintToString(texts[i]);
+        }
+      }
+      first_line += count;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Kinds, TextEncoderOf,
     ::testing::Values(Case{.name = "Plain"}, Case{.name = "Nfc", .normalization = Normalization::kNfc},

@@ -1,7 +1,5 @@
 #include "word_table.h"
 
-#include "word_cache.h"
-
 #include <map>
 #include <random>
 #include <string>
@@ -75,33 +73,6 @@ TEST(WordCounts, ComeByFallingCount) {
   for (std::size_t i = 1; i < words.size(); ++i) ASSERT_GE(words[i - 1].count, words[i].count) << i;
   const auto all = listed(counts);
   for (const WordCount& entry : words) ASSERT_EQ(all.at(std::string(entry.word)), entry.count);
-}
-
-TEST(WordCache, GivesBackWhatWasPutIn) {
-  WordCache cache;
-  std::size_t found = 0;
-  // More words than it can hold, so that it starts anew now and then: what it has must still be right.
-  for (unsigned seed = 0; seed < 4; ++seed)
-    for (const std::string& word : random_words(400000, seed)) {
-      std::vector<std::int32_t> ids(word.size() % 7);
-      for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 31 + word[i]);
-      const WordKey key = WordKey::of(word);
-      const WordCache::Ids known = cache.find(word, key);
-      if (known.data == nullptr) {
-        cache.insert(word, key, ids);
-        continue;
-      }
-      ++found;
-      ASSERT_THAT(std::vector(known.data, known.data + known.size), ElementsAreArray(ids));
-    }
-  EXPECT_GT(found, 100000U);
-}
-
-TEST(WordCache, WordsThatAreTooLongAreNotKept) {
-  WordCache cache;
-  const std::string word(100000, 'x');
-  cache.insert(word, WordKey::of(word), std::vector<std::int32_t>{1, 2});
-  EXPECT_EQ(cache.find(word, WordKey::of(word)).data, nullptr);
 }
 
 }  // namespace

@@ -43,17 +43,28 @@ struct Block {
   std::optional<core::Error> error;
 };
 
+/// Finds the text that cannot be encoded.
+std::optional<core::Error> first_error(TextEncoder& encoder, std::span<const std::string_view> texts, std::size_t first,
+                                       std::uint64_t first_line) {
+  std::vector<std::int32_t> ids;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    try {
+      encoder.encode(texts[i], first_line + i, ids);
+    } catch (const core::Error& error) {
+      return core::Error(error.code(), fmt::format("text {}: {}", first + i, error.what()), error.location());
+    }
+  }
+  return std::nullopt;
+}
+
 Block encode_block(TextEncoder& encoder, std::span<const std::string_view> texts, std::size_t first,
                    std::uint64_t first_line) {
   Block block;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    try {
-      encoder.encode(texts[i], first_line + i, block.encoded.ids);
-    } catch (const core::Error& error) {
-      block.error.emplace(error.code(), fmt::format("text {}: {}", first + i, error.what()), error.location());
-      return block;
-    }
-    block.encoded.offsets.push_back(block.encoded.ids.size());
+  try {
+    encoder.encode_all(texts, first_line, block.encoded);
+  } catch (const core::Error& error) {
+    block.error = first_error(encoder, texts, first, first_line);
+    if (!block.error) throw;
   }
   return block;
 }

@@ -57,6 +57,8 @@ BpeModel::BpeModel(const BpeDefinition& definition, const std::string& name)
     index_characters();
   if (definition.end_of_word == EndOfWord::kSeparate) index_final_forms();
   merge_in_rounds_ = definition.merge_in_rounds && rounds_matter(definition.merges, definition.pieces.size());
+  merges_short_words_ = !merge_in_rounds_ && !definition.byte_level && !definition.ignore_merges &&
+                        definition.end_of_word == EndOfWord::kNone && definition.expansions.empty();
 }
 
 void BpeModel::check_end_of_word(const std::string& name) const {
@@ -278,6 +280,18 @@ void BpeModel::encode_rare_word(std::string_view word, WordBuffers& buffers) con
     return encode_word(word, {}, buffers);
   split_characters(word, buffers.word);
   merge(buffers);
+}
+
+bool BpeModel::split_short(std::string_view word, ShortWord& out) const noexcept {
+  for (std::size_t i = 0; i < word.size();) {
+    const auto byte = static_cast<unsigned char>(word[i]);
+    const core::DecodedCharacter c = byte < 0x80 ? core::DecodedCharacter{byte, 1, true} : core::decode_utf8(word, i);
+    const std::int32_t id = c.valid ? characters_.find(c.code_point) : -1;
+    if (id < 0 || out.size == ShortWord::kMost) return false;
+    out.ids[out.size++] = id;
+    i += c.length;
+  }
+  return true;
 }
 
 void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out) const {

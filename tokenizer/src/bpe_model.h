@@ -2,11 +2,13 @@
 
 #include "character_table.h"
 #include "dragoman/tokenizer/tokenizer.h"
+#include "merge_short.h"
 #include "merging.h"
 #include "piece_table.h"
 #include "trie.h"
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +37,12 @@ class BpeModel {
   void encode_word(std::string_view word, const EncodeOptions& options, WordBuffers& buffers) const;
   /// The same for kExact, without looking first whether the word is a piece as a whole: for words that rarely are.
   void encode_rare_word(std::string_view word, WordBuffers& buffers) const;
+  /// Whether encode_rare_word() only splits words into characters and merges those, so that it can be done in two steps
+  /// for many words together: split_short() and merge().
+  bool merges_short_words() const noexcept { return merges_short_words_; }
+  /// Appends the characters of the word; false if they are too many, or one has no piece.
+  bool split_short(std::string_view word, ShortWord& out) const noexcept;
+  void merge(std::span<ShortWord* const> words) const { merge_short_words(merges_, words); }
   /// The id of any piece, added tokens included, or -1.
   std::int32_t find(std::string_view piece) const noexcept { return all_.find(piece); }
 
@@ -71,6 +79,7 @@ class BpeModel {
   std::vector<std::int32_t> final_forms_;  // with a separate suffix: by id, the piece with the suffix behind it
   std::int32_t end_of_word_ = -1;          // the separate suffix
   bool merge_in_rounds_ = false;
+  bool merges_short_words_ = false;
   std::array<std::int32_t, 256> bytes_{};
   core::Lazy<Trie> trie_;                // for greedy matching only
   core::Lazy<std::vector<bool>> whole_;  // by id: the characters of the piece merge into the piece

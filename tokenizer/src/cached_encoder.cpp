@@ -1,13 +1,34 @@
 #include "cached_encoder.h"
 
+#include "word_scanner.h"
+
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace dragoman::tokenizer {
 namespace {
 
-/// How many words are fetched from memory at a time.
+/// How many words wait at most: so many that there are enough new ones to merge together.
+constexpr std::size_t kBlock = 512;
+/// How many words are looked up at a time.
 constexpr std::size_t kGroup = 32;
+/// In place of the number of a word's ids, where they are too many to be packed.
+constexpr std::size_t kElsewhere = 255;
+/// In how many lines the bytes behind the end of a line are looked for: one is enough, or lines are short.
+constexpr std::size_t kLinesAhead = 4;
+/// Words of more bytes have more symbols than a short one may.
+constexpr std::size_t kMostShortBytes = 4 * ShortWord::kMost;
+
+/// How many bytes may be read from the first text on: lines lie one behind the other, with a line feed between them.
+std::size_t readable_bytes(std::span<const std::string_view> texts) {
+  std::string_view last = texts.front();
+  for (const std::string_view next : texts.subspan(1, std::min<std::size_t>(texts.size() - 1, kLinesAhead))) {
+    if (next.data() != last.data() + last.size() + 1) break;
+    last = next;
+  }
+  return static_cast<std::size_t>(last.data() + last.size() - texts.front().data());
+}
 
 /// Steps that change characters, none of which looks beyond a space.
 bool stays_within_words(const NormalizerStep& step) {
@@ -39,42 +60,142 @@ CachedEncoder::CachedEncoder(const BpeDefinition& definition, const TextSplitter
     : splitter_(splitter),
       model_(model),
       options_(options),
-      only_marks_(definition.normalizer.size() == 2 && !definition.split_digits) {
-  append_unit(kWordMark, mark_ids_);
+      only_marks_(definition.normalizer.size() == 2 && !definition.split_digits),
+      merges_together_(only_marks_ && options.mode == EncodingMode::kExact && model.merges_short_words()) {
+  words_.resize(kBlock);
+  new_.resize(kBlock);
+  short_.resize(kBlock);
+  merge_order_.resize(kBlock);
+  new_ids_.resize(kBlock);
+  std::vector<std::int32_t> mark;
+  append_unit(kWordMark, mark);
+  mark_ids_.resize(std::max(WordCache::kMostBytes, PackedIds::bytes(mark.size())));
+  PackedIds::pack(mark, mark_ids_.data());
 }
 
 void CachedEncoder::encode(std::string_view text, std::uint64_t /*line*/, std::vector<std::int32_t>& ids) {
-  struct Waiting {
-    std::string_view word;
-    WordKey key;
-  };
-  std::array<Waiting, kGroup> group;
-  bool more = !text.empty();
-  for (std::size_t begin = 0; more;) {
+  begin();
+  add_words(text, text.size(), {ids, nullptr});
+  flush({ids, nullptr});
+}
+
+void CachedEncoder::encode_all(std::span<const std::string_view> texts, std::uint64_t /*first_line*/,
+                               EncodedTexts& out) {
+  begin();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    add_words(texts[i], readable_bytes(texts.subspan(i)), {out.ids, &out.offsets});
+    ends_.push_back(waiting_);
+  }
+  flush({out.ids, &out.offsets});
+}
+
+/// The last call may have been left by an exception.
+void CachedEncoder::begin() {
+  waiting_ = 0;
+  new_words_ = 0;
+  ends_.clear();
+}
+
+/// Whether a word is known cannot be foretold, so nothing branches on it, and nothing is stored at a place that depends
+/// on it, until a group of words is looked up.
+void CachedEncoder::add_words(std::string_view text, std::size_t readable, const Output& output) {
+  static constexpr std::uint8_t kNew = 0;
+  std::array<Scanned, kGroup> group;
+  WordScanner scanner(text, readable);
+  while (scanner.more()) {
+    if (waiting_ + kGroup > kBlock) flush(output);
+    std::uint64_t are_new = 0;
     std::size_t size = 0;
-    for (; size < kGroup && more; ++size) {
-      const std::size_t end = std::min(text.find(' ', begin), text.size());
-      const std::string_view word = text.substr(begin, end - begin);
-      const WordKey key = text.size() - end >= 16 ? WordKey::padded(word) : WordKey::of(word);
-      cache_.prefetch(key);
-      group[size] = {word, key};
-      more = end < text.size();
-      begin = end + 1;
+    for (; size < kGroup && scanner.more(); ++size) {
+      Scanned& scanned = group[size];
+      const std::string_view word = scanner.next(scanned.key);
+      scanned.begin = word.data();
+      scanned.size = word.size();
+      const std::uint8_t* ids = word.empty() ? mark_ids_.data() : cache_.find(word, scanned.key, &kNew);
+      words_[waiting_ + size] = ids;
+      are_new |= std::uint64_t{ids == &kNew} << size;
     }
-    for (std::size_t i = 0; i < size; ++i) {
-      const auto& [word, key] = group[i];
-      const WordCache::Ids known =
-          word.empty() ? WordCache::Ids{mark_ids_.data(), mark_ids_.size()} : cache_.find(word, key);
-      if (known.data != nullptr)
-        ids.insert(ids.end(), known.data, known.data + known.size);
-      else
-        encode_new(word, key, ids);
+    for (; are_new != 0; are_new &= are_new - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(are_new));
+      new_[new_words_++] = {waiting_ + i, group[i]};
     }
+    waiting_ += size;
   }
 }
 
-void CachedEncoder::encode_new(std::string_view word, const WordKey& key, std::vector<std::int32_t>& ids) {
-  const std::size_t first = ids.size();
+void CachedEncoder::flush(const Output& output) {
+  encode_new();
+  write(output);
+  // Not before: an entry that was found must stay as it is until its ids are written.
+  for (std::size_t i = 0; i < new_words_; ++i) {
+    const PackedIds ids(new_ids_[i].bytes);
+    if (ids.size() != kElsewhere) cache_.insert(new_[i].word.text(), new_[i].word.key, ids);
+  }
+  begin();
+}
+
+/// Appends the ids of the words that wait, and ends the texts that end among them.
+void CachedEncoder::write(const Output& output) const {
+  constexpr std::size_t kAtOnce = 4;  // ids of a word that are written, be they fewer: most have no more
+  std::size_t at = output.ids.size();
+  std::size_t size = at + kAtOnce;
+  for (std::size_t i = 0; i < waiting_; ++i) size += PackedIds(words_[i]).size();
+  for (const auto& ids : others_) size += ids.size();
+  output.ids.resize(size);
+  std::int32_t* out = output.ids.data();
+  auto end = ends_.begin();
+  auto other = others_.begin();
+  for (std::size_t i = 0;; ++i) {
+    for (; end != ends_.end() && *end == i; ++end) output.offsets->push_back(at);
+    if (i == waiting_) break;
+    const PackedIds ids(words_[i]);
+    if (ids.size() == kElsewhere) {
+      std::copy(other->begin(), other->end(), out + at);
+      at += other++->size();
+      continue;
+    }
+    for (std::size_t k = 0; k < kAtOnce; ++k) out[at + k] = ids[k];
+    for (std::size_t k = kAtOnce; k < ids.size(); ++k) out[at + k] = ids[k];
+    at += ids.size();
+  }
+  output.ids.resize(at);
+}
+
+void CachedEncoder::encode_new() {
+  others_.clear();
+  for (std::size_t i = 0; i < new_words_; ++i)
+    if (!split_short(new_[i].word.text(), short_[i])) short_[i].size = 0;
+  merge_short();
+  for (std::size_t i = 0; i < new_words_; ++i) {
+    std::span<const std::int32_t> ids(short_[i].ids, short_[i].size);
+    if (ids.empty()) ids = others_.emplace_back(encode_alone(new_[i].word.text()));
+    words_[new_[i].place] = new_ids_[i].bytes;
+    new_ids_[i].bytes[0] = kElsewhere;
+    if (ids.size() > ShortWord::kMost) continue;
+    PackedIds::pack(ids, new_ids_[i].bytes);
+    if (short_[i].size == 0) others_.pop_back();
+  }
+}
+
+/// In the order of their sizes, since words that are merged together take as long as the longest of them.
+void CachedEncoder::merge_short() {
+  std::array<std::uint32_t, ShortWord::kMost + 2> begins{};
+  for (std::size_t i = 0; i < new_words_; ++i) ++begins[short_[i].size + 1];
+  for (std::size_t size = 1; size < begins.size(); ++size) begins[size] += begins[size - 1];
+  for (std::size_t i = 0; i < new_words_; ++i) merge_order_[begins[short_[i].size]++] = &short_[i];
+  model_.merge(std::span(merge_order_).first(new_words_));
+}
+
+/// False if the word must be encoded alone.
+bool CachedEncoder::split_short(std::string_view word, ShortWord& out) const {
+  if (!merges_together_ || word.size() > kMostShortBytes || word.find(kWordMark) != std::string_view::npos)
+    return false;
+  out.size = 0;
+  return model_.split_short(kWordMark, out) && model_.split_short(word, out);
+}
+
+std::vector<std::int32_t> CachedEncoder::encode_alone(std::string_view word) {
+  std::vector<std::int32_t> ids;
   if (only_marks_ && word.find(kWordMark) == std::string_view::npos) {
     marked_word_ = kWordMark;
     marked_word_ += word;
@@ -82,7 +203,7 @@ void CachedEncoder::encode_new(std::string_view word, const WordKey& key, std::v
   } else {
     splitter_.for_each_unit(word, false, false, [&](const TextUnit& unit) { append_unit(unit.text, ids); });
   }
-  cache_.insert(word, key, std::span(ids).subspan(first));
+  return ids;
 }
 
 void CachedEncoder::append_unit(std::string_view unit, std::vector<std::int32_t>& ids) {

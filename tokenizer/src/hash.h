@@ -16,6 +16,13 @@ inline std::uint64_t hash_integer(std::uint64_t value) noexcept {
   return value ^ (value >> 29);
 }
 
+/// Of two integers by one multiplication, whose halves mix them: what words are looked up by.
+inline std::uint64_t hash_integers(std::uint64_t a, std::uint64_t b) noexcept {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a ^ kHashMultiplier) * (b ^ 0x243F6A8885A308D3u);
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
 inline std::uint64_t hash_bytes(std::string_view bytes) noexcept {
   std::uint64_t hash = bytes.size() * kHashMultiplier;
   std::size_t i = 0;

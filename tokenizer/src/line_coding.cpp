@@ -34,6 +34,12 @@ void for_each_line(const Chunk& chunk, Visit&& visit) {
   }
 }
 
+std::vector<std::string_view> lines_of(const Chunk& chunk) {
+  std::vector<std::string_view> lines;
+  for_each_line(chunk, [&](std::string_view line, std::uint64_t /*number*/) { lines.push_back(line); });
+  return lines;
+}
+
 /// Reads chunks in order, turns several at a time into text, and writes them in order.
 void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, std::string_view stage,
                     const core::ProgressSink& progress, const std::stop_token& stop,
@@ -104,12 +110,9 @@ void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input
   const LineEncoding encoding(tokenizer, options);
   tbb::enumerable_thread_specific<LineEncoder> workers([&] { return LineEncoder(encoding); });
   const auto encode = [&](const Chunk& chunk) {
-    LineEncoder& worker = workers.local();
     std::string text;
     text.reserve(chunk.size * 2);
-    for_each_line(chunk, [&](std::string_view line, std::uint64_t number) {
-      worker.append(line, options.encode.line + number, text);
-    });
+    workers.local().append_all(lines_of(chunk), options.encode.line + chunk.first_line, text);
     return text;
   };
   ChunkReader reader({input}, ChunkReader::Unit::kLine, stop, std::numeric_limits<std::size_t>::max(),

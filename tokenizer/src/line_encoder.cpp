@@ -88,6 +88,19 @@ void LineEncoder::append(std::string_view line, std::uint64_t number, std::strin
   encoding_->texts.append(ids_, out);
 }
 
+void LineEncoder::append_all(std::span<const std::string_view> lines, std::uint64_t number, std::string& out) {
+  constexpr std::size_t kLines = 64;  // so few that their ids stay in a cache
+  if (!encoding_->mark.empty()) {
+    for (const std::string_view line : lines) append_continued(line, number++, out);
+    return;
+  }
+  for (std::size_t first = 0; first < lines.size(); first += kLines) {
+    encoded_.clear();
+    encoder_->encode_all(lines.subspan(first, std::min(kLines, lines.size() - first)), number + first, encoded_);
+    for (std::size_t i = 0; i < encoded_.size(); ++i) encoding_->texts.append(encoded_[i], out);
+  }
+}
+
 /// White space at both ends stays, as in subword-nmt.
 void LineEncoder::append_continued(std::string_view line, std::uint64_t number, std::string& out) const {
   constexpr std::string_view kSpace = " \r";

@@ -56,6 +56,8 @@ class LineEncoder {
 
   /// Writes what line `number` becomes, and a line feed, at the end of `out`.
   void append(std::string_view line, std::uint64_t number, std::string& out);
+  /// The same for many lines, the first of them line `number`; faster. If one throws, `out` is left with some of them.
+  void append_all(std::span<const std::string_view> lines, std::uint64_t number, std::string& out);
 
  private:
   void append_continued(std::string_view line, std::uint64_t number, std::string& out) const;
@@ -63,6 +65,7 @@ class LineEncoder {
   const LineEncoding* encoding_;
   std::unique_ptr<TextEncoder> encoder_;
   std::vector<std::int32_t> ids_;
+  EncodedTexts encoded_;
 };
 
 }  // namespace dragoman::tokenizer

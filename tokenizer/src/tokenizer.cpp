@@ -42,6 +42,13 @@ TextEncoder::~TextEncoder() = default;
 StreamingDecoder::~StreamingDecoder() = default;
 Tokenizer::~Tokenizer() = default;
 
+void TextEncoder::encode_all(std::span<const std::string_view> texts, std::uint64_t first_line, EncodedTexts& out) {
+  for (const std::string_view text : texts) {
+    encode(text, first_line++, out.ids);
+    out.offsets.push_back(out.ids.size());
+  }
+}
+
 std::unique_ptr<TextEncoder> Tokenizer::make_encoder(const EncodeOptions& options) const {
   return std::make_unique<PlainEncoder>(*this, options);
 }

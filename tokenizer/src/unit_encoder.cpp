@@ -13,18 +13,18 @@ void UnitEncoder::encode(std::string_view text, std::uint64_t /*line*/, std::vec
 
 void UnitEncoder::append_word(std::string_view word, std::vector<std::int32_t>& ids) {
   const WordKey key = WordKey::of(word);
-  const WordCache::Ids known = cache_.find(word, key);
-  if (known.data != nullptr) {
-    ids.insert(ids.end(), known.data, known.data + known.size);
-    return;
-  }
+  const std::uint8_t* known = word.empty() ? nullptr : cache_.find(word, key, nullptr);
+  if (known != nullptr) return PackedIds(known).append_to(ids);
   if (options_.mode == EncodingMode::kExact)
     model_.encode_rare_word(word, buffers_);  // common words are remembered
   else
     model_.encode_word(word, options_, buffers_);
   const std::size_t first = ids.size();
   for (const Symbol& symbol : buffers_.word) ids.push_back(symbol.id);
-  cache_.insert(word, key, std::span(ids).subspan(first));
+  const std::span<const std::int32_t> encoded = std::span(ids).subspan(first);
+  std::uint8_t packed[WordCache::kMostBytes];
+  if (!word.empty() && encoded.size() <= PackedIds::most(sizeof packed))
+    cache_.insert(word, key, PackedIds::pack(encoded, packed));
 }
 
 }  // namespace dragoman::tokenizer

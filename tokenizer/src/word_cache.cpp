@@ -1,49 +1,53 @@
 #include "word_cache.h"
 
-#include <algorithm>
-
 namespace dragoman::tokenizer {
+namespace {
 
-void WordCache::insert(std::string_view word, const WordKey& key, std::span<const std::int32_t> ids) {
-  if (word.size() > kLongestWord) return;
-  make_room();
-  Entry entry{.low = key.low, .high = key.high, .count = static_cast<std::uint32_t>(ids.size())};
-  if (key.high >= WordKey::kLong) {
-    entry.low = (std::uint64_t{word.size()} << 32) | bytes_.size();
-    bytes_.insert(bytes_.end(), word.begin(), word.end());
-  }
-  if (ids.size() <= kInlineIds) {
-    std::copy(ids.begin(), ids.end(), entry.ids);
-  } else {
-    entry.ids[0] = static_cast<std::int32_t>(ids_.size());
-    ids_.insert(ids_.end(), ids.begin(), ids.end());
-  }
-  std::size_t i = key.hash & mask();
-  while (entries_[i].high != 0) i = (i + 1) & mask();
-  entries_[i] = entry;
-  ++used_;
+template <class Recent>
+void keep(Recent& words, std::uint64_t hash, const typename Recent::Key& key, PackedIds ids) {
+  if (ids.size() > Recent::kMostIds) return;
+  typename Recent::Entry entry;
+  entry.key = key;
+  std::memcpy(entry.ids, ids.data(), PackedIds::bytes(ids.size()));
+  words.insert(hash, entry);
 }
 
-void WordCache::make_room() {
-  if (bytes_.size() < kMaxOverflow && ids_.size() < kMaxOverflow && (used_ + 1) * 3 <= entries_.size() * 2) return;
-  if (entries_.size() == kMaxEntries || bytes_.size() >= kMaxOverflow || ids_.size() >= kMaxOverflow) {
-    std::fill(entries_.begin(), entries_.end(), Entry{});
-    bytes_.clear();
-    ids_.clear();
-    used_ = 0;
-    return;
-  }
-  core::PageVector<Entry> old(entries_.size() * 4);
-  old.swap(entries_);
-  for (const Entry& entry : old) {
-    if (entry.high == 0) continue;
-    const bool is_long = entry.high >= WordKey::kLong;
-    const std::uint64_t hash = is_long ? hash_bytes({bytes_.data() + (entry.low & 0xFFFFFFFF), entry.low >> 32})
-                                       : WordKey::short_hash(entry.low, entry.high);
-    std::size_t i = hash & mask();
-    while (entries_[i].high != 0) i = (i + 1) & mask();
-    entries_[i] = entry;
-  }
+std::uint64_t hash_of(const RecentWords<2>::Key& key) {
+  return WordKey::short_hash(key.units[0], key.units[1]);
 }
+
+std::uint64_t hash_of(const RecentWords<4>::Key& key) {
+  const auto* bytes = reinterpret_cast<const char*>(key.units);
+  return hash_bytes({bytes, static_cast<unsigned char>(bytes[sizeof key - 1])});
+}
+
+}  // namespace
+
+template <std::size_t kUnits>
+void RecentWords<kUnits>::grow() {
+  core::PageVector<Set> old(sets_.size() * 4, Set{});
+  old.swap(sets_);
+  inserted_ = 0;
+  for (const Set& set : old)
+    for (const Entry& entry : {set.entries[1], set.entries[0]})
+      if (entry.key != Key{}) insert(hash_of(entry.key), entry);
+}
+
+void WordCache::insert(std::string_view word, const WordKey& key, PackedIds ids) {
+  if (word.size() <= WordKey::kInlineBytes)
+    keep(short_, key.hash, {{key.low, key.high}}, ids);
+  else if (word.size() <= kLongest)
+    keep(long_, key.hash, long_key(word), ids);
+}
+
+WordCache::Long::Key WordCache::long_key(std::string_view word) noexcept {
+  Long::Key key{};
+  std::memcpy(key.units, word.data(), word.size());
+  reinterpret_cast<std::uint8_t*>(key.units)[sizeof key - 1] = static_cast<std::uint8_t>(word.size());
+  return key;
+}
+
+template class RecentWords<2>;
+template class RecentWords<4>;
 
 }  // namespace dragoman::tokenizer

@@ -3,6 +3,7 @@
 #include "word_table.h"
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,56 +12,121 @@
 
 namespace dragoman::tokenizer {
 
-/// What words were encoded to: open addressing over entries of half a cache line that hold short words and up to three
-/// ids themselves. When it is full it forgets everything: frequent words are back at once. One thread at a time.
-class WordCache {
+/// The ids of a word in few bytes: their number in the first, then three bytes each.
+class PackedIds {
  public:
-  WordCache() : entries_(kFirstEntries) {}
+  static constexpr std::size_t bytes(std::size_t ids) noexcept { return 1 + 3 * ids; }
+  static constexpr std::size_t most(std::size_t bytes) noexcept { return (bytes - 1) / 3; }
 
-  void prefetch(const WordKey& key) const noexcept { __builtin_prefetch(&entries_[key.hash & mask()]); }
-  /// The word's ids, or null; valid until the next insert().
-  struct Ids {
-    const std::int32_t* data;
-    std::size_t size;
-  };
-  Ids find(std::string_view word, const WordKey& key) const noexcept {
-    for (std::size_t i = key.hash & mask(); entries_[i].high != 0; i = (i + 1) & mask())
-      if (holds(entries_[i], word, key)) return ids_of(entries_[i]);
-    return {nullptr, 0};
+  explicit PackedIds(const std::uint8_t* bytes) noexcept : bytes_(bytes) {}
+  std::size_t size() const noexcept { return bytes_[0]; }
+  std::int32_t operator[](std::size_t i) const noexcept {
+    std::uint32_t bits;
+    std::memcpy(&bits, bytes_ + 3 * i, sizeof bits);  // the byte in front, too: so nothing behind the last id is read
+    return static_cast<std::int32_t>(bits >> 8);
   }
-  /// Adds a word that is not there. Words of more than kLongestWord bytes are not worth the room.
-  void insert(std::string_view word, const WordKey& key, std::span<const std::int32_t> ids);
+  void append_to(std::vector<std::int32_t>& ids) const {
+    for (std::size_t i = 0; i < size(); ++i) ids.push_back((*this)[i]);
+  }
+  const std::uint8_t* data() const noexcept { return bytes_; }
+  /// At most 255 ids.
+  static PackedIds pack(std::span<const std::int32_t> ids, std::uint8_t* to) noexcept {
+    to[0] = static_cast<std::uint8_t>(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) std::memcpy(to + bytes(i), &ids[i], 3);
+    return PackedIds(to);
+  }
 
  private:
-  static constexpr std::size_t kFirstEntries = std::size_t{1} << 12;
-  static constexpr std::size_t kMaxEntries = std::size_t{1} << 20;  // of 32 bytes
-  static constexpr std::size_t kMaxOverflow = std::size_t{1} << 24;
-  static constexpr std::size_t kLongestWord = 256;
-  static constexpr std::uint32_t kInlineIds = 3;
+  const std::uint8_t* bytes_;
+};
 
+/// What words of up to 8 * kUnits - 1 bytes were encoded to lately. Each word has two entries that it may be in, in one
+/// cache line if it is short; of the words that want them the latest two are kept. So small a table beats one of all
+/// words: it stays in the caches of its processor, and whatever it has forgotten is merged again sooner than it would
+/// be fetched from memory. One thread at a time.
+template <std::size_t kUnits>
+class RecentWords {
+ public:
+  static constexpr std::size_t kKeyBytes = 8 * kUnits;
+  static constexpr std::size_t kMostIds = PackedIds::most(kKeyBytes);
+
+  /// The word, and its length in the last byte.
+  struct Key {
+    std::uint64_t units[kUnits];
+    bool operator==(const Key& other) const noexcept {
+      std::uint64_t different = 0;  // without branches, which would be foretold wrongly
+      for (std::size_t i = 0; i < kUnits; ++i) different |= units[i] ^ other.units[i];
+      return different == 0;
+    }
+  };
   struct Entry {
-    std::uint64_t low = 0;   ///< of a long word: size and place of its bytes
-    std::uint64_t high = 0;  ///< 0: free
-    std::uint32_t count = 0;
-    std::int32_t ids[kInlineIds] = {};  ///< of more ids the place of the first
+    std::uint8_t ids[kKeyBytes] = {};
+    Key key = {};
   };
 
-  std::size_t mask() const noexcept { return entries_.size() - 1; }
-  bool holds(const Entry& entry, std::string_view word, const WordKey& key) const noexcept {
-    if (entry.high != key.high) return false;
-    if (key.high < WordKey::kLong) return entry.low == key.low;
-    return word == std::string_view(bytes_.data() + (entry.low & 0xFFFFFFFF), entry.low >> 32);
-  }
-  Ids ids_of(const Entry& entry) const noexcept {
-    if (entry.count <= kInlineIds) return {entry.ids, entry.count};
-    return {ids_.data() + static_cast<std::uint32_t>(entry.ids[0]), entry.count};
-  }
-  void make_room();
+  explicit RecentWords(std::size_t most_sets) : sets_(kFirstSets), most_sets_(most_sets) {}
 
-  core::PageVector<Entry> entries_;
-  std::size_t used_ = 0;
-  std::vector<char> bytes_;
-  std::vector<std::int32_t> ids_;
+  void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&sets_[hash & mask()]); }
+  /// The packed ids of a word that is not empty, valid until the next insert(), or `otherwise`.
+  const std::uint8_t* find(std::uint64_t hash, const Key& key, const std::uint8_t* otherwise) const noexcept {
+    const Set& set = sets_[hash & mask()];
+    const std::uintptr_t first = -static_cast<std::uintptr_t>(set.entries[0].key == key);
+    const std::uintptr_t second = -static_cast<std::uintptr_t>(set.entries[1].key == key) & ~first;
+    const auto a = reinterpret_cast<std::uintptr_t>(set.entries[0].ids);
+    const auto b = reinterpret_cast<std::uintptr_t>(set.entries[1].ids);
+    const auto c = reinterpret_cast<std::uintptr_t>(otherwise);
+    return reinterpret_cast<const std::uint8_t*>((a & first) | (b & second) | (c & ~(first | second)));
+  }
+  void insert(std::uint64_t hash, const Entry& entry) {
+    Set& set = sets_[hash & mask()];
+    if (set.entries[0].key == entry.key) return;
+    set.entries[1] = set.entries[0];
+    set.entries[0] = entry;
+    if (++inserted_ > sets_.size() && sets_.size() < most_sets_) grow();
+  }
+
+ private:
+  static constexpr std::size_t kFirstSets = 256;
+  struct alignas(2 * sizeof(Entry)) Set {
+    Entry entries[2];
+  };
+
+  std::size_t mask() const noexcept { return sets_.size() - 1; }
+  void grow();
+
+  core::PageVector<Set> sets_;
+  std::size_t most_sets_;
+  std::size_t inserted_ = 0;
+};
+
+/// What words of up to kLongest bytes were encoded to lately. One thread at a time.
+class WordCache {
+ public:
+  static constexpr std::size_t kLongest = 31;
+  using Short = RecentWords<2>;
+  using Long = RecentWords<4>;
+  static constexpr std::size_t kMostBytes = Long::kKeyBytes;  ///< of packed ids
+
+  void prefetch(std::string_view word, const WordKey& key) const noexcept {
+    if (word.size() <= WordKey::kInlineBytes)
+      short_.prefetch(key.hash);
+    else
+      long_.prefetch(key.hash);
+  }
+  /// The packed ids of a word that is not empty, valid until the next insert(), or `otherwise`.
+  const std::uint8_t* find(std::string_view word, const WordKey& key, const std::uint8_t* otherwise) const noexcept {
+    if (word.size() <= WordKey::kInlineBytes) return short_.find(key.hash, {{key.low, key.high}}, otherwise);
+    return word.size() <= kLongest ? long_.find(key.hash, long_key(word), otherwise) : otherwise;
+  }
+  /// Words that are too long, or have too many ids, are not kept.
+  void insert(std::string_view word, const WordKey& key, PackedIds ids);
+
+ private:
+  static Long::Key long_key(std::string_view word) noexcept;
+
+  // A half a megabyte, and a quarter of one: not more than the second-level caches of usual processors hold.
+  Short short_{std::size_t{1} << 13};
+  Long long_{std::size_t{1} << 11};
 };
 
 }  // namespace dragoman::tokenizer

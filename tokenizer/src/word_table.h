@@ -32,9 +32,12 @@ struct WordKey {
     const std::size_t bits = word.size() * 8;
     key.low &= low_bits(bits);
     key.high &= bits < 64 ? 0 : low_bits(bits - 64);
-    key.high |= static_cast<std::uint64_t>(word.size()) << 56;
-    key.hash = short_hash(key.low, key.high);
-    return key;
+    return packed(key.low, key.high, word.size());
+  }
+  /// Of a short word by its bytes, with zeros behind them.
+  static WordKey packed(std::uint64_t low, std::uint64_t high, std::size_t size) noexcept {
+    high |= static_cast<std::uint64_t>(size) << 56;
+    return {low, high, short_hash(low, high)};
   }
   static WordKey of(std::string_view word) noexcept {
     if (word.size() > kInlineBytes) return of_long(word);
@@ -43,9 +46,7 @@ struct WordKey {
     return padded({bytes, word.size()});
   }
 
-  static std::uint64_t short_hash(std::uint64_t low, std::uint64_t high) noexcept {
-    return hash_integer(low ^ hash_integer(high));
-  }
+  static std::uint64_t short_hash(std::uint64_t low, std::uint64_t high) noexcept { return hash_integers(low, high); }
 
   std::uint64_t low;   ///< the first 8 bytes, or where the bytes of a long word lie
   std::uint64_t high;  ///< the rest with the length in the top byte; of a long word kLong and part of its hash
