@@ -1,5 +1,7 @@
 #include "cached_encoder.h"
 
+#include "word_splitting.h"
+
 #include <algorithm>
 #include <array>
 
@@ -39,7 +41,7 @@ CachedEncoder::CachedEncoder(const BpeDefinition& definition, const TextSplitter
     : splitter_(splitter),
       model_(model),
       options_(options),
-      only_marks_(definition.normalizer.size() == 2 && !definition.split_digits) {
+      only_marks_(definition.normalizer.size() == 2 && !cuts_inside_words(definition)) {
   append_unit(kWordMark, mark_ids_);
 }
 
