@@ -1,6 +1,5 @@
-#include "pattern/pattern.h"
-
 #include "formats_test_support.h"
+#include "pattern_harness.h"
 
 #include <random>
 #include <regex>
@@ -181,6 +180,23 @@ TEST(Pattern, AnyTextIsAPatternOrAnError) {
           testing::error_of([&] { Pattern(expression, dialect).matches_at_start("ab2"); }) == "no error" ? 1 : 0;
   }
   EXPECT_GT(patterns, 1000);
+}
+
+TEST(Pattern, FuzzSeedsAndChangesOfThemBehave) {
+  const auto folder = std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / "pattern";
+  std::mt19937 random(2);
+  int seeds = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    const std::string seed = core::read_file(file.path());
+    EXPECT_TRUE(fuzz::exercise_pattern(seed)) << file.path();
+    ++seeds;
+    for (int i = 0; i < 2000; ++i) {
+      std::string changed = seed;
+      changed[random() % changed.size()] = "ab.[]()|*+?{2},\\-dws\n\xFF "[random() % 24];
+      fuzz::exercise_pattern(changed);
+    }
+  }
+  EXPECT_GE(seeds, 5);
 }
 
 TEST(Pattern, TimeIsLinearForExpressionsThatMakeBacktrackingExponential) {

@@ -278,7 +278,8 @@ BpeDefinition read_codes(std::string_view text, FileKind kind, const std::string
             "{}: a vocabulary with codes of version 0.1 is not supported: subword-nmt writes empty pieces for them",
             name);
     const auto vocabulary = read_vocabulary(options);
-    definition.expansions = PieceSplitter(definition, codes, vocabulary).split_all(name);
+    if (!vocabulary.empty())  // subword-nmt takes an empty one for none
+      definition.expansions = PieceSplitter(definition, codes, vocabulary).split_all(name);
   }
   return definition;
 }
