@@ -108,7 +108,7 @@ void TextSplitter::visit_word(const Stretch& word, core::FunctionRef<void(const 
   }
 }
 
-/// An added token's range is known only with `origin`; whoever does without it does without the range.
+/// Without tracking, the place of a glossary's text is not known; whoever asks for ids alone does not look at it.
 void TextSplitter::visit_glossary_segments(const Stretch& word, core::FunctionRef<void(const TextUnit&)> visit) const {
   for (const Glossaries::Segment& segment : glossaries_->cut(word.whole.substr(word.begin, word.end - word.begin))) {
     Stretch part = word;

@@ -14,8 +14,8 @@
 
 namespace dragoman::tokenizer {
 
-/// A stretch of text between added tokens after normalisation: one word of it, or an added token. A word that a
-/// glossary lists is the unknown token, as if that had been added to the vocabulary in its spelling.
+/// A stretch of text between added tokens after normalisation: one word of it, or an added token. What a glossary keeps
+/// is the unknown token with its place in the text.
 struct TextUnit {
   std::int32_t added_token = -1;  ///< its id, or -1 for a word
   std::string_view text;          ///< the word after normalisation; valid during the call only
