@@ -48,6 +48,8 @@ class Encode final : public Command {
     coding_.encode.mode = encoding_mode(mode_);
     if (!(coding_.encode.dropout >= 0 && coding_.encode.dropout <= 1))
       throw UsageError("--dropout: must be from 0 to 1");
+    if (coding_.format == tokenizer::LineFormat::kIds && tokenizer_options_.codes_have_no_ids())
+      throw UsageError("--glossary with --format ids: codes have no ids for what glossaries keep; give a --dictionary");
     const auto tokenizer = tokenizer_options_.load(tokenizer_);
     core::OutputFile output{std::filesystem::path(output_)};
     tokenizer::encode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);

@@ -99,11 +99,18 @@ std::string user_symbols(const tokenizer::BpeDefinition& definition) {
   return fmt::format("{}", fmt::join(symbols, " "));
 }
 
+std::string cuts_inside(const tokenizer::BpeDefinition& definition) {
+  std::string text = definition.split_digits ? ", and at each digit" : "";
+  if (definition.split_case) text += ", and between lower and upper case";
+  return text;
+}
+
 void print_bpe(const tokenizer::BpeDefinition& definition) {
   print_row("merges", fmt::format("{}", definition.merges.size()));
   print_row("byte fallback", definition.byte_fallback ? "on" : "off");
   print_row("normalisation", normalization(definition));
-  print_row("words", words(definition) + (definition.split_digits ? ", and at each digit" : ""));
+  print_row("words", words(definition) + cuts_inside(definition));
+  if (!definition.protected_pattern.empty()) print_row("protected", printable(definition.protected_pattern));
   if (const std::string symbols = user_symbols(definition); !symbols.empty()) print_row("user symbols", symbols);
 }
 
@@ -204,6 +211,8 @@ core::Json describe_tokenizer(const tokenizer::Tokenizer& tokenizer, const std::
     report["normalisation"] = normalization(definition);
     report["words"] = words(definition);
     report["split_digits"] = definition.split_digits;
+    report["split_case"] = definition.split_case;
+    report["protected_pattern"] = definition.protected_pattern;
     report["user_symbols"] = core::Json::array();
     for (const auto& token : definition.added_tokens)
       if (!token.special) report["user_symbols"].push_back(definition.pieces[static_cast<std::size_t>(token.id)]);

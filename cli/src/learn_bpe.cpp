@@ -1,6 +1,7 @@
 #include "command.h"
 #include "invalid_utf8_option.h"
 #include "memory_option.h"
+#include "protect_option.h"
 #include "reproduce_options.h"
 #include "text_inputs.h"
 #include "tokenizer_options.h"
@@ -59,8 +60,11 @@ class LearnBpe final : public Command {
          "none, nfc or nfkc")                                                                      //
         ("lowercase", po::bool_switch(&learn_.lowercase), "lower-case the text")                   //
         ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a word by itself")  //
+        ("split-case", po::bool_switch(&learn_.split_case),
+         "words end where an upper-case letter follows a lower-case one, as in camelCase")  //
         ("threads", po::value(&learn_.threads)->default_value(0)->value_name("N"),
          "0: as many as the process may use; the result does not depend on it");
+    protect_.add_to(options);
     sizes_.add_to(options);
     utf8_.add_to(options);
     memory_.add_to(options);
@@ -75,6 +79,7 @@ class LearnBpe final : public Command {
     if (inputs_.empty() == counts_.empty()) throw UsageError("learn-bpe needs either --input or --counts");
     learn_.character_coverage = coverage();
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
+    learn_.protected_patterns = protect_.patterns();
     learn_.byte_fallback = !no_byte_fallback_;
     learn_.normalization = normalization(normalization_);
     learn_.memory = memory_.budget(output_);
@@ -118,6 +123,7 @@ class LearnBpe final : public Command {
   }
 
   tokenizer::LearnOptions learn_;
+  ProtectOption protect_;
   VocabSizeOption sizes_;
   MemoryOption memory_;
   InvalidUtf8Option utf8_;

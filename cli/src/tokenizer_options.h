@@ -25,6 +25,8 @@ class TokenizerOptions {
          "codes: pieces that are not in this list of pieces and counts are split, as subword-nmt does")  //
         ("vocabulary-threshold", po::value(&read_.vocabulary_threshold)->default_value(0)->value_name("N"),
          "with --vocabulary: nor those that are counted less often")  //
+        ("glossary", po::value(&read_.glossaries)->multitoken()->value_name("REGEX..."),
+         "codes: words and parts of words that these match stay as they are, as with subword-nmt's --glossaries")  //
         ("dictionary", po::value(&dictionary_)->value_name("FILE"),
          "take the ids from fairseq's dict.txt or from Marian's vocab.yml")  //
         ("pattern", po::value(&pattern_)->value_name("PATTERN"),
@@ -43,6 +45,9 @@ class TokenizerOptions {
   std::unique_ptr<tokenizer::Tokenizer> load(const std::string& path) const {
     return tokenizer::open_tokenizer_file(path, read_options());
   }
+
+  /// Whether there are glossaries and the ids are the codes' own.
+  bool codes_have_no_ids() const { return !read_.glossaries.empty() && dictionary_.empty(); }
 
   static tokenizer::FileKind file_kind(const std::string& name, std::string_view option) {
     if (const auto kind = tokenizer::file_kind(name)) return *kind;

@@ -98,7 +98,7 @@ TEST(SplitDigits, OtherWaysToSplitDigitsAreRefused) {
               ::testing::HasSubstr("individual_digits"));
   EXPECT_THAT(error_of(with("\"MergedWithNext\"", "\"Removed\"")), ::testing::HasSubstr("splitting digits"));
   EXPECT_THAT(error_of(with("\"type\":\"Split\"", "\"type\":\"Punctuation\"")),
-              ::testing::HasSubstr("'Punctuation' before 'Digits'"));
+              ::testing::HasSubstr("'Punctuation' in a sequence"));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "bpe_model.h"
 
+#include "word_splitting.h"
+
 #include <algorithm>
 
 #include <dragoman/core/error.h>
@@ -68,11 +70,12 @@ void BpeModel::check_end_of_word(const std::string& name) const {
           d.end_of_word_suffix);
   require(!d.byte_level || d.end_of_word == EndOfWord::kNone, ErrorCode::kUnsupported,
           "{}: an end-of-word suffix together with a byte-level alphabet is not supported", name);
-  require(!d.split_digits || (d.split == WordSplit::kBefore && !d.byte_level && d.end_of_word == EndOfWord::kNone),
-          ErrorCode::kUnsupported,
-          "{}: splitting digits goes with words that begin at a mark or are whole lines, without a byte-level alphabet "
-          "or end-of-word suffix",
-          name);
+  require(
+      !cuts_inside_words(d) || (d.split == WordSplit::kBefore && !d.byte_level && d.end_of_word == EndOfWord::kNone),
+      ErrorCode::kUnsupported,
+      "{}: splitting digits or case, and protected patterns, go with words that begin at a mark or are whole lines, "
+      "without a byte-level alphabet or end-of-word suffix",
+      name);
   require(!d.byte_level || !d.byte_fallback, ErrorCode::kUnsupported,
           "{}: byte fallback together with a byte-level alphabet is not supported", name);
 }

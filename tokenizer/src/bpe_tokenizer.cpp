@@ -107,7 +107,7 @@ std::vector<Piece> BpeTokenizer::encode_pieces(std::string_view text, const Enco
 }
 
 std::unique_ptr<TextEncoder> BpeTokenizer::make_encoder(const EncodeOptions& options) const {
-  if (CachedEncoder::applies_to(impl_->definition, options))
+  if (CachedEncoder::applies_to(impl_->definition, options) && impl_->splitter.words_stand_alone())
     return std::make_unique<CachedEncoder>(impl_->definition, impl_->splitter, impl_->model, options);
   if (UnitEncoder::applies_to(options)) return std::make_unique<UnitEncoder>(impl_->splitter, impl_->model, options);
   return Tokenizer::make_encoder(options);

@@ -1,6 +1,7 @@
 #include "cached_encoder.h"
 
 #include "word_scanner.h"
+#include "word_splitting.h"
 
 #include <algorithm>
 #include <array>
@@ -60,7 +61,7 @@ CachedEncoder::CachedEncoder(const BpeDefinition& definition, const TextSplitter
     : splitter_(splitter),
       model_(model),
       options_(options),
-      only_marks_(definition.normalizer.size() == 2 && !definition.split_digits),
+      only_marks_(definition.normalizer.size() == 2 && !cuts_inside_words(definition)),
       merges_together_(only_marks_ && options.mode == EncodingMode::kExact && model.merges_short_words()) {
   words_.resize(kBlock);
   new_.resize(kBlock);

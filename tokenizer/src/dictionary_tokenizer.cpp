@@ -5,15 +5,6 @@
 #include <dragoman/core/error.h>
 
 namespace dragoman::tokenizer {
-namespace {
-
-bool is_unknown(const Tokenizer& tokenizer, std::int32_t id) {
-  const auto* bpe = dynamic_cast<const BpeTokenizer*>(&tokenizer);
-  return bpe != nullptr && bpe->definition().unknown == id;
-}
-
-}  // namespace
-
 DictionaryTokenizer::DictionaryTokenizer(std::unique_ptr<Tokenizer> segmenter, Dictionary dictionary)
     : segmenter_(std::move(segmenter)), dictionary_(std::move(dictionary)), mark_(continuation_mark(*segmenter_)) {
   for (const std::string& piece : dictionary_.pieces) segment_.push_back(segmenter_->id(piece).value_or(-1));
@@ -34,9 +25,9 @@ std::vector<Piece> DictionaryTokenizer::encode_pieces(std::string_view text, con
 /// The piece as it stands in a line. Where lines have continuation marks, a character that the segmenter does not know
 /// stands there as it is, and may well be in the dictionary.
 std::string DictionaryTokenizer::text_of(const Piece& piece, std::string_view text) const {
-  if (mark_.empty() || !is_unknown(*segmenter_, piece.id)) return std::string(segmenter_->piece(piece.id));
-  std::string shown(text.substr(piece.begin, piece.end - piece.begin));
-  if (piece.end < text.size() && text[piece.end] != ' ') shown += mark_;
+  if (mark_.empty()) return std::string(segmenter_->piece(piece.id));
+  std::string shown;
+  append_continued_piece(static_cast<const BpeTokenizer&>(*segmenter_), piece, text, shown);
   return shown;
 }
 

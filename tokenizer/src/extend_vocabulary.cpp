@@ -48,6 +48,7 @@ DecoderDefinition apart_from_symbols(DecoderDefinition decoder) {
 void check_alike(const BpeDefinition& a, const BpeDefinition& b) {
   require_alike(a.normalizer == b.normalizer, "their normalisers");
   require_alike(a.split == b.split && a.split_pattern == b.split_pattern && a.split_digits == b.split_digits &&
+                    a.split_case == b.split_case && a.protected_pattern == b.protected_pattern &&
                     a.add_prefix_space == b.add_prefix_space,
                 "how they cut text into words");
   require_alike(a.byte_level == b.byte_level && a.byte_fallback == b.byte_fallback, "how they write bytes");

@@ -2,6 +2,8 @@
 #include "learn_within.h"
 #include "learning_corpus.h"
 #include "merge_learner.h"
+#include "pattern/marked_pattern.h"
+#include "pattern/pattern.h"
 #include "reproduce/learn_reproduced.h"
 #include "spilled_corpus.h"
 #include "word_splitting.h"
@@ -32,6 +34,25 @@ void check_options(const std::vector<std::filesystem::path>& inputs, const Learn
           options.smallest_vocab_size, options.vocab_size);
   require(options.threads >= 0, ErrorCode::kInvalidArgument, "the number of threads is {}; it must not be negative",
           options.threads);
+  require(!options.split_case || !options.lowercase, ErrorCode::kInvalidArgument,
+          "there is nothing to cut at changes of case in lower-cased text; leave one of the two out");
+}
+
+/// Whether words can be counted apart: none of the patterns sees what follows the space behind a word.
+bool patterns_stay_in_words(const LearnOptions& options) {
+  if (options.protected_patterns.empty()) return true;
+  const Pattern pattern(join_patterns(options.protected_patterns, true), PatternDialect::kOniguruma);
+  return pattern.stops_before(kWordMarkCharacter);
+}
+
+bool needs_whole_lines(WordSource::Kind kind, const LearnOptions& options) {
+  if (!options.word_marks) return true;
+  const bool in_words = patterns_stay_in_words(options);
+  require(
+      in_words || kind == WordSource::Kind::kTexts, ErrorCode::kInvalidArgument,
+      "a protected pattern can match a space, or depends on what follows a word, but count files hold single words; "
+      "learn from the text itself (--input)");
+  return !in_words;
 }
 
 void add_first_pieces(BpeDefinition& definition, const LearnOptions& options) {
@@ -53,6 +74,8 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   if (options.normalization == Normalization::kNfkc) definition.normalizer.push_back({Kind::kNfkc, {}, {}});
   if (options.lowercase) definition.normalizer.push_back({Kind::kLowercase, {}, {}});
   definition.split_digits = options.split_digits;
+  definition.split_case = options.split_case;
+  definition.protected_pattern = join_patterns(options.protected_patterns, options.word_marks);
   definition.decoder.byte_fallback = options.byte_fallback;
   if (!options.word_marks) return;
   definition.normalizer.push_back({Kind::kPrepend, {}, kWordMark});
@@ -245,8 +268,10 @@ BpeTokenizer learn_from_files(const std::vector<std::filesystem::path>& files, W
                               const LearnOptions& options, const core::ProgressSink& progress, const core::LogSink& log,
                               const std::stop_token& stop) {
   check_options(files, options);
-  const WordSource source{
-      .files = files, .kind = kind, .whole_lines = !options.word_marks, .invalid_utf8 = options.invalid_utf8};
+  const WordSource source{.files = files,
+                          .kind = kind,
+                          .whole_lines = needs_whole_lines(kind, options),
+                          .invalid_utf8 = options.invalid_utf8};
   if (!std::holds_alternative<std::monostate>(options.reproduce))
     return learn_reproduced(source, options, progress, log, stop);
   return learn_within(MemoryPlan::of(options.memory, options.threads), source, options, progress, log, stop);
@@ -257,6 +282,10 @@ BpeTokenizer learn_from_files(const std::vector<std::filesystem::path>& files, W
 BpeTokenizer learn_within(const MemoryPlan& plan, const WordSource& source, const LearnOptions& options,
                           const core::ProgressSink& progress, const core::LogSink& log, const std::stop_token& stop) {
   return Learning(plan, source, options, progress, log, stop).run();
+}
+
+void check_protected_pattern(const std::string& pattern) {
+  join_patterns({pattern}, true);
 }
 
 BpeTokenizer learn_bpe(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options,

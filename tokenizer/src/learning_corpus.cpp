@@ -1,5 +1,6 @@
 #include "learning_corpus.h"
 
+#include "learned_words.h"
 #include "text_splitter.h"
 #include "word_counts.h"
 #include "word_splitting.h"
@@ -71,9 +72,7 @@ void LearningCorpus::split_words(const BpeDefinition& definition) {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, raw.size(), 1024), [&](const auto& range) {
       WordCounts& counts = split.local();
       for (std::size_t i = range.begin(); i < range.end(); ++i)
-        splitter.for_each_unit(raw[i].word, false, false, [&](const TextUnit& unit) {
-          if (unit.added_token < 0) counts.add(unit.text, raw[i].count);
-        });
+        for_each_learned_word(splitter, raw[i].word, [&](std::string_view word) { counts.add(word, raw[i].count); });
     });
     counts_ = split.join();
   });

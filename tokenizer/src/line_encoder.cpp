@@ -23,6 +23,23 @@ std::string continuation_mark(const Tokenizer& tokenizer) {
   return bpe == nullptr ? std::string() : bpe->definition().continuation_mark;
 }
 
+namespace {
+
+bool ends_word(const BpeDefinition& definition, std::int32_t id) {
+  return definition.pieces[static_cast<std::size_t>(id)].ends_with(definition.end_of_word_suffix);
+}
+
+}  // namespace
+
+void append_continued_piece(const BpeTokenizer& tokenizer, const Piece& piece, std::string_view text,
+                            std::string& out) {
+  const BpeDefinition& definition = tokenizer.definition();
+  const bool unknown = piece.id == definition.unknown;
+  out.append(unknown ? text.substr(piece.begin, piece.end - piece.begin) : tokenizer.piece(piece.id));
+  const bool ends_segment = unknown || (!definition.glossaries.empty() && ends_word(definition, piece.id));
+  if (ends_segment && piece.end < text.size() && text[piece.end] != ' ') out.append(definition.continuation_mark);
+}
+
 std::string join_continued(std::string_view line, std::string_view mark) {
   const std::string joint = std::string(mark) + " ";
   std::string text;
@@ -115,12 +132,7 @@ void LineEncoder::append_continued(std::string_view line, std::uint64_t number, 
   for (const Piece& piece : tokenizer.encode_pieces(text, options)) {
     out.append(space);
     space = " ";
-    if (piece.id != tokenizer.definition().unknown) {
-      out.append(tokenizer.piece(piece.id));
-      continue;
-    }
-    out.append(text.substr(piece.begin, piece.end - piece.begin));
-    if (piece.end < text.size() && text[piece.end] != ' ') out.append(encoding_->mark);
+    append_continued_piece(tokenizer, piece, text, out);
   }
   if (begin < end) out.append(line.substr(end));
   out += '\n';

@@ -16,6 +16,9 @@ void check_pieces_can_be_listed(const Tokenizer& tokenizer);
 
 /// The mark behind pieces that do not end their word, if the lines of this tokenizer have one; else empty.
 std::string continuation_mark(const Tokenizer& tokenizer);
+/// Appends a piece of `text` as it stands in a line with such marks. One that is not in the vocabulary, or that ends a
+/// segment between glossaries, gets its mark by what follows in the text.
+void append_continued_piece(const BpeTokenizer& tokenizer, const Piece& piece, std::string_view text, std::string& out);
 /// The text of a line of pieces with such a mark.
 std::string join_continued(std::string_view line, std::string_view mark);
 

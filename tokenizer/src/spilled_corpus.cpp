@@ -1,5 +1,6 @@
 #include "spilled_corpus.h"
 
+#include "learned_words.h"
 #include "learning_corpus.h"
 #include "text_splitter.h"
 #include "word_splitting.h"
@@ -64,8 +65,8 @@ class WordChanges {
   void split(std::string_view word, std::uint64_t count) {
     const std::size_t mark = splitting_ == WordSplitting::kAtMarks ? std::string_view(kWordMark).size() : 0;
     any_changed_ = true;
-    splitter_.for_each_unit(word, false, false, [&](const TextUnit& unit) {
-      if (unit.added_token < 0 && unit.text.size() > mark) counts_.add(unit.text.substr(mark), count);
+    for_each_learned_word(splitter_, word, [&](std::string_view learned) {
+      if (learned.size() > mark) counts_.add(learned.substr(mark), count);
     });
     if (counts_.is_full()) runs_.take(counts_);
   }

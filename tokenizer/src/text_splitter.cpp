@@ -1,6 +1,7 @@
 #include "text_splitter.h"
 
 #include "word_pattern.h"
+#include "word_splitting.h"
 
 #include <algorithm>
 
@@ -21,8 +22,17 @@ TextSplitter::TextSplitter(const BpeDefinition& definition)
       normalizer_(definition.normalizer),
       split_(definition.split),
       split_pattern_(definition.split_pattern),
-      split_digits_(definition.split_digits),
-      add_prefix_space_(definition.byte_level && definition.add_prefix_space) {}
+      parts_{.at_digits = definition.split_digits, .at_case = definition.split_case},
+      unknown_(definition.unknown.value_or(-1)),
+      add_prefix_space_(definition.byte_level && definition.add_prefix_space) {
+  if (!definition.protected_pattern.empty())
+    protected_.emplace(definition.protected_pattern, PatternDialect::kOniguruma);
+  if (!definition.glossaries.empty()) glossaries_.emplace(definition.glossaries);
+}
+
+bool TextSplitter::words_stand_alone() const {
+  return !protected_ || protected_->stops_before(kWordMarkCharacter);
+}
 
 void TextSplitter::for_each_unit(std::string_view text, bool match_special, bool track,
                                  core::FunctionRef<void(const TextUnit&)> visit) const {
@@ -44,13 +54,6 @@ std::size_t TextSplitter::word_end(std::string_view text, std::size_t start) con
   return std::min(text.find(split_pattern_, start + own_mark), text.size());
 }
 
-/// One digit, or all up to the next one or the end of the word.
-std::size_t TextSplitter::end_of_part(std::string_view word, std::size_t start) {
-  std::size_t end = start;
-  while (end < word.size() && digit_length(word, end) == 0) end += core::decode_utf8(word, end).length;
-  return end > start ? end : start + digit_length(word, start);
-}
-
 /// Where to look for the next word: behind what stands between words and vanishes.
 std::size_t TextSplitter::after_word(std::string_view text, std::size_t end) const {
   if (split_ == WordSplit::kBetween) return end + split_pattern_.size();
@@ -63,17 +66,62 @@ void TextSplitter::visit_words(std::string_view text, std::size_t begin, bool tr
   AlignedText normal = normalizer_.apply(text, begin, track);
   if (add_prefix_space_ && !normal.text.empty() && normal.text.front() != ' ') add_space_in_front(normal);
   const std::string_view whole = normal.text;
+  const std::span<const std::size_t> origin = normal.origin;
   std::size_t start = 0;
-  while (start < whole.size()) {
-    const std::size_t end = word_end(whole, start);
-    while (start < end) {
-      const std::size_t part_end = split_digits_ ? end_of_part(whole.substr(0, end), start) : end;
-      const auto origin =
-          track ? std::span(normal.origin).subspan(start, part_end - start + 1) : std::span<const std::size_t>();
-      visit({.added_token = -1, .text = whole.substr(start, part_end - start), .origin = origin});
-      start = part_end;
+  if (protected_) {
+    Pattern::Search search(*protected_, whole);
+    for (auto match = search.next(); match; match = search.next()) {
+      visit_stretch({whole, origin, start, match->begin, false}, visit);
+      visit_stretch({whole, origin, match->begin, match->end, true}, visit);
+      start = match->end;
     }
-    start = after_word(whole, end);
+  }
+  visit_stretch({whole, origin, start, whole.size(), false}, visit);
+}
+
+void TextSplitter::visit_stretch(const Stretch& stretch, core::FunctionRef<void(const TextUnit&)> visit) const {
+  const std::string_view text = stretch.whole.substr(0, stretch.end);
+  std::size_t start = stretch.begin;
+  while (start < stretch.end) {
+    Stretch word = stretch;
+    word.begin = start;
+    word.end = word_end(text, start);
+    if (glossaries_)
+      visit_glossary_segments(word, visit);
+    else
+      visit_word(word, visit);
+    start = after_word(text, word.end);
+  }
+}
+
+void TextSplitter::visit_word(const Stretch& word, core::FunctionRef<void(const TextUnit&)> visit) const {
+  const std::string_view text = word.whole.substr(0, word.end);
+  std::size_t start = word.begin;
+  while (start < word.end) {
+    const std::size_t end = parts_.any() ? parts_.end_of_part(text, start) : word.end;
+    const auto origin = word.origin.empty() ? word.origin : word.origin.subspan(start, end - start + 1);
+    visit({.added_token = -1,
+           .text = text.substr(start, end - start),
+           .origin = origin,
+           .is_protected = word.is_protected});
+    start = end;
+  }
+}
+
+/// Without tracking, the place of a glossary's text is not known; whoever asks for ids alone does not look at it.
+void TextSplitter::visit_glossary_segments(const Stretch& word, core::FunctionRef<void(const TextUnit&)> visit) const {
+  for (const Glossaries::Segment& segment : glossaries_->cut(word.whole.substr(word.begin, word.end - word.begin))) {
+    Stretch part = word;
+    part.begin = word.begin + segment.begin;
+    part.end = word.begin + segment.end;
+    if (!segment.listed)
+      visit_word(part, visit);
+    else
+      visit({.added_token = unknown_,
+             .text = {},
+             .origin = {},
+             .begin = word.origin.empty() ? 0 : word.origin[part.begin],
+             .end = word.origin.empty() ? 0 : word.origin[part.end]});
   }
 }
 

@@ -1,8 +1,12 @@
 #pragma once
 
 #include "added_tokens.h"
+#include "glossaries.h"
 #include "normalizer.h"
+#include "pattern/pattern.h"
+#include "word_parts.h"
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -10,7 +14,8 @@
 
 namespace dragoman::tokenizer {
 
-/// A stretch of text between added tokens after normalisation: one word of it, or an added token.
+/// A stretch of text between added tokens after normalisation: one word of it, or an added token. What a glossary keeps
+/// is the unknown token with its place in the text.
 struct TextUnit {
   std::int32_t added_token = -1;  ///< its id, or -1 for a word
   std::string_view text;          ///< the word after normalisation; valid during the call only
@@ -18,6 +23,7 @@ struct TextUnit {
       origin;             ///< for each byte of the word, and its end, the offset in the text; empty if not tracked
   std::size_t begin = 0;  ///< an added token's range in the text
   std::size_t end = 0;
+  bool is_protected = false;  ///< a word of what the protected pattern matches, of which nothing is learned
 };
 
 /// Cuts text into what the merges see: added tokens out, the rest normalised, words apart. Learner and encoders share
@@ -29,18 +35,34 @@ class TextSplitter {
   void for_each_unit(std::string_view text, bool match_special, bool track,
                      core::FunctionRef<void(const TextUnit&)> visit) const;
 
+  /// Whether cutting the text at spaces first, and then each word with a mark in front, gives the same units.
+  bool words_stand_alone() const;
+
  private:
+  struct Stretch {
+    std::string_view whole;  ///< the normalised text
+    std::span<const std::size_t> origin;
+    std::size_t begin;  ///< the part of it that is cut into words
+    std::size_t end;
+    bool is_protected;
+  };
+
   void visit_words(std::string_view text, std::size_t begin, bool track,
                    core::FunctionRef<void(const TextUnit&)> visit) const;
+  void visit_stretch(const Stretch& stretch, core::FunctionRef<void(const TextUnit&)> visit) const;
+  void visit_word(const Stretch& word, core::FunctionRef<void(const TextUnit&)> visit) const;
+  void visit_glossary_segments(const Stretch& word, core::FunctionRef<void(const TextUnit&)> visit) const;
   std::size_t word_end(std::string_view text, std::size_t start) const;
-  static std::size_t end_of_part(std::string_view word, std::size_t start);
   std::size_t after_word(std::string_view text, std::size_t end) const;
 
   AddedTokens added_;
   Normalizer normalizer_;
   WordSplit split_;
   std::string split_pattern_;
-  bool split_digits_;
+  WordParts parts_;
+  std::optional<Pattern> protected_;
+  std::optional<Glossaries> glossaries_;
+  std::int32_t unknown_;
   bool add_prefix_space_;
 };
 

@@ -119,6 +119,22 @@ void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::pa
   core::write_file(path, files.vocabulary_json);
 }
 
+/// Other kinds have patterns of their own, or none.
+void check_glossaries(const ReadOptions& options, FileKind kind, const std::filesystem::path& path) {
+  require(options.glossaries.empty() || kind == FileKind::kSubwordNmt || kind == FileKind::kFastBpe,
+          ErrorCode::kInvalidArgument, "{}: glossaries go with codes of subword-nmt or fastBPE, and this is {}",
+          path.string(), name_of(kind));
+}
+
+/// What no kind but tokenizer.json has a place for.
+void check_cuts(const BpeDefinition& definition, FileKind kind) {
+  const auto check = [&](bool condition, std::string_view what) {
+    require(condition, ErrorCode::kUnsupported, "{} has no place for {}; write tokenizer-json", name_of(kind), what);
+  };
+  check(definition.protected_pattern.empty(), "a protected pattern");
+  check(!definition.split_case, "cutting at changes of case");
+}
+
 void write_kind(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
   switch (kind) {
     case FileKind::kTokenizerJson:
@@ -183,6 +199,7 @@ BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadO
           "{}: a tokenizer with the ids of a dictionary encodes and decodes, but cannot be converted", path.string());
   const std::string content = core::read_file(path, kLargestFile);
   const FileKind kind = options.kind.value_or(recognise(path, content));
+  check_glossaries(options, kind, path);
   switch (kind) {
     case FileKind::kTokenizerJson:
       return read_tokenizer_json(content, path.string());
@@ -209,13 +226,17 @@ std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path
                                                  read_dictionary(options.dictionary));
   }
   const std::string content = core::read_file(path, kLargestFile);
-  if (options.kind.value_or(recognise(path, content)) == FileKind::kSentencePiece)
-    return open_sentencepiece(content, path.string());
+  const FileKind kind = options.kind.value_or(recognise(path, content));
+  check_glossaries(options, kind, path);
+  if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string());
   return std::make_unique<BpeTokenizer>(read_tokenizer_file(path, options), path.string());
 }
 
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
   try {
+    require(definition.glossaries.empty(), ErrorCode::kUnsupported,
+            "no file has a place for glossaries; give them where text is encoded (encode --glossary)");
+    if (kind != FileKind::kTokenizerJson) check_cuts(definition, kind);
     write_kind(definition, kind, path);
   } catch (const core::Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;

@@ -1,3 +1,5 @@
+#include "json_part.h"
+#include "pattern/pattern_parser.h"
 #include "piece_table.h"
 #include "tokenizer_json.h"
 #include "tokenizer_json_document.h"
@@ -18,69 +20,9 @@ namespace {
 using core::ErrorCode;
 using core::require;
 using Json = nlohmann::json;
+using Part = JsonPart;
 
 constexpr std::size_t kMaxSteps = 64;
-
-[[noreturn]] void unsupported(const std::string& where, std::string_view what) {
-  core::fail(ErrorCode::kUnsupported, "{}: {} is not supported", where, what);
-}
-
-/// An object of the file, with its place for messages.
-class Part {
- public:
-  Part(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
-    require(json.is_object(), ErrorCode::kBadInput, "{}: expected an object, not {}", where_, json.type_name());
-  }
-
-  const std::string& where() const { return where_; }
-  std::string at(std::string_view key) const { return where_ + "." + std::string(key); }
-
-  /// Refuses keys other than these: one that we do not know might change what the tokenizer does.
-  void allow(std::initializer_list<std::string_view> keys) const {
-    for (const auto& [key, value] : json_.items())
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) unsupported(where_, fmt::format("the key '{}'", key));
-  }
-  const Json& get(const char* key) const {
-    static const Json null;
-    const auto found = json_.find(key);
-    return found == json_.end() ? null : *found;
-  }
-  bool is_null(const char* key) const { return get(key).is_null(); }
-  std::string text(const char* key) const {
-    const Json& value = get(key);
-    require(value.is_string(), ErrorCode::kBadInput, "{}: expected a text, not {}", at(key), value.type_name());
-    return value.get<std::string>();
-  }
-  bool flag(const char* key) const {
-    const Json& value = get(key);
-    require(value.is_boolean() || value.is_null(), ErrorCode::kBadInput, "{}: expected true or false, not {}", at(key),
-            value.type_name());
-    return value.is_boolean() && value.get<bool>();
-  }
-  std::int32_t number(const char* key) const { return whole_number(get(key), at(key)); }
-  const Json& array(const char* key) const {
-    const Json& value = get(key);
-    require(value.is_array(), ErrorCode::kBadInput, "{}: expected a list, not {}", at(key), value.type_name());
-    return value;
-  }
-  std::string type() const { return text("type"); }
-
-  static std::int32_t whole_number(const Json& value, const std::string& where) {
-    require(is_whole_number(value), ErrorCode::kBadInput, "{}: expected a whole number from 0 to 2147483647", where);
-    return value.get<std::int32_t>();
-  }
-  static bool is_whole_number(const Json& value) {
-    return value.is_number_unsigned() && value.get<std::uint64_t>() <= 0x7FFFFFFF;
-  }
-
- private:
-  const Json& json_;
-  std::string where_;
-};
-
-Part element(const Part& part, const char* key, std::size_t index) {
-  return Part(part.array(key)[index], fmt::format("{}[{}]", part.at(key), index));
-}
 
 /// The text of {"String": text}; regular expressions are refused.
 std::string string_pattern(const Part& part) {
@@ -308,10 +250,10 @@ class TokenizerReader {
       read_byte_level(part, part.flag("use_regex") || part.is_null("use_regex"));
     else if (type == "Digits")
       read_digits(part);
-    else if (type == "Sequence" && ends_with_digits(part))
-      read_split_and_digits(part);
-    else if (type == "Sequence")
+    else if (type == "Sequence" && ends_with(part, "ByteLevel"))
       read_pattern_and_bytes(part);
+    else if (type == "Sequence")
+      read_cuts(part);
     else if (type == "WhitespaceSplit")
       definition_.split = WordSplit::kWhiteSpace;
     else
@@ -320,11 +262,26 @@ class TokenizerReader {
 
   void read_split(const Part& part) {
     const std::string behavior = part.text("behavior");
+    if (part.flag("invert")) unsupported(part.where(), "invert");
+    if (behavior == "Isolated" && has_regular_expression(part)) return read_isolated(part);
     if (behavior != "MergedWithNext" && behavior != "Removed")
       unsupported(part.where(), fmt::format("the behavior '{}'", behavior));
-    if (part.flag("invert")) unsupported(part.where(), "invert");
     definition_.split = behavior == "Removed" ? WordSplit::kBetween : WordSplit::kBefore;
     definition_.split_pattern = string_pattern(part);
+  }
+
+  void read_isolated(const Part& part) {
+    const std::string expression = Part(part.get("pattern"), part.at("pattern")).text("Regex");
+    if (expression == kCasePattern) {
+      definition_.split_case = true;
+      return;
+    }
+    try {
+      parse_pattern(expression, PatternDialect::kOniguruma);
+    } catch (const core::Error& error) {
+      unsupported(part.where(), fmt::format("its regular expression ({})", error.what()));
+    }
+    definition_.protected_pattern = expression;
   }
 
   void read_digits(const Part& part) {
@@ -332,16 +289,29 @@ class TokenizerReader {
     definition_.split_digits = true;
   }
 
-  static bool ends_with_digits(const Part& sequence) {
+  static bool ends_with(const Part& sequence, std::string_view type) {
     const std::size_t size = sequence.array("pretokenizers").size();
-    return size == 2 && element(sequence, "pretokenizers", 1).type() == "Digits";
+    return size > 0 && element(sequence, "pretokenizers", size - 1).type() == type;
   }
 
-  void read_split_and_digits(const Part& sequence) {
-    const Part split = element(sequence, "pretokenizers", 0);
-    if (split.type() != "Split") unsupported(split.where(), fmt::format("'{}' before 'Digits'", split.type()));
-    read_split(split);
-    read_digits(element(sequence, "pretokenizers", 1));
+  /// In the order in which they are written; another one would cut matches of the pattern before it is looked for.
+  void read_cuts(const Part& sequence) {
+    int last = -1;
+    for (std::size_t i = 0; i < sequence.array("pretokenizers").size(); ++i) {
+      const Part cut = element(sequence, "pretokenizers", i);
+      const std::string type = cut.type();
+      if (type != "Split" && type != "Digits") unsupported(cut.where(), fmt::format("'{}' in a sequence", type));
+      read_pre_tokenizer(cut);
+      const int place = place_of(cut);
+      if (place <= last) unsupported(cut.where(), "this order: a pattern, changes of case, a String, Digits");
+      last = place;
+    }
+  }
+
+  static int place_of(const Part& cut) {
+    if (cut.type() == "Digits") return 3;
+    if (!has_regular_expression(cut)) return 2;
+    return cut.get("pattern")["Regex"] == kCasePattern ? 1 : 0;
   }
 
   void read_byte_level(const Part& part, bool with_pattern) {

@@ -1,6 +1,7 @@
 #include "merging.h"
 #include "tokenizer_json.h"
 #include "word_pattern.h"
+#include "word_splitting.h"
 
 #include <algorithm>
 
@@ -65,27 +66,31 @@ Json byte_level_part(bool add_prefix_space, bool with_pattern) {
           {"use_regex", with_pattern}};
 }
 
+Json isolating_split(std::string_view expression) {
+  return {{"type", "Split"}, {"pattern", {{"Regex", expression}}}, {"behavior", "Isolated"}, {"invert", false}};
+}
+
 Json byte_level_pre_tokenizer(const BpeDefinition& definition) {
   if (definition.split == WordSplit::kGpt2 || definition.split == WordSplit::kBefore)
     return byte_level_part(definition.add_prefix_space, definition.split == WordSplit::kGpt2);
-  const Json split = {{"type", "Split"},
-                      {"pattern", {{"Regex", regular_expression(definition.split)}}},
-                      {"behavior", "Isolated"},
-                      {"invert", false}};
+  const Json split = isolating_split(regular_expression(definition.split));
   return {{"type", "Sequence"}, {"pretokenizers", {split, byte_level_part(false, false)}}};
 }
 
 Json pre_tokenizer(const BpeDefinition& definition) {
   if (definition.byte_level) return byte_level_pre_tokenizer(definition);
   if (definition.split == WordSplit::kWhiteSpace) return {{"type", "WhitespaceSplit"}};
-  const Json digits = {{"type", "Digits"}, {"individual_digits", true}};
-  if (definition.split_pattern.empty()) return definition.split_digits ? digits : nullptr;
-  const Json split = {{"type", "Split"},
-                      {"pattern", {{"String", definition.split_pattern}}},
-                      {"behavior", definition.split == WordSplit::kBetween ? "Removed" : "MergedWithNext"},
-                      {"invert", false}};
-  if (!definition.split_digits) return split;
-  return {{"type", "Sequence"}, {"pretokenizers", {split, digits}}};
+  Json steps = Json::array();
+  if (!definition.protected_pattern.empty()) steps.push_back(isolating_split(definition.protected_pattern));
+  if (definition.split_case) steps.push_back(isolating_split(kCasePattern));
+  if (!definition.split_pattern.empty())
+    steps.push_back({{"type", "Split"},
+                     {"pattern", {{"String", definition.split_pattern}}},
+                     {"behavior", definition.split == WordSplit::kBetween ? "Removed" : "MergedWithNext"},
+                     {"invert", false}});
+  if (definition.split_digits) steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
+  if (steps.size() < 2) return steps.empty() ? nullptr : steps.front();
+  return {{"type", "Sequence"}, {"pretokenizers", steps}};
 }
 
 Json decoder(const BpeDefinition& definition) {
@@ -152,12 +157,13 @@ void check_writable(const BpeDefinition& d) {
   check(d.end_of_word != EndOfWord::kSeparate, "the end of a word is a symbol of its own (codes of version 0.1)");
   check(!d.merge_in_rounds || !rounds_matter(d.merges, d.pieces.size()),
         "its merges stand in an order in which subword-nmt gives other pieces than everybody else");
+  check(d.glossaries.empty(), "it has glossaries");
   check(d.expansions.empty(), "it has a restricted vocabulary");
   check(d.continuation_mark.empty() || d.continuation_mark == "@@", "its separator is not @@");
   check(std::ranges::none_of(d.normalizer,
                              [](const auto& step) { return step.kind == NormalizerStep::Kind::kCharacterMap; }),
         "it normalises with a character map, which the library tokenizers applies to clusters of characters");
-  check(!d.split_digits || d.split != WordSplit::kWhiteSpace, "it cuts at white space and at digits");
+  check(!cuts_inside_words(d) || d.split != WordSplit::kWhiteSpace, "it cuts at white space and inside words");
   const bool has_pattern =
       d.split != WordSplit::kBefore && d.split != WordSplit::kBetween && d.split != WordSplit::kWhiteSpace;
   check(d.byte_level == has_pattern || (d.byte_level && d.split == WordSplit::kBefore && d.split_pattern.empty()),

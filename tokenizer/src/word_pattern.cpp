@@ -140,6 +140,14 @@ std::size_t digit_length(std::string_view text, std::size_t begin) noexcept {
   return c.kind == Class::kNumber ? c.length : 0;
 }
 
+LetterCase letter_case(std::string_view text, std::size_t begin) noexcept {
+  const core::DecodedCharacter c = core::decode_utf8(text, begin);
+  if (!c.valid) return LetterCase::kNone;
+  const auto category = u_charType(static_cast<UChar32>(c.code_point));
+  if (category == U_LOWERCASE_LETTER) return LetterCase::kLower;
+  return category == U_UPPERCASE_LETTER ? LetterCase::kUpper : LetterCase::kNone;
+}
+
 std::string_view regular_expression(WordSplit split) noexcept {
   switch (split) {
     case WordSplit::kGpt2:

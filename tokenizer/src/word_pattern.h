@@ -16,6 +16,13 @@ std::size_t pattern_word_end(WordSplit split, std::string_view text, std::size_t
 /// The bytes of the digit at `begin` < text.size(): a character of Unicode's category N; 0 if none is there.
 std::size_t digit_length(std::string_view text, std::size_t begin) noexcept;
 
+enum class LetterCase { kNone, kLower, kUpper };
+/// Whether the character at `begin` < text.size() is of Unicode's category Ll or Lu.
+LetterCase letter_case(std::string_view text, std::size_t begin) noexcept;
+
+/// Between a lower-case letter and an upper-case one.
+inline constexpr std::string_view kCasePattern = R"((?<=\p{Ll})(?=\p{Lu}))";
+
 /// The pattern as a regular expression, as files and other programs spell it; empty for kBefore, kBetween and
 /// kWhiteSpace.
 std::string_view regular_expression(WordSplit split) noexcept;

@@ -14,10 +14,13 @@ inline constexpr char32_t kWordMarkCharacter = 0x2581;
 enum class WordSplitting {
   kNone,     ///< nothing
   kAtMarks,  ///< a word mark is put in front, which need not be stored; words that hold a mark fall apart there
-  kFull,     ///< it is normalised, or user symbols are cut out
+  kFull,     ///< it is normalised, or user symbols, digits and so on are cut out
 };
 
 WordSplitting word_splitting(const BpeDefinition& definition);
+
+/// Whether words that stand between spaces are cut further: at digits, at changes of case or around protected patterns.
+bool cuts_inside_words(const BpeDefinition& definition);
 
 /// visit(code point, whether it is one) of each character of a word; with `marked`, of a word mark first.
 template <class Visit>

@@ -1,5 +1,6 @@
 #include "sentencepiece.h"
 
+#include "../word_splitting.h"
 #include "character_map.h"
 #include "ranked_pieces.h"
 #include "sentencepiece_model.h"
@@ -202,7 +203,7 @@ std::vector<StoredPiece> stored_pieces(const BpeDefinition& d, const std::vector
 void check_same(const BpeDefinition& read, const BpeDefinition& definition, const std::vector<Merge>& merges) {
   if (read.merges != merges)
     cannot_write("two neighbours whose text is a piece merge in SentencePiece, which differs from its merges");
-  if (read.split != definition.split || definition.split_digits ||
+  if (read.split != definition.split || cuts_inside_words(definition) ||
       (definition.split_pattern != read.split_pattern && !definition.split_pattern.empty()))
     cannot_write("it cuts words in another way");
 }

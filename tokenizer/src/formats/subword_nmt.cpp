@@ -272,12 +272,14 @@ BpeDefinition read_codes(std::string_view text, FileKind kind, const std::string
           ErrorCode::kInvalidArgument, "the separator '{}' must be a text without spaces", options.separator);
   const Codes codes = read_rules(text, kind, name);
   BpeDefinition definition = DefinitionBuilder(codes, options.separator).finish();
+  definition.glossaries = options.glossaries;
   if (!options.vocabulary.empty()) {
     require(codes.end_of_word == EndOfWord::kAttached, ErrorCode::kUnsupported,
             "{}: a vocabulary with codes of version 0.1 is not supported: subword-nmt writes empty pieces for them",
             name);
     const auto vocabulary = read_vocabulary(options);
-    definition.expansions = PieceSplitter(definition, codes, vocabulary).split_all(name);
+    if (!vocabulary.empty())  // subword-nmt takes an empty one for none
+      definition.expansions = PieceSplitter(definition, codes, vocabulary).split_all(name);
   }
   return definition;
 }

@@ -75,6 +75,8 @@ void check_common_options(const LearnOptions& o) {
                 "it learns from all words; leave rare ones out with "
                 "count-words --min-count and learn from --counts");
   require_unset(!o.split_digits, "cutting at digits", "it has no such option");
+  require_unset(!o.split_case, "cutting at changes of case", "it has no such option");
+  require_unset(o.protected_patterns.empty(), "a protected pattern", "it has no such option");
   require_unset(o.smallest_vocab_size == 0 || o.smallest_vocab_size == o.vocab_size, "more than one vocabulary size",
                 "learn each by itself");
   require_unset(o.memory.bytes == 0, "a memory limit", "its words must lie in memory; leave the limit out");

@@ -77,8 +77,7 @@ struct DecoderDefinition {
   bool operator==(const DecoderDefinition&) const = default;
 };
 
-/// How a text is cut into words, inside which merges stay. The patterns are known by name; no regular expressions are
-/// interpreted.
+/// How a text is cut into words, inside which merges stay. The patterns are known by name.
 enum class WordSplit {
   kBefore,         ///< a word begins at each occurrence of `split_pattern`; empty: the whole text is one word
   kBetween,        ///< words stand between occurrences of `split_pattern`, which vanish
@@ -110,6 +109,11 @@ struct BpeDefinition {
   std::string split_pattern;  ///< of kBefore and kBetween
   /// Each character of Unicode's category N is a word by itself, whatever `split` says of its neighbours.
   bool split_digits = false;
+  /// Words end where a lower-case letter (Unicode's category Ll) stands before an upper-case one (Lu), as in camelCase.
+  bool split_case = false;
+  /// Empty, or a regular expression: what it matches in normalised text is apart from what stands on both sides, before
+  /// `split` and the others cut it further. Its syntax is the part of Oniguruma's that docs/tokenizer.md lists.
+  std::string protected_pattern;
   /// Words are bytes, and pieces are spelled in GPT-2's alphabet of 256 printable characters that stand for them.
   bool byte_level = false;
   bool add_prefix_space = false;  ///< with byte_level: a text that does not begin with a space gets one
@@ -126,6 +130,9 @@ struct BpeDefinition {
   bool merge_in_rounds = false;
   /// Codes: empty, or the rank of the merge on each line, where some stand on several lines. The first one counts.
   std::vector<std::size_t> code_lines;
+  /// Codes: regular expressions as Python understands them, subword-nmt's --glossaries. What they match in a word is an
+  /// unknown piece, which lines show as it stands; what is left of the word is encoded part by part.
+  std::vector<std::string> glossaries;
   /// Empty, or by id: the pieces that are written in place of a piece outside a restricted vocabulary (none: itself).
   std::vector<std::vector<std::int32_t>> expansions;
 };

@@ -174,6 +174,13 @@ struct LearnOptions {
   bool lowercase = false;
   /// Each digit is a word by itself (BpeDefinition::split_digits).
   bool split_digits = false;
+  /// Words end where an upper-case letter follows a lower-case one (BpeDefinition::split_case).
+  bool split_case = false;
+  /// Regular expressions, in the syntax that docs/tokenizer.md describes: no piece reaches over either end of what they
+  /// match in the normalised text, and no merge is learned from it. Where several match, the one that begins first
+  /// counts, and of those the one that stands first here. With one that can match a space, or that looks at what
+  /// follows a word, learning keeps distinct lines in memory and not words, and count files are refused.
+  std::vector<std::string> protected_patterns = {};
   /// Words begin at spaces, which become part of the piece that follows. If false, pieces may reach over a whole line.
   bool word_marks = true;
   /// Words that occur less often in the corpus are left out, as if they were not there; how many stands on the log.
@@ -190,6 +197,10 @@ struct LearnOptions {
   Reproduce reproduce = {};
 };
 
+/// Throws Error{kBadInput}, naming the pattern, the offset in it and the reason, unless
+/// LearnOptions::protected_patterns takes it.
+void check_protected_pattern(const std::string& pattern);
+
 /// Learns a vocabulary from text files (gzip and Zstandard are recognised, "-" is standard input); several files give a
 /// joint one.
 ///
@@ -199,9 +210,10 @@ struct LearnOptions {
 /// special tokens, 256 bytes, user symbols, characters by falling count and then by code point, merged pieces in the
 /// order of their making.
 ///
-/// Throws Error{kBadInput} for a corpus without words, Error{kInvalidArgument} for options that cannot be met (the
-/// message says the smallest vocabulary, or the smallest budget, that can), Error{kIo} where a disk is full,
-/// Error{kInterrupted} when `stop` asks. Warns on `log` if pairs run out before the size is reached.
+/// Throws Error{kBadInput} for a corpus without words and for a pattern that is none, Error{kInvalidArgument} for
+/// options that cannot be met (the message says the smallest vocabulary, or the smallest budget, that can), Error{kIo}
+/// where a disk is full, Error{kInterrupted} when `stop` asks. Warns on `log` if pairs run out before the size is
+/// reached.
 BpeTokenizer learn_bpe(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options,
                        const core::ProgressSink& progress = {}, const core::LogSink& log = {},
                        std::stop_token stop = {});

@@ -39,6 +39,9 @@ struct ReadOptions {
   /// Codes: subword-nmt's --vocabulary, or empty, and its --vocabulary-threshold.
   std::filesystem::path vocabulary = {};
   std::int64_t vocabulary_threshold = 0;
+  /// Codes: subword-nmt's --glossaries, regular expressions for words and parts of words that stay as they are. Lines
+  /// of pieces, and ids of a `dictionary`, are as there; the codes' own ids have <unk> for them. Other files refuse.
+  std::vector<std::string> glossaries = {};
   /// A list of pieces whose ids take the place of the file's own: fairseq's dict.txt or, if its name ends with .yml,
   /// .yaml or .json, Marian's vocabulary. A piece that is not in it becomes its unknown piece. Empty: none.
   std::filesystem::path dictionary = {};

@@ -1,0 +1,82 @@
+#include "program.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+namespace dragoman::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class PatternOptionsTest : public ::testing::Test {
+ protected:
+  PatternOptionsTest() {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += "mail a@b.org about camelCase 1999 <x id=1>\n";
+    write("text.txt", text);
+    write("codes", "#version: 0.2\nt h\nth e</w>\n");
+  }
+  void write(const std::string& name, const std::string& content) {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+  }
+  Outcome run(const std::string& arguments) { return run_dragoman(folder_.path(), arguments); }
+  void expect_complaint(const std::string& arguments, int status, const std::string& part) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, status) << arguments << "\n" << outcome.error;
+    EXPECT_THAT(outcome.error, HasSubstr(part)) << arguments;
+    EXPECT_EQ(std::count(outcome.error.begin(), outcome.error.end(), '\n'), 1) << outcome.error;
+  }
+  static constexpr const char* kLearn = "learn-bpe --quiet --input text.txt --vocab-size 320 ";
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(PatternOptionsTest, ProtectedPatternsAreLearnedInspectedAndObeyed) {
+  write("patterns", "<x id=\\d+>\r\n\n\\S+@\\S+\n");
+  const Outcome learned = run(std::string(kLearn) + "--protect '\\d+' --protect-file patterns --split-case -o t.json");
+  ASSERT_EQ(learned.status, 0) << learned.error;
+  write("line", "about 1999 <x id=1> camelCase\n");
+  EXPECT_EQ(run("encode --quiet -t t.json -i line").output,
+            "\u2581about \u2581 1 9 9 9 \u2581 < x \u2581 i d = 1 > \u2581camel Case\n");
+  run("encode --quiet -t t.json -i text.txt --format ids -o ids");
+  EXPECT_EQ(run("decode --quiet -t t.json -i ids --format ids").output, file_content(folder_ / "text.txt"));
+  EXPECT_THAT(run("inspect t.json").output, ::testing::AllOf(HasSubstr("protected"), HasSubstr("upper case")));
+  EXPECT_THAT(run("inspect t.json --json").output, HasSubstr("\"split_case\": true"));
+  EXPECT_EQ(run("verify --quiet t.json t.json text.txt").output, "0 of 40 lines differ\n");
+  EXPECT_EQ(run("convert --quiet t.json --output again.json").status, 0);
+  EXPECT_EQ(file_content(folder_ / "again.json"), file_content(folder_ / "t.json"));
+  expect_complaint("convert t.json --output t.model", 1, "protected pattern");
+  expect_complaint("convert t.json --output t.codes", 1, "protected pattern");
+}
+
+TEST_F(PatternOptionsTest, BadPatternsAreNamedWithTheirPlace) {
+  const std::string learn = std::string(kLearn) + "-o t.json ";
+  expect_complaint(learn + "--protect 'ok' 'a(b'", 1, "the pattern 'a(b' at offset 1");
+  expect_complaint(learn + "--protect '\\d*'", 1, "empty text");
+  expect_complaint(learn + "--split-case --lowercase", 1, "lower-cased");
+  write("patterns", "a\n[b\n");
+  expect_complaint(learn + "--protect-file patterns", 1, "patterns: line 2: the pattern '[b' at offset 0");
+  expect_complaint(learn + "--protect-file nowhere", 1, "nowhere");
+  run("count-words --quiet --input text.txt --output counts");
+  expect_complaint("learn-bpe --quiet --counts counts --vocab-size 320 --protect '<x id=1>' -o t.json", 1, "--input");
+  expect_complaint(learn + "--reproduce tokenizers --protect 'a'", 1, "protected pattern");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "t.json"));
+}
+
+TEST_F(PatternOptionsTest, GlossariesKeepWhatTheyMatch) {
+  write("line", "the 12the <x id=1>\n");
+  EXPECT_EQ(run("encode --quiet -t codes -i line --glossary '\\d+' '<x' 'id'").output,
+            "the 12@@ the <x id@@ =@@ 1@@ >\n");
+  write("dict.txt", "the 3\n12@@ 2\n");
+  EXPECT_EQ(run("encode --quiet -t codes -i line --glossary '\\d+' --dictionary dict.txt --format ids").output,
+            "4 5 4 3 3 3 3 3 3 3\n");
+  expect_complaint("encode -t codes -i line --glossary '\\d+' --format ids", 2, "--dictionary");
+  expect_complaint("encode -t codes -i line --glossary '(a)'", 1, "(?:...)");
+  expect_complaint("convert codes --glossary 'a' --output t.json", 1, "glossaries");
+  run(std::string(kLearn) + "-o t.json");
+  expect_complaint("encode -t t.json -i line --glossary 'a'", 1, "t.json");
+}
+
+}  // namespace
+}  // namespace dragoman::testing
