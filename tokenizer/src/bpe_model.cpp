@@ -96,6 +96,12 @@ void BpeModel::check_and_index(const std::string& name) {
   require(!d.unknown || in_range(*d.unknown, d), ErrorCode::kBadInput, "{}: the unknown token is not among the pieces",
           name);
   const auto added = added_by_id(d);
+  std::vector<bool> unused(d.pieces.size(), false);
+  for (const std::int32_t id : d.unused) {
+    require(in_range(id, d), ErrorCode::kBadInput, "{}: the unused piece {} is not among the {} pieces", name, id,
+            d.pieces.size());
+    unused[index(id)] = true;
+  }
   for (std::size_t i = 0; i < d.pieces.size(); ++i) {
     const auto id = static_cast<std::int32_t>(i);
     require(!d.pieces[i].empty(), ErrorCode::kBadInput, "{}: piece {} is empty", name, id);
@@ -103,7 +109,7 @@ void BpeModel::check_and_index(const std::string& name) {
             "{}: piece {} is not valid UTF-8", name, id);
     require(all_.add(id), ErrorCode::kBadInput, "{}: '{}' is the text of two pieces, {} and {}", name, d.pieces[i],
             all_.find(d.pieces[i]), id);
-    const bool listed = added[i] == nullptr || added[i]->in_vocabulary;
+    const bool listed = !unused[i] && (added[i] == nullptr || added[i]->in_vocabulary);
     if (listed && (!d.byte_level || !raw_[i].empty())) vocabulary_.add(id);
   }
   for (int byte = 0; byte < 256 && d.byte_fallback; ++byte) {
@@ -167,7 +173,8 @@ Trie BpeModel::make_trie() const {
     const std::string& piece = definition_->pieces[i];
     const bool is_byte = definition_->byte_fallback && byte_of_piece(piece);
     const std::string& text = definition_->byte_level ? raw_[i] : piece;
-    if (added[i] == nullptr && !is_byte && !text.empty()) entries.emplace_back(text, static_cast<std::int32_t>(i));
+    if (added[i] == nullptr && !is_byte && vocabulary_.find(text) >= 0)
+      entries.emplace_back(text, static_cast<std::int32_t>(i));
   }
   return Trie(std::move(entries));
 }

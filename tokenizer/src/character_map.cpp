@@ -84,21 +84,4 @@ CharacterMap::Match CharacterMap::longest_prefix(std::string_view text) const no
   return best;
 }
 
-bool CharacterMap::has_longer_rule(std::string_view prefix) const noexcept {
-  std::size_t children = children_of(0, units_[0]);
-  for (const char c : prefix) {
-    const auto byte = static_cast<unsigned char>(c);
-    const std::size_t node = children ^ byte;
-    if ((units_[node] & kLabel) != byte) return false;
-    children = children_of(node, units_[node]);
-  }
-  for (std::uint32_t byte = 1; byte <= 0xFF; ++byte)
-    if ((units_[children ^ byte] & kLabel) == byte) return true;
-  return false;
-}
-
-bool CharacterMap::some_replacement_holds(std::string_view text) const noexcept {
-  return replacements_.find(text) != std::string::npos;
-}
-
 }  // namespace dragoman::tokenizer

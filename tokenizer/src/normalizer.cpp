@@ -199,23 +199,6 @@ AlignedText squeeze(const std::string& pattern, AlignedText in, std::size_t limi
   return out.finish();
 }
 
-AlignedText map_characters(const CharacterMap& map, AlignedText in, std::size_t limit) {
-  constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
-  Rewriter out(in, limit);
-  for (std::size_t i = 0; i < in.text.size();) {
-    const CharacterMap::Match match = map.longest_prefix(std::string_view(in.text).substr(i));
-    const core::DecodedCharacter c = core::decode_utf8(in.text, i);
-    if (match.length > 0)
-      out.put(match.replacement, i);
-    else if (c.valid)
-      out.keep(i, i + c.length);
-    else
-      out.put(kReplacementCharacter, i);
-    i += match.length > 0 ? match.length : c.valid ? c.length : 1;
-  }
-  return out.finish();
-}
-
 AlignedText apply_step(const NormalizerStep& step, AlignedText in, std::size_t limit) {
   switch (step.kind) {
     case Kind::kNfc:
@@ -235,8 +218,6 @@ AlignedText apply_step(const NormalizerStep& step, AlignedText in, std::size_t l
       return trim_end(step.pattern, std::move(in), limit);
     case Kind::kSqueeze:
       return squeeze(step.pattern, std::move(in), limit);
-    case Kind::kCharacterMap:
-      break;
   }
   return in;
 }
@@ -245,10 +226,8 @@ AlignedText apply_step(const NormalizerStep& step, AlignedText in, std::size_t l
 
 Normalizer::Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(steps)) {
   // ICU makes its tables at their first use: here, by one thread, not in the middle of the work of several.
-  for (const NormalizerStep& step : steps_) {
+  for (const NormalizerStep& step : steps_)
     if (is_unicode_form(step.kind)) unicode_form(step.kind);
-    if (step.kind == Kind::kCharacterMap) maps_.emplace_back(step.content, "the normalizer");
-  }
 }
 
 AlignedText Normalizer::apply(std::string_view text, std::size_t begin, bool track) const {
@@ -258,10 +237,7 @@ AlignedText Normalizer::apply(std::string_view text, std::size_t begin, bool tra
     std::iota(aligned.origin.begin(), aligned.origin.end(), begin);
   }
   const std::size_t limit = text.size() * kMaxGrowth + kFreeGrowth;
-  auto map = maps_.begin();
-  for (const NormalizerStep& step : steps_)
-    aligned = step.kind == Kind::kCharacterMap ? map_characters(*map++, std::move(aligned), limit)
-                                               : apply_step(step, std::move(aligned), limit);
+  for (const NormalizerStep& step : steps_) aligned = apply_step(step, std::move(aligned), limit);
   return aligned;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "character_map.h"
 #include "dragoman/tokenizer/bpe_definition.h"
 
 #include <cstddef>
@@ -17,11 +16,10 @@ struct AlignedText {
   std::vector<std::size_t> origin;
 };
 
-/// The steps of a normaliser, in order. Bytes that are not UTF-8 pass through unchanged, but for kCharacterMap.
-/// Immutable, so any thread may call.
+/// The steps of a normaliser, in order. Bytes that are not UTF-8 pass through unchanged. Immutable, so any thread may
+/// call.
 class Normalizer {
  public:
-  /// Throws Error{kBadInput} for a damaged character map.
   explicit Normalizer(std::vector<NormalizerStep> steps);
 
   /// Normalises `text`, whose first byte has the offset `begin` in the original; offsets are tracked if `track`.
@@ -30,7 +28,6 @@ class Normalizer {
 
  private:
   std::vector<NormalizerStep> steps_;
-  std::vector<CharacterMap> maps_;  // of the steps that have one, in their order
 };
 
 }  // namespace dragoman::tokenizer

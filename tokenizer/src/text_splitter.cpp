@@ -9,6 +9,13 @@
 namespace dragoman::tokenizer {
 namespace {
 
+std::vector<std::string_view> user_symbols(const BpeDefinition& definition) {
+  std::vector<std::string_view> symbols;
+  for (const AddedToken& token : definition.added_tokens)
+    if (!token.special) symbols.emplace_back(definition.pieces[static_cast<std::size_t>(token.id)]);
+  return symbols;
+}
+
 void add_space_in_front(AlignedText& text) {
   text.text.insert(text.text.begin(), ' ');
   if (!text.origin.empty()) text.origin.insert(text.origin.begin(), text.origin.front());
@@ -17,19 +24,23 @@ void add_space_in_front(AlignedText& text) {
 }  // namespace
 
 TextSplitter::TextSplitter(const BpeDefinition& definition)
-    : added_(definition),
+    : added_(AddedTokens::in_raw_text(definition)),
       normalizer_(definition.normalizer),
+      symbols_(AddedTokens::in_normal_text(definition)),
       split_(definition.split),
       split_pattern_(definition.split_pattern),
       split_digits_(definition.split_digits),
-      add_prefix_space_(definition.byte_level && definition.add_prefix_space) {}
+      add_prefix_space_(definition.byte_level && definition.add_prefix_space) {
+  if (definition.sentencepiece)
+    sentencepiece_.emplace(*definition.sentencepiece, user_symbols(definition), "the tokenizer");
+}
 
 void TextSplitter::for_each_unit(std::string_view text, bool match_special, bool track,
                                  core::FunctionRef<void(const TextUnit&)> visit) const {
   std::size_t begin = 0;
   while (begin < text.size()) {
     const AddedTokens::Match match = added_.find(text, begin, match_special);
-    if (begin < match.begin) visit_words(text.substr(begin, match.begin - begin), begin, track, visit);
+    if (begin < match.begin) visit_stretch(text.substr(begin, match.begin - begin), begin, track, visit);
     if (match.id >= 0)
       visit({.added_token = match.id, .text = {}, .origin = {}, .begin = match.begin, .end = match.end});
     begin = match.end;
@@ -58,22 +69,44 @@ std::size_t TextSplitter::after_word(std::string_view text, std::size_t end) con
   return end;
 }
 
-void TextSplitter::visit_words(std::string_view text, std::size_t begin, bool track,
-                               core::FunctionRef<void(const TextUnit&)> visit) const {
+void TextSplitter::visit_stretch(std::string_view text, std::size_t begin, bool track,
+                                 core::FunctionRef<void(const TextUnit&)> visit) const {
+  if (sentencepiece_) {
+    AlignedText normal;
+    sentencepiece_->apply(text, begin, track, normal);
+    return visit_words_and_symbols(normal, visit);
+  }
   AlignedText normal = normalizer_.apply(text, begin, track);
   if (add_prefix_space_ && !normal.text.empty() && normal.text.front() != ' ') add_space_in_front(normal);
-  const std::string_view whole = normal.text;
-  std::size_t start = 0;
-  while (start < whole.size()) {
-    const std::size_t end = word_end(whole, start);
-    while (start < end) {
-      const std::size_t part_end = split_digits_ ? end_of_part(whole.substr(0, end), start) : end;
-      const auto origin =
-          track ? std::span(normal.origin).subspan(start, part_end - start + 1) : std::span<const std::size_t>();
-      visit({.added_token = -1, .text = whole.substr(start, part_end - start), .origin = origin});
+  visit_words(normal, 0, normal.text.size(), visit);
+}
+
+void TextSplitter::visit_words_and_symbols(const AlignedText& normal,
+                                           core::FunctionRef<void(const TextUnit&)> visit) const {
+  const auto origin = [&](std::size_t at) { return normal.origin.empty() ? 0 : normal.origin[at]; };
+  for (std::size_t start = 0; start < normal.text.size();) {
+    const AddedTokens::Match match = symbols_.find(normal.text, start, false);
+    visit_words(normal, start, match.begin, visit);
+    if (match.id >= 0)
+      visit(
+          {.added_token = match.id, .text = {}, .origin = {}, .begin = origin(match.begin), .end = origin(match.end)});
+    start = match.end;
+  }
+}
+
+void TextSplitter::visit_words(const AlignedText& normal, std::size_t start, std::size_t end,
+                               core::FunctionRef<void(const TextUnit&)> visit) const {
+  const std::string_view text = std::string_view(normal.text).substr(0, end);
+  while (start < end) {
+    const std::size_t end_of_word = word_end(text, start);
+    while (start < end_of_word) {
+      const std::size_t part_end = split_digits_ ? end_of_part(text.substr(0, end_of_word), start) : end_of_word;
+      const auto origin = normal.origin.empty() ? std::span<const std::size_t>()
+                                                : std::span(normal.origin).subspan(start, part_end - start + 1);
+      visit({.added_token = -1, .text = text.substr(start, part_end - start), .origin = origin});
       start = part_end;
     }
-    start = after_word(whole, end);
+    start = after_word(text, end_of_word);
   }
 }
 

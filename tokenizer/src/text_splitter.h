@@ -2,7 +2,9 @@
 
 #include "added_tokens.h"
 #include "normalizer.h"
+#include "sentencepiece_normalizer.h"
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -10,7 +12,7 @@
 
 namespace dragoman::tokenizer {
 
-/// A stretch of text between added tokens after normalisation: one word of it, or an added token.
+/// One word of a stretch of text between added tokens, after normalisation, or an added token.
 struct TextUnit {
   std::int32_t added_token = -1;  ///< its id, or -1 for a word
   std::string_view text;          ///< the word after normalisation; valid during the call only
@@ -30,7 +32,10 @@ class TextSplitter {
                      core::FunctionRef<void(const TextUnit&)> visit) const;
 
  private:
-  void visit_words(std::string_view text, std::size_t begin, bool track,
+  void visit_stretch(std::string_view text, std::size_t begin, bool track,
+                     core::FunctionRef<void(const TextUnit&)> visit) const;
+  void visit_words_and_symbols(const AlignedText& normal, core::FunctionRef<void(const TextUnit&)> visit) const;
+  void visit_words(const AlignedText& normal, std::size_t start, std::size_t end,
                    core::FunctionRef<void(const TextUnit&)> visit) const;
   std::size_t word_end(std::string_view text, std::size_t start) const;
   static std::size_t end_of_part(std::string_view word, std::size_t start);
@@ -38,6 +43,8 @@ class TextSplitter {
 
   AddedTokens added_;
   Normalizer normalizer_;
+  std::optional<SentencePieceNormalizer> sentencepiece_;  // in place of normalizer_
+  AddedTokens symbols_;                                   // in its result
   WordSplit split_;
   std::string split_pattern_;
   bool split_digits_;

@@ -45,8 +45,6 @@ Json normalizer_part(const NormalizerStep& step) {
       return {{"type", "Replace"},
               {"pattern", {{"Regex", regular_expression(step)}}},
               {"content", step.kind == Kind::kSqueeze ? step.pattern : ""}};
-    case Kind::kCharacterMap:
-      break;  // refused before
   }
   return nullptr;
 }
@@ -144,6 +142,27 @@ std::vector<std::string> merge_lines(const BpeDefinition& definition) {
   return lines;
 }
 
+/// Programs number tokens that the vocabulary does not list by counting on from it.
+void check_added_tokens_follow(const BpeDefinition& d) {
+  const auto listed = static_cast<std::size_t>(std::ranges::count(d.added_tokens, true, &AddedToken::in_vocabulary));
+  const std::size_t size = d.pieces.size() - (d.added_tokens.size() - listed);
+  for (const AddedToken& token : d.added_tokens)
+    core::require(
+        token.in_vocabulary || static_cast<std::size_t>(token.id) >= size, core::ErrorCode::kUnsupported,
+        "tokenizer.json cannot represent this tokenizer: '{}' is a special token, but no piece of a text, and "
+        "has an id among those of pieces",
+        d.pieces[static_cast<std::size_t>(token.id)]);
+}
+
+std::string_view why_not_steps(const SentencePieceNormalization& normalization) {
+  if (!normalization.character_map.empty())
+    return "it normalises with a character map, which the library tokenizers applies to clusters of characters";
+  if (normalization.space_as_suffix) return "it marks the ends of words, and the end of a text even without a space";
+  if (!normalization.escape_spaces) return "it has pieces with spaces";
+  return "it has user-defined symbols behind which words go on, where the library tokenizers begins a text with its "
+         "own mark, and without extra spaces";
+}
+
 void check_writable(const BpeDefinition& d) {
   const auto check = [](bool condition, std::string_view reason) {
     core::require(condition, core::ErrorCode::kUnsupported, "tokenizer.json cannot represent this tokenizer: {}",
@@ -152,11 +171,11 @@ void check_writable(const BpeDefinition& d) {
   check(d.end_of_word != EndOfWord::kSeparate, "the end of a word is a symbol of its own (codes of version 0.1)");
   check(!d.merge_in_rounds || !rounds_matter(d.merges, d.pieces.size()),
         "its merges stand in an order in which subword-nmt gives other pieces than everybody else");
+  check(d.unused.empty(), "it has unused pieces, which merges make on the way to others and which fall apart again");
   check(d.expansions.empty(), "it has a restricted vocabulary");
   check(d.continuation_mark.empty() || d.continuation_mark == "@@", "its separator is not @@");
-  check(std::ranges::none_of(d.normalizer,
-                             [](const auto& step) { return step.kind == NormalizerStep::Kind::kCharacterMap; }),
-        "it normalises with a character map, which the library tokenizers applies to clusters of characters");
+  if (d.sentencepiece) check(false, why_not_steps(*d.sentencepiece));
+  check_added_tokens_follow(d);
   check(!d.split_digits || d.split != WordSplit::kWhiteSpace, "it cuts at white space and at digits");
   const bool has_pattern =
       d.split != WordSplit::kBefore && d.split != WordSplit::kBetween && d.split != WordSplit::kWhiteSpace;

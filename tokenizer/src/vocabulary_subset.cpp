@@ -29,6 +29,8 @@ void check_editable(const BpeDefinition& definition) {
   const auto check = [](bool condition, std::string_view reason) {
     core::require(condition, core::ErrorCode::kUnsupported, "this vocabulary cannot be edited: {}", reason);
   };
+  check(!definition.sentencepiece && definition.unused.empty(),
+        "its normalisation, or its unused pieces, have no place in a tokenizer.json");
   check(definition.expansions.empty(), "it is restricted by another one; edit the codes without it");
   check(definition.end_of_word != EndOfWord::kSeparate,
         "the end of a word is a symbol of its own (codes of version 0.1), and pieces depend on one another by it");

@@ -28,6 +28,7 @@ struct AddedToken {
   bool special;
   /// Whether the vocabulary of the model lists it, too, as the files that we write do.
   bool in_vocabulary = true;
+  bool operator==(const AddedToken&) const = default;
 };
 
 /// One step of normalisation, named as in `tokenizer.json` where it has the step.
@@ -43,17 +44,25 @@ struct NormalizerStep {
     kTrimStart,
     kTrimEnd,
     kSqueeze,
-    kCharacterMap,  ///< the longest rule of a SentencePiece character map, else the character; bytes that are not
-                    ///< UTF-8 become U+FFFD
   };
   Kind kind;
   /// kReplace: every occurrence of this text becomes `content`. kTrimStart, kTrimEnd: repetitions of it at the start or
   /// the end vanish. kSqueeze: repetitions of it become one; these three know only space and kWordMark.
-  /// kCharacterMap: its name.
   std::string pattern;
-  /// kReplace; kPrepend: what goes in front of a text that is not empty; kCharacterMap: the map as in the model.
+  /// kReplace; kPrepend: what goes in front of a text that is not empty.
   std::string content;
   bool operator==(const NormalizerStep&) const = default;
+};
+
+/// What a SentencePiece model says about normalisation.
+struct SentencePieceNormalization {
+  std::string name = "identity";    ///< of the character map
+  std::string character_map;        ///< serialised; empty: characters stay as they are
+  bool dummy_prefix = true;         ///< a space is put in front of a text that is not empty
+  bool remove_extra_spaces = true;  ///< at both ends, and all but one in between
+  bool escape_spaces = true;        ///< spaces are written as kWordMark
+  bool space_as_suffix = false;     ///< the dummy prefix goes behind the text instead
+  bool operator==(const SentencePieceNormalization&) const = default;
 };
 
 struct Replacement {
@@ -128,6 +137,13 @@ struct BpeDefinition {
   std::vector<std::size_t> code_lines;
   /// Empty, or by id: the pieces that are written in place of a piece outside a restricted vocabulary (none: itself).
   std::vector<std::vector<std::int32_t>> expansions;
+  /// In place of `normalizer` and `decoder` (but for its byte_fallback): what SentencePiece does character by character
+  /// and steps, one after the other, could not. User-defined symbols are kept from it, looked for in its result, and no
+  /// text begins behind them.
+  std::optional<SentencePieceNormalization> sentencepiece;
+  /// Pieces that have an id but are not made from text. Merges may make them on the way to others; where one is left,
+  /// it has an expansion.
+  std::vector<std::int32_t> unused;
 };
 
 /// The byte that a piece `<0x00>` ... `<0xFF>` stands for.
