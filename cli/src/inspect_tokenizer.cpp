@@ -37,6 +37,8 @@ std::string_view name_of(tokenizer::NormalizerStep::Kind kind) {
       return "trim the end of";
     case Kind::kSqueeze:
       return "squeeze runs of";
+    case Kind::kPrecompiled:
+      return "character map of clusters (Precompiled)";
   }
   return "?";
 }
@@ -62,6 +64,7 @@ std::string normalization(const tokenizer::BpeDefinition& definition) {
     if (sentencepiece->escape_spaces) steps.push_back(fmt::format("spaces as '{}'", tokenizer::kWordMark));
   }
   for (const auto& step : definition.normalizer) steps.push_back(describe(step));
+  if (definition.metaspace) steps.push_back(fmt::format("spaces as '{}' (Metaspace)", tokenizer::kWordMark));
   return steps.empty() ? "none" : fmt::format("{}", fmt::join(steps, ", "));
 }
 

@@ -46,7 +46,7 @@ DecoderDefinition apart_from_symbols(DecoderDefinition decoder) {
 }
 
 void check_alike(const BpeDefinition& a, const BpeDefinition& b) {
-  require_alike(a.normalizer == b.normalizer, "their normalisers");
+  require_alike(a.normalizer == b.normalizer && a.metaspace == b.metaspace, "their normalisers");
   require_alike(a.split == b.split && a.split_pattern == b.split_pattern && a.split_digits == b.split_digits &&
                     a.add_prefix_space == b.add_prefix_space,
                 "how they cut text into words");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "character_map.h"
 #include "dragoman/tokenizer/bpe_definition.h"
 
 #include <cstddef>
@@ -20,6 +21,7 @@ struct AlignedText {
 /// call.
 class Normalizer {
  public:
+  /// Throws Error{kBadInput} for a damaged character map.
   explicit Normalizer(std::vector<NormalizerStep> steps);
 
   /// Normalises `text`, whose first byte has the offset `begin` in the original; offsets are tracked if `track`.
@@ -28,6 +30,7 @@ class Normalizer {
 
  private:
   std::vector<NormalizerStep> steps_;
+  std::vector<CharacterMap> maps_;  // of the steps that have one, in their order
 };
 
 }  // namespace dragoman::tokenizer

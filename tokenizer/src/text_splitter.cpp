@@ -16,9 +16,24 @@ std::vector<std::string_view> user_symbols(const BpeDefinition& definition) {
   return symbols;
 }
 
-void add_space_in_front(AlignedText& text) {
-  text.text.insert(text.text.begin(), ' ');
-  if (!text.origin.empty()) text.origin.insert(text.origin.begin(), text.origin.front());
+void put_in_front(std::string_view prefix, AlignedText& text) {
+  text.text.insert(0, prefix);
+  if (!text.origin.empty()) text.origin.insert(text.origin.begin(), prefix.size(), text.origin.front());
+}
+
+/// `first`: the text is not behind an added token.
+AlignedText write_marks(PrependScheme scheme, bool first, AlignedText in) {
+  constexpr std::string_view kMark = kWordMark;
+  AlignedText out;
+  for (std::size_t i = 0; i < in.text.size(); ++i) {
+    const std::string_view written = in.text[i] == ' ' ? kMark : std::string_view(in.text).substr(i, 1);
+    out.text += written;
+    if (!in.origin.empty()) out.origin.insert(out.origin.end(), written.size(), in.origin[i]);
+  }
+  if (!in.origin.empty()) out.origin.push_back(in.origin.back());
+  const bool prepends = scheme == PrependScheme::kAlways || (scheme == PrependScheme::kFirst && first);
+  if (prepends && !out.text.empty() && !out.text.starts_with(kMark)) put_in_front(kMark, out);
+  return out;
 }
 
 }  // namespace
@@ -26,6 +41,7 @@ void add_space_in_front(AlignedText& text) {
 TextSplitter::TextSplitter(const BpeDefinition& definition)
     : added_(AddedTokens::in_raw_text(definition)),
       normalizer_(definition.normalizer),
+      metaspace_(definition.metaspace),
       symbols_(AddedTokens::in_normal_text(definition)),
       split_(definition.split),
       split_pattern_(definition.split_pattern),
@@ -77,7 +93,8 @@ void TextSplitter::visit_stretch(std::string_view text, std::size_t begin, bool 
     return visit_words_and_symbols(normal, visit);
   }
   AlignedText normal = normalizer_.apply(text, begin, track);
-  if (add_prefix_space_ && !normal.text.empty() && normal.text.front() != ' ') add_space_in_front(normal);
+  if (add_prefix_space_ && !normal.text.empty() && normal.text.front() != ' ') put_in_front(" ", normal);
+  if (metaspace_) normal = write_marks(*metaspace_, begin == 0, std::move(normal));
   visit_words(normal, 0, normal.text.size(), visit);
 }
 

@@ -43,6 +43,7 @@ class TextSplitter {
 
   AddedTokens added_;
   Normalizer normalizer_;
+  std::optional<PrependScheme> metaspace_;
   std::optional<SentencePieceNormalizer> sentencepiece_;  // in place of normalizer_
   AddedTokens symbols_;                                   // in its result
   WordSplit split_;

@@ -1,3 +1,4 @@
+#include "formats/base64.h"
 #include "merging.h"
 #include "tokenizer_json.h"
 #include "word_pattern.h"
@@ -45,6 +46,8 @@ Json normalizer_part(const NormalizerStep& step) {
       return {{"type", "Replace"},
               {"pattern", {{"Regex", regular_expression(step)}}},
               {"content", step.kind == Kind::kSqueeze ? step.pattern : ""}};
+    case Kind::kPrecompiled:
+      return {{"type", "Precompiled"}, {"precompiled_charsmap", to_base64(step.content)}};
   }
   return nullptr;
 }
@@ -73,7 +76,15 @@ Json byte_level_pre_tokenizer(const BpeDefinition& definition) {
   return {{"type", "Sequence"}, {"pretokenizers", {split, byte_level_part(false, false)}}};
 }
 
+Json metaspace_part(PrependScheme scheme, bool splits) {
+  std::string_view name;
+  for (const auto& [known, its_name] : kPrependSchemes)
+    if (known == scheme) name = its_name;
+  return {{"type", "Metaspace"}, {"replacement", kWordMark}, {"prepend_scheme", name}, {"split", splits}};
+}
+
 Json pre_tokenizer(const BpeDefinition& definition) {
+  if (definition.metaspace) return metaspace_part(*definition.metaspace, !definition.split_pattern.empty());
   if (definition.byte_level) return byte_level_pre_tokenizer(definition);
   if (definition.split == WordSplit::kWhiteSpace) return {{"type", "WhitespaceSplit"}};
   const Json digits = {{"type", "Digits"}, {"individual_digits", true}};
@@ -90,6 +101,7 @@ Json decoder(const BpeDefinition& definition) {
   const DecoderDefinition& d = definition.decoder;
   if (d.byte_level) return byte_level_part(definition.add_prefix_space, true);
   if (!d.word_suffix.empty()) return {{"type", "BPEDecoder"}, {"suffix", d.word_suffix}};
+  if (d.metaspace) return metaspace_part(*d.metaspace, true);
   Json steps = Json::array();
   for (const Replacement& r : d.replacements) steps.push_back(replace_part(r.pattern, r.content));
   if (d.byte_fallback) steps.push_back({{"type", "ByteFallback"}});
@@ -177,6 +189,9 @@ void check_writable(const BpeDefinition& d) {
   if (d.sentencepiece) check(false, why_not_steps(*d.sentencepiece));
   check_added_tokens_follow(d);
   check(!d.split_digits || d.split != WordSplit::kWhiteSpace, "it cuts at white space and at digits");
+  check(!d.metaspace || (!d.split_digits && !d.byte_level && d.split == WordSplit::kBefore &&
+                         (d.split_pattern.empty() || d.split_pattern == kWordMark)),
+        "it cuts words in a way that goes with no Metaspace");
   const bool has_pattern =
       d.split != WordSplit::kBefore && d.split != WordSplit::kBetween && d.split != WordSplit::kWhiteSpace;
   check(d.byte_level == has_pattern || (d.byte_level && d.split == WordSplit::kBefore && d.split_pattern.empty()),

@@ -210,6 +210,7 @@ void check_writable(const BpeDefinition& d) {
   if (!d.byte_fallback && !d.fuse_unknown) cannot_write("each unknown character gives an unknown token of its own");
   if (d.ignore_merges) cannot_write("it takes whole words from the vocabulary without merges");
   if (d.merge_in_rounds) cannot_write("it has merges in rounds");
+  if (d.metaspace) cannot_write("it looks for a mark at the start of a text before it puts one there (Metaspace)");
 }
 
 Model normalizer_options(const BpeDefinition& definition) {

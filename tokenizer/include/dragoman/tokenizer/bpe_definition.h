@@ -44,12 +44,13 @@ struct NormalizerStep {
     kTrimStart,
     kTrimEnd,
     kSqueeze,
+    kPrecompiled,  ///< looks grapheme clusters up in a SentencePiece character map, as the library tokenizers does
   };
   Kind kind;
   /// kReplace: every occurrence of this text becomes `content`. kTrimStart, kTrimEnd: repetitions of it at the start or
   /// the end vanish. kSqueeze: repetitions of it become one; these three know only space and kWordMark.
   std::string pattern;
-  /// kReplace; kPrepend: what goes in front of a text that is not empty.
+  /// kReplace; kPrepend: what goes in front of a text that is not empty; kPrecompiled: the map, serialised.
   std::string content;
   bool operator==(const NormalizerStep&) const = default;
 };
@@ -71,15 +72,25 @@ struct Replacement {
   bool operator==(const Replacement&) const = default;
 };
 
+/// The pre-tokenizer Metaspace writes spaces as kWordMark and puts one in front of these stretches of text, unless it
+/// is there.
+enum class PrependScheme {
+  kAlways,  ///< all between added tokens
+  kFirst,   ///< that at the beginning of the text
+  kNever,
+};
+
 /// How ids become text again: the text of each piece, changed by `replacements`; a byte piece `<0xNN>` gives its byte;
 /// `word_suffix` becomes a space, or nothing in the last piece; with `byte_level` the characters of GPT-2's alphabet
-/// become bytes; all is joined; a space that follows a user-defined symbol is dropped; up to `strip_count` times
+/// become bytes; with `metaspace`, kWordMark becomes a space, or, but for kNever, nothing in the first piece that is no
+/// special token; all is joined; a space that follows a user-defined symbol is dropped; up to `strip_count` times
 /// `strip` is removed at the start.
 struct DecoderDefinition {
   std::vector<Replacement> replacements;
   bool byte_fallback = false;
   bool byte_level = false;
   std::string word_suffix;
+  std::optional<PrependScheme> metaspace;
   bool drop_space_after_symbols = false;
   std::string strip;
   std::size_t strip_count = 0;
@@ -115,6 +126,7 @@ struct BpeDefinition {
   bool fuse_unknown = false;   ///< a run of unknown characters becomes one unknown piece
   bool ignore_merges = false;  ///< a word that is a piece is that piece, whatever the merges say
   std::vector<NormalizerStep> normalizer;
+  std::optional<PrependScheme> metaspace;  ///< behind `normalizer`
   WordSplit split = WordSplit::kBefore;
   std::string split_pattern;  ///< of kBefore and kBetween
   /// Each character of Unicode's category N is a word by itself, whatever `split` says of its neighbours.
