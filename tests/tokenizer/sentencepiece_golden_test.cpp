@@ -145,7 +145,7 @@ std::string error_of_piece(std::string text, std::uint64_t type) {
 }
 
 TEST(SentencePieceConversion, ACharacterWithTheNameOfASpecialPieceStaysUnknown) {
-  EXPECT_THAT(error_of_piece("x", Model::kControl), HasSubstr("'x' is a special token, but no piece of a text"));
+  EXPECT_THAT(error_of_piece("x", Model::kControl), HasSubstr("the token 'x' is no piece of a text"));
   EXPECT_THAT(error_of_piece("x", Model::kUnused), HasSubstr("unused"));
   EXPECT_EQ(error_of_piece("<x>", Model::kControl), "no error");
 }

@@ -108,6 +108,7 @@ VocabularyEdit extend(const BpeDefinition& definition, const std::vector<std::st
                       const std::vector<std::string>& user_symbols) {
   check_editable(definition);
   VocabularyEdit edit{definition, same_ids(definition.pieces.size())};
+  list_added_tokens(edit.definition);
   const auto add = [&](const std::string& token, bool special) {
     require(std::ranges::find(definition.pieces, token) == definition.pieces.end(), ErrorCode::kInvalidArgument,
             "'{}' is a piece of this vocabulary already; a token of that spelling would change what texts mean", token);
@@ -124,6 +125,7 @@ VocabularyEdit merge_vocabularies(const BpeDefinition& first, const BpeDefinitio
   check_editable(second);
   check_alike(first, second);
   VocabularyEdit edit{first, {}};
+  list_added_tokens(edit.definition);
   edit.new_ids = add_pieces(edit.definition, second);
   add_merges(edit.definition, second, edit.new_ids);
   edit.definition.decoder.drop_space_after_symbols |= second.decoder.drop_space_after_symbols;

@@ -159,11 +159,10 @@ void check_added_tokens_follow(const BpeDefinition& d) {
   const auto listed = static_cast<std::size_t>(std::ranges::count(d.added_tokens, true, &AddedToken::in_vocabulary));
   const std::size_t size = d.pieces.size() - (d.added_tokens.size() - listed);
   for (const AddedToken& token : d.added_tokens)
-    core::require(
-        token.in_vocabulary || static_cast<std::size_t>(token.id) >= size, core::ErrorCode::kUnsupported,
-        "tokenizer.json cannot represent this tokenizer: '{}' is a special token, but no piece of a text, and "
-        "has an id among those of pieces",
-        d.pieces[static_cast<std::size_t>(token.id)]);
+    core::require(token.in_vocabulary || static_cast<std::size_t>(token.id) >= size, core::ErrorCode::kUnsupported,
+                  "tokenizer.json cannot represent this tokenizer: the token '{}' is no piece of a text, but has an "
+                  "id among those of pieces",
+                  d.pieces[static_cast<std::size_t>(token.id)]);
 }
 
 std::string_view why_not_steps(const SentencePieceNormalization& normalization) {
