@@ -1,5 +1,6 @@
 #include "command.h"
 #include "invalid_utf8_option.h"
+#include "share_option.h"
 #include "text_inputs.h"
 #include "tokenizer_options.h"
 #include "user_symbols_file.h"
@@ -40,6 +41,8 @@ class Vocab final : public Command {
          "prune: text that says which pieces are used; extend: text to learn further merges from; as for learn-bpe")  //
         ("min-frequency", po::value(&extension_.min_frequency)->default_value(2)->value_name("N"),
          "extend --corpus: a pair that occurs less often is not merged")  //
+        ("character-coverage", po::value(&coverage_)->default_value("1")->value_name("SHARE"),
+         "extend --corpus: share of its characters that have a piece afterwards")  //
         ("min-count", po::value(&prune_.min_count)->default_value(1)->value_name("N"),
          "prune: pieces that occur less often there go, save for what other pieces are made of")  //
         ("drop-characters", po::bool_switch(&prune_.drop_characters),
@@ -108,6 +111,7 @@ class Vocab final : public Command {
     tokenizer::CorpusExtension options = extension_;
     options.size = size_;
     options.threads = threads_;
+    options.character_coverage = parse_share("--character-coverage", coverage_);
     options.invalid_utf8 = invalid_utf8_.value();
     edit.definition =
         extend_with_corpus(edit.definition, expand_files(corpus_), options, session.progress, session.log, session.stop)
@@ -124,6 +128,7 @@ class Vocab final : public Command {
   std::vector<std::string> corpus_;
   tokenizer::PruneOptions prune_;
   tokenizer::CorpusExtension extension_;
+  std::string coverage_;
   InvalidUtf8Option invalid_utf8_;
   std::vector<std::string> special_;
   std::vector<std::string> symbols_;

@@ -79,13 +79,17 @@ TEST_F(VocabularyCommandsTest, ExtendingWithTheSameCorpusIsLearningMore) {
   EXPECT_THAT(content("map.tsv"), HasSubstr("\n265\t265\n"));
   write("other.txt", "xabd xabd xabd <2de>\n");
   const std::string command = "vocab extend t.json --corpus other.txt --special '<2de>' --size ";
-  const Outcome outcome = run(command + "272 --output tagged.json --threads 2");
+  const Outcome outcome = run(command + "277 --output tagged.json --threads 2");
   EXPECT_EQ(outcome.status, 0) << outcome.error;
-  EXPECT_THAT(run("encode -t tagged.json -i other.txt").output, HasSubstr("<0x78> abd"))
+  EXPECT_THAT(run("encode -t tagged.json -i other.txt").output, HasSubstr("xabd"));
+  const Outcome bytes = run(command + "271 --output bytes.json --character-coverage 0.5");
+  EXPECT_EQ(bytes.status, 0) << bytes.error;
+  EXPECT_THAT(run("encode -t bytes.json -i other.txt").output, HasSubstr("<0x78> abd"))
       << "there is no piece for x, so no merge reaches over it";
   for (const auto& [arguments, part] :
        {std::pair("vocab extend t.json --corpus text.txt -o x", "--size"),
         {"vocab extend t.json --corpus text.txt --size 269 -o x", "269 pieces already"},
+        {"vocab extend t.json --corpus text.txt --size 300 --character-coverage most -o x", "above 0"},
         {"vocab extend t.json --corpus missing.txt --size 300 -o x", "missing.txt"},
         {"vocab extend t.json --corpus text.txt --size 300 --invalid-utf8 drop -o x", "keep, replace or fail"}}) {
     const Outcome refused = run(arguments);

@@ -11,6 +11,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::filesystem::path corpus() {
@@ -36,7 +37,9 @@ TEST(CorpusExtension, WithItsOwnCorpusIsWhatLearningGivesInEveryLayoutOfWords) {
     options.vocab_size = 640;
     const std::string largest = learn_bpe({corpus()}, options).to_json();
     options.vocab_size = 500;
-    EXPECT_EQ(extended(learn_bpe({corpus()}, options), corpus(), {.size = 640}), largest);
+    EXPECT_EQ(extended(learn_bpe({corpus()}, options), corpus(),
+                       {.size = 640, .character_coverage = options.character_coverage}),
+              largest);
   };
   check({.split_digits = true});
   check({.lowercase = true});
@@ -77,7 +80,8 @@ std::set<std::size_t> cuts(const std::vector<Piece>& pieces) {
   return places;
 }
 
-/// What every extension must keep: the old pieces with their ids, and all cuts between pieces that are still there.
+/// What every extension without new characters must keep: the old pieces with their ids, and all cuts between pieces
+/// that are still there.
 void expect_goes_on(const BpeTokenizer& small, const BpeTokenizer& large, const std::vector<std::string>& lines) {
   const auto& old_pieces = small.definition().pieces;
   ASSERT_GT(large.size(), small.size());
@@ -106,7 +110,8 @@ TEST_P(ExtendedFile, KeepsItsIdsAndItsCuts) {
   const testing::TemporaryFolder folder;
   core::write_file(folder / "text", other_text());
   const BpeTokenizer small(read_tokenizer_file(testing::golden_file(GetParam())));
-  const VocabularyEdit edit = extend_with_corpus(small.definition(), {folder / "text"}, {.size = small.size() + 60});
+  const VocabularyEdit edit = extend_with_corpus(small.definition(), {folder / "text"},
+                                                 {.size = small.size() + 60, .character_coverage = 0.01});
   for (std::size_t id = 0; id < edit.new_ids.size(); ++id)
     ASSERT_EQ(edit.new_ids[id], static_cast<std::int32_t>(id)) << "no old id changes";
   const BpeTokenizer large = BpeTokenizer::parse(BpeTokenizer(edit.definition).to_json(), "large");
@@ -123,6 +128,25 @@ INSTANTIATE_TEST_SUITE_P(Kinds, ExtendedFile,
                                            "subword_nmt.codes02", "sentencepiece_plain.model",
                                            "sentencepiece_across_words.model", "precompiled_first.tokenizer.json",
                                            "youtokentome.model"));
+
+TEST(CorpusExtension, GivesNewCharactersPiecesAndLearnsFromThem) {
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "text", "\u10D3\u10D0 \u10D3\u10D0 \u10D3\u10D0 \u10DC\u10D4\u10E2 the\n");
+  const BpeTokenizer small = learn_bpe({corpus()}, {.vocab_size = 450, .character_coverage = 0.9});
+  ASSERT_FALSE(small.id("\u10D3")) << "or there is nothing to test";
+  const auto pieces_after = [&](const CorpusExtension& options) {
+    const VocabularyEdit edit = extend_with_corpus(small.definition(), {folder / "text"}, options);
+    const auto& pieces = edit.definition.pieces;
+    return std::vector<std::string>(pieces.begin() + small.size(), pieces.end());
+  };
+  EXPECT_THAT(pieces_after({.size = 457}),
+              ElementsAre("\u10D0", "\u10D3", "\u10D4", "\u10DC", "\u10E2", "\u2581\u10D3", "\u2581\u10D3\u10D0"));
+  EXPECT_THAT(pieces_after({.size = 454, .character_coverage = 0.7}),
+              ElementsAre("\u10D0", "\u10D3", "\u2581\u10D3", "\u2581\u10D3\u10D0"));
+  EXPECT_THAT(testing::error_of([&] { pieces_after({.size = 454}); }),
+              HasSubstr("a vocabulary of 454 is too small: 450 pieces and 5 new characters need at least 455"));
+  EXPECT_THAT(testing::error_of([&] { pieces_after({.size = 454, .character_coverage = 0}); }), HasSubstr("above 0"));
+}
 
 TEST(CorpusExtension, DoesNotDependOnThreads) {
   const BpeTokenizer small = learn_bpe({corpus()}, {.vocab_size = 450});

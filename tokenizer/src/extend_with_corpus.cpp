@@ -1,3 +1,4 @@
+#include "alphabet.h"
 #include "bpe_model.h"
 #include "dragoman/tokenizer/vocabulary_editing.h"
 #include "learning_corpus.h"
@@ -5,14 +6,17 @@
 #include "text_splitter.h"
 #include "vocabulary_subset.h"
 #include "word_counts.h"
+#include "word_splitting.h"
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 #include <utility>
 
 #include <tbb/parallel_for.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -121,6 +125,39 @@ WordCounts count_units(const BpeDefinition& definition, const std::vector<std::f
   return split_into_units(words.in_memory, definition, arena);
 }
 
+/// Whether a character of the text is one symbol, whatever stands beside it.
+bool has_characters(const BpeDefinition& definition) {
+  return !definition.byte_level && definition.end_of_word == EndOfWord::kNone;
+}
+
+CharacterCounts count_characters(const WordCounts& words) {
+  CharacterCounts counts;
+  words.for_each([&](std::string_view word, std::uint64_t count) {
+    for_each_character(word, false, [&](char32_t character, bool valid) {
+      if (valid) counts.add(character, count);
+    });
+  });
+  return counts;
+}
+
+/// As learn_bpe() does for all: by falling count, then by code point.
+void add_characters(const WordCounts& words, double coverage, BpeDefinition& definition) {
+  const std::unordered_set<std::string> known(definition.pieces.begin(), definition.pieces.end());
+  const auto counts = count_characters(words).take_sorted();
+  for (const char32_t character : choose_alphabet(counts, coverage, std::nullopt)) {
+    std::string piece;
+    core::append_utf8(piece, character);
+    if (!known.contains(piece)) definition.pieces.push_back(std::move(piece));
+  }
+}
+
+void check_room(std::size_t old_pieces, const BpeDefinition& definition, std::int32_t size) {
+  require(definition.pieces.size() <= static_cast<std::size_t>(size), ErrorCode::kInvalidArgument,
+          "a vocabulary of {} is too small: {} pieces and {} new characters need at least {}; ask for more pieces or "
+          "for less character coverage",
+          size, old_pieces, definition.pieces.size() - old_pieces, definition.pieces.size());
+}
+
 }  // namespace
 
 VocabularyEdit extend_with_corpus(const BpeDefinition& definition, const std::vector<std::filesystem::path>& corpus,
@@ -133,6 +170,7 @@ VocabularyEdit extend_with_corpus(const BpeDefinition& definition, const std::ve
           definition.pieces.size(), options.size);
   require(options.threads >= 0, ErrorCode::kInvalidArgument, "the number of threads is {}; it must not be negative",
           options.threads);
+  check_coverage(options.character_coverage);
   VocabularyEdit edit{definition, std::vector<std::int32_t>(definition.pieces.size())};
   list_added_tokens(edit.definition);
   std::iota(edit.new_ids.begin(), edit.new_ids.end(), 0);
@@ -140,8 +178,10 @@ VocabularyEdit extend_with_corpus(const BpeDefinition& definition, const std::ve
   ThreadArena arena(plan.threads);
   MergeLearner::Text text = [&] {
     const WordCounts units = count_units(definition, corpus, options, plan, arena, progress, stop);
-    const BpeModel model(definition, "the vocabulary");
-    return EncodedCorpus(units, definition, model, arena).lay_out();
+    if (has_characters(definition)) add_characters(units, options.character_coverage, edit.definition);
+    check_room(definition.pieces.size(), edit.definition, options.size);
+    const BpeModel model(edit.definition, "the vocabulary");
+    return EncodedCorpus(units, edit.definition, model, arena).lay_out();
   }();
   require(text.cells.size() > 1, ErrorCode::kBadInput, "{}: no words to learn from", corpus.front().string());
   const MergeLearner::Division division = MergeLearner::divide(text, arena);

@@ -1,4 +1,5 @@
 #include "add_token.h"
+#include "alphabet.h"
 #include "learn_within.h"
 #include "learning_corpus.h"
 #include "merge_loop.h"
@@ -19,8 +20,7 @@ using core::require;
 
 void check_options(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options) {
   require(!inputs.empty(), ErrorCode::kInvalidArgument, "there is no file to learn from");
-  require(options.character_coverage > 0 && options.character_coverage <= 1, ErrorCode::kInvalidArgument,
-          "the character coverage is {}; it must be above 0 and at most 1", options.character_coverage);
+  check_coverage(options.character_coverage);
   require(options.vocab_size > 0, ErrorCode::kInvalidArgument, "the vocabulary size is {}; it must be above 0",
           options.vocab_size);
   require(options.smallest_vocab_size >= 0 && options.smallest_vocab_size <= options.vocab_size,
@@ -58,21 +58,6 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   definition.decoder.drop_space_after_symbols = !options.user_symbols.empty();
   definition.decoder.strip = std::string(" ");
   definition.decoder.strip_count = 1;
-}
-
-/// The most frequent characters that together make up the wanted share of the text, and the word mark in any case.
-std::vector<char32_t> choose_alphabet(const std::vector<CharacterCount>& counts, const LearnOptions& options) {
-  std::uint64_t total = 0;
-  for (const CharacterCount& entry : counts) total += entry.count;
-  const double wanted = options.character_coverage * static_cast<double>(total);
-  std::uint64_t covered = 0;
-  std::vector<char32_t> alphabet;
-  for (const CharacterCount& entry : counts) {
-    const bool needed = options.word_marks && entry.character == kWordMarkCharacter;
-    if (needed || static_cast<double>(covered) < wanted) alphabet.push_back(entry.character);
-    covered += entry.count;
-  }
-  return alphabet;
 }
 
 /// Adds a piece for each character; returns the ids by character. One that is a user-defined symbol already is left
@@ -151,7 +136,9 @@ class Learning {
             options_.min_word_count < 2 ? "" : fmt::format(" occur {} times or more", options_.min_word_count));
     core::log(log_, core::LogLevel::kInfo, fmt::format("{} distinct words", corpus.distinct_words()));
     const std::size_t first_character = definition_.pieces.size();
-    const CharacterTable ids = add_alphabet(definition_, choose_alphabet(corpus.count_characters(), options_));
+    const auto mark = options_.word_marks ? std::optional(kWordMarkCharacter) : std::nullopt;
+    const auto alphabet = choose_alphabet(corpus.count_characters(), options_.character_coverage, mark);
+    const CharacterTable ids = add_alphabet(definition_, alphabet);
     check_size(definition_, first_character, options_);
     if (corpus.cells() > most_cells()) fail_for_memory(corpus.distinct_words(), corpus.cells(), min_count_that_fits());
     return corpus.lay_out(ids);

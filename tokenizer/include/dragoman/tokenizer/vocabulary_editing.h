@@ -64,21 +64,25 @@ struct CorpusExtension {
   std::int32_t size = 0;
   /// A pair that occurs less often is not merged.
   std::uint64_t min_frequency = 2;
+  /// Share of the corpus's characters that have a piece afterwards; those that lack one get it before the merges. Not
+  /// of byte-level vocabularies, nor of those that mark the ends of words.
+  double character_coverage = 1.0;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;
   /// 0 means core::default_threads(). The result does not depend on it.
   int threads = 0;
 };
 
 /// The vocabulary with further merges, learned from text files as learn_bpe() learns, from where the merges that there
-/// are have brought the text; new pieces go behind the last one. So no old id changes, a text's new pieces are old ones
-/// or several of them joined, and a vocabulary of learn_bpe() extended with the corpus that it was learned from is the
-/// one that learn_bpe() gives for the larger size. Characters without a piece stay without one.
+/// are have brought the text; new pieces go behind the last one. So no old id changes, a text's new pieces are new
+/// characters, old pieces, or several of these joined, and a vocabulary of learn_bpe() extended with the corpus that it
+/// was learned from, and the same coverage, is the one that learn_bpe() gives for the larger size.
 ///
 /// Of a vocabulary whose words do not lie between spaces (a byte-level one, ...), all distinct lines are held in
 /// memory.
 ///
-/// Throws Error{kInvalidArgument} if `size` is not more than there are or there is no file, Error{kBadInput} for an
-/// empty corpus, Error{kUnsupported} as truncate(), Error{kIo}, and Error{kInterrupted} when `stop` asks.
+/// Throws Error{kInvalidArgument} if `size` has no room for more than there are and the new characters, or there is no
+/// file, Error{kBadInput} for an empty corpus, Error{kUnsupported} as truncate(), Error{kIo}, and Error{kInterrupted}
+/// when `stop` asks.
 VocabularyEdit extend_with_corpus(const BpeDefinition& definition, const std::vector<std::filesystem::path>& corpus,
                                   const CorpusExtension& options, const core::ProgressSink& progress = {},
                                   const core::LogSink& log = {}, const std::stop_token& stop = {});
