@@ -150,5 +150,21 @@ TEST(SentencePieceConversion, ACharacterWithTheNameOfASpecialPieceStaysUnknown) 
   EXPECT_EQ(error_of_piece("<x>", Model::kControl), "no error");
 }
 
+TEST(SentencePieceErrors, DamagedPiecesOfAnyTypeAreNamed) {
+  const auto error = [](const std::string& text, std::uint64_t type) {
+    Model model;
+    model.model_type = Model::kBpe;
+    model.pieces = {{"<unk>", 0, Model::kUnknown}, {kWordMark, -1}, {"a", -2}, {text, -3, type}};
+    return testing::error_of([&] { BpeTokenizer(read_sentencepiece(serialize(model), "model"), "model"); });
+  };
+  EXPECT_EQ(error("b", Model::kUserDefined), "no error");
+  for (const std::uint64_t type : {Model::kUserDefined, Model::kUnused}) {
+    EXPECT_THAT(error("", type), HasSubstr("model: piece 3 is empty"));
+    EXPECT_THAT(error("a", type), HasSubstr("'a' is the text of two pieces, 2 and 3"));
+    EXPECT_THAT(error("\xFF", type), HasSubstr("model: piece 3 is not valid UTF-8"));
+  }
+  EXPECT_THAT(error("b", 7), HasSubstr("piece 3 has the unknown type 7"));
+}
+
 }  // namespace
 }  // namespace dragoman::tokenizer
