@@ -37,8 +37,8 @@ std::string_view name_of(tokenizer::NormalizerStep::Kind kind) {
       return "trim the end of";
     case Kind::kSqueeze:
       return "squeeze runs of";
-    case Kind::kCharacterMap:
-      return "character map";
+    case Kind::kPrecompiled:
+      return "character map of clusters (Precompiled)";
   }
   return "?";
 }
@@ -48,8 +48,7 @@ std::string describe(const tokenizer::NormalizerStep& step) {
   std::string text(name_of(step.kind));
   if (step.kind == Kind::kReplace)
     text += fmt::format(" '{}' by '{}'", printable(step.pattern), printable(step.content));
-  if (step.kind == Kind::kTrimStart || step.kind == Kind::kTrimEnd || step.kind == Kind::kSqueeze ||
-      step.kind == Kind::kCharacterMap)
+  if (step.kind == Kind::kTrimStart || step.kind == Kind::kTrimEnd || step.kind == Kind::kSqueeze)
     text += fmt::format(" '{}'", printable(step.pattern));
   if (step.kind == Kind::kPrepend) text += fmt::format(" '{}'", printable(step.content));
   return text;
@@ -57,7 +56,15 @@ std::string describe(const tokenizer::NormalizerStep& step) {
 
 std::string normalization(const tokenizer::BpeDefinition& definition) {
   std::vector<std::string> steps;
+  if (const auto& sentencepiece = definition.sentencepiece) {
+    steps.push_back(fmt::format("SentencePiece '{}'", printable(sentencepiece->name)));
+    if (sentencepiece->remove_extra_spaces) steps.emplace_back("without extra spaces");
+    if (sentencepiece->dummy_prefix)
+      steps.emplace_back(sentencepiece->space_as_suffix ? "a space behind" : "a space in front");
+    if (sentencepiece->escape_spaces) steps.push_back(fmt::format("spaces as '{}'", tokenizer::kWordMark));
+  }
   for (const auto& step : definition.normalizer) steps.push_back(describe(step));
+  if (definition.metaspace) steps.push_back(fmt::format("spaces as '{}' (Metaspace)", tokenizer::kWordMark));
   return steps.empty() ? "none" : fmt::format("{}", fmt::join(steps, ", "));
 }
 

@@ -3,6 +3,7 @@
 #include "memory_option.h"
 #include "protect_option.h"
 #include "reproduce_options.h"
+#include "share_option.h"
 #include "text_inputs.h"
 #include "tokenizer_options.h"
 #include "user_symbols_file.h"
@@ -77,7 +78,7 @@ class LearnBpe final : public Command {
     learn_.smallest_vocab_size = sizes.front();
     learn_.vocab_size = sizes.back();
     if (inputs_.empty() == counts_.empty()) throw UsageError("learn-bpe needs either --input or --counts");
-    learn_.character_coverage = coverage();
+    learn_.character_coverage = parse_share("--character-coverage", coverage_);
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
     learn_.protected_patterns = protect_.patterns();
     learn_.byte_fallback = !no_byte_fallback_;
@@ -109,17 +110,6 @@ class LearnBpe final : public Command {
     tokenizer::write_tokenizer_file(learned, kind, path);
     core::log(log, core::LogLevel::kInfo,
               fmt::format("{}: {} pieces, {} merges", path, learned.pieces.size(), learned.merges.size()));
-  }
-
-  /// Bound as a text, so that the help shows 1 and not 1.0000000000000000.
-  double coverage() const {
-    try {
-      std::size_t used = 0;
-      const double value = std::stod(coverage_, &used);
-      if (used == coverage_.size()) return value;
-    } catch (const std::logic_error&) {
-    }
-    throw UsageError("--character-coverage " + coverage_ + ": must be a number above 0 and at most 1");
   }
 
   tokenizer::LearnOptions learn_;

@@ -1,4 +1,6 @@
 #include "command.h"
+#include "invalid_utf8_option.h"
+#include "share_option.h"
 #include "text_inputs.h"
 #include "tokenizer_options.h"
 #include "user_symbols_file.h"
@@ -33,10 +35,14 @@ class Vocab final : public Command {
         ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")  //
         ("map", po::value(&map_)->value_name("FILE"),
          "where to write lines of old id, tab and new id, - for a piece that is gone; of merge, the ids of the second "
-         "file")                                                                           //
-        ("size", po::value(&size_)->value_name("N"), "truncate: number of pieces in all")  //
+         "file")                                                                                            //
+        ("size", po::value(&size_)->value_name("N"), "truncate, extend --corpus: number of pieces in all")  //
         ("corpus", po::value(&corpus_)->multitoken()->value_name("FILE..."),
-         "prune: text that says which pieces are used, as for learn-bpe")  //
+         "prune: text that says which pieces are used; extend: text to learn further merges from; as for learn-bpe")  //
+        ("min-frequency", po::value(&extension_.min_frequency)->default_value(2)->value_name("N"),
+         "extend --corpus: a pair that occurs less often is not merged")  //
+        ("character-coverage", po::value(&coverage_)->default_value("1")->value_name("SHARE"),
+         "extend --corpus: share of its characters that have a piece afterwards")  //
         ("min-count", po::value(&prune_.min_count)->default_value(1)->value_name("N"),
          "prune: pieces that occur less often there go, save for what other pieces are made of")  //
         ("drop-characters", po::bool_switch(&prune_.drop_characters),
@@ -46,7 +52,8 @@ class Vocab final : public Command {
          "extend: texts to add that always stay one piece")                                                         //
         ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "extend: a file of them, one a line")  //
         ("threads", po::value(&threads_)->default_value(0)->value_name("N"),
-         "prune: 0: as many as the process may use; the output does not depend on it");
+         "prune, extend --corpus: 0: as many as the process may use; the output does not depend on it");
+    invalid_utf8_.add_to(options);
     tokenizer_options_.add_to(options);
   }
 
@@ -71,7 +78,7 @@ class Vocab final : public Command {
   VocabularyEdit edit(const Session& session) const {
     if (action_ == "truncate") return truncated();
     if (action_ == "prune") return pruned(session);
-    if (action_ == "extend") return extended();
+    if (action_ == "extend") return extended(session);
     if (action_ == "merge") return merge_vocabularies(read(files_[0]), read(files_[1]));
     throw UsageError("vocab " + action_ + ": must be truncate, prune, extend or merge");
   }
@@ -92,12 +99,24 @@ class Vocab final : public Command {
     return prune(full.definition(), statistics.piece_counts, prune_);
   }
 
-  VocabularyEdit extended() const {
+  /// Tokens first: merges then stay clear of them.
+  VocabularyEdit extended(const Session& session) const {
     std::vector<std::string> symbols = symbols_;
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, symbols);
-    if (special_.empty() && symbols.empty())
-      throw UsageError("vocab extend needs --special, --user-symbol or --user-symbols-file");
-    return extend(read(files_[0]), special_, symbols);
+    if (special_.empty() && symbols.empty() && corpus_.empty())
+      throw UsageError("vocab extend needs --special, --user-symbol, --user-symbols-file or --corpus");
+    VocabularyEdit edit = extend(read(files_[0]), special_, symbols);
+    if (corpus_.empty()) return edit;
+    if (size_ <= 0) throw UsageError("vocab extend --corpus needs --size, a number above 0");
+    tokenizer::CorpusExtension options = extension_;
+    options.size = size_;
+    options.threads = threads_;
+    options.character_coverage = parse_share("--character-coverage", coverage_);
+    options.invalid_utf8 = invalid_utf8_.value();
+    edit.definition =
+        extend_with_corpus(edit.definition, expand_files(corpus_), options, session.progress, session.log, session.stop)
+            .definition;
+    return edit;
   }
 
   TokenizerOptions tokenizer_options_;
@@ -108,6 +127,9 @@ class Vocab final : public Command {
   std::int32_t size_ = 0;
   std::vector<std::string> corpus_;
   tokenizer::PruneOptions prune_;
+  tokenizer::CorpusExtension extension_;
+  std::string coverage_;
+  InvalidUtf8Option invalid_utf8_;
   std::vector<std::string> special_;
   std::vector<std::string> symbols_;
   std::string symbols_file_;

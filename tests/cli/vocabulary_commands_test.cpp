@@ -72,6 +72,33 @@ TEST_F(VocabularyCommandsTest, WrongUsageSaysWhatIsMissing) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
 }
 
+TEST_F(VocabularyCommandsTest, ExtendingWithTheSameCorpusIsLearningMore) {
+  ASSERT_EQ(run("vocab truncate t.json --size 266 --output small.json").status, 0);
+  ASSERT_EQ(run("vocab extend small.json --corpus text.txt --size 269 --output more.json --map map.tsv").status, 0);
+  EXPECT_EQ(content("more.json"), content("t.json"));
+  EXPECT_THAT(content("map.tsv"), HasSubstr("\n265\t265\n"));
+  write("other.txt", "xabd xabd xabd <2de>\n");
+  const std::string command = "vocab extend t.json --corpus other.txt --special '<2de>' --size ";
+  const Outcome outcome = run(command + "277 --output tagged.json --threads 2");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(run("encode -t tagged.json -i other.txt").output, HasSubstr("xabd"));
+  const Outcome bytes = run(command + "271 --output bytes.json --character-coverage 0.5");
+  EXPECT_EQ(bytes.status, 0) << bytes.error;
+  EXPECT_THAT(run("encode -t bytes.json -i other.txt").output, HasSubstr("<0x78> abd"))
+      << "there is no piece for x, so no merge reaches over it";
+  for (const auto& [arguments, part] :
+       {std::pair("vocab extend t.json --corpus text.txt -o x", "--size"),
+        {"vocab extend t.json --corpus text.txt --size 269 -o x", "269 pieces already"},
+        {"vocab extend t.json --corpus text.txt --size 300 --character-coverage most -o x", "above 0"},
+        {"vocab extend t.json --corpus missing.txt --size 300 -o x", "missing.txt"},
+        {"vocab extend t.json --corpus text.txt --size 300 --invalid-utf8 drop -o x", "keep, replace or fail"}}) {
+    const Outcome refused = run(arguments);
+    EXPECT_NE(refused.status, 0) << arguments;
+    EXPECT_THAT(refused.error, HasSubstr(part)) << arguments;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
+}
+
 TEST_F(VocabularyCommandsTest, InspectMeasuresACorpusAsTextAndAsJson) {
   const Outcome text = run("inspect t.json --corpus text.txt");
   EXPECT_EQ(text.status, 0) << text.error;

@@ -1,9 +1,7 @@
 #include "character_map.h"
 
-#include "formats/sentencepiece.h"
-#include "formats/sentencepiece_model.h"
 #include "formats_test_support.h"
-#include "normalizer.h"
+#include "sentencepiece_normalizer.h"
 
 #include <random>
 
@@ -19,10 +17,7 @@ using ::testing::HasSubstr;
 
 /// The map of a model that the library trained with rules of our own; golden/make_unigram_golden.py lists them.
 std::string golden_map() {
-  const BpeDefinition definition = read_tokenizer_file(testing::golden_file("sentencepiece_bpe_map.model"));
-  for (const NormalizerStep& step : definition.normalizer)
-    if (step.kind == NormalizerStep::Kind::kCharacterMap) return step.content;
-  return {};
+  return read_tokenizer_file(testing::golden_file("sentencepiece_bpe_map.model")).sentencepiece.value().character_map;
 }
 
 TEST(CharacterMap, TheLongestRuleApplies) {
@@ -41,20 +36,19 @@ TEST(CharacterMap, TheLongestRuleApplies) {
   EXPECT_EQ(look("\xEF\xAC\x81"), "fi:3");
   EXPECT_EQ(look("x"), ":0");
   EXPECT_EQ(look(""), ":0");
-  EXPECT_TRUE(map.has_longer_rule("A"));
-  EXPECT_TRUE(map.has_longer_rule("the"));
-  EXPECT_FALSE(map.has_longer_rule("the "));
-  EXPECT_FALSE(map.has_longer_rule("thx"));
-  EXPECT_TRUE(map.some_replacement_holds("HE "));
-  EXPECT_FALSE(map.some_replacement_holds("  "));
 }
 
-TEST(CharacterMap, OffsetsGoThroughTheStep) {
-  const Normalizer normalizer({{NormalizerStep::Kind::kCharacterMap, "rules", golden_map()}});
-  const AlignedText text = normalizer.apply(
-      "x\xEF\xAC\x81\x01"
-      "e\xCC\x81\xFF",
-      10, true);
+SentencePieceNormalizer only_map(const std::string& map) {
+  return {{.character_map = map, .dummy_prefix = false, .remove_extra_spaces = false}, {}, "normalizer"};
+}
+
+TEST(CharacterMap, OffsetsGoThroughTheMap) {
+  AlignedText text;
+  only_map(golden_map())
+      .apply(
+          "x\xEF\xAC\x81\x01"
+          "e\xCC\x81\xFF",
+          10, true, text);
   EXPECT_EQ(text.text, "xfi\xC3\xA9\xEF\xBF\xBD");
   EXPECT_EQ(text.origin, (std::vector<std::size_t>{10, 11, 11, 15, 15, 18, 18, 18, 19}));
 }
@@ -126,33 +120,11 @@ TEST(CharacterMap, AMapThatMakesTextMuchLongerIsStopped) {
   const CharacterMap map(bytes, "map");
   EXPECT_EQ(map.longest_prefix("abc").replacement.size(), 10000U);
   EXPECT_EQ(map.longest_prefix("ac").length, 0U);
-  const Normalizer normalizer({{NormalizerStep::Kind::kCharacterMap, "long", bytes}});
-  EXPECT_THAT(testing::error_of([&] { normalizer.apply("ababab", 0, false); }), HasSubstr("times as long"));
+  AlignedText out;
+  EXPECT_THAT(testing::error_of([&] { only_map(bytes).apply("ababab", 0, false, out); }), HasSubstr("times as long"));
   UnigramDefinition definition{.pieces = {{"<unk>", 0, UnigramPiece::Type::kUnknown}, {"x"}}, .character_map = bytes};
   const UnigramTokenizer tokenizer(definition);
   EXPECT_THAT(testing::error_of([&] { tokenizer.encode("ababab"); }), HasSubstr("times as long"));
-}
-
-std::string error_of_model(const std::string& map, bool remove_extra_spaces) {
-  SentencePieceModel model;
-  model.model_type = SentencePieceModel::kBpe;
-  model.pieces = {{"<unk>", 0, SentencePieceModel::kUnknown}, {kWordMark, -1}, {"a", -2}};
-  model.normalizer_name = "rules";
-  model.character_map = map;
-  model.remove_extra_spaces = remove_extra_spaces;
-  return testing::error_of([&] { read_sentencepiece(serialize(model), "model"); });
-}
-
-TEST(CharacterMap, RulesThatStepsCouldNotFollowAreRefusedWithMerges) {
-  const std::string widened = map_of_one_rule("\xE3\x80\x80", "  ");
-  EXPECT_THAT(error_of_model(widened, true), HasSubstr("model: the normalisation 'rules' makes several spaces"));
-  EXPECT_EQ(error_of_model(widened, false), "no error");
-  const std::string underscore = map_of_one_rule(kWordMark, "_");
-  EXPECT_THAT(error_of_model(underscore, false), HasSubstr("changes U+2581"));
-  EXPECT_EQ(error_of_model(underscore, true), "no error");
-  EXPECT_THAT(error_of_model(map_of_one_rule(std::string(kWordMark) + "a", "b"), false), HasSubstr("changes U+2581"));
-  EXPECT_THAT(error_of_model(map_of_one_rule("\xE2", "b"), false), HasSubstr("changes U+2581"));
-  EXPECT_EQ(error_of_model(map_of_one_rule(kWordMark, " "), false), "no error");
 }
 
 }  // namespace

@@ -39,15 +39,16 @@ TEST(FairseqDictionary, AMarkedLineTakesAPieceOver) {
 }
 
 TEST(FairseqDictionary, RefusesWhatIsNotOne) {
-  EXPECT_THAT(fairseq_error(""), HasSubstr("dict.txt: the dictionary is empty"));
+  EXPECT_THAT(fairseq_error(""), HasSubstr("dict.txt: the dictionary is empty; give the one"));
   EXPECT_THAT(fairseq_error("a 1\nb\n"), HasSubstr("dict.txt: line 2: expected a piece and its count"));
   EXPECT_THAT(fairseq_error("a 1\n\nb 1\n"), HasSubstr("line 2: expected"));
-  EXPECT_THAT(fairseq_error("a x\n"), HasSubstr("line 1: expected"));
-  EXPECT_THAT(fairseq_error("a b 1\n"), HasSubstr("line 1: 'a b' cannot be a piece"));
+  EXPECT_THAT(fairseq_error("a x\n"), HasSubstr("name the file .yml"));
+  EXPECT_THAT(fairseq_error("a b 1\n"),
+              HasSubstr("line 1: 'a b' cannot be a piece; pieces are not empty and hold no space. Remove the line"));
   EXPECT_THAT(fairseq_error("a 1\na 1\n"),
               AllOf(HasSubstr("line 2: 'a' has the id 4 already"), HasSubstr("overwrite")));
   EXPECT_THAT(fairseq_error("<unk> 1\n"), HasSubstr("line 1: '<unk>' has the id 3 already"));
-  EXPECT_THAT(fairseq_error("\xFF 1\n"), HasSubstr("line 1: not valid UTF-8"));
+  EXPECT_THAT(fairseq_error("\xFF 1\n"), HasSubstr("line 1: not valid UTF-8; convert"));
 }
 
 TEST(MarianDictionary, ReadsKeysInEveryStyle) {
@@ -62,17 +63,20 @@ TEST(MarianDictionary, ReadsKeysInEveryStyle) {
 }
 
 TEST(MarianDictionary, RefusesWhatIsNotOne) {
-  EXPECT_THAT(marian_error(""), HasSubstr("vocab.yml: <unk> is missing"));
-  EXPECT_THAT(marian_error("<unk>: 0\na\n"), HasSubstr("vocab.yml: line 2: expected a piece, a colon"));
+  EXPECT_THAT(marian_error(""), HasSubstr("vocab.yml: <unk> is missing; add it"));
+  EXPECT_THAT(marian_error("<unk>: 0\na\n"),
+              AllOf(HasSubstr("vocab.yml: line 2: expected a piece, a colon"), HasSubstr("quotes")));
   EXPECT_THAT(marian_error("<unk>: 0\na: -1\n"), HasSubstr("line 2: expected"));
   EXPECT_THAT(marian_error("<unk>: 0\n\"a: 1\n"), HasSubstr("line 2: expected"));
   EXPECT_THAT(marian_error("<unk>: 0\n\"\\q\": 1\n"), HasSubstr("line 2: expected"));
   EXPECT_THAT(marian_error("<unk>: 0\n\"\\uD800\": 1\n"), HasSubstr("line 2: expected"));
   EXPECT_THAT(marian_error("<unk>: 0\n\"\": 1\n"), HasSubstr("line 2: '' cannot be a piece"));
-  EXPECT_THAT(marian_error("<unk>: 0\na: 1\na: 2\n"), HasSubstr("line 3: 'a' has the id 1 already"));
-  EXPECT_THAT(marian_error("<unk>: 0\na: 2\n"), HasSubstr("'a' has the id 2, but there are 2 pieces"));
-  EXPECT_THAT(marian_error("<unk>: 0\nb: 1\na: 1\n"), HasSubstr("'a' and 'b' share the id 1"));
-  EXPECT_THAT(marian_error("{\"<unk>\": 0, \"a\": \"1\"}"), HasSubstr("'a': expected an id, not string"));
+  EXPECT_THAT(marian_error("<unk>: 0\na: 1\na: 2\n"), HasSubstr("line 3: 'a' has the id 1 already; remove"));
+  EXPECT_THAT(marian_error("<unk>: 0\na: 2\n"),
+              HasSubstr("'a' has the id 2, but there are 2 pieces; ids must run from 0 without a gap: put back"));
+  EXPECT_THAT(marian_error("<unk>: 0\nb: 1\na: 1\n"), HasSubstr("'a' and 'b' share the id 1; give"));
+  EXPECT_THAT(marian_error("{\"<unk>\": 0, \"a\": \"1\"}"),
+              HasSubstr("'a': expected an id, not string; write it as a number"));
   EXPECT_THAT(marian_error("{\"<unk>\": 0"), HasSubstr("vocab.yml"));
   EXPECT_THAT(marian_error("{\"<unk>\": 1E999}"), AllOf(HasSubstr("vocab.yml: not valid JSON"), HasSubstr("1E999")));
 }

@@ -249,9 +249,10 @@ TEST(SentencePiece, RefusesWhatItCannotFollow) {
   EXPECT_THAT(words.error(), HasSubstr("type word"));
   SmallModel normalised{.character_map = "map"};
   EXPECT_THAT(normalised.error(), HasSubstr("model: a character map of 3 bytes is cut short"));
-  SmallModel user_defined;
-  user_defined.pieces.emplace_back("x", 0.F, 4);
-  EXPECT_THAT(user_defined.error(), HasSubstr("user-defined"));
+  SmallModel unused_character;
+  unused_character.pieces.emplace_back("x", 0.F, 5);
+  unused_character.pieces.emplace_back("ax", 0.F, 1);
+  EXPECT_THAT(unused_character.error(), HasSubstr("the piece 'ax' holds the character 'x'"));
   SmallModel tied;
   tied.pieces.emplace_back("ba", -1.F, 1);
   EXPECT_THAT(tied.error(), HasSubstr("same score"));

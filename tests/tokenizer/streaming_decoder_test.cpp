@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -107,6 +108,41 @@ TEST(StreamingDecoder, GivesWhatDecodeGivesForTheFilesOfOthers) {
                            "byte_level_prefix.tokenizer.json", "byte_level_cl100k_variant.tokenizer.json",
                            "subword_nmt.codes01", "subword_nmt.codes02", "ranks.tiktoken"})
     expect_streams(BpeTokenizer(read_tokenizer_file(testing::golden_file(name))), true);
+}
+
+TEST(StreamingDecoder, GivesWhatDecodeGivesForSentencePiece) {
+  for (const char* name : {"unigram_plain", "unigram_bytes", "unigram_no_prefix", "unigram_suffix", "unigram_symbols",
+                           "bpe_symbols", "bpe_symbols_bytes", "bpe_suffix", "bpe_map_keeps_spaces"})
+    expect_streams(*load_tokenizer(testing::golden_file("sentencepiece_" + std::string(name) + ".model")), true);
+}
+
+/// Nothing but bytes that may become a character waits.
+TEST(StreamingDecoder, OfAUnigramModelKeepsNothingBack) {
+  const auto tokenizer = load_tokenizer(testing::golden_file("sentencepiece_unigram_bytes.model"));
+  const auto decoder = tokenizer->make_decoder();
+  std::string text;
+  for (const std::int32_t id : tokenizer->encode("the river \U0001F600 and")) decoder->decode(id, text);
+  EXPECT_EQ(text, "the river \U0001F600 and");
+  decoder->decode(*tokenizer->id("<0xF0>"), text);
+  EXPECT_EQ(text, "the river \U0001F600 and");
+  decoder->finish(text);
+  EXPECT_EQ(text, "the river \U0001F600 and\uFFFD");
+}
+
+TEST(StreamingDecoder, GivesWhatDecodeGivesWithTheIdsOfADictionary) {
+  const testing::TemporaryFolder folder;
+  for (const char* name : {"subword_nmt.codes02", "sentencepiece_unigram_bytes.model", "default.tokenizer.json"}) {
+    const auto own = load_tokenizer(testing::golden_file(name));
+    std::string lines = "madeup@@ 1\nother 1\n@@ 1\n";
+    for (std::int32_t id = 0; id < std::min(own->size(), 400); ++id) {
+      const std::string piece(own->piece(id));
+      if (!own->is_special(id) && lines.find("\n" + piece + " ") == std::string::npos &&
+          piece.find(' ') == std::string::npos)
+        lines += piece + " 1\n";
+    }
+    core::write_file(folder / "dict.txt", lines);
+    expect_streams(*open_tokenizer_file(testing::golden_file(name), {.dictionary = folder / "dict.txt"}), true);
+  }
 }
 
 TEST(StreamingDecoder, OfATokenizerThatCannotStreamGivesAllAtTheEnd) {

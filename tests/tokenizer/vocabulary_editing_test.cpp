@@ -361,5 +361,18 @@ TEST(MergedVocabularies, MustTreatTextAlike) {
   EXPECT_THAT(error_with({.vocab_size = 500, .user_symbols = {"e"}}), HasSubstr("'e'"));
 }
 
+TEST(PrunedVocabulary, KeepsTheMarkThatMetaspaceWrites) {
+  BpeDefinition definition;
+  for (int byte = 0; byte < 256; ++byte) definition.pieces.push_back(piece_of_byte(static_cast<unsigned char>(byte)));
+  for (const char* character : {kWordMark, "a", "b"}) definition.pieces.emplace_back(character);
+  definition.byte_fallback = true;
+  definition.decoder.byte_fallback = true;
+  definition.metaspace = PrependScheme::kAlways;
+  const std::vector<std::uint64_t> counts(definition.pieces.size(), 0);
+  const VocabularyEdit edit = prune(definition, counts, {.drop_characters = true});
+  EXPECT_EQ(edit.definition.pieces.size(), 257U);
+  EXPECT_EQ(edit.definition.pieces.back(), kWordMark);
+}
+
 }  // namespace
 }  // namespace dragoman::tokenizer

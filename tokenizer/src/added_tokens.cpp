@@ -3,18 +3,26 @@
 namespace dragoman::tokenizer {
 namespace {
 
-Trie make_trie(const BpeDefinition& definition, bool with_special) {
+Trie make_trie(const BpeDefinition& definition, bool symbols, bool special) {
   std::vector<Trie::Entry> entries;
   for (const AddedToken& token : definition.added_tokens)
-    if (with_special || !token.special)
+    if (token.special ? special : symbols)
       entries.emplace_back(definition.pieces[static_cast<std::size_t>(token.id)], token.id);
   return Trie(std::move(entries));
 }
 
 }  // namespace
 
-AddedTokens::AddedTokens(const BpeDefinition& definition)
-    : symbols_(make_trie(definition, false)), all_(make_trie(definition, true)) {}
+AddedTokens::AddedTokens(const BpeDefinition& definition, bool symbols, bool special)
+    : symbols_(make_trie(definition, symbols, false)), all_(make_trie(definition, symbols, special)) {}
+
+AddedTokens AddedTokens::in_raw_text(const BpeDefinition& definition) {
+  return {definition, !definition.sentencepiece.has_value(), true};
+}
+
+AddedTokens AddedTokens::in_normal_text(const BpeDefinition& definition) {
+  return {definition, definition.sentencepiece.has_value(), false};
+}
 
 AddedTokens::Match AddedTokens::find(std::string_view text, std::size_t from, bool with_special) const noexcept {
   const Trie& trie = with_special ? all_ : symbols_;

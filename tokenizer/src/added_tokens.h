@@ -7,10 +7,13 @@
 
 namespace dragoman::tokenizer {
 
-/// Finds added tokens in raw text: the leftmost first, and of several that begin at one place the longest.
+/// Finds added tokens in a text: the leftmost first, and of several that begin at one place the longest.
 class AddedTokens {
  public:
-  explicit AddedTokens(const BpeDefinition& definition);
+  /// Those that stand in raw text: all, or, with SentencePiece's normalisation, special tokens only.
+  static AddedTokens in_raw_text(const BpeDefinition& definition);
+  /// Those that stand in normalised text: with SentencePiece's normalisation, the user-defined symbols.
+  static AddedTokens in_normal_text(const BpeDefinition& definition);
 
   struct Match {
     std::int32_t id = -1;  ///< -1: none, and begin = end = text.size()
@@ -21,6 +24,8 @@ class AddedTokens {
   Match find(std::string_view text, std::size_t from, bool with_special) const noexcept;
 
  private:
+  AddedTokens(const BpeDefinition& definition, bool symbols, bool special);
+
   Trie symbols_;
   Trie all_;
 };

@@ -60,7 +60,8 @@ BpeModel::BpeModel(const BpeDefinition& definition, const std::string& name)
   if (definition.end_of_word == EndOfWord::kSeparate) index_final_forms();
   merge_in_rounds_ = definition.merge_in_rounds && rounds_matter(definition.merges, definition.pieces.size());
   merges_short_words_ = !merge_in_rounds_ && !definition.byte_level && !definition.ignore_merges &&
-                        definition.end_of_word == EndOfWord::kNone && definition.expansions.empty();
+                        definition.end_of_word == EndOfWord::kNone && definition.expansions.empty() &&
+                        definition.unused.empty();
 }
 
 void BpeModel::check_end_of_word(const std::string& name) const {
@@ -101,6 +102,12 @@ void BpeModel::check_and_index(const std::string& name) {
   require(!d.unknown || in_range(*d.unknown, d), ErrorCode::kBadInput, "{}: the unknown token is not among the pieces",
           name);
   const auto added = added_by_id(d);
+  std::vector<bool> unused(d.pieces.size(), false);
+  for (const std::int32_t id : d.unused) {
+    require(in_range(id, d), ErrorCode::kBadInput, "{}: the unused piece {} is not among the {} pieces", name, id,
+            d.pieces.size());
+    unused[index(id)] = true;
+  }
   for (std::size_t i = 0; i < d.pieces.size(); ++i) {
     const auto id = static_cast<std::int32_t>(i);
     require(!d.pieces[i].empty(), ErrorCode::kBadInput, "{}: piece {} is empty", name, id);
@@ -108,7 +115,7 @@ void BpeModel::check_and_index(const std::string& name) {
             "{}: piece {} is not valid UTF-8", name, id);
     require(all_.add(id), ErrorCode::kBadInput, "{}: '{}' is the text of two pieces, {} and {}", name, d.pieces[i],
             all_.find(d.pieces[i]), id);
-    const bool listed = added[i] == nullptr || added[i]->in_vocabulary;
+    const bool listed = !unused[i] && (added[i] == nullptr || added[i]->in_vocabulary);
     if (listed && (!d.byte_level || !raw_[i].empty())) vocabulary_.add(id);
   }
   for (int byte = 0; byte < 256 && d.byte_fallback; ++byte) {
@@ -172,7 +179,8 @@ Trie BpeModel::make_trie() const {
     const std::string& piece = definition_->pieces[i];
     const bool is_byte = definition_->byte_fallback && byte_of_piece(piece);
     const std::string& text = definition_->byte_level ? raw_[i] : piece;
-    if (added[i] == nullptr && !is_byte && !text.empty()) entries.emplace_back(text, static_cast<std::int32_t>(i));
+    if (added[i] == nullptr && !is_byte && vocabulary_.find(text) >= 0)
+      entries.emplace_back(text, static_cast<std::int32_t>(i));
   }
   return Trie(std::move(entries));
 }

@@ -3,6 +3,7 @@
 #include "decoder.h"
 #include "dragoman/tokenizer/tokenizer.h"
 #include "piece_table.h"
+#include "sentencepiece_decoder.h"
 #include "streaming_decoder.h"
 #include "text_splitter.h"
 #include "tokenizer_json.h"
@@ -19,6 +20,22 @@ struct BpeTokenizer::Impl {
     special.assign(definition.pieces.size(), false);
     for (const AddedToken& token : definition.added_tokens) special[static_cast<std::size_t>(token.id)] = token.special;
     if (!definition.continuation_mark.empty()) show_continuation_marks();
+    if (definition.sentencepiece) list_decoded_pieces();
+  }
+
+  /// Special tokens, the unknown one too, decode to nothing, as in all files of merges.
+  void list_decoded_pieces() {
+    using Kind = DecodedPiece::Kind;
+    for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
+      const std::string& piece = definition.pieces[id];
+      const auto byte = definition.decoder.byte_fallback ? byte_of_piece(piece) : std::nullopt;
+      if (special[id])
+        decoded.push_back({.kind = Kind::kSurface});
+      else if (byte)
+        decoded.push_back({.kind = Kind::kByte, .byte = static_cast<char>(*byte)});
+      else
+        decoded.push_back({.text = piece});
+    }
   }
 
   /// Another piece may look the same, where a text holds the mark itself; the first one is found.
@@ -45,6 +62,7 @@ struct BpeTokenizer::Impl {
   std::vector<bool> special;
   std::vector<std::string> shown;         // by id, with continuation marks; empty if there are none
   std::optional<PieceTable<>> shown_ids;  // of `shown`
+  std::vector<DecodedPiece> decoded;      // by id, with SentencePiece's normalisation, else empty
 };
 
 BpeTokenizer::BpeTokenizer(BpeDefinition definition, const std::string& name)
@@ -115,10 +133,18 @@ std::unique_ptr<TextEncoder> BpeTokenizer::make_encoder(const EncodeOptions& opt
 
 std::string BpeTokenizer::decode(std::span<const std::int32_t> ids) const {
   for (const std::int32_t id : ids) impl_->check(id);
-  return impl_->decoder.decode(ids);
+  if (!impl_->definition.sentencepiece) return impl_->decoder.decode(ids);
+  const auto decoder = make_decoder();
+  std::string text;
+  for (const std::int32_t id : ids) decoder->decode(id, text);
+  decoder->finish(text);
+  return text;
 }
 
 std::unique_ptr<StreamingDecoder> BpeTokenizer::make_decoder() const {
+  if (const auto& sentencepiece = impl_->definition.sentencepiece)
+    return std::make_unique<SentencePieceDecoder>(impl_->decoded, sentencepiece->dummy_prefix,
+                                                  sentencepiece->remove_extra_spaces);
   return std::make_unique<BpeStreamingDecoder>(impl_->decoder, size());
 }
 

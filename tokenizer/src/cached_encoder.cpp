@@ -43,7 +43,8 @@ bool stays_within_words(const NormalizerStep& step) {
 bool CachedEncoder::applies_to(const BpeDefinition& definition, const EncodeOptions& options) {
   using Kind = NormalizerStep::Kind;
   if (options.mode == EncodingMode::kDropout || definition.split != WordSplit::kBefore ||
-      definition.split_pattern != kWordMark || definition.byte_level || definition.end_of_word != EndOfWord::kNone)
+      definition.split_pattern != kWordMark || definition.byte_level || definition.end_of_word != EndOfWord::kNone ||
+      definition.metaspace || definition.sentencepiece)
     return false;
   for (const AddedToken& token : definition.added_tokens)
     if (!token.special || options.match_special_tokens) return false;

@@ -69,36 +69,37 @@ void CharacterMap::check_units(const std::string& name) const {
           name);
 }
 
-CharacterMap::Match CharacterMap::longest_prefix(std::string_view text) const noexcept {
-  Match best;
+/// The rules for the prefixes of a text, from the shortest, until visit() returns false.
+template <class Visit>
+void CharacterMap::for_each_rule(std::string_view text, Visit&& visit) const noexcept {
   std::size_t children = children_of(0, units_[0]);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const std::size_t node = children ^ byte;
-    if ((units_[node] & kLabel) != byte) break;
+    if ((units_[node] & kLabel) != byte) return;
     children = children_of(node, units_[node]);
     if ((units_[node] & kRuleEnds) == 0) continue;
     const std::string_view rest = std::string_view(replacements_).substr(units_[children] & ~kIsValue);
-    best = {rest.substr(0, rest.find('\0')), i + 1};
+    if (!visit(Match{rest.substr(0, rest.find('\0')), i + 1})) return;
   }
-  return best;
 }
 
-bool CharacterMap::has_longer_rule(std::string_view prefix) const noexcept {
-  std::size_t children = children_of(0, units_[0]);
-  for (const char c : prefix) {
-    const auto byte = static_cast<unsigned char>(c);
-    const std::size_t node = children ^ byte;
-    if ((units_[node] & kLabel) != byte) return false;
-    children = children_of(node, units_[node]);
-  }
-  for (std::uint32_t byte = 1; byte <= 0xFF; ++byte)
-    if ((units_[children ^ byte] & kLabel) == byte) return true;
-  return false;
+CharacterMap::Match CharacterMap::longest_prefix(std::string_view text) const noexcept {
+  Match longest;
+  for_each_rule(text, [&](const Match& match) {
+    longest = match;
+    return true;
+  });
+  return longest;
 }
 
-bool CharacterMap::some_replacement_holds(std::string_view text) const noexcept {
-  return replacements_.find(text) != std::string::npos;
+CharacterMap::Match CharacterMap::shortest_prefix(std::string_view text) const noexcept {
+  Match shortest;
+  for_each_rule(text, [&](const Match& match) {
+    shortest = match;
+    return false;
+  });
+  return shortest;
 }
 
 }  // namespace dragoman::tokenizer

@@ -24,12 +24,12 @@ class CharacterMap {
 
   /// The longest rule for what `text` begins with.
   Match longest_prefix(std::string_view text) const noexcept;
-  /// Whether some rule replaces a longer text that begins with `prefix`.
-  bool has_longer_rule(std::string_view prefix) const noexcept;
-  /// Whether some replacement holds `text`.
-  bool some_replacement_holds(std::string_view text) const noexcept;
+  /// The shortest one.
+  Match shortest_prefix(std::string_view text) const noexcept;
 
  private:
+  template <class Visit>
+  void for_each_rule(std::string_view text, Visit&& visit) const noexcept;
   void check_units(const std::string& name) const;
 
   std::vector<std::uint32_t> units_;

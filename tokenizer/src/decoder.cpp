@@ -27,6 +27,7 @@ std::string replace_all(const std::string& text, const Replacement& replacement,
 std::string surface_of(const std::string& piece, const DecoderDefinition& decoder) {
   std::string text = piece;
   if (decoder.byte_level) return from_byte_alphabet(text).value_or(text);
+  if (decoder.metaspace) return replace_all(text, {kWordMark, " "}, text.size());
   for (const Replacement& replacement : decoder.replacements)
     text = replace_all(text, replacement, piece.size() * kMaxGrowth);
   const auto byte = decoder.byte_fallback ? byte_of_piece(text) : std::nullopt;
@@ -44,8 +45,13 @@ Decoder::Decoder(const BpeDefinition& definition)
                                   : surface_of(piece, definition.decoder));
     ends_word_.push_back(ends_word);
   }
+  if (definition.decoder.metaspace.value_or(PrependScheme::kNever) != PrependScheme::kNever)
+    for (const std::string& piece : definition.pieces)
+      first_surfaces_.push_back(replace_all(piece, {kWordMark, ""}, piece.size()));
+  special_.assign(definition.pieces.size(), false);
   for (const AddedToken& token : definition.added_tokens) {
     if (token.special) {
+      special_[static_cast<std::size_t>(token.id)] = true;
       surfaces_[static_cast<std::size_t>(token.id)].clear();
       ends_word_[static_cast<std::size_t>(token.id)] = false;
     } else if (definition.decoder.drop_space_after_symbols) {
@@ -56,7 +62,11 @@ Decoder::Decoder(const BpeDefinition& definition)
 
 std::string Decoder::decode(std::span<const std::int32_t> ids) const {
   std::string text;
-  for (const std::int32_t id : ids) text += surfaces_[static_cast<std::size_t>(id)];
+  bool first = has_first_surfaces();
+  for (const std::int32_t id : ids) {
+    text += first && !is_special(id) ? first_surface(id) : surface(id);
+    first = first && is_special(id);
+  }
   if (ends_with_a_word(ids)) text.pop_back();
   if (!symbols_.empty()) text = drop_space_after_symbols(text);
   for (std::size_t i = 0; i < strip_count_ && !strip_.empty() && text.starts_with(strip_); ++i)

@@ -22,6 +22,10 @@ class Decoder {
   /// the end of a piece that ends a word goes if nothing follows; a space goes that stands behind one of the symbols;
   /// so do up to strip_count() times strip() at the start.
   std::string_view surface(std::int32_t id) const { return surfaces_[static_cast<std::size_t>(id)]; }
+  /// Whether the first id that is no special token has another surface, and which.
+  bool has_first_surfaces() const { return !first_surfaces_.empty(); }
+  std::string_view first_surface(std::int32_t id) const { return first_surfaces_[static_cast<std::size_t>(id)]; }
+  bool is_special(std::int32_t id) const { return special_[static_cast<std::size_t>(id)]; }
   bool ends_word(std::int32_t id) const { return ends_word_[static_cast<std::size_t>(id)]; }
   const std::vector<std::string>& symbols() const { return symbols_; }
   const std::string& strip() const { return strip_; }
@@ -31,9 +35,11 @@ class Decoder {
   bool ends_with_a_word(std::span<const std::int32_t> ids) const;
   std::string drop_space_after_symbols(const std::string& text) const;
 
-  std::vector<std::string> surfaces_;  // by id; empty for special tokens
-  std::vector<bool> ends_word_;        // by id: a space stands at the end of the surface, unless it is the last
-  std::vector<std::string> symbols_;   // empty unless the space after them is dropped
+  std::vector<std::string> surfaces_;        // by id; empty for special tokens
+  std::vector<std::string> first_surfaces_;  // by id, or empty
+  std::vector<bool> special_;                // by id
+  std::vector<bool> ends_word_;              // by id: a space stands at the end of the surface, unless it is the last
+  std::vector<std::string> symbols_;         // empty unless the space after them is dropped
   std::string strip_;
   std::size_t strip_count_;
 };

@@ -49,6 +49,47 @@ std::string DictionaryTokenizer::join(std::span<const std::int32_t> ids) const {
   return join_continued(line, mark_);
 }
 
+/// Lets the other tokenizer's decoder have its ids.
+class DictionaryTokenizer::Streaming final : public StreamingDecoder {
+ public:
+  explicit Streaming(const DictionaryTokenizer& tokenizer)
+      : tokenizer_(tokenizer), decoder_(tokenizer.segmenter_->make_decoder()) {}
+  void decode(std::int32_t id, std::string& text) override {
+    const std::int32_t segment = tokenizer_.segment_[tokenizer_.index(id)];
+    if (segment >= 0 && !tokenizer_.is_special(id)) decoder_->decode(segment, text);
+  }
+  void finish(std::string& text) override { decoder_->finish(text); }
+
+ private:
+  const DictionaryTokenizer& tokenizer_;
+  std::unique_ptr<StreamingDecoder> decoder_;
+};
+
+/// What join() does: a space goes in front of each piece but the first and those that continue a word.
+class DictionaryTokenizer::StreamingJoiner final : public StreamingDecoder {
+ public:
+  explicit StreamingJoiner(const DictionaryTokenizer& tokenizer) : tokenizer_(tokenizer) {}
+  void decode(std::int32_t id, std::string& text) override {
+    std::string_view piece = tokenizer_.piece(id);
+    if (tokenizer_.is_special(id)) return;
+    if (space_waits_) text += ' ';
+    space_waits_ = !piece.ends_with(tokenizer_.mark_);
+    if (!space_waits_) piece.remove_suffix(tokenizer_.mark_.size());
+    text += piece;
+  }
+  void finish(std::string& /*text*/) override { space_waits_ = false; }
+
+ private:
+  const DictionaryTokenizer& tokenizer_;
+  bool space_waits_ = false;
+};
+
+std::unique_ptr<StreamingDecoder> DictionaryTokenizer::make_decoder() const {
+  if (mark_.empty()) return std::make_unique<Streaming>(*this);
+  if (mark_.find(' ') != std::string::npos) return Tokenizer::make_decoder();  // a mark could reach over pieces
+  return std::make_unique<StreamingJoiner>(*this);
+}
+
 std::string_view DictionaryTokenizer::piece(std::int32_t id) const {
   return dictionary_.pieces[index(id)];
 }

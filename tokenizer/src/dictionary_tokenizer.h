@@ -19,11 +19,15 @@ class DictionaryTokenizer final : public Tokenizer {
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options) const override;
   std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options) const override;
   std::string decode(std::span<const std::int32_t> ids) const override;
+  std::unique_ptr<StreamingDecoder> make_decoder() const override;
   std::string_view piece(std::int32_t id) const override;
   std::optional<std::int32_t> id(std::string_view piece) const override;
   bool is_special(std::int32_t id) const override;
 
  private:
+  class Streaming;
+  class StreamingJoiner;
+
   std::size_t index(std::int32_t id) const;
   std::string text_of(const Piece& piece, std::string_view text) const;
   std::string join(std::span<const std::int32_t> ids) const;

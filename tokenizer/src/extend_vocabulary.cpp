@@ -46,7 +46,7 @@ DecoderDefinition apart_from_symbols(DecoderDefinition decoder) {
 }
 
 void check_alike(const BpeDefinition& a, const BpeDefinition& b) {
-  require_alike(a.normalizer == b.normalizer, "their normalisers");
+  require_alike(a.normalizer == b.normalizer && a.metaspace == b.metaspace, "their normalisers");
   require_alike(a.split == b.split && a.split_pattern == b.split_pattern && a.split_digits == b.split_digits &&
                     a.split_case == b.split_case && a.protected_pattern == b.protected_pattern &&
                     a.add_prefix_space == b.add_prefix_space,
@@ -109,6 +109,7 @@ VocabularyEdit extend(const BpeDefinition& definition, const std::vector<std::st
                       const std::vector<std::string>& user_symbols) {
   check_editable(definition);
   VocabularyEdit edit{definition, same_ids(definition.pieces.size())};
+  list_added_tokens(edit.definition);
   const auto add = [&](const std::string& token, bool special) {
     require(std::ranges::find(definition.pieces, token) == definition.pieces.end(), ErrorCode::kInvalidArgument,
             "'{}' is a piece of this vocabulary already; a token of that spelling would change what texts mean", token);
@@ -125,6 +126,7 @@ VocabularyEdit merge_vocabularies(const BpeDefinition& first, const BpeDefinitio
   check_editable(second);
   check_alike(first, second);
   VocabularyEdit edit{first, {}};
+  list_added_tokens(edit.definition);
   edit.new_ids = add_pieces(edit.definition, second);
   add_merges(edit.definition, second, edit.new_ids);
   edit.definition.decoder.drop_space_after_symbols |= second.decoder.drop_space_after_symbols;

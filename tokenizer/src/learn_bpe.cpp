@@ -1,7 +1,8 @@
 #include "add_token.h"
+#include "alphabet.h"
 #include "learn_within.h"
 #include "learning_corpus.h"
-#include "merge_learner.h"
+#include "merge_loop.h"
 #include "pattern/marked_pattern.h"
 #include "pattern/pattern.h"
 #include "reproduce/learn_reproduced.h"
@@ -9,7 +10,6 @@
 #include "word_splitting.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/utf8.h>
@@ -20,13 +20,9 @@ namespace {
 using core::ErrorCode;
 using core::require;
 
-/// How many merges pass between looks at the stop request and reports of progress.
-constexpr std::size_t kReportInterval = 256;
-
 void check_options(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options) {
   require(!inputs.empty(), ErrorCode::kInvalidArgument, "there is no file to learn from");
-  require(options.character_coverage > 0 && options.character_coverage <= 1, ErrorCode::kInvalidArgument,
-          "the character coverage is {}; it must be above 0 and at most 1", options.character_coverage);
+  check_coverage(options.character_coverage);
   require(options.vocab_size > 0, ErrorCode::kInvalidArgument, "the vocabulary size is {}; it must be above 0",
           options.vocab_size);
   require(options.smallest_vocab_size >= 0 && options.smallest_vocab_size <= options.vocab_size,
@@ -87,21 +83,6 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   definition.decoder.strip_count = 1;
 }
 
-/// The most frequent characters that together make up the wanted share of the text, and the word mark in any case.
-std::vector<char32_t> choose_alphabet(const std::vector<CharacterCount>& counts, const LearnOptions& options) {
-  std::uint64_t total = 0;
-  for (const CharacterCount& entry : counts) total += entry.count;
-  const double wanted = options.character_coverage * static_cast<double>(total);
-  std::uint64_t covered = 0;
-  std::vector<char32_t> alphabet;
-  for (const CharacterCount& entry : counts) {
-    const bool needed = options.word_marks && entry.character == kWordMarkCharacter;
-    if (needed || static_cast<double>(covered) < wanted) alphabet.push_back(entry.character);
-    covered += entry.count;
-  }
-  return alphabet;
-}
-
 /// Adds a piece for each character; returns the ids by character. One that is a user-defined symbol already is left
 /// alone.
 CharacterTable add_alphabet(BpeDefinition& definition, const std::vector<char32_t>& alphabet) {
@@ -127,64 +108,6 @@ void check_size(const BpeDefinition& definition, std::size_t first_character, co
           definition.pieces.size());
 }
 
-/// Adds merges and pieces to a definition that ends with its alphabet.
-class MergeLoop {
- public:
-  MergeLoop(BpeDefinition& definition, std::size_t first_character, const LearnOptions& options)
-      : definition_(definition),
-        first_character_(static_cast<std::int32_t>(first_character)),
-        wanted_(static_cast<std::size_t>(options.vocab_size)) {
-    for (std::size_t id = 0; id < definition.pieces.size(); ++id)
-      ids_.emplace(definition.pieces[id], static_cast<std::int32_t>(id));
-  }
-
-  void run(MergeLearner& learner, const core::ProgressSink& progress, const std::stop_token& stop) {
-    for (std::size_t round = 0; definition_.pieces.size() < wanted_; ++round) {
-      if (round % kReportInterval == 0) report(progress, stop);
-      const auto best = learner.pop_best();
-      if (!best) break;
-      const std::int32_t result = result_of(*best);
-      if (result < 0) continue;
-      definition_.merges.push_back({best->left, best->right, result});
-      learner.merge(*best, result);
-    }
-    report(progress, stop);
-  }
-
- private:
-  void report(const core::ProgressSink& progress, const std::stop_token& stop) const {
-    require(!stop.stop_requested(), ErrorCode::kInterrupted, "interrupted while learning merges; nothing was written");
-    core::report(progress, {.stage = "learn merges",
-                            .done = definition_.pieces.size(),
-                            .total = wanted_,
-                            .unit = "pieces",
-                            .figures = {}});
-  }
-
-  /// The piece that a merge makes, new or known; -1 if it would spell a special token, a byte piece or a user symbol.
-  std::int32_t result_of(const MergeLearner::Pair& pair) {
-    std::string text = definition_.pieces[static_cast<std::size_t>(pair.left)] +
-                       definition_.pieces[static_cast<std::size_t>(pair.right)];
-    const auto [found, is_new] = ids_.try_emplace(text, static_cast<std::int32_t>(definition_.pieces.size()));
-    if (is_new) definition_.pieces.push_back(std::move(text));
-    return found->second >= first_character_ ? found->second : -1;
-  }
-
-  BpeDefinition& definition_;
-  std::int32_t first_character_;
-  std::size_t wanted_;
-  std::unordered_map<std::string, std::int32_t> ids_;
-};
-
-void warn_if_short(const BpeDefinition& definition, const LearnOptions& options, const core::LogSink& log) {
-  if (definition.pieces.size() >= static_cast<std::size_t>(options.vocab_size)) return;
-  core::log(
-      log, core::LogLevel::kWarning,
-      fmt::format(
-          "the corpus holds no further pair that occurs {} times or more; the vocabulary has {} pieces instead of {}",
-          std::max<std::uint64_t>(options.min_frequency, 1), definition.pieces.size(), options.vocab_size));
-}
-
 std::string file_list(const std::vector<std::filesystem::path>& files) {
   return files.size() == 1 ? files.front().string()
                            : fmt::format("{} and {} further files", files.front().string(), files.size() - 1);
@@ -205,8 +128,9 @@ class Learning {
     MergeLearner::Text text = count_and_lay_out(arena);
     const MergeLearner::Division division = MergeLearner::divide(text, arena);
     MergeLearner learner(std::move(text), options_.min_frequency, arena, division);
-    MergeLoop(definition_, first_character_, options_).run(learner, progress_, stop_);
-    warn_if_short(definition_, options_, log_);
+    const auto wanted = static_cast<std::size_t>(options_.vocab_size);
+    MergeLoop(definition_, wanted).run(learner, progress_, stop_);
+    warn_if_short(definition_, wanted, options_.min_frequency, log_);
     return BpeTokenizer(std::move(definition_), "learned vocabulary");
   }
 
@@ -234,9 +158,11 @@ class Learning {
     require(corpus.distinct_words() > 0, ErrorCode::kBadInput, "{}: no words to learn from{}", file_list(source_.files),
             options_.min_word_count < 2 ? "" : fmt::format(" occur {} times or more", options_.min_word_count));
     core::log(log_, core::LogLevel::kInfo, fmt::format("{} distinct words", corpus.distinct_words()));
-    first_character_ = definition_.pieces.size();
-    const CharacterTable ids = add_alphabet(definition_, choose_alphabet(corpus.count_characters(), options_));
-    check_size(definition_, first_character_, options_);
+    const std::size_t first_character = definition_.pieces.size();
+    const auto mark = options_.word_marks ? std::optional(kWordMarkCharacter) : std::nullopt;
+    const auto alphabet = choose_alphabet(corpus.count_characters(), options_.character_coverage, mark);
+    const CharacterTable ids = add_alphabet(definition_, alphabet);
+    check_size(definition_, first_character, options_);
     if (corpus.cells() > most_cells()) fail_for_memory(corpus.distinct_words(), corpus.cells(), min_count_that_fits());
     return corpus.lay_out(ids);
   }
@@ -261,7 +187,6 @@ class Learning {
   const core::LogSink& log_;
   const std::stop_token& stop_;
   BpeDefinition definition_;
-  std::size_t first_character_ = 0;
 };
 
 BpeTokenizer learn_from_files(const std::vector<std::filesystem::path>& files, WordSource::Kind kind,

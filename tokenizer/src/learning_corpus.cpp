@@ -34,6 +34,24 @@ void check_corpus_size(std::uint64_t cells, double occurrences) {
                 occurrences);
 }
 
+/// Normalising each distinct word once gives the same as normalising lines, since no form of Unicode normalisation
+/// composes or reorders across a space.
+WordCounts split_into_units(const WordCounts& words, const BpeDefinition& definition, ThreadArena& arena) {
+  const TextSplitter splitter(definition);
+  const std::vector<WordCount> raw = words.by_count();
+  ThreadCounts split(arena);
+  WordCounts units;
+  arena.execute([&] {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, raw.size(), 1024), [&](const auto& range) {
+      WordCounts& counts = split.local();
+      for (std::size_t i = range.begin(); i < range.end(); ++i)
+        for_each_learned_word(splitter, raw[i].word, [&](std::string_view word) { counts.add(word, raw[i].count); });
+    });
+    units = split.join();
+  });
+  return units;
+}
+
 LearningCorpus::LearningCorpus(WordCounts words, const BpeDefinition& definition, ThreadArena& arena)
     : arena_(arena),
       mark_is_implied_(word_splitting(definition) == WordSplitting::kAtMarks),
@@ -41,7 +59,7 @@ LearningCorpus::LearningCorpus(WordCounts words, const BpeDefinition& definition
   if (mark_is_implied_)
     split_at_marks(definition);
   else if (word_splitting(definition) == WordSplitting::kFull)
-    split_words(definition);
+    counts_ = split_into_units(counts_, definition, arena);
   words_ = counts_.by_count();
   for (std::size_t begin = 0; begin < words_.size(); begin += kBlockWords)
     blocks_.push_back({.begin = begin, .end = std::min(words_.size(), begin + kBlockWords), .characters = {}});
@@ -60,22 +78,6 @@ void LearningCorpus::split_at_marks(const BpeDefinition& definition) {
       const std::string_view word = unit.text.substr(std::string_view(kWordMark).size());
       if (!word.empty()) counts_.add(word, entry.second);
     });
-}
-
-/// Normalising each distinct word once gives the same as normalising lines, since no form of Unicode normalisation
-/// composes or reorders across a space.
-void LearningCorpus::split_words(const BpeDefinition& definition) {
-  const TextSplitter splitter(definition);
-  const std::vector<WordCount> raw = counts_.by_count();
-  ThreadCounts split(arena_);
-  arena_.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, raw.size(), 1024), [&](const auto& range) {
-      WordCounts& counts = split.local();
-      for (std::size_t i = range.begin(); i < range.end(); ++i)
-        for_each_learned_word(splitter, raw[i].word, [&](std::string_view word) { counts.add(word, raw[i].count); });
-    });
-    counts_ = split.join();
-  });
 }
 
 void LearningCorpus::count_block(Block& block) const {

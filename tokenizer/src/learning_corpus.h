@@ -16,6 +16,9 @@ namespace dragoman::tokenizer {
 /// characters in the whole corpus, for its counts.
 void check_corpus_size(std::uint64_t cells, double occurrences);
 
+/// What the merges will see of distinct words, or lines: each normalised and cut as `definition` says.
+WordCounts split_into_units(const WordCounts& words, const BpeDefinition& definition, ThreadArena& arena);
+
 /// The distinct words of a corpus as the encoder will see them, ready to be laid out for the MergeLearner. One thread
 /// at a time; the work itself is shared by the threads of the arena, and its result does not depend on them.
 class LearningCorpus {
@@ -42,7 +45,6 @@ class LearningCorpus {
   };
 
   void split_at_marks(const BpeDefinition& definition);
-  void split_words(const BpeDefinition& definition);
   void count_block(Block& block) const;
 
   ThreadArena& arena_;

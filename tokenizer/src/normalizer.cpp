@@ -1,5 +1,7 @@
 #include "normalizer.h"
 
+#include "grapheme_clusters.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -199,19 +201,27 @@ AlignedText squeeze(const std::string& pattern, AlignedText in, std::size_t limi
   return out.finish();
 }
 
-AlignedText map_characters(const CharacterMap& map, AlignedText in, std::size_t limit) {
-  constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
+/// A rule for the beginning of a short cluster replaces all of it, which loses what the rule does not hold. That is how
+/// the library tokenizers reads the maps, and models have been trained on it.
+AlignedText apply_precompiled(const CharacterMap& map, AlignedText in, std::size_t limit) {
+  constexpr std::size_t kLongestCluster = 5;
   Rewriter out(in, limit);
-  for (std::size_t i = 0; i < in.text.size();) {
-    const CharacterMap::Match match = map.longest_prefix(std::string_view(in.text).substr(i));
-    const core::DecodedCharacter c = core::decode_utf8(in.text, i);
-    if (match.length > 0)
-      out.put(match.replacement, i);
-    else if (c.valid)
-      out.keep(i, i + c.length);
-    else
-      out.put(kReplacementCharacter, i);
-    i += match.length > 0 ? match.length : c.valid ? c.length : 1;
+  const std::string_view text = in.text;
+  const auto replaces = [&](std::size_t begin, std::size_t end) {
+    const CharacterMap::Match match = map.shortest_prefix(text.substr(begin, end - begin));
+    if (match.length > 0) out.put(match.replacement, begin);
+    return match.length > 0;
+  };
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = grapheme_cluster_end(text, begin);
+    if (end - begin > kLongestCluster || !replaces(begin, end)) {
+      for (std::size_t i = begin; i < end;) {
+        const std::size_t next = i + core::decode_utf8(text, i).length;
+        if (!replaces(i, next)) out.keep(i, next);
+        i = next;
+      }
+    }
+    begin = end;
   }
   return out.finish();
 }
@@ -235,7 +245,7 @@ AlignedText apply_step(const NormalizerStep& step, AlignedText in, std::size_t l
       return trim_end(step.pattern, std::move(in), limit);
     case Kind::kSqueeze:
       return squeeze(step.pattern, std::move(in), limit);
-    case Kind::kCharacterMap:
+    case Kind::kPrecompiled:
       break;
   }
   return in;
@@ -247,7 +257,7 @@ Normalizer::Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(ste
   // ICU makes its tables at their first use: here, by one thread, not in the middle of the work of several.
   for (const NormalizerStep& step : steps_) {
     if (is_unicode_form(step.kind)) unicode_form(step.kind);
-    if (step.kind == Kind::kCharacterMap) maps_.emplace_back(step.content, "the normalizer");
+    if (step.kind == Kind::kPrecompiled) maps_.emplace_back(step.content, "the normalizer 'Precompiled'");
   }
 }
 
@@ -260,8 +270,8 @@ AlignedText Normalizer::apply(std::string_view text, std::size_t begin, bool tra
   const std::size_t limit = text.size() * kMaxGrowth + kFreeGrowth;
   auto map = maps_.begin();
   for (const NormalizerStep& step : steps_)
-    aligned = step.kind == Kind::kCharacterMap ? map_characters(*map++, std::move(aligned), limit)
-                                               : apply_step(step, std::move(aligned), limit);
+    aligned = step.kind == Kind::kPrecompiled ? apply_precompiled(*map++, std::move(aligned), limit)
+                                              : apply_step(step, std::move(aligned), limit);
   return aligned;
 }
 

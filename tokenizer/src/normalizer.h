@@ -17,8 +17,8 @@ struct AlignedText {
   std::vector<std::size_t> origin;
 };
 
-/// The steps of a normaliser, in order. Bytes that are not UTF-8 pass through unchanged, but for kCharacterMap.
-/// Immutable, so any thread may call.
+/// The steps of a normaliser, in order. Bytes that are not UTF-8 pass through unchanged. Immutable, so any thread may
+/// call.
 class Normalizer {
  public:
   /// Throws Error{kBadInput} for a damaged character map.

@@ -96,7 +96,7 @@ std::vector<bool> indispensable_pieces(const BpeDefinition& definition, bool dro
   if (drop_characters)
     for (std::size_t id = 0; id < kept.size(); ++id) {
       const std::string& piece = definition.pieces[id];
-      kept[id] = byte_of_piece(piece).has_value();
+      kept[id] = byte_of_piece(piece).has_value() || (definition.metaspace && piece == kWordMark);
       for (const NormalizerStep& step : definition.normalizer)
         kept[id] = kept[id] || (!step.content.empty() && step.content.find(piece) != std::string::npos);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "character_map.h"
+#include "dragoman/tokenizer/bpe_definition.h"
 #include "normalizer.h"
 #include "trie.h"
 
@@ -10,15 +11,6 @@
 #include <vector>
 
 namespace dragoman::tokenizer {
-
-/// What a SentencePiece model says about normalisation.
-struct SentencePieceNormalization {
-  std::string character_map;        ///< serialised; empty: characters stay as they are
-  bool dummy_prefix = true;         ///< a space is put in front of a text that is not empty
-  bool remove_extra_spaces = true;  ///< at both ends, and all but one in between
-  bool escape_spaces = true;        ///< spaces are written as kWordMark
-  bool space_as_suffix = false;     ///< the dummy prefix goes behind the text instead
-};
 
 /// Normalises as the SentencePiece library does, character by character: user-defined symbols stay as they are, then
 /// the longest rule of the character map applies, and a byte that is not UTF-8 becomes U+FFFD. The result is valid

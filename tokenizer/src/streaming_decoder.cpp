@@ -34,7 +34,9 @@ BpeStreamingDecoder::BpeStreamingDecoder(const Decoder& decoder, std::int32_t si
 
 void BpeStreamingDecoder::decode(std::int32_t id, std::string& text) {
   check_id(id, size_);
-  std::string_view surface = decoder_.surface(id);
+  const bool is_first = first_ && decoder_.has_first_surfaces() && !decoder_.is_special(id);
+  std::string_view surface = is_first ? decoder_.first_surface(id) : decoder_.surface(id);
+  first_ = first_ && decoder_.is_special(id);
   if (surface.empty()) return;
   if (space_waits_) add(" ", text);
   space_waits_ = decoder_.ends_word(id);
@@ -48,6 +50,7 @@ void BpeStreamingDecoder::finish(std::string& text) {
   waiting_.clear();
   before_.clear();
   space_waits_ = false;
+  first_ = true;
   stripped_ = 0;
   stripping_ = true;
 }

@@ -30,6 +30,7 @@ class BpeStreamingDecoder final : public StreamingDecoder {
   const Decoder& decoder_;
   std::int32_t size_;
   std::size_t longest_symbol_ = 0;
+  bool first_ = true;         // no token but special ones has come
   bool space_waits_ = false;  // of a piece that ends a word, until something follows
   std::string before_;        // the end of what has been joined, as long as the longest symbol
   std::size_t stripped_ = 0;  // how often

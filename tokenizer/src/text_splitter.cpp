@@ -10,21 +10,47 @@
 namespace dragoman::tokenizer {
 namespace {
 
-void add_space_in_front(AlignedText& text) {
-  text.text.insert(text.text.begin(), ' ');
-  if (!text.origin.empty()) text.origin.insert(text.origin.begin(), text.origin.front());
+std::vector<std::string_view> user_symbols(const BpeDefinition& definition) {
+  std::vector<std::string_view> symbols;
+  for (const AddedToken& token : definition.added_tokens)
+    if (!token.special) symbols.emplace_back(definition.pieces[static_cast<std::size_t>(token.id)]);
+  return symbols;
+}
+
+void put_in_front(std::string_view prefix, AlignedText& text) {
+  text.text.insert(0, prefix);
+  if (!text.origin.empty()) text.origin.insert(text.origin.begin(), prefix.size(), text.origin.front());
+}
+
+/// `first`: the text is not behind an added token.
+AlignedText write_marks(PrependScheme scheme, bool first, AlignedText in) {
+  constexpr std::string_view kMark = kWordMark;
+  AlignedText out;
+  for (std::size_t i = 0; i < in.text.size(); ++i) {
+    const std::string_view written = in.text[i] == ' ' ? kMark : std::string_view(in.text).substr(i, 1);
+    out.text += written;
+    if (!in.origin.empty()) out.origin.insert(out.origin.end(), written.size(), in.origin[i]);
+  }
+  if (!in.origin.empty()) out.origin.push_back(in.origin.back());
+  const bool prepends = scheme == PrependScheme::kAlways || (scheme == PrependScheme::kFirst && first);
+  if (prepends && !out.text.empty() && !out.text.starts_with(kMark)) put_in_front(kMark, out);
+  return out;
 }
 
 }  // namespace
 
 TextSplitter::TextSplitter(const BpeDefinition& definition)
-    : added_(definition),
+    : added_(AddedTokens::in_raw_text(definition)),
       normalizer_(definition.normalizer),
+      metaspace_(definition.metaspace),
+      symbols_(AddedTokens::in_normal_text(definition)),
       split_(definition.split),
       split_pattern_(definition.split_pattern),
       parts_{.at_digits = definition.split_digits, .at_case = definition.split_case},
       unknown_(definition.unknown.value_or(-1)),
       add_prefix_space_(definition.byte_level && definition.add_prefix_space) {
+  if (definition.sentencepiece)
+    sentencepiece_.emplace(*definition.sentencepiece, user_symbols(definition), "the tokenizer");
   if (!definition.protected_pattern.empty())
     protected_.emplace(definition.protected_pattern, PatternDialect::kOniguruma);
   if (!definition.glossaries.empty()) glossaries_.emplace(definition.glossaries);
@@ -39,7 +65,7 @@ void TextSplitter::for_each_unit(std::string_view text, bool match_special, bool
   std::size_t begin = 0;
   while (begin < text.size()) {
     const AddedTokens::Match match = added_.find(text, begin, match_special);
-    if (begin < match.begin) visit_words(text.substr(begin, match.begin - begin), begin, track, visit);
+    if (begin < match.begin) visit_text(text.substr(begin, match.begin - begin), begin, track, visit);
     if (match.id >= 0)
       visit({.added_token = match.id, .text = {}, .origin = {}, .begin = match.begin, .end = match.end});
     begin = match.end;
@@ -61,25 +87,49 @@ std::size_t TextSplitter::after_word(std::string_view text, std::size_t end) con
   return end;
 }
 
-void TextSplitter::visit_words(std::string_view text, std::size_t begin, bool track,
-                               core::FunctionRef<void(const TextUnit&)> visit) const {
+void TextSplitter::visit_text(std::string_view text, std::size_t begin, bool track,
+                              core::FunctionRef<void(const TextUnit&)> visit) const {
+  if (sentencepiece_) {
+    AlignedText normal;
+    sentencepiece_->apply(text, begin, track, normal);
+    return visit_between_symbols(normal, visit);
+  }
   AlignedText normal = normalizer_.apply(text, begin, track);
-  if (add_prefix_space_ && !normal.text.empty() && normal.text.front() != ' ') add_space_in_front(normal);
+  if (add_prefix_space_ && !normal.text.empty() && normal.text.front() != ' ') put_in_front(" ", normal);
+  if (metaspace_) normal = write_marks(*metaspace_, begin == 0, std::move(normal));
+  visit_between_protected(normal, visit);
+}
+
+void TextSplitter::visit_between_symbols(const AlignedText& normal,
+                                         core::FunctionRef<void(const TextUnit&)> visit) const {
+  const auto origin = [&](std::size_t at) { return normal.origin.empty() ? 0 : normal.origin[at]; };
+  for (std::size_t start = 0; start < normal.text.size();) {
+    const AddedTokens::Match match = symbols_.find(normal.text, start, false);
+    visit_words({normal.text, normal.origin, start, match.begin, false}, visit);
+    if (match.id >= 0)
+      visit(
+          {.added_token = match.id, .text = {}, .origin = {}, .begin = origin(match.begin), .end = origin(match.end)});
+    start = match.end;
+  }
+}
+
+void TextSplitter::visit_between_protected(const AlignedText& normal,
+                                           core::FunctionRef<void(const TextUnit&)> visit) const {
   const std::string_view whole = normal.text;
   const std::span<const std::size_t> origin = normal.origin;
   std::size_t start = 0;
   if (protected_) {
     Pattern::Search search(*protected_, whole);
     for (auto match = search.next(); match; match = search.next()) {
-      visit_stretch({whole, origin, start, match->begin, false}, visit);
-      visit_stretch({whole, origin, match->begin, match->end, true}, visit);
+      visit_words({whole, origin, start, match->begin, false}, visit);
+      visit_words({whole, origin, match->begin, match->end, true}, visit);
       start = match->end;
     }
   }
-  visit_stretch({whole, origin, start, whole.size(), false}, visit);
+  visit_words({whole, origin, start, whole.size(), false}, visit);
 }
 
-void TextSplitter::visit_stretch(const Stretch& stretch, core::FunctionRef<void(const TextUnit&)> visit) const {
+void TextSplitter::visit_words(const Stretch& stretch, core::FunctionRef<void(const TextUnit&)> visit) const {
   const std::string_view text = stretch.whole.substr(0, stretch.end);
   std::size_t start = stretch.begin;
   while (start < stretch.end) {

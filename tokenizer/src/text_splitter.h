@@ -4,6 +4,7 @@
 #include "glossaries.h"
 #include "normalizer.h"
 #include "pattern/pattern.h"
+#include "sentencepiece_normalizer.h"
 #include "word_parts.h"
 
 #include <optional>
@@ -14,7 +15,7 @@
 
 namespace dragoman::tokenizer {
 
-/// A stretch of text between added tokens after normalisation: one word of it, or an added token. What a glossary keeps
+/// One word of a stretch of text between added tokens, after normalisation, or an added token. What a glossary keeps
 /// is the unknown token with its place in the text.
 struct TextUnit {
   std::int32_t added_token = -1;  ///< its id, or -1 for a word
@@ -47,9 +48,12 @@ class TextSplitter {
     bool is_protected;
   };
 
-  void visit_words(std::string_view text, std::size_t begin, bool track,
+  void visit_text(std::string_view text, std::size_t begin, bool track,
+                  core::FunctionRef<void(const TextUnit&)> visit) const;
+  void visit_between_symbols(const AlignedText& normal, core::FunctionRef<void(const TextUnit&)> visit) const;
+  void visit_between_protected(const AlignedText& normal,
                    core::FunctionRef<void(const TextUnit&)> visit) const;
-  void visit_stretch(const Stretch& stretch, core::FunctionRef<void(const TextUnit&)> visit) const;
+  void visit_words(const Stretch& stretch, core::FunctionRef<void(const TextUnit&)> visit) const;
   void visit_word(const Stretch& word, core::FunctionRef<void(const TextUnit&)> visit) const;
   void visit_glossary_segments(const Stretch& word, core::FunctionRef<void(const TextUnit&)> visit) const;
   std::size_t word_end(std::string_view text, std::size_t start) const;
@@ -57,6 +61,9 @@ class TextSplitter {
 
   AddedTokens added_;
   Normalizer normalizer_;
+  std::optional<PrependScheme> metaspace_;
+  std::optional<SentencePieceNormalizer> sentencepiece_;  // in place of normalizer_
+  AddedTokens symbols_;                                   // in its result
   WordSplit split_;
   std::string split_pattern_;
   WordParts parts_;

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dragoman::tokenizer {
@@ -14,6 +15,9 @@ namespace dragoman::tokenizer {
 BpeDefinition read_tokenizer_json(std::string_view text, const std::string& name);
 
 std::string write_tokenizer_json(const BpeDefinition& definition);
+
+inline constexpr std::pair<PrependScheme, std::string_view> kPrependSchemes[] = {
+    {PrependScheme::kAlways, "always"}, {PrependScheme::kFirst, "first"}, {PrependScheme::kNever, "never"}};
 
 /// The regular expression of the decoder step that drops a space after a user-defined symbol: (?<=A|B) and a space.
 std::string space_after_symbols_pattern(const std::vector<std::string>& symbols);

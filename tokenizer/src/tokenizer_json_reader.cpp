@@ -1,3 +1,5 @@
+#include "character_map.h"
+#include "formats/base64.h"
 #include "json_part.h"
 #include "pattern/pattern_parser.h"
 #include "piece_table.h"
@@ -61,11 +63,17 @@ class TokenizerReader {
     read_decoder(Part(top_.get("decoder"), top_.at("decoder")));
     check_byte_level();
     check_end_of_word();
+    check_metaspace();
     return std::move(definition_);
   }
 
  private:
   void read_model_options(const Part& model) {
+    require(
+        model.type() != "Unigram", ErrorCode::kUnsupported,
+        "{}: the model type 'Unigram' is not supported in a tokenizer.json; use the SentencePiece .model that it was "
+        "made from",
+        model.where());
     if (model.type() != "BPE") unsupported(model.where(), fmt::format("the model type '{}'", model.type()));
     model.allow({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
                  "byte_fallback", "ignore_merges", "vocab", "merges"});
@@ -85,6 +93,15 @@ class TokenizerReader {
                                                        : "the decoder 'ByteLevel' without the pre-tokenizer");
     const bool other_steps = fused_ || !definition_.decoder.replacements.empty() || definition_.decoder.byte_fallback;
     if (definition_.byte_level && other_steps) unsupported(top_.at("decoder"), "'ByteLevel' with other decoders");
+  }
+
+  void check_metaspace() const {
+    const DecoderDefinition& decoder = definition_.decoder;
+    const bool other_steps = fused_ || !decoder.replacements.empty() || decoder.byte_fallback || decoder.byte_level ||
+                             !decoder.word_suffix.empty();
+    if (decoder.metaspace && other_steps) unsupported(top_.at("decoder"), "'Metaspace' with other decoders");
+    if (definition_.metaspace && definition_.byte_level)
+      unsupported(top_.at("pre_tokenizer"), "'Metaspace' with 'ByteLevel'");
   }
 
   /// The layout that words with marks at their ends have here; its lines of pieces are subword-nmt's.
@@ -217,12 +234,24 @@ class TokenizerReader {
       }
     if (type == "Prepend")
       definition_.normalizer.push_back({Kind::kPrepend, {}, part.text("prepend")});
+    else if (type == "Precompiled")
+      definition_.normalizer.push_back({Kind::kPrecompiled, {}, character_map(part)});
     else if (type == "Replace" && has_regular_expression(part))
       definition_.normalizer.push_back(known_step(part));
     else if (type == "Replace")
       definition_.normalizer.push_back({Kind::kReplace, string_pattern(part), part.text("content")});
     else
       unsupported(part.where(), fmt::format("the normalizer '{}'", type));
+  }
+
+  static std::string character_map(const Part& part) {
+    constexpr const char* kKey = "precompiled_charsmap";
+    const auto map = from_base64(part.text(kKey));
+    require(map.has_value(), ErrorCode::kBadInput,
+            "{}: expected a character map in base64; the file is damaged, write it again with the program that made it",
+            part.at(kKey));
+    CharacterMap(*map, part.at(kKey));  // throws if it is damaged
+    return *map;
   }
 
   static bool has_regular_expression(const Part& part) {
@@ -254,6 +283,8 @@ class TokenizerReader {
       read_pattern_and_bytes(part);
     else if (type == "Sequence")
       read_cuts(part);
+    else if (type == "Metaspace")
+      read_metaspace(part);
     else if (type == "WhitespaceSplit")
       definition_.split = WordSplit::kWhiteSpace;
     else
@@ -282,6 +313,22 @@ class TokenizerReader {
       unsupported(part.where(), fmt::format("its regular expression ({})", error.what()));
     }
     definition_.protected_pattern = expression;
+  }
+
+  void read_metaspace(const Part& part) {
+    definition_.metaspace = prepend_scheme(part);
+    definition_.split_pattern = part.flag("split") || part.is_null("split") ? kWordMark : "";
+  }
+
+  static PrependScheme prepend_scheme(const Part& part) {
+    part.allow({"type", "replacement", "prepend_scheme", "split", "add_prefix_space", "str_rep"});
+    if (part.text("replacement") != kWordMark) unsupported(part.at("replacement"), "a mark other than U+2581");
+    const std::string scheme = part.is_null("prepend_scheme") ? "always" : part.text("prepend_scheme");
+    if (!part.is_null("add_prefix_space") && part.flag("add_prefix_space") != (scheme != "never"))
+      unsupported(part.at("add_prefix_space"), "another value than prepend_scheme's");
+    for (const auto& [known, name] : kPrependSchemes)
+      if (scheme == name) return known;
+    unsupported(part.at("prepend_scheme"), fmt::format("'{}'", scheme));
   }
 
   void read_digits(const Part& part) {
@@ -374,6 +421,8 @@ class TokenizerReader {
       read_strip(part);
     } else if (type == "ByteLevel") {
       decoder.byte_level = true;
+    } else if (type == "Metaspace") {
+      decoder.metaspace = prepend_scheme(part);
     } else if (type == "BPEDecoder") {
       decoder.word_suffix = part.text("suffix");
     } else {

@@ -1,3 +1,4 @@
+#include "formats/base64.h"
 #include "merging.h"
 #include "tokenizer_json.h"
 #include "word_pattern.h"
@@ -46,8 +47,8 @@ Json normalizer_part(const NormalizerStep& step) {
       return {{"type", "Replace"},
               {"pattern", {{"Regex", regular_expression(step)}}},
               {"content", step.kind == Kind::kSqueeze ? step.pattern : ""}};
-    case Kind::kCharacterMap:
-      break;  // refused before
+    case Kind::kPrecompiled:
+      return {{"type", "Precompiled"}, {"precompiled_charsmap", to_base64(step.content)}};
   }
   return nullptr;
 }
@@ -77,7 +78,15 @@ Json byte_level_pre_tokenizer(const BpeDefinition& definition) {
   return {{"type", "Sequence"}, {"pretokenizers", {split, byte_level_part(false, false)}}};
 }
 
+Json metaspace_part(PrependScheme scheme, bool splits) {
+  std::string_view name;
+  for (const auto& [known, its_name] : kPrependSchemes)
+    if (known == scheme) name = its_name;
+  return {{"type", "Metaspace"}, {"replacement", kWordMark}, {"prepend_scheme", name}, {"split", splits}};
+}
+
 Json pre_tokenizer(const BpeDefinition& definition) {
+  if (definition.metaspace) return metaspace_part(*definition.metaspace, !definition.split_pattern.empty());
   if (definition.byte_level) return byte_level_pre_tokenizer(definition);
   if (definition.split == WordSplit::kWhiteSpace) return {{"type", "WhitespaceSplit"}};
   Json steps = Json::array();
@@ -97,6 +106,7 @@ Json decoder(const BpeDefinition& definition) {
   const DecoderDefinition& d = definition.decoder;
   if (d.byte_level) return byte_level_part(definition.add_prefix_space, true);
   if (!d.word_suffix.empty()) return {{"type", "BPEDecoder"}, {"suffix", d.word_suffix}};
+  if (d.metaspace) return metaspace_part(*d.metaspace, true);
   Json steps = Json::array();
   for (const Replacement& r : d.replacements) steps.push_back(replace_part(r.pattern, r.content));
   if (d.byte_fallback) steps.push_back({{"type", "ByteFallback"}});
@@ -149,6 +159,26 @@ std::vector<std::string> merge_lines(const BpeDefinition& definition) {
   return lines;
 }
 
+/// Programs number tokens that the vocabulary does not list by counting on from it.
+void check_added_tokens_follow(const BpeDefinition& d) {
+  const auto listed = static_cast<std::size_t>(std::ranges::count(d.added_tokens, true, &AddedToken::in_vocabulary));
+  const std::size_t size = d.pieces.size() - (d.added_tokens.size() - listed);
+  for (const AddedToken& token : d.added_tokens)
+    core::require(token.in_vocabulary || static_cast<std::size_t>(token.id) >= size, core::ErrorCode::kUnsupported,
+                  "tokenizer.json cannot represent this tokenizer: the token '{}' is no piece of a text, but has an "
+                  "id among those of pieces",
+                  d.pieces[static_cast<std::size_t>(token.id)]);
+}
+
+std::string_view why_not_steps(const SentencePieceNormalization& normalization) {
+  if (!normalization.character_map.empty())
+    return "it normalises with a character map, which the library tokenizers applies to clusters of characters";
+  if (normalization.space_as_suffix) return "it marks the ends of words, and the end of a text even without a space";
+  if (!normalization.escape_spaces) return "it has pieces with spaces";
+  return "it has user-defined symbols behind which words go on, where the library tokenizers begins a text with its "
+         "own mark, and without extra spaces";
+}
+
 void check_writable(const BpeDefinition& d) {
   const auto check = [](bool condition, std::string_view reason) {
     core::require(condition, core::ErrorCode::kUnsupported, "tokenizer.json cannot represent this tokenizer: {}",
@@ -158,12 +188,15 @@ void check_writable(const BpeDefinition& d) {
   check(!d.merge_in_rounds || !rounds_matter(d.merges, d.pieces.size()),
         "its merges stand in an order in which subword-nmt gives other pieces than everybody else");
   check(d.glossaries.empty(), "it has glossaries");
+  check(d.unused.empty(), "it has unused pieces, which merges make on the way to others and which fall apart again");
   check(d.expansions.empty(), "it has a restricted vocabulary");
   check(d.continuation_mark.empty() || d.continuation_mark == "@@", "its separator is not @@");
-  check(std::ranges::none_of(d.normalizer,
-                             [](const auto& step) { return step.kind == NormalizerStep::Kind::kCharacterMap; }),
-        "it normalises with a character map, which the library tokenizers applies to clusters of characters");
+  if (d.sentencepiece) check(false, why_not_steps(*d.sentencepiece));
+  check_added_tokens_follow(d);
   check(!cuts_inside_words(d) || d.split != WordSplit::kWhiteSpace, "it cuts at white space and inside words");
+  check(!d.metaspace || (!cuts_inside_words(d) && !d.byte_level && d.split == WordSplit::kBefore &&
+                         (d.split_pattern.empty() || d.split_pattern == kWordMark)),
+        "it cuts words in a way that goes with no Metaspace");
   const bool has_pattern =
       d.split != WordSplit::kBefore && d.split != WordSplit::kBetween && d.split != WordSplit::kWhiteSpace;
   check(d.byte_level == has_pattern || (d.byte_level && d.split == WordSplit::kBefore && d.split_pattern.empty()),

@@ -1,6 +1,8 @@
 #include "dragoman/tokenizer/unigram_tokenizer.h"
 
+#include "sentencepiece_decoder.h"
 #include "sentencepiece_normalizer.h"
+#include "streaming_decoder.h"
 #include "unigram_model.h"
 
 #include <dragoman/core/error.h>
@@ -12,8 +14,6 @@ namespace {
 using core::ErrorCode;
 using core::require;
 using Type = UnigramPiece::Type;
-
-constexpr std::string_view kMark = kWordMark;
 
 std::vector<std::string> texts_of(const UnigramDefinition& definition) {
   std::vector<std::string> texts;
@@ -48,6 +48,21 @@ Trie special_pieces(const UnigramDefinition& definition) {
   return Trie(std::move(entries));
 }
 
+std::vector<DecodedPiece> decoded_pieces(const UnigramDefinition& definition) {
+  using Kind = DecodedPiece::Kind;
+  std::vector<DecodedPiece> decoded;
+  for (const UnigramPiece& piece : definition.pieces) {
+    if (piece.type == Type::kByte)
+      decoded.push_back({.kind = Kind::kByte, .byte = static_cast<char>(byte_of_piece(piece.text).value_or(0))});
+    else if (is_special_type(piece.type))
+      decoded.push_back({.kind = Kind::kSurface,
+                         .text = piece.type == Type::kUnknown ? std::string_view(definition.unknown_surface) : ""});
+    else
+      decoded.push_back({.text = piece.text});
+  }
+  return decoded;
+}
+
 void check(const EncodeOptions& options) {
   require(options.mode == EncodingMode::kExact, ErrorCode::kUnsupported,
           "a unigram model has no merges, so only the mode exact is supported: the most probable pieces");
@@ -66,15 +81,14 @@ struct UnigramTokenizer::Impl {
         texts(texts_of(definition)),
         model(definition, texts, name),
         normalizer(normalization_of(definition), texts_of_type(definition, Type::kUserDefined), name),
-        special(special_pieces(definition)) {
+        special(special_pieces(definition)),
+        decoded(decoded_pieces(definition)) {
     require(core::find_invalid_utf8(definition.unknown_surface) == std::string::npos, ErrorCode::kBadInput,
             "{}: what the unknown piece decodes to is not valid UTF-8", name);
   }
 
   const UnigramPiece& at(std::int32_t id) const {
-    require(id >= 0 && static_cast<std::size_t>(id) < definition.pieces.size(), ErrorCode::kInvalidArgument,
-            "the id {} is not in the vocabulary, whose ids run from 0 to {}", id,
-            static_cast<std::int64_t>(definition.pieces.size()) - 1);
+    check_id(id, static_cast<std::int32_t>(definition.pieces.size()));
     return definition.pieces[static_cast<std::size_t>(id)];
   }
 
@@ -123,72 +137,8 @@ struct UnigramTokenizer::Impl {
   UnigramModel model;
   SentencePieceNormalizer normalizer;
   Trie special;
+  std::vector<DecodedPiece> decoded;  // by id
 };
-
-namespace {
-
-/// Pieces to text, one after the other.
-class UnigramDecoder {
- public:
-  explicit UnigramDecoder(const UnigramDefinition& definition)
-      : definition_(definition), strips_marks_(definition.dummy_prefix || definition.remove_extra_spaces) {}
-
-  void add(const UnigramPiece& piece) {
-    if (piece.type == Type::kByte) {
-      bytes_ += static_cast<char>(byte_of_piece(piece.text).value_or(0));
-      return;
-    }
-    flush_bytes();
-    if (mark_seen_ || !text_.empty()) at_start_ = false;
-    mark_seen_ = false;
-    if (piece.type == Type::kUnknown)
-      text_ += definition_.unknown_surface;
-    else if (piece.type != Type::kControl)
-      add_text(piece.text);
-  }
-
-  std::string finish() {
-    flush_bytes();
-    return std::move(text_);
-  }
-
- private:
-  /// The mark in front of the text stands for the dummy prefix. Where extra spaces are removed, every mark goes as long
-  /// as there is no text.
-  void add_text(std::string_view piece) {
-    if (at_start_ && strips_marks_ && piece.starts_with(kMark)) {
-      piece.remove_prefix(kMark.size());
-      mark_seen_ = !definition_.remove_extra_spaces;
-    }
-    for (std::size_t mark = piece.find(kMark); mark != std::string_view::npos; mark = piece.find(kMark)) {
-      text_.append(piece.substr(0, mark)) += ' ';
-      piece.remove_prefix(mark + kMark.size());
-    }
-    text_ += piece;
-  }
-
-  void flush_bytes() {
-    for (std::size_t i = 0; i < bytes_.size();) {
-      const core::DecodedCharacter character = core::decode_utf8(bytes_, i);
-      const std::size_t length = character.valid ? character.length : 1;
-      if (character.valid)
-        text_.append(bytes_, i, length);
-      else
-        core::append_utf8(text_, core::kReplacementCharacter);
-      i += length;
-    }
-    bytes_.clear();
-  }
-
-  const UnigramDefinition& definition_;
-  bool strips_marks_;
-  bool at_start_ = true;
-  bool mark_seen_ = false;  // the piece before was the mark of the dummy prefix
-  std::string bytes_;
-  std::string text_;
-};
-
-}  // namespace
 
 UnigramTokenizer::UnigramTokenizer(UnigramDefinition definition, const std::string& name)
     : impl_(std::make_unique<const Impl>(std::move(definition), name)) {}
@@ -234,9 +184,16 @@ std::unique_ptr<TextEncoder> UnigramTokenizer::make_encoder(const EncodeOptions&
 }
 
 std::string UnigramTokenizer::decode(std::span<const std::int32_t> ids) const {
-  UnigramDecoder decoder(impl_->definition);
-  for (const std::int32_t id : ids) decoder.add(impl_->at(id));
-  return decoder.finish();
+  const auto decoder = make_decoder();
+  std::string text;
+  for (const std::int32_t id : ids) decoder->decode(id, text);
+  decoder->finish(text);
+  return text;
+}
+
+std::unique_ptr<StreamingDecoder> UnigramTokenizer::make_decoder() const {
+  const UnigramDefinition& d = impl_->definition;
+  return std::make_unique<SentencePieceDecoder>(impl_->decoded, d.dummy_prefix, d.remove_extra_spaces);
 }
 
 std::string_view UnigramTokenizer::piece(std::int32_t id) const {

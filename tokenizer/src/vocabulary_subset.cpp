@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -29,11 +30,20 @@ void check_editable(const BpeDefinition& definition) {
   const auto check = [](bool condition, std::string_view reason) {
     core::require(condition, core::ErrorCode::kUnsupported, "this vocabulary cannot be edited: {}", reason);
   };
+  check(!definition.sentencepiece && definition.unused.empty(),
+        "its normalisation, or its unused pieces, have no place in a tokenizer.json");
   check(definition.expansions.empty(), "it is restricted by another one; edit the codes without it");
   check(definition.end_of_word != EndOfWord::kSeparate,
         "the end of a word is a symbol of its own (codes of version 0.1), and pieces depend on one another by it");
   check(!definition.merge_in_rounds || !rounds_matter(definition.merges, definition.pieces.size()),
         "its merges stand in an order in which subword-nmt gives other pieces than everybody else");
+}
+
+void list_added_tokens(BpeDefinition& definition) {
+  for (AddedToken& token : definition.added_tokens) {
+    const std::string& piece = definition.pieces[index(token.id)];
+    token.in_vocabulary |= !token.special || core::decode_utf8(piece, 0).length < piece.size();
+  }
 }
 
 std::vector<bool> unmerged_pieces(const BpeDefinition& definition) {

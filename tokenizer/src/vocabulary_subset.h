@@ -8,6 +8,9 @@ namespace dragoman::tokenizer {
 
 /// Throws Error{kUnsupported} for a definition of which no part can be left out or added without changing the rest.
 void check_editable(const BpeDefinition& definition);
+/// Makes the vocabulary list its added tokens, as it must if pieces are to come behind them. (But not a special token
+/// of one character, which would then stand for that character.)
+void list_added_tokens(BpeDefinition& definition);
 
 /// By id: whether no merge makes the piece.
 std::vector<bool> unmerged_pieces(const BpeDefinition& definition);

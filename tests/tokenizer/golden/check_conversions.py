@@ -50,6 +50,8 @@ def spm(path: str):
 CASES = [
     *[(f"sentencepiece_{name}.model", "t.json", hugging_face) for name in ("plain", "keeps_spaces", "bytes", "no_prefix", "across_words")],
     *[(f"sentencepiece_{name}.model", "t.model", spm) for name in ("plain", "keeps_spaces", "bytes", "no_prefix", "across_words")],
+    *[(f"sentencepiece_bpe_{name}.model", "t.model", spm) for name in ("map", "symbols", "symbols_map_keeps_spaces", "wide_map", "suffix", "unescaped", "unused", "unused_bytes", "odd_types")],
+    ("sentencepiece_bpe_symbols_apart.model", "t.model", spm), ("sentencepiece_bpe_symbols_apart.model", "t.json", hugging_face),
     ("default.tokenizer.json", "t.model", spm),
     ("ranks.tiktoken", "t.json", hugging_face), ("ranks.tiktoken", "t.tiktoken", ranks),
     ("gpt2.vocab.json", "t.json", hugging_face), ("gpt2.vocab.json", "t.vocab.json", gpt2), ("gpt2.merges.txt", "t.tiktoken", ranks),

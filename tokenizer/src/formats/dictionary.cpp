@@ -30,9 +30,13 @@ void add_special(Dictionary& dictionary, std::string_view piece) {
 
 /// Whether a token of text may be this: it is not empty, UTF-8, and has no space in it.
 void check_piece(std::string_view piece, const std::string& where) {
-  require(!piece.empty() && piece.find_first_of(" \n") == std::string_view::npos, ErrorCode::kBadInput,
-          "{}: '{}' cannot be a piece; pieces are not empty and hold no space", where, piece);
-  require(core::find_invalid_utf8(piece) == std::string::npos, ErrorCode::kBadInput, "{}: not valid UTF-8", where);
+  require(
+      !piece.empty() && piece.find_first_of(" \n") == std::string_view::npos, ErrorCode::kBadInput,
+      "{}: '{}' cannot be a piece; pieces are not empty and hold no space. Remove the line, or take the file as the "
+      "toolkit wrote it",
+      where, piece);
+  require(core::find_invalid_utf8(piece) == std::string::npos, ErrorCode::kBadInput,
+          "{}: not valid UTF-8; convert the file", where);
 }
 
 /// The pieces by their ids, which must run from 0 without a gap.
@@ -40,12 +44,14 @@ void place_pieces(const std::unordered_map<std::string, std::int32_t>& ids, cons
                   Dictionary& dictionary) {
   dictionary.pieces.resize(ids.size());
   for (const auto& [piece, id] : ids) {
-    require(static_cast<std::size_t>(id) < ids.size(), ErrorCode::kBadInput,
-            "{}: '{}' has the id {}, but there are {} pieces; ids must run from 0 without a gap", name, piece, id,
-            ids.size());
+    require(
+        static_cast<std::size_t>(id) < ids.size(), ErrorCode::kBadInput,
+        "{}: '{}' has the id {}, but there are {} pieces; ids must run from 0 without a gap: put back the pieces that "
+        "are gone",
+        name, piece, id, ids.size());
     std::string& place = dictionary.pieces[static_cast<std::size_t>(id)];
-    require(place.empty(), ErrorCode::kBadInput, "{}: '{}' and '{}' share the id {}", name, std::min(place, piece),
-            std::max(place, piece), id);
+    require(place.empty(), ErrorCode::kBadInput, "{}: '{}' and '{}' share the id {}; give each piece an id of its own",
+            name, std::min(place, piece), std::max(place, piece), id);
     place = piece;
   }
 }
@@ -58,22 +64,27 @@ void read_marian_lines(std::string_view text, const std::string& name, Dictionar
     if (line.empty() || line.starts_with('#') || line == "---" || line == "...") continue;
     const auto entry = parse_yaml_entry(line);
     const auto id = entry ? parse_integer(entry->value) : std::nullopt;
-    require(id && *id >= 0 && *id < std::int64_t{1} << 30, ErrorCode::kBadInput,
-            "{}: expected a piece, a colon, a space and its id", where);
+    require(
+        id && *id >= 0 && *id < std::int64_t{1} << 30, ErrorCode::kBadInput,
+        "{}: expected a piece, a colon, a space and its id, as in 'the: 17'; put a piece with colons or other signs of "
+        "YAML into quotes",
+        where);
     check_piece(entry->key, where);
     const auto [known, is_new] = dictionary.ids.emplace(entry->key, static_cast<std::int32_t>(*id));
-    require(is_new, ErrorCode::kBadInput, "{}: '{}' has the id {} already", where, entry->key, known->second);
+    require(is_new, ErrorCode::kBadInput, "{}: '{}' has the id {} already; remove one of the lines", where, entry->key,
+            known->second);
   }
 }
 
 void read_marian_json(std::string_view text, const std::string& name, Dictionary& dictionary) {
   const core::Json document = core::parse_json(text, name);
-  require(document.is_object(), ErrorCode::kBadInput, "{}: expected an object of pieces and ids", name);
+  require(document.is_object(), ErrorCode::kBadInput,
+          "{}: expected an object of pieces and ids, as in {{\"<unk>\": 0}}", name);
   for (const auto& [piece, id] : document.items()) {
     const std::string where = fmt::format("{}: '{}'", name, piece);
     check_piece(piece, where);
     require(id.is_number_unsigned() && id.get<std::uint64_t>() < std::uint64_t{1} << 30, ErrorCode::kBadInput,
-            "{}: expected an id, not {}", where, id.type_name());
+            "{}: expected an id, not {}; write it as a number without quotes", where, id.type_name());
     dictionary.ids.emplace(piece, id.get<std::int32_t>());
   }
 }
@@ -85,7 +96,8 @@ Dictionary parse_fairseq_dictionary(std::string_view text, const std::string& na
   Dictionary dictionary;
   for (const std::string_view piece : kSpecials) add_special(dictionary, piece);
   const auto lines = lines_of(text);
-  require(!lines.empty(), ErrorCode::kBadInput, "{}: the dictionary is empty", name);
+  require(!lines.empty(), ErrorCode::kBadInput,
+          "{}: the dictionary is empty; give the one that the model was trained with", name);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string where = fmt::format("{}: line {}", name, i + 1);
     std::string_view line = strip(lines[i], " \t\r");
@@ -93,7 +105,10 @@ Dictionary parse_fairseq_dictionary(std::string_view text, const std::string& na
     if (overwrite) line.remove_suffix(kOverwrite.size());
     const std::size_t space = std::min(line.rfind(' '), line.size());
     require(space < line.size() && parse_integer(line.substr(space + 1)), ErrorCode::kBadInput,
-            "{}: expected a piece and its count with a space between", where);
+            "{}: expected a piece and its count with a space between, as in 'the 17'; name the file .yml, .yaml or "
+            ".json if "
+            "it is a vocabulary of Marian",
+            where);
     const std::string piece(line.substr(0, space));
     check_piece(piece, where);
     const auto id = static_cast<std::int32_t>(dictionary.pieces.size());
@@ -117,7 +132,9 @@ Dictionary parse_marian_dictionary(std::string_view text, const std::string& nam
   else
     read_marian_lines(text, name, dictionary);
   const auto unknown = dictionary.ids.find(kUnknown);
-  require(unknown != dictionary.ids.end(), ErrorCode::kBadInput, "{}: {} is missing", name, kUnknown);
+  require(unknown != dictionary.ids.end(), ErrorCode::kBadInput,
+          "{}: {} is missing; add it with the next id, or give the vocabulary that the model was trained with", name,
+          kUnknown);
   dictionary.unknown = unknown->second;
   place_pieces(dictionary.ids, name, dictionary);
   for (const std::string& piece : dictionary.pieces)

@@ -95,6 +95,7 @@ std::string serialize(const SentencePieceModel& model) {
   WireWriter trainer;
   trainer.varint(kModelType, model.model_type);
   trainer.varint(kVocabularySize, model.pieces.size());
+  if (model.space_as_suffix) trainer.varint(kSpaceAsSuffix, 1);
   trainer.varint(kByteFallback, model.byte_fallback ? 1 : 0);
   file.bytes(kTrainer, trainer.message());
   WireWriter normalizer;
@@ -102,7 +103,7 @@ std::string serialize(const SentencePieceModel& model) {
   if (!model.character_map.empty()) normalizer.bytes(kCharacterMap, model.character_map);
   normalizer.varint(kDummyPrefix, model.dummy_prefix ? 1 : 0);
   normalizer.varint(kRemoveExtraSpaces, model.remove_extra_spaces ? 1 : 0);
-  normalizer.varint(kEscapeSpaces, 1);
+  normalizer.varint(kEscapeSpaces, model.escape_spaces ? 1 : 0);
   file.bytes(kNormalizer, normalizer.message());
   return file.message();
 }

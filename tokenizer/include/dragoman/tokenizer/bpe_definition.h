@@ -28,6 +28,7 @@ struct AddedToken {
   bool special;
   /// Whether the vocabulary of the model lists it, too, as the files that we write do.
   bool in_vocabulary = true;
+  bool operator==(const AddedToken&) const = default;
 };
 
 /// One step of normalisation, named as in `tokenizer.json` where it has the step.
@@ -43,17 +44,26 @@ struct NormalizerStep {
     kTrimStart,
     kTrimEnd,
     kSqueeze,
-    kCharacterMap,  ///< the longest rule of a SentencePiece character map, else the character; bytes that are not
-                    ///< UTF-8 become U+FFFD
+    kPrecompiled,  ///< looks grapheme clusters up in a SentencePiece character map, as the library tokenizers does
   };
   Kind kind;
   /// kReplace: every occurrence of this text becomes `content`. kTrimStart, kTrimEnd: repetitions of it at the start or
   /// the end vanish. kSqueeze: repetitions of it become one; these three know only space and kWordMark.
-  /// kCharacterMap: its name.
   std::string pattern;
-  /// kReplace; kPrepend: what goes in front of a text that is not empty; kCharacterMap: the map as in the model.
+  /// kReplace; kPrepend: what goes in front of a text that is not empty; kPrecompiled: the map, serialised.
   std::string content;
   bool operator==(const NormalizerStep&) const = default;
+};
+
+/// What a SentencePiece model says about normalisation.
+struct SentencePieceNormalization {
+  std::string name = "identity";    ///< of the character map
+  std::string character_map;        ///< serialised; empty: characters stay as they are
+  bool dummy_prefix = true;         ///< a space is put in front of a text that is not empty
+  bool remove_extra_spaces = true;  ///< at both ends, and all but one in between
+  bool escape_spaces = true;        ///< spaces are written as kWordMark
+  bool space_as_suffix = false;     ///< the dummy prefix goes behind the text instead
+  bool operator==(const SentencePieceNormalization&) const = default;
 };
 
 struct Replacement {
@@ -62,15 +72,25 @@ struct Replacement {
   bool operator==(const Replacement&) const = default;
 };
 
+/// The pre-tokenizer Metaspace writes spaces as kWordMark and puts one in front of these stretches of text, unless it
+/// is there.
+enum class PrependScheme {
+  kAlways,  ///< all between added tokens
+  kFirst,   ///< that at the beginning of the text
+  kNever,
+};
+
 /// How ids become text again: the text of each piece, changed by `replacements`; a byte piece `<0xNN>` gives its byte;
 /// `word_suffix` becomes a space, or nothing in the last piece; with `byte_level` the characters of GPT-2's alphabet
-/// become bytes; all is joined; a space that follows a user-defined symbol is dropped; up to `strip_count` times
+/// become bytes; with `metaspace`, kWordMark becomes a space, or, but for kNever, nothing in the first piece that is no
+/// special token; all is joined; a space that follows a user-defined symbol is dropped; up to `strip_count` times
 /// `strip` is removed at the start.
 struct DecoderDefinition {
   std::vector<Replacement> replacements;
   bool byte_fallback = false;
   bool byte_level = false;
   std::string word_suffix;
+  std::optional<PrependScheme> metaspace;
   bool drop_space_after_symbols = false;
   std::string strip;
   std::size_t strip_count = 0;
@@ -105,6 +125,7 @@ struct BpeDefinition {
   bool fuse_unknown = false;   ///< a run of unknown characters becomes one unknown piece
   bool ignore_merges = false;  ///< a word that is a piece is that piece, whatever the merges say
   std::vector<NormalizerStep> normalizer;
+  std::optional<PrependScheme> metaspace;  ///< behind `normalizer`
   WordSplit split = WordSplit::kBefore;
   std::string split_pattern;  ///< of kBefore and kBetween
   /// Each character of Unicode's category N is a word by itself, whatever `split` says of its neighbours.
@@ -135,6 +156,13 @@ struct BpeDefinition {
   std::vector<std::string> glossaries;
   /// Empty, or by id: the pieces that are written in place of a piece outside a restricted vocabulary (none: itself).
   std::vector<std::vector<std::int32_t>> expansions;
+  /// In place of `normalizer` and `decoder` (but for its byte_fallback): what SentencePiece does character by character
+  /// and steps, one after the other, could not. User-defined symbols are kept from it, looked for in its result, and no
+  /// text begins behind them.
+  std::optional<SentencePieceNormalization> sentencepiece;
+  /// Pieces that have an id but are not made from text. Merges may make them on the way to others; where one is left,
+  /// it has an expansion.
+  std::vector<std::int32_t> unused;
 };
 
 /// The byte that a piece `<0x00>` ... `<0xFF>` stands for.

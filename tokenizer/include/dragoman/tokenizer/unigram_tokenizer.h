@@ -58,6 +58,7 @@ class UnigramTokenizer final : public Tokenizer {
   /// Control pieces are left out; the unknown piece gives UnigramDefinition::unknown_surface, and byte pieces that are
   /// not UTF-8 give U+FFFD.
   std::string decode(std::span<const std::int32_t> ids) const override;
+  std::unique_ptr<StreamingDecoder> make_decoder() const override;
   std::string_view piece(std::int32_t id) const override;
   std::optional<std::int32_t> id(std::string_view piece) const override;
   bool is_special(std::int32_t id) const override;

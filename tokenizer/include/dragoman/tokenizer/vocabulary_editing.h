@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
+#include <dragoman/core/log.h>
 #include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/invalid_utf8.h>
 
 namespace dragoman::tokenizer {
 
@@ -54,6 +58,34 @@ VocabularyEdit prune(const BpeDefinition& definition, std::span<const std::uint6
 /// piece already, or that learn_bpe() would not take, and Error{kUnsupported} as truncate().
 VocabularyEdit extend(const BpeDefinition& definition, const std::vector<std::string>& special_tokens,
                       const std::vector<std::string>& user_symbols);
+
+struct CorpusExtension {
+  /// Number of pieces in all.
+  std::int32_t size = 0;
+  /// A pair that occurs less often is not merged.
+  std::uint64_t min_frequency = 2;
+  /// Share of the corpus's characters that have a piece afterwards; those that lack one get it before the merges. Not
+  /// of byte-level vocabularies, nor of those that mark the ends of words.
+  double character_coverage = 1.0;
+  InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;
+  /// 0 means core::default_threads(). The result does not depend on it.
+  int threads = 0;
+};
+
+/// The vocabulary with further merges, learned from text files as learn_bpe() learns, from where the merges that there
+/// are have brought the text; new pieces go behind the last one. So no old id changes, a text's new pieces are new
+/// characters, old pieces, or several of these joined, and a vocabulary of learn_bpe() extended with the corpus that it
+/// was learned from, and the same coverage, is the one that learn_bpe() gives for the larger size.
+///
+/// Of a vocabulary whose words do not lie between spaces (a byte-level one, ...), all distinct lines are held in
+/// memory.
+///
+/// Throws Error{kInvalidArgument} if `size` has no room for more than there are and the new characters, or there is no
+/// file, Error{kBadInput} for an empty corpus, Error{kUnsupported} as truncate(), Error{kIo}, and Error{kInterrupted}
+/// when `stop` asks.
+VocabularyEdit extend_with_corpus(const BpeDefinition& definition, const std::vector<std::filesystem::path>& corpus,
+                                  const CorpusExtension& options, const core::ProgressSink& progress = {},
+                                  const core::LogSink& log = {}, const std::stop_token& stop = {});
 
 /// Two vocabularies in one: the pieces of the first with their ids, then those of the second that it lacks; the merges
 /// of the first, then those of the second that it lacks. So the first one's merges go first, and the second one's go on

@@ -1,0 +1,129 @@
+#include "program.h"
+
+#include <gmock/gmock.h>
+
+#include <dragoman/core/options.h>
+
+namespace dragoman::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// What the options of learn-bpe do, and what it says if they are wrong. Expected merges are those of subword-nmt 0.3.8
+/// and tokenizers 0.23.3.
+class LearnerOptionsTest : public ::testing::Test {
+ protected:
+  LearnerOptionsTest() { write("text.txt", "low low lower lowest\nnew newer 12 123\n"); }
+  void write(const std::string& name, const std::string& content) {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+  }
+  std::string content(const std::string& name) { return file_content(folder_ / name); }
+  /// Learns from text.txt without a word on standard error.
+  void learn(const std::string& arguments) {
+    const Outcome outcome = run_dragoman(folder_.path(), "learn-bpe --quiet --input text.txt " + arguments);
+    EXPECT_EQ(outcome.status, 0) << arguments << "\n" << outcome.error;
+  }
+  std::string encoded(const std::string& tokenizer, const std::string& text = "text.txt") {
+    return run_dragoman(folder_.path(), "encode --quiet -t " + tokenizer + " -i " + text).output;
+  }
+  /// The last line on standard error names the fault, and nothing is written.
+  void expect_refused(const std::string& arguments, int status, const std::string& part) {
+    const std::string output = arguments.find("--output") == std::string::npos ? "--output x " : "";
+    const Outcome outcome = run_dragoman(folder_.path(), "learn-bpe --quiet --input text.txt " + output + arguments);
+    EXPECT_EQ(outcome.status, status) << arguments << "\n" << outcome.error;
+    EXPECT_THAT(outcome.error, HasSubstr(part)) << arguments;
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "x")) << arguments;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(LearnerOptionsTest, ReproducesSubwordNmt) {
+  learn("--reproduce subword-nmt --merges 4 --to subword-nmt --output codes");
+  EXPECT_EQ(content("codes"), "#version: 0.2\nl o\nw e\nwe r</w>\nn e\n");
+  learn("--reproduce subword-nmt --merges 20 --total-symbols --to subword-nmt --output total");
+  EXPECT_EQ(content("total"), "#version: 0.2\nl o\nw e\nwe r</w>\nn e\nlo w</w>\n");
+  learn("--reproduce subword-nmt --merges 4 --min-frequency 3 --to subword-nmt --output frequent");
+  EXPECT_EQ(content("frequent"), "#version: 0.2\nl o\nw e\n");
+}
+
+TEST_F(LearnerOptionsTest, ReproducesTokenizersWithBytes) {
+  learn("--reproduce tokenizers --words byte-level --add-prefix-space --no-byte-fallback --vocab-size 24 -o b.json");
+  EXPECT_EQ(encoded("b.json"),
+            "\u0120low \u0120low \u0120low er \u0120low e s t\n\u0120new \u0120new er \u012012 \u012012 3\n");
+}
+
+TEST_F(LearnerOptionsTest, ReproducesTokenizersWithSuffixesAndLimits) {
+  write("text.txt", "aaaa aaaa aaaa bbb bbb cc d\n");
+  learn(
+      "--reproduce tokenizers --words whitespace --end-of-word-suffix '</w>' --limit-alphabet 2 --max-token-length 3 "
+      "--vocab-size 40 --output w.json");
+  const core::Json model = core::load_json((folder_ / "w.json").string())["model"];
+  EXPECT_EQ(model["merges"].dump(), R"([["a","a"],["a","a</w>"],["b","b"]])");
+  EXPECT_EQ(model["vocab"].size(), 10U);
+  EXPECT_EQ(model["vocab"]["b</w>"], 6);
+}
+
+TEST_F(LearnerOptionsTest, ReproductionRefusesWhatTheOtherProgramDoesNotHave) {
+  expect_refused("--reproduce sennrich", 2, "must be subword-nmt or tokenizers");
+  expect_refused("--reproduce subword-nmt --vocab-size 100", 1, "subword-nmt is told a number of merges");
+  expect_refused("--reproduce subword-nmt --words spaces", 2, "--words is an option of --reproduce tokenizers");
+  expect_refused("--reproduce tokenizers --merges 10", 2, "--merges is an option of --reproduce subword-nmt");
+  expect_refused("--reproduce tokenizers --total-symbols", 2, "--total-symbols is an option");
+  expect_refused("--reproduce tokenizers --words syllables", 2, "metaspace, spaces, whitespace or byte-level");
+  expect_refused("--reproduce tokenizers --add-prefix-space", 2, "--words byte-level");
+  expect_refused("--reproduce tokenizers --words byte-level --end-of-word-suffix x", 1, "words at spaces");
+  expect_refused("--reproduce tokenizers --split-digits", 1, "digits");
+  expect_refused("--reproduce tokenizers --memory 1GB", 1, "memory");
+  expect_refused("--reproduce tokenizers --user-symbol '<ph>'", 1, "does not go with the reproduction");
+  expect_refused("--reproduce tokenizers --normalization nfc", 1, "does not go with the reproduction");
+  expect_refused("--reproduce tokenizers --vocab-size 30 40 --output 'x{size}'", 1, "learn each by itself");
+  expect_refused("--merges 10", 2, "--merges is an option of --reproduce subword-nmt");
+  expect_refused("--limit-alphabet 10", 2, "--limit-alphabet is an option of --reproduce tokenizers");
+}
+
+TEST_F(LearnerOptionsTest, SeveralSizesAreWrittenAsAnyKind) {
+  learn("--vocab-size 275 280 --to sentencepiece --output 'v{size}.model'");
+  learn("--vocab-size 275 --to sentencepiece --output alone.model");
+  EXPECT_EQ(content("v275.model"), content("alone.model"));
+  EXPECT_EQ(content("v275.model").substr(0, 2), "\n\x0E") << "a message of pieces, not JSON";
+  EXPECT_NE(content("v280.model"), content("v275.model"));
+  expect_refused("--vocab-size 275 280", 2, "vocab-{size}.json");
+  expect_refused("--vocab-size 0", 2, "must be a whole number above 0");
+  expect_refused("--vocab-size 100 280 --output 'x{size}'", 1, "a vocabulary of 100 is too small");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "x280")) << "the smallest size is checked first";
+}
+
+TEST_F(LearnerOptionsTest, KindsThatCannotBeWrittenAreRefused) {
+  expect_refused("--vocab-size 280 --to wordpiece", 2, "must be one of: tokenizer-json");
+  expect_refused("--vocab-size 280 --to fastbpe", 2, "codes of subword-nmt");
+  expect_refused("--vocab-size 280 --to subword-nmt", 1, "its words do not end with </w>");
+  expect_refused("--vocab-size 280 --to sentencepiece --user-symbol new", 1, "user-defined symbols");
+  expect_refused("--reproduce subword-nmt --to sentencepiece", 1, "ends of words");
+}
+
+TEST_F(LearnerOptionsTest, SymbolsComeFromAFile) {
+  write("symbols", "<ph>\r\n\nnew\n");
+  learn("--vocab-size 285 --user-symbols-file symbols --output s.json");
+  EXPECT_THAT(encoded("s.json"), HasSubstr("\nnew \u2581 \u2581 new \u2581 er "));
+  learn("--vocab-size 285 --user-symbol '<ph>' new --output same.json");
+  EXPECT_EQ(content("same.json"), content("s.json"));
+  write("spaced", "<ph>\na b\n");
+  expect_refused("--user-symbols-file spaced", 1, "spaced: line 2: 'a b' holds a space");
+  write("latin", "\xE9\n");
+  expect_refused("--user-symbols-file latin", 1, "latin: line 1 is not valid UTF-8; save the file as UTF-8");
+  write("twice", "<ph>\n<ph>\n");
+  expect_refused("--user-symbols-file twice", 1, "'<ph>' is given twice");
+  expect_refused("--user-symbols-file nowhere", 1, "nowhere: cannot open");
+}
+
+TEST_F(LearnerOptionsTest, DigitsStandAlone) {
+  learn("--vocab-size 290 --split-digits --output d.json");
+  EXPECT_THAT(encoded("d.json"), HasSubstr("\u2581 1 2 \u2581 1 2 3\n"));
+  learn("--vocab-size 290 --output whole.json");
+  EXPECT_THAT(encoded("whole.json"), HasSubstr("\u258112 \u258112 3\n"));
+  expect_refused("--vocab-size 280 --split-digits --to sentencepiece", 1, "cuts words in another way");
+}
+
+}  // namespace
+}  // namespace dragoman::testing
