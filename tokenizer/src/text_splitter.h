@@ -51,8 +51,7 @@ class TextSplitter {
   void visit_text(std::string_view text, std::size_t begin, bool track,
                   core::FunctionRef<void(const TextUnit&)> visit) const;
   void visit_between_symbols(const AlignedText& normal, core::FunctionRef<void(const TextUnit&)> visit) const;
-  void visit_between_protected(const AlignedText& normal,
-                   core::FunctionRef<void(const TextUnit&)> visit) const;
+  void visit_between_protected(const AlignedText& normal, core::FunctionRef<void(const TextUnit&)> visit) const;
   void visit_words(const Stretch& stretch, core::FunctionRef<void(const TextUnit&)> visit) const;
   void visit_word(const Stretch& word, core::FunctionRef<void(const TextUnit&)> visit) const;
   void visit_glossary_segments(const Stretch& word, core::FunctionRef<void(const TextUnit&)> visit) const;
