@@ -139,7 +139,7 @@ TEST(TokenizerJson, ErrorsNameTheFile) {
   EXPECT_THAT(error_of("{"), AllOf(HasSubstr("file.json"), HasSubstr("not valid JSON")));
   EXPECT_THAT(error_of("[]"), HasSubstr("file.json: expected an object"));
   EXPECT_THAT(error_of("1e999"), HasSubstr("file.json"));
-  EXPECT_THAT(error_of(std::string(100'000, '[')), HasSubstr("nested"));
+  EXPECT_THAT(error_of(std::string(100'000, '[') + std::string(100'000, ']')), HasSubstr("nested"));
 }
 
 TEST(TokenizerJson, ExpansionWithoutEndIsStopped) {

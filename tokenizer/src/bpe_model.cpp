@@ -138,8 +138,10 @@ void BpeModel::check_and_index_merges(const std::string& name) {
   for (std::size_t rank = 0; rank < d.merges.size(); ++rank) {
     const Merge& merge = d.merges[rank];
     const std::string& result = d.pieces[index(merge.result)];
-    require(d.pieces[index(merge.left)] + d.pieces[index(merge.right)] == result, ErrorCode::kBadInput,
-            "{}: merge {} does not spell its result '{}'", name, rank, result);
+    const std::string& left = d.pieces[index(merge.left)];
+    const std::string& right = d.pieces[index(merge.right)];
+    require(left.size() + right.size() == result.size() && result.starts_with(left) && result.ends_with(right),
+            ErrorCode::kBadInput, "{}: merge {} does not spell its result '{}'", name, rank, result);
     // Otherwise ordinary text could turn into a token that means something else.
     require(added[index(merge.result)] == nullptr, ErrorCode::kBadInput, "{}: merge {} spells the added token '{}'",
             name, rank, result);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,18 +17,10 @@ namespace dragoman::tokenizer {
 /// In `rest`, the object model.vocab and the list model.merges are empty. If one of them is something else, it is left
 /// there for the reader to complain about.
 struct TokenizerDocument {
-  /// A part of `texts`.
-  struct Text {
-    std::size_t begin;
-    std::uint32_t size;
-  };
-
   nlohmann::json rest;
-  std::string texts;
-  std::vector<std::pair<Text, std::int32_t>> vocabulary;
-  std::vector<std::pair<Text, Text>> merges;
-
-  std::string_view view(const Text& text) const { return std::string_view(texts).substr(text.begin, text.size); }
+  std::vector<std::pair<std::string_view, std::int32_t>> vocabulary;
+  std::vector<std::pair<std::string_view, std::string_view>> merges;
+  std::shared_ptr<const void> texts;  ///< what the views point into
 };
 
 /// Throws Error{kBadInput} that begins with `name`: for what is no JSON, for ids that are no whole numbers, for merges

@@ -128,14 +128,14 @@ class TokenizerReader {
         static_cast<std::size_t>(std::count_if(definition_.added_tokens.begin(), definition_.added_tokens.end(),
                                                [](const AddedToken& token) { return !token.in_vocabulary; }));
     definition_.pieces.resize(document_.vocabulary.size() + beyond);
-    for (const auto& [piece, id] : document_.vocabulary) set_piece(id, document_.view(piece));
+    for (const auto& [piece, id] : document_.vocabulary) set_piece(id, piece);
     for (std::size_t i = 0; i < definition_.added_tokens.size(); ++i)
       if (!definition_.added_tokens[i].in_vocabulary) set_piece(definition_.added_tokens[i].id, added_texts_[i]);
   }
 
   void index_vocabulary() {
     listed_.reserve(document_.vocabulary.size());
-    for (const auto& [piece, id] : document_.vocabulary) listed_.push_back(document_.view(piece));
+    for (const auto& [piece, id] : document_.vocabulary) listed_.push_back(piece);
     entries_ = PieceTable<std::string_view>(listed_);
     for (std::size_t i = 0; i < listed_.size(); ++i)
       require(entries_.add(static_cast<std::int32_t>(i)), ErrorCode::kBadInput, "{}.model.vocab: '{}' is listed twice",
@@ -198,9 +198,7 @@ class TokenizerReader {
     model.array("merges");  // complains if it is none
     definition_.merges.reserve(document_.merges.size());
     std::string joined;
-    for (const auto& [left_text, right_text] : document_.merges) {
-      const std::string_view left = document_.view(left_text);
-      const std::string_view right = document_.view(right_text);
+    for (const auto& [left, right] : document_.merges) {
       joined.assign(left).append(right);
       definition_.merges.push_back({merged_id(left), merged_id(right), merged_id(joined)});
     }
