@@ -12,15 +12,6 @@ void keep(Recent& words, std::uint64_t hash, const typename Recent::Key& key, Pa
   words.insert(hash, entry);
 }
 
-std::uint64_t hash_of(const RecentWords<2>::Key& key) {
-  return WordKey::short_hash(key.units[0], key.units[1]);
-}
-
-std::uint64_t hash_of(const RecentWords<4>::Key& key) {
-  const auto* bytes = reinterpret_cast<const char*>(key.units);
-  return hash_bytes({bytes, static_cast<unsigned char>(bytes[sizeof key - 1])});
-}
-
 }  // namespace
 
 template <std::size_t kUnits>
@@ -34,17 +25,12 @@ void RecentWords<kUnits>::grow() {
 }
 
 void WordCache::insert(std::string_view word, const WordKey& key, PackedIds ids) {
-  if (word.size() <= WordKey::kInlineBytes)
+  if (word.size() <= WordKey::kInlineBytes) {
     keep(short_, key.hash, {{key.low, key.high}}, ids);
-  else if (word.size() <= kLongest)
-    keep(long_, key.hash, long_key(word), ids);
-}
-
-WordCache::Long::Key WordCache::long_key(std::string_view word) noexcept {
-  Long::Key key{};
-  std::memcpy(key.units, word.data(), word.size());
-  reinterpret_cast<std::uint8_t*>(key.units)[sizeof key - 1] = static_cast<std::uint8_t>(word.size());
-  return key;
+  } else if (word.size() <= kLongest) {
+    const Long::Key long_key = key_of_long(word);
+    keep(long_, hash_of(long_key), long_key, ids);
+  }
 }
 
 template class RecentWords<2>;

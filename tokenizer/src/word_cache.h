@@ -50,7 +50,7 @@ class RecentWords {
   static constexpr std::size_t kKeyBytes = 8 * kUnits;
   static constexpr std::size_t kMostIds = PackedIds::most(kKeyBytes);
 
-  /// The word, and its length in the last byte.
+  /// What tells words apart. All zeros are no word's.
   struct Key {
     std::uint64_t units[kUnits];
     bool operator==(const Key& other) const noexcept {
@@ -66,7 +66,6 @@ class RecentWords {
 
   explicit RecentWords(std::size_t most_sets) : sets_(kFirstSets), most_sets_(most_sets) {}
 
-  void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&sets_[hash & mask()]); }
   /// The packed ids of a word that is not empty, valid until the next insert(), or `otherwise`.
   const std::uint8_t* find(std::uint64_t hash, const Key& key, const std::uint8_t* otherwise) const noexcept {
     const Set& set = sets_[hash & mask()];
@@ -99,6 +98,13 @@ class RecentWords {
   std::size_t inserted_ = 0;
 };
 
+inline std::uint64_t hash_of(const RecentWords<2>::Key& key) noexcept {
+  return WordKey::short_hash(key.units[0], key.units[1]);
+}
+inline std::uint64_t hash_of(const RecentWords<4>::Key& key) noexcept {
+  return hash_integers(hash_integers(key.units[0], key.units[1]), hash_integers(key.units[2], key.units[3]));
+}
+
 /// What words of up to kLongest bytes were encoded to lately. One thread at a time.
 class WordCache {
  public:
@@ -107,22 +113,27 @@ class WordCache {
   using Long = RecentWords<4>;
   static constexpr std::size_t kMostBytes = Long::kKeyBytes;  ///< of packed ids
 
-  void prefetch(std::string_view word, const WordKey& key) const noexcept {
-    if (word.size() <= WordKey::kInlineBytes)
-      short_.prefetch(key.hash);
-    else
-      long_.prefetch(key.hash);
-  }
-  /// The packed ids of a word that is not empty, valid until the next insert(), or `otherwise`.
+  /// The packed ids of a word that is not empty, valid until the next insert(), or `otherwise`. `key` is its key if it
+  /// is short, and not looked at if it is not.
   const std::uint8_t* find(std::string_view word, const WordKey& key, const std::uint8_t* otherwise) const noexcept {
     if (word.size() <= WordKey::kInlineBytes) return short_.find(key.hash, {{key.low, key.high}}, otherwise);
-    return word.size() <= kLongest ? long_.find(key.hash, long_key(word), otherwise) : otherwise;
+    if (word.size() > kLongest) return otherwise;
+    const Long::Key long_key = key_of_long(word);
+    return long_.find(hash_of(long_key), long_key, otherwise);
   }
   /// Words that are too long, or have too many ids, are not kept.
   void insert(std::string_view word, const WordKey& key, PackedIds ids);
 
  private:
-  static Long::Key long_key(std::string_view word) noexcept;
+  /// The first 16 bytes, which may overlap with the last 15, and the length.
+  static Long::Key key_of_long(std::string_view word) noexcept {
+    Long::Key key;
+    std::memcpy(key.units, word.data(), 16);
+    std::memcpy(key.units + 2, word.data() + word.size() - 16, 16);
+    key.units[2] = (key.units[2] >> 8) | (key.units[3] << 56);
+    key.units[3] = (key.units[3] >> 8) | (std::uint64_t{word.size()} << 56);
+    return key;
+  }
 
   // A half a megabyte, and a quarter of one: not more than the second-level caches of usual processors hold.
   Short short_{std::size_t{1} << 13};

@@ -11,7 +11,7 @@
 
 namespace dragoman::tokenizer {
 
-/// Cuts text at spaces, and gives each word with its key: short words are found, cut out and packed in one vector.
+/// Cuts text at spaces, and gives each short word with its key: those are found, cut out and packed in one vector.
 class WordScanner {
  public:
   /// `readable` bytes from the beginning of the text on may be read, be they of other texts.
@@ -20,6 +20,7 @@ class WordScanner {
 
   /// Whether a word follows, be it the empty one behind the last space.
   bool more() const noexcept { return more_; }
+  /// The next word; `key` becomes its key if it has at most WordKey::kInlineBytes bytes.
   std::string_view next(WordKey& key) noexcept {
     const char* begin = at_;
     std::size_t size = 0;
@@ -28,8 +29,8 @@ class WordScanner {
       return {begin, size};
     }
     const std::string_view rest(begin, static_cast<std::size_t>(end_ - begin));
-    const std::string_view word = rest.substr(0, rest.find(' '));
-    key = WordKey::of(word);
+    const std::string_view word = rest.substr(0, rest.find(' ', size));
+    if (word.size() <= WordKey::kInlineBytes) key = WordKey::of(word);
     advance(begin + word.size());
     return word;
   }
