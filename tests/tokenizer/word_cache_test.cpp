@@ -89,6 +89,30 @@ TEST(WordCache, TellsLongWordsApart) {
   }
 }
 
+/// How large a table becomes while words from a stock of so many come in random order, or ever new ones if it is 0.
+std::size_t capacity_after(std::size_t stock) {
+  RecentWords<2> words;
+  std::mt19937_64 random(6);
+  for (std::uint64_t i = 0; i < 2000000; ++i) {
+    const RecentWords<2>::Key key{{1 + (stock == 0 ? i : random() % stock), 1}};
+    const std::uint64_t hash = hash_of(key);
+    if (words.find(hash, key, nullptr) != nullptr) continue;
+    RecentWords<2>::Entry entry;
+    entry.key = key;
+    words.insert(hash, entry);
+  }
+  return words.capacity();
+}
+
+TEST(RecentWords, GrowsWhileWhatItForgotComesBack) {
+  const std::size_t first = RecentWords<2>().capacity();
+  EXPECT_LE(capacity_after(first / 8), 4 * first) << "where three words want two entries";
+  EXPECT_EQ(capacity_after(0), first) << "a larger table would be of no use";
+  EXPECT_GE(capacity_after(50000), 50000U);
+  EXPECT_LE(capacity_after(50000), 500000U);
+  EXPECT_EQ(capacity_after(1000000), capacity_after(2000000)) << "there is a limit";
+}
+
 TEST(WordScanner, CutsLikeFindWithTheKeysOfTheWords) {
   std::mt19937 random(5);
   for (int round = 0; round < 20000; ++round) {

@@ -103,20 +103,29 @@ void CachedEncoder::begin() {
 void CachedEncoder::add_words(std::string_view text, std::size_t readable, const Output& output) {
   static constexpr std::uint8_t kNew = 0;
   std::array<Scanned, kGroup> group;
+  std::uint64_t are_new = 0;
+  const auto look_up = [&](std::size_t i) {
+    const std::string_view word = group[i].text();
+    const std::uint8_t* ids = word.empty() ? mark_ids_.data() : cache_.find(word, group[i].key, &kNew);
+    words_[waiting_ + i] = ids;
+    are_new |= std::uint64_t{ids == &kNew} << i;
+  };
   WordScanner scanner(text, readable);
   while (scanner.more()) {
     if (waiting_ + kGroup > kBlock) flush(output);
-    std::uint64_t are_new = 0;
+    const bool fetch_first = cache_.is_large();
     std::size_t size = 0;
     for (; size < kGroup && scanner.more(); ++size) {
-      Scanned& scanned = group[size];
-      const std::string_view word = scanner.next(scanned.key);
-      scanned.begin = word.data();
-      scanned.size = word.size();
-      const std::uint8_t* ids = word.empty() ? mark_ids_.data() : cache_.find(word, scanned.key, &kNew);
-      words_[waiting_ + size] = ids;
-      are_new |= std::uint64_t{ids == &kNew} << size;
+      Scanned& word = group[size];
+      const std::string_view scanned = scanner.next(word.key);
+      word.begin = scanned.data();
+      word.size = scanned.size();
+      if (fetch_first)
+        cache_.prefetch(scanned, word.key);
+      else
+        look_up(size);
     }
+    for (std::size_t i = 0; fetch_first && i < size; ++i) look_up(i);
     for (; are_new != 0; are_new &= are_new - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(are_new));
       new_[new_words_++] = {waiting_ + i, group[i]};

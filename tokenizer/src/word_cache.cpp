@@ -15,13 +15,34 @@ void keep(Recent& words, std::uint64_t hash, const typename Recent::Key& key, Pa
 }  // namespace
 
 template <std::size_t kUnits>
+void RecentWords<kUnits>::insert(std::uint64_t hash, const Entry& entry) {
+  if (in_sample(hash) && forgotten(hash) == static_cast<std::uint32_t>(hash)) ++returned_;
+  put(hash, entry);
+  if (++inserted_ < capacity()) return;
+  // One in six: a table four times as large pays if it would spare so many words their merging.
+  if (returned_ * kSample * 6 > inserted_ && sets_.size() < kMostSets) grow();
+  inserted_ = 0;
+  returned_ = 0;
+}
+
+template <std::size_t kUnits>
+void RecentWords<kUnits>::put(std::uint64_t hash, const Entry& entry) {
+  Set& set = sets_[hash & mask()];
+  if (set.entries[0].key == entry.key) return;
+  if (const std::uint64_t last = hash_of(set.entries[1].key); in_sample(last))
+    forgotten(last) = static_cast<std::uint32_t>(last);
+  set.entries[1] = set.entries[0];
+  set.entries[0] = entry;
+}
+
+template <std::size_t kUnits>
 void RecentWords<kUnits>::grow() {
   core::PageVector<Set> old(sets_.size() * 4, Set{});
   old.swap(sets_);
-  inserted_ = 0;
+  forgotten_.assign(sets_.size(), 0);
   for (const Set& set : old)
     for (const Entry& entry : {set.entries[1], set.entries[0]})
-      if (entry.key != Key{}) insert(hash_of(entry.key), entry);
+      if (entry.key != Key{}) put(hash_of(entry.key), entry);
 }
 
 void WordCache::insert(std::string_view word, const WordKey& key, PackedIds ids) {

@@ -41,9 +41,11 @@ class PackedIds {
 };
 
 /// What words of up to 8 * kUnits - 1 bytes were encoded to lately. Each word has two entries that it may be in, in one
-/// cache line if it is short; of the words that want them the latest two are kept. So small a table beats one of all
-/// words: it stays in the caches of its processor, and whatever it has forgotten is merged again sooner than it would
-/// be fetched from memory. One thread at a time.
+/// cache line if it is short; of the words that want them the latest two are kept.
+///
+/// The table is as small as it may be: one that stays in the caches of its processor beats one of all words, since what
+/// it has forgotten is merged again sooner than it would be fetched from memory. It grows while many of the words that
+/// come had been in it: where each line is in another language, that goes on for long. One thread at a time.
 template <std::size_t kUnits>
 class RecentWords {
  public:
@@ -64,8 +66,9 @@ class RecentWords {
     Key key = {};
   };
 
-  explicit RecentWords(std::size_t most_sets) : sets_(kFirstSets), most_sets_(most_sets) {}
+  RecentWords() : sets_(kFirstSets), forgotten_(kFirstSets) {}
 
+  void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&sets_[hash & mask()]); }
   /// The packed ids of a word that is not empty, valid until the next insert(), or `otherwise`.
   const std::uint8_t* find(std::uint64_t hash, const Key& key, const std::uint8_t* otherwise) const noexcept {
     const Set& set = sets_[hash & mask()];
@@ -76,26 +79,28 @@ class RecentWords {
     const auto c = reinterpret_cast<std::uintptr_t>(otherwise);
     return reinterpret_cast<const std::uint8_t*>((a & first) | (b & second) | (c & ~(first | second)));
   }
-  void insert(std::uint64_t hash, const Entry& entry) {
-    Set& set = sets_[hash & mask()];
-    if (set.entries[0].key == entry.key) return;
-    set.entries[1] = set.entries[0];
-    set.entries[0] = entry;
-    if (++inserted_ > sets_.size() && sets_.size() < most_sets_) grow();
-  }
+  void insert(std::uint64_t hash, const Entry& entry);
+  /// How many words it holds at most, for now.
+  std::size_t capacity() const noexcept { return 2 * sets_.size(); }
 
  private:
-  static constexpr std::size_t kFirstSets = 256;
   struct alignas(2 * sizeof(Entry)) Set {
     Entry entries[2];
   };
+  static constexpr std::size_t kFirstSets = 512;
+  static constexpr std::size_t kMostSets = (std::size_t{1} << 23) / sizeof(Set);
+  static constexpr std::size_t kSample = 8;  // one word in so many is remembered when it is forgotten
 
   std::size_t mask() const noexcept { return sets_.size() - 1; }
+  static bool in_sample(std::uint64_t hash) noexcept { return hash >> 61 == 0; }
+  std::uint32_t& forgotten(std::uint64_t hash) noexcept { return forgotten_[(hash >> 32) & mask()]; }
+  void put(std::uint64_t hash, const Entry& entry);
   void grow();
 
   core::PageVector<Set> sets_;
-  std::size_t most_sets_;
-  std::size_t inserted_ = 0;
+  std::vector<std::uint32_t> forgotten_;  // half of the hashes of words that have been in the table; as many as sets
+  std::size_t inserted_ = 0;              // since the table grew, or was found large enough
+  std::size_t returned_ = 0;              // of the sample of them, those that had been in the table
 };
 
 inline std::uint64_t hash_of(const RecentWords<2>::Key& key) noexcept {
@@ -113,6 +118,12 @@ class WordCache {
   using Long = RecentWords<4>;
   static constexpr std::size_t kMostBytes = Long::kKeyBytes;  ///< of packed ids
 
+  /// Whether prefetch() pays.
+  bool is_large() const noexcept { return short_.capacity() > std::size_t{1} << 15; }
+  /// Fetches what find() will look at, if the word is short.
+  void prefetch(std::string_view word, const WordKey& key) const noexcept {
+    if (word.size() <= WordKey::kInlineBytes) short_.prefetch(key.hash);
+  }
   /// The packed ids of a word that is not empty, valid until the next insert(), or `otherwise`. `key` is its key if it
   /// is short, and not looked at if it is not.
   const std::uint8_t* find(std::string_view word, const WordKey& key, const std::uint8_t* otherwise) const noexcept {
@@ -135,9 +146,8 @@ class WordCache {
     return key;
   }
 
-  // A half a megabyte, and a quarter of one: not more than the second-level caches of usual processors hold.
-  Short short_{std::size_t{1} << 13};
-  Long long_{std::size_t{1} << 11};
+  Short short_;
+  Long long_;
 };
 
 }  // namespace dragoman::tokenizer
