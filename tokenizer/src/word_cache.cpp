@@ -18,9 +18,10 @@ template <std::size_t kUnits>
 void RecentWords<kUnits>::insert(std::uint64_t hash, const Entry& entry) {
   if (in_sample(hash) && forgotten(hash) == static_cast<std::uint32_t>(hash)) ++returned_;
   put(hash, entry);
-  if (++inserted_ < capacity()) return;
-  // One in six: a table four times as large pays if it would spare so many words their merging.
-  if (returned_ * kSample * 6 > inserted_ && sets_.size() < kMostSets) grow();
+  if (++inserted_ < 2 * capacity()) return;
+  // One in four: so many words the next size would have to spare their merging to be worth its misses.
+  const bool many_returned = returned_ * kSample * 4 > inserted_;
+  if (sets_.size() < kUsualSets || (many_returned && sets_.size() < kMostSets)) grow();
   inserted_ = 0;
   returned_ = 0;
 }

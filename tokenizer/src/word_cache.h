@@ -43,9 +43,9 @@ class PackedIds {
 /// What words of up to 8 * kUnits - 1 bytes were encoded to lately. Each word has two entries that it may be in, in one
 /// cache line if it is short; of the words that want them the latest two are kept.
 ///
-/// The table is as small as it may be: one that stays in the caches of its processor beats one of all words, since what
-/// it has forgotten is merged again sooner than it would be fetched from memory. It grows while many of the words that
-/// come had been in it: where each line is in another language, that goes on for long. One thread at a time.
+/// A table that stays in the caches of its processor beats one of all words, since what it has forgotten is merged
+/// again sooner than it would be fetched from memory. It grows beyond that size only while many of the words that come
+/// had been in it, as where each line is in another language. One thread at a time.
 template <std::size_t kUnits>
 class RecentWords {
  public:
@@ -88,6 +88,7 @@ class RecentWords {
     Entry entries[2];
   };
   static constexpr std::size_t kFirstSets = 512;
+  static constexpr std::size_t kUsualSets = (std::size_t{1} << 19) / sizeof(Set);
   static constexpr std::size_t kMostSets = (std::size_t{1} << 23) / sizeof(Set);
   static constexpr std::size_t kSample = 8;  // one word in so many is remembered when it is forgotten
 
@@ -119,7 +120,7 @@ class WordCache {
   static constexpr std::size_t kMostBytes = Long::kKeyBytes;  ///< of packed ids
 
   /// Whether prefetch() pays.
-  bool is_large() const noexcept { return short_.capacity() > std::size_t{1} << 15; }
+  bool is_large() const noexcept { return short_.capacity() > std::size_t{1} << 14; }
   /// Fetches what find() will look at, if the word is short.
   void prefetch(std::string_view word, const WordKey& key) const noexcept {
     if (word.size() <= WordKey::kInlineBytes) short_.prefetch(key.hash);
