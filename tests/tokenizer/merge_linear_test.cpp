@@ -111,22 +111,28 @@ TEST(LinearMerging, EqualsTheHeapForLongWords) {
   }
 }
 
-/// Whatever the proof lets through must be exact, however the table came about.
+/// Whatever the proof lets through must be exact, however the table came about: with merges that repeat others, stand
+/// before those of their sides, spell a piece again, or can never happen because another always comes before.
 TEST(LinearMerging, EqualsTheDefinitionForAllTablesThatTheProofAccepts) {
   std::size_t proper = 0;
   std::size_t improper = 0;
   for (std::uint32_t seed = 0; seed < 4000; ++seed) {
     std::mt19937 random(seed);
-    constexpr std::int32_t kPieces = 7;
-    std::vector<Merge> merges(1 + random() % 4);
-    for (Merge& merge : merges)
-      for (std::int32_t* id : {&merge.left, &merge.right, &merge.result})
-        *id = static_cast<std::int32_t>(random() % kPieces);
-    const TestTable table(merges, kPieces);
+    const std::int32_t characters = 1 + static_cast<std::int32_t>(random() % 3);
+    std::vector<Merge> merges(1 + random() % 12);
+    const std::int32_t pieces = characters + static_cast<std::int32_t>(merges.size());
+    const auto below = [&](std::int32_t end) {
+      return static_cast<std::int32_t>(random() % static_cast<unsigned>(end));
+    };
+    const std::size_t odd = seed % 2 == 0 ? merges.size() : random() % merges.size();  // any of them, or none
+    std::int32_t next = characters;
+    for (std::size_t i = 0; i < merges.size(); ++i, ++next)
+      merges[i] = i == odd ? Merge{below(pieces), below(pieces), below(pieces)} : Merge{below(next), below(next), next};
+    const TestTable table(merges, static_cast<std::size_t>(pieces));
     ++(table.linear.is_proper() ? proper : improper);
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < 20; ++i) {
       std::vector<std::int32_t> ids(2 + random() % 12);
-      for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random() % kPieces);
+      for (std::int32_t& id : ids) id = below(i < 15 ? characters : pieces);
       const std::vector<Symbol> word = word_of(ids);
       std::vector<Symbol> expected = word;
       std::vector<Symbol> actual = word;
