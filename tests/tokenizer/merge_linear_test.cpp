@@ -171,6 +171,13 @@ TEST(LinearMerging, LeavesWordsAsTheyAreWhereItDoesNotApply) {
   EXPECT_EQ(ids_of(word), (std::vector<std::int32_t>{4, 3}));
 }
 
+TEST(LinearMerging, TheMergeThatComesFirstCounts) {
+  const TestTable table({{1, 2, 3}, {0, 1, 4}, {4, 2, 5}}, 6);  // bc, ab and abc = ab + c, which never happens
+  std::vector<Symbol> word = word_of({0, 1, 2, 0, 1});
+  ASSERT_TRUE(table.linear.merge(word).has_value());
+  EXPECT_EQ(ids_of(word), (std::vector<std::int32_t>{0, 3, 4}));
+}
+
 // Tables and words in which much depends on what stands far away.
 
 /// a, aa, aaaa and so on: each doubles the one before.
