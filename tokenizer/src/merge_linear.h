@@ -11,7 +11,7 @@ namespace dragoman::tokenizer {
 /// Merges words in linear time, whatever they consist of, for merge tables that are proved proper. The word is encoded
 /// symbol by symbol: each prefix of it has an encoding of its own, which is that of a shorter prefix and one last piece
 /// behind it. So the last pieces of all prefixes say everything, and each follows from those before. It takes two or
-/// three look-ups of pairs for each symbol, and at most (d + 1)² where pieces are nested d deep.
+/// three look-ups of pairs for each symbol, and at most (d + 1)^2 where pieces are nested d deep.
 ///
 /// A table is proper if each merge stands behind those that make its sides, and no piece is made by two merges. Then
 /// merges happen in the order of their ranks, and how a piece came about is known from the piece alone. Learned tables
