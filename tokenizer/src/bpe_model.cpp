@@ -259,10 +259,14 @@ void BpeModel::encode_word(std::string_view word, const EncodeOptions& options, 
 }
 
 void BpeModel::merge(WordBuffers& buffers) const {
-  if (merge_in_rounds_)
-    merge_in_rounds(merges_, buffers.word, buffers.merge);
-  else
-    merge_exact(merges_, buffers.word, buffers.merge);
+  if (merge_in_rounds_) return merge_in_rounds(merges_, buffers.word, buffers.merge);
+  if (buffers.word.size() > kShortWord && merge_linear(buffers.word)) return;
+  merge_exact(merges_, buffers.word, buffers.merge);
+}
+
+bool BpeModel::merge_linear(std::vector<Symbol>& word) const {
+  const auto make = [this] { return LinearMerger(definition_->merges, merges_, definition_->pieces.size()); };
+  return linear_.get(make).merge(word).has_value();
 }
 
 /// What stands in front of a suffix that merged with nothing takes its final form.

@@ -2,6 +2,7 @@
 
 #include "character_table.h"
 #include "dragoman/tokenizer/tokenizer.h"
+#include "merge_linear.h"
 #include "merge_short.h"
 #include "merging.h"
 #include "piece_table.h"
@@ -64,6 +65,7 @@ class BpeModel {
   void split_characters(std::string_view word, std::vector<Symbol>& out) const;
   void split_bytes(std::string_view word, std::vector<Symbol>& out) const;
   void merge(WordBuffers& buffers) const;
+  bool merge_linear(std::vector<Symbol>& word) const;
   void drop_end_of_word(std::vector<Symbol>& out) const;
   void expand(WordBuffers& buffers) const;
   void add_unknown(std::string_view word, std::size_t begin, std::size_t length, std::vector<Symbol>& out) const;
@@ -82,6 +84,7 @@ class BpeModel {
   bool merges_short_words_ = false;
   std::array<std::int32_t, 256> bytes_{};
   core::Lazy<Trie> trie_;                // for greedy matching only
+  core::Lazy<LinearMerger> linear_;      // for long words only
   core::Lazy<std::vector<bool>> whole_;  // by id: the characters of the piece merge into the piece
 };
 
