@@ -11,12 +11,14 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/lazy.h>
 
 namespace dragoman::tokenizer {
 
 struct BpeTokenizer::Impl {
   Impl(BpeDefinition d, const std::string& name)
-      : definition(std::move(d)), model(definition, name), splitter(definition), decoder(definition) {
+      : definition(std::move(d)), model(definition, name), splitter(definition) {
+    if (Decoder::may_refuse(definition)) decoder();
     special.assign(definition.pieces.size(), false);
     for (const AddedToken& token : definition.added_tokens) special[static_cast<std::size_t>(token.id)] = token.special;
     if (!definition.continuation_mark.empty()) show_continuation_marks();
@@ -53,12 +55,16 @@ struct BpeTokenizer::Impl {
     for (std::size_t id = 0; id < shown.size(); ++id) shown_ids->add(static_cast<std::int32_t>(id));
   }
 
+  /// Made when the first text is decoded: encoding does without it.
+  const Decoder& decoder() const {
+    return lazy_decoder.get([this] { return Decoder(definition); });
+  }
   void check(std::int32_t id) const { check_id(id, static_cast<std::int32_t>(definition.pieces.size())); }
 
   BpeDefinition definition;
   BpeModel model;
   TextSplitter splitter;
-  Decoder decoder;
+  core::Lazy<Decoder> lazy_decoder;
   std::vector<bool> special;
   std::vector<std::string> shown;         // by id, with continuation marks; empty if there are none
   std::optional<PieceTable<>> shown_ids;  // of `shown`
@@ -133,7 +139,7 @@ std::unique_ptr<TextEncoder> BpeTokenizer::make_encoder(const EncodeOptions& opt
 
 std::string BpeTokenizer::decode(std::span<const std::int32_t> ids) const {
   for (const std::int32_t id : ids) impl_->check(id);
-  if (!impl_->definition.sentencepiece) return impl_->decoder.decode(ids);
+  if (!impl_->definition.sentencepiece) return impl_->decoder().decode(ids);
   const auto decoder = make_decoder();
   std::string text;
   for (const std::int32_t id : ids) decoder->decode(id, text);
@@ -145,7 +151,7 @@ std::unique_ptr<StreamingDecoder> BpeTokenizer::make_decoder() const {
   if (const auto& sentencepiece = impl_->definition.sentencepiece)
     return std::make_unique<SentencePieceDecoder>(impl_->decoded, sentencepiece->dummy_prefix,
                                                   sentencepiece->remove_extra_spaces);
-  return std::make_unique<BpeStreamingDecoder>(impl_->decoder, size());
+  return std::make_unique<BpeStreamingDecoder>(impl_->decoder(), size());
 }
 
 std::string_view BpeTokenizer::piece(std::int32_t id) const {

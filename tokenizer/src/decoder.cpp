@@ -36,6 +36,11 @@ std::string surface_of(const std::string& piece, const DecoderDefinition& decode
 
 }  // namespace
 
+bool Decoder::may_refuse(const BpeDefinition& definition) {
+  return std::ranges::any_of(definition.decoder.replacements,
+                             [](const auto& step) { return step.content.size() > step.pattern.size(); });
+}
+
 Decoder::Decoder(const BpeDefinition& definition)
     : strip_(definition.decoder.strip), strip_count_(definition.decoder.strip_count) {
   const std::string& suffix = definition.decoder.word_suffix;

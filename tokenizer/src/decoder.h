@@ -15,6 +15,8 @@ class Decoder {
  public:
   /// `definition` has been checked by BpeModel. Throws Error{kBadInput} if replacements make a piece many times longer.
   explicit Decoder(const BpeDefinition& definition);
+  /// Whether it may throw that: there is a replacement that is longer than what it replaces.
+  static bool may_refuse(const BpeDefinition& definition);
   /// Ids must be in range.
   std::string decode(std::span<const std::int32_t> ids) const;
 

@@ -76,11 +76,13 @@ class Merging {
   HWY_INLINE bool step() {
     std::uint32_t best[kWords];
     std::uint32_t least = Keys<kPlaces>::kNone;
+    HWY_UNROLL(8)
     for (std::size_t w = 0; w < kWords; ++w) {
       best[w] = keys_[w].least();
       least = std::min(least, best[w]);
     }
     if (least >= Keys<kPlaces>::kNone) return false;
+    HWY_UNROLL(8)
     for (std::size_t w = 0; w < kWords; ++w) merge(w, best[w]);
     return true;
   }
@@ -160,6 +162,7 @@ void merge_short_words_here(const MergeTable& table, ShortWord* const* words, st
   for (std::size_t first = 0; first < count; first += kWords) {
     Merging<ShortWord::kMost, kWords> merging(table);
     const std::size_t here = std::min(kWords, count - first);
+    HWY_UNROLL(8)
     for (std::size_t w = 0; w < kWords; ++w) {
       const ShortWord& word = *words[first + std::min(w, here - 1)];
       merging.begin(w, w < here ? word.size : 0, [&word](std::size_t i) { return word.ids[i]; });
