@@ -366,6 +366,7 @@ const std::string& OutputFile::partial_name() const noexcept {
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
   InputFile file(path);
   std::string content;
+  content.reserve(static_cast<std::size_t>(std::min(file.size_on_disk(), limit)));
   std::vector<char> block(kBlock);
   while (const std::size_t n = file.read(block)) {
     content.append(block.data(), n);

@@ -4,6 +4,11 @@
 #include "formats/wire.h"
 #include "formats_test_support.h"
 
+#include <sys/stat.h>
+
+#include <fstream>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -171,6 +176,26 @@ TEST(WritingFormats, WhatAKindCannotRepresentIsRefusedWithTheReason) {
 
 std::string gpt2_error(const std::string& vocabulary, const std::string& merges) {
   return testing::error_of([&] { BpeTokenizer(read_gpt2(vocabulary, merges, "file")); });
+}
+
+/// As `--tokenizer <(ssh host cat tokenizer.json)` gives it: what is read is gone.
+TEST(OpeningFiles, ReadsAPipe) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string content = core::read_file(testing::golden_file("nfkc.tokenizer.json"));
+  std::thread writer([&] { std::ofstream(pipe) << content; });
+  const auto tokenizer = open_tokenizer_file(pipe);
+  writer.join();
+  EXPECT_EQ(tokenizer->size(), load_tokenizer(testing::golden_file("nfkc.tokenizer.json"))->size());
+}
+
+TEST(OpeningFiles, AKindThatIsNamedNeedNotBeRecognised) {
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "codes", "a b 7 8\n");  // as no kind has it
+  EXPECT_THAT(testing::error_of([&] { open_tokenizer_file(folder / "codes"); }), HasSubstr("name the kind"));
+  EXPECT_THAT(testing::error_of([&] { open_tokenizer_file(folder / "codes", {.kind = FileKind::kSubwordNmt}); }),
+              ::testing::Not(HasSubstr("name the kind")));
 }
 
 TEST(Gpt2Files, RefusesContradictions) {

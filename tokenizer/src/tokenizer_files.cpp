@@ -135,6 +135,32 @@ void check_cuts(const BpeDefinition& definition, FileKind kind) {
   check(!definition.split_case, "cutting at changes of case");
 }
 
+FileKind kind_of(const std::filesystem::path& path, const std::string& content, const ReadOptions& options) {
+  const FileKind kind = options.kind ? *options.kind : recognise(path, content);
+  check_glossaries(options, kind, path);
+  return kind;
+}
+
+BpeDefinition read_kind(FileKind kind, const std::filesystem::path& path, const std::string& content,
+                        const ReadOptions& options) {
+  switch (kind) {
+    case FileKind::kTokenizerJson:
+      return read_tokenizer_json(content, path.string());
+    case FileKind::kSubwordNmt:
+    case FileKind::kFastBpe:
+      return read_codes(content, kind, path.string(), options);
+    case FileKind::kGpt2:
+      return read_gpt2_files(path, content);
+    case FileKind::kSentencePiece:
+      return read_sentencepiece(content, path.string());
+    case FileKind::kTiktoken:
+      return read_tiktoken(content, path.string(), options);
+    case FileKind::kYouTokenToMe:
+      return read_youtokentome(content, path.string());
+  }
+  core::fail(ErrorCode::kInternal, "a kind of file without a reader");
+}
+
 void write_kind(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
   switch (kind) {
     case FileKind::kTokenizerJson:
@@ -198,24 +224,7 @@ BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadO
   require(options.dictionary.empty(), ErrorCode::kUnsupported,
           "{}: a tokenizer with the ids of a dictionary encodes and decodes, but cannot be converted", path.string());
   const std::string content = core::read_file(path, kLargestFile);
-  const FileKind kind = options.kind.value_or(recognise(path, content));
-  check_glossaries(options, kind, path);
-  switch (kind) {
-    case FileKind::kTokenizerJson:
-      return read_tokenizer_json(content, path.string());
-    case FileKind::kSubwordNmt:
-    case FileKind::kFastBpe:
-      return read_codes(content, kind, path.string(), options);
-    case FileKind::kGpt2:
-      return read_gpt2_files(path, content);
-    case FileKind::kSentencePiece:
-      return read_sentencepiece(content, path.string());
-    case FileKind::kTiktoken:
-      return read_tiktoken(content, path.string(), options);
-    case FileKind::kYouTokenToMe:
-      return read_youtokentome(content, path.string());
-  }
-  core::fail(ErrorCode::kInternal, "a kind of file without a reader");
+  return read_kind(kind_of(path, content, options), path, content, options);
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
@@ -226,10 +235,9 @@ std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path
                                                  read_dictionary(options.dictionary));
   }
   const std::string content = core::read_file(path, kLargestFile);
-  const FileKind kind = options.kind.value_or(recognise(path, content));
-  check_glossaries(options, kind, path);
+  const FileKind kind = kind_of(path, content, options);
   if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string());
-  return std::make_unique<BpeTokenizer>(read_tokenizer_file(path, options), path.string());
+  return std::make_unique<BpeTokenizer>(read_kind(kind, path, content, options), path.string());
 }
 
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
