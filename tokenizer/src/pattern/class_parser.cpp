@@ -10,6 +10,7 @@ struct Item {
   icu::UnicodeSet characters;
   std::optional<char32_t> single;  ///< if it is one character
   bool negated = false;
+  std::size_t room = 0;  ///< in brackets: behind the last item, or in front of it if a hyphen at its end must stay last
 };
 
 Item one_character(char32_t c) {
@@ -108,8 +109,11 @@ class AtomReader {
     Item item{.characters = {}, .single = {}, .negated = in_.take('^')};
     bool first = true;
     while (!in_.at_end() && (first || in_.peek() != ']')) {
+      const std::size_t last = in_.offset();
       add_item(item.characters, first);
       first = false;
+      const std::string_view text = in_.since(last);
+      item.room = text.ends_with('-') && text != "\\-" ? last : in_.offset();
     }
     if (!in_.take(']')) in_.fail_at(begin, "this [ is not closed; write \\[ for the character");
     if (item.negated) item.characters.complement();
@@ -162,6 +166,7 @@ std::uint32_t read_atom(PatternScanner& in, PatternDialect dialect, ParsedPatter
   parsed.atoms.push_back({.kind = item.single ? PatternAtom::Kind::kLiteral : kind_of(text),
                           .begin = begin,
                           .end = in.offset(),
+                          .room = item.room,
                           .characters = number,
                           .negated = item.negated,
                           .in_look_around = in_look_around});
