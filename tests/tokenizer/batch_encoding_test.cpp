@@ -37,6 +37,22 @@ TEST(BatchEncoding, GivesTheIdsOfEncodeForAnyNumberOfThreads) {
       }
 }
 
+TEST(BatchEncoding, TextsMayBeEmptyAndLieAnywhere) {
+  const BpeTokenizer tokenizer = learn_bpe({testing::golden_file("corpus.txt")}, {.vocab_size = 500});
+  const std::string buffer("the river\n\n  a\0b  \nthe\n", 23);
+  const std::string_view all = buffer;
+  const std::vector<std::string_view> texts = {std::string_view(), all.substr(0, 9),  all.substr(10, 0),
+                                               all.substr(11, 7),  all.substr(19, 3), std::string_view(),
+                                               all.substr(0, 9),   all.substr(8, 9)};
+  const auto executor = core::make_executor(1);
+  const EncodedTexts encoded = encode_batch(tokenizer, texts, *executor);
+  ASSERT_EQ(encoded.size(), texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto ids = encoded[i];
+    EXPECT_EQ(std::vector<std::int32_t>(ids.begin(), ids.end()), tokenizer.encode(texts[i])) << i;
+  }
+}
+
 TEST(BatchEncoding, NamesTheFirstTextThatCannotBeEncoded) {
   const BpeTokenizer tokenizer = testing::make_plain_bpe("abc", {{"a", "b"}});
   std::vector<std::string_view> texts(1000, "abc");

@@ -42,10 +42,17 @@ TEST(CorpusExtension, WithItsOwnCorpusIsWhatLearningGivesInEveryLayoutOfWords) {
               largest);
   };
   check({.split_digits = true});
+  check({.split_case = true});
   check({.lowercase = true});
   check({.byte_fallback = false});
   check({.word_marks = false});
   check({.character_coverage = 0.98});
+  LearnOptions in_words;
+  in_words.protected_patterns = {"[aeiou]{2}"};
+  check(in_words);
+  LearnOptions over_spaces;
+  over_spaces.protected_patterns = {R"(the \w+)", R"(\w(?=\s))"};
+  check(over_spaces);
 }
 
 TEST(CorpusExtension, GoesOnFromAnyPlaceOfRandomTexts) {

@@ -134,6 +134,8 @@ TEST(Pattern, WhatIsNoPatternIsRefusedWithItsPlaceAndReason) {
                                                           {"a**", "quantifier behind"},
                                                           {"a*+b", "possessive"},
                                                           {"{2}", "nothing to repeat"},
+                                                          {"a{99999999999999999999}", "too large"},
+                                                          {"a{1,99999999999999999999}", "too large"},
                                                           {"a{2}{3}", "quantifier behind"},
                                                           {"a{3,2}", "smaller"},
                                                           {"a{,2}", "{0,n}"},
@@ -165,8 +167,31 @@ TEST(Pattern, WhatIsNoPatternIsRefusedWithItsPlaceAndReason) {
   for (const auto& [expression, reason] : kRefused) EXPECT_THAT(error(expression), HasSubstr(reason)) << expression;
   EXPECT_THAT(error("\xFF"), HasSubstr("UTF-8"));
   EXPECT_THAT(error(std::string(200, '(') + "a"), HasSubstr("nested too deeply"));
+  EXPECT_THAT(error("a" + std::string(65'535, '|')), HasSubstr("4096 steps"));
+  EXPECT_THAT(error("a" + std::string(65'536, '|')), HasSubstr("a pattern of 65537 bytes"));
   EXPECT_THAT(error("(a)", PatternDialect::kPython), HasSubstr("(?:...)"));
   EXPECT_THAT(error("\\p{L}", PatternDialect::kPython), HasSubstr("Python"));
+}
+
+/// Where spaces are marks, an expression matches what it matches in text with spaces.
+TEST(Pattern, MatchesTheSameWhereSpacesAreMarks) {
+  static constexpr std::string_view kMark = "\xE2\x96\x81";
+  std::string text;
+  for (char c = ' '; c < '\x7F'; ++c) text += std::string(2, c) + "\t";
+  std::string marked;
+  for (const char c : text) marked += c == ' ' ? std::string(kMark) : std::string(1, c);
+  const auto matches = [](const std::string& expression, const std::string& in) {
+    std::string found;
+    for (const std::string& match : matches_of(expression, in)) found += match.substr(match.find(':') + 1) + "\n";
+    for (std::size_t at = found.find(kMark); at != std::string::npos; at = found.find(kMark))
+      found.replace(at, kMark.size(), " ");
+    return found;
+  };
+  for (const std::string expression :
+       {"[ a]",     "[ -]",     "[ \\-]",  R"([ \\-])", "[ +--]",        "[- ]",       "[-]",
+        "[^-]",     "[^ -]",    "[^\\-]",  R"([^\\-])", "[^!+--]",       "[!-+ ]+",    R"([\s-]x?)",
+        R"([^\s])", R"([^\S])", R"(\S\s)", R"(\s+\S)",  R"(\P{L}\p{L})", R"([^\w-]+)", "[-+ -]"})
+    EXPECT_EQ(matches(join_patterns({expression}, true), marked), matches(expression, text)) << expression;
 }
 
 TEST(Pattern, AnyTextIsAPatternOrAnError) {
@@ -204,6 +229,17 @@ TEST(Pattern, TimeIsLinearForExpressionsThatMakeBacktrackingExponential) {
   EXPECT_EQ(matches_of("(?:a|aa)+b", text).size(), 0U);
   EXPECT_EQ(matches_of("(?:(?:a+)+)+b", text).size(), 0U);
   EXPECT_EQ(matches_of("a+b|a", text).size(), text.size());
+}
+
+TEST(Pattern, MemoryIsLimitedForTheTextAndForOneMatch) {
+  const auto error = [](const std::string& expression, std::size_t size) {
+    return testing::error_of([&] { matches_of(expression, std::string(size, 'a')); });
+  };
+  EXPECT_THAT(error("a{0,1300}b", 900'000), HasSubstr("a line of 900000 bytes is too long for its pattern"));
+  const std::string four_ways = "(?:a|b|c|d)+";
+  EXPECT_THAT(error(four_ways, 4'200'000),
+              ::testing::AllOf(HasSubstr("a line of 4200000 bytes"), HasSubstr("simplify the pattern")));
+  EXPECT_EQ(error(four_ways + "|(?:a|b|c|d)", 400'000), "no error");
 }
 
 }  // namespace

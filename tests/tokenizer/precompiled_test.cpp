@@ -143,6 +143,7 @@ TEST(GraphemeClusters, AreWhatAReaderTakesForOneCharacter) {
               ElementsAre("\U0001F468\u200D\U0001F469", "a\u200D", "\U0001F469"));
   EXPECT_THAT(clusters_of("\U0001F44D\U0001F3FD\u200D\u2764"), ElementsAre("\U0001F44D\U0001F3FD\u200D\u2764"));
   EXPECT_THAT(clusters_of("e\xFF\u0301"), ElementsAre("e", "\xFF", "\u0301"));
+  EXPECT_THAT(clusters_of("e\xF0\x9F\x98\u0301\xE2\x96"), ElementsAre("e", "\xF0\x9F\x98", "\u0301", "\xE2\x96"));
 }
 
 TEST(PrecompiledStep, BytesThatAreNotTextStay) {
@@ -157,6 +158,9 @@ TEST(PrecompiledStep, BytesThatAreNotTextStay) {
             "a\xC3")
       << "the rule for A replaces the cluster";
   EXPECT_EQ(text.origin, (std::vector<std::size_t>{4, 5, 8, 9}));
+  // What could begin a character is cut short; none of its bytes comes twice.
+  for (const std::string cut : {"\xE2\x96", "\xE2\x96z", "\xF0\x9F\x98 \xF0\x9F\x98", "\xF0\x9F\x98\xE2\x96\xC3"})
+    EXPECT_EQ(normalizer.apply(cut, 0, false).text, cut);
 }
 
 }  // namespace

@@ -14,6 +14,9 @@ namespace {
 using core::ErrorCode;
 using core::require;
 
+/// Symbols count the bytes that they span, and places of symbols, in 32 bits.
+constexpr std::size_t kMostWordBytes = 0xFFFFFFFE;
+
 std::size_t index(std::int32_t id) {
   return static_cast<std::size_t>(id);
 }
@@ -237,7 +240,7 @@ std::int32_t BpeModel::whole_word(std::string_view word, WordBuffers& buffers) c
 }
 
 void BpeModel::encode_word(std::string_view word, const EncodeOptions& options, WordBuffers& buffers) const {
-  require(word.size() < 0xFFFFFFFF, ErrorCode::kBadInput,
+  require(word.size() <= kMostWordBytes, ErrorCode::kBadInput,
           "a word of {} bytes is too long to be encoded; break the line", word.size());
   buffers.word.clear();
   const bool draws = options.mode == EncodingMode::kDropout && options.dropout > 0;
@@ -293,8 +296,8 @@ void BpeModel::expand(WordBuffers& buffers) const {
 }
 
 void BpeModel::encode_rare_word(std::string_view word, WordBuffers& buffers) const {
-  if (definition_->ignore_merges || end_of_word_ >= 0 || !definition_->expansions.empty())
-    return encode_word(word, {}, buffers);
+  const bool special = definition_->ignore_merges || end_of_word_ >= 0 || !definition_->expansions.empty();
+  if (special || word.size() > kMostWordBytes) return encode_word(word, {}, buffers);
   split_characters(word, buffers.word);
   merge(buffers);
 }

@@ -22,10 +22,12 @@ constexpr std::size_t kLinesAhead = 4;
 constexpr std::size_t kMostShortBytes = 4 * ShortWord::kMost;
 
 /// How many bytes may be read from the first text on: lines lie one behind the other, with a line feed between them.
+/// Others may lie anywhere, or nowhere if they are empty, so addresses are compared as numbers.
 std::size_t readable_bytes(std::span<const std::string_view> texts) {
+  const auto address = [](const char* at) { return reinterpret_cast<std::uintptr_t>(at); };
   std::string_view last = texts.front();
   for (const std::string_view next : texts.subspan(1, std::min<std::size_t>(texts.size() - 1, kLinesAhead))) {
-    if (next.data() != last.data() + last.size() + 1) break;
+    if (address(next.data()) != address(last.data()) + last.size() + 1) break;
     last = next;
   }
   return static_cast<std::size_t>(last.data() + last.size() - texts.front().data());

@@ -74,8 +74,10 @@ std::string Decoder::decode(std::span<const std::int32_t> ids) const {
   }
   if (ends_with_a_word(ids)) text.pop_back();
   if (!symbols_.empty()) text = drop_space_after_symbols(text);
-  for (std::size_t i = 0; i < strip_count_ && !strip_.empty() && text.starts_with(strip_); ++i)
-    text.erase(0, strip_.size());
+  std::string_view rest = text;
+  for (std::size_t i = 0; i < strip_count_ && !strip_.empty() && rest.starts_with(strip_); ++i)
+    rest.remove_prefix(strip_.size());
+  text.erase(0, text.size() - rest.size());  // at once: a text may be all spaces
   return text;
 }
 

@@ -25,7 +25,7 @@ using core::ErrorCode;
 using core::require;
 
 /// Whether cutting a text at its spaces and treating the parts one by one gives the words that the whole text has: each
-/// begins with a mark that was its space.
+/// begins with a mark that was its space, and no protected pattern looks beyond it.
 bool spaces_part_words(const BpeDefinition& definition) {
   using Kind = NormalizerStep::Kind;
   const auto is_form = [](const NormalizerStep& step) {
@@ -42,7 +42,7 @@ bool spaces_part_words(const BpeDefinition& definition) {
   const NormalizerStep prepend{Kind::kPrepend, {}, kWordMark};
   const NormalizerStep replace{Kind::kReplace, " ", kWordMark};
   return steps[steps.size() - 2] == prepend && steps.back() == replace &&
-         std::all_of(steps.begin(), steps.end() - 2, is_form);
+         std::all_of(steps.begin(), steps.end() - 2, is_form) && TextSplitter(definition).words_stand_alone();
 }
 
 /// The words of a corpus as the pieces that they have so far.
@@ -50,7 +50,7 @@ class EncodedCorpus {
  public:
   /// The model must be that of `definition`.
   EncodedCorpus(const WordCounts& words, const BpeDefinition& definition, const BpeModel& model, ThreadArena& arena)
-      : definition_(definition), model_(model), words_(words.by_count()) {
+      : model_(model), words_(words.by_count()) {
     fixed_.assign(definition.pieces.size(), false);
     for (std::size_t id = 0; id < fixed_.size(); ++id)
       fixed_[id] = definition.byte_fallback && byte_of_piece(definition.pieces[id]);
@@ -107,7 +107,6 @@ class EncodedCorpus {
     }
   }
 
-  const BpeDefinition& definition_;
   const BpeModel& model_;
   std::vector<WordCount> words_;
   std::vector<bool> fixed_;  // by id: bytes, tokens and what is unknown take no part in merges

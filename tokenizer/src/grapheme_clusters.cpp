@@ -61,7 +61,7 @@ std::size_t grapheme_cluster_end(std::string_view text, std::size_t begin) {
   const bool before_ascii = begin + 1 == text.size() || is_ascii(begin + 1);
   if (is_ascii(begin) && before_ascii && text[begin] != '\r') return begin + 1;
   core::DecodedCharacter c = core::decode_utf8(text, begin);
-  if (!c.valid) return begin + 1;
+  if (!c.valid) return begin + c.length;
   Cluster cluster(c.code_point);
   std::size_t end = begin + c.length;
   while (end < text.size()) {

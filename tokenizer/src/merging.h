@@ -46,7 +46,11 @@ class MergeTable {
     const std::uint64_t bit = join_bit(left, right);
     return (joins_[bit / 64] >> (bit % 64) & 1) != 0;
   }
-  void prefetch_result(std::uint32_t rank) const noexcept { __builtin_prefetch(results_.data() + rank); }
+  /// Of any rank, kNoRank too, which is no place in a list: so the address is a number until it is asked for.
+  void prefetch_result(std::uint32_t rank) const noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(results_.data()) + rank * sizeof(std::int32_t);
+    __builtin_prefetch(reinterpret_cast<const void*>(address));
+  }
 
  private:
   static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // of two kNoPiece, with the rank kNoRank

@@ -123,7 +123,7 @@ AlignedText normalize_unicode(Kind kind, AlignedText in, std::size_t limit) {
 
 /// Character by character and without regard to language or position, as the format prescribes: a final sigma is not
 /// special.
-AlignedText lowercase(AlignedText in, std::size_t limit) {
+AlignedText lowercase(const AlignedText& in, std::size_t limit) {
   constexpr char32_t kCapitalIWithDot = 0x130;
   Rewriter out(in, limit);
   for (std::size_t i = 0; i < in.text.size();) {
@@ -203,7 +203,7 @@ AlignedText squeeze(const std::string& pattern, AlignedText in, std::size_t limi
 
 /// A rule for the beginning of a short cluster replaces all of it, which loses what the rule does not hold. That is how
 /// the library tokenizers reads the maps, and models have been trained on it.
-AlignedText apply_precompiled(const CharacterMap& map, AlignedText in, std::size_t limit) {
+AlignedText apply_precompiled(const CharacterMap& map, const AlignedText& in, std::size_t limit) {
   constexpr std::size_t kLongestCluster = 5;
   Rewriter out(in, limit);
   const std::string_view text = in.text;
@@ -234,7 +234,7 @@ AlignedText apply_step(const NormalizerStep& step, AlignedText in, std::size_t l
     case Kind::kNfkd:
       return normalize_unicode(step.kind, std::move(in), limit);
     case Kind::kLowercase:
-      return lowercase(std::move(in), limit);
+      return lowercase(in, limit);
     case Kind::kPrepend:
       return prepend(step.content, std::move(in), limit);
     case Kind::kReplace:
@@ -270,7 +270,7 @@ AlignedText Normalizer::apply(std::string_view text, std::size_t begin, bool tra
   const std::size_t limit = text.size() * kMaxGrowth + kFreeGrowth;
   auto map = maps_.begin();
   for (const NormalizerStep& step : steps_)
-    aligned = step.kind == Kind::kPrecompiled ? apply_precompiled(*map++, std::move(aligned), limit)
+    aligned = step.kind == Kind::kPrecompiled ? apply_precompiled(*map++, aligned, limit)
                                               : apply_step(step, std::move(aligned), limit);
   return aligned;
 }

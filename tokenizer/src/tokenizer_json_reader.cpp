@@ -30,7 +30,7 @@ constexpr std::size_t kMaxSteps = 64;
 std::string string_pattern(const Part& part) {
   const Part pattern(part.get("pattern"), part.at("pattern"));
   if (pattern.is_null("String")) unsupported(pattern.where(), "a pattern other than a String");
-  const std::string text = pattern.text("String");
+  std::string text = pattern.text("String");
   require(!text.empty(), ErrorCode::kBadInput, "{}: the pattern is empty", pattern.where());
   return text;
 }
@@ -220,11 +220,11 @@ class TokenizerReader {
         read_normalizer(element(part, "normalizers", i));
       return;
     }
-    static const std::pair<const char*, Kind> kPlain[] = {{"NFC", Kind::kNfc},
-                                                          {"NFD", Kind::kNfd},
-                                                          {"NFKC", Kind::kNfkc},
-                                                          {"NFKD", Kind::kNfkd},
-                                                          {"Lowercase", Kind::kLowercase}};
+    static constexpr std::pair<const char*, Kind> kPlain[] = {{"NFC", Kind::kNfc},
+                                                              {"NFD", Kind::kNfd},
+                                                              {"NFKC", Kind::kNfkc},
+                                                              {"NFKD", Kind::kNfkd},
+                                                              {"Lowercase", Kind::kLowercase}};
     for (const auto& [name, kind] : kPlain)
       if (type == name) {
         definition_.normalizer.push_back({kind, {}, {}});
@@ -248,7 +248,7 @@ class TokenizerReader {
     require(map.has_value(), ErrorCode::kBadInput,
             "{}: expected a character map in base64; the file is damaged, write it again with the program that made it",
             part.at(kKey));
-    CharacterMap(*map, part.at(kKey));  // throws if it is damaged
+    const CharacterMap undamaged(*map, part.at(kKey));  // or it throws
     return *map;
   }
 

@@ -27,9 +27,28 @@ icu::UnicodeSet set_of(UProperty property, std::int32_t value) {
   return set;
 }
 
-icu::UnicodeSet oniguruma_word(bool in_brackets) {
-  return in_brackets ? set_of(u"[[:Alphabetic:][:M:][:Nd:][:Pc:]]")
-                     : set_of(u"[[:Alphabetic:][:M:][:Nd:][:Pc:]\u00B2\u00B3\u00B9\u00BC-\u00BE]");
+// Made once: each takes ICU as long as the rest of a pattern.
+
+const icu::UnicodeSet& digits() {
+  static const icu::UnicodeSet set = set_of(u"[:Nd:]");
+  return set;
+}
+
+const icu::UnicodeSet& oniguruma_word(bool in_brackets) {
+  static const icu::UnicodeSet inside = set_of(u"[[:Alphabetic:][:M:][:Nd:][:Pc:]]");
+  static const icu::UnicodeSet outside = set_of(u"[[:Alphabetic:][:M:][:Nd:][:Pc:]\u00B2\u00B3\u00B9\u00BC-\u00BE]");
+  return in_brackets ? inside : outside;
+}
+
+const icu::UnicodeSet& python_word() {
+  static const icu::UnicodeSet set = set_of(u"[[:L:][:N:]_]");
+  return set;
+}
+
+const icu::UnicodeSet& white_space(bool python) {
+  static const icu::UnicodeSet oniguruma = set_of(u"[:White_Space:]");
+  static const icu::UnicodeSet with_separators = set_of(u"[[:White_Space:]\\u001C-\\u001F]");
+  return python ? with_separators : oniguruma;
 }
 
 /// The long name of a value, or nothing where the property has no such value.
@@ -42,9 +61,9 @@ std::string_view long_name(UProperty property, std::int32_t value) {
 
 std::optional<icu::UnicodeSet> class_of_escape(char letter, PatternDialect dialect, bool in_brackets) {
   const bool python = dialect == PatternDialect::kPython;
-  if (letter == 'd') return set_of(u"[:Nd:]");
-  if (letter == 'w') return python ? set_of(u"[[:L:][:N:]_]") : oniguruma_word(in_brackets);
-  if (letter == 's') return python ? set_of(u"[[:White_Space:]\\u001C-\\u001F]") : set_of(u"[:White_Space:]");
+  if (letter == 'd') return digits();
+  if (letter == 'w') return python ? python_word() : oniguruma_word(in_brackets);
+  if (letter == 's') return white_space(python);
   return std::nullopt;
 }
 

@@ -10,6 +10,7 @@ struct Item {
   icu::UnicodeSet characters;
   std::optional<char32_t> single;  ///< if it is one character
   bool negated = false;
+  std::size_t room = 0;  ///< in brackets: behind the last item, or in front of it if a hyphen at its end must stay last
 };
 
 Item one_character(char32_t c) {
@@ -64,14 +65,16 @@ class AtomReader {
     if (is_ascii_punctuation(letter) || letter == ' ') return one_character(static_cast<unsigned char>(letter));
     if (letter == 'p' || letter == 'P') return property(begin, letter == 'P');
     const bool negated = letter >= 'A' && letter <= 'Z';
-    auto known = class_of_escape(negated ? static_cast<char>(letter - 'A' + 'a') : letter, dialect_, in_brackets_);
+    const auto known =
+        class_of_escape(negated ? static_cast<char>(letter - 'A' + 'a') : letter, dialect_, in_brackets_);
     if (!known) in_.fail_at(begin, "this escape is not supported");
-    return finish(std::move(*known), negated);
+    return finish(*known, negated);
   }
 
-  static Item finish(icu::UnicodeSet characters, bool negated) {
-    if (negated) characters.complement();
-    return {.characters = std::move(characters), .single = {}, .negated = negated};
+  static Item finish(const icu::UnicodeSet& characters, bool negated) {
+    Item item{.characters = characters, .single = {}, .negated = negated};
+    if (negated) item.characters.complement();
+    return item;
   }
 
   /// \xHH below 80, \uHHHH. Beyond, \x is a byte to one program and a character to the other.
@@ -92,11 +95,11 @@ class AtomReader {
     const std::string_view rest = in_.rest();
     const std::size_t close = rest.find('}');
     if (!rest.starts_with('{') || close == std::string_view::npos) in_.fail_at(begin, "write \\p{Lu} or \\p{Greek}");
-    auto known = class_of_property(rest.substr(1, close - 1));
+    const auto known = class_of_property(rest.substr(1, close - 1));
     if (!known)
       in_.fail_at(begin, "not a general category (L, Lu, ..., Zs; C is not supported) nor the name of a script");
     in_.skip(close + 1);
-    return finish(std::move(*known), negated);
+    return finish(*known, negated);
   }
 
   // ---- [...]
@@ -108,8 +111,11 @@ class AtomReader {
     Item item{.characters = {}, .single = {}, .negated = in_.take('^')};
     bool first = true;
     while (!in_.at_end() && (first || in_.peek() != ']')) {
+      const std::size_t last = in_.offset();
       add_item(item.characters, first);
       first = false;
+      const std::string_view text = in_.since(last);
+      item.room = text.ends_with('-') && text != "\\-" ? last : in_.offset();
     }
     if (!in_.take(']')) in_.fail_at(begin, "this [ is not closed; write \\[ for the character");
     if (item.negated) item.characters.complement();
@@ -157,15 +163,16 @@ PatternAtom::Kind kind_of(std::string_view text) {
 std::uint32_t read_atom(PatternScanner& in, PatternDialect dialect, ParsedPattern& parsed, bool in_look_around) {
   const std::size_t begin = in.offset();
   const std::string_view text = in.rest();
-  Item item = AtomReader(in, dialect).read();
+  const Item item = AtomReader(in, dialect).read();
   const auto number = static_cast<std::uint32_t>(parsed.program.classes.size());
   parsed.atoms.push_back({.kind = item.single ? PatternAtom::Kind::kLiteral : kind_of(text),
                           .begin = begin,
                           .end = in.offset(),
+                          .room = item.room,
                           .characters = number,
                           .negated = item.negated,
                           .in_look_around = in_look_around});
-  parsed.program.classes.push_back(std::move(item.characters));
+  parsed.program.classes.push_back(item.characters);
   return number;
 }
 

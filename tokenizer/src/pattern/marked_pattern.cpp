@@ -10,17 +10,16 @@ namespace {
 
 const std::string kMark = kWordMark;
 
-/// [...] with one more item: in front of a hyphen that ends it, which would make a range otherwise.
-std::string with_mark(std::string_view bracket) {
-  const std::size_t end = bracket.size() - (bracket.ends_with("-]") && !bracket.ends_with("\\-]") ? 2 : 1);
-  return std::string(bracket.substr(0, end)) + kMark + std::string(bracket.substr(end));
+/// \s as [\s_], where _ is the mark.
+std::string class_with_mark(std::string_view escape) {
+  return fmt::format("[{}{}]", escape, kMark);
 }
 
-/// \S as [^\s], \P{L} as [^\p{L}].
-std::string as_negated_bracket(std::string_view escape) {
+/// \S as [^\s_], \P{L} as [^\p{L}_].
+std::string class_without_mark(std::string_view escape) {
   std::string text(escape);
   text[1] = static_cast<char>(text[1] - 'A' + 'a');
-  return "[^" + text + "]";
+  return fmt::format("[^{}{}]", text, kMark);
 }
 
 /// Writes patterns anew for text with marks.
@@ -55,19 +54,19 @@ class MarkedPattern {
   }
 
   std::string with_the_mark(const PatternAtom& atom, std::string_view text) const {
-    if (atom.kind == PatternAtom::Kind::kBracket && !atom.negated) return with_mark(text);
-    return in_one_class(atom, with_mark(fmt::format("[{}]", text)), fmt::format("(?:{}|{})", kMark, text));
+    if (atom.kind == PatternAtom::Kind::kEscape) return class_with_mark(text);
+    return atom.negated ? grouped(atom, fmt::format("(?:{}|{})", kMark, text)) : with_item(atom);
   }
 
   std::string without_the_mark(const PatternAtom& atom, std::string_view text) const {
-    if (atom.negated)
-      return with_mark(atom.kind == PatternAtom::Kind::kBracket ? std::string(text) : as_negated_bracket(text));
-    return grouped(atom, fmt::format("(?:(?!{}){})", kMark, text));
+    if (!atom.negated) return grouped(atom, fmt::format("(?:(?!{}){})", kMark, text));
+    return atom.kind == PatternAtom::Kind::kEscape ? class_without_mark(text) : with_item(atom);
   }
 
-  /// Escapes have a place in a class, a class has none.
-  std::string in_one_class(const PatternAtom& atom, std::string bracket, std::string group) const {
-    return atom.kind == PatternAtom::Kind::kEscape ? std::move(bracket) : grouped(atom, std::move(group));
+  /// [...] with the mark as one more item.
+  std::string with_item(const PatternAtom& atom) const {
+    return fmt::format("{}{}{}", pattern_.substr(atom.begin, atom.room - atom.begin), kMark,
+                       pattern_.substr(atom.room, atom.end - atom.room));
   }
 
   std::string grouped(const PatternAtom& atom, std::string group) const {

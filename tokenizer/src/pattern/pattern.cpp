@@ -13,7 +13,8 @@ namespace {
 using Kind = Instruction::Kind;
 
 constexpr std::size_t kBitsPerWord = 64;
-constexpr std::size_t kMaxMemoryBits = std::size_t{1} << 30;
+constexpr std::size_t kMaxMemory = std::size_t{1} << 27;
+constexpr std::size_t kMaxMemoryBits = kMaxMemory * 8;
 
 bool at_word_boundary(const icu::UnicodeSet& word, std::string_view text, std::size_t at) {
   return ends_with_character(word, text, at) != (match_character(word, text, at) > 0);
@@ -108,27 +109,40 @@ std::optional<Pattern::Match> Pattern::Search::next() {
 
 std::optional<std::size_t> Pattern::Search::end_of_match(std::size_t begin) {
   const PatternProgram& program = pattern_.program_;
-  waiting_.assign(1, {0, begin});
-  while (!waiting_.empty()) {
-    auto [step, at] = waiting_.back();
-    waiting_.pop_back();
-    for (bool alive = true; alive;) {
-      const Instruction& now = program.code[step];
-      if (now.kind == Kind::kMatch) return at;
-      if (now.kind == Kind::kCharacter) {
-        const std::size_t length = match_character(program.classes[now.characters], text_, at);
-        alive = length > 0;
-        at += length;
-      } else if (now.kind == Kind::kSplit) {
-        alive = enter_split(now.memory, at);
-        if (alive) waiting_.push_back({target(step, now.second), at});
-      } else if (now.kind != Kind::kJump) {
-        alive = holds(now, program, text_, at);
-      }
+  waiting_.clear();
+  std::uint32_t step = 0;
+  for (std::size_t at = begin;;) {
+    const Instruction& now = program.code[step];
+    bool alive = true;
+    if (now.kind == Kind::kMatch) return at;
+    if (now.kind == Kind::kCharacter) {
+      const std::size_t length = match_character(program.classes[now.characters], text_, at);
+      alive = length > 0;
+      at += length;
+    } else if (now.kind == Kind::kSplit) {
+      alive = enter_split(now.memory, at);
+      if (alive) put_off(target(step, now.second), at);
+    } else if (now.kind != Kind::kJump) {
+      alive = holds(now, program, text_, at);
+    }
+    if (alive) {
       step = target(step, now.first);
+    } else {
+      if (waiting_.empty()) return std::nullopt;
+      step = waiting_.back().step;
+      at = waiting_.back().at;
+      waiting_.pop_back();
     }
   }
-  return std::nullopt;
+}
+
+/// Places fit into 32 bits: otherwise make_memory() would have refused the text.
+void Pattern::Search::put_off(std::uint32_t step, std::size_t at) {
+  core::require(waiting_.size() < kMaxMemory / sizeof(State), core::ErrorCode::kBadInput,
+                "a line of {} bytes leaves its pattern with more than {} alternatives and repetitions to come back to "
+                "in one match; cut it or simplify the pattern",
+                text_.size(), waiting_.size());
+  waiting_.push_back({step, static_cast<std::uint32_t>(at)});
 }
 
 /// False if the split was entered there before. That it has led to nothing is certain also after a match: the search

@@ -29,25 +29,27 @@ class Pattern {
    public:
     Search(const Pattern& pattern, std::string_view text) : pattern_(pattern), text_(text) {}
     /// The next match behind the last one. Throws Error{kBadInput} for a text that is too long for the pattern: 128 MiB
-    /// of memory hold a bit for each byte of the text and each alternative and repetition of the pattern.
+    /// of memory hold a bit for each byte of the text and each alternative and repetition of the pattern, and as much
+    /// those of one match that there may be to come back to, of eight bytes each.
     std::optional<Match> next();
 
    private:
     friend class Pattern;
     struct State {
       std::uint32_t step;
-      std::size_t at;
+      std::uint32_t at;
     };
 
     std::optional<std::size_t> end_of_match(std::size_t begin);
     bool enter_split(std::uint32_t memory, std::size_t at);
+    void put_off(std::uint32_t step, std::size_t at);
     void make_memory();
 
     const Pattern& pattern_;
     std::string_view text_;
     std::size_t at_ = 0;
     std::vector<std::uint64_t> failed_;  ///< by place and split
-    std::vector<State> waiting_;
+    std::vector<State> waiting_;         ///< second ways of splits, the latest last
   };
 
   /// Whether a match begins at the first byte.

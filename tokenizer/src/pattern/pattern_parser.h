@@ -14,6 +14,7 @@ struct PatternAtom {
   Kind kind;
   std::size_t begin;  ///< its place in the pattern
   std::size_t end;
+  std::size_t room;          ///< where a class in brackets may have one more character
   std::uint32_t characters;  ///< the number of its class in the program
   bool negated;              ///< \S or [^...]
   bool in_look_around;

@@ -15,6 +15,10 @@ namespace dragoman::tokenizer {
 class PatternScanner {
  public:
   explicit PatternScanner(std::string_view pattern) : pattern_(pattern) {
+    core::require(pattern.size() <= kMaxBytes, core::ErrorCode::kBadInput,
+                  "a pattern of {} bytes, with others that it is joined with, is too long; at most {} are supported: "
+                  "leave out alternatives",
+                  pattern.size(), kMaxBytes);
     const std::size_t invalid = core::find_invalid_utf8(pattern);
     core::require(invalid == std::string_view::npos, core::ErrorCode::kBadInput,
                   "a pattern is not valid UTF-8 at offset {}", invalid);
@@ -27,6 +31,7 @@ class PatternScanner {
   char peek(std::size_t distance = 0) const {
     return offset_ + distance < pattern_.size() ? pattern_[offset_ + distance] : '\0';
   }
+  std::string_view since(std::size_t offset) const { return pattern_.substr(offset, offset_ - offset); }
   void skip(std::size_t bytes) { offset_ += bytes; }
   void go_back_to(std::size_t offset) { offset_ = offset; }
   bool take(char c) {
@@ -43,6 +48,7 @@ class PatternScanner {
     std::size_t number = 0;
     const std::string_view text = rest();
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc::result_out_of_range) fail("the number is too large");
     if (error != std::errc()) return std::nullopt;
     offset_ += static_cast<std::size_t>(end - text.data());
     return number;
@@ -55,6 +61,9 @@ class PatternScanner {
   }
 
  private:
+  /// A class of two bytes takes ten kilobytes and a while, so steps alone are no limit: `\w{0}` takes none.
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 16;
+
   std::string_view pattern_;
   std::size_t offset_ = 0;
 };
