@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::tokenizer {
 namespace {
 
@@ -112,6 +114,28 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{.name = "NoBytes", .byte_fallback = false}, Case{.name = "WholeLines", .word_marks = false},
                       Case{.name = "UserSymbols", .user_symbols = {"<ph>", "the"}}),
     [](const auto& test) { return std::string(test.param.name); });
+
+/// A vocabulary without the mark can encode nothing but empty texts, and making its encoder is no error.
+TEST(TextEncoder, AMarkThatCannotBeSpelledIsAnErrorOfTheTextThatNeedsIt) {
+  BpeDefinition definition;
+  definition.pieces = {"a", "b", "ab"};
+  definition.merges = {{0, 1, 2}};
+  definition.split = WordSplit::kBefore;
+  definition.split_pattern = kWordMark;
+  definition.normalizer = {{NormalizerStep::Kind::kPrepend, {}, kWordMark},
+                           {NormalizerStep::Kind::kReplace, " ", kWordMark}};
+  const BpeTokenizer tokenizer(definition);
+  const auto encoder = tokenizer.make_encoder();
+  std::vector<std::int32_t> ids;
+  encoder->encode("", 0, ids);
+  EXPECT_TRUE(ids.empty());
+  for (const char* text : {" ", "ab", "ab  b"}) {
+    EXPECT_THROW(tokenizer.encode(text), core::Error) << text;
+    EXPECT_THROW(encoder->encode(text, 0, ids), core::Error) << text;
+  }
+  encoder->encode("", 1, ids);
+  EXPECT_TRUE(ids.empty());
+}
 
 class TextEncoderOfFile : public ::testing::TestWithParam<const char*> {};
 

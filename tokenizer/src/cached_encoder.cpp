@@ -7,6 +7,8 @@
 #include <array>
 #include <bit>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::tokenizer {
 namespace {
 
@@ -71,10 +73,15 @@ CachedEncoder::CachedEncoder(const BpeDefinition& definition, const TextSplitter
   short_.resize(kBlock);
   merge_order_.resize(kBlock);
   new_ids_.resize(kBlock);
-  std::vector<std::int32_t> mark;
-  append_unit(kWordMark, mark);
-  mark_ids_.resize(std::max(WordCache::kMostBytes, PackedIds::bytes(mark.size())));
-  PackedIds::pack(mark, mark_ids_.data());
+  try {
+    std::vector<std::int32_t> mark;
+    append_unit(kWordMark, mark);
+    mark_ids_.resize(std::max(WordCache::kMostBytes, PackedIds::bytes(mark.size())));
+    PackedIds::pack(mark, mark_ids_.data());
+  } catch (const core::Error&) {
+    // The vocabulary cannot spell it. That is a fault of the first text with a space too many, if one comes.
+    mark_ids_.clear();
+  }
 }
 
 void CachedEncoder::encode(std::string_view text, std::uint64_t /*line*/, std::vector<std::int32_t>& ids) {
@@ -104,11 +111,12 @@ void CachedEncoder::begin() {
 /// on it, until a group of words is looked up.
 void CachedEncoder::add_words(std::string_view text, std::size_t readable, const Output& output) {
   static constexpr std::uint8_t kNew = 0;
+  const std::uint8_t* mark = mark_ids_.empty() ? &kNew : mark_ids_.data();
   std::array<Scanned, kGroup> group;
   std::uint64_t are_new = 0;
   const auto look_up = [&](std::size_t i) {
     const std::string_view word = group[i].text();
-    const std::uint8_t* ids = word.empty() ? mark_ids_.data() : cache_.find(word, group[i].key, &kNew);
+    const std::uint8_t* ids = word.empty() ? mark : cache_.find(word, group[i].key, &kNew);
     words_[waiting_ + i] = ids;
     are_new |= std::uint64_t{ids == &kNew} << i;
   };
