@@ -12,6 +12,9 @@ get_property(plugins GLOBAL PROPERTY DRAGOMAN_PLUGINS)
 set_target_properties(${plugins} PROPERTIES INSTALL_RPATH $ORIGIN/../..)
 install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/dragoman/plugins)
 
+# All that is installed, for those who build no tests.
+add_custom_target(dragoman_installed DEPENDS dragoman dragoman_program ${plugins})
+
 get_property(include_roots GLOBAL PROPERTY DRAGOMAN_INCLUDE_ROOTS)
 foreach(root IN LISTS include_roots)
   install(DIRECTORY ${root}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)

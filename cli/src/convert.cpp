@@ -45,6 +45,12 @@ class Convert final : public Command {
     const auto definition = tokenizer::read_tokenizer_file(input_, tokenizer_options_.read_options(from_));
     const tokenizer::BpeTokenizer checked(definition, input_);
     tokenizer::write_tokenizer_file(definition, kind, output_);
+    if (tokenizer::loses_mark_escape(definition, kind))
+      core::log(
+          session.log, core::LogLevel::kWarning,
+          fmt::format("{}: SentencePiece has no escape for U+2581: where a text holds that character, it comes back "
+                      "as a space",
+                      output_));
     core::log(session.log, core::LogLevel::kInfo,
               fmt::format("{}: {}, {} pieces, {} merges", output_, tokenizer::name_of(kind), checked.size(),
                           definition.merges.size()));

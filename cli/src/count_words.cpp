@@ -1,6 +1,7 @@
 #include "command.h"
 #include "invalid_utf8_option.h"
 #include "memory_option.h"
+#include "number_option.h"
 #include "text_inputs.h"
 
 #include <fmt/format.h>
@@ -27,9 +28,10 @@ class CountWords final : public Command {
          "instead of text: count files to join into one")  //
         ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
          "lines of count, tab and word, in the order of the words' bytes; - is standard output")  //
-        ("min-count", po::value(&count_.min_count)->default_value(1)->value_name("N"),
+        ("min-count",
+         whole_number("--min-count", count_.min_count, std::uint64_t{0})->default_value("1")->value_name("N"),
          "leave out words that occur less often; not for parts of a corpus")  //
-        ("threads", po::value(&count_.threads)->default_value(0)->value_name("N"),
+        ("threads", thread_count(count_.threads),
          "0: as many as the process may use; the output does not depend on it");
     utf8_.add_to(options);
     memory_.add_to(options);

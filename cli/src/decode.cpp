@@ -1,5 +1,6 @@
 #include "command.h"
 #include "line_format.h"
+#include "number_option.h"
 #include "tokenizer_options.h"
 
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ class Decode final : public Command {
         ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")  //
         ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"),
          "of the input: pieces or ids")  //
-        ("threads", po::value(&coding_.threads)->default_value(0)->value_name("N"),
+        ("threads", thread_count(coding_.threads),
          "0: as many as the process may use; the output does not depend on it");
     tokenizer_options_.add_to(options);
   }

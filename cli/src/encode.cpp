@@ -1,6 +1,7 @@
 #include "command.h"
 #include "invalid_utf8_option.h"
 #include "line_format.h"
+#include "number_option.h"
 #include "tokenizer_options.h"
 
 #include <dragoman/tokenizer/line_coding.h>
@@ -31,12 +32,13 @@ class Encode final : public Command {
         ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"), "pieces or ids")       //
         ("mode", po::value(&mode_)->default_value("exact")->value_name("MODE"),
          "exact (merge order), greedy (longest match) or dropout (seeded BPE-dropout)")  //
-        ("dropout", po::value(&coding_.encode.dropout)->value_name("P"),
-         "with --mode dropout: probability that a merge is left out (default 0.1)")                          //
-        ("seed", po::value(&coding_.encode.seed)->default_value(0)->value_name("N"), "with --mode dropout")  //
+        ("dropout", real_number("--dropout", coding_.encode.dropout, {.least = 0, .most = 1})->value_name("P"),
+         "with --mode dropout: probability that a merge is left out (default 0.1)")  //
+        ("seed", whole_number("--seed", coding_.encode.seed, std::uint64_t{0})->default_value("0")->value_name("N"),
+         "with --mode dropout")  //
         ("match-special", po::bool_switch(&coding_.encode.match_special_tokens),
          "special tokens in the text become special pieces instead of plain text")  //
-        ("threads", po::value(&coding_.threads)->default_value(0)->value_name("N"),
+        ("threads", thread_count(coding_.threads),
          "0: as many as the process may use; the output does not depend on it");
     utf8_.add_to(options);
     tokenizer_options_.add_to(options);
@@ -46,8 +48,6 @@ class Encode final : public Command {
     coding_.format = line_format(format_);
     coding_.invalid_utf8 = utf8_.value();
     coding_.encode.mode = encoding_mode(mode_);
-    if (!(coding_.encode.dropout >= 0 && coding_.encode.dropout <= 1))
-      throw UsageError("--dropout: must be from 0 to 1");
     if (coding_.format == tokenizer::LineFormat::kIds && tokenizer_options_.codes_have_no_ids())
       throw UsageError("--glossary with --format ids: codes have no ids for what glossaries keep; give a --dictionary");
     const auto tokenizer = tokenizer_options_.load(tokenizer_);

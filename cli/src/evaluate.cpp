@@ -1,4 +1,5 @@
 #include "command.h"
+#include "number_option.h"
 
 #include <algorithm>
 #include <optional>
@@ -18,6 +19,9 @@ namespace dragoman::cli {
 namespace {
 
 namespace po = boost::program_options;
+
+/// More would change no digit that is printed.
+constexpr std::uint32_t kMostResamples = 1'000'000;
 
 template <class Value>
 Value choose(std::string_view option, const std::string& word,
@@ -79,16 +83,16 @@ class Evaluate final : public Command {
          "which of bleu, chrf, chrf++ and ter, with commas between")                                                //
         ("score-only,b", po::bool_switch(&score_only_), "print only the number of each metric, one a line")         //
         ("json", po::bool_switch(&json_), "print JSON as sacreBLEU does: an object, or a list if several metrics")  //
-        ("width,w", po::value(&decimals_)->default_value(1)->value_name("N"), "digits after the decimal point")     //
-        ("sentence-level", po::bool_switch(&sentence_level_), "score each line by itself, with one metric")         //
+        ("width,w", whole_number("--width", decimals_, 0, 15)->default_value("1")->value_name("N"),
+         "digits after the decimal point")                                                                   //
+        ("sentence-level", po::bool_switch(&sentence_level_), "score each line by itself, with one metric")  //
         ("lowercase", po::bool_switch(&lowercase_),
          "BLEU and chrF without regard to case; TER disregards it unless --ter-case-sensitive")  //
         ("tokenize", po::value(&tokenizer_)->default_value("13a")->value_name("NAME"),
          "BLEU: 13a, intl, char or none")  //
         ("smooth-method", po::value(&smoothing_)->default_value("exp")->value_name("NAME"),
          "BLEU: exp, floor, add-k or none")  //
-        ("smooth-value",
-         po::value<double>()->value_name("X")->notifier([this](double x) { bleu_.smoothing_value = x; }),
+        ("smooth-value", real_number("--smooth-value", bleu_.smoothing_value, {.least = 0})->value_name("X"),
          "BLEU: for floor (default 0.1) and add-k (default 1)")                                                   //
         ("ter-normalized", po::bool_switch(&ter_.normalized), "TER: separate punctuation, resolve XML entities")  //
         ("ter-no-punct", po::bool_switch(&ter_.no_punct), "TER: remove punctuation")                              //
@@ -96,18 +100,19 @@ class Evaluate final : public Command {
          "TER: the two above for Chinese and Japanese, too")                                       //
         ("ter-case-sensitive", po::bool_switch(&ter_.case_sensitive), "TER: with regard to case")  //
         ("confidence",
-         po::value<std::uint32_t>()->implicit_value(1000)->value_name("N")->notifier([this](std::uint32_t n) {
-           with_confidence_ = true;
-           bootstrap_.samples = n;
-         }),
+         whole_number("--confidence", confidence_samples_, std::uint32_t{2}, kMostResamples)
+             ->implicit_value("1000")
+             ->value_name("N"),
          "add the 95 % confidence interval of N bootstrap resamples (1000 if N is not given)")  //
         ("baseline", po::value(&baseline_)->value_name("FILE"),
          "other translations of the same lines: add the p-value of the difference (paired bootstrap)")  //
-        ("seed", po::value(&bootstrap_.seed)->default_value(12345)->value_name("N"), "for --confidence and --baseline");
+        ("seed", whole_number("--seed", bootstrap_.seed, std::uint64_t{0})->default_value("12345")->value_name("N"),
+         "for --confidence and --baseline");
   }
 
   void run(const Session& session) override {
     check_usage();
+    if (confidence_samples_) bootstrap_.samples = *confidence_samples_;
     const auto metrics = make_metrics();
     const evaluation::TextFile hypothesis = evaluation::read_text_file(hypothesis_, session.stop);
     const auto references = read_parallel(references_, hypothesis);
@@ -127,11 +132,9 @@ class Evaluate final : public Command {
         std::count(references_.begin(), references_.end(), "-") + (hypothesis_ == "-") + (baseline_ == "-");
     if (from_input > 1)
       throw UsageError("only one of --hypothesis, --reference and --baseline can be standard input (-)");
-    if (decimals_ < 0 || decimals_ > 15) throw UsageError(fmt::format("--width {}: must be 0 to 15", decimals_));
-    if (with_confidence_ && bootstrap_.samples < 2) throw UsageError("--confidence: needs at least 2 resamples");
     if (!sentence_level_) return;
     if (metrics_.find(',') != std::string::npos) throw UsageError("--sentence-level takes one metric");
-    if (with_confidence_ || !baseline_.empty())
+    if (confidence_samples_ || !baseline_.empty())
       throw UsageError("--sentence-level has no confidence interval and no baseline");
   }
 
@@ -198,7 +201,7 @@ class Evaluate final : public Command {
   void print_corpus(const Metrics& metrics, const evaluation::TextFile& hypothesis, const Streams& references,
                     const Session& session) const {
     const Streams baselines = baseline_.empty() ? Streams{} : read_parallel({baseline_}, hypothesis);
-    const auto confidence = with_confidence_ ? std::optional(bootstrap_) : std::nullopt;
+    const auto confidence = confidence_samples_ ? std::optional(bootstrap_) : std::nullopt;
     core::Json list = core::Json::array();
     std::string lines;
     for (const auto& metric : metrics) {
@@ -245,7 +248,7 @@ class Evaluate final : public Command {
   bool json_ = false;
   bool sentence_level_ = false;
   bool lowercase_ = false;
-  bool with_confidence_ = false;
+  std::optional<std::uint32_t> confidence_samples_;
 };
 
 }  // namespace

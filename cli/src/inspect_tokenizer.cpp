@@ -109,6 +109,7 @@ std::string user_symbols(const tokenizer::BpeDefinition& definition) {
 std::string cuts_inside(const tokenizer::BpeDefinition& definition) {
   std::string text = definition.split_digits ? ", and at each digit" : "";
   if (definition.split_case) text += ", and between lower and upper case";
+  if (definition.split_punctuation) text += ", and between letters, numbers and other characters";
   return text;
 }
 
@@ -219,6 +220,7 @@ core::Json describe_tokenizer(const tokenizer::Tokenizer& tokenizer, const std::
     report["words"] = words(definition);
     report["split_digits"] = definition.split_digits;
     report["split_case"] = definition.split_case;
+    report["split_punctuation"] = definition.split_punctuation;
     report["protected_pattern"] = definition.protected_pattern;
     report["user_symbols"] = core::Json::array();
     for (const auto& token : definition.added_tokens)

@@ -1,9 +1,9 @@
 #include "command.h"
 #include "invalid_utf8_option.h"
 #include "memory_option.h"
+#include "number_option.h"
 #include "protect_option.h"
 #include "reproduce_options.h"
-#include "share_option.h"
 #include "text_inputs.h"
 #include "tokenizer_options.h"
 #include "user_symbols_file.h"
@@ -44,11 +44,16 @@ class LearnBpe final : public Command {
          "where to write; {size} in the name stands for the vocabulary size")  //
         ("to", po::value(&to_)->default_value("tokenizer-json")->value_name("KIND"),
          "kind of file to write, as for convert")  //
-        ("min-frequency", po::value(&learn_.min_frequency)->default_value(learn_.min_frequency)->value_name("N"),
+        ("min-frequency",
+         whole_number("--min-frequency", learn_.min_frequency, std::uint64_t{0})->default_value("2")->value_name("N"),
          "merge no pair that occurs less often")  //
-        ("min-word-count", po::value(&learn_.min_word_count)->default_value(1)->value_name("N"),
+        ("min-word-count",
+         whole_number("--min-word-count", learn_.min_word_count, std::uint64_t{0})->default_value("1")->value_name("N"),
          "leave out words that occur less often in the corpus")  //
-        ("character-coverage", po::value(&coverage_)->default_value("1")->value_name("SHARE"),
+        ("character-coverage",
+         real_number("--character-coverage", learn_.character_coverage, kShare)
+             ->default_value("1")
+             ->value_name("SHARE"),
          "share of the characters that get a piece of their own")  //
         ("special", po::value(&learn_.special_tokens)->multitoken()->value_name("TOKEN..."),
          "special tokens in the order of their ids, instead of <unk> <s> </s>")  //
@@ -63,9 +68,13 @@ class LearnBpe final : public Command {
         ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a word by itself")  //
         ("split-case", po::bool_switch(&learn_.split_case),
          "words end where an upper-case letter follows a lower-case one, as in camelCase")  //
-        ("threads", po::value(&learn_.threads)->default_value(0)->value_name("N"),
+        ("threads", thread_count(learn_.threads),
          "0: as many as the process may use; the result does not depend on it");
-    protect_.add_to(options);
+    ("split-punctuation", po::bool_switch(&learn_.split_punctuation),
+     "letters, numbers and other characters are words apart")  //
+        ("no-escape", po::bool_switch(&no_escape_),
+         "let a U+2581 of the text come back as a space, as in SentencePiece, not as itself")  //
+        protect_.add_to(options);
     sizes_.add_to(options);
     utf8_.add_to(options);
     memory_.add_to(options);
@@ -78,7 +87,6 @@ class LearnBpe final : public Command {
     learn_.smallest_vocab_size = sizes.front();
     learn_.vocab_size = sizes.back();
     if (inputs_.empty() == counts_.empty()) throw UsageError("learn-bpe needs either --input or --counts");
-    learn_.character_coverage = parse_share("--character-coverage", coverage_);
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
     learn_.protected_patterns = protect_.patterns();
     learn_.byte_fallback = !no_byte_fallback_;
@@ -89,6 +97,7 @@ class LearnBpe final : public Command {
       throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
     learn_.reproduce = reproduce_.choice(learn_.byte_fallback);
     const tokenizer::FileKind kind = TokenizerOptions::file_kind(to_, "--to");
+    learn_.escape_marks = !no_escape_ && kind != tokenizer::FileKind::kSentencePiece;
     if (kind == tokenizer::FileKind::kFastBpe)
       throw UsageError(
           "--to fastbpe: not written; write codes of subword-nmt, which differ in the first line and counts");
@@ -123,9 +132,9 @@ class LearnBpe final : public Command {
   std::string output_;
   std::string symbols_file_;
   std::string to_;
-  std::string coverage_;
   std::string normalization_;
   bool no_byte_fallback_ = false;
+  bool no_escape_ = false;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "reproduce_options.h"
 
 #include "command.h"
+#include "number_option.h"
 
 #include <string_view>
 
@@ -29,7 +30,7 @@ void ReproduceOptions::add_to(po::options_description& options) {
       ("reproduce", po::value(&program_)->value_name("PROGRAM"),
        "learn what another program learns, merge for merge: subword-nmt or tokenizers. The options below belong to "
        "it")  //
-      ("merges", po::value(&merges_)->value_name("N"),
+      ("merges", whole_number("--merges", merges_, std::int32_t{0})->value_name("N"),
        "subword-nmt: number of merges, its --symbols (default: 10000)")  //
       ("total-symbols", po::bool_switch(&total_symbols_),
        "subword-nmt: take the number of characters off the merges")  //
@@ -37,9 +38,10 @@ void ReproduceOptions::add_to(po::options_description& options) {
        "tokenizers: how it cuts words, metaspace (the default), spaces, whitespace or byte-level")  //
       ("add-prefix-space", po::bool_switch(&add_prefix_space_),
        "tokenizers, byte-level: put a space in front of each line")  //
-      ("limit-alphabet", po::value(&limit_alphabet_)->value_name("N"),
+      ("limit-alphabet", whole_number("--limit-alphabet", limit_alphabet_, std::size_t{0})->value_name("N"),
        "tokenizers: keep so many characters, the most frequent ones")  //
-      ("max-token-length", po::value(&max_token_length_)->default_value(0)->value_name("N"),
+      ("max-token-length",
+       whole_number("--max-token-length", max_token_length_, std::size_t{0})->default_value("0")->value_name("N"),
        "tokenizers: its limit for the characters of a piece; 0: none")  //
       ("end-of-word-suffix", po::value(&end_of_word_suffix_)->value_name("SUFFIX"),
        "tokenizers, spaces or whitespace: what the last piece of a word ends in, as </w>");
@@ -61,7 +63,7 @@ tokenizer::Reproduce ReproduceOptions::choice(bool all_bytes) const {
 tokenizer::ReproduceSubwordNmt ReproduceOptions::subword_nmt() const {
   refuse_tokenizers_options();
   tokenizer::ReproduceSubwordNmt chosen;
-  if (merges_ >= 0) chosen.merges = merges_;
+  if (merges_) chosen.merges = *merges_;
   chosen.total_symbols = total_symbols_;
   return chosen;
 }
@@ -73,21 +75,21 @@ tokenizer::ReproduceTokenizers ReproduceOptions::tokenizers() const {
   if (add_prefix_space_ && chosen.words != Words::kByteLevel)
     throw UsageError("--add-prefix-space goes with --words byte-level");
   chosen.add_prefix_space = add_prefix_space_;
-  if (limit_alphabet_ >= 0) chosen.limit_alphabet = static_cast<std::size_t>(limit_alphabet_);
+  if (limit_alphabet_) chosen.limit_alphabet = *limit_alphabet_;
   chosen.max_token_length = max_token_length_;
   chosen.end_of_word_suffix = end_of_word_suffix_;
   return chosen;
 }
 
 void ReproduceOptions::refuse_subword_nmt_options() const {
-  refuse(merges_ >= 0, "--merges", "subword-nmt");
+  refuse(merges_.has_value(), "--merges", "subword-nmt");
   refuse(total_symbols_, "--total-symbols", "subword-nmt");
 }
 
 void ReproduceOptions::refuse_tokenizers_options() const {
   refuse(!words_.empty(), "--words", "tokenizers");
   refuse(add_prefix_space_, "--add-prefix-space", "tokenizers");
-  refuse(limit_alphabet_ >= 0, "--limit-alphabet", "tokenizers");
+  refuse(limit_alphabet_.has_value(), "--limit-alphabet", "tokenizers");
   refuse(max_token_length_ > 0, "--max-token-length", "tokenizers");
   refuse(!end_of_word_suffix_.empty(), "--end-of-word-suffix", "tokenizers");
 }

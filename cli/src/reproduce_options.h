@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <boost/program_options.hpp>
@@ -24,11 +25,11 @@ class ReproduceOptions {
   void refuse_tokenizers_options() const;
 
   std::string program_;
-  std::int32_t merges_ = -1;  // not given
+  std::optional<std::int32_t> merges_;
   bool total_symbols_ = false;
   std::string words_;
   bool add_prefix_space_ = false;
-  std::int64_t limit_alphabet_ = -1;  // not given
+  std::optional<std::size_t> limit_alphabet_;
   std::size_t max_token_length_ = 0;
   std::string end_of_word_suffix_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "command.h"
+#include "number_option.h"
 
 #include <memory>
 #include <string>
@@ -23,7 +24,10 @@ class TokenizerOptions {
          "codes: what stands behind a piece that does not end its word")  //
         ("vocabulary", po::value(&vocabulary_)->value_name("FILE"),
          "codes: pieces that are not in this list of pieces and counts are split, as subword-nmt does")  //
-        ("vocabulary-threshold", po::value(&read_.vocabulary_threshold)->default_value(0)->value_name("N"),
+        ("vocabulary-threshold",
+         whole_number("--vocabulary-threshold", read_.vocabulary_threshold, std::int64_t{0})
+             ->default_value("0")
+             ->value_name("N"),
          "with --vocabulary: nor those that are counted less often")  //
         ("glossary", po::value(&read_.glossaries)->multitoken()->value_name("REGEX..."),
          "codes: words and parts of words that these match stay as they are, as with subword-nmt's --glossaries")  //

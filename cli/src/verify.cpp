@@ -1,5 +1,6 @@
 #include "command.h"
 #include "line_format.h"
+#include "number_option.h"
 #include "tokenizer_options.h"
 
 #include <dragoman/core/error.h>
@@ -21,7 +22,8 @@ class Verify final : public Command {
         ("second", po::value(&second_)->required()->value_name("FILE"), "the tokenizer to compare it with")      //
         ("corpus", po::value(&corpus_)->required()->value_name("FILE"), "text; - is standard input")             //
         ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"), "compare pieces or ids")  //
-        ("show", po::value(&show_)->default_value(10)->value_name("N"), "print the first N differences");
+        ("show", whole_number("--show", show_, std::size_t{0})->default_value("10")->value_name("N"),
+         "print the first N differences");
     tokenizer_options_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"first", "second", "corpus"}; }

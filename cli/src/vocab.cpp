@@ -1,6 +1,6 @@
 #include "command.h"
 #include "invalid_utf8_option.h"
-#include "share_option.h"
+#include "number_option.h"
 #include "text_inputs.h"
 #include "tokenizer_options.h"
 #include "user_symbols_file.h"
@@ -35,15 +35,23 @@ class Vocab final : public Command {
         ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")  //
         ("map", po::value(&map_)->value_name("FILE"),
          "where to write lines of old id, tab and new id, - for a piece that is gone; of merge, the ids of the second "
-         "file")                                                                                            //
-        ("size", po::value(&size_)->value_name("N"), "truncate, extend --corpus: number of pieces in all")  //
+         "file")  //
+        ("size", whole_number("--size", size_, std::int32_t{1})->value_name("N"),
+         "truncate, extend --corpus: number of pieces in all")  //
         ("corpus", po::value(&corpus_)->multitoken()->value_name("FILE..."),
          "prune: text that says which pieces are used; extend: text to learn further merges from; as for learn-bpe")  //
-        ("min-frequency", po::value(&extension_.min_frequency)->default_value(2)->value_name("N"),
+        ("min-frequency",
+         whole_number("--min-frequency", extension_.min_frequency, std::uint64_t{0})
+             ->default_value("2")
+             ->value_name("N"),
          "extend --corpus: a pair that occurs less often is not merged")  //
-        ("character-coverage", po::value(&coverage_)->default_value("1")->value_name("SHARE"),
+        ("character-coverage",
+         real_number("--character-coverage", extension_.character_coverage, kShare)
+             ->default_value("1")
+             ->value_name("SHARE"),
          "extend --corpus: share of its characters that have a piece afterwards")  //
-        ("min-count", po::value(&prune_.min_count)->default_value(1)->value_name("N"),
+        ("min-count",
+         whole_number("--min-count", prune_.min_count, std::uint64_t{0})->default_value("1")->value_name("N"),
          "prune: pieces that occur less often there go, save for what other pieces are made of")  //
         ("drop-characters", po::bool_switch(&prune_.drop_characters),
          "prune: rare characters go, too, and become bytes")                                                      //
@@ -51,7 +59,7 @@ class Vocab final : public Command {
         ("user-symbol", po::value(&symbols_)->multitoken()->value_name("SYMBOL..."),
          "extend: texts to add that always stay one piece")                                                         //
         ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "extend: a file of them, one a line")  //
-        ("threads", po::value(&threads_)->default_value(0)->value_name("N"),
+        ("threads", thread_count(threads_),
          "prune, extend --corpus: 0: as many as the process may use; the output does not depend on it");
     invalid_utf8_.add_to(options);
     tokenizer_options_.add_to(options);
@@ -84,7 +92,7 @@ class Vocab final : public Command {
   }
 
   VocabularyEdit truncated() const {
-    if (size_ <= 0) throw UsageError("vocab truncate needs --size, a number above 0");
+    if (size_ == 0) throw UsageError("vocab truncate needs --size");
     return truncate(read(files_[0]), size_);
   }
 
@@ -107,11 +115,10 @@ class Vocab final : public Command {
       throw UsageError("vocab extend needs --special, --user-symbol, --user-symbols-file or --corpus");
     VocabularyEdit edit = extend(read(files_[0]), special_, symbols);
     if (corpus_.empty()) return edit;
-    if (size_ <= 0) throw UsageError("vocab extend --corpus needs --size, a number above 0");
+    if (size_ == 0) throw UsageError("vocab extend --corpus needs --size");
     tokenizer::CorpusExtension options = extension_;
     options.size = size_;
     options.threads = threads_;
-    options.character_coverage = parse_share("--character-coverage", coverage_);
     options.invalid_utf8 = invalid_utf8_.value();
     edit.definition =
         extend_with_corpus(edit.definition, expand_files(corpus_), options, session.progress, session.log, session.stop)
@@ -128,7 +135,6 @@ class Vocab final : public Command {
   std::vector<std::string> corpus_;
   tokenizer::PruneOptions prune_;
   tokenizer::CorpusExtension extension_;
-  std::string coverage_;
   InvalidUtf8Option invalid_utf8_;
   std::vector<std::string> special_;
   std::vector<std::string> symbols_;

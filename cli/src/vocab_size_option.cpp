@@ -1,10 +1,11 @@
 #include "vocab_size_option.h"
 
 #include "command.h"
+#include "number_option.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -15,13 +16,7 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr std::string_view kPlace = "{size}";
-
-std::optional<std::int32_t> whole_number(const std::string& text) {
-  std::int32_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end && number > 0 ? std::optional(number) : std::nullopt;
-}
+constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
@@ -34,12 +29,11 @@ void VocabSizeOption::add_to(po::options_description& options) {
 std::vector<std::int32_t> VocabSizeOption::sizes(std::vector<std::string>& inputs, const std::string& output) const {
   std::vector<std::int32_t> sizes;
   for (const std::string& value : values_) {
-    const auto size = whole_number(value);
-    if (!size && sizes.empty()) throw UsageError("--vocab-size " + value + ": must be a whole number above 0");
-    if (size)
-      sizes.push_back(*size);
-    else
+    const bool is_file = !sizes.empty() && !spelled_number<std::int64_t>(value);
+    if (is_file)
       inputs.push_back(value);
+    else
+      sizes.push_back(parse_whole_number<std::int32_t>("--vocab-size", value, 1, kMost));
   }
   std::ranges::sort(sizes);
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());

@@ -190,9 +190,10 @@ TEST(BpeLearning, NormalisationAndLowerCaseApplyBeforeCounting) {
   EXPECT_FALSE(tokenizer.id("A").has_value());
 }
 
-TEST(BpeLearning, AMarkInTheTextBeginsAWord) {
+TEST(BpeLearning, AMarkInTheTextBeginsAWordIfItIsNotEscaped) {
   LearnOptions options;
   options.vocab_size = 300;
+  options.escape_marks = false;
   const std::string one = learn_from("rivers\u2581run \u2581run rivers\u2581\n\u2581\n", options).to_json();
   EXPECT_EQ(one, learn_from("rivers run run rivers\n", options).to_json());
 }
@@ -240,8 +241,13 @@ TEST(BpeLearning, ErrorsSayWhatToDo) {
   options.character_coverage = 1.5;
   EXPECT_THAT(error_of("a", options), HasSubstr("1.5"));
   options = bare(10);
-  options.special_tokens = {"§"};
-  EXPECT_THAT(error_of("a", options), HasSubstr("single character"));
+  options.special_tokens = {"\u2400"};
+  EXPECT_THAT(error_of("a", options), HasSubstr("U+2400 to U+2423"));
+  options.special_tokens = {"\u241B"};
+  EXPECT_THAT(error_of("a", options), HasSubstr("pieces cannot tell apart"));
+  options.special_tokens.clear();
+  for (char token = 'A'; token <= 'Z' + 1; ++token) options.special_tokens.emplace_back(1, token);
+  EXPECT_THAT(error_of("a", options), HasSubstr("more than 26 of one character"));
   options.special_tokens = {"<s>", "<s>"};
   EXPECT_THAT(error_of("a", options), HasSubstr("twice"));
   options.special_tokens = {"<0x41>"};

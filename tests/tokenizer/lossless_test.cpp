@@ -20,12 +20,15 @@ LearnOptions small() {
 
 /// Bytes of all kinds, with spaces, halves of characters and user symbols more often than chance has them.
 std::string random_bytes(std::mt19937& random) {
-  static const std::string parts[] = {" ",    "  ",  "a",  "the", "é",  "\xE2", "\xE2\x96",          "\xF0\x9F\x98\x80",
-                                      "<ph>", "ph>", "<p", "@",   "\t", "\r",   std::string(1, '\0')};
+  static const std::string parts[] = {
+      " ", "  ", "a", "the", "é", "\xE2", "\xE2\x96", "\xF0\x9F\x98\x80", "<ph>", "ph>", "<p", "@", "\t", "\r",
+      std::string(1, '\0'),
+      // The mark, the character that escapes begin with, what may stand behind it, and the first two bytes of both.
+      "\u2581", "\u241B", "\u2423", "\u241A", "\u2400", "\xE2\x90", "\x9B", "\u266A"};
   std::string text;
   for (std::size_t n = random() % 12; n > 0; --n)
     text += random() % 3 == 0 ? std::string(1, static_cast<char>(random() % 256)) : parts[random() % std::size(parts)];
-  return text.find(kWordMark) == std::string::npos ? text : std::string();  // the mark itself reads as a space
+  return text;
 }
 
 const EncodeOptions kModes[] = {{.mode = EncodingMode::kExact},
@@ -59,9 +62,31 @@ TEST(Lossless, AnyBytesComeBackWithoutWordMarks) {
   expect_lossless(testing::learn_from(own_text(), options));
 }
 
-TEST(Lossless, TheWordMarkItselfReadsAsASpace) {
-  const BpeTokenizer tokenizer = testing::learn_from(own_text(), small());
-  EXPECT_EQ(tokenizer.decode(tokenizer.encode("a\u2581b")), "a b");
+TEST(Lossless, AnyBytesComeBackWhereSpecialTokensAreSingleCharacters) {
+  LearnOptions options = small();
+  options.special_tokens = {"<unk>", "\u266A", "a", "@", "\t"};
+  options.user_symbols = {"<ph>", "\u2423", "a@"};
+  expect_lossless(testing::learn_from(own_text(), options));
+  options.word_marks = false;
+  options.escape_marks = false;
+  expect_lossless(testing::learn_from(own_text(), options));
+}
+
+TEST(Lossless, AnyBytesComeBackFromWordsCutAtPunctuation) {
+  LearnOptions options = small();
+  options.split_punctuation = true;
+  options.split_digits = true;
+  options.user_symbols = {"<ph>", "@"};
+  expect_lossless(testing::learn_from(own_text(), options));
+}
+
+TEST(Lossless, TheWordMarkItselfComesBackUnlessItIsNotEscaped) {
+  LearnOptions options = small();
+  const BpeTokenizer tokenizer = testing::learn_from(own_text(), options);
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("a\u2581b \u241B\u2423")), "a\u2581b \u241B\u2423");
+  options.escape_marks = false;
+  const BpeTokenizer plain = testing::learn_from(own_text(), options);
+  EXPECT_EQ(plain.decode(plain.encode("a\u2581b")), "a b");
 }
 
 TEST(Lossless, NormalisedTextComesBack) {

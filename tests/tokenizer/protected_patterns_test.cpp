@@ -35,6 +35,7 @@ LearnOptions options_of(const std::string& name) {
   LearnOptions options{.vocab_size = name == "patterns" ? 600 : name == "case" ? 520 : 500};
   options.split_case = name != "patterns_in_words";
   options.split_digits = name == "patterns_in_words";
+  options.escape_marks = false;
   if (name == "patterns") {
     options.user_symbols = {"<ph>"};
     options.protected_patterns = {

@@ -41,9 +41,9 @@ class Letters final : public Tokenizer {
 
 /// Ids as a bad model makes them. Bytes of characters, their parts, spaces and tokens come more often than by chance.
 std::vector<std::int32_t> random_ids(const Tokenizer& tokenizer, std::mt19937& random) {
-  static const std::string parts[] = {"<0xF0>", "<0x9F>", "<0x98>", "<0x80>", "<0xE2>", "<0x96>",
-                                      "<0x81>", "<0xED>", "<0xA0>", "<0xC3>", "<0x20>", "<0xFF>",
-                                      "\u2581", "</s>",   "<ph>",   "@",      "@@"};
+  static const std::string parts[] = {"<0xF0>", "<0x9F>", "<0x98>", "<0x80>", "<0xE2>", "<0x96>", "<0x81>", "<0xED>",
+                                      "<0xA0>", "<0xC3>", "<0x20>", "<0xFF>", "\u2581", "</s>",   "<ph>",   "@",
+                                      "@@",     "<0x90>", "<0x9B>", "<0x9A>", "<0xA3>", "\u241B", "\u2423"};
   std::vector<std::int32_t> ids;
   for (std::size_t n = random() % 20; n > 0; --n) {
     const auto known = random() % 2 == 0 ? tokenizer.id(parts[random() % std::size(parts)]) : std::nullopt;

@@ -17,6 +17,9 @@ struct Case {
   bool word_marks = true;
   bool byte_fallback = true;
   std::vector<std::string> user_symbols = {};
+  std::vector<std::string> special_tokens = {"<unk>", "<s>", "</s>"};
+  bool escape_marks = true;
+  bool split_punctuation = false;
 };
 
 class TextEncoderOf : public ::testing::TestWithParam<Case> {
@@ -30,6 +33,9 @@ class TextEncoderOf : public ::testing::TestWithParam<Case> {
     options.word_marks = of.word_marks;
     options.byte_fallback = of.byte_fallback;
     options.user_symbols = of.user_symbols;
+    options.special_tokens = of.special_tokens;
+    options.escape_marks = of.escape_marks;
+    options.split_punctuation = of.split_punctuation;
     return testing::learn_from(core::read_file(testing::golden_file("corpus.txt")), options);
   }
 };
@@ -37,11 +43,48 @@ class TextEncoderOf : public ::testing::TestWithParam<Case> {
 /// Few different words, so that most are met again, among them marks, spaces in a row, characters that a compatibility
 /// normalisation turns into spaces, broken UTF-8, special tokens, and long words.
 std::string random_line(std::mt19937& random) {
-  static const std::string parts[] = {
-      " ",       "  ",      "the",    "river", "e\u0301", "\u00C9",    "\u2581",   "\u2581a", "\u00A0",
-      "\u3000b", "\uFB01",  "</s>",   "<ph>",  "\xE2",    "\xE2\x96",  "\xFF",     "\t",      "\r",
-      "A",       "\u0130",  "\u0308", "x",     "ing",     "\u1100",    "\u1161",   "Straße",  "supercalifragilistic",
-      " the ",   " river ", " a ",    " of ",  " water ", " \u0301 b", " \u2581 ", " \uFF21"};
+  static const std::string parts[] = {" ",
+                                      "  ",
+                                      "the",
+                                      "river",
+                                      "e\u0301",
+                                      "\u00C9",
+                                      "\u2581",
+                                      "\u2581a",
+                                      "\u00A0",
+                                      "\u3000b",
+                                      "\uFB01",
+                                      "</s>",
+                                      "<ph>",
+                                      "\xE2",
+                                      "\xE2\x96",
+                                      "\xFF",
+                                      "\t",
+                                      "\r",
+                                      "A",
+                                      "\u0130",
+                                      "\u0308",
+                                      "x",
+                                      "ing",
+                                      "\u1100",
+                                      "\u1161",
+                                      "Straße",
+                                      "supercalifragilistic",
+                                      " the ",
+                                      " river ",
+                                      " a ",
+                                      " of ",
+                                      " water ",
+                                      " \u0301 b",
+                                      " \u2581 ",
+                                      " \uFF21",
+                                      "\u241B",
+                                      "the\u241B\u2423",
+                                      "ri\u2581ver",
+                                      "\u266A",
+                                      "(the",
+                                      "ing.",
+                                      "12x"};
   std::string line;
   for (std::size_t n = random() % 60; n > 0; --n) line += parts[random() % std::size(parts)];
   if (random() % 50 == 0) line += std::string(300 + random() % 300, 'y');
@@ -112,7 +155,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{.name = "Nfkc", .normalization = Normalization::kNfkc},
                       Case{.name = "LowerNfkc", .normalization = Normalization::kNfkc, .lowercase = true},
                       Case{.name = "NoBytes", .byte_fallback = false}, Case{.name = "WholeLines", .word_marks = false},
-                      Case{.name = "UserSymbols", .user_symbols = {"<ph>", "the"}}),
+                      Case{.name = "UserSymbols", .user_symbols = {"<ph>", "the"}},
+                      Case{.name = "NoEscape", .escape_marks = false},
+                      Case{.name = "OneCharacterToken", .special_tokens = {"<unk>", "\u266A"}},
+                      Case{.name = "Punctuation", .split_punctuation = true},
+                      Case{
+                          .name = "PunctuationNfkc", .normalization = Normalization::kNfkc, .split_punctuation = true}),
     [](const auto& test) { return std::string(test.param.name); });
 
 /// A vocabulary without the mark can encode nothing but empty texts, and making its encoder is no error.

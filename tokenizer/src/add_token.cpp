@@ -1,5 +1,7 @@
 #include "add_token.h"
 
+#include "escapes.h"
+
 #include <algorithm>
 #include <string_view>
 
@@ -16,9 +18,11 @@ void check_added_token(const std::string& token, std::string_view kind) {
   require(!token.empty(), ErrorCode::kInvalidArgument, "a {} is empty", kind);
   require(core::find_invalid_utf8(token) == std::string::npos, ErrorCode::kInvalidArgument, "a {} is not valid UTF-8",
           kind);
-  require(token.find_first_of(" \n\r") == std::string::npos && token.find(kWordMark) == std::string::npos,
-          ErrorCode::kInvalidArgument, "the {} '{}' holds a space, a line end or {}, which pieces cannot tell apart",
-          kind, token, kWordMark);
+  require(token.find_first_of(" \n\r") == std::string::npos && token.find(kWordMark) == std::string::npos &&
+              token.find(kEscapeCharacter) == std::string::npos,
+          ErrorCode::kInvalidArgument,
+          "the {} '{}' holds a space, a line end, {} or {}, which pieces cannot tell apart", kind, token, kWordMark,
+          kEscapeCharacter);
 }
 
 }  // namespace
@@ -26,9 +30,6 @@ void check_added_token(const std::string& token, std::string_view kind) {
 void add_token(BpeDefinition& definition, const std::string& token, bool special) {
   const std::string_view kind = special ? "special token" : "user-defined symbol";
   check_added_token(token, kind);
-  // A special token of one character would come up wherever that character stands in the text.
-  require(!special || core::decode_utf8(token, 0).length < token.size(), ErrorCode::kInvalidArgument,
-          "the special token '{}' is a single character; a special token needs at least two", token);
   require(!byte_of_piece(token), ErrorCode::kInvalidArgument, "the {} '{}' has the name of a byte piece", kind, token);
   require(std::find(definition.pieces.begin(), definition.pieces.end(), token) == definition.pieces.end(),
           ErrorCode::kInvalidArgument, "the {} '{}' is given twice", kind, token);

@@ -77,7 +77,8 @@ void BpeModel::check_end_of_word(const std::string& name) const {
   require(
       !cuts_inside_words(d) || (d.split == WordSplit::kBefore && !d.byte_level && d.end_of_word == EndOfWord::kNone),
       ErrorCode::kUnsupported,
-      "{}: splitting digits or case, and protected patterns, go with words that begin at a mark or are whole lines, "
+      "{}: splitting digits, case or punctuation, and protected patterns, go with words that begin at a mark or are "
+      "whole lines, "
       "without a byte-level alphabet or end-of-word suffix",
       name);
   require(!d.byte_level || !d.byte_fallback, ErrorCode::kUnsupported,

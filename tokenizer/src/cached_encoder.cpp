@@ -1,7 +1,6 @@
 #include "cached_encoder.h"
 
 #include "word_scanner.h"
-#include "word_splitting.h"
 
 #include <algorithm>
 #include <array>
@@ -35,13 +34,6 @@ std::size_t readable_bytes(std::span<const std::string_view> texts) {
   return static_cast<std::size_t>(last.data() + last.size() - texts.front().data());
 }
 
-/// Steps that change characters, none of which looks beyond a space.
-bool stays_within_words(const NormalizerStep& step) {
-  using Kind = NormalizerStep::Kind;
-  return step.kind == Kind::kNfc || step.kind == Kind::kNfd || step.kind == Kind::kNfkc || step.kind == Kind::kNfkd ||
-         step.kind == Kind::kLowercase;
-}
-
 }  // namespace
 
 bool CachedEncoder::applies_to(const BpeDefinition& definition, const EncodeOptions& options) {
@@ -66,7 +58,8 @@ CachedEncoder::CachedEncoder(const BpeDefinition& definition, const TextSplitter
     : splitter_(splitter),
       model_(model),
       options_(options),
-      only_marks_(definition.normalizer.size() == 2 && !cuts_inside_words(definition)),
+      plain_(definition),
+      only_marks_(plain_.exist() && !cuts_inside_words(definition)),
       merges_together_(only_marks_ && options.mode == EncodingMode::kExact && model.merges_short_words()) {
   words_.resize(kBlock);
   new_.resize(kBlock);
@@ -209,15 +202,14 @@ void CachedEncoder::merge_short() {
 
 /// False if the word must be encoded alone.
 bool CachedEncoder::split_short(std::string_view word, ShortWord& out) const {
-  if (!merges_together_ || word.size() > kMostShortBytes || word.find(kWordMark) != std::string_view::npos)
-    return false;
+  if (!merges_together_ || word.size() > kMostShortBytes || !plain_.contain(word)) return false;
   out.size = 0;
   return model_.split_short(kWordMark, out) && model_.split_short(word, out);
 }
 
 std::vector<std::int32_t> CachedEncoder::encode_alone(std::string_view word) {
   std::vector<std::int32_t> ids;
-  if (only_marks_ && word.find(kWordMark) == std::string_view::npos) {
+  if (only_marks_ && plain_.contain(word)) {
     marked_word_ = kWordMark;
     marked_word_ += word;
     append_unit(marked_word_, ids);

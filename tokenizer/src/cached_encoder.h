@@ -4,6 +4,7 @@
 #include "dragoman/tokenizer/tokenizer.h"
 #include "text_splitter.h"
 #include "word_cache.h"
+#include "word_splitting.h"
 
 #include <cstdint>
 #include <span>
@@ -60,7 +61,8 @@ class CachedEncoder final : public TextEncoder {
   const TextSplitter& splitter_;
   const BpeModel& model_;
   EncodeOptions options_;
-  bool only_marks_;       // the text is not changed apart from the marks
+  PlainWords plain_;
+  bool only_marks_;       // plain words are encoded as they stand behind their mark
   bool merges_together_;  // new words that are short
   WordCache cache_;
   std::vector<std::uint8_t> mark_ids_;  // packed

@@ -1,5 +1,7 @@
 #include "decoder.h"
 
+#include "escapes.h"
+
 #include <algorithm>
 
 #include <dragoman/core/error.h>
@@ -42,7 +44,9 @@ bool Decoder::may_refuse(const BpeDefinition& definition) {
 }
 
 Decoder::Decoder(const BpeDefinition& definition)
-    : strip_(definition.decoder.strip), strip_count_(definition.decoder.strip_count) {
+    : escapes_(definition.decoder.escapes),
+      strip_(definition.decoder.strip),
+      strip_count_(definition.decoder.strip_count) {
   const std::string& suffix = definition.decoder.word_suffix;
   for (const std::string& piece : definition.pieces) {
     const bool ends_word = !suffix.empty() && piece.ends_with(suffix);
@@ -73,6 +77,11 @@ std::string Decoder::decode(std::span<const std::int32_t> ids) const {
     first = first && is_special(id);
   }
   if (ends_with_a_word(ids)) text.pop_back();
+  if (!escapes_.empty() && text.find(kEscapeCharacter) != std::string::npos) {
+    std::string undone;
+    undo_escapes(escapes_, text, false, undone);
+    text = std::move(undone);
+  }
   if (!symbols_.empty()) text = drop_space_after_symbols(text);
   std::string_view rest = text;
   for (std::size_t i = 0; i < strip_count_ && !strip_.empty() && rest.starts_with(strip_); ++i)

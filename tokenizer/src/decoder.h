@@ -21,14 +21,15 @@ class Decoder {
   std::string decode(std::span<const std::int32_t> ids) const;
 
   /// What decode() does, in its order, for whoever does it bit by bit: the texts of the ids are joined; the space at
-  /// the end of a piece that ends a word goes if nothing follows; a space goes that stands behind one of the symbols;
-  /// so do up to strip_count() times strip() at the start.
+  /// the end of a piece that ends a word goes if nothing follows; escapes() are undone; a space goes that stands behind
+  /// one of the symbols; so do up to strip_count() times strip() at the start.
   std::string_view surface(std::int32_t id) const { return surfaces_[static_cast<std::size_t>(id)]; }
   /// Whether the first id that is no special token has another surface, and which.
   bool has_first_surfaces() const { return !first_surfaces_.empty(); }
   std::string_view first_surface(std::int32_t id) const { return first_surfaces_[static_cast<std::size_t>(id)]; }
   bool is_special(std::int32_t id) const { return special_[static_cast<std::size_t>(id)]; }
   bool ends_word(std::int32_t id) const { return ends_word_[static_cast<std::size_t>(id)]; }
+  const std::vector<Replacement>& escapes() const { return escapes_; }
   const std::vector<std::string>& symbols() const { return symbols_; }
   const std::string& strip() const { return strip_; }
   std::size_t strip_count() const { return strip_count_; }
@@ -41,7 +42,8 @@ class Decoder {
   std::vector<std::string> first_surfaces_;  // by id, or empty
   std::vector<bool> special_;                // by id
   std::vector<bool> ends_word_;              // by id: a space stands at the end of the surface, unless it is the last
-  std::vector<std::string> symbols_;         // empty unless the space after them is dropped
+  std::vector<Replacement> escapes_;
+  std::vector<std::string> symbols_;  // empty unless the space after them is dropped
   std::string strip_;
   std::size_t strip_count_;
 };

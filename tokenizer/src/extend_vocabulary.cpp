@@ -1,5 +1,6 @@
 #include "add_token.h"
 #include "dragoman/tokenizer/vocabulary_editing.h"
+#include "escapes.h"
 #include "vocabulary_subset.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <unordered_map>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -48,8 +50,8 @@ DecoderDefinition apart_from_symbols(DecoderDefinition decoder) {
 void check_alike(const BpeDefinition& a, const BpeDefinition& b) {
   require_alike(a.normalizer == b.normalizer && a.metaspace == b.metaspace, "their normalisers");
   require_alike(a.split == b.split && a.split_pattern == b.split_pattern && a.split_digits == b.split_digits &&
-                    a.split_case == b.split_case && a.protected_pattern == b.protected_pattern &&
-                    a.add_prefix_space == b.add_prefix_space,
+                    a.split_case == b.split_case && a.split_punctuation == b.split_punctuation &&
+                    a.protected_pattern == b.protected_pattern && a.add_prefix_space == b.add_prefix_space,
                 "how they cut text into words");
   require_alike(a.byte_level == b.byte_level && a.byte_fallback == b.byte_fallback, "how they write bytes");
   require_alike(a.end_of_word == b.end_of_word && a.end_of_word_suffix == b.end_of_word_suffix &&
@@ -114,6 +116,7 @@ VocabularyEdit extend(const BpeDefinition& definition, const std::vector<std::st
     require(std::ranges::find(definition.pieces, token) == definition.pieces.end(), ErrorCode::kInvalidArgument,
             "'{}' is a piece of this vocabulary already; a token of that spelling would change what texts mean", token);
     add_token(edit.definition, token, special);
+    if (special && core::decode_utf8(token, 0).length == token.size()) add_escape(edit.definition, token);
   };
   for (const std::string& token : special_tokens) add(token, true);
   for (const std::string& symbol : user_symbols) add(symbol, false);

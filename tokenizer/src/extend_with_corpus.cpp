@@ -28,10 +28,6 @@ using core::require;
 /// begins with a mark that was its space, and no protected pattern looks beyond it.
 bool spaces_part_words(const BpeDefinition& definition) {
   using Kind = NormalizerStep::Kind;
-  const auto is_form = [](const NormalizerStep& step) {
-    return step.kind == Kind::kNfc || step.kind == Kind::kNfd || step.kind == Kind::kNfkc || step.kind == Kind::kNfkd ||
-           step.kind == Kind::kLowercase;
-  };
   const auto& steps = definition.normalizer;
   if (definition.byte_level || definition.metaspace || definition.split != WordSplit::kBefore ||
       definition.split_pattern != kWordMark || steps.size() < 2)
@@ -42,7 +38,8 @@ bool spaces_part_words(const BpeDefinition& definition) {
   const NormalizerStep prepend{Kind::kPrepend, {}, kWordMark};
   const NormalizerStep replace{Kind::kReplace, " ", kWordMark};
   return steps[steps.size() - 2] == prepend && steps.back() == replace &&
-         std::all_of(steps.begin(), steps.end() - 2, is_form) && TextSplitter(definition).words_stand_alone();
+         std::all_of(steps.begin(), steps.end() - 2, stays_within_words) &&
+         TextSplitter(definition).words_stand_alone();
 }
 
 /// The words of a corpus as the pieces that they have so far.

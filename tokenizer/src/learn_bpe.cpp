@@ -1,5 +1,6 @@
 #include "add_token.h"
 #include "alphabet.h"
+#include "escapes.h"
 #include "learn_within.h"
 #include "learning_corpus.h"
 #include "merge_loop.h"
@@ -71,8 +72,10 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   if (options.lowercase) definition.normalizer.push_back({Kind::kLowercase, {}, {}});
   definition.split_digits = options.split_digits;
   definition.split_case = options.split_case;
+  definition.split_punctuation = options.split_punctuation;
   definition.protected_pattern = join_patterns(options.protected_patterns, options.word_marks);
   definition.decoder.byte_fallback = options.byte_fallback;
+  add_escapes(definition, options.word_marks && options.escape_marks);
   if (!options.word_marks) return;
   definition.normalizer.push_back({Kind::kPrepend, {}, kWordMark});
   definition.normalizer.push_back({Kind::kReplace, " ", kWordMark});

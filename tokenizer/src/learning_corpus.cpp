@@ -65,15 +65,16 @@ LearningCorpus::LearningCorpus(WordCounts words, const BpeDefinition& definition
     blocks_.push_back({.begin = begin, .end = std::min(words_.size(), begin + kBlockWords), .characters = {}});
 }
 
-/// The few words that hold a mark themselves fall apart into several.
+/// The few words that hold a mark, or what is escaped, themselves are changed or fall apart into several.
 void LearningCorpus::split_at_marks(const BpeDefinition& definition) {
-  std::vector<std::pair<std::string, std::uint64_t>> marked;
+  const PlainWords plain(definition);
+  std::vector<std::pair<std::string, std::uint64_t>> changed;
   counts_.for_each([&](std::string_view word, std::uint64_t count) {
-    if (word.find(kWordMark) != std::string_view::npos) marked.emplace_back(word, count);
+    if (!plain.contain(word)) changed.emplace_back(word, count);
   });
   const TextSplitter splitter(definition);
-  for (const auto& [word, count] : marked) counts_.remove(word);
-  for (const auto& entry : marked)
+  for (const auto& [word, count] : changed) counts_.remove(word);
+  for (const auto& entry : changed)
     splitter.for_each_unit(entry.first, false, false, [&](const TextUnit& unit) {
       const std::string_view word = unit.text.substr(std::string_view(kWordMark).size());
       if (!word.empty()) counts_.add(word, entry.second);

@@ -39,14 +39,14 @@ class WordChanges {
  public:
   WordChanges(const BpeDefinition& definition, const MemoryPlan& plan, const std::stop_token& stop)
       : splitting_(word_splitting(definition)),
+        plain_(definition),
         splitter_(definition),
         unchanged_(plan.temporary_folder),
         counts_(plan.table_bytes),
         runs_(plan.temporary_folder, stop) {}
 
   void add(std::string_view word, std::uint64_t count) {
-    if (splitting_ == WordSplitting::kNone ||
-        (splitting_ == WordSplitting::kAtMarks && word.find(kWordMark) == std::string_view::npos))
+    if (splitting_ == WordSplitting::kNone || (splitting_ == WordSplitting::kAtMarks && plain_.contain(word)))
       unchanged_.add(word, count);
     else
       split(word, count);
@@ -72,6 +72,7 @@ class WordChanges {
   }
 
   WordSplitting splitting_;
+  PlainWords plain_;
   TextSplitter splitter_;
   RunWriter unchanged_;
   WordCounts counts_;

@@ -1,6 +1,9 @@
 #include "streaming_decoder.h"
 
+#include "escapes.h"
+
 #include <algorithm>
+#include <utility>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/utf8.h>
@@ -45,6 +48,7 @@ void BpeStreamingDecoder::decode(std::int32_t id, std::string& text) {
 }
 
 void BpeStreamingDecoder::finish(std::string& text) {
+  if (!escaped_.empty()) add_unescaped(std::exchange(escaped_, {}), text);  // it is no escape
   strip_start(false);
   text += waiting_;
   waiting_.clear();
@@ -56,6 +60,14 @@ void BpeStreamingDecoder::finish(std::string& text) {
 }
 
 void BpeStreamingDecoder::add(std::string_view joined, std::string& text) {
+  if (decoder_.escapes().empty()) return add_unescaped(joined, text);
+  escaped_ += joined;
+  std::string undone;
+  escaped_.erase(0, undo_escapes(decoder_.escapes(), escaped_, true, undone));
+  add_unescaped(undone, text);
+}
+
+void BpeStreamingDecoder::add_unescaped(std::string_view joined, std::string& text) {
   if (longest_symbol_ > 0)
     drop_spaces_after_symbols(joined);
   else

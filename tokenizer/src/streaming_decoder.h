@@ -22,6 +22,7 @@ class BpeStreamingDecoder final : public StreamingDecoder {
 
  private:
   void add(std::string_view joined, std::string& text);
+  void add_unescaped(std::string_view joined, std::string& text);
   void drop_spaces_after_symbols(std::string_view joined);
   bool follows_symbol() const;
   bool strip_start(bool more);
@@ -32,6 +33,7 @@ class BpeStreamingDecoder final : public StreamingDecoder {
   std::size_t longest_symbol_ = 0;
   bool first_ = true;         // no token but special ones has come
   bool space_waits_ = false;  // of a piece that ends a word, until something follows
+  std::string escaped_;       // joined, and perhaps the beginning of an escape
   std::string before_;        // the end of what has been joined, as long as the longest symbol
   std::size_t stripped_ = 0;  // how often
   bool stripping_ = true;     // nothing has been given yet

@@ -46,7 +46,9 @@ TextSplitter::TextSplitter(const BpeDefinition& definition)
       symbols_(AddedTokens::in_normal_text(definition)),
       split_(definition.split),
       split_pattern_(definition.split_pattern),
-      parts_{.at_digits = definition.split_digits, .at_case = definition.split_case},
+      parts_{.at_digits = definition.split_digits,
+             .at_case = definition.split_case,
+             .at_runs = definition.split_punctuation},
       unknown_(definition.unknown.value_or(-1)),
       add_prefix_space_(definition.byte_level && definition.add_prefix_space) {
   if (definition.sentencepiece)
@@ -145,17 +147,13 @@ void TextSplitter::visit_words(const Stretch& stretch, core::FunctionRef<void(co
 }
 
 void TextSplitter::visit_word(const Stretch& word, core::FunctionRef<void(const TextUnit&)> visit) const {
-  const std::string_view text = word.whole.substr(0, word.end);
-  std::size_t start = word.begin;
-  while (start < word.end) {
-    const std::size_t end = parts_.any() ? parts_.end_of_part(text, start) : word.end;
-    const auto origin = word.origin.empty() ? word.origin : word.origin.subspan(start, end - start + 1);
+  parts_.for_each(word.whole, word.begin, word.end, [&](std::size_t begin, std::size_t end) {
+    const auto origin = word.origin.empty() ? word.origin : word.origin.subspan(begin, end - begin + 1);
     visit({.added_token = -1,
-           .text = text.substr(start, end - start),
+           .text = word.whole.substr(begin, end - begin),
            .origin = origin,
            .is_protected = word.is_protected});
-    start = end;
-  }
+  });
 }
 
 /// Without tracking, the place of a glossary's text is not known; whoever asks for ids alone does not look at it.

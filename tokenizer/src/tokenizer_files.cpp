@@ -1,6 +1,7 @@
 #include "dragoman/tokenizer/tokenizer_files.h"
 
 #include "dictionary_tokenizer.h"
+#include "escapes.h"
 #include "formats/base64.h"
 #include "formats/byte_level.h"
 #include "formats/sentencepiece.h"
@@ -133,6 +134,7 @@ void check_cuts(const BpeDefinition& definition, FileKind kind) {
   };
   check(definition.protected_pattern.empty(), "a protected pattern");
   check(!definition.split_case, "cutting at changes of case");
+  check(!definition.split_punctuation, "cutting at punctuation");
 }
 
 FileKind kind_of(const std::filesystem::path& path, const std::string& content, const ReadOptions& options) {
@@ -238,6 +240,10 @@ std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path
   const FileKind kind = kind_of(path, content, options);
   if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string());
   return std::make_unique<BpeTokenizer>(read_kind(kind, path, content, options), path.string());
+}
+
+bool loses_mark_escape(const BpeDefinition& definition, FileKind kind) {
+  return kind == FileKind::kSentencePiece && escapes_only_mark(definition);
 }
 
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {

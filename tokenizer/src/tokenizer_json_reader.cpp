@@ -1,4 +1,5 @@
 #include "character_map.h"
+#include "escapes.h"
 #include "formats/base64.h"
 #include "json_part.h"
 #include "pattern/pattern_parser.h"
@@ -305,6 +306,10 @@ class TokenizerReader {
       definition_.split_case = true;
       return;
     }
+    if (expression == kPunctuationPattern) {
+      definition_.split_punctuation = true;
+      return;
+    }
     try {
       parse_pattern(expression, PatternDialect::kOniguruma);
     } catch (const core::Error& error) {
@@ -348,15 +353,17 @@ class TokenizerReader {
       if (type != "Split" && type != "Digits") unsupported(cut.where(), fmt::format("'{}' in a sequence", type));
       read_pre_tokenizer(cut);
       const int place = place_of(cut);
-      if (place <= last) unsupported(cut.where(), "this order: a pattern, changes of case, a String, Digits");
+      if (place <= last)
+        unsupported(cut.where(), "this order: a pattern, changes of case, a String, punctuation, Digits");
       last = place;
     }
   }
 
   static int place_of(const Part& cut) {
-    if (cut.type() == "Digits") return 3;
+    if (cut.type() == "Digits") return 4;
     if (!has_regular_expression(cut)) return 2;
-    return cut.get("pattern")["Regex"] == kCasePattern ? 1 : 0;
+    const Json& expression = cut.get("pattern")["Regex"];
+    return expression == kPunctuationPattern ? 3 : expression == kCasePattern ? 1 : 0;
   }
 
   void read_byte_level(const Part& part, bool with_pattern) {
@@ -437,10 +444,23 @@ class TokenizerReader {
               part.where(), kMaxSteps);
       return;
     }
+    if (!has_regular_expression(part)) return read_escape(part);
     const Part pattern(part.get("pattern"), part.at("pattern"));
     const bool ours = pattern.get("Regex") == space_after_symbols_pattern(user_symbols(definition_)) && content.empty();
     if (!ours || definition_.decoder.strip_count > 0) unsupported(part.where(), "this Replace after Fuse");
     definition_.decoder.drop_space_after_symbols = true;
+  }
+
+  /// What is undone last is the escape of the character that begins them all.
+  void read_escape(const Part& part) {
+    DecoderDefinition& decoder = definition_.decoder;
+    const Replacement escape{string_pattern(part), part.text("content")};
+    const bool after_last = !decoder.escapes.empty() && decoder.escapes.back().content == kEscapeCharacter;
+    const bool known =
+        std::ranges::find(decoder.escapes, escape.pattern, &Replacement::pattern) != decoder.escapes.end();
+    if (!is_escape(escape) || after_last || known || decoder.drop_space_after_symbols || decoder.strip_count > 0)
+      unsupported(part.where(), "this Replace after Fuse");
+    decoder.escapes.push_back(escape);
   }
 
   void read_strip(const Part& part) {

@@ -97,6 +97,7 @@ Json pre_tokenizer(const BpeDefinition& definition) {
                      {"pattern", {{"String", definition.split_pattern}}},
                      {"behavior", definition.split == WordSplit::kBetween ? "Removed" : "MergedWithNext"},
                      {"invert", false}});
+  if (definition.split_punctuation) steps.push_back(isolating_split(kPunctuationPattern));
   if (definition.split_digits) steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
   if (steps.size() < 2) return steps.empty() ? nullptr : steps.front();
   return {{"type", "Sequence"}, {"pretokenizers", steps}};
@@ -111,6 +112,7 @@ Json decoder(const BpeDefinition& definition) {
   for (const Replacement& r : d.replacements) steps.push_back(replace_part(r.pattern, r.content));
   if (d.byte_fallback) steps.push_back({{"type", "ByteFallback"}});
   steps.push_back({{"type", "Fuse"}});
+  for (const Replacement& escape : d.escapes) steps.push_back(replace_part(escape.pattern, escape.content));
   if (d.drop_space_after_symbols)
     steps.push_back({{"type", "Replace"},
                      {"pattern", {{"Regex", space_after_symbols_pattern(user_symbols(definition))}}},

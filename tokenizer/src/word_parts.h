@@ -1,5 +1,7 @@
 #pragma once
 
+#include "word_pattern.h"
+
 #include <cstddef>
 #include <string_view>
 
@@ -9,10 +11,24 @@ namespace dragoman::tokenizer {
 struct WordParts {
   bool at_digits = false;  ///< each character of Unicode's category N is a part
   bool at_case = false;    ///< a part ends where an upper-case letter follows a lower-case one
+  bool at_runs = false;    ///< letters, numbers and other characters are apart; the two above cut their runs further
 
-  bool any() const { return at_digits || at_case; }
-  /// The end of the part of `word` that begins at `start` < word.size().
-  std::size_t end_of_part(std::string_view word, std::size_t start) const;
+  bool any() const { return at_digits || at_case || at_runs; }
+  /// visit(begin, end) of each part of [begin, end) of the text.
+  template <class Visit>
+  void for_each(std::string_view text, std::size_t begin, std::size_t end, Visit&& visit) const {
+    while (begin < end) {
+      const std::size_t run_end = at_runs ? character_run_end(text.substr(0, end), begin) : end;
+      while (begin < run_end) {
+        const std::size_t part_end = at_digits || at_case ? end_of_part(text.substr(0, run_end), begin) : run_end;
+        visit(begin, part_end);
+        begin = part_end;
+      }
+    }
+  }
+
+ private:
+  std::size_t end_of_part(std::string_view run, std::size_t start) const;
 };
 
 }  // namespace dragoman::tokenizer

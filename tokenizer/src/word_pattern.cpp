@@ -120,6 +120,30 @@ std::size_t cl100k_word_end(WordSplit split, std::string_view text, std::size_t 
   return cl100k_space_end(split, text, begin);
 }
 
+enum class RunKind { kLetter, kNumber, kCombining, kOther };
+
+struct RunCharacter {
+  RunKind kind;
+  std::size_t length;
+};
+
+RunCharacter run_character_at(std::string_view text, std::size_t i) {
+  const auto byte = static_cast<unsigned char>(text[i]);
+  if (byte < 0x80) {
+    const auto letter = static_cast<unsigned char>(byte | 0x20);
+    if (letter >= 'a' && letter <= 'z') return {RunKind::kLetter, 1};
+    return {byte >= '0' && byte <= '9' ? RunKind::kNumber : RunKind::kOther, 1};
+  }
+  const core::DecodedCharacter c = core::decode_utf8(text, i);
+  if (!c.valid) return {RunKind::kOther, c.length};
+  const auto mask = U_GET_GC_MASK(static_cast<UChar32>(c.code_point));
+  const RunKind kind = (mask & U_GC_L_MASK) != 0   ? RunKind::kLetter
+                       : (mask & U_GC_N_MASK) != 0 ? RunKind::kNumber
+                       : (mask & U_GC_M_MASK) != 0 ? RunKind::kCombining
+                                                   : RunKind::kOther;
+  return {kind, c.length};
+}
+
 std::size_t white_space_begin(std::string_view text, std::size_t begin) {
   Character c = character_at(text, begin);
   for (; c.length > 0 && c.kind != Class::kSpace; c = character_at(text, begin)) begin += c.length;
@@ -138,6 +162,22 @@ std::size_t digit_length(std::string_view text, std::size_t begin) noexcept {
   if (byte < 0x80) return byte >= '0' && byte <= '9' ? 1 : 0;
   const Character c = character_at(text, begin);
   return c.kind == Class::kNumber ? c.length : 0;
+}
+
+std::size_t character_run_end(std::string_view text, std::size_t begin) noexcept {
+  constexpr std::string_view kMark = kWordMark;
+  const std::size_t mark = text.substr(begin).starts_with(kMark) ? kMark.size() : 0;
+  std::size_t end = begin + mark;
+  if (end == text.size()) return end;
+  const RunCharacter first = run_character_at(text, end);
+  const RunKind kind = first.kind == RunKind::kCombining ? RunKind::kOther : first.kind;
+  end += first.length;
+  while (end < text.size()) {
+    const RunCharacter next = run_character_at(text, end);
+    if (next.kind != kind && next.kind != RunKind::kCombining) break;
+    end += next.length;
+  }
+  return end;
 }
 
 LetterCase letter_case(std::string_view text, std::size_t begin) noexcept {

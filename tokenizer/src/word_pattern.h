@@ -23,6 +23,13 @@ LetterCase letter_case(std::string_view text, std::size_t begin) noexcept;
 /// Between a lower-case letter and an upper-case one.
 inline constexpr std::string_view kCasePattern = R"((?<=\p{Ll})(?=\p{Lu}))";
 
+/// The end of the run that begins at `begin` < text.size(): letters or numbers and the combining marks behind them, or
+/// other characters; a word mark goes with what follows.
+std::size_t character_run_end(std::string_view text, std::size_t begin) noexcept;
+/// What character_run_end() takes, one match after the other.
+inline constexpr std::string_view kPunctuationPattern =
+    R"(\u2581?\p{L}[\p{L}\p{M}]*|\u2581?\p{N}[\p{N}\p{M}]*|[^\p{L}\p{N}]+)";
+
 /// The pattern as a regular expression, as files and other programs spell it; empty for kBefore, kBetween and
 /// kWhiteSpace.
 std::string_view regular_expression(WordSplit split) noexcept;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes digits.json: what Hugging Face tokenizers makes of digits.tokenizer.json, which was made by
 
-  dragoman learn-bpe -i corpus.txt -o digits.tokenizer.json --vocab-size 500 --split-digits --user-symbol '<ph>'
+  dragoman learn-bpe -i corpus.txt -o digits.tokenizer.json --no-escape --vocab-size 500 --split-digits --user-symbol '<ph>'
 
   python3 make_digits_golden.py    # with tokenizers 0.23.3
 """

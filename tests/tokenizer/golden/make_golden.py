@@ -3,10 +3,10 @@
 
 The tokenizer files themselves were made by
 
-  dragoman learn-bpe -i corpus.txt -o default.tokenizer.json --vocab-size 640
-  dragoman learn-bpe -i corpus.txt -o nfkc.tokenizer.json --vocab-size 360 --no-byte-fallback --character-coverage 0.99 \
+  dragoman learn-bpe -i corpus.txt -o default.tokenizer.json --vocab-size 640 --no-escape
+  dragoman learn-bpe -i corpus.txt -o nfkc.tokenizer.json --no-escape --vocab-size 360 --no-byte-fallback --character-coverage 0.99 \
       --normalization nfkc --lowercase --user-symbol '<ph>' '@' 'x.y' '@@' --special '<unk>' '<s>' '</s>' '<2de>'
-  dragoman learn-bpe -i corpus.txt -o nfc.tokenizer.json --vocab-size 600 --normalization nfc --user-symbol '{1}'
+  dragoman learn-bpe -i corpus.txt -o nfc.tokenizer.json --no-escape --vocab-size 600 --normalization nfc --user-symbol '{1}'
 
   python3 make_golden.py    # with tokenizers 0.23.3
 """

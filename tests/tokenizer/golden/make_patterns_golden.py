@@ -2,11 +2,11 @@
 """Writes patterns.json: what Hugging Face tokenizers makes of tokenizer files with protected patterns and cuts at changes of case, and which
 characters \\w, \\s and \\d stand for there and in Python. Writes patterns_corpus.txt, too, from which the files were learned:
 
-  dragoman learn-bpe -i corpus.txt patterns_corpus.txt -o patterns.tokenizer.json --vocab-size 600 --user-symbol '<ph>' --split-case \\
+  dragoman learn-bpe -i corpus.txt patterns_corpus.txt -o patterns.tokenizer.json --no-escape --vocab-size 600 --user-symbol '<ph>' --split-case \\
       --protect '<x id=\\d+>' 'https?://\\S+' '[\\w.+-]+@[\\w-]+(?:\\.[\\w-]+)+' '[-+]?\\d+(?:[.,]\\d+)*\\b' '\\p{S} ?[^\\S\\t]?' '_[^_ ]{1,4}?_'
-  dragoman learn-bpe -i corpus.txt patterns_corpus.txt -o patterns_in_words.tokenizer.json --vocab-size 500 --normalization nfkc --split-digits \\
+  dragoman learn-bpe -i corpus.txt patterns_corpus.txt -o patterns_in_words.tokenizer.json --no-escape --vocab-size 500 --normalization nfkc --split-digits \\
       --protect '(?<!\\w)[A-Z]{2,5}\\d*(?!\\w)' '\\p{Han}+' '(?<=[a-z])-(?=[a-z])|[#@][^\\W\\d]\\w*'
-  dragoman learn-bpe -i corpus.txt patterns_corpus.txt -o case.tokenizer.json --vocab-size 520 --split-case
+  dragoman learn-bpe -i corpus.txt patterns_corpus.txt -o case.tokenizer.json --no-escape --vocab-size 520 --split-case
 
   python3 make_patterns_golden.py    # with tokenizers 0.23.3
 """

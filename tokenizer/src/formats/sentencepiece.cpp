@@ -2,6 +2,7 @@
 
 #include "../word_splitting.h"
 #include "character_map.h"
+#include "escapes.h"
 #include "ranked_pieces.h"
 #include "sentencepiece_model.h"
 #include "sentencepiece_unigram.h"
@@ -300,7 +301,8 @@ std::unique_ptr<Tokenizer> open_sentencepiece(std::string_view bytes, const std:
   return std::make_unique<BpeTokenizer>(read_sentencepiece(bytes, name), name);
 }
 
-std::string write_sentencepiece(const BpeDefinition& definition) {
+std::string write_sentencepiece(const BpeDefinition& escaped) {
+  const BpeDefinition definition = escapes_only_mark(escaped) ? without_escapes(escaped) : escaped;
   check_writable(definition);
   const std::vector<Merge> merges = reachable_merges(definition);
   Model model = normalizer_options(definition);

@@ -16,7 +16,7 @@ BpeDefinition read_sentencepiece(std::string_view model, const std::string& name
 /// The tokenizer of a SentencePiece `.model` of type BPE or unigram. Throws as read_sentencepiece() does.
 std::unique_ptr<Tokenizer> open_sentencepiece(std::string_view model, const std::string& name);
 
-/// Throws Error{kUnsupported}.
+/// What escapes only the word mark is written without that. Throws Error{kUnsupported}.
 std::string write_sentencepiece(const BpeDefinition& definition);
 
 }  // namespace dragoman::tokenizer

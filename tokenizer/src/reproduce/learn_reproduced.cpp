@@ -76,6 +76,7 @@ void check_common_options(const LearnOptions& o) {
                 "count-words --min-count and learn from --counts");
   require_unset(!o.split_digits, "cutting at digits", "it has no such option");
   require_unset(!o.split_case, "cutting at changes of case", "it has no such option");
+  require_unset(!o.split_punctuation, "cutting at punctuation", "it has no such option");
   require_unset(o.protected_patterns.empty(), "a protected pattern", "it has no such option");
   require_unset(o.smallest_vocab_size == 0 || o.smallest_vocab_size == o.vocab_size, "more than one vocabulary size",
                 "learn each by itself");

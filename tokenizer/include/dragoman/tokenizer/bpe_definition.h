@@ -83,8 +83,8 @@ enum class PrependScheme {
 /// How ids become text again: the text of each piece, changed by `replacements`; a byte piece `<0xNN>` gives its byte;
 /// `word_suffix` becomes a space, or nothing in the last piece; with `byte_level` the characters of GPT-2's alphabet
 /// become bytes; with `metaspace`, kWordMark becomes a space, or, but for kNever, nothing in the first piece that is no
-/// special token; all is joined; a space that follows a user-defined symbol is dropped; up to `strip_count` times
-/// `strip` is removed at the start.
+/// special token; all is joined; `escapes` are undone; a space that follows a user-defined symbol is dropped; up to
+/// `strip_count` times `strip` is removed at the start.
 struct DecoderDefinition {
   std::vector<Replacement> replacements;
   bool byte_fallback = false;
@@ -94,6 +94,9 @@ struct DecoderDefinition {
   bool drop_space_after_symbols = false;
   std::string strip;
   std::size_t strip_count = 0;
+  /// What the normaliser writes for characters that pieces mean something else by, and those characters: each two
+  /// characters, U+241B and one from U+2400 to U+2423, for one; that of U+241B itself is the last.
+  std::vector<Replacement> escapes = {};
   bool operator==(const DecoderDefinition&) const = default;
 };
 
@@ -132,6 +135,9 @@ struct BpeDefinition {
   bool split_digits = false;
   /// Words end where a lower-case letter (Unicode's category Ll) stands before an upper-case one (Lu), as in camelCase.
   bool split_case = false;
+  /// Letters (Unicode's category L), numbers (N) and runs of other characters are words of their own. Combining marks
+  /// (M) go with the letters or numbers that they follow, and a word mark with what follows it.
+  bool split_punctuation = false;
   /// Empty, or a regular expression: what it matches in normalised text is apart from what stands on both sides, before
   /// `split` and the others cut it further. Its syntax is the part of Oniguruma's that docs/tokenizer.md lists.
   std::string protected_pattern;

@@ -176,6 +176,8 @@ struct LearnOptions {
   bool split_digits = false;
   /// Words end where an upper-case letter follows a lower-case one (BpeDefinition::split_case).
   bool split_case = false;
+  /// Letters, numbers and other characters are words apart (BpeDefinition::split_punctuation).
+  bool split_punctuation = false;
   /// Regular expressions, in the syntax that docs/tokenizer.md describes: no piece reaches over either end of what they
   /// match in the normalised text, and no merge is learned from it. Where several match, the one that begins first
   /// counts, and of those the one that stands first here. With one that can match a space, or that looks at what
@@ -183,6 +185,9 @@ struct LearnOptions {
   std::vector<std::string> protected_patterns = {};
   /// Words begin at spaces, which become part of the piece that follows. If false, pieces may reach over a whole line.
   bool word_marks = true;
+  /// Whether a U+2581 of the text, which is what the word mark looks like, comes back as one: it is escaped in front of
+  /// the merges. If false, it comes back as a space, as in SentencePiece.
+  bool escape_marks = true;
   /// Words that occur less often in the corpus are left out, as if they were not there; how many stands on the log.
   std::uint64_t min_word_count = 1;
   /// Of text; count files are read as they are.

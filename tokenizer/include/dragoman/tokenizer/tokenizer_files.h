@@ -63,9 +63,13 @@ std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path
 /// does, and Error{kUnsupported} for a unigram model or with a dictionary.
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
 
+/// Whether write_tokenizer_file() would write a file that treats texts with U+2581 or U+241B in another way.
+bool loses_mark_escape(const BpeDefinition& definition, FileKind kind);
+
 /// Writes `definition` as a file of the kind, with the same pieces or ids for every text of valid UTF-8. Throws
 /// Error{kUnsupported}, naming the path and the reason, if the kind cannot represent it. kGpt2 takes the path of the
-/// vocab.json and writes merges.txt beside it.
+/// vocab.json and writes merges.txt beside it. The one exception: kSentencePiece has no escapes, so there a U+2581 of
+/// the text is a space, as in all models of that kind (loses_mark_escape()).
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path);
 
 }  // namespace dragoman::tokenizer
