@@ -42,8 +42,7 @@ std::string gzip_member(std::string_view text) {
 
 std::string zstd_frame(std::string_view text) {
   std::string frame(ZSTD_compressBound(text.size()), '\0');
-  const std::size_t size =
-      ZSTD_compress(frame.data(), frame.size(), text.data(), text.size(), ZSTD_CLEVEL_DEFAULT);
+  const std::size_t size = ZSTD_compress(frame.data(), frame.size(), text.data(), text.size(), ZSTD_CLEVEL_DEFAULT);
   require(ZSTD_isError(size) == 0, ErrorCode::kInternal, "zstd cannot compress: {}", ZSTD_getErrorName(size));
   frame.resize(size);
   return frame;

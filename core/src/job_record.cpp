@@ -22,7 +22,8 @@ std::string differences(const Json& before, const Json& now) {
   std::string text;
   const auto add = [&](const std::string& key, const Json& old_value, const Json& new_value) {
     const auto shown = [](const Json& value) {
-      return value.is_null() ? std::string("absent") : printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 80);
+      return value.is_null() ? std::string("absent")
+                             : printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 80);
     };
     text += fmt::format("{}{} was {} and is now {}", text.empty() ? "" : "; ", printable(key, 80), shown(old_value),
                         shown(new_value));
@@ -87,7 +88,8 @@ void JobRecord::resume(std::string_view identity, const std::string& partial) {
   std::vector<std::string> lines = lines_of(read_regular_file(path_, kLargest));
   const std::string before = lines.empty() ? std::string() : lines.front();
   if (before != identity)
-    fail(ErrorCode::kInvalidArgument, "{}: is of another job: {}; {}", partial, what_differs(before, identity), kRemedy);
+    fail(ErrorCode::kInvalidArgument, "{}: is of another job: {}; {}", partial, what_differs(before, identity),
+         kRemedy);
   std::size_t complete = 0;
   for (const std::string& line : lines) complete += line.size() + 1;
   notes_.assign(lines.begin() + 1, lines.end());

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "descriptor.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "descriptor.h"
 
 namespace dragoman::core {
 

@@ -22,9 +22,9 @@ struct OutputTarget {
   };
 
   Kind kind = Kind::kFile;
-  std::filesystem::path path;     ///< behind all links
-  int descriptor = -1;            ///< of kDescriptor
-  bool named_pipe = false;        ///< of kDirect
+  std::filesystem::path path;          ///< behind all links
+  int descriptor = -1;                 ///< of kDescriptor
+  bool named_pipe = false;             ///< of kDirect
   std::optional<Owner> existing = {};  ///< of a file that will be replaced
 };
 

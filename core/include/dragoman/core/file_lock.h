@@ -6,8 +6,8 @@
 namespace dragoman::core {
 
 /// Keeps other processes (and other parts of this one) from working on a file or folder at the same time: an advisory
-/// lock, flock(2), that ends with the object or with the process, however it ends. On file systems that have no locks it
-/// holds nothing and says nothing.
+/// lock, flock(2), that ends with the object or with the process, however it ends. On file systems that have no locks
+/// it holds nothing and says nothing.
 class FileLock {
  public:
   /// Locks an existing file or folder. Error{kIo} that names it if somebody else holds it, or if it cannot be opened.
