@@ -6,6 +6,7 @@
 #include "version.h"
 
 #include <csignal>
+#include <cstdio>
 #include <iostream>
 #include <new>
 #include <system_error>
@@ -180,6 +181,8 @@ int complain(const core::Error& error) {
 
 int complain(const std::system_error& error) {
   if (error.code() == std::errc::broken_pipe) return kClosedPipe;
+  if (std::ferror(stdout) != 0)  // what was printed did not fit into the stream's buffer
+    return complain(kFailed, fmt::format("standard output: cannot write: {}", error.code().message()));
   if (error.code() == std::errc::resource_unavailable_try_again)
     return complain(
         kFailed,

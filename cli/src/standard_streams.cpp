@@ -32,7 +32,8 @@ bool reader_has_gone() {
 }  // namespace
 
 void hold_standard_streams() {
-  // The wrong way round on purpose: what is read from a closed input, or written to a closed output, must stay an error.
+  // The wrong way round on purpose: what is read from a closed input, or written to a closed output, must stay an
+  // error.
   constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", kModes[fd]);  // takes the lowest free number

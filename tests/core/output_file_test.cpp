@@ -18,13 +18,13 @@ namespace dragoman::core {
 namespace {
 
 using dragoman::testing::TemporaryFolder;
+using ::testing::ElementsAre;
 using testing::expect_error;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::put;
 using testing::raw;
 using testing::run;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 namespace fs = std::filesystem;
 
@@ -144,7 +144,8 @@ TEST_F(OutputFileTest, ItsOwnInputIsNotTruncatedWhicheverIsOpenedFirst) {
   }
   {
     const OutputFile output(out());
-    EXPECT_THAT(expect_error(ErrorCode::kIo, partial(), [&] { InputFile input(partial()); }), HasSubstr("being written"));
+    EXPECT_THAT(expect_error(ErrorCode::kIo, partial(), [&] { InputFile input(partial()); }),
+                HasSubstr("being written"));
     EXPECT_THAT(expect_error(ErrorCode::kIo, folder_ / "link",
                              [&] {
                                fs::create_symlink(partial(), folder_ / "link");
@@ -172,9 +173,8 @@ TEST_F(OutputFileTest, ATemporaryFileLeavesNothing) {
 
 TEST_F(OutputFileTest, AnInterruptedJobIsNotOverwrittenUnasked) {
   put(partial(), "one\ntwo\n");
-  const std::string message = expect_error(ErrorCode::kInvalidArgument, partial(), [&] {
-    OutputFile file(out(), {.partial = PartialPolicy::kRefuse});
-  });
+  const std::string message = expect_error(ErrorCode::kInvalidArgument, partial(),
+                                           [&] { OutputFile file(out(), {.partial = PartialPolicy::kRefuse}); });
   EXPECT_THAT(message, HasSubstr("--resume"));
   EXPECT_THAT(message, HasSubstr("--overwrite"));
   EXPECT_EQ(raw(partial()), "one\ntwo\n");
@@ -214,9 +214,8 @@ TEST_F(OutputFileTest, AJobOfSomethingElseIsNotContinued) {
     file.write("one\n");
   }
   const auto resume = [&](const std::string& identity) {
-    return expect_error(ErrorCode::kInvalidArgument, partial(), [&] {
-      OutputFile file(out(), {.partial = PartialPolicy::kResume, .identity = identity});
-    });
+    return expect_error(ErrorCode::kInvalidArgument, partial(),
+                        [&] { OutputFile file(out(), {.partial = PartialPolicy::kResume, .identity = identity}); });
   };
   EXPECT_THAT(resume(R"({"model": "a", "beam": 5})"), HasSubstr("beam was 4 and is now 5"));
   EXPECT_THAT(resume(R"({"model": "a", "beam": 5})"), Not(HasSubstr("model was")));

@@ -16,7 +16,10 @@ TEST(Quote, PlainTextOfAnyScriptStays) {
 TEST(Quote, NothingTalksToTheTerminal) {
   EXPECT_EQ(printable("a\x1b[31mred\x1b[0m\nb\r\t"), "a\\x1b[31mred\\x1b[0m\\nb\\r\\t");
   EXPECT_EQ(printable(std::string_view("\0\x07\x7f", 3)), "\\x00\\x07\\x7f");
-  EXPECT_EQ(printable("\xc2\x9b" "31m"), "\\u009b31m") << "the one-character form of ESC [";
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\u009b31m")
+      << "the one-character form of ESC [";
   EXPECT_EQ(printable("\u202Egpj.exe\u2066\u2028"), "\\u202egpj.exe\\u2066\\u2028");
 }
 
@@ -33,7 +36,11 @@ TEST(Quote, LongTextIsCutAtACharacter) {
   EXPECT_EQ(printable("abc", 2), "..");
   EXPECT_EQ(quote(std::string(1000, 'x')).size(), 122U);
   for (std::size_t longest = 0; longest < 40; ++longest)
-    EXPECT_LE(printable("a\x1b" "ö\xff\u202E and so on and so on", longest).size(), longest);
+    EXPECT_LE(printable("a\x1b"
+                        "ö\xff\u202E and so on and so on",
+                        longest)
+                  .size(),
+              longest);
 }
 
 TEST(Quote, AnErrorIsOneBoundedLineWhateverItWasMadeOf) {
