@@ -34,7 +34,7 @@ class Decode final : public Command {
   void run(const Session& session) override {
     coding_.format = line_format(format_);
     const auto tokenizer = tokenizer_options_.load(tokenizer_);
-    core::OutputFile output{std::filesystem::path(output_)};
+    core::OutputFile output(output_, {.stop = session.stop});
     const auto changed = tokenizer::decode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
     output.commit();
     if (changed > 0)

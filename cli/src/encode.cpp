@@ -51,7 +51,7 @@ class Encode final : public Command {
     if (coding_.format == tokenizer::LineFormat::kIds && tokenizer_options_.codes_have_no_ids())
       throw UsageError("--glossary with --format ids: codes have no ids for what glossaries keep; give a --dictionary");
     const auto tokenizer = tokenizer_options_.load(tokenizer_);
-    core::OutputFile output{std::filesystem::path(output_)};
+    core::OutputFile output(output_, {.stop = session.stop});
     tokenizer::encode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
     output.commit();
   }

@@ -1,12 +1,15 @@
 #include "program.h"
 
 #include "command.h"
+#include "standard_streams.h"
 #include "terminal.h"
 #include "version.h"
 
 #include <csignal>
+#include <cstdio>
 #include <iostream>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -14,16 +17,18 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/options.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::cli {
 namespace {
 
 namespace po = boost::program_options;
 
-enum ExitStatus { kDone = 0, kFailed = 1, kUsage = 2, kInterrupted = 130 };
+/// kClosedPipe is what a shell reports of a program that SIGPIPE ended, which is what others do there.
+enum ExitStatus { kDone = 0, kFailed = 1, kUsage = 2, kInterrupted = 130, kClosedPipe = 141 };
 
-/// Turns the first SIGINT or SIGTERM into a stop request, so that work is saved; the second one ends the program at
-/// once.
+/// Turns the first SIGINT, SIGTERM or SIGHUP into a stop request, so that work is saved; the second one ends the
+/// program at once. What the caller ignores (nohup, jobs in the background of a script) stays ignored.
 ///
 /// The signals are blocked in every thread and fetched by one that waits for them: a handler would run on the stack of
 /// whichever thread it interrupts, and oneDNN's GEMM (before 3.11.2, its issue 4845) lets the stack pointer point at
@@ -33,8 +38,12 @@ class InterruptWatch {
  public:
   InterruptWatch() {
     sigemptyset(&signals_);
-    sigaddset(&signals_, SIGINT);
-    sigaddset(&signals_, SIGTERM);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action {};
+      // A signal that is both ignored and blocked would still be fetched.
+      if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&signals_, signal);
+    }
+    sigaddset(&signals_, kWake);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     watcher_ = std::jthread([this](const std::stop_token& done) { watch(done); });
   }
@@ -42,16 +51,18 @@ class InterruptWatch {
   InterruptWatch& operator=(const InterruptWatch&) = delete;
   ~InterruptWatch() {
     watcher_.request_stop();
-    pthread_kill(watcher_.native_handle(), SIGTERM);  // wakes it; blocked, so it does nothing else
+    pthread_kill(watcher_.native_handle(), kWake);  // blocked, so it does nothing else
   }
   std::stop_token token() const { return stop_.get_token(); }
 
  private:
+  static constexpr int kWake = SIGUSR2;
+
   void watch(const std::stop_token& done) {
     for (;;) {
       const int signal = sigwaitinfo(&signals_, nullptr);
       if (done.stop_requested()) return;
-      if (signal > 0 && !stop_.request_stop()) _exit(128 + signal);
+      if (signal > 0 && signal != kWake && !stop_.request_stop()) _exit(128 + signal);
     }
   }
 
@@ -153,20 +164,43 @@ int dispatch(const std::vector<std::string>& arguments) {
 }
 
 int complain(ExitStatus status, std::string_view message) {
-  fmt::print(stderr, "dragoman: {}\n", message);
+  write_to_standard_error(fmt::format("dragoman: {}\n", core::printable(message, core::Error::kLongestMessage)));
   return status;
+}
+
+int complain(const core::Error& error) {
+  switch (error.code()) {
+    case core::ErrorCode::kClosedPipe:
+      return kClosedPipe;  // whoever closed it wants no more of us
+    case core::ErrorCode::kInterrupted:
+      return complain(kInterrupted, error.what());
+    default:
+      return complain(kFailed, error.what());
+  }
+}
+
+int complain(const std::system_error& error) {
+  if (error.code() == std::errc::broken_pipe) return kClosedPipe;
+  if (std::ferror(stdout) != 0)  // what was printed did not fit into the stream's buffer
+    return complain(kFailed, fmt::format("standard output: cannot write: {}", error.code().message()));
+  if (error.code() == std::errc::resource_unavailable_try_again)
+    return complain(
+        kFailed,
+        "cannot start a thread: the system allows no more; use fewer --threads, or raise the limit (ulimit -u)");
+  return complain(kFailed, error.what());
 }
 
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a write error with a message, not a silent death
+  hold_standard_streams();
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a write error, so that outputs are left in order
   try {
     const int status = dispatch(arguments);
-    std::cout.flush();
+    finish_standard_output();
     return status;
   } catch (const core::Error& error) {
-    return complain(error.code() == core::ErrorCode::kInterrupted ? kInterrupted : kFailed, error.what());
+    return complain(error);
   } catch (const po::error& error) {
     return complain(kUsage,
                     fmt::format("{}; see `dragoman {} --help`", error.what(), arguments.empty() ? "" : arguments[0]));
@@ -174,6 +208,8 @@ int run_program(const std::vector<std::string>& arguments) {
     return complain(kUsage, error.what());
   } catch (const std::bad_alloc&) {
     return complain(kFailed, "out of memory; use smaller batches, fewer threads or a smaller model");
+  } catch (const std::system_error& error) {
+    return complain(error);
   } catch (const std::exception& error) {
     return complain(kFailed, error.what());
   }

@@ -1,15 +1,18 @@
 #include "terminal.h"
 
 #include "command.h"
+#include "standard_streams.h"
 
 #include <sys/ioctl.h>
 
 #include <cmath>
-#include <cstdio>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::cli {
 namespace {
@@ -68,8 +71,12 @@ ProgressStyle progress_style(const std::string& word) {
   throw UsageError(fmt::format("--progress {}: must be auto, json or none", word));
 }
 
+void Terminal::put(std::string_view text) {
+  reachable_ = reachable_ && write_to_standard_error(text);
+}
+
 void Terminal::erase_bar() {
-  if (bar_visible_) fmt::print(stderr, "\r\x1b[K");
+  if (bar_visible_) put("\r\x1b[K");
   bar_visible_ = false;
 }
 
@@ -78,9 +85,10 @@ void Terminal::message(core::LogLevel level, std::string_view text) {
   erase_bar();
   if (style_ == ProgressStyle::kJson) {
     const nlohmann::ordered_json line{{level == core::LogLevel::kWarning ? "warning" : "message", text}};
-    fmt::print(stderr, "{}\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    put(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   } else {
-    fmt::print(stderr, "{}{}\n", level == core::LogLevel::kWarning ? "dragoman: warning: " : "", text);
+    put(fmt::format("{}{}\n", level == core::LogLevel::kWarning ? "dragoman: warning: " : "",
+                    core::printable(text, core::Error::kLongestMessage)));
   }
 }
 
@@ -114,15 +122,14 @@ void Terminal::show(const core::Progress& progress) {
       counted > 0.05 ? static_cast<double>(progress.done - std::min(progress.done, stage_first_)) / counted : 0;
   switch (style_) {
     case ProgressStyle::kBar:
-      fmt::print(stderr, "\r{}\x1b[K", describe(progress, elapsed, rate).substr(0, terminal_width() - 1));
-      std::fflush(stderr);
+      put(fmt::format("\r{}\x1b[K", describe(progress, elapsed, rate).substr(0, terminal_width() - 1)));
       bar_visible_ = true;
       break;
     case ProgressStyle::kLines:
-      fmt::print(stderr, "{}\n", describe(progress, elapsed, rate));
+      put(describe(progress, elapsed, rate) + "\n");
       break;
     case ProgressStyle::kJson:
-      fmt::print(stderr, "{}\n", as_json(progress, elapsed, rate));
+      put(as_json(progress, elapsed, rate) + "\n");
       break;
     case ProgressStyle::kNone:
       break;
@@ -131,7 +138,7 @@ void Terminal::show(const core::Progress& progress) {
 
 void Terminal::finish() {
   const std::lock_guard lock(mutex_);
-  if (bar_visible_) fmt::print(stderr, "\n");
+  if (bar_visible_) put("\n");
   bar_visible_ = false;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include <dragoman/core/log.h>
 
@@ -15,7 +16,8 @@ enum class ProgressStyle { kBar, kLines, kJson, kNone };
 /// words.
 ProgressStyle progress_style(const std::string& word);
 
-/// Writes messages and progress to standard error without tearing one through the other. Thread-safe.
+/// Writes messages and progress to standard error without tearing one through the other, and escapes what in a message
+/// would talk to the terminal. Goes silent once standard error takes no more. Thread-safe.
 class Terminal {
  public:
   explicit Terminal(ProgressStyle style) : style_(style) {}
@@ -27,6 +29,7 @@ class Terminal {
  private:
   using Clock = std::chrono::steady_clock;
   bool due(const core::Progress& progress);
+  void put(std::string_view text);
   void erase_bar();
 
   ProgressStyle style_;
@@ -38,6 +41,7 @@ class Terminal {
   std::uint64_t stage_first_ = 0;
   Clock::time_point last_shown_;
   bool bar_visible_ = false;
+  bool reachable_ = true;  ///< standard error took all so far
 };
 
 }  // namespace dragoman::cli

@@ -108,7 +108,7 @@ void RecordReader::skip(std::uint64_t lines) {
 
 RecordWriter::RecordWriter(const WriteOptions& options)
     : options_(options),
-      file_(options.resume ? core::OutputFile::resume(options.path, lines_kept_) : core::OutputFile(options.path)) {}
+      file_(options.path, {.partial = options.resume ? core::PartialPolicy::kResume : core::PartialPolicy::kReplace}) {}
 
 void RecordWriter::write(const Record& record) {
   std::string line;

@@ -1,9 +1,8 @@
+#include "file_testing.h"
 #include "test_data.h"
 
 #include <sys/stat.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <thread>
 
 #include <fcntl.h>
@@ -23,44 +22,11 @@ using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
 
-void put(const fs::path& path, std::string_view content) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(content.data(), static_cast<std::streamsize>(content.size()));
-}
-
-std::string raw(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-std::vector<std::string> lines_of(const fs::path& path) {
-  LineReader reader(path);
-  std::vector<std::string> lines;
-  std::string line;
-  while (reader.next(line)) lines.push_back(line);
-  EXPECT_EQ(reader.line_number(), lines.size());
-  EXPECT_FALSE(reader.next(line)) << "the end stays the end";
-  return lines;
-}
-
-/// Runs a shell command; gzip and zstd are other people's programs, so what they wrote is what users have.
-void run(const std::string& command) {
-  ASSERT_EQ(std::system(command.c_str()), 0) << command;
-}
-
-/// Expects an Error with this code whose message names the file.
-template <class Action>
-std::string expect_error(ErrorCode code, const fs::path& path, Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_THAT(error.what(), HasSubstr(path.string()));
-    return error.what();
-  }
-  ADD_FAILURE() << "no error for " << path;
-  return "";
-}
+using testing::expect_error;
+using testing::lines_of;
+using testing::put;
+using testing::raw;
+using testing::run;
 
 class FileTest : public ::testing::Test {
  protected:

@@ -48,7 +48,8 @@ void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, 
   ChunkPool pool;
   const auto read = [&](tbb::flow_control& control) {
     require(!stop.stop_requested(), ErrorCode::kInterrupted,
-            "interrupted at line {} of {}; the lines before it are written", reader.lines_read() + 1, reader.name());
+            "interrupted at line {} of {}; the lines before it are in {}", reader.lines_read() + 1, reader.name(),
+            output.partial_name());
     Item chunk = pool.take();
     reader.next(*chunk);
     if (chunk->size == 0) control.stop();

@@ -67,7 +67,8 @@ std::string little_endian(std::uint64_t value) {
 }  // namespace
 
 struct SafetensorsWriter::Impl {
-  Impl(const std::filesystem::path& path, std::vector<TensorSpec> specs) : file(path), tensors(std::move(specs)) {
+  Impl(const std::filesystem::path& path, std::vector<TensorSpec> specs)
+      : file(path, {.partial = core::PartialPolicy::kTemporary}), tensors(std::move(specs)) {
     skip_complete();
   }
 

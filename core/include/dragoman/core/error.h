@@ -1,8 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
-#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -17,6 +18,7 @@ enum class ErrorCode {
   kIo,               ///< the operating system refused: missing file, full disk, no permission
   kUnsupported,      ///< valid, but not available here (device, dtype, missing kernel)
   kInterrupted,      ///< a stop was requested; what had been written is kept
+  kClosedPipe,       ///< who read our output has gone away, as `head` does: an end, not a failure
   kInternal,         ///< a broken invariant of ours
 };
 
@@ -36,10 +38,13 @@ struct SourceLocation {
 /// The one exception type that Dragoman throws.
 ///
 /// `what()` is one line that says what was wrong with the actual values, where (file, line, offset, tensor), and what
-/// to do. It never holds a newline, so that a program can print it as it is.
+/// to do. A program can print it as it is, whatever file the values came from: control characters are escaped, and it
+/// has at most kLongestMessage bytes.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, std::string message, SourceLocation location = SourceLocation::current());
+  static constexpr std::size_t kLongestMessage = 4096;
+
+  Error(ErrorCode code, std::string_view message, SourceLocation location = SourceLocation::current());
   ~Error() override;
 
   ErrorCode code() const noexcept { return code_; }

@@ -8,14 +8,17 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dragoman::core {
 
 /// Sequential reader of a file, or of standard input for "-". gzip and Zstandard are recognised by their first bytes,
-/// not by name. Every failure throws Error{kIo or kBadInput} that names the file. One thread at a time.
+/// not by name. Every failure throws Error{kIo or kBadInput} that names the file; a `.partial` file that an OutputFile
+/// is writing at this moment is refused. One thread at a time.
 ///
-/// Pipes and terminals can stay silent for ever: a stop request ends the wait for them with Error{kInterrupted}.
-/// Regular files never wait, so their readers look at the token themselves, where a partial result can still be kept.
+/// Pipes and terminals can stay silent for ever: a stop request ends the wait for them, and for a named pipe's first
+/// writer, with Error{kInterrupted}. Regular files never wait, so their readers look at the token themselves, where a
+/// partial result can still be kept.
 class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& path, std::stop_token stop = {});
@@ -29,6 +32,7 @@ class InputFile {
   const std::string& name() const noexcept;
   /// Size on disk in bytes, or 0 where it is not known (pipes).
   std::uint64_t size_on_disk() const noexcept;
+  bool is_regular() const noexcept;
 
  private:
   struct Impl;
@@ -62,38 +66,77 @@ class LineReader {
   std::uint64_t bytes_read_ = 0;
 };
 
-/// Sequential writer to a file, or to standard output for "-". A regular file is written as `<path>.partial` and takes
-/// its name at commit(), so that a reader never sees half a file; devices and pipes are written directly. Without
-/// commit() the partial file stays, so that nothing already written is lost. A failed write (full disk) throws
-/// Error{kIo} naming the file. One thread at a time.
+/// What becomes of the `<path>.partial` that an interrupted run left behind.
+enum class PartialPolicy : std::uint8_t {
+  kReplace,    ///< written anew at the first write; what is written now stays if it is not committed
+  kRefuse,     ///< Error{kInvalidArgument} that names --resume and --overwrite, unless it is empty
+  kResume,     ///< continued after its last complete line; begun anew if there is none
+  kTemporary,  ///< half of it is worth nothing: written anew, and removed if it is not committed
+};
+
+struct OutputOptions {
+  PartialPolicy partial = PartialPolicy::kReplace;
+  /// What the output is of (input, model, options), as one line, best a JSON object. It is kept beside the partial file
+  /// in `<path>.partial.job`, and kResume refuses a partial file of something else, naming the keys that differ. Empty:
+  /// nothing is kept or compared.
+  std::string identity = {};
+  /// Ends the wait for a pipe that nobody reads.
+  std::stop_token stop = {};
+};
+
+/// Sequential writer to a file, or to standard output for "-".
+///
+/// A regular file is written as `<path>.partial`, beside the file that links lead to, and takes its name at commit(),
+/// so that a reader never sees half a file; an existing file's permissions are kept. Devices, pipes and open
+/// descriptors
+/// (/dev/stdout, /dev/fd/3) are written directly. Without commit() the partial file stays, so that nothing already
+/// written is lost; one in which nothing was written is removed.
+///
+/// The partial file belongs to one writer at a time: it is locked, never reached through a link, and left alone until
+/// the first write, so that a command whose input it is finds that out first.
+///
+/// A name that ends in .gz or .zst is written compressed, in members that each hold whole lines and stand for
+/// themselves (RFC 1952, section 2.2; RFC 8878, section 3.1): an interrupted file can be read as far as it goes, and
+/// resumed.
+///
+/// A failed write (full disk) throws Error{kIo} naming the file; Error{kClosedPipe} says that the reader went away.
+/// One thread at a time.
 class OutputFile {
  public:
-  explicit OutputFile(const std::filesystem::path& path);
+  explicit OutputFile(const std::filesystem::path& path, const OutputOptions& options = {});
   ~OutputFile();
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;
 
-  /// Continues `<path>.partial` of an interrupted run after its last complete line: an unterminated rest is cut off.
-  /// `lines` receives the number of lines kept, 0 if there is no partial file.
-  static OutputFile resume(const std::filesystem::path& path, std::uint64_t& lines);
-
   void write(std::string_view bytes);
-  /// Hands everything written so far to the operating system.
+  /// Hands everything written so far to the operating system. A compressed file keeps the last few seconds to itself.
   void flush();
-  /// Flushes, syncs, and gives the file its name. Nothing may be written afterwards.
+  /// Flushes, syncs file and folder, and gives the file its name. Nothing may be written afterwards.
   void commit();
+
+  /// Complete lines that were there before, with kResume.
+  std::uint64_t lines_kept() const noexcept;
+  /// What note() had added to the file beside the partial one before the interruption, with kResume.
+  const std::vector<std::string>& notes() const noexcept;
+  /// Adds a line to the file beside the partial one, if there is one: how far the job has come. A note may be lost with
+  /// the process; those before it stand.
+  void note(std::string_view line);
+
   const std::string& name() const noexcept;
-  /// Where the bytes are until commit(): "<path>.partial", or the name itself for devices and standard output.
+  /// Where the bytes are until commit(): "<path>.partial", or the name itself for what is written directly.
   const std::string& partial_name() const noexcept;
 
  private:
   struct Impl;
-  explicit OutputFile(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
 /// The whole file (decompressed), at most `limit` bytes; a larger file is an Error that says so.
-std::string read_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 32);
+std::string read_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 32,
+                      const std::stop_token& stop = {});
+/// The same for what must be a regular file, such as a part of a model: a pipe or a device, which might never end, is
+/// Error{kIo}.
+std::string read_regular_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 32);
 
 /// Writes through an OutputFile: the old content survives until the new one is complete on disk.
 void write_file(const std::filesystem::path& path, std::string_view content);

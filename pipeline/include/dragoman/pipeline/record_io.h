@@ -73,12 +73,11 @@ class RecordWriter {
   void flush() { file_.flush(); }
   void commit() { file_.commit(); }
   /// Lines that were there before, when resuming.
-  std::uint64_t lines_kept() const noexcept { return lines_kept_; }
+  std::uint64_t lines_kept() const noexcept { return file_.lines_kept(); }
   const std::string& partial_name() const noexcept { return file_.partial_name(); }
 
  private:
   WriteOptions options_;
-  std::uint64_t lines_kept_ = 0;
   core::OutputFile file_;
 };
 

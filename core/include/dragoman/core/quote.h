@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace dragoman::core {
+
+/// Text from outside as it may be shown to people: one line in which nothing talks to the terminal. Control characters,
+/// ill-formed UTF-8 and what turns the direction of writing are escaped (\n, \t, \x1b, \u202e); all else stays. What is
+/// longer than `longest` bytes is cut at a character and ends in "...".
+std::string printable(std::string_view text, std::size_t longest = std::string_view::npos);
+
+/// The same in single quotes, short: for whatever a file puts into a message.
+std::string quote(std::string_view text, std::size_t longest = 120);
+
+}  // namespace dragoman::core

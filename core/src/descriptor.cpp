@@ -1,0 +1,39 @@
+#include "descriptor.h"
+
+#include "dragoman/core/error.h"
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+namespace dragoman::core {
+
+Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)), owned_(other.owned_) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(owned_, other.owned_);
+  return *this;
+}
+
+int Descriptor::close() noexcept {
+  const int fd = std::exchange(fd_, -1);
+  return owned_ && fd >= 0 && ::close(fd) != 0 ? errno : 0;
+}
+
+std::size_t read_some(int fd, char* data, std::size_t size, const std::string& name) {
+  for (;;) {
+    const ssize_t got = ::read(fd, data, size);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    const int error = errno;
+    require(error == EINTR, ErrorCode::kIo, "{}: cannot read: {}", name, describe_error(error));
+  }
+}
+
+std::string describe_error(int error) {
+  return std::generic_category().message(error);
+}
+
+}  // namespace dragoman::core

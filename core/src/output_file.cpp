@@ -1,0 +1,354 @@
+#include "compressed_members.h"
+#include "descriptor.h"
+#include "dragoman/core/error.h"
+#include "dragoman/core/file.h"
+#include "job_record.h"
+#include "locking.h"
+#include "output_target.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstdio>
+#include <optional>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+namespace dragoman::core {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+/// How often a compressed file's pending lines are written although they do not fill a member.
+constexpr std::chrono::seconds kMemberInterval{5};
+
+/// Where bytes go that are written directly.
+struct DirectOutput {
+  Descriptor descriptor;
+  /// Pipes, sockets and terminals: whoever reads may keep a writer waiting.
+  bool may_wait;
+};
+
+bool may_wait(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) && (!S_ISCHR(status.st_mode) || ::isatty(fd) != 0);
+}
+
+DirectOutput open_descriptor(int number, const std::string& name) {
+  const int fd = ::fcntl(number, F_DUPFD_CLOEXEC, 3);
+  const int error = errno;
+  require(fd >= 0, ErrorCode::kIo, "{}: cannot open for writing: {}", name, describe_error(error));
+  return {Descriptor(fd, true), may_wait(fd)};
+}
+
+/// A named pipe without a reader is tried again and again, so that a stop request ends the wait.
+DirectOutput open_device(const OutputTarget& target, const std::string& name, const std::stop_token& stop) {
+  constexpr int kMilliseconds = 50;
+  for (;;) {
+    const int fd = ::open(target.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const int error = errno;
+    if (fd >= 0) {
+      ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+      return {Descriptor(fd, true), may_wait(fd)};
+    }
+    require(error == ENXIO && target.named_pipe, ErrorCode::kIo, "{}: cannot open for writing: {}", name,
+            describe_error(error));
+    require(!stop.stop_requested(), ErrorCode::kInterrupted, "interrupted while waiting for a reader of {}", name);
+    ::poll(nullptr, 0, kMilliseconds);
+  }
+}
+
+/// Whether the path still leads to the open file, which its writer may have renamed since.
+bool still_called(const std::string& path, int fd) {
+  struct stat by_name {};
+  struct stat opened {};
+  return ::lstat(path.c_str(), &by_name) == 0 && ::fstat(fd, &opened) == 0 && by_name.st_dev == opened.st_dev &&
+         by_name.st_ino == opened.st_ino;
+}
+
+void require_own_file(int fd, const std::string& partial) {
+  struct stat status {};
+  const bool own =
+      ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink <= 1 && status.st_uid == ::geteuid();
+  require(own, ErrorCode::kIo,
+          "{}: is in the way: it is no plain file of yours that an interrupted run could have left; remove it",
+          partial);
+}
+
+/// Opens and locks the partial file; `existed` tells whether there was one.
+Descriptor open_partial(const std::string& partial, bool& existed) {
+  for (;;) {
+    int fd = ::open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int error = errno;
+    existed = fd < 0 && error == EEXIST;
+    if (existed) {
+      fd = ::open(partial.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+      error = errno;
+      if (fd < 0 && error == ENOENT) continue;
+      require(fd >= 0 || error != ELOOP, ErrorCode::kIo, "{}: is in the way: it is a link; remove it", partial);
+    }
+    require(fd >= 0, ErrorCode::kIo, "{}: cannot open for writing: {}; check that the folder exists and is writable",
+            partial, describe_error(error));
+    Descriptor descriptor(fd, true);
+    require_own_file(fd, partial);
+    require(lock_exclusively(fd), ErrorCode::kIo,
+            "{}: is in use: another process is writing it, or it is this command's own input; wait, or name another "
+            "output",
+            partial);
+    if (still_called(partial, fd)) return descriptor;
+  }
+}
+
+/// The new file shall be open to the same people as the one that it replaces.
+void take_over_permissions(int fd, const OutputTarget::Owner& owner) {
+  [[maybe_unused]] const int changed = ::fchown(fd, owner.user, owner.group);  // only root may give files away
+  ::fchmod(fd, owner.mode);
+}
+
+void sync_folder_of(const std::string& path) {
+  const fs::path parent = fs::path(path).parent_path();
+  const int fd = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;  // a folder that may be written but not read
+  const int status = ::fsync(fd);
+  const int error = errno;
+  ::close(fd);
+  require(status == 0 || error == EINVAL || error == EROFS, ErrorCode::kIo, "{}: cannot sync its folder to disk: {}",
+          path, describe_error(error));
+}
+
+}  // namespace
+
+struct OutputFile::Impl {
+  Impl(std::string given_name, DirectOutput output, std::stop_token stop_token)
+      : name(std::move(given_name)),
+        partial(name),
+        stop(std::move(stop_token)),
+        direct(true),
+        may_wait(output.may_wait),
+        begun(true),
+        descriptor(std::move(output.descriptor)) {
+    buffer.reserve(kBlock);
+  }
+
+  Impl(std::string given_name, const OutputTarget& target, const OutputOptions& options)
+      : name(std::move(given_name)),
+        final_path(target.path.string()),
+        partial(final_path + ".partial"),
+        stop(options.stop),
+        policy(options.partial),
+        identity(options.identity),
+        compression(compression_of(target.path)),
+        descriptor(open_partial(partial, existed)) {
+    buffer.reserve(kBlock);
+    if (target.existing) take_over_permissions(descriptor.get(), *target.existing);
+    const off_t old_size = existed ? ::lseek(descriptor.get(), 0, SEEK_END) : 0;
+    existed = old_size > 0;
+    if (!existed) return;
+    require(policy != PartialPolicy::kRefuse, ErrorCode::kInvalidArgument,
+            "{}: an interrupted run left {} bytes there; continue it with --resume, or begin anew with --overwrite",
+            partial, static_cast<std::int64_t>(old_size));
+    if (policy == PartialPolicy::kResume) resume();
+  }
+
+  /// Goes on after the last complete line.
+  void resume() {
+    ::lseek(descriptor.get(), 0, SEEK_SET);
+    const CompleteLines kept = complete_lines(compression, descriptor.get(), partial);
+    if (kept.lines == 0) return;
+    if (!identity.empty()) job.resume(identity, partial);
+    cut(static_cast<off_t>(kept.bytes));
+    lines_kept = kept.lines;
+    begun = true;
+  }
+
+  void cut(off_t size) {
+    const bool done = ::ftruncate(descriptor.get(), size) == 0 && ::lseek(descriptor.get(), size, SEEK_SET) == size;
+    const int error = errno;
+    require(done, ErrorCode::kIo, "{}: cannot write: {}", partial, describe_error(error));
+  }
+
+  /// Before the first byte.
+  void begin() {
+    if (begun) return;
+    if (!identity.empty()) job.create(identity);
+    cut(0);
+    begun = true;
+  }
+
+  /// Waits until the reader takes something; returns how much can be written without waiting longer.
+  std::size_t room() const {
+    constexpr int kMilliseconds = 50;
+    constexpr int kPatience = 20;  // after a stop request: a reader that is there gets what it is due
+    pollfd ready{.fd = descriptor.get(), .events = POLLOUT, .revents = 0};
+    for (int waited = 0; ::poll(&ready, 1, kMilliseconds) <= 0;)
+      require(!stop.stop_requested() || ++waited < kPatience, ErrorCode::kInterrupted,
+              "interrupted while writing {}, which nobody reads", name);
+    return PIPE_BUF;
+  }
+
+  void write_out(std::string_view bytes) {
+    begin();
+    while (!bytes.empty()) {
+      const std::size_t size = may_wait && stop.stop_possible() ? std::min(bytes.size(), room()) : bytes.size();
+      const ssize_t n = ::write(descriptor.get(), bytes.data(), size);
+      const int error = errno;
+      if (n < 0 && error == EINTR) continue;
+      if (n < 0 && error == EPIPE) fail(ErrorCode::kClosedPipe, "{}: cannot write: its reader has gone away", name);
+      require(n >= 0, ErrorCode::kIo, "{}: cannot write: {}; what was written before is kept", partial,
+              describe_error(error));
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+
+  void flush() {
+    if (compression != Compression::kNone) return flush_members(false);
+    if (buffer.empty()) return;
+    std::string pending = std::move(buffer);
+    buffer.clear();  // what could not be written is not tried again
+    write_out(pending);
+    pending.clear();
+    buffer = std::move(pending);
+  }
+
+  /// Writes the complete lines as a member if they fill one, if time has passed, or if this is the end, when an open
+  /// line goes, too.
+  void flush_members(bool all) {
+    const Clock::time_point now = Clock::now();
+    if (!all && buffer.size() < kBlock && now - last_member < kMemberInterval) return;
+    const std::size_t last = buffer.rfind('\n');
+    const std::size_t size = all ? buffer.size() : last == std::string::npos ? 0 : last + 1;
+    if (size == 0) return;
+    const std::string member = compress_member(compression, std::string_view(buffer).substr(0, size));
+    buffer.erase(0, size);
+    last_member = now;
+    write_out(member);
+  }
+
+  void flush_all() {
+    if (compression == Compression::kNone) return flush();
+    // An empty file of these formats has one empty member; of nothing at all gzip -t complains.
+    if (!begun && buffer.empty()) write_out(compress_member(compression, ""));
+    flush_members(true);
+  }
+
+  void commit() {
+    flush_all();
+    begin();
+    committed = true;
+    if (direct) return;
+    const int sync_error = ::fsync(descriptor.get()) == 0 ? 0 : errno;
+    require(sync_error == 0 || sync_error == EINVAL || sync_error == EROFS, ErrorCode::kIo,
+            "{}: cannot sync to disk: {}", partial, describe_error(sync_error));
+    const int rename_error = std::rename(partial.c_str(), final_path.c_str()) == 0 ? 0 : errno;
+    require(rename_error == 0, ErrorCode::kIo, "{}: cannot rename to {}: {}", partial, final_path,
+            describe_error(rename_error));
+    sync_folder_of(final_path);
+    job.remove();
+    descriptor.close();
+  }
+
+  /// Without commit(): keeps what was written, and leaves no trace of a job that wrote nothing.
+  void abandon() {
+    try {
+      if (policy != PartialPolicy::kTemporary && !committed && (begun || !buffer.empty())) flush_all();
+    } catch (const Error&) {
+      // Destructors run while another error is on its way; that one is reported.
+    }
+    const bool worthless = policy == PartialPolicy::kTemporary ? begun || !existed : !begun && !existed;
+    if (direct || committed || !worthless) return;
+    ::unlink(partial.c_str());
+    job.remove();
+  }
+
+  std::string name;
+  std::string final_path;
+  std::string partial;
+  std::stop_token stop;
+  PartialPolicy policy = PartialPolicy::kReplace;
+  std::string identity;
+  Compression compression = Compression::kNone;
+  bool direct = false;
+  bool may_wait = false;
+  bool existed = false;  ///< a partial file with something in it
+  bool begun = false;    ///< what was in the partial file has gone or is being continued
+  bool committed = false;
+  Descriptor descriptor;
+  JobRecord job{partial + ".job"};
+  std::string buffer;
+  Clock::time_point last_member = Clock::now();
+  std::uint64_t lines_kept = 0;
+};
+
+OutputFile::OutputFile(const fs::path& path, const OutputOptions& options) {
+  if (path == "-") {
+    DirectOutput output{Descriptor(STDOUT_FILENO, false), core::may_wait(STDOUT_FILENO)};
+    impl_ = std::make_unique<Impl>("standard output", std::move(output), options.stop);
+    return;
+  }
+  const std::string name = path.string();
+  const OutputTarget target = resolve_output(path);
+  switch (target.kind) {
+    case OutputTarget::Kind::kDescriptor:
+      impl_ = std::make_unique<Impl>(name, open_descriptor(target.descriptor, name), options.stop);
+      break;
+    case OutputTarget::Kind::kDirect:
+      impl_ = std::make_unique<Impl>(name, open_device(target, name, options.stop), options.stop);
+      break;
+    case OutputTarget::Kind::kFile:
+      impl_ = std::make_unique<Impl>(name, target, options);
+      break;
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (impl_) impl_->abandon();
+}
+
+OutputFile::OutputFile(OutputFile&&) noexcept = default;
+OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
+
+void OutputFile::write(std::string_view bytes) {
+  if (impl_->buffer.size() + bytes.size() > kBlock) impl_->flush();
+  if (bytes.size() >= kBlock && impl_->compression == Compression::kNone)
+    impl_->write_out(bytes);
+  else
+    impl_->buffer.append(bytes);
+}
+
+void OutputFile::flush() {
+  impl_->flush();
+}
+
+void OutputFile::commit() {
+  impl_->commit();
+}
+
+std::uint64_t OutputFile::lines_kept() const noexcept {
+  return impl_->lines_kept;
+}
+const std::vector<std::string>& OutputFile::notes() const noexcept {
+  return impl_->job.notes();
+}
+void OutputFile::note(std::string_view line) {
+  impl_->job.note(line);
+}
+const std::string& OutputFile::name() const noexcept {
+  return impl_->name;
+}
+const std::string& OutputFile::partial_name() const noexcept {
+  return impl_->partial;
+}
+
+void write_file(const fs::path& path, std::string_view content) {
+  OutputFile file(path, {.partial = PartialPolicy::kTemporary});
+  file.write(content);
+  file.commit();
+}
+
+}  // namespace dragoman::core

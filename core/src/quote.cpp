@@ -1,0 +1,66 @@
+#include "dragoman/core/quote.h"
+
+#include "dragoman/core/utf8.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace dragoman::core {
+namespace {
+
+bool is_control(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0);
+}
+
+/// Line and paragraph separators, and the marks with which text can be made to read otherwise than it is (Unicode
+/// Technical Report 36, section 2.1).
+bool misleads(char32_t c) {
+  return c == 0x061C || (c >= 0x200E && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) ||
+         c == 0xFEFF;
+}
+
+void append_escaped(std::string& out, std::string_view bytes, const DecodedCharacter& character) {
+  const auto to = std::back_inserter(out);
+  if (character.valid && character.code_point == '\n') {
+    out += "\\n";
+  } else if (character.valid && character.code_point == '\r') {
+    out += "\\r";
+  } else if (character.valid && character.code_point == '\t') {
+    out += "\\t";
+  } else if (character.valid && character.code_point >= 0x80) {
+    fmt::format_to(to, "\\u{:04x}", static_cast<std::uint32_t>(character.code_point));
+  } else {
+    for (const char byte : bytes) fmt::format_to(to, "\\x{:02x}", static_cast<unsigned char>(byte));
+  }
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::size_t longest) {
+  constexpr std::string_view kCut = "...";
+  std::string shown;
+  std::size_t fits = 0;  // length of what may stay if the text must be cut
+  for (std::size_t i = 0; i < text.size();) {
+    const DecodedCharacter character = decode_utf8(text, i);
+    const std::string_view bytes = text.substr(i, character.length);
+    if (!character.valid || is_control(character.code_point) || misleads(character.code_point))
+      append_escaped(shown, bytes, character);
+    else
+      shown += bytes;
+    i += character.length;
+    if (shown.size() + kCut.size() <= longest) fits = shown.size();
+    if (shown.size() > longest) {
+      shown.resize(fits);
+      return shown.append(kCut.substr(0, std::min(longest, kCut.size())));
+    }
+  }
+  return shown;
+}
+
+std::string quote(std::string_view text, std::size_t longest) {
+  return fmt::format("'{}'", printable(text, longest));
+}
+
+}  // namespace dragoman::core
