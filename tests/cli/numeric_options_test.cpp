@@ -16,12 +16,12 @@ struct NumericOption {
   std::initializer_list<const char*> takes;
 };
 
-constexpr const char* kMost32 = "2147483648";             // 2^31
-constexpr const char* kMost64 = "9223372036854775808";    // 2^63
-constexpr const char* kTooLarge = "18446744073709551616"; // 2^64
-constexpr const char* kHostile[] = {"",      "''",    "' '",   "0",     "-1",     kMost32, kMost64, "-9223372036854775809",
-                                    kTooLarge, "NaN",   "inf",   "-inf",  "1e400",  "1e-400", "0x10",  "' 1'",
-                                    "'1 '",  "1.5",   "1,5",   "+1",    "1e2",    "--",     "ten",   "\u0663"};
+constexpr const char* kMost32 = "2147483648";              // 2^31
+constexpr const char* kMost64 = "9223372036854775808";     // 2^63
+constexpr const char* kTooLarge = "18446744073709551616";  // 2^64
+constexpr const char* kHostile[] = {"",        "''",  "' '", "0",    "-1",    kMost32,  kMost64, "-9223372036854775809",
+                                    kTooLarge, "NaN", "inf", "-inf", "1e400", "1e-400", "0x10",  "' 1'",
+                                    "'1 '",    "1.5", "1,5", "+1",   "1e2",   "--",     "ten",   "\u0663"};
 
 const NumericOption kOptions[] = {
     {"learn-bpe -i text -o new.json", "--vocab-size", {kMost32}},  // an error of its own, see below
@@ -53,7 +53,9 @@ const NumericOption kOptions[] = {
     {"vocab prune t.json --corpus text -o new.json", "--min-count", {"0", kMost32, kMost64}},
     {"vocab prune t.json --corpus text -o new.json", "--threads", {"0"}},
     {"evaluate -i text -r text", "--width", {"0"}},
-    {"evaluate -i text -r text --smooth-method floor", "--smooth-value", {"0", kMost32, kMost64, kTooLarge, "1.5", "1e2"}},
+    {"evaluate -i text -r text --smooth-method floor",
+     "--smooth-value",
+     {"0", kMost32, kMost64, kTooLarge, "1.5", "1e2"}},
     {"evaluate -i text -r text", "--confidence", {""}},  // it has a default without a value
     {"evaluate -i text -r text --baseline text", "--seed", {"0", kMost32, kMost64}},
 };
@@ -72,8 +74,8 @@ class NumericOptionsTest : public ::testing::Test {
   }
   /// Whoever would take longer hangs.
   Outcome run(const std::string& arguments) {
-    const std::string command = "cd '" + folder_.path().string() + "' && timeout 60 '" DRAGOMAN_PROGRAM "' " + arguments +
-                                " 2>stderr.txt >stdout.txt";
+    const std::string command = "cd '" + folder_.path().string() + "' && timeout 60 '" DRAGOMAN_PROGRAM "' " +
+                                arguments + " 2>stderr.txt >stdout.txt";
     const int result = std::system(command.c_str());
     return {WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result), file_content(folder_ / "stdout.txt"),
             file_content(folder_ / "stderr.txt")};

@@ -31,8 +31,8 @@ class StandardStreamsTest : public ::testing::Test {
   /// Runs a line of bash in the folder, with $D for the program, for at most 30 seconds.
   static Outcome shell(const std::string& line) {
     std::ofstream(*folder_ / "line.sh") << "D='" DRAGOMAN_PROGRAM "'\n" << line << "\n";
-    const std::string command = "cd '" + folder_->path().string() +
-                                "' && timeout 30 bash line.sh >stdout.txt 2>stderr.txt </dev/null";
+    const std::string command =
+        "cd '" + folder_->path().string() + "' && timeout 30 bash line.sh >stdout.txt 2>stderr.txt </dev/null";
     const int result = std::system(command.c_str());
     return {WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result), content("stdout.txt"),
             content("stderr.txt")};

@@ -25,9 +25,8 @@ BpeTokenizer golden() {
 }
 
 LearnOptions golden_options() {
-  return {.vocab_size = 520,
-          .special_tokens = {"<unk>", "<s>", "</s>", "\u266A", "t"},
-          .user_symbols = {"<ph>", "\u2423"}};
+  return {
+      .vocab_size = 520, .special_tokens = {"<unk>", "<s>", "</s>", "\u266A", "t"}, .user_symbols = {"<ph>", "\u2423"}};
 }
 
 std::string error_of(const std::string& json) {
@@ -101,7 +100,7 @@ TEST(Escapes, LearningWithinALimitOfMemoryAndFromCountsGivesTheSame) {
 TEST(Escapes, ThereIsOneMoreForATokenThatIsAddedLater) {
   const BpeTokenizer tokenizer = testing::learn_from("the river\nthe song\n", {.vocab_size = 280});
   const BpeTokenizer extended(extend(tokenizer.definition(), {"\u266A"}, {}).definition);
-  EXPECT_TRUE(extended.is_special(280));
+  EXPECT_TRUE(extended.is_special(*extended.id("\u266A")));
   for (const char* text : {"\u266A the \u266A", "\u2581\u241B\u266A", "\u241B\u2400"})
     EXPECT_EQ(extended.decode(extended.encode(text)), text);
   EXPECT_EQ(extended.encode("the river"), tokenizer.encode("the river"));
@@ -132,7 +131,8 @@ TEST(Escapes, SentencePieceGetsTheVocabularyWithoutThatOfTheMark) {
   EXPECT_EQ(model->decode(model->encode("a\u2581b")), "a b");
   options.special_tokens.emplace_back("\u266A");
   const BpeTokenizer with_token = testing::learn_from("the river (the song)\nthe song\n", options);
-  EXPECT_THROW(write_tokenizer_file(with_token.definition(), FileKind::kSentencePiece, folder / "x.model"), core::Error);
+  EXPECT_THROW(write_tokenizer_file(with_token.definition(), FileKind::kSentencePiece, folder / "x.model"),
+               core::Error);
 }
 
 TEST(Escapes, OtherReplacementsBehindFuseAreRefused) {

@@ -41,7 +41,9 @@ LearnOptions options_of(const std::string& name) {
 
 class GoldenPunctuation : public ::testing::TestWithParam<const char*> {
  protected:
-  static std::string json() { return core::read_file(testing::golden_file(std::string(GetParam()) + ".tokenizer.json")); }
+  static std::string json() {
+    return core::read_file(testing::golden_file(std::string(GetParam()) + ".tokenizer.json"));
+  }
 };
 
 TEST_P(GoldenPunctuation, GivesTheIdsAndTextsOfHuggingFace) {
@@ -92,7 +94,8 @@ TEST(SplitPunctuation, LettersNumbersAndOtherCharactersAreApart) {
 
 TEST(SplitPunctuation, CombiningMarksStayWithWhatTheyFollow) {
   std::string text;
-  for (int i = 0; i < 50; ++i) text += "\u0928\u092E\u0938\u094D\u0924\u0947 1\uFE0F\u20E3 e\u0301te\u0301.\u0301 \u0301a\n";
+  for (int i = 0; i < 50; ++i)
+    text += "\u0928\u092E\u0938\u094D\u0924\u0947 1\uFE0F\u20E3 e\u0301te\u0301.\u0301 \u0301a\n";
   const BpeTokenizer tokenizer = testing::learn_from(text, punctuation(340));
   EXPECT_THAT(pieces_of(tokenizer, "\u0928\u092E\u0938\u094D\u0924\u0947"),
               ElementsAre("\u2581\u0928\u092E\u0938\u094D\u0924\u0947"));

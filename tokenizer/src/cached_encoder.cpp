@@ -59,7 +59,8 @@ CachedEncoder::CachedEncoder(const BpeDefinition& definition, const TextSplitter
       model_(model),
       options_(options),
       plain_(definition),
-      only_marks_(plain_.exist() && !cuts_inside_words(definition)),
+      parts_(WordParts::of(definition)),
+      only_marks_(plain_.exist() && definition.protected_pattern.empty()),
       merges_together_(only_marks_ && options.mode == EncodingMode::kExact && model.merges_short_words()) {
   words_.resize(kBlock);
   new_.resize(kBlock);
@@ -201,18 +202,30 @@ void CachedEncoder::merge_short() {
 }
 
 /// False if the word must be encoded alone.
-bool CachedEncoder::split_short(std::string_view word, ShortWord& out) const {
+bool CachedEncoder::split_short(std::string_view word, ShortWord& out) {
   if (!merges_together_ || word.size() > kMostShortBytes || !plain_.contain(word)) return false;
+  if (parts_.any() && !is_one_part(word)) return false;
   out.size = 0;
   return model_.split_short(kWordMark, out) && model_.split_short(word, out);
+}
+
+std::string_view CachedEncoder::marked(std::string_view word) {
+  marked_word_ = kWordMark;
+  marked_word_ += word;
+  return marked_word_;
+}
+
+bool CachedEncoder::is_one_part(std::string_view word) {
+  const std::string_view text = marked(word);
+  return parts_.end_of_first(text) == text.size();
 }
 
 std::vector<std::int32_t> CachedEncoder::encode_alone(std::string_view word) {
   std::vector<std::int32_t> ids;
   if (only_marks_ && plain_.contain(word)) {
-    marked_word_ = kWordMark;
-    marked_word_ += word;
-    append_unit(marked_word_, ids);
+    const std::string_view text = marked(word);
+    parts_.for_each(text, 0, text.size(),
+                    [&](std::size_t begin, std::size_t end) { append_unit(text.substr(begin, end - begin), ids); });
   } else {
     splitter_.for_each_unit(word, false, false, [&](const TextUnit& unit) { append_unit(unit.text, ids); });
   }

@@ -4,6 +4,7 @@
 #include "dragoman/tokenizer/tokenizer.h"
 #include "text_splitter.h"
 #include "word_cache.h"
+#include "word_parts.h"
 #include "word_splitting.h"
 
 #include <cstdint>
@@ -53,7 +54,9 @@ class CachedEncoder final : public TextEncoder {
   void flush(const Output& output);
   void write(const Output& output) const;
   void encode_new();
-  bool split_short(std::string_view word, ShortWord& out) const;
+  std::string_view marked(std::string_view word);
+  bool is_one_part(std::string_view word);
+  bool split_short(std::string_view word, ShortWord& out);
   void merge_short();
   std::vector<std::int32_t> encode_alone(std::string_view word);
   void append_unit(std::string_view unit, std::vector<std::int32_t>& ids);
@@ -62,7 +65,8 @@ class CachedEncoder final : public TextEncoder {
   const BpeModel& model_;
   EncodeOptions options_;
   PlainWords plain_;
-  bool only_marks_;       // plain words are encoded as they stand behind their mark
+  WordParts parts_;
+  bool only_marks_;       // plain words are encoded as they stand behind their mark, or part by part
   bool merges_together_;  // new words that are short
   WordCache cache_;
   std::vector<std::uint8_t> mark_ids_;  // packed

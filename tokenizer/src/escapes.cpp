@@ -47,9 +47,10 @@ void append(BpeDefinition& definition, const std::string& character, char32_t wh
 }
 
 void append_token(BpeDefinition& definition, const std::string& token) {
-  require(!is_escape_character(token), ErrorCode::kInvalidArgument,
-          "the special token '{}' is one of the characters U+2400 to U+2423, with which others are escaped; use another",
-          token);
+  require(
+      !is_escape_character(token), ErrorCode::kInvalidArgument,
+      "the special token '{}' is one of the characters U+2400 to U+2423, with which others are escaped; use another",
+      token);
   const auto is_of_token = [](const Replacement& undone) { return undone.pattern < escape_with(kEscapeItself); };
   const auto count = static_cast<std::size_t>(std::ranges::count_if(definition.decoder.escapes, is_of_token));
   require(count < kMostTokens, ErrorCode::kInvalidArgument,
@@ -78,10 +79,11 @@ void add_escapes(BpeDefinition& definition, bool mark) {
 }
 
 void add_escape(BpeDefinition& definition, const std::string& token) {
-  require(!definition.decoder.escapes.empty(), ErrorCode::kInvalidArgument,
-          "the special token '{}' is a single character, which this vocabulary could not tell from the same character in "
-          "a text; give it two or more, or learn a vocabulary with it",
-          token);
+  require(
+      !definition.decoder.escapes.empty(), ErrorCode::kInvalidArgument,
+      "the special token '{}' is a single character, which this vocabulary could not tell from the same character in "
+      "a text; give it two or more, or learn a vocabulary with it",
+      token);
   append_token(definition, token);
 }
 
@@ -106,7 +108,8 @@ bool is_escape(const Replacement& undone) noexcept {
 /// One pass gives what the replacements give one after the other: what an escape becomes is no part of another.
 std::size_t undo_escapes(const std::vector<Replacement>& escapes, std::string_view text, bool more, std::string& out) {
   std::size_t done = 0;
-  for (std::size_t at = text.find(kEscapeCharacter); at != std::string_view::npos; at = text.find(kEscapeCharacter, at)) {
+  for (std::size_t at = text.find(kEscapeCharacter); at != std::string_view::npos;
+       at = text.find(kEscapeCharacter, at)) {
     const std::string_view found = text.substr(at, kLength);
     const auto escape = std::ranges::find(escapes, found, &Replacement::pattern);
     if (escape == escapes.end()) {

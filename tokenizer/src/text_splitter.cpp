@@ -46,9 +46,7 @@ TextSplitter::TextSplitter(const BpeDefinition& definition)
       symbols_(AddedTokens::in_normal_text(definition)),
       split_(definition.split),
       split_pattern_(definition.split_pattern),
-      parts_{.at_digits = definition.split_digits,
-             .at_case = definition.split_case,
-             .at_runs = definition.split_punctuation},
+      parts_(WordParts::of(definition)),
       unknown_(definition.unknown.value_or(-1)),
       add_prefix_space_(definition.byte_level && definition.add_prefix_space) {
   if (definition.sentencepiece)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "dragoman/tokenizer/bpe_definition.h"
 #include "word_pattern.h"
 
 #include <cstddef>
@@ -13,6 +14,12 @@ struct WordParts {
   bool at_case = false;    ///< a part ends where an upper-case letter follows a lower-case one
   bool at_runs = false;    ///< letters, numbers and other characters are apart; the two above cut their runs further
 
+  static WordParts of(const BpeDefinition& definition) {
+    return {.at_digits = definition.split_digits,
+            .at_case = definition.split_case,
+            .at_runs = definition.split_punctuation};
+  }
+
   bool any() const { return at_digits || at_case || at_runs; }
   /// visit(begin, end) of each part of [begin, end) of the text.
   template <class Visit>
@@ -25,6 +32,12 @@ struct WordParts {
         begin = part_end;
       }
     }
+  }
+
+  /// The end of the first part of a text that is not empty.
+  std::size_t end_of_first(std::string_view text) const {
+    const std::size_t run_end = at_runs ? character_run_end(text, 0) : text.size();
+    return at_digits || at_case ? end_of_part(text.substr(0, run_end), 0) : run_end;
   }
 
  private:
