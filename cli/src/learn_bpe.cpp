@@ -68,13 +68,13 @@ class LearnBpe final : public Command {
         ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a word by itself")  //
         ("split-case", po::bool_switch(&learn_.split_case),
          "words end where an upper-case letter follows a lower-case one, as in camelCase")  //
-        ("threads", thread_count(learn_.threads),
-         "0: as many as the process may use; the result does not depend on it");
-    ("split-punctuation", po::bool_switch(&learn_.split_punctuation),
-     "letters, numbers and other characters are words apart")  //
+        ("split-punctuation", po::bool_switch(&learn_.split_punctuation),
+         "letters, numbers and other characters are words apart")  //
         ("no-escape", po::bool_switch(&no_escape_),
          "let a U+2581 of the text come back as a space, as in SentencePiece, not as itself")  //
-        protect_.add_to(options);
+        ("threads", thread_count(learn_.threads),
+         "0: as many as the process may use; the result does not depend on it");
+    protect_.add_to(options);
     sizes_.add_to(options);
     utf8_.add_to(options);
     memory_.add_to(options);

@@ -74,6 +74,7 @@ TEST_F(LearnerOptionsTest, ReproductionRefusesWhatTheOtherProgramDoesNotHave) {
   expect_refused("--reproduce tokenizers --add-prefix-space", 2, "--words byte-level");
   expect_refused("--reproduce tokenizers --words byte-level --end-of-word-suffix x", 1, "words at spaces");
   expect_refused("--reproduce tokenizers --split-digits", 1, "digits");
+  expect_refused("--reproduce tokenizers --split-punctuation", 1, "punctuation");
   expect_refused("--reproduce tokenizers --memory 1GB", 1, "memory");
   expect_refused("--reproduce tokenizers --user-symbol '<ph>'", 1, "does not go with the reproduction");
   expect_refused("--reproduce tokenizers --normalization nfc", 1, "does not go with the reproduction");
@@ -115,6 +116,39 @@ TEST_F(LearnerOptionsTest, SymbolsComeFromAFile) {
   write("twice", "<ph>\n<ph>\n");
   expect_refused("--user-symbols-file twice", 1, "'<ph>' is given twice");
   expect_refused("--user-symbols-file nowhere", 1, "nowhere: cannot open");
+}
+
+TEST_F(LearnerOptionsTest, PunctuationStandsAlone) {
+  write("text.txt", "(low) low. (low) low.\n");
+  learn("--vocab-size 290 --split-punctuation --output p.json");
+  EXPECT_EQ(encoded("p.json"), "\u2581( low ) \u2581low . \u2581( low ) \u2581low .\n");
+  expect_refused("--vocab-size 280 --split-punctuation --to sentencepiece", 1, "no place for cutting at punctuation");
+}
+
+/// A text with the mark and a token of one character comes back, whatever it looks like in pieces.
+TEST_F(LearnerOptionsTest, MarksAndTokensOfOneCharacterInTheTextComeBack) {
+  write("text.txt", "low \u266A lower\n\u2581 low\u2581er \u241B\n");
+  const auto round_trip = [&] {
+    return run_dragoman(folder_.path(), "encode --quiet -t t.json -i text.txt --format ids | '" DRAGOMAN_PROGRAM
+                                        "' decode --quiet -t t.json --format ids > back.txt");
+  };
+  learn("--vocab-size 290 --special '<unk>' \u266A --output t.json");
+  EXPECT_EQ(round_trip().status, 0);
+  EXPECT_EQ(content("back.txt"), content("text.txt"));
+  const Outcome converted = run_dragoman(folder_.path(), "convert t.json --output spm.model");
+  EXPECT_EQ(converted.status, 1) << "SentencePiece has no escape for the token";
+  learn("--vocab-size 290 --no-escape --output t.json");
+  EXPECT_EQ(round_trip().status, 0);
+  EXPECT_EQ(content("back.txt"), "low \u266A lower\n  low er \u241B\n");
+}
+
+TEST_F(LearnerOptionsTest, ConvertSaysThatSentencePieceHasNoEscapes) {
+  learn("--vocab-size 280 --output t.json");
+  const Outcome converted = run_dragoman(folder_.path(), "convert t.json --output spm.model");
+  EXPECT_EQ(converted.status, 0);
+  EXPECT_THAT(converted.error, HasSubstr("SentencePiece has no escape for U+2581"));
+  learn("--vocab-size 280 --to sentencepiece --output learned.model");
+  EXPECT_EQ(content("spm.model"), content("learned.model"));
 }
 
 TEST_F(LearnerOptionsTest, DigitsStandAlone) {
