@@ -88,6 +88,7 @@ TEST_F(NumericOptionsTest, HostileNumbersAreUsageErrorsThatNameTheOption) {
   for (const NumericOption& option : kOptions)
     for (const std::string value : kHostile) {
       const std::string arguments = std::string(option.command) + " " + option.option + "=" + value;
+      std::filesystem::remove(folder_ / "new.json");
       const Outcome outcome = run(arguments);
       SCOPED_TRACE(arguments + "\n" + outcome.error.substr(0, 1000));
       if (std::find(option.takes.begin(), option.takes.end(), value) != option.takes.end()) {
