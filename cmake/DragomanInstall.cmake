@@ -10,6 +10,9 @@ install(TARGETS dragoman_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 get_property(plugins GLOBAL PROPERTY DRAGOMAN_PLUGINS)
 set_target_properties(${plugins} PROPERTIES INSTALL_RPATH $ORIGIN/../..)
+# The build tree has the layout of an installation and the same search path: one that is to be replaced when it is installed ends in ":" in
+# the build tree, which makes the system's loader look for libraries in whatever folder the program is run in.
+set_target_properties(dragoman dragoman_program ${plugins} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/dragoman/plugins)
 
 # All that is installed, for those who build no tests.

@@ -1,9 +1,9 @@
 # The shared library `dragoman` of all components: what the program, the plugins and other people's programs link to, so that all of them share
-# one registry. Its layout in the build tree is that of an installation: lib/libdragoman.so, lib/dragoman/plugins/.
+# one registry. Its layout in the build tree is that of an installation: bin/dragoman, lib/libdragoman.so, lib/dragoman/plugins/.
 get_property(components GLOBAL PROPERTY DRAGOMAN_COMPONENTS)
 get_property(include_roots GLOBAL PROPERTY DRAGOMAN_INCLUDE_ROOTS)
 
-set(DRAGOMAN_LIBRARY_FOLDER ${PROJECT_BINARY_DIR}/lib)
+set(DRAGOMAN_LIBRARY_FOLDER ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR})
 set(DRAGOMAN_PLUGIN_FOLDER ${DRAGOMAN_LIBRARY_FOLDER}/dragoman/plugins)
 set(exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
 

@@ -14,9 +14,10 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/options.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
-#include <dragoman/host/host.h>
+#include <dragoman/host/plugin_note.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::cli {
@@ -70,10 +71,13 @@ std::int64_t count_values(const formats::SafetensorsFile& file) {
 }
 
 void print_tensors(const formats::SafetensorsFile& file) {
+  constexpr std::size_t kLongestName = 200;
+  constexpr std::size_t kLongestShape = 60;
   fmt::print("\n  {:<8} {:<16} {:>12}  name\n", "type", "shape", "bytes");
   for (const auto& stored : file.tensors())
-    fmt::print("  {:<8} {:<16} {:>12}  {}\n", stored.type, formats::describe_shape(stored.shape), stored.bytes,
-               printable(stored.name));
+    fmt::print("  {:<8} {:<16} {:>12}  {}\n", stored.type,
+               core::printable(formats::describe_shape(stored.shape), kLongestShape), stored.bytes,
+               core::printable(stored.name, kLongestName));
 }
 
 void print_weights(const fs::path& path, bool tensors) {
@@ -81,7 +85,7 @@ void print_weights(const fs::path& path, bool tensors) {
   print_row("parameters",
             fmt::format("{} in {} tensors, {}", count_values(file), file.tensors().size(), element_types(file)));
   print_row("weights", megabytes(fs::file_size(path)));
-  for (const auto& [key, value] : file.metadata()) print_row("metadata", printable(key) + " = " + printable(value));
+  for (const auto& [key, value] : file.metadata()) print_row("metadata", key + " = " + value);
   if (tensors) print_tensors(file);
 }
 
@@ -135,7 +139,7 @@ void print_json(const core::Json& json, const std::string& prefix) {
     if (value.is_object() && !value.empty())
       print_json(value, prefix + key + ".");
     else
-      print_row(printable(prefix + key), value.is_string() ? printable(value.get<std::string>()) : value.dump());
+      print_row(prefix + key, value.is_string() ? value.get<std::string>() : value.dump());
   }
 }
 
@@ -148,7 +152,7 @@ void print_model_tokenizers(const formats::ModelFolder& folder) {
 void print_model(const InspectOptions& options) {
   const auto folder = formats::ModelFolder::open(options.path);
   const formats::ModelConfig& config = folder.config();
-  print_row("type", printable(config.model_type));
+  print_row("type", config.model_type);
   if (!config.plugin.empty()) print_row("plugin", config.plugin);
   if (options.verify)
     print_row("checksums", fmt::format("correct: {}", fmt::join(formats::verify_checksums(options.path), ", ")));
@@ -184,37 +188,36 @@ void print_training_run(const InspectOptions& options) {
 
 // ---- plugins
 
+/// A file that is called weights is to be refused as weights.
 bool is_shared_library(const fs::path& path) {
-  return first_bytes(path, 4) == "\177ELF";
+  return path.extension() != ".safetensors" && plugins::is_elf(first_bytes(path, 4));
 }
 
-template <class Entry>
-void print_registered(const plugins::Catalogue<Entry>& catalogue, const std::string& provider) {
-  for (const auto& registered : catalogue.all())
-    if (registered.provider == provider) print_row(catalogue.kind(), registered.entry.name);
+bool is_plugin(const fs::path& path) {
+  return is_shared_library(path) && plugins::read_plugin_note(path).has_value();
 }
 
-/// Naming the file is the consent to run its code.
+/// From the note in the file: loading it would run its code.
 void print_plugin(const InspectOptions& options) {
-  plugins::Host host;
-  const plugins::LoadedPlugin& plugin = host.loader().load(fs::absolute(options.path));
-  print_row("name", printable(plugin.name));
-  print_row("licence", printable(plugin.licence));
-  print_row("built for", "dragoman " + printable(plugin.toolkit_version));
-  print_registered(host.registry().models(), plugin.name);
-  print_registered(host.registry().search_strategies(), plugin.name);
-  print_registered(host.registry().logits_processors(), plugin.name);
-  print_registered(host.registry().tokenizers(), plugin.name);
-  print_registered(host.registry().stages(), plugin.name);
-  for (const auto& kernel : host.registry().kernels())
-    if (kernel.provider == plugin.name) print_row("kernel", kernel.op);
+  const plugins::PluginNote note = plugins::read_plugin_note(options.path).value();
+  const std::string difference = note.sdk_difference();
+  print_row("name", note.name);
+  print_row("licence", note.licence);
+  print_row("built for", "dragoman " + note.toolkit_version);
+  print_row("fits this program", difference.empty() ? "yes" : "no: " + difference);
+  print_row("what it registers", "is shown by `dragoman plugins check`, which runs its code");
+}
+
+void print_shared_library(const InspectOptions&) {
+  print_row("plugin", "none of Dragoman's, or one of an older SDK");
 }
 
 constexpr std::array kInspectors{
     Inspector{"model folder", &formats::is_model_folder, &print_model},
     Inspector{"checkpoint", &is_checkpoint, &print_checkpoint},
     Inspector{"training run", &is_training_run, &print_training_run},
-    Inspector{"plugin", &is_shared_library, &print_plugin},
+    Inspector{"plugin", &is_plugin, &print_plugin},
+    Inspector{"shared library", &is_shared_library, &print_shared_library},
     Inspector{"safetensors file", &is_safetensors, &print_safetensors},
     Inspector{"tokenizer", &is_tokenizer, &print_tokenizer_file},
 };

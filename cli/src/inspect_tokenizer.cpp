@@ -8,11 +8,14 @@
 
 #include <fmt/ranges.h>
 
+#include <dragoman/core/quote.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/tokenizer/unigram_tokenizer.h>
 
 namespace dragoman::cli {
 namespace {
+
+using core::printable;
 
 std::string_view name_of(tokenizer::NormalizerStep::Kind kind) {
   using Kind = tokenizer::NormalizerStep::Kind;

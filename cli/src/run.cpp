@@ -28,7 +28,7 @@ class RunPipeline final : public Command {
 
   void run(const Session& session) override {
     if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
-    core::Json configuration = core::load_yaml(file_);
+    core::Json configuration = core::load_yaml(file_, session.stop);
     for (const std::string& setting : settings_) core::set_option(configuration, setting);
     plugins::Host host(host_options_);
     pipeline::Pipeline pipeline = pipeline::make_pipeline(configuration, file_, host, threads_);

@@ -34,7 +34,7 @@ class Train final : public Command {
   }
 
   void run(const Session& session) override {
-    const training::TrainingConfig config = training::read_training_config(configuration(), config_);
+    const training::TrainingConfig config = training::read_training_config(configuration(session.stop), config_);
     const plugins::Host host(host_options_);
     training::TrainerEnvironment environment = training::make_environment(host);
     if (dump_config_) {
@@ -49,8 +49,8 @@ class Train final : public Command {
   }
 
  private:
-  core::Json configuration() const {
-    core::Json tree = core::load_yaml(config_);
+  core::Json configuration(const std::stop_token& stop) const {
+    core::Json tree = core::load_yaml(config_, stop);
     for (const std::string& assignment : assignments_) core::set_option(tree, assignment);
     if (!threads_.empty()) core::set_option(tree, "threads=" + threads_);
     if (!device_.empty()) core::set_option(tree, "device=" + device_);

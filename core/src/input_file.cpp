@@ -215,6 +215,7 @@ bool LineReader::fill() {
 }
 
 bool LineReader::next(std::string& line) {
+  constexpr std::size_t kLongestLine = std::size_t{1} << 30;
   line.clear();
   bool any = false;
   while (begin_ < end_ || fill()) {
@@ -222,6 +223,8 @@ bool LineReader::next(std::string& line) {
     const char* start = buffer_.get() + begin_;
     const auto* newline = static_cast<const char*>(std::memchr(start, '\n', end_ - begin_));
     const std::size_t length = newline != nullptr ? static_cast<std::size_t>(newline - start) : end_ - begin_;
+    require(length <= kLongestLine - line.size(), ErrorCode::kBadInput,
+            "{}: line {} is longer than {} bytes; is this a text file?", file_.name(), line_number_ + 1, kLongestLine);
     line.append(start, length);
     begin_ += length;
     bytes_read_ += length;

@@ -1,6 +1,8 @@
 #include "dragoman/core/options.h"
 
 #include "dragoman/core/file.h"
+#include "dragoman/core/quote.h"
+#include "tree_builder.h"
 
 #include <algorithm>
 #include <numeric>
@@ -54,22 +56,84 @@ void require_shallow(std::string_view text, const std::string& name) {
   }
 }
 
+/// Makes the tree from the parser's events; see TreeBuilder. Of equal keys the last one's value stands at the place of
+/// the first, as in JavaScript.
+class JsonReader final : public nlohmann::json_sax<Json> {
+ public:
+  JsonReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+  Json take() { return builder_.take(); }
+
+  bool null() override { return value(nullptr); }
+  bool boolean(bool value_read) override { return value(value_read); }
+  bool number_integer(std::int64_t number) override { return value(number); }
+  bool number_unsigned(std::uint64_t number) override { return value(number); }
+  bool number_float(double number, const std::string&) override { return value(number); }
+  bool string(std::string& text) override { return value(std::move(text)); }
+  bool binary(binary_t&) override { return false; }  // JSON has none
+  bool key(std::string& name) override {
+    builder_.key(std::move(name));
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    builder_.begin_array();
+    return true;
+  }
+  bool start_object(std::size_t) override {
+    builder_.begin_object();
+    return true;
+  }
+  bool end_array() override {
+    builder_.end();
+    return true;
+  }
+  bool end_object() override {
+    merge_repeated_keys();
+    builder_.end();
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) override {
+    fail(ErrorCode::kBadInput, "{}: not valid JSON at {}: {}", name_, place_of(text_, position == 0 ? 0 : position - 1),
+         error.what());
+  }
+
+ private:
+  bool value(Json leaf) {
+    builder_.value(std::move(leaf));
+    return true;
+  }
+
+  void merge_repeated_keys() {
+    auto& entries = builder_.entries();
+    const std::vector<std::size_t> order = sorted_by_key(entries);
+    std::vector<bool> repeated(entries.size(), false);
+    for (std::size_t i = 1, first = 0; i < order.size(); ++i) {
+      if (entries[order[i]].first != entries[order[first]].first) {
+        first = i;
+        continue;
+      }
+      entries[order[first]].second = std::move(entries[order[i]].second);
+      repeated[order[i]] = true;
+    }
+    std::size_t i = 0;
+    std::erase_if(entries, [&](const TreeBuilder::Entry&) { return repeated[i++]; });
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  TreeBuilder builder_;
+};
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& name) {
   require_shallow(text, name);
-  try {
-    return Json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    fail(ErrorCode::kBadInput, "{}: not valid JSON at {}: {}", name,
-         place_of(text, error.byte == 0 ? 0 : error.byte - 1), error.what());
-  } catch (const nlohmann::json::exception& error) {  // such as a number that no double can hold
-    fail(ErrorCode::kBadInput, "{}: not valid JSON: {}", name, error.what());
-  }
+  JsonReader reader(text, name);
+  Json::sax_parse(text, &reader);
+  return reader.take();
 }
 
 Json load_json(const std::string& path) {
-  return parse_json(read_file(path, std::uint64_t{256} << 20), path);
+  return parse_json(read_regular_file(path, std::uint64_t{256} << 20), path);
 }
 
 OptionReader::OptionReader(const Json& object, std::string where) : object_(&object), where_(std::move(where)) {
@@ -101,18 +165,20 @@ void OptionReader::finish() const {
   for (const auto& [key, value] : object_->items()) {
     if (read_.contains(key)) continue;
     const std::string nearest = nearest_name(key, {read_.begin(), read_.end()});
-    fail(ErrorCode::kBadInput, "{}: unknown key '{}'{}", where_, key,
+    fail(ErrorCode::kBadInput, "{}: unknown key {}{}", where_, quote(key),
          nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest));
   }
 }
 
 void OptionReader::wrong_type(std::string_view key, const Json& value, std::string_view wanted) const {
-  std::string shown = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
-  fail(ErrorCode::kBadInput, "{}: {} must be {}, not {}", where_, key, wanted, shown);
+  constexpr std::size_t kShown = 60;
+  const std::string shown = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  fail(ErrorCode::kBadInput, "{}: {} must be {}, not {}", where_, key, wanted, printable(shown, kShown));
 }
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kLongestWord = 64;
+  if (word.size() > kLongestWord) return {};  // the distance takes the product of the lengths
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {

@@ -1,20 +1,27 @@
 #include "dragoman/core/yaml.h"
 
 #include "dragoman/core/file.h"
+#include "dragoman/core/quote.h"
+#include "tree_builder.h"
 
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <sstream>
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 namespace dragoman::core {
 namespace {
 
 constexpr std::uint64_t kMaximumSize = std::uint64_t{16} << 20;
-constexpr int kMaximumDepth = 64;
-/// A document of aliases to aliases is small and stands for billions of values.
+constexpr std::size_t kMaximumDepth = 64;
+/// A document of aliases to aliases is small and stands for billions of values, or for a long text billions of times:
+/// what is counted is the tree, together with the copies that anchors keep.
 constexpr std::size_t kMaximumValues = std::size_t{1} << 18;
+constexpr std::size_t kMaximumText = 2 * kMaximumSize;
 
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
@@ -42,31 +49,127 @@ Json plain_scalar(const std::string& text) {
   fail(ErrorCode::kBadInput, "{}: line {}, column {}: {}", name, mark.line + 1, mark.column + 1, message);
 }
 
-Json convert(const YAML::Node& node, const std::string& name, int depth, std::size_t& values) {
-  if (depth > kMaximumDepth) fail_at(name, node.Mark(), "nested too deeply");
-  if (++values > kMaximumValues) fail_at(name, node.Mark(), "too many values");
-  switch (node.Type()) {
-    case YAML::NodeType::Scalar:
-      return node.Tag() == "!" ? Json(node.Scalar()) : plain_scalar(node.Scalar());
-    case YAML::NodeType::Sequence: {
-      Json list = Json::array();
-      for (const YAML::Node& item : node) list.push_back(convert(item, name, depth + 1, values));
-      return list;
-    }
-    case YAML::NodeType::Map: {
-      Json object = Json::object();
-      for (const auto& entry : node) {
-        if (!entry.first.IsScalar()) fail_at(name, entry.first.Mark(), "a key must be a plain word");
-        const std::string& key = entry.first.Scalar();
-        if (object.contains(key)) fail_at(name, entry.first.Mark(), "the key '" + key + "' stands here twice");
-        object[key] = convert(entry.second, name, depth + 1, values);
-      }
-      return object;
-    }
-    default:
-      return nullptr;
+/// What a tree takes.
+struct Cost {
+  std::size_t values = 0;
+  std::size_t text = 0;
+  Cost operator-(const Cost& other) const { return {values - other.values, text - other.text}; }
+};
+
+/// Makes the tree from the parser's events. Events rather than its nodes, which take quadratic time for maps.
+class TreeReader final : public YAML::EventHandler {
+ public:
+  explicit TreeReader(const std::string& name) : name_(name) {}
+  Json take() { return builder_.take(); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { leaf(mark, anchor, nullptr); }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    if (!builder_.expects_key()) return leaf(mark, anchor, tag == "!" ? Json(text) : plain_scalar(text));
+    spend(mark, {0, text.size()});
+    key_places_.back().push_back(mark);
+    builder_.key(text);
+    if (anchor != YAML::NullAnchor) keep(mark, anchor, tag == "!" ? Json(text) : plain_scalar(text), {1, text.size()});
   }
-}
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    require_value(mark);
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) fail_at(name_, mark, "this alias stands within what it is an alias of");
+    spend(mark, found->second.cost);
+    builder_.value(found->second.tree);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    begin(mark, anchor);
+    builder_.begin_array();
+  }
+  void OnSequenceEnd() override { end(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    begin(mark, anchor);
+    builder_.begin_object();
+    key_places_.emplace_back();
+  }
+  void OnMapEnd() override {
+    refuse_repeated_keys();
+    key_places_.pop_back();
+    end();
+  }
+
+ private:
+  struct Anchored {
+    Json tree;
+    Cost cost;
+  };
+  struct Begun {
+    YAML::Mark mark;
+    YAML::anchor_t anchor;
+    Cost before;
+  };
+
+  void require_value(const YAML::Mark& mark) const {
+    if (builder_.expects_key()) fail_at(name_, mark, "a key must be a plain word");
+    if (builder_.depth() > kMaximumDepth) fail_at(name_, mark, "nested too deeply");
+  }
+
+  void spend(const YAML::Mark& mark, const Cost& cost) {
+    spent_.values += cost.values;
+    spent_.text += cost.text;
+    if (spent_.values > kMaximumValues) fail_at(name_, mark, "too many values");
+    if (spent_.text > kMaximumText) fail_at(name_, mark, "its aliases make it too long");
+  }
+
+  void leaf(const YAML::Mark& mark, YAML::anchor_t anchor, Json value) {
+    require_value(mark);
+    const Cost cost{1, value.is_string() ? value.get_ref<const std::string&>().size() : 0};
+    spend(mark, cost);
+    if (anchor != YAML::NullAnchor) keep(mark, anchor, value, cost);
+    builder_.value(std::move(value));
+  }
+
+  void begin(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    require_value(mark);
+    begun_.push_back({mark, anchor, spent_});
+    spend(mark, {1, 0});
+  }
+
+  void end() {
+    const Begun begun = begun_.back();
+    begun_.pop_back();
+    const Json& finished = builder_.end();
+    if (begun.anchor != YAML::NullAnchor) keep(begun.mark, begun.anchor, finished, spent_ - begun.before);
+  }
+
+  void keep(const YAML::Mark& mark, YAML::anchor_t anchor, const Json& tree, const Cost& cost) {
+    spend(mark, cost);
+    anchors_.emplace(anchor, Anchored{tree, cost});
+  }
+
+  void refuse_repeated_keys() {
+    const auto& entries = builder_.entries();
+    const std::vector<std::size_t> order = sorted_by_key(entries);
+    std::size_t first = entries.size();
+    for (std::size_t i = 1; i < order.size(); ++i)
+      if (entries[order[i]].first == entries[order[i - 1]].first) first = std::min(first, order[i]);
+    if (first < entries.size())
+      fail_at(name_, key_places_.back()[first],
+              fmt::format("the key {} stands here twice", quote(entries[first].first)));
+  }
+
+  const std::string& name_;
+  TreeBuilder builder_;
+  std::vector<std::vector<YAML::Mark>> key_places_;  // of the maps that are open
+  std::vector<Begun> begun_;
+  std::map<YAML::anchor_t, Anchored> anchors_;
+  Cost spent_;
+};
 
 std::vector<std::string> split_path(std::string_view path) {
   std::vector<std::string> parts;
@@ -121,15 +224,17 @@ Json parse_yaml(std::string_view text, const std::string& name) {
   require(text.size() <= kMaximumSize, ErrorCode::kBadInput, "{}: larger than the {} bytes allowed for a configuration",
           name, kMaximumSize);
   try {
-    std::size_t values = 0;
-    return convert(YAML::Load(std::string(text)), name, 0, values);
+    std::istringstream stream{std::string(text)};
+    TreeReader reader(name);
+    YAML::Parser(stream).HandleNextDocument(reader);
+    return reader.take();
   } catch (const YAML::Exception& error) {
     fail_at(name, error.mark, error.msg);
   }
 }
 
-Json load_yaml(const std::string& path) {
-  return parse_yaml(read_file(path, kMaximumSize), path);
+Json load_yaml(const std::string& path, const std::stop_token& stop) {
+  return parse_yaml(read_file(path, kMaximumSize, stop), path);
 }
 
 void set_option(Json& tree, std::string_view assignment) {

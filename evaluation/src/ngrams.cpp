@@ -5,17 +5,12 @@
 #include <limits>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash.h>
 
 namespace dragoman::evaluation {
 namespace {
 
 constexpr std::uint32_t kEmpty = std::numeric_limits<std::uint32_t>::max();
-
-std::size_t hash(std::uint64_t key) noexcept {
-  key ^= key >> 32;
-  key *= 0x9E3779B97F4A7C15u;
-  return static_cast<std::size_t>(key ^ (key >> 29));
-}
 
 }  // namespace
 
@@ -49,7 +44,7 @@ void NgramIndex::renumber() {
 
 std::uint32_t NgramIndex::number_of(std::uint64_t key) {
   const std::size_t mask = slot_keys_.size() - 1;
-  std::size_t slot = hash(key) & mask;
+  std::size_t slot = core::hash_integer(key) & mask;
   while (slot_numbers_[slot] != kEmpty && slot_keys_[slot] != key) slot = (slot + 1) & mask;
   if (slot_numbers_[slot] == kEmpty) {
     slot_keys_[slot] = key;

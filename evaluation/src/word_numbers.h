@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <dragoman/core/hash.h>
+
 namespace dragoman::evaluation {
 
 /// Gives equal words equal numbers. The words must outlive it.
@@ -19,7 +21,7 @@ class WordNumbers {
   }
 
  private:
-  std::unordered_map<std::string_view, std::uint32_t> known_;
+  std::unordered_map<std::string_view, std::uint32_t, core::TextHash> known_;
 };
 
 }  // namespace dragoman::evaluation

@@ -1,3 +1,5 @@
+#include <ctime>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -128,6 +130,38 @@ TEST(ParseJson, DeepNestingDoesNotCrash) {
     parse_json(closed, "deep.json");
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+  }
+}
+
+TEST(ParseJson, KeepsTheOrderOfKeysAndTheLastOfEqualOnes) {
+  EXPECT_EQ(parse_json(R"({"z": 1, "a": {"b": []}, "z": {"y": 2}, "m": [{}, 1.5, -1, true, null, "t"]})", "t").dump(),
+            R"({"z":{"y":2},"a":{"b":[]},"m":[{},1.5,-1,true,null,"t"]})");
+  EXPECT_EQ(parse_json("7", "t"), 7);
+  EXPECT_TRUE(parse_json("18446744073709551615", "t").is_number_unsigned());
+}
+
+// Row 13 of issue 8: looking each key up among all before it took minutes.
+TEST(ParseJson, ManyKeysTakeNoTime) {
+  std::string text = "{";
+  for (int i = 0; i < 300'000; ++i) text += fmt::format("{}\"key{}\":{}", i == 0 ? "" : ",", i % 299'999, i);
+  const std::clock_t begin = std::clock();
+  const Json tree = parse_json(text + "}", "t");
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 10);
+  ASSERT_EQ(tree.size(), 299'999U);
+  EXPECT_EQ(tree.begin().value(), 299'999);
+}
+
+TEST(OptionReader, WhatAFilePutIntoAMessageIsHarmlessAndShort) {
+  const std::string hostile = "\x1b[2J\n" + std::string(1 << 20, 'k');
+  const Json json = {{hostile, 1}, {"kind", hostile}, {"number", hostile}};
+  OptionReader options(json, "where");
+  for (const std::string& message :
+       {message_of([&] { options.finish(); }), message_of([&] { options.get("number", 1); }), message_of([&] {
+          options.choice("kind", 1, {{"one", 1}});
+        }),
+        message_of([&] { parse_json(hostile, "x"); })}) {
+    EXPECT_EQ(message.find_first_of("\x1b\n"), message.npos) << message;
+    EXPECT_LT(message.size(), 500U);
   }
 }
 

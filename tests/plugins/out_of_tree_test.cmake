@@ -41,6 +41,12 @@ run(${program} plugins check ${WORK}/example/example.so)
 expect("example: all [0-9]+ checks passed")
 expect("average-attention +cpu +device")
 
+file(GLOB_RECURSE installed LIST_DIRECTORIES false ${WORK}/prefix/*.so ${WORK}/prefix/*.so.* ${WORK}/prefix/bin/*)
+run(${CMAKE_COMMAND} -P ${SOURCE}/tests/plugins/library_search_path_test.cmake -- ${installed})
+run(${program} inspect ${WORK}/example/example.so)
+expect("name +example")
+expect("fits this program +yes")
+
 # By name, from the place where installed plugins are found.
 file(GLOB_RECURSE bundled ${WORK}/prefix/*/ssru.so)
 get_filename_component(plugin_folder ${bundled} DIRECTORY)

@@ -113,7 +113,7 @@ TEST(PluginLoader, AFileThatIsNoSharedLibrary) {
 TEST(PluginLoader, ALibraryWithoutTheQuery) {
   Host host;
   EXPECT_THAT(refusal_of(host, planted_file("no_query")),
-              HasSubstr("is a shared library but no Dragoman plugin: it does not export dragoman_plugin_query()"));
+              HasSubstr("has a plugin's note but is no plugin: it does not export dragoman_plugin_query()"));
 }
 
 TEST(PluginLoader, ADescriptorThatIsTooSmall) {

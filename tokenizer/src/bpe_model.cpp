@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/random.h>
 #include <dragoman/core/utf8.h>
 
@@ -12,6 +13,7 @@ namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 
 /// Symbols count the bytes that they span, and places of symbols, in 32 bits.
@@ -70,8 +72,8 @@ BpeModel::BpeModel(const BpeDefinition& definition, const std::string& name)
 void BpeModel::check_end_of_word(const std::string& name) const {
   const BpeDefinition& d = *definition_;
   require((d.end_of_word == EndOfWord::kNone) == d.end_of_word_suffix.empty(), ErrorCode::kBadInput,
-          "{}: the end-of-word suffix is '{}'; it must be empty exactly if words have no mark at their end", name,
-          d.end_of_word_suffix);
+          "{}: the end-of-word suffix is {}; it must be empty exactly if words have no mark at their end", name,
+          Quoted{d.end_of_word_suffix});
   require(!d.byte_level || d.end_of_word == EndOfWord::kNone, ErrorCode::kUnsupported,
           "{}: an end-of-word suffix together with a byte-level alphabet is not supported", name);
   require(
@@ -117,8 +119,8 @@ void BpeModel::check_and_index(const std::string& name) {
     require(!d.pieces[i].empty(), ErrorCode::kBadInput, "{}: piece {} is empty", name, id);
     require(core::find_invalid_utf8(d.pieces[i]) == std::string::npos, ErrorCode::kBadInput,
             "{}: piece {} is not valid UTF-8", name, id);
-    require(all_.add(id), ErrorCode::kBadInput, "{}: '{}' is the text of two pieces, {} and {}", name, d.pieces[i],
-            all_.find(d.pieces[i]), id);
+    require(all_.add(id), ErrorCode::kBadInput, "{}: {} is the text of two pieces, {} and {}", name,
+            Quoted{d.pieces[i]}, all_.find(d.pieces[i]), id);
     const bool listed = !unused[i] && (added[i] == nullptr || added[i]->in_vocabulary);
     if (listed && (!d.byte_level || !raw_[i].empty())) vocabulary_.add(id);
   }
@@ -145,12 +147,12 @@ void BpeModel::check_and_index_merges(const std::string& name) {
     const std::string& left = d.pieces[index(merge.left)];
     const std::string& right = d.pieces[index(merge.right)];
     require(left.size() + right.size() == result.size() && result.starts_with(left) && result.ends_with(right),
-            ErrorCode::kBadInput, "{}: merge {} does not spell its result '{}'", name, rank, result);
+            ErrorCode::kBadInput, "{}: merge {} does not spell its result {}", name, rank, Quoted{result});
     // Otherwise ordinary text could turn into a token that means something else.
-    require(added[index(merge.result)] == nullptr, ErrorCode::kBadInput, "{}: merge {} spells the added token '{}'",
-            name, rank, result);
-    require(!d.byte_fallback || !byte_of_piece(result), ErrorCode::kBadInput, "{}: merge {} spells the byte piece '{}'",
-            name, rank, result);
+    require(added[index(merge.result)] == nullptr, ErrorCode::kBadInput, "{}: merge {} spells the added token {}", name,
+            rank, Quoted{result});
+    require(!d.byte_fallback || !byte_of_piece(result), ErrorCode::kBadInput, "{}: merge {} spells the byte piece {}",
+            name, rank, Quoted{result});
     require(merges_.rank(merge.left, merge.right) == rank, ErrorCode::kBadInput, "{}: merge {} repeats merge {}", name,
             rank, merges_.rank(merge.left, merge.right));
   }

@@ -46,7 +46,10 @@ void ChunkReader::next(Chunk& chunk) {
 
 /// Reads some more; whether the chunk is complete then.
 bool ChunkReader::fill(Chunk& chunk) {
+  constexpr std::size_t kLongest = std::size_t{1} << 30;
   const std::size_t begin = chunk.size;
+  core::require(begin <= kLongest, core::ErrorCode::kBadInput, "{}: a {} is longer than {} bytes; is this a text file?",
+                file_->name(), unit_ == Unit::kWord ? "word" : "line", kLongest);
   // While a vector grows to twice its size, both sizes exist.
   core::require(begin <= kChunkBytes || begin < limit_ / 4, core::ErrorCode::kBadInput,
                 "{}: a {} of more than {} bytes is too long for the memory budget; allow more memory", file_->name(),

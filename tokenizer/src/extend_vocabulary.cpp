@@ -10,12 +10,15 @@
 #include <unordered_map>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 
 std::vector<std::int32_t> same_ids(std::size_t pieces) {
@@ -76,7 +79,7 @@ std::vector<Role> roles(const BpeDefinition& definition) {
 std::vector<std::int32_t> add_pieces(BpeDefinition& definition, const BpeDefinition& second) {
   const std::vector<Role> first_roles = roles(definition);
   const std::vector<Role> second_roles = roles(second);
-  std::unordered_map<std::string, std::int32_t> known;
+  std::unordered_map<std::string, std::int32_t, core::TextHash> known;
   for (std::size_t id = 0; id < definition.pieces.size(); ++id)
     known.emplace(definition.pieces[id], static_cast<std::int32_t>(id));
   std::vector<std::int32_t> new_ids;
@@ -85,9 +88,9 @@ std::vector<std::int32_t> add_pieces(BpeDefinition& definition, const BpeDefinit
     const auto [found, is_new] = known.emplace(second.pieces[id], next);
     require(is_new || first_roles[static_cast<std::size_t>(found->second)] == second_roles[id],
             ErrorCode::kInvalidArgument,
-            "the two vocabularies cannot be merged: '{}' is a special token, user symbol or ordinary piece in one and "
+            "the two vocabularies cannot be merged: {} is a special token, user symbol or ordinary piece in one and "
             "another of these in the other",
-            second.pieces[id]);
+            Quoted{second.pieces[id]});
     if (is_new) definition.pieces.push_back(second.pieces[id]);
     if (is_new && second_roles[id] != Role::kOrdinary)
       definition.added_tokens.push_back({next, second_roles[id] == Role::kSpecial});
@@ -114,7 +117,8 @@ VocabularyEdit extend(const BpeDefinition& definition, const std::vector<std::st
   list_added_tokens(edit.definition);
   const auto add = [&](const std::string& token, bool special) {
     require(std::ranges::find(definition.pieces, token) == definition.pieces.end(), ErrorCode::kInvalidArgument,
-            "'{}' is a piece of this vocabulary already; a token of that spelling would change what texts mean", token);
+            "{} is a piece of this vocabulary already; a token of that spelling would change what texts mean",
+            Quoted{token});
     add_token(edit.definition, token, special);
     if (special && core::decode_utf8(token, 0).length == token.size()) add_escape(edit.definition, token);
   };

@@ -16,6 +16,7 @@
 #include <tbb/parallel_for.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
@@ -138,7 +139,7 @@ CharacterCounts count_characters(const WordCounts& words) {
 
 /// As learn_bpe() does for all: by falling count, then by code point.
 void add_characters(const WordCounts& words, double coverage, BpeDefinition& definition) {
-  const std::unordered_set<std::string> known(definition.pieces.begin(), definition.pieces.end());
+  const std::unordered_set<std::string, core::TextHash> known(definition.pieces.begin(), definition.pieces.end());
   const auto counts = count_characters(words).take_sorted();
   for (const char32_t character : choose_alphabet(counts, coverage, std::nullopt)) {
     std::string piece;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::tokenizer {
 
@@ -31,7 +32,8 @@ class JsonPart {
   /// Refuses keys other than these: one that we do not know might change what the tokenizer does.
   void allow(std::initializer_list<std::string_view> keys) const {
     for (const auto& [key, value] : json_.items())
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) unsupported(where_, fmt::format("the key '{}'", key));
+      if (std::find(keys.begin(), keys.end(), key) == keys.end())
+        unsupported(where_, fmt::format("the key {}", core::Quoted{key}));
   }
   const nlohmann::json& get(const char* key) const {
     static const nlohmann::json null;

@@ -15,11 +15,13 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/function_ref.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 
 /// Visits the lines of a chunk with their numbers from 0.
@@ -80,13 +82,13 @@ std::int32_t parse_id(std::string_view word, const Tokenizer& tokenizer, const s
   std::int32_t id = -1;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
   require(error == std::errc() && end == word.data() + word.size() && id >= 0 && id < tokenizer.size(),
-          ErrorCode::kBadInput, "{}: '{}' is not an id from 0 to {}", where, word, tokenizer.size() - 1);
+          ErrorCode::kBadInput, "{}: {} is not an id from 0 to {}", where, Quoted{word}, tokenizer.size() - 1);
   return id;
 }
 
 std::int32_t parse_piece(std::string_view word, const Tokenizer& tokenizer, const std::string& where) {
   const auto id = tokenizer.id(word);
-  require(id.has_value(), ErrorCode::kBadInput, "{}: '{}' is not a piece of this tokenizer", where, word);
+  require(id.has_value(), ErrorCode::kBadInput, "{}: {} is not a piece of this tokenizer", where, Quoted{word});
   return *id;
 }
 

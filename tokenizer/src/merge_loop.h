@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <dragoman/core/hash.h>
 #include <dragoman/core/log.h>
 
 namespace dragoman::tokenizer {
@@ -28,7 +29,7 @@ class MergeLoop {
 
   BpeDefinition& definition_;
   std::size_t wanted_;
-  std::unordered_map<std::string, std::int32_t> ids_;
+  std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
   std::vector<bool> reserved_;  // by id of the first pieces: not to be made by merges
 };
 

@@ -183,7 +183,7 @@ void MergeTable::index_joins(const std::vector<Merge>& merges) {
 /// Random multipliers for each attempt; from the fourth on the table is larger, too.
 bool MergeTable::fill(const std::vector<Merge>& merges, int attempt) {
   for (int which = 0; which < 2; ++which)
-    multipliers_[which] = hash_integer(static_cast<std::uint64_t>(2 * attempt + which + 1)) | 1;
+    multipliers_[which] = core::hash_integer(static_cast<std::uint64_t>(2 * attempt + which + 1)) | 1;
   const std::size_t size = std::bit_ceil(merges.size() * 2 + 2) << std::max(0, std::min(attempt - 3, 3));
   shift_ = 64 - std::countr_zero(size);
   slots_.assign(size, kFree);

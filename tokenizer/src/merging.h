@@ -1,13 +1,13 @@
 #pragma once
 
 #include "dragoman/tokenizer/bpe_definition.h"
-#include "hash.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include <dragoman/core/function_ref.h>
+#include <dragoman/core/hash.h>
 #include <dragoman/core/huge_pages.h>
 
 namespace dragoman::tokenizer {
@@ -63,7 +63,8 @@ class MergeTable {
   bool insert(std::uint64_t slot);
   void index_joins(const std::vector<Merge>& merges);
   static std::uint64_t join_bit(std::int32_t left, std::int32_t right) noexcept {
-    return (pack(left, right) * kHashMultiplier) >> (64 - kJoinBits);
+    return (pack(left, right) * 0x9E3779B97F4A7C15u) >>
+           (64 - kJoinBits);  // Fibonacci hashing; a filter needs no secret
   }
 
   static constexpr int kJoinBits = 19;

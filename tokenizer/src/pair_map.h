@@ -1,9 +1,8 @@
 #pragma once
 
-#include "hash.h"
-
 #include <cstdint>
 
+#include <dragoman/core/hash.h>
 #include <dragoman/core/huge_pages.h>
 
 namespace dragoman::tokenizer {
@@ -64,7 +63,7 @@ class PairMap {
     Value value{};
   };
 
-  std::uint64_t home(std::uint64_t key) const noexcept { return hash_integer(key) & (slots_.size() - 1); }
+  std::uint64_t home(std::uint64_t key) const noexcept { return core::hash_integer(key) & (slots_.size() - 1); }
   std::uint64_t probe(std::uint64_t key) const noexcept {
     std::uint64_t i = home(key);
     while (slots_[i].key != kFree && slots_[i].key != key) i = (i + 1) & (slots_.size() - 1);

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "hash.h"
-
 #include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <dragoman/core/hash.h>
 
 namespace dragoman::tokenizer {
 
@@ -21,7 +21,7 @@ class PieceTable {
   /// Adds a piece; false if another one has its text.
   bool add(std::int32_t id) {
     const std::string_view text = (*pieces_)[static_cast<std::size_t>(id)];
-    const std::uint64_t hash = hash_bytes(text);
+    const std::uint64_t hash = core::hash_bytes(text);
     Slot& slot = slots_[probe(text, hash)];
     if (slot.id >= 0) return false;
     slot = {static_cast<std::uint32_t>(hash >> 32), id};
@@ -29,7 +29,7 @@ class PieceTable {
   }
 
   /// The id, or -1.
-  std::int32_t find(std::string_view text) const noexcept { return slots_[probe(text, hash_bytes(text))].id; }
+  std::int32_t find(std::string_view text) const noexcept { return slots_[probe(text, core::hash_bytes(text))].id; }
 
  private:
   struct Slot {

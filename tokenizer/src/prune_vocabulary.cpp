@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
@@ -86,8 +87,8 @@ class Derivations {
 
   const BpeDefinition& definition_;
   std::vector<std::vector<std::uint32_t>> makers_;
-  std::unordered_map<std::uint64_t, std::uint32_t> ranks_;
-  std::unordered_map<std::string_view, std::int32_t> ids_;
+  std::unordered_map<std::uint64_t, std::uint32_t, core::IntegerHash> ranks_;
+  std::unordered_map<std::string_view, std::int32_t, core::TextHash> ids_;
 };
 
 /// What encoding and decoding cannot do without, whatever the text.

@@ -5,11 +5,13 @@
 #include <simdjson.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 using Json = nlohmann::json;
 using simdjson::dom::element_type;
@@ -72,8 +74,8 @@ class DocumentReader {
     for (const auto [piece, value] : vocabulary) {
       std::int64_t id = -1;
       if (value.get(id) != simdjson::SUCCESS || id < 0 || id > std::numeric_limits<std::int32_t>::max())
-        core::fail(ErrorCode::kBadInput, "{}.model.vocab['{}']: expected a whole number from 0 to 2147483647", name_,
-                   piece);
+        core::fail(ErrorCode::kBadInput, "{}.model.vocab[{}]: expected a whole number from 0 to 2147483647", name_,
+                   Quoted{piece});
       document_.vocabulary.emplace_back(piece, static_cast<std::int32_t>(id));
     }
   }

@@ -15,12 +15,14 @@
 #include <nlohmann/json.hpp>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 using Json = nlohmann::json;
 using Part = JsonPart;
@@ -45,7 +47,7 @@ class TokenizerReader {
     top_.allow({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
                 "decoder", "model"});
     if (top_.text("version") != "1.0")
-      unsupported(top_.at("version"), fmt::format("version '{}'", top_.text("version")));
+      unsupported(top_.at("version"), fmt::format("version {}", Quoted{top_.text("version")}));
     for (const char* key : {"truncation", "padding"})
       if (!top_.is_null(key)) unsupported(top_.where(), key);
     const Part model(top_.get("model"), top_.at("model"));
@@ -75,7 +77,7 @@ class TokenizerReader {
         "{}: the model type 'Unigram' is not supported in a tokenizer.json; use the SentencePiece .model that it was "
         "made from",
         model.where());
-    if (model.type() != "BPE") unsupported(model.where(), fmt::format("the model type '{}'", model.type()));
+    if (model.type() != "BPE") unsupported(model.where(), fmt::format("the model type {}", Quoted{model.type()}));
     model.allow({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
                  "byte_fallback", "ignore_merges", "vocab", "merges"});
     if (!model.is_null("dropout") && model.get("dropout") != 0) unsupported(model.where(), "a stored dropout");
@@ -139,8 +141,8 @@ class TokenizerReader {
     for (const auto& [piece, id] : document_.vocabulary) listed_.push_back(piece);
     entries_ = PieceTable<std::string_view>(listed_);
     for (std::size_t i = 0; i < listed_.size(); ++i)
-      require(entries_.add(static_cast<std::int32_t>(i)), ErrorCode::kBadInput, "{}.model.vocab: '{}' is listed twice",
-              top_.where(), listed_[i]);
+      require(entries_.add(static_cast<std::int32_t>(i)), ErrorCode::kBadInput, "{}.model.vocab: {} is listed twice",
+              top_.where(), Quoted{listed_[i]});
   }
 
   /// The id of a piece of the vocabulary, or -1.
@@ -151,12 +153,12 @@ class TokenizerReader {
 
   void set_piece(std::int32_t id, std::string_view piece) {
     require(static_cast<std::size_t>(id) < definition_.pieces.size(), ErrorCode::kBadInput,
-            "{}: the piece '{}' has the id {}, but there are {} pieces; ids must run from 0 without a gap",
-            top_.where(), piece, id, definition_.pieces.size());
+            "{}: the piece {} has the id {}, but there are {} pieces; ids must run from 0 without a gap", top_.where(),
+            Quoted{piece}, id, definition_.pieces.size());
     std::string& place = definition_.pieces[static_cast<std::size_t>(id)];
     require(!piece.empty(), ErrorCode::kBadInput, "{}: the piece with the id {} is empty", top_.where(), id);
-    require(place.empty(), ErrorCode::kBadInput, "{}: the pieces '{}' and '{}' share the id {}", top_.where(), place,
-            piece, id);
+    require(place.empty(), ErrorCode::kBadInput, "{}: the pieces {} and {} share the id {}", top_.where(),
+            Quoted{place}, Quoted{piece}, id);
     place = piece;
   }
 
@@ -172,9 +174,10 @@ class TokenizerReader {
       const std::string content = token.text("content");
       const std::int32_t listed = id_in_vocabulary(content);
       const bool in_vocabulary = listed >= 0;
-      require(!in_vocabulary || listed == id, ErrorCode::kBadInput, "{}: '{}' has another id in the vocabulary",
-              token.where(), content);
-      require(seen.insert(content).second, ErrorCode::kBadInput, "{}: '{}' is listed twice", token.where(), content);
+      require(!in_vocabulary || listed == id, ErrorCode::kBadInput, "{}: {} has another id in the vocabulary",
+              token.where(), Quoted{content});
+      require(seen.insert(content).second, ErrorCode::kBadInput, "{}: {} is listed twice", token.where(),
+              Quoted{content});
       definition_.added_tokens.push_back({id, token.flag("special"), in_vocabulary});
       added_texts_.push_back(content);
     }
@@ -190,8 +193,8 @@ class TokenizerReader {
   void read_unknown(const Part& model) {
     if (model.is_null("unk_token")) return;
     const std::int32_t id = id_in_vocabulary(model.text("unk_token"));
-    require(id >= 0, ErrorCode::kBadInput, "{}: '{}' is not in the vocabulary", model.at("unk_token"),
-            model.text("unk_token"));
+    require(id >= 0, ErrorCode::kBadInput, "{}: {} is not in the vocabulary", model.at("unk_token"),
+            Quoted{model.text("unk_token")});
     definition_.unknown = id;
   }
 
@@ -208,8 +211,8 @@ class TokenizerReader {
   std::int32_t merged_id(std::string_view piece) const {
     const std::int32_t id = id_in_vocabulary(piece);
     if (id < 0)
-      core::fail(ErrorCode::kBadInput, "{}.model.merges[{}]: '{}' is not in the vocabulary", top_.where(),
-                 definition_.merges.size(), piece);
+      core::fail(ErrorCode::kBadInput, "{}.model.merges[{}]: {} is not in the vocabulary", top_.where(),
+                 definition_.merges.size(), Quoted{piece});
     return id;
   }
 
@@ -240,7 +243,7 @@ class TokenizerReader {
     else if (type == "Replace")
       definition_.normalizer.push_back({Kind::kReplace, string_pattern(part), part.text("content")});
     else
-      unsupported(part.where(), fmt::format("the normalizer '{}'", type));
+      unsupported(part.where(), fmt::format("the normalizer {}", Quoted{type}));
   }
 
   static std::string character_map(const Part& part) {
@@ -287,7 +290,7 @@ class TokenizerReader {
     else if (type == "WhitespaceSplit")
       definition_.split = WordSplit::kWhiteSpace;
     else
-      unsupported(part.where(), fmt::format("the pre-tokenizer '{}'", type));
+      unsupported(part.where(), fmt::format("the pre-tokenizer {}", Quoted{type}));
   }
 
   void read_split(const Part& part) {
@@ -295,7 +298,7 @@ class TokenizerReader {
     if (part.flag("invert")) unsupported(part.where(), "invert");
     if (behavior == "Isolated" && has_regular_expression(part)) return read_isolated(part);
     if (behavior != "MergedWithNext" && behavior != "Removed")
-      unsupported(part.where(), fmt::format("the behavior '{}'", behavior));
+      unsupported(part.where(), fmt::format("the behavior {}", Quoted{behavior}));
     definition_.split = behavior == "Removed" ? WordSplit::kBetween : WordSplit::kBefore;
     definition_.split_pattern = string_pattern(part);
   }
@@ -331,7 +334,7 @@ class TokenizerReader {
       unsupported(part.at("add_prefix_space"), "another value than prepend_scheme's");
     for (const auto& [known, name] : kPrependSchemes)
       if (scheme == name) return known;
-    unsupported(part.at("prepend_scheme"), fmt::format("'{}'", scheme));
+    unsupported(part.at("prepend_scheme"), fmt::format("{}", Quoted{scheme}));
   }
 
   void read_digits(const Part& part) {
@@ -350,7 +353,7 @@ class TokenizerReader {
     for (std::size_t i = 0; i < sequence.array("pretokenizers").size(); ++i) {
       const Part cut = element(sequence, "pretokenizers", i);
       const std::string type = cut.type();
-      if (type != "Split" && type != "Digits") unsupported(cut.where(), fmt::format("'{}' in a sequence", type));
+      if (type != "Split" && type != "Digits") unsupported(cut.where(), fmt::format("{} in a sequence", Quoted{type}));
       read_pre_tokenizer(cut);
       const int place = place_of(cut);
       if (place <= last)
@@ -382,7 +385,7 @@ class TokenizerReader {
     if (split.type() != "Split" || bytes.type() != "ByteLevel" || !has_regular_expression(split))
       unsupported(part.where(), "a sequence other than a Split by regular expression and ByteLevel");
     if (split.text("behavior") != "Isolated" || split.flag("invert"))
-      unsupported(split.where(), fmt::format("the behavior '{}', or invert", split.text("behavior")));
+      unsupported(split.where(), fmt::format("the behavior {}, or invert", Quoted{split.text("behavior")}));
     const Json& expression = split.get("pattern")["Regex"];
     const auto known =
         expression.is_string() ? split_of_regular_expression(expression.get<std::string>()) : std::nullopt;
@@ -407,7 +410,7 @@ class TokenizerReader {
       return;
     }
     if (type != "TemplateProcessing" && (type != "ByteLevel" || !definition_.byte_level))
-      unsupported(part.where(), fmt::format("the post-processor '{}'", type));
+      unsupported(part.where(), fmt::format("the post-processor {}", Quoted{type}));
   }
 
   void read_decoder(const Part& part) {
@@ -431,7 +434,7 @@ class TokenizerReader {
     } else if (type == "BPEDecoder") {
       decoder.word_suffix = part.text("suffix");
     } else {
-      unsupported(part.where(), fmt::format("the decoder '{}'", type));
+      unsupported(part.where(), fmt::format("the decoder {}", Quoted{type}));
     }
   }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_definition.h>
 
@@ -11,6 +12,7 @@ namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 using Type = UnigramPiece::Type;
 
@@ -49,10 +51,10 @@ void UnigramModel::check_and_index(const UnigramDefinition& definition, const st
             "{}: piece {} is not valid UTF-8", name, i);
     require(piece.text.find('\0') == std::string::npos, ErrorCode::kUnsupported,
             "{}: piece {} holds the character U+0000; that is not supported", name, i);
-    require(all_.add(id), ErrorCode::kBadInput, "{}: '{}' is the text of two pieces, {} and {}", name, piece.text,
+    require(all_.add(id), ErrorCode::kBadInput, "{}: {} is the text of two pieces, {} and {}", name, Quoted{piece.text},
             all_.find(piece.text), i);
     if (piece.type != Type::kUnknown) continue;
-    require(unknown_ < 0, ErrorCode::kBadInput, "{}: '{}' is a second unknown piece", name, piece.text);
+    require(unknown_ < 0, ErrorCode::kBadInput, "{}: {} is a second unknown piece", name, Quoted{piece.text});
     unknown_ = id;
   }
   require(unknown_ >= 0, ErrorCode::kBadInput, "{}: no unknown piece", name);

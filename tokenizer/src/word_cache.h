@@ -108,7 +108,8 @@ inline std::uint64_t hash_of(const RecentWords<2>::Key& key) noexcept {
   return WordKey::short_hash(key.units[0], key.units[1]);
 }
 inline std::uint64_t hash_of(const RecentWords<4>::Key& key) noexcept {
-  return hash_integers(hash_integers(key.units[0], key.units[1]), hash_integers(key.units[2], key.units[3]));
+  return core::hash_integers(core::hash_integers(key.units[0], key.units[1]),
+                             core::hash_integers(key.units[2], key.units[3]));
 }
 
 /// What words of up to kLongest bytes were encoded to lately. One thread at a time.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "hash.h"
-
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/core/hash.h>
 #include <dragoman/core/huge_pages.h>
 
 namespace dragoman::tokenizer {
@@ -46,7 +45,9 @@ struct WordKey {
     return padded({bytes, word.size()});
   }
 
-  static std::uint64_t short_hash(std::uint64_t low, std::uint64_t high) noexcept { return hash_integers(low, high); }
+  static std::uint64_t short_hash(std::uint64_t low, std::uint64_t high) noexcept {
+    return core::hash_integers(low, high);
+  }
 
   std::uint64_t low;   ///< the first 8 bytes, or where the bytes of a long word lie
   std::uint64_t high;  ///< the rest with the length in the top byte; of a long word kLong and part of its hash
@@ -59,7 +60,7 @@ struct WordKey {
     return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
   }
   static WordKey of_long(std::string_view word) noexcept {
-    const std::uint64_t hash = hash_bytes(word);
+    const std::uint64_t hash = core::hash_bytes(word);
     return {reinterpret_cast<std::uintptr_t>(word.data()), kLong | (hash >> 8), hash};
   }
 };

@@ -1,7 +1,6 @@
 #include "dragoman/formats/checksums.h"
 
-#include "mapped_file.h"
-#include "quote.h"
+#include "dragoman/formats/mapped_file.h"
 
 #include <algorithm>
 #include <array>
@@ -14,11 +13,13 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
 namespace {
 
 using core::ErrorCode;
+using core::quote;
 using std::filesystem::path;
 
 constexpr const char* kSumsName = "SHA256SUMS";
@@ -60,7 +61,7 @@ std::map<std::string, std::string> read_sums(const path& file) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
   std::map<std::string, std::string> sums;
   std::uint64_t line_number = 0;
-  const std::string text = core::read_file(file, kLargest);
+  const std::string text = core::read_regular_file(file, kLargest);
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = std::string_view(text).substr(begin, end - begin);

@@ -2,17 +2,18 @@
 
 #include "dragoman/formats/checksums.h"
 #include "folder_replacement.h"
-#include "quote.h"
 
 #include <algorithm>
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
 namespace {
 
 using core::ErrorCode;
 using core::Json;
+using core::quote;
 using Path = std::filesystem::path;
 using tokenizer::Tokenizer;
 
@@ -26,7 +27,14 @@ bool is_plugin_name(const std::string& name) {
 
 ModelConfig load_config(const Path& file) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
-  return read_model_config(core::parse_json(core::read_file(file, kLargest), file.string()), file.string());
+  return read_model_config(core::parse_json(core::read_regular_file(file, kLargest), file.string()), file.string());
+}
+
+/// Of a model folder, which may come from anywhere: a pipe in it might never end.
+std::unique_ptr<Tokenizer> load_tokenizer_of_folder(const Path& file) {
+  core::require(std::filesystem::is_regular_file(file) || !std::filesystem::exists(file), ErrorCode::kIo,
+                "{}: is not a regular file but a pipe, a device or a folder; put a file there", file.string());
+  return tokenizer::load_tokenizer(file);
 }
 
 /// One side of the translation, for messages and checks.
@@ -117,8 +125,8 @@ ModelFolder ModelFolder::open(const Path& folder_path) {
   const bool joint = std::filesystem::exists(folder_path / "tokenizer.json");
   const Path source_path = folder_path / (joint ? "tokenizer.json" : "source.tokenizer.json");
   const Path target_path = folder_path / (joint ? "tokenizer.json" : "target.tokenizer.json");
-  folder.source_ = tokenizer::load_tokenizer(source_path);
-  folder.target_ = joint ? folder.source_ : tokenizer::load_tokenizer(target_path);
+  folder.source_ = load_tokenizer_of_folder(source_path);
+  folder.target_ = joint ? folder.source_ : load_tokenizer_of_folder(target_path);
 
   const nn::SequenceSpec& spec = folder.config_.sequences;
   const Side target{"target", folder.target_.get(), target_path, spec.target_vocabulary};

@@ -1,17 +1,20 @@
 #include "dragoman/formats/parameters.h"
 
 #include "convert.h"
-#include "mapped_file.h"
-#include "quote.h"
+#include "dragoman/formats/mapped_file.h"
 
 #include <algorithm>
 #include <unordered_set>
+
+#include <dragoman/core/hash.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
 namespace {
 
 using core::ErrorCode;
 using core::Json;
+using core::quote;
 
 constexpr std::size_t kShown = 4;
 
@@ -48,7 +51,7 @@ std::string likely_keys(const std::vector<std::int64_t>& configured, const std::
 class Comparison {
  public:
   Comparison(const SafetensorsFile& file, const nn::ParameterStore& store, const Json* configuration) : file_(&file) {
-    std::unordered_set<std::string_view> wanted;
+    std::unordered_set<std::string_view, core::TextHash> wanted;
     for (const nn::Parameter& parameter : store.all()) {
       wanted.insert(parameter.name);
       compare(parameter, configuration);

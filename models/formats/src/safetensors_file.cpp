@@ -1,16 +1,19 @@
 #include "convert.h"
+#include "dragoman/formats/mapped_file.h"
 #include "dragoman/formats/safetensors.h"
-#include "mapped_file.h"
-#include "quote.h"
 #include "safetensors_header.h"
 
 #include <unordered_map>
 
 #include <fmt/ranges.h>
 
+#include <dragoman/core/hash.h>
+#include <dragoman/core/quote.h>
+
 namespace dragoman::formats {
 
 using core::ErrorCode;
+using core::quote;
 
 std::string describe_shape(std::span<const std::int64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
@@ -29,7 +32,7 @@ struct SafetensorsFile::State {
   std::unique_ptr<const MappedFile> mapping;
   std::span<const std::byte> bytes;
   SafetensorsHeader header;
-  std::unordered_map<std::string_view, const StoredTensor*> by_name;
+  std::unordered_map<std::string_view, const StoredTensor*, core::TextHash> by_name;
 };
 
 SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {

@@ -1,7 +1,5 @@
 #include "safetensors_header.h"
 
-#include "quote.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,11 +11,14 @@
 #include <nlohmann/json.hpp>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
 namespace {
 
 using core::ErrorCode;
+using core::quote;
 using tensor::DType;
 using Sizes = std::vector<std::uint64_t>;
 
@@ -238,7 +239,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   std::uint64_t data_begin_;
   std::uint64_t data_bytes_;
   SafetensorsHeader header_;
-  std::unordered_set<std::string> names_;
+  std::unordered_set<std::string, core::TextHash> names_;
   std::string reason_;
   std::optional<std::uint64_t> syntax_error_at_;
   int depth_ = 0;
@@ -258,6 +259,9 @@ std::uint64_t header_length(std::span<const std::byte> file, const std::string& 
   if (file.size() < kLengthBytes)
     malformed(name, file.size(),
               "the file ends within the header's length; it is truncated, or not a safetensors file");
+  constexpr std::string_view kElf = "\177ELF";
+  if (std::memcmp(file.data(), kElf.data(), kElf.size()) == 0)
+    malformed(name, 0, "this is an ELF shared library or program, not weights");
   std::uint64_t length = 0;
   std::memcpy(&length, file.data(), kLengthBytes);
   if (length > kLongestHeader)

@@ -1,19 +1,21 @@
 #include "convert.h"
 #include "dragoman/formats/safetensors.h"
-#include "quote.h"
 
 #include <algorithm>
 #include <limits>
 #include <unordered_set>
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/hash.h>
 #include <dragoman/core/options.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
 namespace {
 
 using core::ErrorCode;
 using core::Json;
+using core::quote;
 
 std::int64_t element_count(const TensorSpec& spec) {
   std::int64_t count = 1;
@@ -26,7 +28,7 @@ std::int64_t element_count(const TensorSpec& spec) {
 }
 
 void check_names(const std::vector<TensorSpec>& tensors) {
-  std::unordered_set<std::string_view> names{"__metadata__"};
+  std::unordered_set<std::string_view, core::TextHash> names{"__metadata__"};
   for (const TensorSpec& spec : tensors)
     core::require(names.insert(spec.name).second, ErrorCode::kInvalidArgument,
                   "a file cannot hold two tensors named {} (__metadata__ is taken)", quote(spec.name));

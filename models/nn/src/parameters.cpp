@@ -43,19 +43,23 @@ Parameter& ParameterStore::add(std::string name, std::int64_t rows, std::int64_t
                 name);
   core::require(rows > 0 && cols > 0, core::ErrorCode::kInvalidArgument,
                 "the parameter '{}' has the empty shape [{}, {}]", name, rows, cols);
+  // So that no sum of sizes overflows; far above any machine's memory.
+  constexpr std::int64_t kMostValues = std::int64_t{1} << 45;
+  core::require(rows <= kMostValues / cols, core::ErrorCode::kInvalidArgument,
+                "the parameter '{}' has the shape [{}, {}], which no memory holds", name, rows, cols);
   Parameter& parameter = parameters_.emplace_back();
   parameter.name = std::move(name);
   parameter.rows = rows;
   parameter.cols = cols;
   parameter.rank = rank;
   parameter.initialiser = initialiser;
+  by_name_.emplace(parameter.name, &parameter);
   return parameter;
 }
 
 const Parameter* ParameterStore::find(std::string_view name) const {
-  for (const Parameter& parameter : parameters_)
-    if (parameter.name == name) return &parameter;
-  return nullptr;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
 }
 
 std::int64_t ParameterStore::count() const {

@@ -4,17 +4,16 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/quote.h>
+
 namespace dragoman::plugins {
 namespace {
 
 using Parts = std::map<std::string, std::string, std::less<>>;
 
-std::string printable(std::string_view text) {
-  constexpr std::size_t kLongest = 64;
-  std::string result;
-  for (const char character : text.substr(0, kLongest))
-    if (character >= ' ' && character <= '~') result += character;
-  return result;
+std::string shown(std::string_view text) {
+  constexpr std::size_t kLongest = 64;  // of a hash
+  return core::printable(text, kLongest);
 }
 
 /// "part=value; part=value"; text without '=' becomes a part without a value.
@@ -25,7 +24,7 @@ Parts split(std::string_view text) {
     const std::string_view part = text.substr(0, end);
     text = end == text.npos ? std::string_view{} : text.substr(end + 2);
     const std::size_t equals = part.find('=');
-    parts[printable(part.substr(0, equals))] = equals == part.npos ? "" : printable(part.substr(equals + 1));
+    parts[shown(part.substr(0, equals))] = equals == part.npos ? "" : shown(part.substr(equals + 1));
   }
   return parts;
 }

@@ -1,5 +1,6 @@
 #include "dragoman/host/plugin_loader.h"
 
+#include "dragoman/host/plugin_note.h"
 #include "fingerprint_difference.h"
 
 #include <algorithm>
@@ -32,6 +33,21 @@ std::string last_loader_error() {
   return text == nullptr ? "unknown reason" : text;
 }
 
+[[noreturn]] void refuse_sdk(const std::string& difference, const std::string& file) {
+  core::fail(kBad, "{}: the plugin was built for another SDK ({}); rebuild it against this installation", file,
+             difference);
+}
+
+/// Before the library is opened, since its constructors run then.
+void check_note(const std::filesystem::path& file) {
+  const std::optional<PluginNote> note = read_plugin_note(file);
+  core::require(note.has_value(), kBad,
+                "{}: is a shared library but no Dragoman plugin, or one of an older SDK: it has no note that says what "
+                "it is; use DRAGOMAN_PLUGIN in it, and build it against this installation",
+                file.string());
+  if (const std::string difference = note->sdk_difference(); !difference.empty()) refuse_sdk(difference, file.string());
+}
+
 void check_text(const char* text, std::string_view field, const std::string& file) {
   core::require(text != nullptr && strnlen(text, kLongestText) < kLongestText, kBad,
                 "{}: the {} in the plugin's descriptor is missing or too long; rebuild the plugin", file, field);
@@ -45,7 +61,7 @@ const PluginDescriptor* query(const std::filesystem::path& file) {
     core::fail(kBad, "{}: cannot be loaded as a shared library: {}", file.string(), last_loader_error());
   void* symbol = dlsym(library, kPluginQueryName);
   core::require(symbol != nullptr, kBad,
-                "{}: is a shared library but no Dragoman plugin: it does not export {}(); use DRAGOMAN_PLUGIN in it",
+                "{}: has a plugin's note but is no plugin: it does not export {}(); use DRAGOMAN_PLUGIN in it",
                 file.string(), kPluginQueryName);
   return reinterpret_cast<PluginQuery>(symbol)();
 }
@@ -77,9 +93,7 @@ void check_descriptor(const PluginDescriptor* descriptor, const std::string& fil
                 kPluginMagic);
   check_text(descriptor->fingerprint, "fingerprint", file);
   const std::string difference = fingerprint_difference(descriptor->fingerprint, kFingerprint);
-  core::require(difference.empty(), kBad,
-                "{}: the plugin was built for another SDK ({}); rebuild it against this installation", file,
-                difference);
+  if (!difference.empty()) refuse_sdk(difference, file);
   check_text(descriptor->toolkit_version, "toolkit version", file);
   check_text(descriptor->name, "name", file);
   check_text(descriptor->licence, "licence", file);
@@ -123,6 +137,7 @@ const LoadedPlugin& PluginLoader::require_plugin(const std::string& name) {
 }
 
 const LoadedPlugin& PluginLoader::load_file(const std::filesystem::path& file, const std::string& expected_name) {
+  check_note(file);
   const PluginDescriptor* descriptor = query(file);
   check_descriptor(descriptor, file.string());
   core::require(expected_name.empty() || expected_name == descriptor->name, kBad,

@@ -1,4 +1,4 @@
-#include "mapped_file.h"
+#include "dragoman/formats/mapped_file.h"
 
 #include "test_data.h"
 

@@ -11,12 +11,15 @@
 #include <nlohmann/json.hpp>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 using Json = nlohmann::json;
 
@@ -56,11 +59,11 @@ std::vector<std::string> read_pieces(std::string_view text, const std::string& n
   std::vector<std::string> pieces(vocabulary.size());
   for (const auto& [piece, id] : vocabulary.items()) {
     require(!piece.empty() && id.is_number_unsigned() && id.get<std::uint64_t>() < pieces.size(), ErrorCode::kBadInput,
-            "{}: the piece '{}' has the id {}, but there are {} pieces; ids must run from 0 without a gap", name, piece,
-            id.dump(), pieces.size());
+            "{}: the piece {} has the id {}, but there are {} pieces; ids must run from 0 without a gap", name,
+            Quoted{piece}, id.dump(), pieces.size());
     std::string& place = pieces[id.get<std::size_t>()];
-    require(place.empty(), ErrorCode::kBadInput, "{}: the pieces '{}' and '{}' share the id {}", name, place, piece,
-            id.dump());
+    require(place.empty(), ErrorCode::kBadInput, "{}: the pieces {} and {} share the id {}", name, Quoted{place},
+            Quoted{piece}, id.dump());
     place = piece;
   }
   return pieces;
@@ -90,12 +93,12 @@ class MergeReader {
  private:
   std::int32_t id(const std::string& piece, const std::string& where) const {
     const auto found = ids_.find(piece);
-    require(found != ids_.end(), ErrorCode::kBadInput, "{}: '{}' is not in the vocabulary", where, piece);
+    require(found != ids_.end(), ErrorCode::kBadInput, "{}: {} is not in the vocabulary", where, Quoted{piece});
     return found->second;
   }
 
   const std::string& name_;
-  std::unordered_map<std::string, std::int32_t> ids_;
+  std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
 };
 
 std::vector<bool> made_by_merges(const BpeDefinition& definition) {
@@ -134,9 +137,9 @@ Rank read_rank(std::string_view line, const std::string& where) {
   const auto fields = split_at(strip(line, "\r"), ' ');
   require(fields.size() == 2, ErrorCode::kBadInput, "{}: expected a token in base64 and its rank", where);
   const auto token = from_base64(fields[0]);
-  require(token && !token->empty(), ErrorCode::kBadInput, "{}: '{}' is not base64", where, fields[0]);
+  require(token && !token->empty(), ErrorCode::kBadInput, "{}: {} is not base64", where, Quoted{fields[0]});
   const auto rank = parse_integer(fields[1]);
-  require(rank && *rank >= 0, ErrorCode::kBadInput, "{}: '{}' is not a rank", where, fields[1]);
+  require(rank && *rank >= 0, ErrorCode::kBadInput, "{}: {} is not a rank", where, Quoted{fields[1]});
   return {*token, *rank};
 }
 
@@ -225,8 +228,8 @@ std::string write_tiktoken(const BpeDefinition& definition) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) {
     const auto bytes = from_byte_alphabet(definition.pieces[i]);
-    require(bytes && !special[i], ErrorCode::kUnsupported, "{} cannot represent this tokenizer: '{}' is not bytes",
-            kKind, definition.pieces[i]);
+    require(bytes && !special[i], ErrorCode::kUnsupported, "{} cannot represent this tokenizer: {} is not bytes", kKind,
+            Quoted{definition.pieces[i]});
     text += fmt::format("{} {}\n", to_base64(*bytes), i);
   }
   BpeDefinition again = read_tiktoken(text, kKind, {.split = definition.split});

@@ -7,12 +7,14 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/options.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 
 constexpr const char* kUnknown = "<unk>";
@@ -30,28 +32,30 @@ void add_special(Dictionary& dictionary, std::string_view piece) {
 
 /// Whether a token of text may be this: it is not empty, UTF-8, and has no space in it.
 void check_piece(std::string_view piece, const std::string& where) {
-  require(
-      !piece.empty() && piece.find_first_of(" \n") == std::string_view::npos, ErrorCode::kBadInput,
-      "{}: '{}' cannot be a piece; pieces are not empty and hold no space. Remove the line, or take the file as the "
-      "toolkit wrote it",
-      where, piece);
+  require(!piece.empty() && piece.find_first_of(" \n") == std::string_view::npos, ErrorCode::kBadInput,
+          "{}: {} cannot be a piece; pieces are not empty and hold no space. Remove the line, or take the file as the "
+          "toolkit wrote it",
+          where, Quoted{piece});
   require(core::find_invalid_utf8(piece) == std::string::npos, ErrorCode::kBadInput,
           "{}: not valid UTF-8; convert the file", where);
 }
 
 /// The pieces by their ids, which must run from 0 without a gap.
-void place_pieces(const std::unordered_map<std::string, std::int32_t>& ids, const std::string& name,
-                  Dictionary& dictionary) {
-  dictionary.pieces.resize(ids.size());
-  for (const auto& [piece, id] : ids) {
+void place_pieces(Dictionary& dictionary, const std::string& name) {
+  // Sorted, so that of several faults the same is named every time.
+  std::vector<std::pair<std::int32_t, std::string_view>> entries;
+  for (const auto& [piece, id] : dictionary.ids) entries.emplace_back(id, piece);
+  std::ranges::sort(entries);
+  dictionary.pieces.resize(entries.size());
+  for (const auto& [id, piece] : entries) {
     require(
-        static_cast<std::size_t>(id) < ids.size(), ErrorCode::kBadInput,
-        "{}: '{}' has the id {}, but there are {} pieces; ids must run from 0 without a gap: put back the pieces that "
+        static_cast<std::size_t>(id) < entries.size(), ErrorCode::kBadInput,
+        "{}: {} has the id {}, but there are {} pieces; ids must run from 0 without a gap: put back the pieces that "
         "are gone",
-        name, piece, id, ids.size());
+        name, Quoted{piece}, id, entries.size());
     std::string& place = dictionary.pieces[static_cast<std::size_t>(id)];
-    require(place.empty(), ErrorCode::kBadInput, "{}: '{}' and '{}' share the id {}; give each piece an id of its own",
-            name, std::min(place, piece), std::max(place, piece), id);
+    require(place.empty(), ErrorCode::kBadInput, "{}: {} and {} share the id {}; give each piece an id of its own",
+            name, Quoted{place}, Quoted{piece}, id);
     place = piece;
   }
 }
@@ -71,8 +75,8 @@ void read_marian_lines(std::string_view text, const std::string& name, Dictionar
         where);
     check_piece(entry->key, where);
     const auto [known, is_new] = dictionary.ids.emplace(entry->key, static_cast<std::int32_t>(*id));
-    require(is_new, ErrorCode::kBadInput, "{}: '{}' has the id {} already; remove one of the lines", where, entry->key,
-            known->second);
+    require(is_new, ErrorCode::kBadInput, "{}: {} has the id {} already; remove one of the lines", where,
+            Quoted{entry->key}, known->second);
   }
 }
 
@@ -81,7 +85,7 @@ void read_marian_json(std::string_view text, const std::string& name, Dictionary
   require(document.is_object(), ErrorCode::kBadInput,
           "{}: expected an object of pieces and ids, as in {{\"<unk>\": 0}}", name);
   for (const auto& [piece, id] : document.items()) {
-    const std::string where = fmt::format("{}: '{}'", name, piece);
+    const std::string where = fmt::format("{}: {}", name, Quoted{piece});
     check_piece(piece, where);
     require(id.is_number_unsigned() && id.get<std::uint64_t>() < std::uint64_t{1} << 30, ErrorCode::kBadInput,
             "{}: expected an id, not {}; write it as a number without quotes", where, id.type_name());
@@ -114,7 +118,7 @@ Dictionary parse_fairseq_dictionary(std::string_view text, const std::string& na
     const auto id = static_cast<std::int32_t>(dictionary.pieces.size());
     const auto [known, is_new] = dictionary.ids.emplace(piece, id);
     require(is_new || overwrite, ErrorCode::kBadInput,
-            "{}: '{}' has the id {} already; end the line with{} if that is meant", where, piece, known->second,
+            "{}: {} has the id {} already; end the line with{} if that is meant", where, Quoted{piece}, known->second,
             kOverwrite);
     known->second = id;
     dictionary.pieces.push_back(piece);
@@ -136,7 +140,7 @@ Dictionary parse_marian_dictionary(std::string_view text, const std::string& nam
           "{}: {} is missing; add it with the next id, or give the vocabulary that the model was trained with", name,
           kUnknown);
   dictionary.unknown = unknown->second;
-  place_pieces(dictionary.ids, name, dictionary);
+  place_pieces(dictionary, name);
   for (const std::string& piece : dictionary.pieces)
     dictionary.special.push_back(std::ranges::find(kSpecials, piece) != std::end(kSpecials));
   return dictionary;

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <dragoman/core/hash.h>
+
 namespace dragoman::tokenizer {
 
 /// A list of pieces with ids, as toolkits keep it beside a tokenizer that only cuts text.
@@ -14,7 +16,7 @@ struct Dictionary {
   std::vector<std::string> pieces;  ///< by id
   std::vector<bool> special;        ///< by id
   std::int32_t unknown = -1;
-  std::unordered_map<std::string, std::int32_t> ids;
+  std::unordered_map<std::string, std::int32_t, core::TextHash> ids;
 
   /// The id of a piece, or of the unknown piece.
   std::int32_t find(const std::string& piece) const {

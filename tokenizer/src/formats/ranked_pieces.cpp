@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
@@ -165,10 +166,10 @@ std::vector<Merge> explicit_merges(const RankedPieces& pieces, const std::string
   std::ranges::sort(merges, std::less<>(), rank);
   const auto tie = std::ranges::adjacent_find(merges, std::equal_to<>(), rank);
   core::require(tie == merges.end(), core::ErrorCode::kUnsupported,
-                "{}: the pieces '{}' and '{}' have the same score, so that the leftmost merges first; that is not "
+                "{}: the pieces {} and {} have the same score, so that the leftmost merges first; that is not "
                 "supported",
-                name, tie == merges.end() ? "" : pieces.texts[index(tie->result)],
-                tie == merges.end() ? "" : pieces.texts[index((tie + 1)->result)]);
+                name, core::Quoted{tie == merges.end() ? "" : pieces.texts[index(tie->result)]},
+                core::Quoted{tie == merges.end() ? "" : pieces.texts[index((tie + 1)->result)]});
   return merges;
 }
 

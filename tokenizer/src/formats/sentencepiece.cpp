@@ -12,12 +12,15 @@
 #include <unordered_map>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 using Kind = NormalizerStep::Kind;
 using Model = SentencePieceModel;
@@ -111,7 +114,7 @@ std::vector<bool> find_mergeable(const std::vector<StoredPiece>& pieces) {
   return mergeable;
 }
 
-using CharacterIds = std::unordered_map<std::string_view, std::int32_t>;
+using CharacterIds = std::unordered_map<std::string_view, std::int32_t, core::TextHash>;
 
 /// The library's merges look at texts alone, so that even unknown characters become pieces. Ours do not.
 std::vector<std::int32_t> characters_of(std::string_view piece, const CharacterIds& characters,
@@ -121,9 +124,9 @@ std::vector<std::int32_t> characters_of(std::string_view piece, const CharacterI
     const std::size_t length = core::decode_utf8(piece, at).length;
     const auto character = characters.find(piece.substr(at, length));
     require(character != characters.end(), ErrorCode::kUnsupported,
-            "{}: the piece '{}' holds the character '{}', which is no piece made from text itself; that is not "
+            "{}: the piece {} holds the character {}, which is no piece made from text itself; that is not "
             "supported",
-            name, piece, piece.substr(at, length));
+            name, Quoted{piece}, Quoted{piece.substr(at, length)});
     parts.push_back(character->second);
     at += length;
   }
@@ -187,7 +190,7 @@ void add_piece(const StoredPiece& piece, const std::string& name, BpeDefinition&
   require(piece.type >= Model::kNormal && piece.type <= Model::kByte, ErrorCode::kBadInput,
           "{}: piece {} has the unknown type {}", name, id, piece.type);
   if (piece.type == Model::kUnknown) {
-    require(!definition.unknown, ErrorCode::kBadInput, "{}: '{}' is a second unknown piece", name, piece.text);
+    require(!definition.unknown, ErrorCode::kBadInput, "{}: {} is a second unknown piece", name, Quoted{piece.text});
     definition.unknown = id;
   }
   if (piece.type == Model::kUnused) definition.unused.push_back(id);

@@ -5,11 +5,13 @@
 #include <cmath>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 using Model = SentencePieceModel;
 
@@ -29,7 +31,8 @@ Model::Piece read_piece(std::string_view message, std::size_t offset, const std:
     if (field.number == kPieceScore && field.type == WireField::Type::kFixed32) piece.score = wire_float(field);
     if (field.number == kPieceType && field.type == WireField::Type::kVarint) piece.type = field.value;
   }
-  require(std::isfinite(piece.score), ErrorCode::kBadInput, "{}: the score of '{}' is not a number", where, piece.text);
+  require(std::isfinite(piece.score), ErrorCode::kBadInput, "{}: the score of {} is not a number", where,
+          Quoted{piece.text});
   return piece;
 }
 

@@ -10,12 +10,15 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/hash.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 
 constexpr std::string_view kSuffix = "</w>";
@@ -47,7 +50,7 @@ EndOfWord read_version(std::string_view line, const std::string& name) {
   while (version.ends_with(".0")) version.remove_suffix(2);
   if (version == "0.1") return EndOfWord::kSeparate;
   require(version == "0.2", ErrorCode::kUnsupported,
-          "{}: line 1: version '{}' of codes is not supported; 0.1 and 0.2 are", name, version);
+          "{}: line 1: version {} of codes is not supported; 0.1 and 0.2 are", name, Quoted{version});
   return EndOfWord::kAttached;
 }
 
@@ -57,8 +60,8 @@ void check_suffix(const Rule& rule, EndOfWord end_of_word, const std::string& wh
   const std::size_t place = result.find(kSuffix);
   if (place == std::string::npos) return;
   require(place + kSuffix.size() == result.size() && rule.right.ends_with(kSuffix) && !rule.left.empty(),
-          ErrorCode::kUnsupported, "{}: '{}' and '{}' spell {} inside a word; take this merge out", where, rule.left,
-          rule.right, kSuffix);
+          ErrorCode::kUnsupported, "{}: {} and {} spell {} inside a word; take this merge out", where,
+          Quoted{rule.left}, Quoted{rule.right}, kSuffix);
   require(end_of_word == EndOfWord::kSeparate || rule.right != kSuffix, ErrorCode::kBadInput,
           "{}: {} stands alone, which only version 0.1 of codes has; correct the first line", where, kSuffix);
 }
@@ -69,15 +72,15 @@ Rule read_rule(std::string_view line, FileKind kind, const std::string& where) {
   require(fields.size() == count && std::ranges::none_of(fields, &std::string_view::empty), ErrorCode::kBadInput,
           "{}: expected {} with one space between, found {} fields", where,
           count == 3 ? "two pieces and a count" : "two pieces", fields.size());
-  require(count == 2 || parse_integer(fields[2]), ErrorCode::kBadInput, "{}: '{}' is not a count", where,
-          fields.back());
+  require(count == 2 || parse_integer(fields[2]), ErrorCode::kBadInput, "{}: {} is not a count", where,
+          Quoted{fields.back()});
   require(core::find_invalid_utf8(line) == std::string::npos, ErrorCode::kBadInput, "{}: not valid UTF-8", where);
   return {std::string(fields[0]), std::string(fields[1])};
 }
 
 Codes read_rules(std::string_view text, FileKind kind, const std::string& name) {
   Codes codes;
-  std::unordered_map<std::string, std::size_t> known;
+  std::unordered_map<std::string, std::size_t, core::TextHash> known;
   while (text.ends_with('\n')) text.remove_suffix(1);
   const auto lines = split_at(text, '\n');
   std::size_t first = 0;
@@ -168,13 +171,15 @@ class DefinitionBuilder {
   }
 
   BpeDefinition definition_;
-  std::unordered_map<std::string, std::int32_t> ids_;
+  std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
 };
 
 // ---- a restricted vocabulary
 
-std::unordered_set<std::string> read_vocabulary(const ReadOptions& options) {
-  std::unordered_set<std::string> words;
+using Vocabulary = std::unordered_set<std::string, core::TextHash>;
+
+Vocabulary read_vocabulary(const ReadOptions& options) {
+  Vocabulary words;
   core::LineReader lines(options.vocabulary);
   for (std::string line; lines.next(line);) {
     const auto fields = split_at(strip(line, "\r "), ' ');
@@ -190,7 +195,7 @@ std::unordered_set<std::string> read_vocabulary(const ReadOptions& options) {
 /// in the vocabulary or no merge makes it.
 class PieceSplitter {
  public:
-  PieceSplitter(const BpeDefinition& definition, const Codes& codes, const std::unordered_set<std::string>& vocabulary)
+  PieceSplitter(const BpeDefinition& definition, const Codes& codes, const Vocabulary& vocabulary)
       : definition_(definition), merges_(definition.pieces.size(), kNone) {
     for (const std::string& piece : definition.pieces) listed_.push_back(vocabulary.contains(shown(piece)));
     for (std::size_t i = 0; i < definition.merges.size(); ++i) {
@@ -269,7 +274,7 @@ void check_writable(const BpeDefinition& d) {
 
 BpeDefinition read_codes(std::string_view text, FileKind kind, const std::string& name, const ReadOptions& options) {
   require(!options.separator.empty() && options.separator.find_first_of(" \r\n") == std::string::npos,
-          ErrorCode::kInvalidArgument, "the separator '{}' must be a text without spaces", options.separator);
+          ErrorCode::kInvalidArgument, "the separator {} must be a text without spaces", Quoted{options.separator});
   const Codes codes = read_rules(text, kind, name);
   BpeDefinition definition = DefinitionBuilder(codes, options.separator).finish();
   definition.glossaries = options.glossaries;

@@ -7,12 +7,15 @@
 #include <unordered_map>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using core::Quoted;
 using core::require;
 using Kind = NormalizerStep::Kind;
 using Numbers = std::vector<std::int64_t>;
@@ -120,10 +123,10 @@ class ModelReader {
     total_ += text.size();
     check(total_ < kMostText, "the pieces are too long together; the file is damaged");
     std::string& place = definition_.pieces[static_cast<std::size_t>(id)];
-    check(place.empty(), fmt::format("the id {} is that of '{}' already", id, place));
+    check(place.empty(), fmt::format("the id {} is that of {} already", id, Quoted{place}));
     const auto [known, is_new] = ids_.emplace(text, id);
-    check(is_new,
-          fmt::format("'{}' has the id {} already; two pieces with one text are not supported", text, known->second));
+    check(is_new, fmt::format("{} has the id {} already; two pieces with one text are not supported", Quoted{text},
+                              known->second));
     place = text;
     return static_cast<std::int32_t>(id);
   }
@@ -157,7 +160,7 @@ class ModelReader {
   std::size_t at_ = 0;  // the line that is read; counted from 1 once it has been taken
   std::size_t total_ = 0;
   BpeDefinition definition_;
-  std::unordered_map<std::string, std::int64_t> ids_;
+  std::unordered_map<std::string, std::int64_t, core::TextHash> ids_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "pattern_parser.h"
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -46,8 +47,8 @@ class MarkedPattern {
     const bool has_space = characters.contains(U' ') != 0;
     const bool has_mark = characters.contains(static_cast<UChar32>(kWordMarkCharacter)) != 0;
     core::require(atom.kind != PatternAtom::Kind::kLiteral || !has_mark, core::ErrorCode::kBadInput,
-                  "the pattern '{}' at offset {}: U+2581 stands for a space in the text; write a space", pattern_,
-                  atom.begin);
+                  "the pattern {} at offset {}: U+2581 stands for a space in the text; write a space",
+                  core::Quoted{pattern_}, atom.begin);
     if (has_space == has_mark) return std::string(text);
     if (atom.kind == PatternAtom::Kind::kLiteral) return kMark;
     return has_space ? with_the_mark(atom, text) : without_the_mark(atom, text);
@@ -70,11 +71,10 @@ class MarkedPattern {
   }
 
   std::string grouped(const PatternAtom& atom, std::string group) const {
-    core::require(
-        !atom.in_look_around, core::ErrorCode::kUnsupported,
-        "the pattern '{}' at offset {}: look-around for a class that holds only one of space and U+2581, which "
-        "stands for it, is not supported; name the characters",
-        pattern_, atom.begin);
+    core::require(!atom.in_look_around, core::ErrorCode::kUnsupported,
+                  "the pattern {} at offset {}: look-around for a class that holds only one of space and U+2581, which "
+                  "stands for it, is not supported; name the characters",
+                  core::Quoted{pattern_}, atom.begin);
     return group;
   }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
@@ -57,7 +58,7 @@ class PatternScanner {
   [[noreturn]] void fail(std::string_view reason) const { fail_at(offset_, reason); }
   [[noreturn]] void fail_before(std::string_view reason) const { fail_at(offset_ - 1, reason); }
   [[noreturn]] void fail_at(std::size_t offset, std::string_view reason) const {
-    core::fail(core::ErrorCode::kBadInput, "the pattern '{}' at offset {}: {}", pattern_, offset, reason);
+    core::fail(core::ErrorCode::kBadInput, "the pattern {} at offset {}: {}", core::Quoted{pattern_}, offset, reason);
   }
 
  private:

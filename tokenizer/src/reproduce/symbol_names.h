@@ -6,6 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <dragoman/core/hash.h>
+
 namespace dragoman::tokenizer {
 
 /// The strings of symbols by id. No string has two ids: symbols are equal exactly if their strings are, however they
@@ -27,7 +29,7 @@ class SymbolNames {
 
  private:
   std::deque<std::string> names_;  // which never move
-  std::unordered_map<std::string_view, std::int32_t> ids_;
+  std::unordered_map<std::string_view, std::int32_t, core::TextHash> ids_;
 };
 
 }  // namespace dragoman::tokenizer

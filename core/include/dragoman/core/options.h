@@ -10,15 +10,17 @@
 #include <nlohmann/json.hpp>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::core {
 
 /// The one tree type for configuration, whatever file it came from (JSON or YAML).
 using Json = nlohmann::ordered_json;
 
-/// Parses JSON text; errors name `name`, line and column.
+/// Parses JSON text of up to 100 levels in n log n time; errors name `name`, line and column. A key that stands twice
+/// in an object keeps its first place and has its last value.
 Json parse_json(std::string_view text, const std::string& name);
-/// Reads and parses a JSON file of at most 256 MiB.
+/// Reads and parses a JSON file of at most 256 MiB, which must be a regular file.
 Json load_json(const std::string& path);
 
 /// Reads an options object key by key and then refuses what nobody asked for, so that a mistyped key is an error and
@@ -59,7 +61,7 @@ class OptionReader {
       if (name == text) return result;
       known += (known.empty() ? "" : ", ") + std::string(name);
     }
-    fail(ErrorCode::kBadInput, "{}: {} is '{}'; it must be one of: {}", where_, key, text, known);
+    fail(ErrorCode::kBadInput, "{}: {} is {}; it must be one of: {}", where_, key, quote(text), known);
   }
 
   bool has(std::string_view key) { return find(key) != nullptr; }

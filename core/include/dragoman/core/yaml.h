@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -8,10 +9,11 @@
 namespace dragoman::core {
 
 /// YAML as a Json tree: an unquoted scalar becomes null, boolean, integer or number where it reads as one (YAML 1.2
-/// core schema), else a text. Duplicate keys, aliases that nest too deep and documents over 16 MiB are errors that name
-/// `name` and the line.
+/// core schema), else a text. Duplicate keys, nesting deeper than 64 levels, documents over 16 MiB or of more than 2^18
+/// values (aliases count as what they stand for) are errors that name `name` and the line. Takes n log n time.
 Json parse_yaml(std::string_view text, const std::string& name);
-Json load_yaml(const std::string& path);
+/// The same for a file, a pipe or (as "-") standard input: a stop request ends the wait for them.
+Json load_yaml(const std::string& path, const std::stop_token& stop = {});
 
 /// Applies "a.b.c=value" to the tree; the value is read as YAML, so numbers, lists and quoted texts work as in the
 /// file. The path need not exist yet; an element of a list is named by its index.

@@ -7,8 +7,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include <dragoman/core/hash.h>
 #include <dragoman/ops/types.h>
 
 namespace dragoman::nn {
@@ -59,7 +61,8 @@ class ParameterStore {
   ParameterStore(const ParameterStore&) = delete;
   ParameterStore& operator=(const ParameterStore&) = delete;
 
-  /// The returned reference stays valid for the store's lifetime.
+  /// The returned reference stays valid for the store's lifetime. Throws Error{kInvalidArgument} for a name that is
+  /// taken, and for a shape that is empty or that no memory holds.
   Parameter& add(std::string name, std::int64_t rows, std::int64_t cols, int rank, Initialiser initialiser);
 
   const std::deque<Parameter>& all() const noexcept { return parameters_; }
@@ -102,6 +105,7 @@ class ParameterStore {
   Tensor place(const Tensor& flat, std::int64_t offset, const Parameter& parameter) const;
 
   std::deque<Parameter> parameters_;
+  std::unordered_map<std::string_view, const Parameter*, core::TextHash> by_name_;  // of names in the deque
   tensor::Buffer values_;
   std::shared_ptr<const void> owner_;
   std::function<void(const Tensor&)> release_;

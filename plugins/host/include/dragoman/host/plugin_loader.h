@@ -25,11 +25,12 @@ class PluginLoader {
   /// outlive the loader.
   explicit PluginLoader(Registry& registry, std::filesystem::path folder = {});
 
-  /// Loads a file (anything with a '/' or that ends in ".so") or, by its bare name, an installed plugin. The
-  /// fingerprint is compared before any C++ interface of the plugin is used. Error{kBadInput or kIo} says what is
-  /// wrong: no shared library, no query symbol, descriptor too small, built for another SDK (and which part differs), a
-  /// registration that threw, a name that is taken, the plugin loaded already. After an error the registry is what it
-  /// was.
+  /// Loads a file (anything with a '/' or that ends in ".so") or, by its bare name, an installed plugin. Its note (see
+  /// plugin_note.h) is read first, so that of a library that is no plugin, or one of another SDK, no code is run; the
+  /// descriptor's fingerprint is compared again before any C++ interface of the plugin is used. Error{kBadInput or kIo}
+  /// says what is wrong: no shared library, no note, built for another SDK (and which part differs), no query symbol,
+  /// descriptor too small, a registration that threw, a name that is taken, the plugin loaded already. After an error
+  /// the registry is what it was.
   const LoadedPlugin& load(const std::string& file_or_name);
 
   /// load() unless a plugin of that bare name is there already: for the plugin that a model's config.json names. A name

@@ -8,6 +8,7 @@
 #include <dragoman/pipeline_api/stage.h>
 #include <dragoman/sdk/descriptor.h>
 #include <dragoman/sdk/fingerprint.h>
+#include <dragoman/sdk/note.h>
 #include <dragoman/sdk/registrar.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
@@ -15,7 +16,13 @@
 ///
 ///     void register_mine(dragoman::plugins::Registrar& registrar) { registrar.add(...); }
 ///     DRAGOMAN_PLUGIN("mine", "Apache-2.0", register_mine)
+///
+/// Name and licence are literals. They also go into a note of the file, from which they can be read without running it.
 #define DRAGOMAN_PLUGIN(plugin_name, plugin_licence, register_function)                                           \
+  [[gnu::used, gnu::section(".note.dragoman")]] static constexpr auto dragoman_plugin_note =                      \
+      dragoman::plugins::make_note<dragoman::plugins::description_bytes(                                          \
+          {dragoman::plugins::kFingerprint, dragoman::plugins::kToolkitVersion, plugin_name, plugin_licence})>(   \
+          {dragoman::plugins::kFingerprint, dragoman::plugins::kToolkitVersion, plugin_name, plugin_licence});    \
   extern "C" __attribute__((visibility("default"))) const dragoman::plugins::PluginDescriptor*                    \
   dragoman_plugin_query() {                                                                                       \
     static constexpr dragoman::plugins::PluginDescriptor kDescriptor{sizeof(dragoman::plugins::PluginDescriptor), \

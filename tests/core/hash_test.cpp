@@ -1,0 +1,97 @@
+#include "dragoman/core/hash.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace dragoman::core {
+namespace {
+
+class Hash : public ::testing::Test {
+ protected:
+  Hash() : seeds_(hash_seeds) {}
+  ~Hash() override { hash_seeds = seeds_; }
+
+ private:
+  HashSeeds seeds_;
+};
+
+std::vector<std::string> texts() {
+  std::vector<std::string> texts;
+  for (const char letter : {'a', '\0'})
+    for (std::size_t size = 0; size < 70; ++size) texts.emplace_back(size, letter);
+  for (int i = 0; i < 10'000; ++i) texts.push_back("word" + std::to_string(i));
+  for (int i = 0; i < 10'000; ++i) texts.push_back(std::string(40, 'x') + std::to_string(i) + std::string(40, 'y'));
+  texts.erase(texts.begin() + 70);  // the empty text again
+  return texts;
+}
+
+// All 64 bits are used: the low ones as places, the top ones to choose a table.
+TEST_F(Hash, TextsThatDifferHaveHashesThatDoInEveryPart) {
+  for (const std::uint64_t seed : {0U, 1U, 2U}) {
+    reseed_hashes(seed);
+    std::set<std::uint64_t> hashes;
+    std::vector<int> low(1024);
+    std::vector<int> high(1024);
+    const auto all = texts();
+    for (const std::string& text : all) {
+      const std::uint64_t hash = hash_bytes(text);
+      hashes.insert(hash);
+      ++low[hash % 1024];
+      ++high[hash >> 54];
+    }
+    EXPECT_EQ(hashes.size(), all.size());
+    // Twenty are expected in each.
+    EXPECT_LT(*std::max_element(low.begin(), low.end()), 60);
+    EXPECT_LT(*std::max_element(high.begin(), high.end()), 60);
+  }
+}
+
+TEST_F(Hash, BytesBehindATextDoNotMatter) {
+  const std::string text = "a text that is longer than a lane";
+  for (std::size_t size = 0; size < text.size(); ++size)
+    EXPECT_EQ(hash_bytes(std::string(text.substr(0, size))), hash_bytes(std::string_view(text).substr(0, size)));
+}
+
+TEST_F(Hash, OtherSeedsGiveOtherHashes) {
+  reseed_hashes(1);
+  const std::uint64_t text = hash_bytes("text");
+  const std::uint64_t number = hash_integer(1);
+  reseed_hashes(2);
+  EXPECT_NE(hash_bytes("text"), text);
+  EXPECT_NE(hash_integer(1), number);
+}
+
+/// Texts that all have the same low bits under the seeds of this moment.
+std::vector<std::string> colliding_texts(std::size_t count) {
+  constexpr std::uint64_t kMask = 0xFFF;
+  std::vector<std::string> found;
+  for (std::uint64_t i = 0; found.size() < count; ++i) {
+    std::string text = "piece" + std::to_string(i);
+    if ((hash_bytes(text) & kMask) == 0) found.push_back(std::move(text));
+  }
+  return found;
+}
+
+// Row 13 of issue 8: pieces that collide in one process must not in the next.
+TEST_F(Hash, TextsThatCollideUnderOneSeedDoNotUnderAnother) {
+  reseed_hashes(11);
+  const auto texts = colliding_texts(1000);
+  reseed_hashes(12);
+  std::set<std::uint64_t> places;
+  for (const std::string& text : texts) places.insert(hash_bytes(text) & 0xFFF);
+  EXPECT_GT(places.size(), 800U) << "of 4096 places, 1000 random ones are 890 different ones";
+}
+
+TEST_F(Hash, ServesTheStandardContainers) {
+  std::unordered_map<std::string, int, TextHash> numbers;
+  for (int i = 0; i < 1000; ++i) numbers.emplace(std::to_string(i), i);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(numbers.at(std::to_string(i)), i);
+}
+
+}  // namespace
+}  // namespace dragoman::core

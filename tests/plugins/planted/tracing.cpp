@@ -1,0 +1,10 @@
+#include "trace.h"
+
+#include <dragoman/sdk/plugin.h>
+
+// A plugin without a fault whose loading can be seen. Its licence talks to the terminal.
+namespace {
+void register_nothing(dragoman::plugins::Registrar&) {}
+}  // namespace
+
+DRAGOMAN_PLUGIN("tracing", "\x1b[2J\x1b]0;owned\x07MIT", register_nothing)
