@@ -4,16 +4,17 @@
 #include "dragoman/formats/checksums.h"
 #include "dragoman/formats/model_folder.h"
 #include "folder_replacement.h"
-#include "quote.h"
 
 #include <algorithm>
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
 namespace {
 
 using core::ErrorCode;
+using core::quote;
 using std::filesystem::path;
 
 void require_floats(const SafetensorsFile& file) {
@@ -99,7 +100,7 @@ void require_same_configuration(const path& first, const path& other) {
 
 std::string averaged_card(const std::vector<path>& folders) {
   const path first_card = folders.front() / "README.md";
-  std::string card = std::filesystem::exists(first_card) ? core::read_file(first_card) + "\n" : "";
+  std::string card = std::filesystem::exists(first_card) ? core::read_regular_file(first_card) + "\n" : "";
   card += fmt::format(
       "## Averaged weights\n\nThe weights are the mean of {} models; what stands above was said of the first of "
       "them:\n\n",
@@ -131,7 +132,7 @@ void average_models(const std::vector<path>& folders, const path& output) {
   FolderReplacement replacement(output);
   for (const char* name : {"config.json", "tokenizer.json", "source.tokenizer.json", "target.tokenizer.json"})
     if (std::filesystem::exists(folders.front() / name))
-      core::write_file(replacement.folder() / name, core::read_file(folders.front() / name));
+      core::write_file(replacement.folder() / name, core::read_regular_file(folders.front() / name));
   core::write_file(replacement.folder() / "README.md", averaged_card(folders));
   average_parameters(weights, replacement.folder() / "model.safetensors");
   write_checksums(replacement.folder());
