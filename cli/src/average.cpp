@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <dragoman/formats/average.h>
+#include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::cli {
@@ -14,9 +15,11 @@ namespace {
 namespace po = boost::program_options;
 using std::filesystem::path;
 
-/// The weights that a path without configuration stands for: itself, or those of a checkpoint.
+/// The weights that a path without configuration stands for: itself, or those of a checkpoint, which must be sound.
 path weights_of(const path& input) {
-  return std::filesystem::is_directory(input) ? input / "model.safetensors" : input;
+  if (!std::filesystem::is_directory(input)) return input;
+  if (std::filesystem::exists(input / "SHA256SUMS")) formats::verify_checksums(input, formats::UnlistedFiles::kAllow);
+  return input / "model.safetensors";
 }
 
 class Average final : public Command {
@@ -35,6 +38,9 @@ class Average final : public Command {
 
   void run(const Session& session) override {
     const std::vector<path> inputs(inputs_.begin(), inputs_.end());
+    for (const path& input : inputs)
+      core::require(std::filesystem::exists(input), core::ErrorCode::kIo, "{}: there is no such file or folder",
+                    input.string());
     const auto folders = std::ranges::count_if(inputs, formats::is_model_folder);
     if (folders != 0 && folders != std::ssize(inputs))
       throw UsageError("average: name model folders only, or weight files and checkpoints only");

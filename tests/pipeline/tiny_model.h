@@ -22,10 +22,8 @@ class TinyModel {
     std::ofstream(corpus) << "the cat sat on the mat\nthe dog sat on the log\nein Hund und eine Katze\n";
     tokenizer::LearnOptions learn;
     learn.vocab_size = 320;
-    const std::filesystem::path tokenizer_file = folder_ / "tokenizer.json";
     const std::vector<std::filesystem::path> inputs = {corpus};
     const auto learnt = tokenizer::learn_bpe(inputs, learn);
-    learnt.save(tokenizer_file);
     const nn::SequenceSpec spec{.source_vocabulary = learnt.size(),
                                 .target_vocabulary = learnt.size(),
                                 .maximum_source_length = 24,
@@ -36,7 +34,8 @@ class TinyModel {
     model->parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
     model->parameters().initialise(3);
     formats::write_model_folder(
-        path(), {.model_type = "transformer", .model = model.get(), .tokenizer = tokenizer_file, .card = "test"});
+        path(),
+        {.model_type = "transformer", .model = model.get(), .tokenizer_json = learnt.to_json(), .card = "test"});
   }
   std::filesystem::path path() const { return folder_ / "model"; }
   std::filesystem::path file(const std::string& name) const { return folder_ / name; }

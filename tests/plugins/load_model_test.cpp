@@ -28,7 +28,7 @@ class LoadModelTest : public ::testing::Test {
     tokenizer::LearnOptions learn;
     learn.vocab_size = 300;
     const auto tokenizer = tokenizer::learn_bpe(inputs, learn);
-    tokenizer.save(folder_ / "tokenizer.json");
+    tokenizer_json_ = tokenizer.to_json();
 
     const Host host({.plugins = {kSsru.string()}});
     const ModelEntry& entry = host.registry().models().get("ssru");
@@ -43,15 +43,16 @@ class LoadModelTest : public ::testing::Test {
     formats::write_model_folder(folder_ / "model", {.model_type = type,
                                                     .plugin = plugin,
                                                     .model = model_.get(),
-                                                    .tokenizer = folder_ / "tokenizer.json",
-                                                    .source_tokenizer = {},
-                                                    .target_tokenizer = {},
+                                                    .tokenizer_json = tokenizer_json_,
+                                                    .source_tokenizer_json = {},
+                                                    .target_tokenizer_json = {},
                                                     .card = "test",
                                                     .metadata = {}});
     return folder_ / "model";
   }
 
   testing::TemporaryFolder folder_;
+  std::string tokenizer_json_;
   std::unique_ptr<nn::Seq2SeqModel> model_;
 };
 

@@ -222,11 +222,15 @@ FileKind recognise(const std::filesystem::path& path, std::string_view content) 
              path.string(), fmt::join(file_kind_names(), ", "));
 }
 
-BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
+BpeDefinition parse_tokenizer_file(const std::filesystem::path& path, const std::string& content,
+                                   const ReadOptions& options) {
   require(options.dictionary.empty(), ErrorCode::kUnsupported,
           "{}: a tokenizer with the ids of a dictionary encodes and decodes, but cannot be converted", path.string());
-  const std::string content = core::read_file(path, kLargestFile);
   return read_kind(kind_of(path, content, options), path, content, options);
+}
+
+BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
+  return parse_tokenizer_file(path, core::read_file(path, kLargestFile), options);
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {

@@ -1,13 +1,15 @@
 #include "dragoman/formats/checksums.h"
 
-#include "dragoman/formats/mapped_file.h"
-
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <set>
 #include <span>
+#include <system_error>
 
 #include <openssl/evp.h>
 
@@ -31,6 +33,26 @@ std::string hexadecimal(std::span<const unsigned char> bytes) {
   return text;
 }
 
+class Sha256 {
+ public:
+  Sha256() { require(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1); }
+  void update(std::string_view bytes) { require(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1); }
+  std::string finish() {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> result{};
+    unsigned size = 0;
+    require(EVP_DigestFinal_ex(context_.get(), result.data(), &size) == 1);
+    return hexadecimal(std::span(result).first(size));
+  }
+
+ private:
+  static void require(bool done) { core::require(done, ErrorCode::kInternal, "libcrypto cannot compute SHA-256"); }
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
+};
+
+struct CloseFile {
+  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+
 bool is_partial(const std::string& name) {
   return name.ends_with(".partial");
 }
@@ -51,9 +73,10 @@ bool is_digest(std::string_view text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// A name that cannot lead out of the folder.
+/// A name that a file of the folder can have, and that cannot lead out of it.
 bool is_plain_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos;
+  return !name.empty() && name.size() <= NAME_MAX && name.find('\0') == std::string_view::npos && name != "." &&
+         name != ".." && name.find('/') == std::string_view::npos;
 }
 
 /// Name and digest of every line: 64 digits, a space, a space or an asterisk (for sha256sum's binary mode), the name.
@@ -61,6 +84,9 @@ std::map<std::string, std::string> read_sums(const path& file) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
   std::map<std::string, std::string> sums;
   std::uint64_t line_number = 0;
+  std::error_code ignored;
+  core::require(std::filesystem::status(file, ignored).type() != std::filesystem::file_type::not_found,
+                ErrorCode::kBadInput, "{}: is missing", file.string());
   const std::string text = core::read_regular_file(file, kLargest);
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -79,24 +105,35 @@ std::map<std::string, std::string> read_sums(const path& file) {
 }
 
 std::string difference(const path& folder, const std::string& name, const std::string& expected) {
-  if (!std::filesystem::is_regular_file(folder / name)) return fmt::format("{} is missing", quote(name));
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(folder / name, ignored)) return fmt::format("{} is missing", quote(name));
   const std::string actual = sha256_of_file(folder / name);
   return actual == expected ? "" : fmt::format("{} has the sum {} instead of {}", quote(name), actual, expected);
 }
 
 }  // namespace
 
+std::string sha256_of(std::string_view bytes) {
+  Sha256 digest;
+  digest.update(bytes);
+  return digest.finish();
+}
+
 std::string sha256_of_file(const path& file) {
-  // Mapped, not read through core::InputFile, which would decompress.
-  const MappedFile mapped(file);
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> digest(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  std::array<unsigned char, EVP_MAX_MD_SIZE> result{};
-  unsigned size = 0;
-  const bool done = digest && EVP_DigestInit_ex(digest.get(), EVP_sha256(), nullptr) == 1 &&
-                    EVP_DigestUpdate(digest.get(), mapped.bytes().data(), mapped.bytes().size()) == 1 &&
-                    EVP_DigestFinal_ex(digest.get(), result.data(), &size) == 1;
-  core::require(done, ErrorCode::kInternal, "{}: libcrypto cannot compute SHA-256", file.string());
-  return hexadecimal(std::span(result).first(size));
+  // Neither through core::InputFile, which would decompress, nor mapped: a file that is cut short meanwhile would end
+  // the program.
+  const std::unique_ptr<std::FILE, CloseFile> stream(std::fopen(file.c_str(), "rbe"));
+  int error = errno;
+  core::require(stream != nullptr, ErrorCode::kIo, "{}: cannot open for reading: {}", file.string(),
+                std::generic_category().message(error));
+  Sha256 digest;
+  std::vector<char> block(std::size_t{1} << 20);
+  while (const std::size_t n = std::fread(block.data(), 1, block.size(), stream.get()))
+    digest.update({block.data(), n});
+  error = errno;
+  core::require(std::ferror(stream.get()) == 0, ErrorCode::kIo, "{}: cannot read: {}", file.string(),
+                std::generic_category().message(error));
+  return digest.finish();
 }
 
 void write_checksums(const path& folder) {
@@ -105,7 +142,7 @@ void write_checksums(const path& folder) {
   core::write_file(folder / kSumsName, text);
 }
 
-std::vector<std::string> verify_checksums(const path& folder) {
+std::vector<std::string> verify_checksums(const path& folder, UnlistedFiles unlisted) {
   const std::map<std::string, std::string> sums = read_sums(folder / kSumsName);
   std::vector<std::string> verified;
   std::string faults;
@@ -115,10 +152,12 @@ std::vector<std::string> verify_checksums(const path& folder) {
     if (!fault.empty()) add(fault);
     verified.push_back(name);
   }
-  for (const std::string& name : files_in(folder))
-    if (!sums.contains(name)) add(quote(name) + " is not listed");
-  core::require(faults.empty(), ErrorCode::kBadInput, "{}: {}; the folder is damaged or was changed, fetch it again",
-                (folder / kSumsName).string(), faults);
+  if (unlisted == UnlistedFiles::kRefuse)
+    for (const std::string& name : files_in(folder))
+      if (!sums.contains(name)) add(quote(name) + " is not listed");
+  core::require(faults.empty(), ErrorCode::kBadInput,
+                "{}: {}; the folder is damaged or was changed, fetch or restore it", (folder / kSumsName).string(),
+                faults);
   return verified;
 }
 

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include <dragoman/core/folder.h>
+
 namespace dragoman::formats {
 
 /// Every file that a model folder may hold.
@@ -14,22 +16,16 @@ inline constexpr std::array<std::string_view, 7> kModelFiles{
 /// A model folder in the making, which takes the place of `target` all at once.
 class FolderReplacement {
  public:
-  /// Makes the empty folder `<target>.partial`; what a killed process left there is removed. Throws
-  /// Error{kInvalidArgument} if `target` exists and holds anything that is not of a model.
+  /// Makes the empty folder `<target>.partial`, locked; what a killed process left there is removed. Throws as
+  /// require_replaceable() does, and Error{kIo} if another process is at work on it.
   explicit FolderReplacement(const std::filesystem::path& target);
-  FolderReplacement(const FolderReplacement&) = delete;
-  FolderReplacement& operator=(const FolderReplacement&) = delete;
-  /// Removes the folder unless commit() was reached.
-  ~FolderReplacement();
 
-  const std::filesystem::path& folder() const noexcept { return staging_; }
+  const std::filesystem::path& folder() const noexcept { return staged_.folder(); }
   /// Syncs, exchanges the names, and removes the old folder.
-  void commit();
+  void commit() { staged_.commit(); }
 
  private:
-  std::filesystem::path target_;
-  std::filesystem::path staging_;
-  bool committed_ = false;
+  core::StagedFolder staged_;
 };
 
 }  // namespace dragoman::formats

@@ -7,6 +7,7 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::formats {
 namespace {
@@ -67,22 +68,25 @@ void check_side(const Side& side, const nn::SequenceSpec& spec, const Path& conf
   require_unknown(side, spec.unknown, config);
 }
 
-void copy_unpacked(const Path& from, const Path& to) {
-  core::write_file(to, core::read_file(from));
+void write_tokenizer(const std::string& text, const Path& file) {
+  core::require(tokenizer::recognise(file, text) == tokenizer::FileKind::kTokenizerJson, ErrorCode::kInvalidArgument,
+                "{}: the tokenizer that is to be written there is not the text of a tokenizer.json; convert it first",
+                file.string());
+  core::write_file(file, text);
 }
 
-void copy_tokenizers(const ModelFolderContent& content, const Path& folder) {
-  const bool joint = !content.tokenizer.empty();
-  const bool separate = !content.source_tokenizer.empty() && !content.target_tokenizer.empty();
-  core::require(
-      joint != separate && (separate || (content.source_tokenizer.empty() && content.target_tokenizer.empty())),
-      ErrorCode::kInvalidArgument, "{}: a model needs either one joint tokenizer or one for each side",
-      folder.string());
+void write_tokenizers(const ModelFolderContent& content, const Path& folder) {
+  const bool joint = !content.tokenizer_json.empty();
+  const bool separate = !content.source_tokenizer_json.empty() && !content.target_tokenizer_json.empty();
+  core::require(joint != separate &&
+                    (separate || (content.source_tokenizer_json.empty() && content.target_tokenizer_json.empty())),
+                ErrorCode::kInvalidArgument, "{}: a model needs either one joint tokenizer or one for each side",
+                folder.string());
   if (joint) {
-    copy_unpacked(content.tokenizer, folder / "tokenizer.json");
+    write_tokenizer(content.tokenizer_json, folder / "tokenizer.json");
   } else {
-    copy_unpacked(content.source_tokenizer, folder / "source.tokenizer.json");
-    copy_unpacked(content.target_tokenizer, folder / "target.tokenizer.json");
+    write_tokenizer(content.source_tokenizer_json, folder / "source.tokenizer.json");
+    write_tokenizer(content.target_tokenizer_json, folder / "target.tokenizer.json");
   }
 }
 
@@ -154,7 +158,7 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
   const Path& folder = replacement.folder();
   const ModelConfig config{content.model_type, content.plugin, content.model->spec(), content.model->config()};
   core::write_file(folder / "config.json", to_json(config).dump(2) + "\n");
-  copy_tokenizers(content, folder);
+  write_tokenizers(content, folder);
   core::write_file(folder / "README.md", content.card);
   ModelFolder::open(folder);  // What it would refuse must not be written.
   save_parameters(folder / "model.safetensors", content.model->parameters(), content.dtype, content.metadata);

@@ -1,15 +1,11 @@
 #include "dragoman/training/checkpoint.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/folder.h>
+#include <dragoman/formats/checksums.h>
 #include <dragoman/formats/safetensors.h>
 
 namespace dragoman::training {
@@ -21,7 +17,18 @@ using core::Json;
 
 constexpr std::string_view kPrefix = "checkpoint-";
 constexpr std::string_view kPartial = ".partial";
-constexpr int kFormatVersion = 1;
+constexpr std::string_view kReplaced = ".old";
+constexpr std::string_view kDamaged = ".damaged";
+constexpr int kFormatVersion = 2;
+/// The version whose checkpoints have no SHA256SUMS.
+constexpr int kWithoutSums = 1;
+/// No run gets there, and sums and products of such numbers do not overflow.
+constexpr std::int64_t kMany = std::int64_t{1} << 40;
+constexpr std::int64_t kMost = std::int64_t{1} << 56;
+constexpr std::uint64_t kLargestState = std::uint64_t{16} << 20;
+/// The files that loading needs.
+constexpr const char* kNeeded[] = {"state.json", "model.safetensors", "first_moment.safetensors",
+                                   "second_moment.safetensors"};
 
 /// The update in "checkpoint-<update>", or -1.
 std::int64_t update_of(const std::string& name) {
@@ -32,21 +39,23 @@ std::int64_t update_of(const std::string& name) {
   return error == std::errc{} && stop == end && update >= 0 ? update : -1;
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  core::require(!error, ErrorCode::kIo, "{}: cannot make the folder: {}", folder.string(), error.message());
-}
-
-void rename_path(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
-  core::require(!error, ErrorCode::kIo, "{}: cannot rename to {}: {}", from.string(), to.string(), error.message());
-}
-
-void remove_quietly(const fs::path& folder) {
+bool is_present(const fs::path& path) {
   std::error_code ignored;
-  fs::remove_all(folder, ignored);
+  return fs::exists(path, ignored);
+}
+
+/// Takes the name away first: what bears it is whole, even if the process is killed while files are removed.
+void discard(const fs::path& checkpoint) {
+  const fs::path nameless = checkpoint.string() + std::string(kPartial);
+  std::error_code error;
+  fs::rename(checkpoint, nameless, error);
+  core::remove_folder(error ? checkpoint : nameless);
+}
+
+void require_listed(const std::vector<std::string>& names, const fs::path& checkpoint) {
+  for (const std::string_view needed : kNeeded)
+    core::require(std::ranges::find(names, needed) != names.end(), ErrorCode::kBadInput,
+                  "{}: does not list {}; the checkpoint is damaged", (checkpoint / "SHA256SUMS").string(), needed);
 }
 
 }  // namespace
@@ -67,31 +76,60 @@ Json to_json(const TrainingState& state) {
 TrainingState read_training_state(const Json& json, const std::string& where) {
   core::OptionReader options(json, where);
   const auto version = options.require_key<std::int64_t>("format_version");
-  options.check(version == kFormatVersion, "format_version",
-                fmt::format("is {}; this program reads checkpoints of version {}", version, kFormatVersion));
+  options.check(version >= 1, "format_version", "must be a whole number from 1");
+  core::require(version <= kFormatVersion, ErrorCode::kUnsupported,
+                "{}: format_version is {}; this program reads 1 to {}; go on with the program that wrote it", where,
+                version, kFormatVersion);
   TrainingState state;
   state.update = options.require_key<std::int64_t>("update");
   state.epoch = options.require_key<std::int64_t>("epoch");
   state.batch = options.require_key<std::int64_t>("batch");
-  options.check(state.update >= 0 && state.epoch >= 0 && state.batch >= 0, "update",
-                "and epoch and batch must not be negative");
+  for (const std::int64_t count : {state.update, state.epoch, state.batch})
+    options.check(count >= 0 && count <= kMany, "update",
+                  fmt::format("and epoch and batch must lie in 0 .. {}", kMany));
   state.validated = options.require_key<std::int64_t>("validated");
+  options.check(state.validated >= -1 && state.validated <= state.update, "validated", "must lie in -1 .. update");
   state.metric_lines = options.require_key<std::uint64_t>("metric_lines");
   core::OptionReader window = options.child("window");
   state.window_loss = window.require_key<double>("loss");
   state.window_nll = window.require_key<double>("negative_log_likelihood");
   state.window_tokens = window.require_key<std::int64_t>("tokens");
+  window.check(state.window_tokens >= 0 && state.window_tokens <= kMost, "tokens",
+               fmt::format("must lie in 0 .. {}", kMost));
   window.finish();
   state.early_stopping = options.subtree("early_stopping");
   options.finish();
   return state;
 }
 
-CheckpointStore::CheckpointStore(fs::path folder) : folder_(std::move(folder)) {
+TrainingState open_checkpoint(const fs::path& checkpoint) {
+  const bool has_sums = is_present(checkpoint / "SHA256SUMS");
+  if (has_sums) require_listed(formats::verify_checksums(checkpoint, formats::UnlistedFiles::kAllow), checkpoint);
+  for (const char* name : kNeeded)
+    core::require(is_present(checkpoint / name), ErrorCode::kBadInput, "{}: is missing", (checkpoint / name).string());
+  const fs::path file = checkpoint / "state.json";
+  const Json json = core::parse_json(core::read_regular_file(file, kLargestState), file.string());
+  const TrainingState state = read_training_state(json, file.string());
+  core::require(has_sums || json["format_version"] == kWithoutSums, ErrorCode::kBadInput, "{}: is missing",
+                (checkpoint / "SHA256SUMS").string());
+  return state;
+}
+
+void CheckpointStore::clear_leftovers() const {
   std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(kPrefix) && name.ends_with(kPartial)) remove_quietly(entry.path());
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) found.push_back(entry.path());
+  for (const fs::path& path : found) {
+    const std::string name = path.filename().string();
+    if (name.starts_with(kPrefix) && name.ends_with(kPartial)) core::remove_folder(path);
+    if (!name.ends_with(kReplaced)) continue;
+    // A file system that cannot exchange two names has the checkpoint under this one for an instant.
+    const std::int64_t update = update_of(name.substr(0, name.size() - kReplaced.size()));
+    if (update < 0) continue;
+    if (is_present(this->path(update)))
+      core::remove_folder(path);
+    else
+      core::rename_durably(path, this->path(update));
   }
 }
 
@@ -100,17 +138,10 @@ fs::path CheckpointStore::path(std::int64_t update) const {
 }
 
 void CheckpointStore::save(std::int64_t update, const std::function<void(const fs::path&)>& write) const {
-  const fs::path temporary = path(update).string() + std::string(kPartial);
-  remove_quietly(temporary);
-  try {
-    make_folder(temporary);
-    write(temporary);
-    sync_folder(temporary);
-    replace_folder(temporary, path(update));
-  } catch (...) {
-    remove_quietly(temporary);
-    throw;
-  }
+  core::StagedFolder staged(path(update));
+  write(staged.folder());
+  formats::write_checksums(staged.folder());
+  staged.commit();
 }
 
 std::vector<std::int64_t> CheckpointStore::updates() const {
@@ -128,12 +159,13 @@ void CheckpointStore::prune(std::int64_t keep, const std::set<std::int64_t>& kee
   const std::vector<std::int64_t> all = updates();
   const auto newest = static_cast<std::size_t>(std::max<std::int64_t>(keep, 1));
   for (std::size_t i = 0; i + newest < all.size(); ++i)
-    if (!keep_also.contains(all[i])) remove_quietly(path(all[i]));
+    if (!keep_also.contains(all[i])) discard(path(all[i]));
 }
 
-void CheckpointStore::remove_after(std::int64_t update) const {
-  for (const std::int64_t other : updates())
-    if (other > update) remove_quietly(path(other));
+fs::path CheckpointStore::set_aside(std::int64_t update) const {
+  const fs::path aside = core::unused_name(path(update).string() + std::string(kDamaged));
+  core::rename_durably(path(update), aside);
+  return aside;
 }
 
 void save_tensors(const fs::path& path, std::span<const NamedTensor> tensors) {
@@ -147,41 +179,20 @@ void save_tensors(const fs::path& path, std::span<const NamedTensor> tensors) {
 
 void load_tensors(const fs::path& path, std::span<const NamedTensor> tensors) {
   const formats::SafetensorsFile file = formats::SafetensorsFile::open(path);
-  core::require(file.tensors().size() == tensors.size(), ErrorCode::kBadInput,
+  core::require(file.tensors().size() == tensors.size(), ErrorCode::kInvalidArgument,
                 "{}: holds {} tensors, but the configured model has {}; was the model changed?", path.string(),
                 file.tensors().size(), tensors.size());
   for (const NamedTensor& item : tensors) {
     const formats::StoredTensor* stored = file.find(item.name);
-    core::require(stored != nullptr, ErrorCode::kBadInput, "{}: has no tensor '{}'; was the model changed?",
+    core::require(stored != nullptr, ErrorCode::kInvalidArgument, "{}: has no tensor '{}'; was the model changed?",
                   path.string(), item.name);
     const std::vector<std::int64_t> shape{item.tensor.rows, item.tensor.cols};
-    core::require(stored->shape == shape && stored->dtype == item.tensor.dtype, ErrorCode::kBadInput,
+    core::require(stored->shape == shape && stored->dtype == item.tensor.dtype, ErrorCode::kInvalidArgument,
                   "{}: '{}' is {} {}, but the configured model has {} {}", path.string(), item.name, stored->type,
                   formats::describe_shape(stored->shape), tensor::name_of(item.tensor.dtype),
                   formats::describe_shape(shape));
     file.read(*stored, item.tensor);
   }
-}
-
-void sync_folder(const fs::path& folder) {
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  core::require(fd >= 0, ErrorCode::kIo, "{}: cannot open the folder: {}", folder.string(), std::strerror(errno));
-  const int status = ::fsync(fd);
-  const int error = errno;
-  ::close(fd);
-  core::require(status == 0 || error == EINVAL || error == EROFS, ErrorCode::kIo, "{}: cannot sync to disk: {}",
-                folder.string(), std::strerror(error));
-}
-
-void replace_folder(const fs::path& from, const fs::path& to) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
-    remove_quietly(from);
-  } else {
-    // No such folder yet, or a file system that cannot exchange two names.
-    remove_quietly(to);
-    rename_path(from, to);
-  }
-  sync_folder(to.parent_path().empty() ? fs::path(".") : to.parent_path());
 }
 
 }  // namespace dragoman::training

@@ -19,19 +19,6 @@ std::string score_table(const ValidationResult& scores) {
   return text;
 }
 
-std::string model_card(const TrainingConfig& config, const ModelOrigin& origin) {
-  std::string text =
-      fmt::format("# {}\n\nA `{}` model trained with Dragoman: {}, after {} updates.\n",
-                  fs::path(config.output).filename().string(), config.model.type, origin.title, origin.update);
-  if (origin.scores != nullptr) text += "\n## Scores on the validation set\n\n" + score_table(*origin.scores);
-  text += "\n## Data\n\nSee `data` below. Fingerprints of the content:\n\n";
-  for (const auto& [name, value] : origin.run_record["data"].items())
-    text += fmt::format("- {}: `{}`\n", name, value.get<std::string>());
-  text += "\n## Licence\n\nNot stated. Whoever publishes this model states one that the training data allow.\n";
-  text += "\n## Recipe\n\n```yaml\n" + core::dump_yaml(origin.run_record["configuration"]) + "\n```\n";
-  return text;
-}
-
 }  // namespace
 
 void average_tensors(std::span<const fs::path> files, const nn::ParameterStore& parameters) {
@@ -46,21 +33,63 @@ void average_tensors(std::span<const fs::path> files, const nn::ParameterStore& 
     tensor::set_element(flat, 0, i, sums[static_cast<std::size_t>(i)] / static_cast<double>(files.size()));
 }
 
-void export_model(const fs::path& folder, const nn::Seq2SeqModel& model, const TrainingConfig& config,
-                  const ModelOrigin& origin) {
+void require_room_for_models(const TrainingConfig& config) {
+  const fs::path run = config.output;
+  formats::require_replaceable(run / "last");
+  if (!config.data.validation.empty()) formats::require_replaceable(run / "best");
+  if (config.checkpoint.average > 0) formats::require_replaceable(run / "average");
+}
+
+std::string ModelExports::card(const ModelOrigin& origin) const {
+  std::string text =
+      fmt::format("# {}\n\nA `{}` model trained with Dragoman: {}, after {} updates.\n",
+                  fs::path(config_->output).filename().string(), config_->model.type, origin.title, origin.update);
+  if (origin.scores != nullptr) text += "\n## Scores on the validation set\n\n" + score_table(*origin.scores);
+  text += "\n## Data\n\nSee `data` below. Fingerprints of the content:\n\n";
+  for (const auto& [name, value] : (*record_)["data"].items())
+    text += fmt::format("- {}: `{}`\n", name, value.get<std::string>());
+  text += "\n## Licence\n\nNot stated. Whoever publishes this model states one that the training data allow.\n";
+  text += "\n## Recipe\n\n```yaml\n" + core::dump_yaml((*record_)["configuration"]) + "\n```\n";
+  return text;
+}
+
+void ModelExports::write_folder(const std::string& name, const nn::Seq2SeqModel& model,
+                                const ModelOrigin& origin) const {
   formats::ModelFolderContent content;
-  content.model_type = config.model.type;
-  content.plugin = origin.plugin;
+  content.model_type = config_->model.type;
+  content.plugin = plugin_;
   content.model = &model;
-  if (config.data.source_tokenizer == config.data.target_tokenizer) {
-    content.tokenizer = config.data.source_tokenizer;
+  if (tokenizers_->joint()) {
+    content.tokenizer_json = tokenizers_->source.json;
   } else {
-    content.source_tokenizer = config.data.source_tokenizer;
-    content.target_tokenizer = config.data.target_tokenizer;
+    content.source_tokenizer_json = tokenizers_->source.json;
+    content.target_tokenizer_json = tokenizers_->target.json;
   }
-  content.card = model_card(config, origin);
-  content.dtype = config.checkpoint.export_f16 ? tensor::DType::kF16 : tensor::DType::kF32;
-  formats::write_model_folder(folder, content);
+  content.card = card(origin);
+  content.dtype = config_->checkpoint.export_f16 ? tensor::DType::kF16 : tensor::DType::kF32;
+  formats::write_model_folder(fs::path(config_->output) / name, content);
+}
+
+bool ModelExports::write(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin) {
+  try {
+    write_folder(name, model, origin);
+    unwritten_.erase(name);
+    return true;
+  } catch (const std::exception& error) {
+    unwritten_[name] = error.what();
+    core::log(log_, core::LogLevel::kWarning, fmt::format("the model {} could not be written: {}", name, error.what()));
+    return false;
+  }
+}
+
+void ModelExports::require_written(const fs::path& checkpoint) const {
+  if (unwritten_.empty()) return;
+  std::string names;
+  for (const auto& [name, reason] : unwritten_) names += (names.empty() ? "" : " and ") + name;
+  core::fail(core::ErrorCode::kIo,
+             "training is done and {} is kept, but {} could not be written: {}; remove the cause and run it again with "
+             "--resume",
+             checkpoint.string(), names, unwritten_.begin()->second);
 }
 
 }  // namespace dragoman::training

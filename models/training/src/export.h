@@ -1,9 +1,13 @@
 #pragma once
 
+#include "run_tokenizers.h"
+
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 
+#include <dragoman/core/log.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/training/config.h>
 #include <dragoman/training/optimizer.h>
@@ -16,14 +20,40 @@ struct ModelOrigin {
   std::string title;  ///< "best of the run", ...
   std::int64_t update = 0;
   const ValidationResult* scores = nullptr;  ///< nullptr: never validated
-  core::Json run_record;
-  /// Name of the plugin that brings the model type; empty for what is built in.
-  std::string plugin;
 };
 
-/// Writes a model folder, in one step as far as readers can tell.
-void export_model(const std::filesystem::path& folder, const nn::Seq2SeqModel& model, const TrainingConfig& config,
-                  const ModelOrigin& origin);
+/// Throws Error{kInvalidArgument} if something that is not of a model is where a model of the run will have to be: that
+/// is better known before it is trained.
+void require_room_for_models(const TrainingConfig& config);
+
+/// The model folders of a run. One that cannot be written is a warning, since training can go on without it.
+class ModelExports {
+ public:
+  /// The references must outlive the object. `plugin` brings the model type; empty for what is built in.
+  ModelExports(const TrainingConfig& config, const RunTokenizers& tokenizers, const core::Json& run_record,
+               std::string plugin, core::LogSink log)
+      : config_(&config),
+        tokenizers_(&tokenizers),
+        record_(&run_record),
+        plugin_(std::move(plugin)),
+        log_(std::move(log)) {}
+
+  /// Writes the folder `name` of the run, in one step as far as readers can tell; false if it cannot be written.
+  bool write(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin);
+  /// Error{kIo} if a model is still not written; `checkpoint` is what the message says is kept.
+  void require_written(const std::filesystem::path& checkpoint) const;
+
+ private:
+  std::string card(const ModelOrigin& origin) const;
+  void write_folder(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin) const;
+
+  const TrainingConfig* config_;
+  const RunTokenizers* tokenizers_;
+  const core::Json* record_;
+  std::string plugin_;
+  core::LogSink log_;
+  std::map<std::string, std::string> unwritten_;  ///< names, and why
+};
 
 /// Fills `parameters` with the mean, taken in double precision, of the files' tensors of the same names.
 void average_tensors(std::span<const std::filesystem::path> files, const nn::ParameterStore& parameters);

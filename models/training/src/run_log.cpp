@@ -1,38 +1,59 @@
 #include "dragoman/training/run_log.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <system_error>
+#include <vector>
 
 #include <dragoman/core/file.h>
 
 namespace dragoman::training {
 namespace {
 
-std::string first_lines(const std::filesystem::path& path, std::uint64_t lines) {
-  std::string kept;
-  if (lines == 0) return kept;
-  core::LineReader reader(path);
-  std::string line;
-  while (reader.line_number() < lines && reader.next(line)) kept += line + "\n";
-  core::require(reader.line_number() == lines, core::ErrorCode::kBadInput,
-                "{}: has {} lines, but the checkpoint was made after {}; restore the file or start anew", path.string(),
-                reader.line_number(), lines);
-  return kept;
+/// The complete lines of the file, at most `most`.
+std::vector<std::string> first_lines(const std::filesystem::path& path, std::uint64_t most) {
+  std::vector<std::string> lines;
+  std::error_code ignored;
+  if (most == 0 || !std::filesystem::exists(path, ignored)) return lines;
+  const std::string text = core::read_file(path);
+  for (std::size_t begin = 0; lines.size() < most;) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string::npos) break;  // a killed process left half a line
+    lines.push_back(text.substr(begin, end + 1 - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+/// Whether the line is of an update after `update`.
+bool is_later(const std::string& line, std::int64_t update) {
+  const core::Json json = core::Json::parse(line, nullptr, false);
+  return json.is_object() && json.contains("update") && json["update"].is_number_integer() && json["update"] > update;
 }
 
 }  // namespace
 
-RunLog::RunLog(std::filesystem::path path, std::uint64_t lines) : path_(std::move(path)), lines_(lines) {
-  core::write_file(path_, first_lines(path_, lines));
-  stream_.open(path_, std::ios::app | std::ios::binary);
-  core::require(stream_.is_open(), core::ErrorCode::kIo, "{}: cannot open for writing: {}", path_.string(),
-                std::strerror(errno));
+RunLog::RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t update) : path_(std::move(path)) {
+  std::vector<std::string> kept = first_lines(path_, lines);
+  // A file that lost lines before the checkpoint's end may have some from after it among the first.
+  if (kept.size() < lines) std::erase_if(kept, [&](const std::string& line) { return is_later(line, update); });
+  std::string text;
+  for (const std::string& line : kept) text += line;
+  core::write_file(path_, text);
+  lines_ = kept.size();
+  file_.reset(std::fopen(path_.c_str(), "ae"));
+  const int error = errno;
+  core::require(file_ != nullptr, core::ErrorCode::kIo, "{}: cannot open for writing: {}", path_.string(),
+                std::generic_category().message(error));
 }
 
 void RunLog::append(const core::Json& line) {
-  stream_ << line.dump(-1, ' ', false, core::Json::error_handler_t::replace) << '\n' << std::flush;
-  core::require(stream_.good(), core::ErrorCode::kIo, "{}: cannot write: {}; is the disk full?", path_.string(),
-                std::strerror(errno));
+  const std::string text = line.dump(-1, ' ', false, core::Json::error_handler_t::replace) + "\n";
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0;
+  const int error = errno;
+  core::require(written, core::ErrorCode::kIo, "{}: cannot write: {}; is the disk full?", path_.string(),
+                std::generic_category().message(error));
   ++lines_;
 }
 

@@ -1,12 +1,20 @@
 #include "run_setup.h"
 
+#include <algorithm>
+
 #include <dragoman/core/file.h>
+#include <dragoman/core/quote.h>
+#include <dragoman/formats/checksums.h>
 
 namespace dragoman::training {
 namespace {
 
 using core::ErrorCode;
 using core::Json;
+
+/// 1: without copies of the tokenizers, and without sums.
+constexpr int kRecordVersion = 2;
+constexpr std::uint64_t kLargestRecord = std::uint64_t{16} << 20;
 
 std::int32_t special_id(const tokenizer::Tokenizer& tokenizer, const std::string& piece, const std::string& file,
                         std::string_view key) {
@@ -19,23 +27,28 @@ std::int32_t special_id(const tokenizer::Tokenizer& tokenizer, const std::string
 }
 
 /// An id that source and target must share, since sequences of both are closed by it.
-std::int32_t shared_id(const DataConfig& data, const TokenizerPair& tokenizers, const std::string& piece,
+std::int32_t shared_id(const DataConfig& data, const RunTokenizers& tokenizers, const std::string& piece,
                        std::string_view key) {
-  const std::int32_t source = special_id(*tokenizers.source, piece, data.source_tokenizer, key);
-  const std::int32_t target = special_id(*tokenizers.target, piece, data.target_tokenizer, key);
+  const std::int32_t source = special_id(*tokenizers.source.tokenizer, piece, data.source_tokenizer, key);
+  const std::int32_t target = special_id(*tokenizers.target.tokenizer, piece, data.target_tokenizer, key);
   core::require(source == target, ErrorCode::kBadInput,
                 "'{}' is {} in {}, but {} in {}; special tokens need equal ids on both sides", piece, source,
                 data.source_tokenizer, target, data.target_tokenizer);
   return source;
 }
 
-std::string file_fingerprint(const std::string& path) {
-  return hexadecimal(fingerprint(core::read_file(path)));
+/// Paths may hold any bytes; JSON may not.
+std::string text_of(const Json& value, int indent = -1) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string shorten(const Json& value) {
-  const std::string text = value.is_null() ? "nothing" : value.dump();
-  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+  constexpr std::size_t kLongest = 60;
+  return value.is_null() ? "nothing" : core::printable(text_of(value), kLongest);
+}
+
+bool are_texts(const Json& object) {
+  return std::ranges::all_of(object, [](const Json& value) { return value.is_string(); });
 }
 
 /// "a was 1 and is now 2; ..." for each key whose value differs.
@@ -56,20 +69,12 @@ std::string differences(const Json& before, const Json& now) {
 
 }  // namespace
 
-TokenizerPair load_tokenizers(const DataConfig& config) {
-  TokenizerPair pair;
-  pair.source = tokenizer::load_tokenizer(config.source_tokenizer);
-  const bool joint = config.source_tokenizer == config.target_tokenizer;
-  pair.target = joint ? pair.source : std::shared_ptr(tokenizer::load_tokenizer(config.target_tokenizer));
-  return pair;
-}
-
-nn::SequenceSpec make_spec(const TrainingConfig& config, const TokenizerPair& tokenizers) {
+nn::SequenceSpec make_spec(const TrainingConfig& config, const RunTokenizers& tokenizers) {
   const DataConfig& data = config.data;
   nn::SequenceSpec spec;
-  spec.source_vocabulary = tokenizers.source->size();
-  spec.target_vocabulary = tokenizers.target->size();
-  spec.begin = special_id(*tokenizers.target, data.begin, data.target_tokenizer, "begin");
+  spec.source_vocabulary = tokenizers.source.tokenizer->size();
+  spec.target_vocabulary = tokenizers.target.tokenizer->size();
+  spec.begin = special_id(*tokenizers.target.tokenizer, data.begin, data.target_tokenizer, "begin");
   spec.end = shared_id(data, tokenizers, data.end, "end");
   spec.unknown = shared_id(data, tokenizers, data.unknown, "unknown");
   spec.decoder_start = config.model.decoder_starts_with_end ? spec.end : spec.begin;
@@ -106,26 +111,55 @@ std::unique_ptr<nn::Seq2SeqModel> make_model(const TrainingConfig& config, const
 }
 
 Json make_run_record(const TrainingConfig& config, const Json& build, const nn::Seq2SeqModel& model,
-                     const Corpus& train, const Corpus* validation) {
+                     const RunTokenizers& tokenizers, const Corpus& train, const Corpus* validation) {
   // The model's own account of itself, so that writing out a default is not a change.
   TrainingConfig resolved = config;
   resolved.model.options = model.config();
   Json data = {{"train", train.fingerprint()},
-               {"source_tokenizer", file_fingerprint(config.data.source_tokenizer)},
-               {"target_tokenizer", file_fingerprint(config.data.target_tokenizer)}};
+               {"source_tokenizer", tokenizers.source.fingerprint},
+               {"target_tokenizer", tokenizers.target.fingerprint}};
   if (validation != nullptr) data["validation"] = validation->fingerprint();
-  return {{"format_version", 1},
+  const Json configuration = to_json(resolved);
+  Json sums = {{"configuration", formats::sha256_of(text_of(configuration))},
+               {tokenizers.source_name(), formats::sha256_of(tokenizers.source.json)}};
+  if (!tokenizers.joint()) sums[tokenizers.target_name()] = formats::sha256_of(tokenizers.target.json);
+  return {{"format_version", kRecordVersion},
           {"build", build},
-          {"configuration", to_json(resolved)},
+          {"configuration", configuration},
           {"affects_results", keys_that_affect_results(resolved)},
-          {"data", data}};
+          {"data", data},
+          {"sha256", sums}};
+}
+
+void write_run_record(const Json& record, const std::filesystem::path& file) {
+  core::write_file(file, text_of(record, 2) + "\n");
+}
+
+Json read_run_record(const std::filesystem::path& file) {
+  const std::string where = file.string();
+  Json record = core::parse_json(core::read_regular_file(file, kLargestRecord), where);
+  const auto holds_object = [&](const char* key) { return record.contains(key) && record[key].is_object(); };
+  core::require(
+      record.is_object() && holds_object("affects_results") && holds_object("data") && are_texts(record["data"]),
+      ErrorCode::kBadInput, "{}: is not the record of a training run", where);
+  const Json version = record.value("format_version", Json());
+  core::require(version.is_number_integer() && version >= 1, ErrorCode::kBadInput,
+                "{}: format_version is {}; it must be a whole number from 1", where, shorten(version));
+  core::require(version <= kRecordVersion, ErrorCode::kUnsupported,
+                "{}: format_version is {}; this program reads 1 to {}; go on with the program that wrote it", where,
+                shorten(version), kRecordVersion);
+  if (version == 1) return record;  // had no sums
+  core::require(holds_object("sha256") && holds_object("configuration") && are_texts(record["sha256"]) &&
+                    record["sha256"].value("configuration", "") == formats::sha256_of(text_of(record["configuration"])),
+                ErrorCode::kBadInput,
+                "{}: the configuration in it has not the sum that sha256.configuration gives; the file is damaged or "
+                "was changed, restore it",
+                where);
+  return record;
 }
 
 void check_same_run(const Json& before, const Json& now, bool fork, const std::string& where,
                     const core::LogSink& log) {
-  core::require(before.is_object() && before.value("affects_results", Json()).is_object() &&
-                    before.value("data", Json()).is_object(),
-                ErrorCode::kBadInput, "{}: is not the record of a training run", where);
   std::string changed = differences(before["affects_results"], now["affects_results"]);
   const std::string data = differences(before["data"], now["data"]);
   if (!data.empty()) changed += (changed.empty() ? "" : "; ") + ("the content of the data: " + data);

@@ -2,7 +2,9 @@
 
 #include "export.h"
 #include "gradient_accumulator.h"
+#include "run_folder.h"
 #include "run_setup.h"
+#include "run_tokenizers.h"
 
 #include <algorithm>
 #include <chrono>
@@ -70,12 +72,19 @@ class Trainer::Impl {
   const nn::Seq2SeqModel& model() const noexcept { return *model_; }
 
  private:
+  struct ValidatedModel {
+    std::unique_ptr<nn::Seq2SeqModel> model;
+    std::int64_t update = 0;
+    ValidationResult result;
+  };
+
   // Set-up.
   std::unique_ptr<Corpus> read_validation(const std::stop_token& stop);
-  void start_fresh(const Json& record);
-  void resume(const Json& record, bool fork);
+  void start_fresh();
+  void resume(bool fork);
+  void record_run() const;
   TrainingState load_last_checkpoint();
-  void load_checkpoint(const fs::path& folder, TrainingState& state);
+  TrainingState load_checkpoint(const fs::path& checkpoint);
 
   // One update.
   void train_one_update();
@@ -88,10 +97,14 @@ class Trainer::Impl {
   bool at_end() const;
   bool validation_due() const;
   bool checkpoint_due() const;
+  bool ranked_checkpoint_due() const;
   bool validate(const std::stop_token& stop);
+  std::optional<ValidatedModel> validate_snapshot(const std::stop_token& stop);
   void record_validation(const ValidationResult& result, bool best);
   void save_checkpoint();
+  void rescue() noexcept;
   bool averages_best() const;
+  std::vector<std::int64_t> updates_of_mean() const;
   [[noreturn]] void interrupt();
 
   // The end.
@@ -100,17 +113,17 @@ class Trainer::Impl {
   std::vector<fs::path> checkpoints_to_average() const;
 
   std::unique_ptr<nn::Seq2SeqModel> snapshot() const;
-  void export_as(const char* name, const nn::Seq2SeqModel& model, const std::string& title,
-                 const ValidationResult* scores) const;
-  fs::path folder(const char* name) const { return fs::path(config_.output) / name; }
+  void export_best(ValidatedModel best);
+  fs::path file(const char* name) const { return folder_.file(name); }
   void log(const std::string& message) const { core::log(environment_.log, core::LogLevel::kInfo, message); }
 
   TrainingConfig config_;
   TrainerEnvironment environment_;
+  RunFolder folder_;  // before all that reads or writes in it
   tensor::Device device_;
   std::unique_ptr<core::Executor> executor_;
   std::unique_ptr<tensor::Context> context_;
-  TokenizerPair tokenizers_;
+  RunTokenizers tokenizers_;
   nn::SequenceSpec spec_;
   std::unique_ptr<nn::Seq2SeqModel> model_;
   std::unique_ptr<Optimizer> optimizer_;
@@ -128,6 +141,9 @@ class Trainer::Impl {
   std::int64_t saved_update_ = -1;
   /// Whether something has changed since then.
   bool unsaved_ = false;
+  std::optional<ModelExports> exports_;
+  /// The best model, if it could not be written.
+  std::optional<ValidatedModel> unwritten_best_;
 
   double last_loss_ = 0;
   double window_seconds_ = 0;
@@ -139,20 +155,18 @@ class Trainer::Impl {
 Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, StartMode mode, const std::stop_token& stop)
     : config_(std::move(config)),
       environment_(std::move(environment)),
+      folder_(config_.output, mode),
       device_(runtime::parse_device(config_.device)),
       executor_(core::make_executor(config_.threads)),
       context_(environment_.runtime->make_context(device_, *executor_)),
-      tokenizers_(load_tokenizers(config_.data)),
+      tokenizers_(load_tokenizers(
+          config_.data, {.folder = &folder_, .fork = mode == StartMode::kFork, .log = environment_.log, .stop = stop})),
       spec_(make_spec(config_, tokenizers_)),
       model_(make_model(config_, environment_, spec_, device_)),
       store_(config_.output),
       early_stopping_(early_stopping_options(config_)) {
-  core::require(mode != StartMode::kFresh || store_.updates().empty(), ErrorCode::kInvalidArgument,
-                "{}: holds a training run already; continue it with --resume, or name another folder as output",
-                config_.output);
-  core::require(mode == StartMode::kFresh || !store_.updates().empty(), ErrorCode::kInvalidArgument,
-                "{}: holds no checkpoint to resume from; start without --resume", config_.output);
-  train_ = std::make_unique<Corpus>(config_.data.train, tokenizers_, training_corpus_options(config_, spec_),
+  require_room_for_models(config_);
+  train_ = std::make_unique<Corpus>(config_.data.train, tokenizers_.pair(), training_corpus_options(config_, spec_),
                                     *executor_, environment_.progress, stop);
   log_counts(environment_.log, "training data", *train_);
   validation_ = read_validation(stop);
@@ -161,73 +175,82 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
       std::make_unique<Optimizer>(model_->parameters(), environment_.runtime->allocator(device_),
                                   config_.training.optimizer, config_.training.clip_norm, config_.training.ema_decay);
   gradients_ = std::make_unique<GradientAccumulator>(config_, *model_, *train_, *context_);
-  const Json record = make_run_record(config_, environment_.build, *model_, *train_, validation_.get());
+  record_ = make_run_record(config_, environment_.build, *model_, tokenizers_, *train_, validation_.get());
+  const std::string plugin = environment_.plugin_of ? environment_.plugin_of(config_.model.type) : std::string();
+  exports_.emplace(config_, tokenizers_, record_, plugin, environment_.log);
   if (mode == StartMode::kFresh)
-    start_fresh(record);
+    start_fresh();
   else
-    resume(record, mode == StartMode::kFork);
+    resume(mode == StartMode::kFork);
   log(fmt::format("{} parameters, {} threads", model_->parameters().count(), executor_->threads()));
 }
 
 std::unique_ptr<Corpus> Trainer::Impl::read_validation(const std::stop_token& stop) {
   if (config_.data.validation.empty()) return nullptr;
-  auto corpus = std::make_unique<Corpus>(config_.data.validation, tokenizers_, validation_corpus_options(spec_),
+  auto corpus = std::make_unique<Corpus>(config_.data.validation, tokenizers_.pair(), validation_corpus_options(spec_),
                                          *executor_, environment_.progress, stop);
   log_counts(environment_.log, "validation data", *corpus);
-  validator_.emplace(*corpus, tokenizers_, config_.validation, *environment_.runtime, device_, *executor_);
+  validator_.emplace(*corpus, tokenizers_.pair(), config_.validation, *environment_.runtime, device_, *executor_);
   return corpus;
 }
 
-void Trainer::Impl::start_fresh(const Json& record) {
+void Trainer::Impl::start_fresh() {
   model_->parameters().initialise(config_.training.seed);
   if (optimizer_->has_average()) optimizer_->start_average();
-  std::error_code error;
-  fs::create_directories(config_.output, error);
-  core::require(!error, ErrorCode::kIo, "{}: cannot make the output folder: {}", config_.output, error.message());
-  record_ = record;
-  core::write_file(folder("run.json"), record_.dump(2) + "\n");
-  run_log_.emplace(folder("metrics.jsonl"), 0);
+  record_run();
+  run_log_.emplace(file("metrics.jsonl"), 0, 0);
 }
 
-void Trainer::Impl::resume(const Json& record, bool fork) {
-  const std::string record_file = folder("run.json").string();
-  check_same_run(core::load_json(record_file), record, fork, record_file, environment_.log);
-  record_ = record;
+void Trainer::Impl::resume(bool fork) {
+  check_same_run(folder_.record(), record_, fork, file("run.json").string(), environment_.log);
   state_ = load_last_checkpoint();
-  store_.remove_after(state_.update);
-  early_stopping_.restore(state_.early_stopping, "early_stopping");
   saved_update_ = state_.update;
-  core::write_file(record_file, record_.dump(2) + "\n");
-  run_log_.emplace(folder("metrics.jsonl"), state_.metric_lines);
+  record_run();
+  run_log_.emplace(file("metrics.jsonl"), state_.metric_lines, state_.update);
+  if (run_log_->lines() < state_.metric_lines)
+    core::log(environment_.log, core::LogLevel::kWarning,
+              fmt::format("{}: has {} lines from before the checkpoint, which was made after {}; it goes on from there",
+                          file("metrics.jsonl").string(), run_log_->lines(), state_.metric_lines));
   log(fmt::format("resumed after update {}, epoch {}", state_.update, state_.epoch + 1));
 }
 
+/// The copies come before the record that vouches for them.
+void Trainer::Impl::record_run() const {
+  write_tokenizers(tokenizers_, folder_);
+  write_run_record(record_, file("run.json"));
+}
+
 TrainingState Trainer::Impl::load_last_checkpoint() {
+  const auto warn = [&](const std::string& message) { core::log(environment_.log, core::LogLevel::kWarning, message); };
   const std::vector<std::int64_t> updates = store_.updates();
+  std::vector<std::int64_t> damaged;
   for (auto update = updates.rbegin();; ++update) {
-    TrainingState state;
     try {
-      load_checkpoint(store_.path(*update), state);
+      TrainingState state = load_checkpoint(store_.path(*update));
+      for (const std::int64_t other : damaged)
+        warn(fmt::format("{}: kept as {}", store_.path(other).string(), store_.set_aside(other).string()));
       return state;
     } catch (const core::Error& error) {
-      if (std::next(update) == updates.rend()) throw;
-      core::log(environment_.log, core::LogLevel::kWarning,
-                fmt::format("{}; falling back to the checkpoint before it", error.what()));
+      // What is wrong with anything but these files is wrong with the checkpoint before, too, or passes.
+      if (error.code() != ErrorCode::kBadInput || std::next(update) == updates.rend()) throw;
+      warn(fmt::format("{}; falling back to the checkpoint before it", error.what()));
+      damaged.push_back(*update);
     }
   }
 }
 
-void Trainer::Impl::load_checkpoint(const fs::path& checkpoint, TrainingState& state) {
-  const std::string state_file = (checkpoint / "state.json").string();
-  state = read_training_state(core::load_json(state_file), state_file);
+TrainingState Trainer::Impl::load_checkpoint(const fs::path& checkpoint) {
+  TrainingState state = open_checkpoint(checkpoint);
+  early_stopping_.restore(state.early_stopping, (checkpoint / "state.json").string() + ": early_stopping");
   load_tensors(checkpoint / "model.safetensors", parameter_views(model_->parameters()));
   load_tensors(checkpoint / "first_moment.safetensors", optimizer_->first_moments());
   load_tensors(checkpoint / "second_moment.safetensors", optimizer_->second_moments());
-  if (!optimizer_->has_average()) return;
+  if (!optimizer_->has_average()) return state;
   if (fs::exists(checkpoint / "average.safetensors"))
     load_tensors(checkpoint / "average.safetensors", optimizer_->averages());
   else
     optimizer_->start_average();
+  return state;
 }
 
 // --- one update ---
@@ -313,14 +336,15 @@ bool Trainer::Impl::validation_due() const {
 }
 
 bool Trainer::Impl::checkpoint_due() const {
-  if (!unsaved_) return false;
   const std::int64_t every = config_.checkpoint.every;
-  if (every > 0 && state_.update % every == 0) return true;
-  // What may be averaged at the end must exist by then.
-  if (!averages_best()) return false;
-  for (const ScoredUpdate& best : early_stopping_.ranking())
-    if (best.update == state_.update) return true;
-  return false;
+  return unsaved_ && every > 0 && state_.update % every == 0;
+}
+
+/// What may be averaged at the end must exist by then.
+bool Trainer::Impl::ranked_checkpoint_due() const {
+  if (!averages_best() || saved_update_ == state_.update) return false;
+  return std::ranges::any_of(early_stopping_.ranking(),
+                             [&](const ScoredUpdate& best) { return best.update == state_.update; });
 }
 
 bool Trainer::Impl::averages_best() const {
@@ -329,21 +353,30 @@ bool Trainer::Impl::averages_best() const {
 
 /// Validates and exports a new best model; false if a stop was requested meanwhile, with nothing changed.
 bool Trainer::Impl::validate(const std::stop_token& stop) {
-  const std::unique_ptr<nn::Seq2SeqModel> model = snapshot();
-  model->parameters().prepare(*context_, tensor::ComputeType::kF32);
-  ValidationResult result;
+  std::optional<ValidatedModel> validated = validate_snapshot(stop);
+  if (!validated) return false;
+  const bool best = early_stopping_.observe(state_.update, validated->result.value(config_.validation.metric));
+  state_.validated = state_.update;
+  unsaved_ = true;
+  record_validation(validated->result, best);
+  if (best) export_best(std::move(*validated));
+  return true;
+}
+
+std::optional<Trainer::Impl::ValidatedModel> Trainer::Impl::validate_snapshot(const std::stop_token& stop) {
   try {
-    result = validator_->run(*model, environment_.progress, stop);
+    ValidatedModel validated{.model = snapshot(), .update = state_.update, .result = {}};
+    validated.model->parameters().prepare(*context_, tensor::ComputeType::kF32);
+    validated.result = validator_->run(*validated.model, environment_.progress, stop);
+    return validated;
   } catch (const core::Error& error) {
-    if (error.code() == ErrorCode::kInterrupted) return false;
+    if (error.code() == ErrorCode::kInterrupted) return std::nullopt;
+    rescue();
+    throw;
+  } catch (...) {
+    rescue();
     throw;
   }
-  const bool best = early_stopping_.observe(state_.update, result.value(config_.validation.metric));
-  state_.validated = state_.update;
-  record_validation(result, best);
-  if (best) export_as("best", *model, "the best validated state of the run", &result);
-  unsaved_ = true;
-  return true;
 }
 
 void Trainer::Impl::record_validation(const ValidationResult& result, bool best) {
@@ -377,16 +410,23 @@ void Trainer::Impl::save_checkpoint() {
   });
   saved_update_ = state_.update;
   unsaved_ = false;
-  std::set<std::int64_t> keep_also;
-  if (averages_best())
-    for (const ScoredUpdate& best : early_stopping_.ranking()) keep_also.insert(best.update);
-  std::int64_t keep = config_.checkpoint.keep;
-  if (config_.checkpoint.average_of == AverageOf::kLast) keep = std::max(keep, config_.checkpoint.average);
-  store_.prune(keep, keep_also);
+  const std::vector<std::int64_t> wanted = updates_of_mean();
+  store_.prune(config_.checkpoint.keep, {wanted.begin(), wanted.end()});
+}
+
+/// What was trained since the last checkpoint outlives an error that has nothing to do with it.
+void Trainer::Impl::rescue() noexcept {
+  if (!unsaved_) return;
+  try {
+    save_checkpoint();
+  } catch (const std::exception& error) {
+    core::log(environment_.log, core::LogLevel::kWarning, error.what());
+  }
 }
 
 void Trainer::Impl::interrupt() {
   if (unsaved_) save_checkpoint();
+  if (unwritten_best_) export_best(std::move(*unwritten_best_));
   if (saved_update_ < 0)
     core::fail(ErrorCode::kInterrupted, "training interrupted before the first update; there is nothing to resume");
   core::fail(ErrorCode::kInterrupted,
@@ -396,8 +436,10 @@ void Trainer::Impl::interrupt() {
 
 TrainingSummary Trainer::Impl::run(const std::stop_token& stop) {
   while (true) {
-    if (validation_due() && !validate(stop)) interrupt();
+    // First, since a validation takes memory and time of its own and may fail.
     if (checkpoint_due()) save_checkpoint();
+    if (validation_due() && !validate(stop)) interrupt();
+    if (ranked_checkpoint_due()) save_checkpoint();
     if (at_end()) return finish(stop);
     if (stop.stop_requested()) interrupt();
     train_one_update();
@@ -419,31 +461,43 @@ TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
                           .training_loss = last_loss_,
                           .best = {},
                           .last_checkpoint = store_.path(state_.update),
-                          .model = folder("last")};
-  export_as("last", *snapshot(), "the last state of the run", nullptr);
+                          .model = file("last")};
+  exports_->write("last", *snapshot(), {.title = "the last state of the run", .update = state_.update});
+  if (unwritten_best_) export_best(std::move(*unwritten_best_));
   if (!early_stopping_.ranking().empty()) {
     summary.best = early_stopping_.ranking().front();
-    summary.model = folder("best");
+    summary.model = file("best");
   }
   if (config_.checkpoint.average > 0) export_average(summary, stop);
+  exports_->require_written(summary.last_checkpoint);
   return summary;
 }
 
-std::vector<fs::path> Trainer::Impl::checkpoints_to_average() const {
+/// The updates whose checkpoints the mean at the end is taken of, as it would be taken now.
+std::vector<std::int64_t> Trainer::Impl::updates_of_mean() const {
   std::vector<std::int64_t> wanted;
-  if (averages_best()) {
+  if (averages_best())
     for (const ScoredUpdate& best : early_stopping_.ranking()) wanted.push_back(best.update);
-  } else {
-    wanted = store_.updates();
+  if (config_.checkpoint.average_of == AverageOf::kLast) {
+    // Not those that owe their existence to an interruption, which must not change the result.
+    const std::int64_t every = config_.checkpoint.every;
+    for (const std::int64_t update : store_.updates())
+      if ((every > 0 && update % every == 0) || (update == state_.update && at_end())) wanted.push_back(update);
     const auto most = static_cast<std::size_t>(config_.checkpoint.average);
     if (wanted.size() > most) wanted.erase(wanted.begin(), wanted.end() - static_cast<std::ptrdiff_t>(most));
   }
   std::ranges::sort(wanted);
+  return wanted;
+}
+
+std::vector<fs::path> Trainer::Impl::checkpoints_to_average() const {
   std::vector<fs::path> files;
-  for (const std::int64_t update : wanted) {
+  for (const std::int64_t update : updates_of_mean()) {
     const fs::path checkpoint = store_.path(update);
     const fs::path file = checkpoint / (optimizer_->has_average() ? "average.safetensors" : "model.safetensors");
-    if (fs::exists(file)) files.push_back(file);
+    if (!fs::exists(file)) continue;
+    open_checkpoint(checkpoint);  // for the sums
+    files.push_back(file);
   }
   return files;
 }
@@ -453,19 +507,20 @@ void Trainer::Impl::export_average(TrainingSummary& summary, const std::stop_tok
   if (files.empty()) return;
   const auto model = make_model(config_, environment_, spec_, device_);
   average_tensors(files, model->parameters());
-  const std::string title = fmt::format("the mean of {} checkpoints", files.size());
+  ModelOrigin origin{.title = fmt::format("the mean of {} checkpoints", files.size()), .update = state_.update};
   if (!validator_) {
-    export_as("average", *model, title, nullptr);
+    exports_->write("average", *model, origin);
     return;
   }
   model->parameters().prepare(*context_, tensor::ComputeType::kF32);
   const ValidationResult result = validator_->run(*model, environment_.progress, stop);
-  log(fmt::format("{}: {}", title, describe(result)));
-  export_as("average", *model, title, &result);
+  log(fmt::format("{}: {}", origin.title, describe(result)));
+  origin.scores = &result;
+  exports_->write("average", *model, origin);
   const double value = result.value(config_.validation.metric);
   const bool higher = higher_is_better(config_.validation.metric);
   if (summary.best && (higher ? value > summary.best->value : value < summary.best->value))
-    summary.model = folder("average");
+    summary.model = file("average");
 }
 
 /// The parameters that translation would use, in a model of their own, without gradients.
@@ -477,10 +532,12 @@ std::unique_ptr<nn::Seq2SeqModel> Trainer::Impl::snapshot() const {
   return model;
 }
 
-void Trainer::Impl::export_as(const char* name, const nn::Seq2SeqModel& model, const std::string& title,
-                              const ValidationResult* scores) const {
-  const std::string plugin = environment_.plugin_of ? environment_.plugin_of(config_.model.type) : std::string();
-  export_model(folder(name), model, config_, {title, state_.update, scores, record_, plugin});
+void Trainer::Impl::export_best(ValidatedModel best) {
+  const bool written =
+      exports_->write("best", *best.model,
+                      {.title = "the best validated state of the run", .update = best.update, .scores = &best.result});
+  unwritten_best_.reset();
+  if (!written) unwritten_best_ = std::move(best);
 }
 
 // --- the facade ---

@@ -25,6 +25,7 @@ TEST(Sha256, GivesThePublishedExamples) {
   for (const auto& [text, digest] : examples) {
     core::write_file(folder / "f", text);
     EXPECT_EQ(sha256_of_file(folder / "f"), digest);
+    EXPECT_EQ(sha256_of(text), digest);
   }
 }
 
@@ -45,6 +46,18 @@ TEST_F(Checksums, AreWrittenAsSha256sumPrintsThem) {
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  a\n"
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  b\n");
   EXPECT_THAT(verify_checksums(folder_.path()), ElementsAre("a", "b"));
+}
+
+TEST_F(Checksums, MayAllowFilesThatAreNotListed) {
+  core::write_file(folder_ / "new", "");
+  EXPECT_THAT(verify_checksums(folder_.path(), UnlistedFiles::kAllow), ElementsAre("a", "b"));
+  core::write_file(folder_ / "b", "abd");
+  EXPECT_THAT(error_of([&] { verify_checksums(folder_.path(), UnlistedFiles::kAllow); }), HasSubstr("'b' has the sum"));
+}
+
+TEST_F(Checksums, AreMissedByName) {
+  std::filesystem::remove(folder_ / "SHA256SUMS");
+  EXPECT_THAT(error_of([&] { verify_checksums(folder_.path()); }), HasSubstr("SHA256SUMS: is missing"));
 }
 
 TEST_F(Checksums, EveryFaultIsNamed) {

@@ -30,14 +30,18 @@ class PaperModel final : public nn::Seq2SeqModel {
   std::int64_t width_;
 };
 
-/// Three special tokens, <unk> <s> </s>, and one piece for each of `letters`.
-inline void save_tokenizer(const std::filesystem::path& path, const std::string& letters) {
+/// A tokenizer.json of three special tokens, <unk> <s> </s>, and one piece for each of `letters`.
+inline std::string tokenizer_json(const std::string& letters) {
   tokenizer::BpeDefinition definition;
   definition.pieces = {"<unk>", "<s>", "</s>"};
   for (const char letter : letters) definition.pieces.emplace_back(1, letter);
   for (const std::int32_t id : {0, 1, 2}) definition.added_tokens.push_back({.id = id, .special = true});
   definition.unknown = 0;
-  tokenizer::BpeTokenizer(definition).save(path);
+  return tokenizer::BpeTokenizer(definition).to_json();
+}
+
+inline void save_tokenizer(const std::filesystem::path& path, const std::string& letters) {
+  core::write_file(path, tokenizer_json(letters));
 }
 
 inline std::unique_ptr<PaperModel> make_model(std::uint64_t seed = 7, std::int64_t vocabulary = 5,
@@ -52,9 +56,8 @@ inline std::unique_ptr<PaperModel> make_model(std::uint64_t seed = 7, std::int64
 /// Writes a model with a joint tokenizer of two letters.
 inline void write_model(const std::filesystem::path& path, const nn::Seq2SeqModel& model,
                         const std::string& card = "A card.\n", const std::string& letters = "ab") {
-  const dragoman::testing::TemporaryFolder folder;
-  save_tokenizer(folder / "t.json", letters);
-  write_model_folder(path, {.model_type = "paper", .model = &model, .tokenizer = folder / "t.json", .card = card});
+  write_model_folder(path,
+                     {.model_type = "paper", .model = &model, .tokenizer_json = tokenizer_json(letters), .card = card});
 }
 
 template <class Action>

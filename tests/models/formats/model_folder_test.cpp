@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/file_lock.h>
 #include <dragoman/formats/checksums.h>
 
 namespace dragoman::formats {
@@ -21,6 +22,7 @@ using ::testing::HasSubstr;
 using testing::make_model;
 using testing::PaperModel;
 using testing::save_tokenizer;
+using testing::tokenizer_json;
 using ::testing::UnorderedElementsAre;
 using testing::write_model;
 
@@ -74,15 +76,13 @@ TEST(ModelFolder, WhatIsWrittenIsReadBack) {
 
 TEST(ModelFolder, HoldsOneTokenizerForEachSide) {
   const TemporaryFolder folder;
-  save_tokenizer(folder / "s", "abc");
-  save_tokenizer(folder / "t", "xy");
   PaperModel model({.source_vocabulary = 6, .target_vocabulary = 5});
   model.parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
   write_model_folder(folder / "m", {.model_type = "paper",
                                     .plugin = "my-plugin",
                                     .model = &model,
-                                    .source_tokenizer = folder / "s",
-                                    .target_tokenizer = folder / "t",
+                                    .source_tokenizer_json = tokenizer_json("abc"),
+                                    .target_tokenizer_json = tokenizer_json("xy"),
                                     .dtype = tensor::DType::kF16,
                                     .metadata = {{"format", "pt"}}});
   const ModelFolder opened = ModelFolder::open(folder / "m");
@@ -205,20 +205,59 @@ TEST(WriteModelFolder, NeverDeletesWhatIsNotAModel) {
   EXPECT_THAT(error_of([&] { write_model(folder / "n", *make_model()); }), HasSubstr("holds 'config.json'"));
 }
 
+// Row 4 of the faults that were found: a SentencePiece model was exported as tokenizer.json.
+TEST(WriteModelFolder, WritesNothingButATokenizerJsonAsOne) {
+  const TemporaryFolder folder;
+  const auto model = make_model();
+  const std::string piece = "\x0a\x0e\x0a\x05<unk>\x15\x00\x00\x00\x00\x18\x02";
+  EXPECT_THAT(error_of([&] {
+                write_model_folder(folder / "m",
+                                   {.model_type = "paper", .model = model.get(), .tokenizer_json = piece});
+              }),
+              HasSubstr("is not the text of a tokenizer.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "m"));
+}
+
+// Row 7: two processes that wrote the same folder deleted each other's files.
+TEST(WriteModelFolder, IsRefusedWhileAnotherWritesTheSame) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "m.partial");
+  core::write_file(folder / "m.partial" / "config.json", "of the other process");
+  {
+    const core::FileLock other = core::FileLock::acquire(folder / "m.partial");
+    EXPECT_THAT(error_of([&] { write_model(folder / "m", *make_model()); }),
+                AllOf(HasSubstr("m.partial"), HasSubstr("another process")));
+    EXPECT_EQ(core::read_file(folder / "m.partial" / "config.json"), "of the other process");
+  }
+  write_model(folder / "m", *make_model());
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("m"));
+}
+
+TEST(RequireReplaceable, KnowsBeforehandWhatWritingWouldRefuse) {
+  const TemporaryFolder folder;
+  EXPECT_NO_THROW(require_replaceable(folder / "m"));
+  write_model(folder / "m", *make_model());
+  EXPECT_NO_THROW(require_replaceable(folder / "m"));
+  core::write_file(folder / "m" / "notes", "mine");
+  EXPECT_THAT(error_of([&] { require_replaceable(folder / "m"); }), HasSubstr("holds 'notes'"));
+  std::filesystem::create_directory(folder / "n.partial");
+  core::write_file(folder / "n.partial" / "notes", "mine");
+  EXPECT_THAT(error_of([&] { require_replaceable(folder / "n"); }), HasSubstr("n.partial: holds 'notes'"));
+}
+
 TEST(WriteModelFolder, NeedsEitherOneTokenizerOrTwo) {
   const TemporaryFolder folder;
-  save_tokenizer(folder / "t", "ab");
   const auto model = make_model();
   const auto fault = [&](ModelFolderContent content) {
     content.model_type = "paper";
     content.model = model.get();
     return error_of([&] { write_model_folder(folder / "m", content); });
   };
+  const std::string json = tokenizer_json("ab");
   for (const ModelFolderContent& content :
-       {ModelFolderContent{}, ModelFolderContent{.source_tokenizer = folder / "t"},
-        ModelFolderContent{.tokenizer = folder / "t", .source_tokenizer = folder / "t"},
-        ModelFolderContent{
-            .tokenizer = folder / "t", .source_tokenizer = folder / "t", .target_tokenizer = folder / "t"}})
+       {ModelFolderContent{}, ModelFolderContent{.source_tokenizer_json = json},
+        ModelFolderContent{.tokenizer_json = json, .source_tokenizer_json = json},
+        ModelFolderContent{.tokenizer_json = json, .source_tokenizer_json = json, .target_tokenizer_json = json}})
     EXPECT_THAT(fault(content), HasSubstr("either one joint tokenizer or one for each side"));
 }
 

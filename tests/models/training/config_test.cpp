@@ -1,3 +1,7 @@
+#include "small_task.h"
+
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,6 +98,28 @@ TEST(TrainingConfig, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(error_with({"validation.metrics=[chrf]", "validation.metric=bleu"}), HasSubstr("bleu"));
   EXPECT_THAT(error_with({"data.train.source=[a, b]"}), HasSubstr("pairs"));
   EXPECT_THAT(error_with({"checkpoint.average=3"}), HasSubstr("average_of"));
+}
+
+void add_keys(const core::Json& tree, const std::string& path, std::set<std::string>& keys) {
+  for (const auto& [key, value] : tree.items()) {
+    const std::string name = path.empty() ? key : path + "." + key;
+    if (value.is_object())
+      add_keys(value, name, keys);
+    else
+      keys.insert(name);
+  }
+}
+
+TEST(TrainingConfig, TheAnnotatedExampleNamesEveryKey) {
+  const std::string file = DRAGOMAN_SOURCE_DIR "/examples/multi30k/train.yml";
+  const core::Json example = core::load_yaml(file);
+  std::set<std::string> named;
+  add_keys(example, "", named);
+  const core::Json resolved =
+      resolved_configuration(read_training_config(example, file), make_environment(testing::host()));
+  std::set<std::string> known;
+  add_keys(resolved, "", known);
+  EXPECT_EQ(named, known);
 }
 
 TEST(TrainingConfig, OnlySomeKeysAffectResults) {

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,9 +56,50 @@ TEST(EarlyStopping, GoesOnWhereItWasSaved) {
   EXPECT_TRUE(second.exhausted());
 }
 
+// Row 10 of the faults that were found: a NaN was the best, was saved as null, and null could not be read back.
+TEST(EarlyStopping, AValueThatIsNotFiniteIsNeverTheBest) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const bool higher : {true, false}) {
+    EarlyStopping stopping({.higher_is_better = higher, .patience = 4, .remember = 3});
+    for (const double value : {kNan, kInfinity, -kInfinity}) EXPECT_FALSE(stopping.observe(1, value)) << value;
+    EXPECT_TRUE(stopping.ranking().empty());
+    EXPECT_EQ(stopping.validations_without_best(), 3);
+    EXPECT_TRUE(stopping.observe(2, 5));
+    EXPECT_FALSE(stopping.observe(3, kNan));
+    EXPECT_THAT(stopping.ranking(), ElementsAre(ScoredUpdate{2, 5}));
+    EarlyStopping restored({.higher_is_better = higher, .patience = 4, .remember = 3});
+    restored.restore(core::parse_json(stopping.save().dump(), "state"), "state");
+    EXPECT_EQ(restored.ranking(), stopping.ranking());
+  }
+}
+
+TEST(EarlyStopping, ReadsTheNullOfAnOlderState) {
+  EarlyStopping stopping({.higher_is_better = true, .remember = 2});
+  stopping.restore(
+      core::parse_json(
+          R"({"validations_without_best": 2, "ranking": [{"update": 5, "value": null}, {"update": 7, "value": 1.5}]})",
+          "state"),
+      "state");
+  EXPECT_THAT(stopping.ranking(), ElementsAre(ScoredUpdate{7, 1.5}));
+  EXPECT_EQ(stopping.validations_without_best(), 2);
+}
+
+TEST(EarlyStopping, SortsARankingThatIsNot) {
+  EarlyStopping stopping({.higher_is_better = true, .remember = 2});
+  stopping.restore(core::parse_json(R"({"ranking": [{"update": 1, "value": 3}, {"update": 2, "value": 5},
+                                                    {"update": 3, "value": 4}]})",
+                                    "state"),
+                   "state");
+  EXPECT_THAT(stopping.ranking(), ElementsAre(ScoredUpdate{2, 5}, ScoredUpdate{3, 4}));
+}
+
 TEST(EarlyStopping, RefusesAStateThatIsNone) {
   EarlyStopping stopping({});
   EXPECT_THROW(stopping.restore({{"ranking", 3}}, "state"), core::Error);
+  EXPECT_THROW(stopping.restore({{"validations_without_best", -1}}, "state"), core::Error);
+  EXPECT_THROW(stopping.restore({{"validations_without_best", std::numeric_limits<std::int64_t>::max()}}, "state"),
+               core::Error);
   EXPECT_THROW(stopping.restore({{"ranking", {{{"update", "x"}, {"value", 1}}}}}, "state"), core::Error);
 }
 

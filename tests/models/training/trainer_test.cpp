@@ -189,8 +189,10 @@ TEST_F(TrainerOn, ADamagedCheckpointFallsBackToTheOneBefore) {
   };
   train(task_.config(), StartMode::kResume, {}, environment);
   EXPECT_EQ(task_.checkpoint_bytes("run", 24), task_.checkpoint_bytes("whole", 24));
-  ASSERT_EQ(warnings.size(), 1U);
+  ASSERT_EQ(warnings.size(), 2U);
   EXPECT_THAT(warnings[0], HasSubstr("first_moment.safetensors"));
+  EXPECT_THAT(warnings[1], HasSubstr("checkpoint-20.damaged"));
+  EXPECT_TRUE(std::filesystem::exists(task_.file("run") / "checkpoint-20.damaged/first_moment.safetensors"));
 }
 
 TEST_F(TrainerOn, StopsEarly) {
@@ -258,6 +260,7 @@ TEST_F(TrainerOn, AStateBeyondTheDataIsRefused) {
   core::Json state = core::load_json(file.string());
   state["batch"] = 100000;
   core::write_file(file, state.dump());
+  formats::write_checksums(file.parent_path());
   EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }), HasSubstr("batch 100000"));
 }
 

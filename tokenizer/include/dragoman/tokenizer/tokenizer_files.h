@@ -62,6 +62,9 @@ std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path
 /// What a file of merges says, to be looked at, changed or written as another kind. Throws as open_tokenizer_file()
 /// does, and Error{kUnsupported} for a unigram model or with a dictionary.
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
+/// The same from what the caller has read of `path`, decompressed; only files that a kind keeps beside it are read.
+BpeDefinition parse_tokenizer_file(const std::filesystem::path& path, const std::string& content,
+                                   const ReadOptions& options = {});
 
 /// Whether write_tokenizer_file() would write a file that treats texts with U+2581 or U+241B in another way.
 bool loses_mark_escape(const BpeDefinition& definition, FileKind kind);

@@ -60,19 +60,24 @@ struct ModelFolderContent {
   std::string model_type{};
   std::string plugin{};
   const nn::Seq2SeqModel* model = nullptr;  ///< gives the weights, `sequences` and `model` of config.json
-  /// Tokenizer files to copy: the joint one, or both of the others.
-  std::filesystem::path tokenizer{};
-  std::filesystem::path source_tokenizer{};
-  std::filesystem::path target_tokenizer{};
+  /// Texts of tokenizer.json: the joint one, or both of the others. Not paths, so that what the model was trained with
+  /// is written, whatever has become of the file.
+  std::string tokenizer_json{};
+  std::string source_tokenizer_json{};
+  std::string target_tokenizer_json{};
   std::string card{};  ///< README.md: data, licence, recipe, scores with signatures
   tensor::DType dtype = tensor::DType::kF32;
   Metadata metadata{};  ///< of model.safetensors
 };
 
-/// Writes a model folder with its SHA256SUMS. It is made and checked under the name `<path>.partial` and then takes the
-/// place of `path`: a killed process leaves the old folder or the new one. (On a file system that cannot exchange two
-/// names, for an instant the old folder is called `<path>.old`.) An existing `path` must be an empty folder or a model
-/// folder; one that holds anything else is refused, so that nothing foreign is ever deleted.
+/// Throws Error{kInvalidArgument} unless write_model_folder() may take the place of `path`: it must not exist, or be an
+/// empty folder or a model folder, and so must `<path>.partial`. Nothing foreign is ever deleted.
+void require_replaceable(const std::filesystem::path& path);
+
+/// Writes a model folder with its SHA256SUMS. It is made, locked and checked under the name `<path>.partial` and then
+/// takes the place of `path` as core::StagedFolder does: a killed process leaves the old folder or the new one, and a
+/// second one with the same `path` is refused (Error{kIo}). Throws as require_replaceable() does, and
+/// Error{kInvalidArgument} for a tokenizer that is not a tokenizer.json.
 void write_model_folder(const std::filesystem::path& path, const ModelFolderContent& content);
 
 }  // namespace dragoman::formats

@@ -31,25 +31,35 @@ struct TrainingState {
 };
 
 core::Json to_json(const TrainingState& state);
+/// Reads this version or an older one: Error{kBadInput} for what is none, Error{kUnsupported} for a newer one.
 TrainingState read_training_state(const core::Json& json, const std::string& where);
 
+/// Reads state.json of a checkpoint, having checked that all its files are those that were saved (SHA256SUMS; only
+/// their presence for a checkpoint of a program that wrote no sums). Error{kBadInput} names what is damaged or missing,
+/// Error{kUnsupported} is a checkpoint of a newer program, Error{kIo} a file that cannot be read now.
+TrainingState open_checkpoint(const std::filesystem::path& checkpoint);
+
 /// The folders `checkpoint-<update>` of a training run. A checkpoint is written under a temporary name, synced and then
-/// renamed, so one that has its name is complete, whenever the process was killed.
+/// renamed, so one that has its name is complete, whenever the process was killed. What writes belongs to whoever has
+/// locked the run's folder.
 class CheckpointStore {
  public:
-  /// Removes what an interrupted save left behind. The folder need not exist yet.
-  explicit CheckpointStore(std::filesystem::path folder);
+  /// Touches nothing; the folder need not exist yet.
+  explicit CheckpointStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Calls write(temporary folder), syncs what it wrote and gives it its name; a checkpoint of the same update is
-  /// replaced. If write or the disk fails, the half-written folder is removed and the error goes on to the caller.
+  /// Tidies up after a save that was killed: half a checkpoint is removed, one that was being replaced is put back.
+  void clear_leftovers() const;
+  /// Calls write(temporary folder), adds SHA256SUMS, syncs and gives the folder its name; a checkpoint of the same
+  /// update is replaced. If write or the disk fails, the half-written folder is removed and the error goes on to the
+  /// caller.
   void save(std::int64_t update, const std::function<void(const std::filesystem::path&)>& write) const;
   /// Updates with a checkpoint, ascending.
   std::vector<std::int64_t> updates() const;
   std::filesystem::path path(std::int64_t update) const;
   /// Removes all but the newest `keep` and those in `keep_also`. Never removes the newest.
   void prune(std::int64_t keep, const std::set<std::int64_t>& keep_also) const;
-  /// Removes the checkpoints after `update`: a run that goes on from an older one will make them again.
-  void remove_after(std::int64_t update) const;
+  /// Renames a checkpoint to `checkpoint-<update>.damaged`, or .damaged-2 and so on if there is one; returns the path.
+  std::filesystem::path set_aside(std::int64_t update) const;
 
  private:
   std::filesystem::path folder_;
@@ -57,13 +67,8 @@ class CheckpointStore {
 
 /// Writes tensors as a safetensors file; all must have one dtype.
 void save_tensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors);
-/// Fills the tensors from the file, which must hold exactly these names, shapes and types: Error{kBadInput} otherwise.
+/// Fills the tensors from the file: Error{kBadInput} if it is damaged, Error{kInvalidArgument} if it is sound but does
+/// not hold exactly these names, shapes and types.
 void load_tensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors);
-
-/// Writes the folder's directory entries to disk.
-void sync_folder(const std::filesystem::path& folder);
-/// Puts the folder `from` in the place of `to` in one step if the system can; `to` need not exist. What `to` held is
-/// removed.
-void replace_folder(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace dragoman::training

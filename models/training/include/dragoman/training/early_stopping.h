@@ -25,7 +25,8 @@ class EarlyStopping {
   };
   explicit EarlyStopping(const Options& options) : options_(options) {}
 
-  /// Takes the value of one validation; true if it is the best so far. A value that only equals the best is none.
+  /// Takes the value of one validation; true if it is the best so far. A value that only equals the best is none, nor
+  /// is one that is not finite, which ranking() leaves out.
   bool observe(std::int64_t update, double value);
   bool exhausted() const noexcept { return options_.patience > 0 && stale_ >= options_.patience; }
   /// The best updates so far, the best first; of equal values the earlier one.

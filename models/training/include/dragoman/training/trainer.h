@@ -63,19 +63,24 @@ struct TrainingSummary {
 ///     training::Trainer trainer(config, training::make_environment(host), training::StartMode::kFresh);
 ///     trainer.run(stop_token);
 ///
-/// Writes `run.json`, `metrics.jsonl`, `checkpoint-<update>/`, and model folders `best/`, `last/` and, if asked,
-/// `average/`. The bytes of all parameters are a function of configuration, data and build: not of the threads, nor of
-/// interruptions that were resumed. One thread at a time.
+/// Writes `run.json`, copies of the tokenizers, `metrics.jsonl`, `checkpoint-<update>/`, and model folders `best/`,
+/// `last/` and, if asked, `average/`. The folder is locked as long as the trainer lives: a second one is refused before
+/// it touches anything. What the run reads once, tokenizers and data, may change or vanish afterwards. The bytes of all
+/// parameters are a function of configuration, data and build: not of the threads, nor of interruptions that were
+/// resumed. One thread at a time.
 class Trainer {
  public:
-  /// Reads data and tokenizers, makes the model and, on resume, loads the last checkpoint. Everything that can be wrong
-  /// with the configuration or the files is found here, before the first update.
+  /// Locks the folder, reads data and tokenizers, makes the model and, on resume, loads the last checkpoint. Everything
+  /// that can be wrong with the configuration or the files is found here, before the first update. Of a run that goes
+  /// on the tokenizers are the copies in its folder; a damaged checkpoint is put aside (`checkpoint-<update>.damaged`)
+  /// with a warning if there is an older one.
   Trainer(TrainingConfig config, TrainerEnvironment environment, StartMode mode, const std::stop_token& stop = {});
   ~Trainer();
 
   /// Trains to the end. If `stop` asks, the update in progress is finished, a checkpoint written, and
   /// Error{kInterrupted} thrown. A loss or gradient that is not finite is Error{kInvalidArgument}, and the last
-  /// checkpoint stays.
+  /// checkpoint stays. A validation that fails ends training with its error, after a checkpoint was saved. A model
+  /// folder that cannot be written is a warning, and Error{kIo} at the end of training.
   TrainingSummary run(const std::stop_token& stop = {});
 
   const nn::Seq2SeqModel& model() const noexcept;

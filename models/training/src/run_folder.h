@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include <dragoman/core/file_lock.h>
+#include <dragoman/core/options.h>
+#include <dragoman/training/trainer.h>
+
+namespace dragoman::training {
+
+/// The folder of a run, for this trainer alone as long as the object lives. Nothing in it is touched before it is
+/// locked.
+class RunFolder {
+ public:
+  /// Locks the folder, which a fresh run makes, and clears away what a killed save left in it. To go on, it must hold a
+  /// checkpoint and run.json, which is read and checked: Error{kInvalidArgument} if the folder does not fit `mode`,
+  /// Error{kIo} if another process trains in it, Error{kBadInput} for a damaged run.json and Error{kUnsupported} for
+  /// one of a newer program.
+  RunFolder(std::filesystem::path path, StartMode mode);
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+  /// Removes the folder if it was made here and nothing was written.
+  ~RunFolder();
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+  std::filesystem::path file(std::string_view name) const { return path_ / name; }
+  /// run.json as it was found; null for a fresh run.
+  const core::Json& record() const noexcept { return record_; }
+  /// The sum in run.json of a file that was copied into the folder at the start of the run; empty if there is none.
+  std::string recorded_sum(std::string_view name) const;
+
+ private:
+  std::filesystem::path path_;
+  bool made_ = false;
+  std::optional<core::FileLock> lock_;
+  core::Json record_;
+};
+
+}  // namespace dragoman::training

@@ -1,0 +1,136 @@
+#include "run_tokenizers.h"
+
+#include <optional>
+
+#include <dragoman/core/file.h>
+#include <dragoman/formats/checksums.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
+
+namespace dragoman::training {
+namespace {
+
+namespace fs = std::filesystem;
+using core::ErrorCode;
+
+constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
+
+/// A file that the configuration names, read but not yet understood.
+struct NamedFile {
+  std::string path;
+  std::string content;
+  std::string fingerprint;
+};
+
+NamedFile read_named(const std::string& path, const std::stop_token& stop) {
+  NamedFile file{.path = path, .content = core::read_file(path, kLargestFile, stop), .fingerprint = {}};
+  file.fingerprint = hexadecimal(fingerprint(file.content));
+  return file;
+}
+
+std::string as_tokenizer_json(NamedFile file) {
+  if (tokenizer::recognise(file.path, file.content) == tokenizer::FileKind::kTokenizerJson)
+    return std::move(file.content);
+  try {
+    return tokenizer::BpeTokenizer(tokenizer::parse_tokenizer_file(file.path, file.content), file.path).to_json();
+  } catch (const core::Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    core::fail(ErrorCode::kUnsupported,
+               "{}; a model is trained with a tokenizer that can be exported with it as tokenizer.json: learn one with "
+               "`dragoman learn-bpe`",
+               error.what());
+  }
+}
+
+RunTokenizer make(std::string json, const std::string& name, std::string fingerprint) {
+  auto tokenizer = std::make_shared<const tokenizer::BpeTokenizer>(tokenizer::BpeTokenizer::parse(json, name));
+  return {.tokenizer = std::move(tokenizer), .json = std::move(json), .fingerprint = std::move(fingerprint)};
+}
+
+RunTokenizer make(NamedFile file) {
+  const std::string path = file.path;
+  std::string fingerprint = file.fingerprint;
+  return make(as_tokenizer_json(std::move(file)), path, std::move(fingerprint));
+}
+
+/// The copy of one side in the folder of a run that goes on.
+struct Copy {
+  fs::path path;
+  std::string sum;  ///< empty: the run was begun by a program that made no copies
+
+  bool recorded() const noexcept { return !sum.empty(); }
+  /// Nothing if the copy is lost or is not what run.json says.
+  std::optional<std::string> content() const {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return std::nullopt;
+    std::string text = core::read_regular_file(path, kLargestFile);
+    if (formats::sha256_of(text) != sum) return std::nullopt;
+    return text;
+  }
+};
+
+Copy copy_of(const RunFolder& folder, const std::string& side) {
+  for (const std::string& name : {std::string("tokenizer.json"), side + ".tokenizer.json"})
+    if (std::string sum = folder.recorded_sum(name); !sum.empty()) return {folder.file(name), std::move(sum)};
+  return {};
+}
+
+/// The file that the configuration names, or nothing if it is gone while there is a copy.
+std::optional<NamedFile> read_unless_gone(const std::string& path, const Copy& copy, const std::stop_token& stop) {
+  std::error_code ignored;
+  const bool gone = fs::status(path, ignored).type() == fs::file_type::not_found;
+  if (gone && copy.recorded()) return std::nullopt;
+  return read_named(path, stop);
+}
+
+void require_unchanged(const NamedFile& file, const std::string& recorded, const Copy& copy) {
+  const std::string advice =
+      copy.recorded() ? fmt::format("restore the file, or name the copy of the former one, {}, as data.tokenizer",
+                                    copy.path.string())
+                      : "restore the file";
+  core::require(file.fingerprint == recorded, ErrorCode::kBadInput,
+                "{}: this is not the tokenizer that the run began with; {}, or accept the new one with --fork",
+                file.path, advice);
+}
+
+RunTokenizer continued(const std::string& path, const std::string& side, const TokenizerOptions& options) {
+  const RunFolder& folder = *options.folder;
+  const auto recorded = folder.record()["data"].value(side + "_tokenizer", std::string());
+  const Copy copy = copy_of(folder, side);
+  std::optional<NamedFile> file = read_unless_gone(path, copy, options.stop);
+  // The copy itself may be named: its text is that of the run, whatever kind of file that began with.
+  const bool named_copy = file && copy.recorded() && formats::sha256_of(file->content) == copy.sum;
+  if (named_copy) file->fingerprint = recorded;
+  if (file && !options.fork) require_unchanged(*file, recorded, copy);
+  if (file && file->fingerprint != recorded) return make(std::move(*file));
+  std::optional<std::string> content = copy.recorded() ? copy.content() : std::nullopt;
+  if (content) return make(std::move(*content), copy.path.string(), recorded);
+  core::require(file.has_value(), ErrorCode::kBadInput,
+                "{}: is lost or damaged (its sum is not the one in run.json), and {} is gone; restore either of them",
+                copy.path.string(), path);
+  if (copy.recorded())
+    core::log(options.log, core::LogLevel::kWarning,
+              fmt::format("{}: is lost or damaged; made again from {}", copy.path.string(), path));
+  return make(std::move(*file));
+}
+
+RunTokenizer load(const std::string& path, const std::string& side, const TokenizerOptions& options) {
+  if (options.folder->record().is_null()) return make(read_named(path, options.stop));
+  return continued(path, side, options);
+}
+
+}  // namespace
+
+RunTokenizers load_tokenizers(const DataConfig& config, const TokenizerOptions& options) {
+  RunTokenizers result;
+  result.source = load(config.source_tokenizer, "source", options);
+  const bool joint = config.source_tokenizer == config.target_tokenizer;
+  result.target = joint ? result.source : load(config.target_tokenizer, "target", options);
+  return result;
+}
+
+void write_tokenizers(const RunTokenizers& tokenizers, const RunFolder& folder) {
+  core::write_file(folder.file(tokenizers.source_name()), tokenizers.source.json);
+  if (!tokenizers.joint()) core::write_file(folder.file(tokenizers.target_name()), tokenizers.target.json);
+}
+
+}  // namespace dragoman::training
