@@ -1,5 +1,6 @@
 #include "command.h"
 #include "host_options.h"
+#include "number_range.h"
 
 #include <dragoman/core/yaml.h>
 #include <dragoman/pipeline/pipeline.h>
@@ -18,8 +19,10 @@ class RunPipeline final : public Command {
     options.add_options()("pipeline", po::value(&file_)->required()->value_name("FILE"), "the pipeline")(
         "set", po::value(&settings_)->value_name("KEY=VALUE")->composing(),
         "change one key of the file, such as stages.0.read.path=other.de (may be repeated)")(
-        "threads", po::value(&threads_)->default_value(0)->value_name("N"),
-        "threads; 0: as many as the process may use")(
+        "threads", po::value(&threads_)->default_value(0)->value_name("N"), threads_help("threads").c_str())(
+        "resume", po::bool_switch(&resume_),
+        "continue an interrupted run of the same input and pipeline: keep the complete lines of OUTPUT.partial")(
+        "overwrite", po::bool_switch(&overwrite_), "begin anew, though an interrupted run left OUTPUT.partial")(
         "on-error", po::value(&on_error_)->default_value("keep")->value_name("POLICY"),
         "a line that cannot be processed: keep (an empty line, counted) or fail");
     add_host_options(options, host_options_);
@@ -27,11 +30,15 @@ class RunPipeline final : public Command {
   std::vector<std::string> positional() const override { return {"pipeline"}; }
 
   void run(const Session& session) override {
+    require_threads(threads_);
     if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
+    if (resume_ && overwrite_) throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
     core::Json configuration = core::load_yaml(file_, session.stop);
     for (const std::string& setting : settings_) core::set_option(configuration, setting);
     plugins::Host host(host_options_);
     pipeline::Pipeline pipeline = pipeline::make_pipeline(configuration, file_, host, threads_);
+    if (resume_) pipeline.set_partial(core::PartialPolicy::kResume);
+    if (overwrite_) pipeline.set_partial(core::PartialPolicy::kReplace);
     const pipeline::LineCounts counts = pipeline.run(
         {.threads = threads_, .fail_on_error = on_error_ == "fail", .log = session.log, .progress = session.progress},
         session.stop);
@@ -43,6 +50,8 @@ class RunPipeline final : public Command {
   std::vector<std::string> settings_;
   int threads_ = 0;
   std::string on_error_;
+  bool resume_ = false;
+  bool overwrite_ = false;
   plugins::HostOptions host_options_;
 };
 

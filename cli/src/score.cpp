@@ -1,5 +1,6 @@
 #include "command.h"
 #include "host_options.h"
+#include "number_range.h"
 
 #include <fmt/format.h>
 
@@ -46,15 +47,17 @@ class Score final : public Command {
         "text: the log probability of each line; jsonl: with each token's")(
         "length-penalty", po::value(&length_penalty_)->default_value("none")->value_name("PRESET"),
         "how the score follows from the log probability: none, fairseq, gnmt, marian, ct2")(
-        "threads", po::value(&threads_)->default_value(0)->value_name("N"),
-        "threads; 0: as many as the process may use");
+        "threads", po::value(&threads_)->default_value(0)->value_name("N"), threads_help("threads").c_str())(
+        "allow-non-finite", po::bool_switch(&allow_non_finite_),
+        "use a model although it holds weights that are NaN or infinite");
     add_host_options(options, host_options_);
   }
 
   void run(const Session& session) override {
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
+    require_threads(threads_);
     plugins::Host host(host_options_);
-    const pipeline::LoadedTranslationModel loaded(model_, host);
+    const pipeline::LoadedTranslationModel loaded(model_, host, tensor::Device::kCpu, allow_non_finite_);
     const pipeline::TranslationModel model = loaded.view();
     const auto executor = core::make_executor(threads_);
     const auto context = host.runtime().make_context(tensor::Device::kCpu, *executor);
@@ -141,6 +144,7 @@ class Score final : public Command {
   std::string format_;
   std::string length_penalty_;
   int threads_ = 0;
+  bool allow_non_finite_ = false;
   plugins::HostOptions host_options_;
   TokenBatch source_batch_;
   TokenBatch target_batch_;

@@ -1,5 +1,8 @@
 #include "command.h"
 #include "host_options.h"
+#include "number_range.h"
+
+#include <cmath>
 
 #include <boost/optional.hpp>
 #include <fmt/format.h>
@@ -27,11 +30,13 @@ class Translate final : public Command {
   }
 
   void run(const Session& session) override {
+    check_numbers();
     if (beam_size_ < n_best_ && decoder_ == "beam")
       throw UsageError(fmt::format("--n-best {} needs a --beam-size of at least that", n_best_));
     if (format_ == "text" && (n_best_ > 1 || alignment_))
       throw UsageError("--n-best and --alignment need --format jsonl: text has one line per input line");
     if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
+    if (resume_ && overwrite_) throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
     plugins::Host host(host_options_);
     pipeline::Pipeline pipeline = pipeline::make_pipeline(configuration(), "translate", host, threads_);
     const pipeline::LineCounts counts = pipeline.run(
@@ -52,7 +57,9 @@ class Translate final : public Command {
         "text, jsonl (key \"source\") or tsv (first column)")(
         "split", po::value(&split_)->value_name("LOCALE"),
         "translate sentence by sentence, split by the rules of a language (de, en, ...)")(
-        "resume", po::bool_switch(&resume_), "continue an interrupted run: keep the complete lines of OUTPUT.partial")(
+        "resume", po::bool_switch(&resume_),
+        "continue an interrupted run of the same input, model and options: keep the complete lines of OUTPUT.partial")(
+        "overwrite", po::bool_switch(&overwrite_), "begin anew, though an interrupted run left OUTPUT.partial")(
         "on-error", po::value(&on_error_)->default_value("keep")->value_name("POLICY"),
         "a line that cannot be translated: keep (an empty line, counted) or fail");
   }
@@ -87,14 +94,35 @@ class Translate final : public Command {
 
   void add_machine(po::options_description& options) {
     options.add_options()("threads", po::value(&threads_)->default_value(0)->value_name("N"),
-                          "workers; 0: as many as the process may use")(
+                          threads_help("workers").c_str())(
         "batch-tokens", po::value(&batch_tokens_)->default_value(2048)->value_name("N"),
         "source tokens encoded together (no effect on results)")(
         "rows", po::value(&rows_)->default_value(64)->value_name("N"),
         "hypotheses in flight per worker (no effect on results)")(
         "device", po::value(&device_)->default_value("cpu")->value_name("NAME"),
         "cpu, or reference (slow, double precision)")(
-        "compute", po::value(&compute_)->default_value("fp32")->value_name("TYPE"), "number type of the weights: fp32");
+        "compute", po::value(&compute_)->default_value("fp32")->value_name("TYPE"), "number type of the weights: fp32")(
+        "allow-non-finite", po::bool_switch(&allow_non_finite_),
+        "use a model although it holds weights that are NaN or infinite");
+  }
+
+  void check_numbers() const {
+    constexpr int kMostHypotheses = 10000;
+    require_range("beam-size", beam_size_, 1, kMostHypotheses);
+    require_range("n-best", n_best_, 1, kMostHypotheses);
+    if (alpha_) require_number(std::isfinite(*alpha_), "alpha", *alpha_, "a finite number");
+    require_at_least("maximum-length", maximum_length_, 0);
+    require_at_least("minimum-length", minimum_length_, 0);
+    require_number(repetition_penalty_ > 0 && std::isfinite(repetition_penalty_), "repetition-penalty",
+                   repetition_penalty_, "a number above 0");
+    require_at_least("no-repeat-ngram", no_repeat_ngram_, 0);
+    require_number(temperature_ > 0 && std::isfinite(temperature_), "temperature", temperature_, "a number above 0");
+    require_at_least("top-k", top_k_, 0);
+    require_number(top_p_ > 0 && top_p_ <= 1, "top-p", top_p_, "above 0 and at most 1");
+    require_at_least("seed", seed_, 0);
+    require_threads(threads_);
+    require_at_least("batch-tokens", batch_tokens_, 1);
+    require_at_least("rows", rows_, 1);
   }
 
   core::Json configuration() const {
@@ -112,19 +140,21 @@ class Translate final : public Command {
                          {"temperature", temperature_},
                          {"top_k", top_k_},
                          {"top_p", top_p_},
-                         {"seed", seed_},
+                         {"seed", static_cast<std::uint64_t>(seed_)},
                          {"threads", threads_},
                          {"batch_tokens", batch_tokens_},
                          {"rows", rows_},
                          {"device", device_},
                          {"compute", compute_},
+                         {"allow_non_finite", allow_non_finite_},
                          {"details", format_ == "jsonl"}};
     if (alpha_) translate["alpha"] = *alpha_;
     core::Json stages = core::Json::array();
     stages.push_back({{"read", {{"path", input_}, {"format", input_format_}}}});
     if (!split_.empty()) stages.push_back({{"split", {{"locale", split_}}}});
     stages.push_back({{"translate", std::move(translate)}});
-    stages.push_back({{"write", {{"path", output_}, {"format", format_}, {"resume", resume_}}}});
+    stages.push_back(
+        {{"write", {{"path", output_}, {"format", format_}, {"resume", resume_}, {"overwrite", overwrite_}}}});
     return {{"stages", std::move(stages)}};
   }
 
@@ -135,6 +165,7 @@ class Translate final : public Command {
   std::string input_format_;
   std::string split_;
   bool resume_ = false;
+  bool overwrite_ = false;
   std::string on_error_;
   std::string decoder_;
   int beam_size_ = 0;
@@ -150,12 +181,13 @@ class Translate final : public Command {
   double temperature_ = 1;
   int top_k_ = 0;
   double top_p_ = 1;
-  std::uint64_t seed_ = 1;
+  std::int64_t seed_ = 1;
   int threads_ = 0;
   std::int64_t batch_tokens_ = 0;
   std::int64_t rows_ = 0;
   std::string device_;
   std::string compute_;
+  bool allow_non_finite_ = false;
   plugins::HostOptions host_options_;
 };
 

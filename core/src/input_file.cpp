@@ -50,10 +50,14 @@ class Input {
   std::size_t read(char* data, std::size_t size) const {
     // A named pipe was opened without waiting for its writer, so the first read must.
     if (!regular_ && (stop_.stop_possible() || named_pipe_)) wait();
-    return read_some(descriptor_.get(), data, size, name_);
+    const std::size_t got = read_some(descriptor_.get(), data, size, name_);
+    taken_ += got;
+    return got;
   }
   const std::string& name() const { return name_; }
   std::uint64_t size() const { return size_; }
+  /// Bytes read so far.
+  std::uint64_t taken() const { return taken_; }
   bool is_regular() const { return regular_; }
 
  private:
@@ -71,6 +75,7 @@ class Input {
   bool regular_ = false;
   bool named_pipe_ = false;
   std::uint64_t size_ = 0;
+  mutable std::uint64_t taken_ = 0;
 };
 
 /// Opens a file without waiting for anybody: a named pipe may never get a writer.
@@ -201,6 +206,12 @@ const std::string& InputFile::name() const noexcept {
 }
 std::uint64_t InputFile::size_on_disk() const noexcept {
   return impl_->input.size();
+}
+std::uint64_t InputFile::bytes_from_disk() const noexcept {
+  return impl_->input.taken();
+}
+bool InputFile::is_compressed() const noexcept {
+  return impl_->stream != nullptr;
 }
 bool InputFile::is_regular() const noexcept {
   return impl_->input.is_regular();

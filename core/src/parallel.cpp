@@ -3,19 +3,21 @@
 #include "dragoman/core/error.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <condition_variable>
+#include <exception>
 #include <fstream>
+#include <mutex>
+#include <new>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include <sched.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 namespace dragoman::core {
 namespace {
-
-constexpr int kMaximumThreads = 1024;
 
 int affinity_count() {
   cpu_set_t set;
@@ -40,10 +42,47 @@ int cgroup_quota(int none) {
   return std::max(1, static_cast<int>(std::ceil(quota / period)));
 }
 
-/// Without it TBB fixes its limit when the first arena is made, and then ignores a larger second one with a warning on
-/// stderr. It is only a limit: no thread starts before an arena has work for it.
-void allow_more_threads_than_cores() {
-  static const tbb::global_control control(tbb::global_control::max_allowed_parallelism, kMaximumThreads);
+/// One call of for_each(): its threads take the next block until there are no more.
+struct Job {
+  Job(std::int64_t number, FunctionRef<void(std::int64_t)> work) : blocks(number), body(work) {}
+
+  void run_blocks() noexcept {
+    for (std::int64_t i = take(); i < blocks; i = take()) {
+      try {
+        body(i);
+      } catch (...) {
+        keep(std::current_exception());
+      }
+    }
+  }
+
+  const std::int64_t blocks;
+  const FunctionRef<void(std::int64_t)> body;
+  /// Threads of the pool that work on it; changed under the pool's lock.
+  std::atomic<int> helpers = 0;
+  std::exception_ptr error;
+
+ private:
+  std::int64_t take() { return next.fetch_add(1, std::memory_order_relaxed); }
+  void keep(std::exception_ptr raised) noexcept {
+    next.store(blocks, std::memory_order_relaxed);  // blocks that nobody has begun are not worth beginning
+    if (!failed.exchange(true)) error = std::move(raised);
+  }
+
+  std::atomic<std::int64_t> next = 0;
+  std::atomic<bool> failed = false;
+};
+
+/// Waits a little for a condition before the thread goes to sleep for it: kernels come within microseconds of each
+/// other, and waking a thread takes some ten of them.
+template <class Condition>
+bool soon(const Condition& condition) {
+  constexpr int kLooks = 100;
+  for (int i = 0; i < kLooks; ++i) {
+    if (condition()) return true;
+    std::this_thread::yield();
+  }
+  return condition();
 }
 
 }  // namespace
@@ -54,43 +93,138 @@ void SequentialExecutor::for_each(std::int64_t blocks, FunctionRef<void(std::int
   for (std::int64_t i = 0; i < blocks; ++i) body(i);
 }
 
-struct ParallelExecutor::Arena {
-  explicit Arena(int threads) : arena(threads) {}
-  tbb::task_arena arena;
+struct ParallelExecutor::Pool {
+  explicit Pool(int threads) {
+    workers.reserve(static_cast<std::size_t>(threads) - 1);
+    for (int i = 1; i < threads; ++i) {
+      std::optional<std::jthread> worker = try_start_thread([this] { work(); });
+      if (!worker) break;
+      workers.push_back(std::move(*worker));
+    }
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  ~Pool() {
+    {
+      const std::lock_guard lock(mutex);
+      closing = true;
+    }
+    posted.notify_all();
+  }
+
+  void run(Job& job) {
+    post(job);
+    job.run_blocks();
+    withdraw(job);
+  }
+
+ private:
+  void post(Job& job) {
+    {
+      const std::lock_guard lock(mutex);
+      jobs.push_back(&job);
+      open_jobs.store(jobs.size(), std::memory_order_release);
+    }
+    posted.notify_all();
+  }
+
+  /// No thread starts on the job any more; waits for those that have.
+  void withdraw(Job& job) {
+    std::unique_lock lock(mutex);
+    close(job);
+    if (job.helpers == 0) return;
+    lock.unlock();
+    soon([&] { return job.helpers == 0; });
+    lock.lock();  // also keeps the last helper from touching the job after this
+    left.wait(lock, [&] { return job.helpers == 0; });
+  }
+
+  void close(const Job& job) {
+    std::erase(jobs, &job);
+    open_jobs.store(jobs.size(), std::memory_order_release);
+  }
+
+  void work() {
+    for (;;) {
+      soon([&] { return open_jobs.load(std::memory_order_acquire) > 0; });
+      std::unique_lock lock(mutex);
+      posted.wait(lock, [&] { return closing || !jobs.empty(); });
+      if (closing) return;
+      help(lock, *jobs.back());
+    }
+  }
+
+  void help(std::unique_lock<std::mutex>& lock, Job& job) {
+    ++job.helpers;
+    lock.unlock();
+    job.run_blocks();
+    lock.lock();
+    close(job);
+    if (--job.helpers == 0) left.notify_all();
+  }
+
+  std::mutex mutex;
+  std::condition_variable posted;
+  std::condition_variable left;
+  /// That have blocks which nobody has begun, as far as is known.
+  std::vector<Job*> jobs;
+  std::atomic<std::size_t> open_jobs = 0;
+  bool closing = false;
+
+ public:
+  std::vector<std::jthread> workers;  // last: joined while the others live
 };
 
 ParallelExecutor::ParallelExecutor(int threads) {
   require(threads >= 1, ErrorCode::kInvalidArgument, "the number of threads must be at least 1, not {}", threads);
-  require(threads <= kMaximumThreads, ErrorCode::kInvalidArgument, "the number of threads must be at most {}, not {}",
-          kMaximumThreads, threads);
-  allow_more_threads_than_cores();
-  arena_ = std::make_unique<Arena>(threads);
+  pool_ = std::make_unique<Pool>(thread_count(threads));
 }
 
 ParallelExecutor::~ParallelExecutor() = default;
 
 void ParallelExecutor::for_each(std::int64_t blocks, FunctionRef<void(std::int64_t)> body) {
+  if (blocks <= 0) return;
   if (blocks == 1) return body(0);
-  arena_->arena.execute([&] {
-    // simple_partitioner with grain 1: blocks are already sized by the caller, splitting must not depend on timing.
-    tbb::parallel_for(
-        tbb::blocked_range<std::int64_t>(0, blocks, 1),
-        [&](const tbb::blocked_range<std::int64_t>& range) {
-          for (std::int64_t i = range.begin(); i != range.end(); ++i) body(i);
-        },
-        tbb::simple_partitioner());
-  });
+  Job job(blocks, body);
+  pool_->run(job);
+  if (job.error) std::rethrow_exception(job.error);
 }
 
 int ParallelExecutor::threads() const noexcept {
-  return arena_->arena.max_concurrency();
+  return static_cast<int>(pool_->workers.size()) + 1;
 }
 
 std::unique_ptr<Executor> make_executor(int threads) {
-  require(threads >= 0, ErrorCode::kInvalidArgument, "the number of threads must not be negative, but is {}", threads);
-  if (threads == 0) threads = default_threads();
+  threads = thread_count(threads);
   if (threads == 1) return std::make_unique<SequentialExecutor>();
   return std::make_unique<ParallelExecutor>(threads);
+}
+
+int thread_count(int threads) {
+  require(threads >= 0, ErrorCode::kInvalidArgument, "the number of threads must not be negative, but is {}", threads);
+  require(threads <= kMostThreads, ErrorCode::kInvalidArgument, "the number of threads must be at most {}, not {}",
+          kMostThreads, threads);
+  return threads == 0 ? default_threads() : threads;
+}
+
+std::optional<std::jthread> try_start_thread(std::function<void()> body) {
+  try {
+    return std::jthread(std::move(body));
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
+}
+
+std::jthread start_thread(std::string_view purpose, std::function<void()> body) {
+  try {
+    return std::jthread(std::move(body));
+  } catch (const std::system_error& error) {
+    fail(ErrorCode::kIo,
+         "cannot start a thread that {}: {}; ask for fewer threads, or raise the limit of processes (ulimit -u)",
+         purpose, error.code().message());
+  }
 }
 
 int default_threads() {

@@ -79,6 +79,12 @@ void ActiveSentence::apply(const Advance& advance) {
   ++state.length;
 }
 
+void ActiveSentence::give_up() {
+  state.finished.clear();
+  finish({.parent = 0, .stopped_by = StoppedBy::kNotFinite, .log_probability = 0, .rank = 1});
+  state.live.clear();
+}
+
 void ActiveSentence::finish(const Advance::Ending& ending) {
   const LiveHypothesis& live = state.live[static_cast<std::size_t>(ending.parent)];
   const bool ended = ending.stopped_by == StoppedBy::kEnd;

@@ -26,6 +26,8 @@ class ActiveSentence {
   void record(const StepResult& result, std::int32_t first_row, std::int64_t first_token, std::int64_t tokens_per_row);
   /// Carries out what the strategy decided.
   void apply(const Advance& advance);
+  /// Ends it because the model's scores are not finite.
+  void give_up();
   /// Drops the living.
   void abandon() { state.live.clear(); }
 

@@ -3,6 +3,9 @@
 #include "active_sentence.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
 
 namespace dragoman::decoding {
 
@@ -57,6 +60,7 @@ struct DecodingLoop::Impl {
   void step();
   void add_rows(const ActiveSentence& sentence);
   void advance_sentence(ActiveSentence& sentence, std::int32_t first_row, std::int64_t first_token);
+  bool finite(const Candidates& candidates, std::int32_t first_row) const;
   void check_advance(const SentenceState& state) const;
   void deliver(HypothesisSink& sink);
   void count(const Hypothesis& best, std::size_t source_tokens);
@@ -253,11 +257,25 @@ void DecodingLoop::Impl::advance_sentence(ActiveSentence& sentence, std::int32_t
   const Candidates candidates{std::span(result.tokens).subspan(row * per_row, live * per_row),
                               std::span(result.log_probabilities).subspan(row * per_row, live * per_row),
                               needs.candidates};
+  if (!finite(candidates, first_row)) return sentence.give_up();
   advance.clear();
   strategy->advance(sentence.state, candidates, advance);
   check_advance(sentence.state);
   sentence.apply(advance);
   if (!sentence.state.live.empty() && strategy->done(sentence.state)) sentence.abandon();
+}
+
+/// Whether a strategy can work with them. A row in which everything is forbidden has no finite score either, and that
+/// is no fault of the model: then nothing follows.
+bool DecodingLoop::Impl::finite(const Candidates& candidates, std::int32_t first_row) const {
+  for (std::size_t i = 0; i < candidates.log_probabilities.size(); ++i) {
+    const double log_probability = candidates.log_probabilities[i];
+    if (!std::isnan(log_probability) && log_probability < std::numeric_limits<double>::infinity()) continue;
+    const std::int32_t row = first_row + static_cast<std::int32_t>(static_cast<std::int64_t>(i) / candidates.per_row);
+    const auto of_row = std::ranges::equal_range(edits, row, {}, &ops::LogitEdit::row);
+    if (std::ssize(of_row) < model.spec().target_vocabulary) return false;
+  }
+  return true;
 }
 
 /// Strategies may come from plugins.

@@ -37,16 +37,12 @@ void check_lengths(const DecodingOptions& options) {
                  "0 or more");
 }
 
-void check_edits(const DecodingOptions& options, const nn::SequenceSpec& spec) {
+void check_edits(const DecodingOptions& options) {
   require_option(options.repetition_penalty > 0 && std::isfinite(options.repetition_penalty), "repetition_penalty",
                  options.repetition_penalty, "above 0");
   require_option(options.no_repeat_ngram >= 0, "no_repeat_ngram", options.no_repeat_ngram, "0 (off) or more");
-  for (const auto& sequence : options.suppressed) {
+  for (const auto& sequence : options.suppressed)
     require_option(!sequence.empty(), "suppressed", "an empty sequence", "made of sequences of at least one token");
-    for (const std::int32_t token : sequence)
-      require_option(token >= 0 && token < spec.target_vocabulary, "a suppressed token", token,
-                     "in the target vocabulary");
-  }
 }
 
 void check_sampling(const SamplingOptions& sampling) {
@@ -58,11 +54,19 @@ void check_sampling(const SamplingOptions& sampling) {
 
 }  // namespace
 
-void check(const DecodingOptions& options, const nn::SequenceSpec& spec) {
+void check(const DecodingOptions& options) {
   check_results(options);
   check_lengths(options);
-  check_edits(options, spec);
+  check_edits(options);
   check_sampling(options.sampling);
+}
+
+void check(const DecodingOptions& options, const nn::SequenceSpec& spec) {
+  check(options);
+  for (const auto& sequence : options.suppressed)
+    for (const std::int32_t token : sequence)
+      require_option(token >= 0 && token < spec.target_vocabulary, "a suppressed token", token,
+                     "in the target vocabulary");
 }
 
 std::int32_t maximum_target_length(const DecodingOptions& options, const nn::SequenceSpec& spec,

@@ -1,9 +1,16 @@
 #include "dragoman/pipeline/pipeline.h"
 #include "dragoman/pipeline/translator.h"
+#include "job_identity.h"
 #include "split_stage.h"
 #include "text_stages.h"
 
 #include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <dragoman/core/quote.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -23,12 +30,17 @@ Json with_underscores(const Json& options) {
   return result;
 }
 
+void check_column(const core::OptionReader& options, std::uint64_t column) {
+  options.check(column >= 1 && column <= kMostColumns, "column", fmt::format("must be from 1 to {}", kMostColumns));
+}
+
 ReadOptions read_options(core::OptionReader& options) {
   ReadOptions read;
   read.path = options.get("path", "-");
   read.format = parse_record_format(options.get("format", "text"));
   read.key = options.get("key", read.key);
   read.column = options.get("column", read.column);
+  check_column(options, read.column);
   return read;
 }
 
@@ -37,7 +49,12 @@ WriteOptions write_options(core::OptionReader& options) {
   write.path = options.get("path", "-");
   write.format = parse_record_format(options.get("format", "text"));
   write.column = options.get("column", write.column);
-  write.resume = options.get("resume", false);
+  check_column(options, write.column);
+  const bool resume = options.get("resume", false);
+  const bool overwrite = options.get("overwrite", false);
+  options.check(!resume || !overwrite, "resume", "goes on with what overwrite throws away; set one of them");
+  if (resume) write.partial = core::PartialPolicy::kResume;
+  if (overwrite) write.partial = core::PartialPolicy::kReplace;
   return write;
 }
 
@@ -45,9 +62,10 @@ WriteOptions write_options(core::OptionReader& options) {
 class TranslateStage final : public Service {
  public:
   TranslateStage(const std::string& model, plugins::Host& host, TranslateOptions options)
-      : model_(model, host, options.device), service_(host.runtime(), model_.view(), std::move(options)) {}
-  void run(RecordSource& source, RecordSink& sink, const std::stop_token& stop) override {
-    service_.run(source, sink, stop);
+      : model_(model, host, options.device, options.allow_non_finite),
+        service_(host.runtime(), model_.view(), std::move(options)) {}
+  void run(RecordSource& source, RecordSink& sink, std::stop_source stop) override {
+    service_.run(source, sink, std::move(stop));
   }
   void add_counts(LineCounts& counts) const override { service_.add_counts(counts); }
 
@@ -56,15 +74,21 @@ class TranslateStage final : public Service {
   TranslateService service_;
 };
 
+/// Every stage that needs no plugin.
+const std::vector<std::string> kBuiltInStages = {"read",      "write",  "translate", "split",
+                                                 "normalize", "encode", "decode"};
+
 class Builder {
  public:
   Builder(plugins::Host& host, int threads) : host_(&host), threads_(threads) {}
 
-  void add(const std::string& name, core::OptionReader& options) {
+  void add(const std::string& name, const Json& settings, const std::string& where) {
+    core::OptionReader options(settings, where);
+    identity_.add_stage(name, settings);
     if (name == "read")
       pipeline_.read(read_options(options));
     else if (name == "write")
-      pipeline_.write(write_options(options));
+      add_write(write_options(options));
     else if (name == "translate")
       pipeline_.add(translate_stage(options));
     else if (name == "split")
@@ -79,9 +103,20 @@ class Builder {
       pipeline_.add(registered_stage(name, options));
     options.finish();
   }
-  Pipeline take() { return std::move(pipeline_); }
+  Pipeline take() {
+    if (write_) {
+      if (write_->path != "-") write_->identity = identity_.text();
+      pipeline_.write(std::move(*write_));
+    }
+    return std::move(pipeline_);
+  }
 
  private:
+  void add_write(WriteOptions write) {
+    core::require(!write_, ErrorCode::kInvalidArgument, "a pipeline writes to one place: there are two write stages");
+    write_ = std::move(write);
+  }
+
   std::unique_ptr<Service> translate_stage(core::OptionReader& options) {
     const auto model = options.require_key<std::string>("model");
     TranslateOptions translate = read_translate_options(options, host_->registry());
@@ -90,17 +125,24 @@ class Builder {
   }
 
   std::unique_ptr<const MapStage> registered_stage(const std::string& name, core::OptionReader& options) {
-    const std::vector<std::string> built_in = {"read", "write", "translate", "split", "normalize", "encode", "decode"};
-    if (host_->registry().stages().find(name) == nullptr)
-      if (const std::string nearest = core::nearest_name(name, built_in); !nearest.empty())
-        core::fail(ErrorCode::kBadInput, "{}: no stage is called '{}'; did you mean '{}'?", options.where(), name,
-                   nearest);
+    if (host_->registry().stages().find(name) == nullptr) fail_unknown(name, options.where());
     return host_->registry().stages().get(name).make(options);
+  }
+
+  [[noreturn]] void fail_unknown(const std::string& name, const std::string& where) const {
+    std::vector<std::string> known = kBuiltInStages;
+    for (const auto& registered : host_->registry().stages().all()) known.push_back(registered.entry.name);
+    const std::string nearest = core::nearest_name(name, known);
+    core::fail(ErrorCode::kBadInput, "{}: no stage is called {}{}; there are: {}; others need --plugin FILE", where,
+               core::quote(name), nearest.empty() ? std::string() : fmt::format(", did you mean '{}'?", nearest),
+               fmt::join(known, ", "));
   }
 
   plugins::Host* host_;
   int threads_;
   Pipeline pipeline_;
+  std::optional<WriteOptions> write_;
+  JobIdentity identity_;
 };
 
 }  // namespace
@@ -119,8 +161,7 @@ Pipeline make_pipeline(const core::Json& configuration, const std::string& where
                   "{}: stage {}: write it as `- name: {{options}}`, one name per list entry", where, number);
     const std::string name = stage.begin().key();
     const Json options = with_underscores(stage.begin().value());
-    core::OptionReader reader(options, fmt::format("{}: stage {} ({})", where, number, name));
-    builder.add(name, reader);
+    builder.add(name, options, fmt::format("{}: stage {} ({})", where, number, core::printable(name, 80)));
   }
   return builder.take();
 }

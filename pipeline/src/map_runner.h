@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include <dragoman/pipeline/service.h>
@@ -8,9 +9,10 @@
 
 namespace dragoman::pipeline {
 
-/// Runs every record through the stages one after the other, several records at a time, and hands them on in order.
-/// Failed records pass untouched.
+/// Runs the stages, one after the other, over each record of the source, several records at a time, and hands the
+/// results on in order. Ends early if the sink takes no more. An exception of a stage requests `stop`, so that a source
+/// that waits ends too.
 void run_maps(const std::vector<std::unique_ptr<const MapStage>>& stages, int threads, RecordSource& source,
-              RecordSink& sink);
+              RecordSink& sink, const std::stop_source& stop);
 
 }  // namespace dragoman::pipeline

@@ -1,16 +1,19 @@
 #include "dragoman/pipeline/pipeline.h"
 
 #include "channel.h"
+#include "input_trail.h"
 #include "map_runner.h"
 
-#include <atomic>
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <variant>
 
 #include <dragoman/core/parallel.h>
+#include <dragoman/core/run_stop.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -37,9 +40,9 @@ class ChannelSource final : public RecordSource {
 class ChannelSink final : public RecordSink {
  public:
   explicit ChannelSink(RecordChannel& channel) : channel_(&channel) {}
-  void put(Record record) override {
+  bool put(Record record) override {
     const std::size_t weight = weight_of(record);
-    channel_->push(std::move(record), weight);
+    return channel_->push(std::move(record), weight);
   }
 
  private:
@@ -49,31 +52,60 @@ class ChannelSink final : public RecordSink {
 /// Feeds the first stage from the input file.
 class ReaderSource final : public RecordSource {
  public:
-  explicit ReaderSource(RecordReader& reader) : reader_(&reader) {}
-  std::optional<Record> next() override { return reader_->next(); }
+  ReaderSource(RecordReader& reader, InputTrail& trail) : reader_(&reader), trail_(&trail) {}
+  std::optional<Record> next() override {
+    std::optional<Record> record = reader_->next();
+    if (record)
+      trail_->add({record->line, reader_->hash(), reader_->bytes_from_disk()});
+    else if (reader_->at_end())
+      trail_->end(reader_->lines_read());
+    return record;
+  }
 
  private:
   RecordReader* reader_;
+  InputTrail* trail_;
 };
+
+/// A note beside the partial file: which lines of which input it holds.
+std::string to_note(const InputPoint& point) {
+  return core::Json{{"lines", point.lines}, {"input", fmt::format("{:016x}", point.hash)}}.dump();
+}
 
 /// Writes what the last stage hands on, and counts.
 class WriterSink final : public RecordSink {
  public:
-  WriterSink(RecordWriter& writer, const PipelineOptions& options, const RecordReader& reader)
-      : writer_(&writer), options_(&options), reader_(&reader), lines_kept_(writer.lines_kept()) {}
+  WriterSink(RecordWriter& writer, const PipelineOptions& options, const RecordReader& reader, InputTrail& trail)
+      : writer_(&writer), options_(&options), reader_(&reader), trail_(&trail), lines_kept_(writer.lines_kept()) {}
 
-  void put(Record record) override {
+  bool put(Record record) override {
     if (record.failed()) fail(record);
     writer_->write(record);
-    ++counts_.lines;
-    counts_.empty += record.text.empty() ? 1 : 0;
     writer_->flush();  // whoever waits for a line on the other end gets it; a call per line is nothing beside its
                        // translation
-    report();
+    ++counts_.lines;
+    counts_.empty += record.text.empty() ? 1 : 0;
+    written_ = trail_->take();
+    note_now_and_then();
+    report(total());
+    return true;
   }
+
+  /// What is written stays, with a note of what it is of.
+  void keep() {
+    writer_->flush();
+    if (counts_.lines > 0) writer_->note(to_note(written_));
+  }
+  /// The last report, in which all is done.
+  void finish() {
+    if (reported_total_ != lines_done()) report(lines_done());
+  }
+  std::uint64_t lines_done() const { return lines_kept_ + counts_.lines; }
   LineCounts& counts() { return counts_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void fail(const Record& record) {
     core::require(!options_->fail_on_error, ErrorCode::kBadInput, "{}: line {}: {}", reader_->name(), record.line,
                   record.message);
@@ -81,54 +113,87 @@ class WriterSink final : public RecordSink {
     core::log(options_->log, core::LogLevel::kWarning,
               fmt::format("{}: line {}: {}", reader_->name(), record.line, record.message));
   }
-  void report() const {
-    core::report(
-        options_->progress,
-        {.stage = "translate", .done = lines_kept_ + counts_.lines, .total = 0, .unit = "lines", .figures = {}});
+
+  void note_now_and_then() {
+    constexpr std::chrono::seconds kInterval{1};
+    const Clock::time_point now = Clock::now();
+    if (counts_.lines > 1 && now - last_note_ < kInterval) return;
+    last_note_ = now;
+    writer_->note(to_note(written_));
+  }
+
+  /// The lines of the whole input: counted once it has been read, before that estimated from what these lines took of
+  /// the file; 0 if there is nothing to go by.
+  std::uint64_t total() const {
+    if (const auto lines = trail_->lines()) return *lines;
+    const std::uint64_t size = reader_->size_on_disk();
+    if (size == 0 || written_.bytes == 0) return 0;
+    const double estimate =
+        static_cast<double>(lines_done()) * static_cast<double>(size) / static_cast<double>(written_.bytes);
+    return std::max(lines_done() + 1, static_cast<std::uint64_t>(estimate));
+  }
+
+  void report(std::uint64_t total) {
+    reported_total_ = total;
+    core::report(options_->progress,
+                 {.stage = "translate", .done = lines_done(), .total = total, .unit = "lines", .figures = {}});
   }
 
   RecordWriter* writer_;
   const PipelineOptions* options_;
   const RecordReader* reader_;
+  InputTrail* trail_;
   std::uint64_t lines_kept_;
   LineCounts counts_;
+  InputPoint written_;
+  Clock::time_point last_note_{};
+  std::uint64_t reported_total_ = 0;
 };
 
-/// The chain's links run on threads of their own with channels between them; the first error of any stops all.
+/// The chain's links run side by side with channels between them; the first error of any stops all.
 class Chain {
  public:
-  void add_link(std::function<void(RecordSource&, RecordSink&)> body) { links_.push_back(std::move(body)); }
+  using Link = std::function<void(RecordSource&, RecordSink&, const std::stop_source&)>;
 
-  void run(RecordSource& source, RecordSink& sink, const std::stop_token& stop) {
+  void add_link(Link body) { links_.push_back(std::move(body)); }
+
+  /// `stop` is requested if a link fails.
+  void run(RecordSource& source, RecordSink& sink, const std::stop_source& stop) {
     std::vector<std::unique_ptr<RecordChannel>> channels;
     for (std::size_t i = 1; i < links_.size(); ++i) channels.push_back(std::make_unique<RecordChannel>(kChannelBytes));
-    const auto abort_all = [&] {
+    const std::stop_callback on_stop(stop.get_token(), [&] {
       for (const auto& channel : channels) channel->abort();
+    });
+    const auto guarded = [&](const auto& body) {
+      try {
+        body();
+      } catch (...) {
+        keep(std::current_exception());
+        stop.request_stop();
+      }
     };
-    const std::stop_callback on_stop(stop, abort_all);
     {
       std::vector<std::jthread> threads;
-      for (std::size_t i = 0; i < links_.size(); ++i)
-        threads.emplace_back([&, i] {
-          try {
-            run_link(i, channels, source, sink);
-          } catch (...) {
-            keep(std::current_exception());
-            abort_all();
-          }
-        });
+      guarded([&] {
+        threads.reserve(links_.size());
+        for (std::size_t i = 0; i + 1 < links_.size(); ++i)
+          threads.push_back(core::start_thread(
+              "runs a stage", [&, i] { guarded([&] { run_link(i, channels, source, sink, stop); }); }));
+        run_link(links_.size() - 1, channels, source, sink, stop);
+      });
     }
     if (error_) std::rethrow_exception(error_);
   }
 
  private:
   void run_link(std::size_t i, const std::vector<std::unique_ptr<RecordChannel>>& channels, RecordSource& source,
-                RecordSink& sink) {
+                RecordSink& sink, const std::stop_source& stop) {
     std::optional<ChannelSource> from;
     std::optional<ChannelSink> to;
     if (i > 0) from.emplace(*channels[i - 1]);
     if (i + 1 < links_.size()) to.emplace(*channels[i]);
-    links_[i](from ? static_cast<RecordSource&>(*from) : source, to ? static_cast<RecordSink&>(*to) : sink);
+    links_[i](from ? static_cast<RecordSource&>(*from) : source, to ? static_cast<RecordSink&>(*to) : sink, stop);
+    if (from) channels[i - 1]->abort();  // a link that ends early takes no more
     if (to) channels[i]->close();
   }
   void keep(std::exception_ptr error) {
@@ -136,10 +201,48 @@ class Chain {
     if (!error_) error_ = std::move(error);
   }
 
-  std::vector<std::function<void(RecordSource&, RecordSink&)>> links_;
+  std::vector<Link> links_;
   std::mutex mutex_;
   std::exception_ptr error_;
 };
+
+/// What the notes of an interrupted run say of the lines that its output has already.
+std::vector<InputPoint> known_points(const RecordWriter& writer) {
+  std::vector<InputPoint> points;
+  for (const std::string& note : writer.notes()) {
+    const core::Json json = core::Json::parse(note, nullptr, false);
+    const auto lines = json.is_object() ? json.find("lines") : json.end();
+    const auto hash = json.is_object() ? json.find("input") : json.end();
+    if (lines == json.end() || hash == json.end() || !lines->is_number_unsigned() || !hash->is_string()) continue;
+    points.push_back({lines->get<std::uint64_t>(), std::strtoull(hash->get<std::string>().c_str(), nullptr, 16), 0});
+  }
+  return points;
+}
+
+/// Before the error that ended the run goes on: what can be kept is kept.
+void keep_quietly(WriterSink& sink) {
+  try {
+    sink.keep();
+  } catch (const core::Error&) {
+    // The disk may be what has failed.
+  }
+}
+
+/// Reads over the lines whose output is there already, and sees that they are the same ones.
+void skip_lines_kept(RecordReader& reader, const RecordWriter& writer) {
+  const std::uint64_t kept = writer.lines_kept();
+  std::uint64_t checked = 0;
+  for (const InputPoint& point : known_points(writer)) {
+    if (point.lines < checked || point.lines > kept) continue;
+    reader.skip(point.lines - checked);
+    core::require(reader.hash() == point.hash, ErrorCode::kInvalidArgument,
+                  "{}: its lines {} to {} are not those that {} was made from; resume with the same input, or begin "
+                  "anew with --overwrite",
+                  reader.name(), checked + 1, point.lines, writer.partial_name());
+    checked = point.lines;
+  }
+  reader.skip(kept - checked);
+}
 
 }  // namespace
 
@@ -149,14 +252,16 @@ struct Pipeline::Impl {
   /// Neighbouring map stages form one link.
   std::vector<std::variant<Maps, std::unique_ptr<Service>>> links;
 
-  void fill(Chain& chain, int threads, const std::stop_token& stop) {
+  void fill(Chain& chain, int threads) {
     for (auto& link : links) {
       if (auto* service = std::get_if<std::unique_ptr<Service>>(&link))
-        chain.add_link(
-            [service, stop](RecordSource& source, RecordSink& sink) { (*service)->run(source, sink, stop); });
+        chain.add_link([service](RecordSource& source, RecordSink& sink, const std::stop_source& stop) {
+          (*service)->run(source, sink, stop);
+        });
       else
-        chain.add_link([&maps = std::get<Maps>(link), threads](RecordSource& source, RecordSink& sink) {
-          run_maps(maps, threads, source, sink);
+        chain.add_link([&maps = std::get<Maps>(link), threads](RecordSource& source, RecordSink& sink,
+                                                               const std::stop_source& stop) {
+          run_maps(maps, threads, source, sink, stop);
         });
     }
   }
@@ -179,6 +284,11 @@ void Pipeline::write(WriteOptions options) {
   impl_->write = std::move(options);
 }
 
+void Pipeline::set_partial(core::PartialPolicy policy) {
+  core::require(impl_->write.has_value(), ErrorCode::kInvalidArgument, "a pipeline needs a write stage");
+  impl_->write->partial = policy;
+}
+
 void Pipeline::add(std::unique_ptr<const MapStage> stage) {
   if (impl_->links.empty() || !std::holds_alternative<Maps>(impl_->links.back())) impl_->links.emplace_back(Maps{});
   std::get<Maps>(impl_->links.back()).push_back(std::move(stage));
@@ -192,31 +302,35 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
   core::require(impl_->read && impl_->write, ErrorCode::kInvalidArgument,
                 "a pipeline needs a read stage and a write stage");
   if (impl_->links.empty()) impl_->links.emplace_back(Maps{});
-  RecordReader reader(*impl_->read, stop);
-  RecordWriter writer(*impl_->write);
-  reader.skip(writer.lines_kept());
-  ReaderSource source(reader);
-  WriterSink sink(writer, options, reader);
+  const core::RunStop run_stop(stop);
+  RecordWriter writer(*impl_->write, run_stop.token());
+  RecordReader reader(*impl_->read, run_stop.token());
+  skip_lines_kept(reader, writer);
+  InputTrail trail;
+  ReaderSource source(reader, trail);
+  WriterSink sink(writer, options, reader, trail);
   Chain chain;
-  impl_->fill(chain, options.threads == 0 ? core::default_threads() : options.threads, stop);
+  impl_->fill(chain, core::thread_count(options.threads));
   try {
-    chain.run(source, sink, stop);
+    chain.run(source, sink, run_stop.source());
   } catch (...) {
-    writer.flush();
+    keep_quietly(sink);
     throw;
   }
+  if (stop.stop_requested()) {
+    sink.keep();
+    core::require(writer.can_resume(), ErrorCode::kInterrupted, "interrupted after {} lines", sink.lines_done());
+    core::fail(ErrorCode::kInterrupted,
+               "interrupted after {} lines, which are in {}; run again with --resume to continue", sink.lines_done(),
+               writer.partial_name());
+  }
+  writer.commit();
+  sink.finish();
   LineCounts counts = sink.counts();
   counts.with_invalid_utf8 = reader.lines_with_invalid_utf8();
   counts.replaced_bytes = reader.replaced_bytes();
   for (const auto& link : impl_->links)
     if (const auto* service = std::get_if<std::unique_ptr<Service>>(&link)) (*service)->add_counts(counts);
-  if (stop.stop_requested()) {
-    writer.flush();
-    core::fail(ErrorCode::kInterrupted,
-               "interrupted after {} lines, which are in {}; run again with --resume to continue",
-               writer.lines_kept() + counts.lines, writer.partial_name());
-  }
-  writer.commit();
   return counts;
 }
 

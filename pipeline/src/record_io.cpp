@@ -1,6 +1,16 @@
 #include "dragoman/pipeline/record_io.h"
 
 #include "dragoman/pipeline/line_policy.h"
+#include "input_trail.h"
+#include "json_line.h"
+#include "result_fields.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <dragoman/core/quote.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -18,15 +28,28 @@ std::vector<std::string> split_columns(const std::string& line) {
   }
 }
 
+bool is_result_name(std::string_view key) {
+  return key == "line" || key == "text" || key == "error" || key == kInputField;
+}
+
+/// All keys but `text_key`; those whose names the output needs stand in an object of their own.
+Json other_fields(Json::object_t& members, const std::string& text_key) {
+  Json::object_t fields;
+  Json::object_t renamed;
+  for (auto& [key, value] : members)
+    if (key != text_key) (is_result_name(key) ? renamed : fields).emplace_back(key, std::move(value));
+  if (!renamed.empty()) fields.emplace_back(kInputField, std::move(renamed));
+  return fields;
+}
+
 void parse_jsonl(Record& record, const std::string& key) {
-  Json object = Json::parse(record.text, nullptr, false);
-  if (!object.is_object()) return record.mark_failed("not a JSON object");
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_string())
-    return record.mark_failed(fmt::format("no text under the key '{}'", key));
-  record.text = found->get<std::string>();
-  object.erase(key);
-  record.fields = std::move(object);
+  JsonLine line = parse_json_line(record.text);
+  if (!line.error.empty()) return record.mark_failed(std::move(line.error));
+  const auto found = line.object.find(key);
+  if (found == line.object.end() || !found->is_string())
+    return record.mark_failed(fmt::format("no text under the key {}", core::quote(key)));
+  record.text = std::move(found->get_ref<std::string&>());
+  record.fields = other_fields(line.object.get_ref<Json::object_t&>(), key);
 }
 
 void parse_tsv(Record& record, std::uint64_t column) {
@@ -37,26 +60,65 @@ void parse_tsv(Record& record, std::uint64_t column) {
   record.fields["columns"] = std::move(columns);
 }
 
+/// Value as JSON text on one line.
+std::string dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Results first. What a record made elsewhere has under their names is left out: the reader puts nothing there.
 std::string jsonl_line(const Record& record) {
-  Json line{{"line", record.line}};
-  if (record.failed()) {
-    line["error"] = record.message;
-  } else {
-    line["text"] = record.text;
+  std::string line = fmt::format("{{\"line\":{}", record.line);
+  const auto add = [&](const Json& key, const Json& value) {
+    line.append(1, ',').append(dump(key)).append(1, ':').append(dump(value));
+  };
+  if (record.failed())
+    add("error", record.message);
+  else
+    add("text", record.text);
+  for (const auto& [key, value] : record.fields.items())
+    if (key == kInputField || !is_result_name(key)) add(key, value);
+  line += '}';
+  return line;
+}
+
+/// One cell: a tab would begin the next.
+std::string cell(std::string text) {
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  return text;
+}
+
+/// The columns that the line came with, if it did come with columns and not with a key of that name.
+std::vector<std::string> columns_of(const Record& record) {
+  std::vector<std::string> columns;
+  const auto found = record.fields.find("columns");
+  if (found == record.fields.end() || !found->is_array()) return columns;
+  for (const Json& column : *found) {
+    if (!column.is_string()) return {};
+    columns.push_back(cell(column.get<std::string>()));
   }
-  for (const auto& [key, value] : record.fields.items()) line[key] = value;
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return columns;
 }
 
 std::string tsv_line(const Record& record, std::uint64_t column) {
-  std::vector<std::string> columns;
-  if (const auto found = record.fields.find("columns"); found != record.fields.end())
-    columns = found->get<std::vector<std::string>>();
+  std::vector<std::string> columns = columns_of(record);
   if (columns.size() < column) columns.resize(column);
-  columns[column - 1] = record.failed() ? std::string() : record.text;
-  std::string line;
-  for (std::size_t i = 0; i < columns.size(); ++i) line += (i == 0 ? "" : "\t") + columns[i];
-  return line;
+  columns[column - 1] = record.failed() ? std::string() : cell(record.text);
+  return fmt::format("{}", fmt::join(columns, "\t"));
+}
+
+void check_column(std::uint64_t column) {
+  core::require(column >= 1 && column <= kMostColumns, ErrorCode::kInvalidArgument,
+                "column is {}; columns count from 1 to {}", column, kMostColumns);
+}
+
+/// So that a wrong column is found before a file is touched.
+const ReadOptions& checked(const ReadOptions& options) {
+  check_column(options.column);
+  return options;
+}
+const WriteOptions& checked(const WriteOptions& options) {
+  check_column(options.column);
+  return options;
 }
 
 }  // namespace
@@ -69,9 +131,7 @@ RecordFormat parse_record_format(const std::string& name) {
 }
 
 RecordReader::RecordReader(ReadOptions options, const std::stop_token& stop)
-    : options_(std::move(options)), stop_(stop), lines_(options_.path, stop) {
-  core::require(options_.column >= 1, ErrorCode::kInvalidArgument, "columns count from 1");
-}
+    : options_(checked(options)), stop_(stop), lines_(options_.path, stop), hash_(kHashOfNoLines) {}
 
 void RecordReader::parse(Record& record) const {
   if (options_.format == RecordFormat::kJsonl) parse_jsonl(record, options_.key);
@@ -81,6 +141,7 @@ void RecordReader::parse(Record& record) const {
 std::optional<Record> RecordReader::next() {
   Record record;
   if (stop_.stop_requested() || !next_line(record.text)) return std::nullopt;
+  hash_ = hash_line(hash_, record.text);
   record.line = lines_.line_number();
   const std::size_t replaced = clean_line(record.text);
   replaced_bytes_ += replaced;
@@ -91,7 +152,8 @@ std::optional<Record> RecordReader::next() {
 
 bool RecordReader::next_line(std::string& line) {
   try {
-    return lines_.next(line);
+    at_end_ = !lines_.next(line);
+    return !at_end_;
   } catch (const core::Error& error) {
     if (error.code() != ErrorCode::kInterrupted) throw;
     return false;
@@ -100,15 +162,20 @@ bool RecordReader::next_line(std::string& line) {
 
 void RecordReader::skip(std::uint64_t lines) {
   std::string line;
-  for (std::uint64_t i = 0; i < lines; ++i)
+  const std::uint64_t target = lines_read() + lines;
+  while (lines_read() < target) {
+    core::require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted while reading over lines of {}",
+                  lines_.name());
     core::require(lines_.next(line), ErrorCode::kBadInput,
-                  "{}: has {} lines, but the partial output already has {}; is it another input?", lines_.name(), i,
-                  lines);
+                  "{}: has {} lines, but the partial output already has {}; is it another input?", lines_.name(),
+                  lines_read(), target);
+    hash_ = hash_line(hash_, line);
+  }
 }
 
-RecordWriter::RecordWriter(const WriteOptions& options)
-    : options_(options),
-      file_(options.path, {.partial = options.resume ? core::PartialPolicy::kResume : core::PartialPolicy::kReplace}) {}
+RecordWriter::RecordWriter(const WriteOptions& options, const std::stop_token& stop)
+    : options_(checked(options)),
+      file_(options.path, {.partial = options.partial, .identity = options.identity, .stop = stop}) {}
 
 void RecordWriter::write(const Record& record) {
   std::string line;

@@ -3,9 +3,9 @@
 #include "sentence_splitter.h"
 
 #include <memory>
+#include <mutex>
 #include <string>
-
-#include <tbb/enumerable_thread_specific.h>
+#include <vector>
 
 #include <dragoman/pipeline_api/stage.h>
 
@@ -14,13 +14,32 @@ namespace dragoman::pipeline {
 /// Marks the sentences of a record's text, so that `translate` translates each by itself.
 class SplitStage final : public MapStage {
  public:
-  explicit SplitStage(const std::string& locale) : splitters_([locale] { return SentenceSplitter(locale); }) {
-    splitters_.local();  // a locale that ICU does not know is an error now, not at the first line
+  explicit SplitStage(const std::string& locale) : locale_(locale) {
+    give_back(take());  // a locale that ICU does not know is an error now, not at the first line
   }
-  void process(Record& record) const override { record.sentences = splitters_.local().split(record.text); }
+  void process(Record& record) const override {
+    std::unique_ptr<SentenceSplitter> splitter = take();
+    record.sentences = splitter->split(record.text);
+    give_back(std::move(splitter));
+  }
 
  private:
-  mutable tbb::enumerable_thread_specific<SentenceSplitter> splitters_;
+  /// A splitter that no other thread uses meanwhile.
+  std::unique_ptr<SentenceSplitter> take() const {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<SentenceSplitter>(locale_);
+    std::unique_ptr<SentenceSplitter> splitter = std::move(free_.back());
+    free_.pop_back();
+    return splitter;
+  }
+  void give_back(std::unique_ptr<SentenceSplitter> splitter) const {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(splitter));
+  }
+
+  std::string locale_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<SentenceSplitter>> free_;
 };
 
 }  // namespace dragoman::pipeline

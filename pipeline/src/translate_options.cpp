@@ -2,6 +2,10 @@
 
 #include <optional>
 
+#include <fmt/format.h>
+
+#include <dragoman/core/parallel.h>
+
 namespace dragoman::pipeline {
 namespace {
 
@@ -54,13 +58,21 @@ bool is_built_in(const plugins::Registry& registry, const std::string& strategy)
 TranslateOptions read_translate_options(core::OptionReader& options, const plugins::Registry& registry) {
   TranslateOptions translate;
   translate.decoding = read_decoding(options);
+  try {
+    decoding::check(translate.decoding);
+  } catch (const core::Error& error) {
+    core::fail(core::ErrorCode::kBadInput, "{}: {}", options.where(), error.what());
+  }
   translate.threads = options.get("threads", 0);
+  options.check(translate.threads >= 0 && translate.threads <= core::kMostThreads, "threads",
+                fmt::format("must be from 0 to {}", core::kMostThreads));
   translate.limits.maximum_encoder_tokens = options.get("batch_tokens", translate.limits.maximum_encoder_tokens);
   translate.limits.maximum_rows = options.get("rows", translate.limits.maximum_rows);
   options.check(translate.limits.maximum_encoder_tokens > 0, "batch_tokens", "must be at least 1");
   options.check(translate.limits.maximum_rows > 0, "rows", "must be at least 1");
   translate.device = runtime::parse_device(options.get("device", "cpu"));
   translate.details = options.get("details", false);
+  translate.allow_non_finite = options.get("allow_non_finite", false);
   if (const std::string compute = options.get("compute", "fp32"); compute != "fp32")
     core::fail(core::ErrorCode::kUnsupported, "{}: compute: '{}' is not available in this version; use fp32",
                options.where(), compute);

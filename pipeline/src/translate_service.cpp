@@ -1,15 +1,13 @@
 #include "dragoman/pipeline/translate_service.h"
 
 #include "reorder_buffer.h"
+#include "sentence_queue.h"
 #include "translation_work.h"
 
 #include <condition_variable>
 #include <exception>
-#include <map>
 #include <mutex>
-#include <set>
 #include <thread>
-#include <tuple>
 #include <unordered_map>
 
 #include <dragoman/core/parallel.h>
@@ -22,18 +20,6 @@ using decoding::Hypothesis;
 using decoding::Sentence;
 using decoding::Supply;
 
-/// Sentences are handed out longest first within windows of this many, so that those encoded together have about the
-/// same length.
-constexpr std::uint64_t kWindow = 2048;
-
-/// A sentence that waits for a worker. The order is that in which they are handed out.
-struct Waiting {
-  std::uint64_t window;
-  std::size_t negated_length;
-  std::uint64_t id;
-  auto operator<=>(const Waiting&) const = default;
-};
-
 /// One run of the service: what its reader, its workers and its emitter share.
 class Run {
  public:
@@ -41,9 +27,8 @@ class Run {
 
   // --- reader ---
 
-  void read_all(RecordSource& source, const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      if (!wait_for_room()) break;
+  void read_all(RecordSource& source) {
+    while (wait_for_room()) {
       std::optional<Record> record = source.next();
       if (!record) break;
       enter(prepare_translation(model_, std::move(*record)));
@@ -60,8 +45,7 @@ class Run {
     if (may_wait) changed_.wait(lock, [&] { return !waiting_.empty() || input_ended_ || aborted_; });
     if (aborted_) return Supply::kEnd;
     if (waiting_.empty()) return input_ended_ ? Supply::kEnd : Supply::kNone;
-    const std::uint64_t id = waiting_.begin()->id;
-    waiting_.erase(waiting_.begin());
+    const std::uint64_t id = waiting_.pop();
     const PartOf& place = places_.at(id);
     sentence.id = id;
     sentence.line = place.line_key;
@@ -75,12 +59,15 @@ class Run {
     const PartOf place = places_.at(id);
     places_.erase(id);
     TranslationWork& work = works_.at(place.ticket);
-    work.parts[place.part].hypotheses = std::move(hypotheses);
+    lock.unlock();
+    // Outside of the lock: it decodes text. The part is this worker's, and works do not move.
+    finish_part(model_, options_, std::move(hypotheses), work.parts[place.part]);
+    lock.lock();
     if (--work.parts_open > 0) return;
     TranslationWork whole = std::move(work);
     works_.erase(place.ticket);
     lock.unlock();
-    const std::size_t cut = finish_translation(model_, options_, whole);  // outside of the lock: it decodes text
+    const std::size_t cut = finish_translation(model_, options_, whole);
     lock.lock();
     hit_length_limit += cut;
     complete(place.ticket, std::move(whole));
@@ -88,14 +75,15 @@ class Run {
 
   // --- emitter ---
 
-  void emit_all(RecordSink& sink) {
+  /// False if the sink takes no more.
+  bool emit_all(RecordSink& sink) {
     for (;;) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return finished_.ready() || aborted_ || (input_ended_ && emitted_ == entered_); });
-      if (!finished_.ready()) return;
+      if (!finished_.ready()) return true;
       TranslationWork work = finished_.take();
       lock.unlock();
-      sink.put(std::move(work.record));
+      if (!sink.put(std::move(work.record))) return false;
       lock.lock();
       ++emitted_;
       bytes_in_flight_ -= work.weight;
@@ -144,7 +132,7 @@ class Run {
       const std::uint64_t id = next_id_++;
       // Draws are keyed by line and part; 4096 parts of a line are apart before keys could meet those of another line.
       places_[id] = {ticket, part, work.record.line * 4096 + part % 4096};
-      waiting_.insert({id / kWindow, ~work.parts[part].source.size(), id});
+      waiting_.push({work.parts[part].source.size(), id});
     }
     works_.emplace(ticket, std::move(work));
     changed_.notify_all();
@@ -159,7 +147,7 @@ class Run {
   const TranslateOptions& options_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::set<Waiting> waiting_;
+  SentenceQueue waiting_;
   std::unordered_map<std::uint64_t, PartOf> places_;
   std::unordered_map<std::uint64_t, TranslationWork> works_;
   ReorderBuffer<TranslationWork> finished_;
@@ -201,9 +189,7 @@ void work(const runtime::Runtime& runtime, const TranslationModel& model, const 
 TranslateService::TranslateService(const runtime::Runtime& runtime, const TranslationModel& model,
                                    TranslateOptions options)
     : runtime_(&runtime), model_(model), options_(std::move(options)) {
-  if (options_.threads == 0) options_.threads = core::default_threads();
-  core::require(options_.threads > 0, core::ErrorCode::kInvalidArgument,
-                "the number of threads must be at least 1, not {}", options_.threads);
+  options_.threads = core::thread_count(options_.threads);
   decoding::check(options_.decoding, model_.model->spec());
 }
 
@@ -214,24 +200,36 @@ void TranslateService::add_counts(LineCounts& counts) const {
   counts.hit_length_limit += hit_length_limit_;
 }
 
-void TranslateService::run(RecordSource& source, RecordSink& sink, const std::stop_token& stop) {
+void TranslateService::run(RecordSource& source, RecordSink& sink, std::stop_source stop) {
   Run shared(model_, options_);
-  const auto guarded = [&](auto&& body) {
-    return [&shared, body] {
-      try {
-        body();
-      } catch (...) {
-        shared.abort(std::current_exception());
-      }
-    };
+  const std::stop_callback on_stop(stop.get_token(), [&] { shared.abort(nullptr); });
+  const auto guarded = [&](const auto& body) {
+    try {
+      body();
+    } catch (...) {
+      shared.abort(std::current_exception());
+      stop.request_stop();  // the source may wait for input that never comes
+    }
   };
-  const std::stop_callback on_stop(stop, [&] { shared.abort(nullptr); });
+  const auto emit_until_end = [&] {
+    guarded([&] {
+      if (!shared.emit_all(sink)) stop.request_stop();
+    });
+  };
+  const auto work_until_end = [&] { guarded([&] { work(*runtime_, model_, options_, shared, stop.get_token()); }); };
   {
     std::vector<std::jthread> threads;
-    for (int i = 0; i < options_.threads; ++i)
-      threads.emplace_back(guarded([&] { work(*runtime_, model_, options_, shared, stop); }));
-    threads.emplace_back(guarded([&] { shared.emit_all(sink); }));
-    guarded([&] { shared.read_all(source, stop); })();
+    guarded([&] {
+      threads.reserve(static_cast<std::size_t>(options_.threads) + 1);
+      threads.push_back(core::start_thread("hands on translations", emit_until_end));
+      threads.push_back(core::start_thread("translates", work_until_end));
+      for (int i = 1; i < options_.threads; ++i) {
+        std::optional<std::jthread> worker = core::try_start_thread(work_until_end);
+        if (!worker) break;
+        threads.push_back(std::move(*worker));
+      }
+      shared.read_all(source);
+    });
   }
   records_split_ += shared.records_split;
   hit_length_limit_ += shared.hit_length_limit;

@@ -1,6 +1,7 @@
 #include "translation_work.h"
 
 #include "dragoman/pipeline/line_policy.h"
+#include "result_fields.h"
 #include "token_segments.h"
 
 #include <utility>
@@ -12,6 +13,7 @@ namespace {
 
 using core::Json;
 using decoding::Hypothesis;
+using decoding::StoppedBy;
 
 /// Bookkeeping of a record besides its text.
 constexpr std::size_t kRecordOverhead = 512;
@@ -26,7 +28,7 @@ void add_sentence(const TranslationModel& model, TranslationWork& work, std::str
   work.split_for_length = work.split_for_length || segments.size() > 1;
   for (std::vector<std::int32_t>& segment : segments) {
     segment.push_back(model.model->spec().end);
-    work.parts.push_back({std::exchange(before, std::string(1, ' ')), std::move(segment), {}});
+    work.parts.push_back({std::exchange(before, std::string(1, ' ')), std::move(segment)});
   }
 }
 
@@ -89,16 +91,15 @@ Json details_of(const TranslationModel& model, const TranslateOptions& options, 
 /// One part: its details join the record's fields. Several: they become a list.
 void add_details(const TranslationModel& model, const TranslateOptions& options, TranslationWork& work,
                  const std::string& source) {
-  Json& fields = work.record.fields;
-  fields["source"] = source;
+  set_result(work.record, "source", source);
   if (work.parts.size() == 1) {
     const Json details = details_of(model, options, work.parts.front());
-    for (const auto& [key, value] : details.items()) fields[key] = value;
+    for (const auto& [key, value] : details.items()) set_result(work.record, key, value);
     return;
   }
   Json segments = Json::array();
   for (const TranslationPart& part : work.parts) segments.push_back(details_of(model, options, part));
-  fields["segments"] = std::move(segments);
+  set_result(work.record, "segments", std::move(segments));
 }
 
 }  // namespace
@@ -125,14 +126,31 @@ TranslationWork prepare_translation(const TranslationModel& model, Record record
   return work;
 }
 
+void finish_part(const TranslationModel& model, const TranslateOptions& options, std::vector<Hypothesis> hypotheses,
+                 TranslationPart& part) {
+  const Hypothesis& best = hypotheses.front();
+  part.stopped_by = best.stopped_by;
+  part.translation = decode_hypothesis(model, options, part, best);
+  if (options.details)
+    part.hypotheses = std::move(hypotheses);
+  else
+    part.source = {};
+}
+
 std::size_t finish_translation(const TranslationModel& model, const TranslateOptions& options, TranslationWork& work) {
   if (work.record.failed()) return 0;
-  const std::string source = std::exchange(work.record.text, {});
   std::size_t cut = 0;
   for (const TranslationPart& part : work.parts) {
-    const Hypothesis& best = part.hypotheses.front();
-    work.record.text += part.before + decode_hypothesis(model, options, part, best);
-    cut += best.stopped_by == decoding::StoppedBy::kLength ? 1 : 0;
+    if (part.stopped_by == StoppedBy::kNotFinite) {
+      work.record.mark_failed("the model's scores are not finite numbers (NaN or infinite)");
+      return 0;
+    }
+    cut += part.stopped_by == StoppedBy::kLength ? 1 : 0;
+  }
+  const std::string source = std::exchange(work.record.text, {});
+  for (TranslationPart& part : work.parts) {
+    work.record.text.append(part.before).append(part.translation);
+    if (!options.details) part.translation = {};
   }
   work.record.text += work.after;
   work.record.sentences.clear();

@@ -14,7 +14,10 @@ struct TranslationPart {
   /// too long.
   std::string before;
   std::vector<std::int32_t> source;  ///< tokens, with the closing end
-  std::vector<decoding::Hypothesis> hypotheses;
+  /// Kept only for details: a line may be long, and they take twenty times as much as the text.
+  std::vector<decoding::Hypothesis> hypotheses{};
+  std::string translation{};
+  decoding::StoppedBy stopped_by = decoding::StoppedBy::kEnd;
 };
 
 /// A record on its way through the translate service.
@@ -29,6 +32,10 @@ struct TranslationWork {
 
 /// Cuts the record's text into parts.
 TranslationWork prepare_translation(const TranslationModel& model, Record record);
+
+/// Stores a part's result: the best hypothesis as text.
+void finish_part(const TranslationModel& model, const TranslateOptions& options,
+                 std::vector<decoding::Hypothesis> hypotheses, TranslationPart& part);
 
 /// Puts the translated parts together in the record. Returns how many of them were cut at the length limit.
 std::size_t finish_translation(const TranslationModel& model, const TranslateOptions& options, TranslationWork& work);

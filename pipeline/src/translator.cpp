@@ -21,23 +21,28 @@ class VectorSource final : public RecordSource {
 
 class VectorSink final : public RecordSink {
  public:
-  void put(Record record) override { records.push_back(std::move(record)); }
+  bool put(Record record) override {
+    records.push_back(std::move(record));
+    return true;
+  }
   std::vector<Record> records;
 };
 
 }  // namespace
 
 LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host,
-                                               tensor::Device device)
+                                               tensor::Device device, bool allow_non_finite)
     : loaded_(plugins::load_model(folder, host, {.device = device})) {
   core::SequentialExecutor executor;
   const auto context = host.runtime().make_context(device, executor);
-  loaded_.model->parameters().prepare(*context, tensor::ComputeType::kF32);
+  const std::string checked = allow_non_finite ? std::string() : (folder / "model.safetensors").string();
+  loaded_.model->parameters().prepare(*context, tensor::ComputeType::kF32, {.refuse_non_finite_of = checked});
 }
 
 struct Translator::Impl {
   Impl(const std::filesystem::path& folder, plugins::Host& host, TranslateOptions options)
-      : model(folder, host, options.device), service(host.runtime(), model.view(), std::move(options)) {}
+      : model(folder, host, options.device, options.allow_non_finite),
+        service(host.runtime(), model.view(), std::move(options)) {}
   LoadedTranslationModel model;
   TranslateService service;
   std::mutex mutex;
@@ -53,7 +58,7 @@ std::vector<Record> Translator::translate(std::vector<Record> records) {
   const std::lock_guard lock(impl_->mutex);
   VectorSource source(records);
   VectorSink sink;
-  impl_->service.run(source, sink, {});
+  impl_->service.run(source, sink, std::stop_source());
   return std::move(sink.records);
 }
 

@@ -1,3 +1,5 @@
+#include "no_more_threads.h"
+
 #include <atomic>
 #include <stdexcept>
 #include <thread>
@@ -72,6 +74,36 @@ TEST_P(ExecutorTest, CanBeSharedByThreads) {
   for (int t = 0; t < 3; ++t) threads.emplace_back([&] { executor_->for_each(50, [&](std::int64_t) { ++count; }); });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(count, 150);
+}
+
+TEST(ParallelExecutor, HasFewerThreadsWhereTheSystemRefusesThem) {
+  const testing::NoMoreThreads refused;
+  ParallelExecutor executor(8);
+  EXPECT_EQ(executor.threads(), 1);
+  std::atomic<int> count = 0;
+  executor.for_each(100, [&](std::int64_t) { ++count; });
+  EXPECT_EQ(count, 100);
+}
+
+TEST(StartThread, SaysWhatTheThreadWasFor) {
+  const testing::NoMoreThreads refused;
+  EXPECT_FALSE(try_start_thread([] {}).has_value());
+  try {
+    start_thread("writes", [] {});
+    FAIL() << "a thread was started";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    EXPECT_NE(std::string(error.what()).find("a thread that writes"), std::string::npos) << error.what();
+  }
+}
+
+TEST(ThreadCount, RefusesWhatIsOutOfRange) {
+  EXPECT_EQ(thread_count(3), 3);
+  EXPECT_EQ(thread_count(0), default_threads());
+  EXPECT_EQ(thread_count(kMostThreads), kMostThreads);
+  EXPECT_THROW(thread_count(-1), Error);
+  EXPECT_THROW(thread_count(kMostThreads + 1), Error);
+  EXPECT_THROW(make_executor(100000), Error);
 }
 
 TEST(ForEachRange, CoversTheCountInOrderedRanges) {

@@ -1,6 +1,11 @@
+#include "no_more_threads.h"
 #include "tiny_model.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
+#include <future>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -135,6 +140,130 @@ TEST_F(PipelineTest, ConfigurationErrorsNameTheStage) {
   EXPECT_THAT(error_of(stages("  - split: {local: de}\n")), HasSubstr("did you mean 'locale'"));
   EXPECT_THAT(error_of("stages:\n  - split: {locale: de}\n"), HasSubstr("needs a read stage"));
   EXPECT_THAT(error_of(stages("  - translate: {model: /nonexistent}\n")), HasSubstr("/nonexistent"));
+}
+
+TEST_F(PipelineTest, AnUnknownStageIsToldWhichThereAre) {
+  write("in", "");
+  EXPECT_THAT(error_of(stages("  - xyzzy: {}\n")),
+              HasSubstr("there are: read, write, translate, split, normalize, encode, decode"));
+}
+
+TEST_F(PipelineTest, ColumnsOutOfRangeNameTheStage) {
+  write("in", "a\n");
+  EXPECT_THAT(error_of(stages("", ", format: tsv, column: 0")), HasSubstr("(write): column: must be from 1"));
+  EXPECT_THAT(error_of("stages:\n  - read: {column: 0}\n  - write: {}\n"), HasSubstr("(read): column: must be from 1"));
+}
+
+TEST_F(PipelineTest, NumbersOutOfRangeNameTheirKeyBeforeTheModelIsLoaded) {
+  write("in", "");
+  EXPECT_THAT(error_of(stages("  - translate: {model: /nonexistent, beam-size: 0}\n")), HasSubstr("beam_size is 0"));
+  EXPECT_THAT(error_of(stages("  - translate: {model: /nonexistent, threads: -1}\n")), HasSubstr("threads: must be"));
+}
+
+/// Interrupts a translation of 400 lines after 100.
+class InterruptedTest : public PipelineTest {
+ protected:
+  void interrupt() {
+    std::stop_source stop;
+    PipelineOptions options;
+    options.progress = [&](const core::Progress& progress) {
+      if (progress.done == 100) stop.request_stop();
+    };
+    EXPECT_THROW(run(stages(translate_stage()), options, stop.get_token()), core::Error);
+  }
+  static std::string lines(const std::string& word) {
+    std::string text;
+    for (int i = 0; i < 400; ++i) text += "the " + word + " sat on mat " + std::to_string(i % 10) + "\n";
+    return text;
+  }
+  std::string partial() const { return dragoman::testing::read_text(model_.file("out.partial")); }
+};
+
+TEST_F(InterruptedTest, IsNotForgottenWithoutResume) {
+  write("in", lines("cat"));
+  interrupt();
+  const std::string kept = partial();
+  EXPECT_THAT(error_of(stages(translate_stage())), HasSubstr("--resume"));
+  EXPECT_EQ(partial(), kept);
+  run(stages(translate_stage(), ", overwrite: true"));
+  EXPECT_EQ(std::filesystem::exists(model_.file("out.partial")), false);
+}
+
+TEST_F(InterruptedTest, ResumesOnlyTheSameJobAndSaysWhatDiffers) {
+  write("in", lines("cat"));
+  interrupt();
+  const std::string kept = partial();
+  EXPECT_THAT(error_of(stages(translate_stage(", n-best: 2, details: true"), ", resume: true")), HasSubstr("n_best"));
+  EXPECT_THAT(error_of(stages(translate_stage(), ", format: jsonl, resume: true")), HasSubstr("write.format"));
+  EXPECT_THAT(error_of(stages("  - normalize: {}\n" + translate_stage(), ", resume: true")), HasSubstr("stages"));
+  EXPECT_EQ(partial(), kept);
+  // What has no effect on results may differ.
+  run(stages(translate_stage(", threads: 1, rows: 8, batch-tokens: 100"), ", resume: true"));
+  EXPECT_FALSE(std::filesystem::exists(model_.file("out.partial.job")));
+}
+
+TEST_F(InterruptedTest, ResumesOnlyTheSameModel) {
+  write("in", lines("cat"));
+  interrupt();
+  model_.damage("decoder", 0.5F);
+  EXPECT_THAT(error_of(stages(translate_stage(), ", resume: true")), HasSubstr("translate.model/model.safetensors"));
+}
+
+TEST_F(InterruptedTest, ResumesOnlyTheSameInput) {
+  write("in", lines("cat"));
+  interrupt();
+  const std::string kept = partial();
+  write("in", lines("dog"));
+  EXPECT_THAT(error_of(stages(translate_stage(), ", resume: true")), HasSubstr("are not those that"));
+  EXPECT_EQ(partial(), kept);
+}
+
+TEST_F(PipelineTest, TheLastReportIsTheTrueTotal) {
+  write("in", [] {
+    std::string text;
+    for (int i = 0; i < 37; ++i) text += "the cat\n";
+    return text;
+  }());
+  std::vector<core::Progress> reports;
+  PipelineOptions options;
+  options.progress = [&](const core::Progress& progress) { reports.push_back(progress); };
+  run(stages(translate_stage()), options);
+  EXPECT_EQ(reports.back().done, 37U);
+  EXPECT_EQ(reports.back().total, 37U);
+  for (const core::Progress& report : reports) EXPECT_GE(report.total, report.done);
+}
+
+TEST_F(PipelineTest, AFullDiskEndsTheRunThoughTheInputIsSilent) {
+  for (const std::string& middle : {translate_stage(), "  - split: {locale: en}\n" + translate_stage(),
+                                    "  - normalize: {}\n" + translate_stage() + "  - normalize: {}\n"}) {
+    const auto fifo = model_.file("pipe");
+    std::filesystem::remove(fifo);
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    std::promise<void> ended;
+    std::thread feeder([&, end = ended.get_future()] {
+      std::ofstream out(fifo);
+      out << "the cat\n" << std::flush;
+      end.wait();  // holds the pipe open and says nothing while the run is on
+    });
+    EXPECT_THAT(
+        error_of("stages:\n  - read: {path: " + fifo.string() + "}\n" + middle + "  - write: {path: /dev/full}\n"),
+        HasSubstr("No space left"));
+    ended.set_value();
+    feeder.join();
+  }
+}
+
+TEST_F(PipelineTest, AThreadThatCannotStartIsOneError) {
+  write("in", "the cat\n");
+  const std::string yaml = stages("  - split: {locale: en}\n" + translate_stage());
+  Pipeline pipeline = make_pipeline(core::parse_yaml(yaml, "test.yml"), "test.yml", host_, 2);
+  const dragoman::testing::NoMoreThreads refused;
+  try {
+    pipeline.run({});
+    FAIL() << "it ran without threads";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot start a thread"));
+  }
 }
 
 TEST_F(PipelineTest, EmptyInputGivesEmptyOutput) {

@@ -48,6 +48,22 @@ TEST_F(SegmentsTest, AWordLongerThanTheLimitIsCutAnyway) {
   EXPECT_EQ(tokens, tokenizer_->encode(text).size());
 }
 
+TEST_F(SegmentsTest, MegabytesAreCutAsAllAtOnceWouldBe) {
+  // Beyond a megabyte a text is encoded stretch by stretch; the pieces must be those of the whole.
+  const std::vector<std::string> words = {"the", "cat", "sat", " ", "Katze", "ein", "zzyx", "\xC3\xA9t\xC3\xA9",
+                                          "mat."};
+  std::string text;
+  for (std::uint64_t i = 0; text.size() < std::size_t{5} << 19; ++i)
+    text += words[i * 2654435761 / 65536 % words.size()] + " ";
+  text += std::string(3 << 20, 'z') + " the end";
+  std::vector<std::int32_t> ids;
+  for (const auto& segment : token_segments(*tokenizer_, text, 23)) {
+    EXPECT_LE(segment.size(), 23U);
+    ids.insert(ids.end(), segment.begin(), segment.end());
+  }
+  EXPECT_TRUE(ids == tokenizer_->encode(text));
+}
+
 std::vector<std::string> sentences(const std::string& locale, const std::string& text) {
   std::vector<std::string> result;
   for (const TextRange& range : SentenceSplitter(locale).split(text))

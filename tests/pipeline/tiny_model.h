@@ -3,6 +3,7 @@
 #include "test_data.h"
 
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,23 @@ class TinyModel {
     formats::write_model_folder(
         path(),
         {.model_type = "transformer", .model = model.get(), .tokenizer_json = learnt.to_json(), .card = "test"});
+  }
+  /// Writes `value` into the first element of the first tensor whose name begins with `prefix`.
+  void damage(const std::string& prefix, float value) const {
+    std::fstream file(path() / "model.safetensors", std::ios::in | std::ios::out | std::ios::binary);
+    std::uint64_t header_size = 0;
+    file.read(reinterpret_cast<char*>(&header_size), sizeof header_size);
+    std::string header(header_size, ' ');
+    file.read(header.data(), static_cast<std::streamsize>(header_size));
+    const core::Json tensors = core::Json::parse(header);
+    for (const auto& [name, tensor] : tensors.items()) {
+      if (!name.starts_with(prefix)) continue;
+      file.seekp(static_cast<std::streamoff>(sizeof header_size + header_size +
+                                             tensor["data_offsets"][0].get<std::uint64_t>()));
+      file.write(reinterpret_cast<const char*>(&value), sizeof value);
+      return;
+    }
+    throw std::runtime_error("no tensor begins with " + prefix);
   }
   std::filesystem::path path() const { return folder_ / "model"; }
   std::filesystem::path file(const std::string& name) const { return folder_ / name; }

@@ -1,7 +1,12 @@
+#include "no_more_threads.h"
 #include "tiny_model.h"
 
+#include <condition_variable>
+#include <limits>
+#include <mutex>
 #include <thread>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dragoman/pipeline/translator.h>
@@ -119,9 +124,10 @@ class EndlessSource final : public RecordSource {
 class OrderedSink final : public RecordSink {
  public:
   explicit OrderedSink(std::stop_source& stop) : stop_(&stop) {}
-  void put(Record record) override {
+  bool put(Record record) override {
     EXPECT_EQ(record.line, ++lines);
     if (lines == 20) stop_->request_stop();
+    return true;
   }
   std::uint64_t lines = 0;
 
@@ -135,13 +141,13 @@ TEST_F(TranslateServiceTest, AStopEndsAnEndlessRunAndWhatCameIsInOrder) {
   std::stop_source stop;
   EndlessSource source;
   OrderedSink sink(stop);
-  service.run(source, sink, stop.get_token());
+  service.run(source, sink, stop);
   EXPECT_GE(sink.lines, 20U);
 }
 
 class ThrowingSink final : public RecordSink {
  public:
-  void put(Record) override { throw core::Error(core::ErrorCode::kIo, "disk full"); }
+  bool put(Record) override { throw core::Error(core::ErrorCode::kIo, "disk full"); }
 };
 
 TEST_F(TranslateServiceTest, AnErrorBehindItReachesTheCaller) {
@@ -149,7 +155,116 @@ TEST_F(TranslateServiceTest, AnErrorBehindItReachesTheCaller) {
   TranslateService service(host_.runtime(), model.view(), {.threads = 2});
   EndlessSource source;
   ThrowingSink sink;
-  EXPECT_THROW(service.run(source, sink, {}), core::Error);
+  EXPECT_THROW(service.run(source, sink, std::stop_source()), core::Error);
+}
+
+/// Gives some records and then waits until the run is stopped, as a pipe does that stays silent.
+class SilentSource final : public RecordSource {
+ public:
+  SilentSource(std::stop_token stop, std::uint64_t records) : stop_(std::move(stop)), records_(records) {}
+  std::optional<Record> next() override {
+    if (line_ < records_) {
+      Record record;
+      record.line = ++line_;
+      record.text = "the cat";
+      return record;
+    }
+    std::unique_lock lock(mutex_);
+    never_.wait(lock, stop_, [] { return false; });
+    return std::nullopt;
+  }
+
+ private:
+  std::stop_token stop_;
+  std::uint64_t records_;
+  std::uint64_t line_ = 0;
+  std::mutex mutex_;
+  std::condition_variable_any never_;
+};
+
+TEST_F(TranslateServiceTest, AnErrorBehindItEndsASourceThatWaits) {
+  const LoadedTranslationModel model(model_.path(), host_);
+  TranslateService service(host_.runtime(), model.view(), {.threads = 2});
+  const std::stop_source stop;
+  SilentSource source(stop.get_token(), 1);
+  ThrowingSink sink;
+  EXPECT_THROW(service.run(source, sink, stop), core::Error);
+}
+
+/// Takes a few records and no more.
+class ClosingSink final : public RecordSink {
+ public:
+  bool put(Record) override { return ++lines < 5; }
+  int lines = 0;
+};
+
+TEST_F(TranslateServiceTest, ASinkThatTakesNoMoreEndsASourceThatWaits) {
+  const LoadedTranslationModel model(model_.path(), host_);
+  TranslateService service(host_.runtime(), model.view(), {.threads = 2});
+  const std::stop_source stop;
+  SilentSource source(stop.get_token(), 10);
+  ClosingSink sink;
+  service.run(source, sink, stop);
+  EXPECT_EQ(sink.lines, 5);
+}
+
+TEST_F(TranslateServiceTest, WithoutThreadsThereIsAnError) {
+  const LoadedTranslationModel model(model_.path(), host_);
+  TranslateService service(host_.runtime(), model.view(), {.threads = 2});
+  EndlessSource source;
+  ClosingSink sink;
+  const dragoman::testing::NoMoreThreads refused;
+  try {
+    service.run(source, sink, std::stop_source());
+    FAIL() << "it ran without threads";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("cannot start a thread"));
+  }
+}
+
+TEST_F(TranslateServiceTest, RefusesMoreThreadsThanAnyMachineHas) {
+  const LoadedTranslationModel model(model_.path(), host_);
+  EXPECT_THROW(TranslateService(host_.runtime(), model.view(), {.threads = 100000}), core::Error);
+}
+
+TEST_F(TranslateServiceTest, ANonFiniteWeightIsRefusedByName) {
+  model_.damage("decoder", std::numeric_limits<float>::quiet_NaN());
+  try {
+    const LoadedTranslationModel model(model_.path(), host_);
+    FAIL() << "the NaN was not seen";
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::kBadInput);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("model.safetensors: the tensor 'decoder"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("holds nan at ["));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("--allow-non-finite"));
+  }
+}
+
+TEST_F(TranslateServiceTest, ScoresThatAreNotFiniteFailTheLineAndSayWhy) {
+  model_.damage("encoder", std::numeric_limits<float>::infinity());
+  for (const char* strategy : {"beam", "greedy", "sampling"}) {
+    TranslateOptions options{.threads = 1, .allow_non_finite = true};
+    options.decoding.strategy = strategy;
+    Translator translator(model_.path(), host_, options);
+    Record record;
+    record.line = 1;
+    record.text = "the cat sat";
+    const Record result = translator.translate(std::vector<Record>{record}).front();
+    EXPECT_TRUE(result.failed()) << strategy;
+    EXPECT_THAT(result.message, ::testing::HasSubstr("not finite")) << strategy;
+  }
+}
+
+TEST_F(TranslateServiceTest, InputUnderTheNamesOfDetailsIsKeptApart) {
+  Translator translator(model_.path(), host_, {.threads = 1, .details = true});
+  Record record;
+  record.line = 1;
+  record.text = "the cat sat";
+  record.fields = {{"score", "mine"}, {"id", 7}};
+  const Record result = translator.translate(std::vector<Record>{record}).front();
+  EXPECT_TRUE(result.fields["score"].is_number());
+  EXPECT_EQ(result.fields["input"], core::Json({{"score", "mine"}}));
+  EXPECT_EQ(result.fields["id"], 7);
 }
 
 }  // namespace

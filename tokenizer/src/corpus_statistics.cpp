@@ -7,12 +7,13 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string_view>
-
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_pipeline.h>
+#include <variant>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/in_order.h>
+#include <dragoman/core/run_stop.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
@@ -106,9 +107,8 @@ void add(CorpusStatistics& all, const CorpusStatistics& part) {
 }
 
 /// Sums of whole numbers, so it does not matter which thread has counted what.
-void add_up(CorpusStatistics& all, const tbb::enumerable_thread_specific<LineCounter>& counters,
-            const Tokenizer& tokenizer) {
-  for (const LineCounter& counter : counters) add(all, counter.statistics());
+void add_up(CorpusStatistics& all, const OnePerThread<LineCounter>& counters, const Tokenizer& tokenizer) {
+  for (const auto& counter : counters.all()) add(all, counter->statistics());
   const std::vector<bool> bytes = byte_pieces(tokenizer);
   const std::int32_t unknown = unknown_piece(tokenizer);
   for (std::size_t id = 0; id < bytes.size(); ++id) {
@@ -145,27 +145,27 @@ CorpusStatistics measure_corpus(const Tokenizer& tokenizer, const std::vector<st
                                 int threads, const core::ProgressSink& progress, std::stop_token stop) {
   using Item = std::shared_ptr<Chunk>;
   ChunkPool pool;
-  ChunkReader reader(inputs, ChunkReader::Unit::kLine, stop);
-  tbb::enumerable_thread_specific<LineCounter> counters([&] { return LineCounter(tokenizer); });
-  const auto read = [&](tbb::flow_control& control) {
+  const core::RunStop run_stop(stop);
+  ChunkReader reader(inputs, ChunkReader::Unit::kLine, run_stop.token());
+  OnePerThread<LineCounter> counters;
+  const auto read = [&]() -> std::optional<Item> {
     core::require(!stop.stop_requested(), core::ErrorCode::kInterrupted, "interrupted at line {} of {}",
                   reader.lines_read() + 1, reader.name());
     Item chunk = pool.take();
     reader.next(*chunk);
-    if (chunk->size == 0) control.stop();
     core::report(progress,
                  {.stage = "measure", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
-    return chunk;
+    return chunk->size == 0 ? std::nullopt : std::optional(std::move(chunk));
   };
   const auto count = [&](const Item& chunk) {
-    counters.local().count_lines(chunk->text());
+    counters.with([&] { return LineCounter(tokenizer); },
+                  [&](LineCounter& counter) { counter.count_lines(chunk->text()); });
     pool.give_back(chunk);
+    return std::monostate();
   };
-  ThreadArena arena(threads);
-  arena.execute([&] {
-    tbb::parallel_pipeline(arena.tokens(), tbb::make_filter<void, Item>(tbb::filter_mode::serial_in_order, read) &
-                                               tbb::make_filter<Item, void>(tbb::filter_mode::parallel, count));
-  });
+  const auto done = [](std::monostate) { return true; };
+  const auto executor = core::make_executor(threads);
+  core::process_in_order<Item, std::monostate>(*executor, run_stop.source(), read, count, done);
   CorpusStatistics all;
   all.piece_counts.resize(static_cast<std::size_t>(tokenizer.size()));
   add_up(all, counters, tokenizer);

@@ -2,8 +2,6 @@
 
 #include "word_counts.h"
 
-#include <tbb/parallel_for.h>
-
 #include <dragoman/core/error.h>
 
 namespace dragoman::tokenizer {
@@ -68,9 +66,7 @@ CountSummary write_counts(const WordSource& source, core::OutputFile& output, co
   if (words.on_disk) {
     writer.write_all(words.on_disk->merge());
   } else {
-    arena.execute([&] {
-      tbb::parallel_for(std::size_t{0}, WordCounts::kTables, [&](std::size_t t) { words.in_memory.table(t).sort(); });
-    });
+    arena.for_each(WordCounts::kTables, [&](std::size_t t) { words.in_memory.table(t).sort(); });
     writer.write_all(merge_tables(words.in_memory));
   }
   report_dropped(writer.dropped(), writer.all(), options.min_count, log);

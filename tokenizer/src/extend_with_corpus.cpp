@@ -13,8 +13,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include <tbb/parallel_for.h>
-
 #include <dragoman/core/error.h>
 #include <dragoman/core/hash.h>
 #include <dragoman/core/utf8.h>
@@ -55,7 +53,7 @@ class EncodedCorpus {
     for (const AddedToken& token : definition.added_tokens) fixed_[static_cast<std::size_t>(token.id)] = true;
     if (definition.unknown) fixed_[static_cast<std::size_t>(*definition.unknown)] = true;
     blocks_.resize((words_.size() + kBlockWords - 1) / kBlockWords);
-    arena.execute([&] { tbb::parallel_for(std::size_t{0}, blocks_.size(), [&](std::size_t b) { encode(b); }); });
+    arena.for_each(blocks_.size(), [&](std::size_t b) { encode(b); });
   }
 
   MergeLearner::Text lay_out() const {

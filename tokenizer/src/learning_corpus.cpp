@@ -10,8 +10,6 @@
 #include <string>
 #include <utility>
 
-#include <tbb/parallel_for.h>
-
 #include <dragoman/core/error.h>
 
 namespace dragoman::tokenizer {
@@ -39,17 +37,11 @@ void check_corpus_size(std::uint64_t cells, double occurrences) {
 WordCounts split_into_units(const WordCounts& words, const BpeDefinition& definition, ThreadArena& arena) {
   const TextSplitter splitter(definition);
   const std::vector<WordCount> raw = words.by_count();
-  ThreadCounts split(arena);
-  WordCounts units;
-  arena.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, raw.size(), 1024), [&](const auto& range) {
-      WordCounts& counts = split.local();
-      for (std::size_t i = range.begin(); i < range.end(); ++i)
-        for_each_learned_word(splitter, raw[i].word, [&](std::string_view word) { counts.add(word, raw[i].count); });
-    });
-    units = split.join();
+  ThreadCounts split;
+  split.for_each_block(arena, raw.size(), [&](WordCounts& counts, std::size_t i) {
+    for_each_learned_word(splitter, raw[i].word, [&](std::string_view word) { counts.add(word, raw[i].count); });
   });
-  return units;
+  return split.join(arena);
 }
 
 LearningCorpus::LearningCorpus(WordCounts words, const BpeDefinition& definition, ThreadArena& arena)
@@ -97,8 +89,7 @@ void LearningCorpus::count_block(Block& block) const {
 }
 
 std::vector<CharacterCount> LearningCorpus::count_characters() {
-  arena_.execute(
-      [&] { tbb::parallel_for(std::size_t{0}, blocks_.size(), [&](std::size_t b) { count_block(blocks_[b]); }); });
+  arena_.for_each(blocks_.size(), [&](std::size_t b) { count_block(blocks_[b]); });
   CharacterCounts counts;
   double occurrences = 0;
   for (Block& block : blocks_) {
@@ -136,7 +127,7 @@ MergeLearner::Text LearningCorpus::lay_out(const CharacterTable& ids) {
       text.cells[cell++] = MergeLearner::kBarrier;
     }
   };
-  arena_.execute([&] { tbb::parallel_for(std::size_t{0}, blocks_.size(), lay_out_block); });
+  arena_.for_each(blocks_.size(), lay_out_block);
   for (const auto& of_block : weights)
     for (const MergeLearner::Weight& entry : of_block)
       if (text.weights.empty() || text.weights.back().weight != entry.weight) text.weights.push_back(entry);

@@ -9,13 +9,13 @@
 #include <charconv>
 #include <limits>
 #include <memory>
-
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_pipeline.h>
+#include <optional>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/function_ref.h>
+#include <dragoman/core/in_order.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/run_stop.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -44,21 +44,20 @@ std::vector<std::string_view> lines_of(const Chunk& chunk) {
 
 /// Reads chunks in order, turns several at a time into text, and writes them in order.
 void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, std::string_view stage,
-                    const core::ProgressSink& progress, const std::stop_token& stop,
+                    const core::ProgressSink& progress, const core::RunStop& stop,
                     core::FunctionRef<std::string(const Chunk&)> code) {
   using Item = std::shared_ptr<Chunk>;
   ChunkPool pool;
-  const auto read = [&](tbb::flow_control& control) {
-    require(!stop.stop_requested(), ErrorCode::kInterrupted,
+  const auto read = [&]() -> std::optional<Item> {
+    require(!stop.token().stop_requested(), ErrorCode::kInterrupted,
             "interrupted at line {} of {}; the lines before it are in {}", reader.lines_read() + 1, reader.name(),
             output.partial_name());
     Item chunk = pool.take();
     reader.next(*chunk);
-    if (chunk->size == 0) control.stop();
     core::report(
         progress,
         {.stage = std::string(stage), .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
-    return chunk;
+    return chunk->size == 0 ? std::nullopt : std::optional(std::move(chunk));
   };
   const auto code_and_reuse = [&](const Item& chunk) {
     std::string text = code(*chunk);
@@ -68,14 +67,10 @@ void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, 
   const auto write = [&](const std::string& text) {
     output.write(text);
     output.flush();  // whoever waits at the other end of a pipe gets every line that was read
+    return true;
   };
-  ThreadArena arena(threads);
-  arena.execute([&] {
-    tbb::parallel_pipeline(arena.tokens(),
-                           tbb::make_filter<void, Item>(tbb::filter_mode::serial_in_order, read) &
-                               tbb::make_filter<Item, std::string>(tbb::filter_mode::parallel, code_and_reuse) &
-                               tbb::make_filter<std::string, void>(tbb::filter_mode::serial_in_order, write));
-  });
+  const auto executor = core::make_executor(threads);
+  core::process_in_order<Item, std::string>(*executor, stop.source(), read, code_and_reuse, write);
 }
 
 std::int32_t parse_id(std::string_view word, const Tokenizer& tokenizer, const std::string& where) {
@@ -111,16 +106,20 @@ std::vector<std::int32_t> parse_line(std::string_view line, LineFormat format, c
 void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
                   const LineCodingOptions& options, const core::ProgressSink& progress, const std::stop_token& stop) {
   const LineEncoding encoding(tokenizer, options);
-  tbb::enumerable_thread_specific<LineEncoder> workers([&] { return LineEncoder(encoding); });
+  OnePerThread<LineEncoder> encoders;
   const auto encode = [&](const Chunk& chunk) {
     std::string text;
     text.reserve(chunk.size * 2);
-    workers.local().append_all(lines_of(chunk), options.encode.line + chunk.first_line, text);
+    encoders.with([&] { return LineEncoder(encoding); },
+                  [&](LineEncoder& encoder) {
+                    encoder.append_all(lines_of(chunk), options.encode.line + chunk.first_line, text);
+                  });
     return text;
   };
-  ChunkReader reader({input}, ChunkReader::Unit::kLine, stop, std::numeric_limits<std::size_t>::max(),
+  const core::RunStop run_stop(stop);
+  ChunkReader reader({input}, ChunkReader::Unit::kLine, run_stop.token(), std::numeric_limits<std::size_t>::max(),
                      options.invalid_utf8);
-  for_each_chunk(reader, output, options.threads, "encode", progress, stop, encode);
+  for_each_chunk(reader, output, options.threads, "encode", progress, run_stop, encode);
 }
 
 std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
@@ -129,7 +128,8 @@ std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::pa
   if (options.format == LineFormat::kPieces) check_pieces_can_be_listed(tokenizer);
   const std::string joined_mark = options.format == LineFormat::kPieces ? continuation_mark(tokenizer) : std::string();
   std::atomic<std::uint64_t> lines_with_line_feed = 0;
-  ChunkReader reader({input}, ChunkReader::Unit::kLine, stop);
+  const core::RunStop run_stop(stop);
+  ChunkReader reader({input}, ChunkReader::Unit::kLine, run_stop.token());
   const std::string name = input == "-" ? "standard input" : input.string();
   const auto decode = [&](const Chunk& chunk) {
     std::string text;
@@ -145,7 +145,7 @@ std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::pa
     });
     return text;
   };
-  for_each_chunk(reader, output, options.threads, "decode", progress, stop, decode);
+  for_each_chunk(reader, output, options.threads, "decode", progress, run_stop, decode);
   return lines_with_line_feed;
 }
 

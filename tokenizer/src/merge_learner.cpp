@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <tbb/parallel_for.h>
-
 #include <dragoman/core/error.h>
 
 namespace dragoman::tokenizer {
@@ -58,7 +56,7 @@ void MergeLearner::for_each_shard(bool in_parallel, Body&& body) {
     for (std::size_t s = 0; s < shards_.size(); ++s) body(s);
     return;
   }
-  arena_.execute([&] { tbb::parallel_for(std::size_t{0}, shards_.size(), body, tbb::simple_partitioner()); });
+  arena_.for_each(shards_.size(), body);
 }
 
 /// Counts all pairs, or those with one symbol, and records those of `least` or more that are not on record.

@@ -1,38 +1,76 @@
 #pragma once
 
-#include <algorithm>
-
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <dragoman/core/parallel.h>
 
 namespace dragoman::tokenizer {
 
-/// Threads for one pipeline.
+/// The threads of one piece of work on a corpus.
 class ThreadArena {
  public:
-  /// 0 means core::default_threads().
-  explicit ThreadArena(int threads)
-      : threads_(threads > 0 ? threads : core::default_threads()),
-        // Without this, TBB prints a warning to stderr when more threads are asked for than there are cores.
-        limit_(tbb::global_control::max_allowed_parallelism,
-               std::max(static_cast<std::size_t>(threads_),
-                        tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism))),
-        arena_(threads_) {}
+  /// As core::make_executor().
+  explicit ThreadArena(int threads) : executor_(core::make_executor(threads)) {}
 
-  /// How many items a pipeline should have under way, so that no thread waits for the slowest.
-  std::size_t tokens() const { return static_cast<std::size_t>(threads_) * 2; }
-  int threads() const { return threads_; }
+  int threads() const { return executor_->threads(); }
+  core::Executor& executor() { return *executor_; }
+  /// Calls body(i) for each i in [0, count) on all threads.
   template <class Body>
-  void execute(Body&& body) {
-    arena_.execute(body);
+  void for_each(std::size_t count, Body&& body) {
+    executor_->for_each(static_cast<std::int64_t>(count), [&](std::int64_t i) { body(static_cast<std::size_t>(i)); });
   }
 
  private:
-  int threads_;
-  tbb::global_control limit_;
-  tbb::task_arena arena_;
+  std::unique_ptr<core::Executor> executor_;
+};
+
+/// Objects of which a thread needs one while it works on a block: as many are made as are at work at the same time. The
+/// one that was given back last comes first, since it is still in a cache. Thread-safe.
+template <class T>
+class OnePerThread {
+ public:
+  /// Calls body(object) with one that nobody else has, made by make() if there is none.
+  template <class Make, class Body>
+  decltype(auto) with(Make&& make, Body&& body) {
+    struct Lease {
+      OnePerThread* pool;
+      std::unique_ptr<T> object;
+      ~Lease() {
+        const std::lock_guard lock(pool->mutex_);
+        pool->free_.push_back(std::move(object));  // has room: see take()
+      }
+    };
+    const Lease lease{this, take(make)};
+    return body(*lease.object);
+  }
+  /// All of them, when nobody works.
+  const std::vector<std::unique_ptr<T>>& all() const { return free_; }
+  std::vector<std::unique_ptr<T>>& all() { return free_; }
+
+ private:
+  template <class Make>
+  std::unique_ptr<T> take(Make&& make) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        std::unique_ptr<T> object = std::move(free_.back());
+        free_.pop_back();
+        return object;
+      }
+      free_.reserve(++made_);
+    }
+    return std::make_unique<T>(make());
+  }
+
+  std::mutex mutex_;
+  std::size_t made_ = 0;
+  std::vector<std::unique_ptr<T>> free_;
 };
 
 }  // namespace dragoman::tokenizer

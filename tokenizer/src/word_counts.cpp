@@ -6,12 +6,12 @@
 #include <array>
 #include <atomic>
 #include <memory>
-
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
+#include <optional>
+#include <variant>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/in_order.h>
+#include <dragoman/core/run_stop.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -93,41 +93,37 @@ class Counting {
         arena_(arena),
         progress_(progress),
         stop_(stop),
-        counts_(arena, plan.table_bytes),
+        counts_(plan.table_bytes),
         runs_(std::make_unique<WordRuns>(plan.temporary_folder, stop)) {}
 
   CountedWords count() {
-    CountedWords words;
-    arena_.execute([&] {
-      if (source_.kind == WordSource::Kind::kTexts)
-        count_texts();
-      else
-        for (const std::filesystem::path& file : source_.files) count_count_file(file);
-      words = finish();
-    });
-    return words;
+    if (source_.kind == WordSource::Kind::kTexts)
+      count_texts();
+    else
+      for (const std::filesystem::path& file : source_.files) count_count_file(file);
+    return finish();
   }
 
  private:
   void count_texts() {
-    ChunkReader reader(source_.files, source_.whole_lines ? ChunkReader::Unit::kLine : ChunkReader::Unit::kWord, stop_,
-                       plan_.chunk_bytes, source_.invalid_utf8);
+    ChunkReader reader(source_.files, source_.whole_lines ? ChunkReader::Unit::kLine : ChunkReader::Unit::kWord,
+                       run_stop_.token(), plan_.chunk_bytes, source_.invalid_utf8);
     for_each_chunk(reader, [&](const Chunk& chunk) {
       WordScanner words(chunk.text(), source_.whole_lines);
-      count_chunk(words, counts_.local(), *runs_);
+      count_words(words);
     });
   }
 
   /// One file at a time, so that lines are numbered by file.
   void count_count_file(const std::filesystem::path& file) {
-    ChunkReader reader({file}, ChunkReader::Unit::kLine, stop_, plan_.chunk_bytes);
+    ChunkReader reader({file}, ChunkReader::Unit::kLine, run_stop_.token(), plan_.chunk_bytes);
     const std::string name = file == "-" ? "standard input" : file.string();
     for_each_chunk(reader, [&](const Chunk& chunk) {
       CountLines words(chunk.text(), {.name = name,
                                       .first_line = chunk.first_line,
                                       .whole_lines = source_.whole_lines,
                                       .counted = occurrences_.load()});
-      count_chunk(words, counts_.local(), *runs_);
+      count_words(words);
       core::require(occurrences_.fetch_add(words.occurrences()) <= CountLines::kMostOccurrences - words.occurrences(),
                     core::ErrorCode::kBadInput,
                     "{}: lines from {} on: with them, all counts together reach 2^63, which is too many", name,
@@ -136,10 +132,15 @@ class Counting {
     bytes_before_ += reader.bytes_read();
   }
 
+  template <class Words>
+  void count_words(Words& words) {
+    counts_.with([&](WordCounts& counts) { count_chunk(words, counts, *runs_); });
+  }
+
   template <class Count>
   void for_each_chunk(ChunkReader& reader, Count&& count) {
     using Item = std::shared_ptr<Chunk>;
-    const auto read = [&](tbb::flow_control& control) {
+    const auto read = [&]() -> std::optional<Item> {
       core::require(!stop_.stop_requested(), core::ErrorCode::kInterrupted,
                     "interrupted while counting words; nothing was written");
       core::report(progress_, {.stage = "count words",
@@ -149,19 +150,19 @@ class Counting {
                                .figures = {}});
       Item chunk = pool_.take();
       reader.next(*chunk);
-      if (chunk->size == 0) control.stop();
-      return chunk;
+      return chunk->size == 0 ? std::nullopt : std::optional(std::move(chunk));
     };
     const auto count_one = [&](const Item& chunk) {
       count(*chunk);
       pool_.give_back(chunk);
+      return std::monostate();
     };
-    tbb::parallel_pipeline(arena_.tokens(), tbb::make_filter<void, Item>(tbb::filter_mode::serial_in_order, read) &
-                                                tbb::make_filter<Item, void>(tbb::filter_mode::parallel, count_one));
+    const auto done = [](std::monostate) { return true; };
+    core::process_in_order<Item, std::monostate>(arena_.executor(), run_stop_.source(), read, count_one, done);
   }
 
   CountedWords finish() {
-    if (runs_->empty() && counts_.bytes() <= plan_.in_memory_bytes) return {counts_.join(), nullptr};
+    if (runs_->empty() && counts_.bytes() <= plan_.in_memory_bytes) return {counts_.join(arena_), nullptr};
     counts_.move_to(*runs_);
     return {WordCounts(), std::move(runs_)};
   }
@@ -171,6 +172,7 @@ class Counting {
   ThreadArena& arena_;
   const core::ProgressSink& progress_;
   const std::stop_token& stop_;
+  core::RunStop run_stop_{stop_};
   ChunkPool pool_;
   ThreadCounts counts_;
   std::unique_ptr<WordRuns> runs_;
@@ -180,53 +182,31 @@ class Counting {
 
 }  // namespace
 
-ThreadCounts::ThreadCounts(const ThreadArena& arena, std::size_t limit)
-    : limit_(limit), counts_(static_cast<std::size_t>(arena.threads())) {}
-
-/// By place in the arena and not by thread, since threads come and go: there are never more tables than places.
-WordCounts& ThreadCounts::local() {
-  auto& counts = counts_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
-  if (!counts) {
-    if (limit_ == MemoryPlan::kNoLimit)
-      counts.emplace();
-    else
-      counts.emplace(limit_);
-  }
-  return *counts;
-}
-
-WordCounts ThreadCounts::join() {
-  std::vector<WordCounts*> others;
-  for (auto& counts : counts_)
-    if (counts) others.push_back(&*counts);
-  if (others.empty()) return {};
-  WordCounts& all = *others.front();
-  others.erase(others.begin());
+WordCounts ThreadCounts::join(ThreadArena& arena) {
+  auto& parts = counts_.all();
+  if (parts.empty()) return {};
+  WordCounts all = std::move(*parts.front());
   all.lift_limit();
-  tbb::parallel_for(std::size_t{0}, WordCounts::kTables, [&](std::size_t t) {
-    for (WordCounts* other : others) {
-      other->table(t).for_each(
-          [&](std::string_view word, std::uint64_t n) { all.table(t).add(word, WordKey::of(word), n); });
-      other->table(t) = WordTable();
+  arena.for_each(WordCounts::kTables, [&](std::size_t t) {
+    for (std::size_t other = 1; other < parts.size(); ++other) {
+      WordTable& table = parts[other]->table(t);
+      table.for_each([&](std::string_view word, std::uint64_t n) { all.table(t).add(word, WordKey::of(word), n); });
+      table = WordTable();
     }
   });
-  WordCounts joined = std::move(all);
-  for (auto& counts : counts_) counts.reset();
-  return joined;
+  parts.clear();
+  return all;
 }
 
 std::size_t ThreadCounts::bytes() const {
   std::size_t bytes = 0;
-  for (const auto& counts : counts_)
-    if (counts) bytes += counts->bytes();
+  for (const auto& counts : counts_.all()) bytes += counts->bytes();
   return bytes;
 }
 
 void ThreadCounts::move_to(WordRuns& runs) {
-  for (auto& counts : counts_) {
-    if (counts) runs.take(*counts);
-    counts.reset();
-  }
+  for (const auto& counts : counts_.all()) runs.take(*counts);
+  counts_.all().clear();
 }
 
 void report_dropped(const WordTotal& dropped, const WordTotal& all, std::uint64_t min_count, const core::LogSink& log) {

@@ -16,16 +16,30 @@
 
 namespace dragoman::tokenizer {
 
-/// Counts of the threads of an arena, each of which adds to its own.
+/// Counts of several threads, each of which adds to its own.
 class ThreadCounts {
  public:
   /// Each thread's tables may take so many bytes.
-  explicit ThreadCounts(const ThreadArena& arena, std::size_t limit = MemoryPlan::kNoLimit);
+  explicit ThreadCounts(std::size_t limit = MemoryPlan::kNoLimit) : limit_(limit) {}
 
-  /// Of the calling thread, which runs a task of the arena.
-  WordCounts& local();
-  /// All counts together; nothing is left here. Calls of TBB's current arena share the work.
-  WordCounts join();
+  /// Calls body(counts) with counts that no other thread adds to meanwhile.
+  template <class Body>
+  void with(Body&& body) {
+    counts_.with([&] { return limit_ == MemoryPlan::kNoLimit ? WordCounts() : WordCounts(limit_); }, body);
+  }
+  /// Calls body(counts, i) for each i in [0, count), shared by all threads.
+  template <class Body>
+  void for_each_block(ThreadArena& arena, std::size_t count, Body&& body) {
+    constexpr std::int64_t kBlock = 1024;
+    core::for_each_range(arena.executor(), static_cast<std::int64_t>(count), kBlock,
+                         [&](std::int64_t begin, std::int64_t end) {
+                           with([&](WordCounts& counts) {
+                             for (std::int64_t i = begin; i < end; ++i) body(counts, static_cast<std::size_t>(i));
+                           });
+                         });
+  }
+  /// All counts together; nothing is left here.
+  WordCounts join(ThreadArena& arena);
   /// What all tables take, if there is a limit.
   std::size_t bytes() const;
   /// Writes out what every thread has counted; nothing is left here.
@@ -33,7 +47,7 @@ class ThreadCounts {
 
  private:
   std::size_t limit_;
-  std::vector<std::optional<WordCounts>> counts_;
+  OnePerThread<WordCounts> counts_;
 };
 
 /// Files to take words from.

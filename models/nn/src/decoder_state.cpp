@@ -135,6 +135,8 @@ std::int32_t DecoderState::take_page() {
     free_pages_.pop_back();
     return page;
   }
+  // release() cleans up after errors, so it must find room for every page.
+  if (free_pages_.capacity() <= page_blocks_.size()) free_pages_.reserve(2 * page_blocks_.size() + 1);
   const std::size_t bytes = total_row_bytes(layout_.histories(), dtype_) * kPageRows;
   char* place = static_cast<char*>(page_blocks_.emplace_back(*allocator_, bytes).data());
   for (std::size_t h = 0; h < pages_.size(); ++h) {

@@ -31,6 +31,42 @@ void fill(const Parameter& parameter, std::uint64_t seed, std::uint64_t stream) 
   }
 }
 
+/// Whether one of `count` elements is infinite or NaN: all bits of the exponent are set.
+template <class Bits>
+bool any_not_finite(const Bits* bits, std::int64_t count, Bits exponent) {
+  unsigned any = 0;
+  for (std::int64_t i = 0; i < count; ++i) any |= static_cast<unsigned>((bits[i] & exponent) == exponent);
+  return any != 0;
+}
+
+bool any_not_finite(const Tensor& tensor, std::int64_t row) {
+  switch (tensor.dtype) {
+    case tensor::DType::kF32:
+      return any_not_finite<std::uint32_t>(tensor.row<std::uint32_t>(row), tensor.cols, 0x7F800000);
+    case tensor::DType::kF64:
+      return any_not_finite<std::uint64_t>(tensor.row<std::uint64_t>(row), tensor.cols, 0x7FF0000000000000);
+    case tensor::DType::kF16:
+      return any_not_finite<std::uint16_t>(tensor.row<std::uint16_t>(row), tensor.cols, 0x7C00);
+    case tensor::DType::kBF16:
+      return any_not_finite<std::uint16_t>(tensor.row<std::uint16_t>(row), tensor.cols, 0x7F80);
+    default:
+      return false;  // whole numbers
+  }
+}
+
+void require_finite(const Parameter& parameter, const std::string& source) {
+  for (std::int64_t row = 0; row < parameter.rows; ++row) {
+    if (!any_not_finite(parameter.value, row)) continue;
+    std::int64_t col = 0;
+    while (std::isfinite(tensor::element(parameter.value, row, col))) ++col;
+    const std::string place = parameter.rank == 1 ? std::to_string(col) : fmt::format("{}, {}", row, col);
+    core::fail(core::ErrorCode::kBadInput,
+               "{}: the tensor '{}' holds {} at [{}]; the file is damaged, or training diverged; --allow-non-finite "
+               "uses it all the same",
+               source, parameter.name, tensor::element(parameter.value, row, col), place);
+  }
+}
+
 }  // namespace
 
 Initialiser Initialiser::xavier_uniform(std::int64_t inputs, std::int64_t outputs, double gain) {
@@ -145,13 +181,13 @@ void ParameterStore::finish_gradients() {
   }
 }
 
-void ParameterStore::prepare(Context& context, tensor::ComputeType type) {
+void ParameterStore::prepare(Context& context, tensor::ComputeType type, const PrepareOptions& options) {
   auto* pack = context.kernels().find(ops::kPackWeight);
-  if (pack == nullptr) return;
   for (Parameter& parameter : parameters_) {
     core::require(parameter.gradient == nullptr, core::ErrorCode::kInvalidArgument,
                   "'{}' has a gradient: pack weights for inference only", parameter.name);
-    if (!parameter.is_weight || parameter.packed != nullptr) continue;
+    if (!options.refuse_non_finite_of.empty()) require_finite(parameter, options.refuse_non_finite_of);
+    if (pack == nullptr || !parameter.is_weight || parameter.packed != nullptr) continue;
     parameter.packed = pack(context, parameter.value, type);
     if (parameter.packed != nullptr && release_) release_(parameter.value);
   }

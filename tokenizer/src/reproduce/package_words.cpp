@@ -11,8 +11,6 @@
 #include <set>
 #include <string>
 
-#include <tbb/parallel_for.h>
-
 #include <dragoman/core/error.h>
 #include <dragoman/core/utf8.h>
 
@@ -103,18 +101,12 @@ SymbolWords subword_nmt_words(const WordCounts& words, SymbolNames& names) {
 WordCounts split_words(const WordCounts& words, const BpeDefinition& definition, ThreadArena& arena) {
   const TextSplitter splitter(definition);
   const std::vector<WordCount> raw = words.by_count();
-  ThreadCounts split(arena);
-  WordCounts joined;
-  arena.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, raw.size(), 1024), [&](const auto& range) {
-      WordCounts& counts = split.local();
-      for (std::size_t i = range.begin(); i < range.end(); ++i)
-        splitter.for_each_unit(raw[i].word, false, false,
-                               [&](const TextUnit& unit) { counts.add(unit.text, raw[i].count); });
-    });
-    joined = split.join();
+  ThreadCounts split;
+  split.for_each_block(arena, raw.size(), [&](WordCounts& counts, std::size_t i) {
+    splitter.for_each_unit(raw[i].word, false, false,
+                           [&](const TextUnit& unit) { counts.add(unit.text, raw[i].count); });
   });
-  return joined;
+  return split.join(arena);
 }
 
 std::vector<CharacterCount> count_characters(const WordCounts& words, bool byte_level) {

@@ -32,6 +32,9 @@ class InputFile {
   const std::string& name() const noexcept;
   /// Size on disk in bytes, or 0 where it is not known (pipes).
   std::uint64_t size_on_disk() const noexcept;
+  /// Bytes taken from the disk so far (before decompression), of size_on_disk().
+  std::uint64_t bytes_from_disk() const noexcept;
+  bool is_compressed() const noexcept;
   bool is_regular() const noexcept;
 
  private:
@@ -55,6 +58,10 @@ class LineReader {
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
   const std::string& name() const noexcept { return file_.name(); }
   std::uint64_t size_on_disk() const noexcept { return file_.size_on_disk(); }
+  /// Of size_on_disk(), what the lines so far took; of compressed files what has been read to get them, which is more.
+  std::uint64_t bytes_from_disk() const noexcept {
+    return file_.is_compressed() ? file_.bytes_from_disk() : bytes_read_;
+  }
 
  private:
   bool fill();

@@ -1,11 +1,28 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
+#include <thread>
 
 #include <dragoman/core/function_ref.h>
 
 namespace dragoman::core {
+
+/// More threads than any machine has cores: a larger number is a mistake and not a wish.
+inline constexpr int kMostThreads = 1024;
+
+/// How many threads `threads` asks for: itself, or default_threads() for 0. Error{kInvalidArgument} if it is negative
+/// or more than kMostThreads.
+int thread_count(int threads);
+
+/// Starts a thread that runs `body`; nothing if the operating system has none to give (limits of processes or memory).
+/// As with std::thread, an exception that leaves `body` ends the program.
+std::optional<std::jthread> try_start_thread(std::function<void()> body);
+/// The same where nothing can go on without the thread: Error{kIo} says what it was for and what to do.
+std::jthread start_thread(std::string_view purpose, std::function<void()> body);
 
 /// Runs independent blocks of work. Callers cut the work into blocks whose number is a function of the shapes alone,
 /// never of the thread count, so that results have the same bits on any executor.
@@ -25,7 +42,11 @@ class SequentialExecutor final : public Executor {
   int threads() const noexcept override { return 1; }
 };
 
-/// Runs blocks on a task arena of `threads` slots (the caller's thread is one of them).
+/// Runs blocks on a pool of `threads` threads, of which the caller's is one. Where the operating system refuses to
+/// start so many, there are fewer: results are the same. Several threads may call for_each() at the same time, and so
+/// may a body.
+///
+/// Not TBB, whose scheduler (2021.8) ends the program by std::terminate when a worker of its own cannot start.
 class ParallelExecutor final : public Executor {
  public:
   explicit ParallelExecutor(int threads);
@@ -34,11 +55,11 @@ class ParallelExecutor final : public Executor {
   int threads() const noexcept override;
 
  private:
-  struct Arena;
-  std::unique_ptr<Arena> arena_;
+  struct Pool;
+  std::unique_ptr<Pool> pool_;
 };
 
-/// A SequentialExecutor for one thread, else a ParallelExecutor. `threads` 0 means default_threads().
+/// A SequentialExecutor for one thread, else a ParallelExecutor. `threads` as for thread_count().
 std::unique_ptr<Executor> make_executor(int threads);
 
 /// Calls body(begin, end) for consecutive ranges of at most `block` that cover [0, count).

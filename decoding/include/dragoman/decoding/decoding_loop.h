@@ -56,8 +56,9 @@ struct LoopStatistics {
 };
 
 /// Translates a stream of sentences: keeps as many in flight as the limits allow, admits new ones (encoded together) as
-/// others finish, and asks the strategy what to do with each. A sentence's result does not depend on the limits, on
-/// order, or on what else is in flight. Belongs to one thread.
+/// others finish, and asks the strategy what to do with each. A sentence for which the model gives a score that is not
+/// a finite number ends there, with one hypothesis that says so: no strategy can rank it. A sentence's result does not
+/// depend on the limits, on order, or on what else is in flight. Belongs to one thread.
 class DecodingLoop {
  public:
   /// With the built-in strategy and processors that the options name. The model must outlive the loop.

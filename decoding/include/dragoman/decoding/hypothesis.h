@@ -6,8 +6,9 @@
 namespace dragoman::decoding {
 
 enum class StoppedBy : std::uint8_t {
-  kEnd,     ///< the model chose to end
-  kLength,  ///< it was cut at the longest length allowed, or nothing could follow
+  kEnd,        ///< the model chose to end
+  kLength,     ///< it was cut at the longest length allowed, or nothing could follow
+  kNotFinite,  ///< the model's scores are not finite numbers; the sentence then has no other hypotheses
 };
 
 /// One translation of a sentence.

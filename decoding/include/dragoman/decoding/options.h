@@ -62,7 +62,9 @@ struct DecodingOptions {
   bool replace_unknown = false;
 };
 
-/// Error{kInvalidArgument} naming the option and its value, where it makes no sense for models of this spec.
+/// Error{kInvalidArgument} naming the option and its value, where it makes no sense: for any model, or for models of
+/// this spec.
+void check(const DecodingOptions& options);
 void check(const DecodingOptions& options, const nn::SequenceSpec& spec);
 
 /// The longest target, without its end, for a source of `source_length` tokens without its end.

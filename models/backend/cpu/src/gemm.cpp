@@ -1,10 +1,13 @@
 #include "gemm.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 #include <vector>
 
@@ -48,7 +51,29 @@ decltype(auto) on_one_thread(Body&& body) {
 #endif
 }
 
+/// oneDNN (2.6.3) writes generated code into memory without looking whether it got any, and calls kernels that it could
+/// not generate: both end the program. So before it generates code there must be more memory than that takes;
+/// std::bad_alloc if there is not.
+void require_memory_for_code() {
+  constexpr std::size_t kHeadroom = std::size_t{8} << 20;
+  void* block = ::mmap(nullptr, kHeadroom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) throw std::bad_alloc();
+  ::munmap(block, kHeadroom);
+}
+
+/// Runs what oneDNN's C++ interface may throw from; running out of memory is what it is everywhere else.
+template <class Body>
+decltype(auto) translating_errors(Body&& body) {
+  try {
+    return body();
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    core::fail(core::ErrorCode::kInternal, "oneDNN: {} ({})", error.what(), dnnl_status2str(error.status));
+  }
+}
+
 void check(dnnl_status_t status, const char* what) {
+  if (status == dnnl_out_of_memory) throw std::bad_alloc();
   core::require(status == dnnl_success, core::ErrorCode::kInternal, "oneDNN: {} failed: {}", what,
                 dnnl_status2str(status));
 }
@@ -116,6 +141,7 @@ struct Matmul {
 };
 
 Matmul make_matmul(const MatmulKey& key, const Layout& weights) {
+  require_memory_for_code();
   const auto description =
       describe_matmul(contiguous(key.rows, key.inputs), weights, contiguous(key.rows, key.outputs));
   return {dnnl::matmul(description), dnnl::memory(description.src_desc(), cpu_engine(), nullptr),
@@ -146,7 +172,7 @@ void execute(Matmul& matmul, const float* x, const dnnl::memory& weights, float*
 }
 
 void run_matmul(const MatmulKey& key, const float* x, const dnnl::memory& weights, float* y) {
-  on_one_thread([&] { execute(cached_matmul(key, weights.get_desc()), x, weights, y); });
+  on_one_thread([&] { translating_errors([&] { execute(cached_matmul(key, weights.get_desc()), x, weights, y); }); });
 }
 
 /// Cheap numbers between -1 and 1 for the probe; what they are does not matter, only that sums over them round.
@@ -226,6 +252,7 @@ std::vector<std::int64_t> stable_buckets(const dnnl::memory& weights, std::int64
 }
 
 Shape probe_shape(std::int64_t outputs, std::int64_t inputs) {
+  require_memory_for_code();
   return on_one_thread([&] {
     const Layout layout = preferred_layout(kReferenceBucket, outputs, inputs);
     const std::vector<float> weight = noise(outputs * inputs, 99);
@@ -241,7 +268,8 @@ const Shape& shape_of(std::int64_t outputs, std::int64_t inputs) {
   const std::scoped_lock lock(mutex);
   const auto found = known.find({outputs, inputs});
   if (found != known.end()) return found->second;
-  return known.emplace(std::pair(outputs, inputs), probe_shape(outputs, inputs)).first->second;
+  Shape shape = translating_errors([&] { return probe_shape(outputs, inputs); });
+  return known.emplace(std::pair(outputs, inputs), std::move(shape)).first->second;
 }
 
 /// The product over no elements, of which oneDNN's documentation says nothing.
@@ -255,6 +283,7 @@ void clear_unless_accumulating(const GemmArguments& arguments) {
 void gemm(const GemmArguments& arguments) {
   if (arguments.m == 0 || arguments.n == 0) return;
   if (arguments.k == 0) return clear_unless_accumulating(arguments);
+  [[maybe_unused]] static const bool code_fits = (require_memory_for_code(), true);  // made at the first call
   // A single row may come with any stride.
   const auto stride = [](std::int64_t given, std::int64_t cols) { return std::max(given, cols); };
   const std::int64_t a_stride = stride(arguments.a_stride, arguments.transpose_a ? arguments.m : arguments.k);
@@ -280,9 +309,12 @@ PackedMatrix::PackedMatrix(const float* weight, std::int64_t stride, std::int64_
     : outputs_(outputs), inputs_(inputs) {
   const Shape& shape = shape_of(outputs, inputs);
   buckets_ = shape.buckets;
+  require_memory_for_code();
   on_one_thread([&] {
-    dnnl::memory packed(shape.layout, cpu_engine(), storage);
-    memory_ = std::make_unique<Memory>(Memory{pack(weight, stride, outputs, inputs, std::move(packed))});
+    translating_errors([&] {
+      dnnl::memory packed(shape.layout, cpu_engine(), storage);
+      memory_ = std::make_unique<Memory>(Memory{pack(weight, stride, outputs, inputs, std::move(packed))});
+    });
   });
 }
 

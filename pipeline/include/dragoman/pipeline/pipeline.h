@@ -40,6 +40,8 @@ class Pipeline {
 
   void read(ReadOptions options);
   void write(WriteOptions options);
+  /// Changes what the write stage, which must be there, does with the partial file of an interrupted run.
+  void set_partial(core::PartialPolicy policy);
   void add(std::unique_ptr<const MapStage> stage);
   void add(std::unique_ptr<Service> service);
 
@@ -59,6 +61,8 @@ class Pipeline {
 ///       - split:     {locale: de}
 ///       - translate: {model: models/de-en, beam-size: 4}
 ///       - write:     {path: output.en}
+///
+/// The identity of the output is made of all of it but paths: resuming another job is refused.
 ///
 /// Relative paths are relative to the working directory. Stages that plugins registered in the host are found by name.
 /// The host must outlive the pipeline. `where` names the configuration in messages.

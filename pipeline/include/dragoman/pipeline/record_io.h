@@ -20,12 +20,17 @@ enum class RecordFormat : std::uint8_t {
 /// "text", "jsonl" or "tsv"; Error{kInvalidArgument} on anything else.
 RecordFormat parse_record_format(const std::string& name);
 
+inline constexpr std::uint64_t kMostColumns = 65536;
+
 struct ReadOptions {
   std::filesystem::path path = "-";
   RecordFormat format = RecordFormat::kText;
-  /// kJsonl: the key that holds the text. The other keys stay in Record::fields.
+  /// kJsonl: the key that holds the text. The other keys stay in Record::fields; those called line, text, error or
+  /// input go into the object Record::fields["input"], since that is what the output calls its own. Of a key that
+  /// stands twice in an object the last value counts.
   std::string key = "source";
-  /// kTsv: the column that holds the text, from 1. The line's columns stay in Record::fields["columns"].
+  /// kTsv: the column that holds the text, from 1 to kMostColumns. The line's columns stay in
+  /// Record::fields["columns"].
   std::uint64_t column = 1;
 };
 
@@ -36,11 +41,17 @@ class RecordReader {
   explicit RecordReader(ReadOptions options, const std::stop_token& stop = {});
   /// The next record; nothing at the end, or after a stop request.
   std::optional<Record> next();
-  /// Reads over the first `lines` lines.
+  /// Reads over `lines` lines.
   void skip(std::uint64_t lines);
+  /// Whether the last next() found the end of the input.
+  bool at_end() const noexcept { return at_end_; }
+  std::uint64_t lines_read() const noexcept { return lines_.line_number(); }
+  /// Of all lines read so far as they stand in the input: tells another input from the same one.
+  std::uint64_t hash() const noexcept { return hash_; }
   std::uint64_t replaced_bytes() const noexcept { return replaced_bytes_; }
   std::uint64_t lines_with_invalid_utf8() const noexcept { return invalid_lines_; }
-  std::uint64_t bytes_read() const noexcept { return lines_.bytes_read(); }
+  /// As LineReader's.
+  std::uint64_t bytes_from_disk() const noexcept { return lines_.bytes_from_disk(); }
   std::uint64_t size_on_disk() const noexcept { return lines_.size_on_disk(); }
   const std::string& name() const noexcept { return lines_.name(); }
 
@@ -53,28 +64,37 @@ class RecordReader {
   core::LineReader lines_;
   std::uint64_t replaced_bytes_ = 0;
   std::uint64_t invalid_lines_ = 0;
+  std::uint64_t hash_;
+  bool at_end_ = false;
 };
 
 struct WriteOptions {
   std::filesystem::path path = "-";
   RecordFormat format = RecordFormat::kText;
-  /// kTsv: the column, from 1, that the text replaces; one past the last appends it.
+  /// kTsv: the column, from 1 to kMostColumns, that the text replaces; beyond the last it is appended.
   std::uint64_t column = 1;
-  /// Continue an interrupted run's partial file.
-  bool resume = false;
+  /// What to do with the partial file of an interrupted run.
+  core::PartialPolicy partial = core::PartialPolicy::kRefuse;
+  /// What the lines are of, as OutputOptions::identity.
+  std::string identity{};
 };
 
 /// Writes one line per record, in the order of the calls. A failed record is an empty line, or in jsonl one with its
 /// message.
 class RecordWriter {
  public:
-  explicit RecordWriter(const WriteOptions& options);
+  explicit RecordWriter(const WriteOptions& options, const std::stop_token& stop = {});
   void write(const Record& record);
   void flush() { file_.flush(); }
   void commit() { file_.commit(); }
   /// Lines that were there before, when resuming.
   std::uint64_t lines_kept() const noexcept { return file_.lines_kept(); }
+  /// As OutputFile's.
+  void note(std::string_view line) { file_.note(line); }
+  const std::vector<std::string>& notes() const noexcept { return file_.notes(); }
   const std::string& partial_name() const noexcept { return file_.partial_name(); }
+  /// Whether there is a partial file that another run can continue.
+  bool can_resume() const noexcept { return file_.partial_name() != file_.name(); }
 
  private:
   WriteOptions options_;

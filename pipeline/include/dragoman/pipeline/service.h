@@ -12,7 +12,7 @@ namespace dragoman::pipeline {
 class RecordSource {
  public:
   virtual ~RecordSource() = default;
-  /// Waits for the next record; nothing at the end.
+  /// Waits for the next record; nothing at the end, or soon after the run's stop was requested.
   virtual std::optional<Record> next() = 0;
 };
 
@@ -20,8 +20,8 @@ class RecordSource {
 class RecordSink {
  public:
   virtual ~RecordSink() = default;
-  /// Waits for room.
-  virtual void put(Record record) = 0;
+  /// Waits for room. False if nobody takes records any more: the stage then ends, without an error of its own.
+  [[nodiscard]] virtual bool put(Record record) = 0;
 };
 
 /// A stage that takes several records at a time and has threads of its own. It hands on every record, in the order in
@@ -29,8 +29,10 @@ class RecordSink {
 class Service {
  public:
   virtual ~Service() = default;
-  /// Returns when the source has ended and everything has been handed on, or soon after a stop was requested.
-  virtual void run(RecordSource& source, RecordSink& sink, const std::stop_token& stop) = 0;
+  /// Returns when the source has ended and everything has been handed on, when the sink takes no more, or soon after
+  /// `stop` was requested. `stop` is that of the whole run: a service with threads of its own requests it when one of
+  /// them fails, since its source may be waiting for input that never comes.
+  virtual void run(RecordSource& source, RecordSink& sink, std::stop_source stop) = 0;
   /// Adds what is worth telling about the lines of all runs so far.
   virtual void add_counts(LineCounts& counts) const { static_cast<void>(counts); }
 };

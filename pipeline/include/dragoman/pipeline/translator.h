@@ -14,15 +14,17 @@ namespace dragoman::pipeline {
 
 /// Reads the options of a search and of its workers. Keys may be spelled with '-' or '_'. Those of the pipeline stage
 /// `translate` and of the command of that name are the same: decoder, beam_size, n_best, length_penalty, alpha, ...,
-/// threads, batch_tokens, rows, device, details.
+/// threads, batch_tokens, rows, device, details, allow_non_finite. A value out of its range is an Error{kBadInput} that
+/// names its key.
 TranslateOptions read_translate_options(core::OptionReader& options, const plugins::Registry& registry);
 
 /// A model folder ready to translate: loaded, packed for inference, with its tokenizers. Immutable; threads share it.
 class LoadedTranslationModel {
  public:
-  /// Throws as plugins::load_model.
+  /// Throws as plugins::load_model; and unless `allow_non_finite`, Error{kBadInput} that names the tensor which holds a
+  /// NaN or an infinite value.
   LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host,
-                         tensor::Device device = tensor::Device::kCpu);
+                         tensor::Device device = tensor::Device::kCpu, bool allow_non_finite = false);
   TranslationModel view() const {
     return {loaded_.model.get(), loaded_.source_tokenizer.get(), loaded_.target_tokenizer.get()};
   }

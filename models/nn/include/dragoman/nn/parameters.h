@@ -53,6 +53,12 @@ struct Parameter {
   std::unique_ptr<Gradient> gradient;
 };
 
+struct PrepareOptions {
+  /// What the values came from, for the message of the Error{kBadInput} that refuses a value which is not a finite
+  /// number. Empty: values are not looked at.
+  std::string refuse_non_finite_of{};
+};
+
 /// Owns the parameters of one model in the order of their construction. Names are unique, dotted paths. Not thread-safe
 /// while it is being changed; any number of threads may read it afterwards.
 class ParameterStore {
@@ -97,7 +103,7 @@ class ParameterStore {
 
   /// Packs every weight for inference with the context's backend (once per process; afterwards read-only and shared by
   /// all workers). Gradients must not be attached.
-  void prepare(Context& context, tensor::ComputeType type);
+  void prepare(Context& context, tensor::ComputeType type, const PrepareOptions& options = {});
 
  private:
   Tensor lay_out(tensor::Buffer& buffer, tensor::Allocator& allocator, tensor::DType dtype,

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <stop_token>
+#include <utility>
+
+namespace dragoman::core {
+
+/// The stop of one run: requested by the caller, or by the run itself when a part of it fails, so that whatever waits
+/// for input, for room or for work ends with it.
+class RunStop {
+ public:
+  explicit RunStop(std::stop_token caller) : forward_(std::move(caller), Forward{source_}) {}
+  RunStop(const RunStop&) = delete;
+  RunStop& operator=(const RunStop&) = delete;
+
+  const std::stop_source& source() const noexcept { return source_; }
+  std::stop_token token() const noexcept { return source_.get_token(); }
+
+ private:
+  struct Forward {
+    std::stop_source source;
+    void operator()() noexcept { source.request_stop(); }
+  };
+
+  std::stop_source source_;
+  std::stop_callback<Forward> forward_;
+};
+
+}  // namespace dragoman::core

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <dragoman/core/options.h>
+
+namespace dragoman::pipeline {
+
+/// What the output of a pipeline is of: all that decides about its lines, the input apart. Two runs with the same
+/// identity give the same line for the same line.
+class JobIdentity {
+ public:
+  /// A stage with the options of its configuration (with underscores). Options that do not affect a line, such as paths
+  /// and numbers of threads, are left out; of a model or a tokenizer the files' content counts and not their path.
+  void add_stage(const std::string& name, const core::Json& options);
+  /// One line of JSON: flat, so that a comparison can name the keys that differ. Reads the files of models and
+  /// tokenizers.
+  std::string text() const;
+
+ private:
+  struct File {
+    std::string key;
+    std::filesystem::path path;
+  };
+
+  core::Json identity_ = core::Json::object();
+  std::vector<File> files_;
+};
+
+}  // namespace dragoman::pipeline
