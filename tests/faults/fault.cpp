@@ -153,6 +153,7 @@ void draw_call_fault(const Draw& draw, const CallKind& kind) {
   draw.fault.plan.supervised = true;
   draw.fault.expectation.must_succeed = kind.harmless;
   draw.fault.expectation.may_litter = kind.may_litter;
+  draw.fault.expectation.reads_error = kind.classes.front() != CallClass::kWriteError;
   if (kind.action == Action::kSignal) {
     draw.fault.expectation.signals = {fault.value};
     draw.fault.expectation.statuses = {kInterruptedStatus};

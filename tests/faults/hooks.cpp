@@ -2,10 +2,13 @@
 //
 // DRAGOMAN_FAULT_ALLOCATION=K    the K-th allocation with operator new fails ("K+": it and all later ones)
 // DRAGOMAN_FAULT_ALLOCATIONS=F   writes the number of such allocations to file F at the end
+// DRAGOMAN_FAULT_TRACE=1         writes to standard error who asked for the first allocation that failed
 // DRAGOMAN_FAULT_CLOCK=SEED      each look at the calendar clock gives a time up to a day before or behind the true one
 //
 // Counted are allocations while main() runs that Dragoman's modules make, by themselves or through libstdc++. What
 // other people's libraries allocate for their own purposes always succeeds.
+
+#include "code_map.h"
 
 #include <sys/time.h>
 
@@ -15,74 +18,45 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <new>
 
 #include <dlfcn.h>
 #include <execinfo.h>
-#include <link.h>
 
 namespace {
 
-struct Module {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
-  bool ours = false;
-};
+using dragoman::faults::CodeMap;
 
 constexpr int kFrames = 24;
-constexpr std::size_t kModules = 128;
-std::array<Module, kModules> modules;
-std::size_t module_count = 0;
+CodeMap* code_map = nullptr;  // made once, never destroyed: allocations go on to the last
 std::atomic<bool> counting{false};
 std::atomic<std::uint64_t> allocations{0};
 std::uint64_t first_failing = 0;
 bool all_later_fail = false;
-
-bool is_ours(const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  const char* name = slash == nullptr ? path : slash + 1;
-  return *name == '\0' || std::strstr(name, "libdragoman") != nullptr ||
-         std::strstr(path, "dragoman/plugins/") != nullptr;
-}
-
-/// libstdc++ and this library stand between an allocation and who wants it.
-bool stands_between(const char* path) {
-  return std::strstr(path, "libstdc++") != nullptr || std::strstr(path, "fault_hooks") != nullptr;
-}
-
-/// Notes where Dragoman's modules lie, and those that stand between as modules of nobody.
-int note_module(dl_phdr_info* info, std::size_t, void*) {
-  if (module_count == kModules) return 1;
-  if (stands_between(info->dlpi_name)) return 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || module_count == kModules) continue;
-    const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-    modules[module_count++] = {begin, begin + segment.p_memsz, is_ours(info->dlpi_name)};
-  }
-  return 0;
-}
-
-const Module* find_module(const void* address) {
-  const auto place = reinterpret_cast<std::uintptr_t>(address);
-  for (std::size_t i = 0; i < module_count; ++i)
-    if (place >= modules[i].begin && place < modules[i].end) return &modules[i];
-  return nullptr;
-}
+bool trace = false;
 
 /// Whether the first caller that is known is Dragoman.
 bool wanted_by_us(const void* caller) {
-  if (const Module* module = find_module(caller)) return module->ours;
+  const CodeMap::Owner owner = code_map->owner_of(caller);
+  if (owner != CodeMap::Owner::kNobody) return owner == CodeMap::Owner::kDragoman;
   std::array<void*, kFrames> frames{};
   const int depth = backtrace(frames.data(), kFrames);
-  for (int i = 1; i < depth; ++i)
-    if (const Module* module = find_module(frames[static_cast<std::size_t>(i)])) return module->ours;
+  for (int i = 1; i < depth; ++i) {
+    const CodeMap::Owner frame_owner = code_map->owner_of(frames[static_cast<std::size_t>(i)]);
+    if (frame_owner != CodeMap::Owner::kNobody) return frame_owner == CodeMap::Owner::kDragoman;
+  }
   return false;
 }
 
 thread_local bool looking = false;  // backtrace() may allocate
+
+void print_trace() {
+  looking = true;
+  std::array<void*, kFrames> frames{};
+  backtrace_symbols_fd(frames.data(), backtrace(frames.data(), kFrames), 2);
+  looking = false;
+}
 
 bool must_fail(const void* caller) {
   if (!counting.load(std::memory_order_relaxed) || looking) return false;
@@ -91,6 +65,7 @@ bool must_fail(const void* caller) {
   looking = false;
   if (!ours) return false;
   const std::uint64_t number = allocations.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (trace && number == first_failing) print_trace();
   return first_failing != 0 && (all_later_fail ? number >= first_failing : number == first_failing);
 }
 
@@ -123,11 +98,15 @@ int counted_main(int count, char** arguments, char** environment) {
     char* end = nullptr;
     first_failing = std::strtoull(failing, &end, 10);
     all_later_fail = *end == '+';
+    trace = std::getenv("DRAGOMAN_FAULT_TRACE") != nullptr;
   }
   const bool wanted = first_failing != 0 || std::getenv("DRAGOMAN_FAULT_ALLOCATIONS") != nullptr;
   std::array<void*, 4> warm{};
   backtrace(warm.data(), 4);  // loads the unwinder before it is needed in the middle of things
-  dl_iterate_phdr(note_module, nullptr);
+  if (wanted) {
+    code_map = new CodeMap;
+    code_map->read_modules();
+  }
   counting = wanted;
   const int status = real_main(count, arguments, environment);
   counting = false;

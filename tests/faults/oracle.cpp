@@ -51,7 +51,7 @@ void judge_end(const Evidence& evidence, const Outcome& outcome, Problems& probl
       problems.push_back(
           fmt::format("died of SIG{}; stderr: {}", ::sigabbrev_np(outcome.signal), shown(outcome.error)));
   } else if (succeeded(evidence.profile, outcome)) {
-    if (!expected.may_succeed)
+    if (!expected.may_succeed && outcome.status == 0)
       problems.push_back(fmt::format("status {} although it cannot have done its task", outcome.status));
   } else if (expected.must_succeed) {
     problems.push_back(
@@ -178,13 +178,6 @@ void judge_model_folder(const Evidence& evidence, const Output& output, Problems
     problems.push_back(output.name + ": neither the old model nor the new one, whole");
 }
 
-bool has_complete_checkpoint(const Tree& tree) {
-  return std::ranges::any_of(tree, [](const auto& file) {
-    return file.first.find("/checkpoint-") != std::string::npos && file.first.ends_with("/state.json") &&
-           file.first.find(".partial") == std::string::npos && file.first.find(".damaged") == std::string::npos;
-  });
-}
-
 void judge_losses(const Evidence& evidence, Problems& problems) {
   for (const auto& [path, content] : evidence.before) {
     const Output* output = output_of(evidence.scenario, path);
@@ -223,6 +216,13 @@ void judge_output(const Evidence& evidence, const Outcome& outcome, Problems& pr
 }
 
 }  // namespace
+
+bool has_complete_checkpoint(const Tree& tree) {
+  return std::ranges::any_of(tree, [](const auto& file) {
+    return file.first.find("/checkpoint-") != std::string::npos && file.first.ends_with("/state.json") &&
+           file.first.find(".partial") == std::string::npos && file.first.find(".damaged") == std::string::npos;
+  });
+}
 
 bool succeeded(const Profile& profile, const Outcome& outcome) {
   return outcome.ended && outcome.signal == 0 && outcome.status == profile.status;

@@ -21,6 +21,9 @@ struct Evidence {
 /// Whether a process did its task: its status is that of the undisturbed run.
 bool succeeded(const Profile& profile, const Outcome& outcome);
 
+/// Whether the folder `out` holds a checkpoint of a training run under its final name.
+bool has_complete_checkpoint(const Tree& tree);
+
 /// What is wrong; empty if all promises were kept:
 ///
 /// - it ends in time, by itself or by a signal that was sent, with a status that says what happened;

@@ -152,8 +152,9 @@ class Launch {
     sigset_t none;
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::signal(SIGPIPE, SIG_DFL);
-    ::signal(SIGXFSZ, SIG_IGN);  // as many shells and languages leave it: the write fails with EFBIG
+    for (int number = 1; number < SIGRTMIN; ++number)
+      ::signal(number, SIG_DFL);  // nohup and background jobs ignore some
+    ::signal(SIGXFSZ, SIG_IGN);   // as many shells and languages leave it: the write fails with EFBIG
   }
 
   static void place_stream(int from, int to) noexcept {

@@ -2,6 +2,7 @@
 
 #include <sys/mount.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -61,9 +62,8 @@ std::vector<std::string> names_in(const fs::path& folder) {
 /// Whether there is something to go on with: a user would see a partial file, or a checkpoint.
 bool can_resume(const Scenario& scenario, const Tree& after) {
   if (scenario.resume.empty()) return false;
-  for (const auto& [path, content] : after)
-    if (path.ends_with(".partial") || path.ends_with("/state.json")) return true;
-  return false;
+  return has_complete_checkpoint(after) ||
+         std::ranges::any_of(after, [](const auto& file) { return file.first.ends_with(".partial"); });
 }
 
 Outcome run_again(const Equipment& equipment, const Scenario& scenario, const fs::path& folder, const Tree& after) {
