@@ -430,6 +430,14 @@ void make_read_only(const Draw& draw) {
   };
 }
 
+/// The task can be run again from where it began.
+void restore_folder_afterwards(const Draw& draw) {
+  draw.fault.repair = [equipment = draw.equipment, scenario = draw.scenario, folder = draw.folder] {
+    fs::remove_all(folder / "out");
+    make_workplace(equipment, scenario, folder);
+  };
+}
+
 void vanish(const Draw& draw) {
   using enum CallClass;
   const std::vector<CallClass> calls = {kWrite, kRead, kSync, kRename, kTruncate, kOpenToWrite, kOpenToRead, kRemove};
@@ -444,10 +452,7 @@ void vanish(const Draw& draw) {
   draw.fault.plan.supervised = true;
   draw.fault.plan.call_fault = std::move(fault);
   draw.fault.expectation.folder_vanishes = true;
-  draw.fault.repair = [equipment = draw.equipment, scenario = draw.scenario, folder = draw.folder] {
-    fs::remove_all(folder / "out");
-    make_workplace(equipment, scenario, folder);
-  };
+  restore_folder_afterwards(draw);
 }
 
 void send_signal(const Draw& draw, const std::vector<int>& numbers) {
@@ -469,7 +474,7 @@ std::vector<FaultKind> world_kinds(const Equipment& equipment) {
       {"folder-missing", if_it_writes,
        [](const Draw& draw) {
          fs::remove_all(draw.folder / "out");
-         draw.fault.repair = [out = draw.folder / "out"] { fs::create_directories(out); };
+         restore_folder_afterwards(draw);
          draw.fault.expectation.folder_vanishes = true;
        }},
       {"folder-read-only", if_it_writes, make_read_only},
@@ -490,6 +495,7 @@ std::vector<FaultKind> world_kinds(const Equipment& equipment) {
          draw.fault.plan.signals.push_back({draw.fault.plan.signals[0].after_seconds + 0.02, SIGTERM});
          draw.fault.expectation.statuses.insert(128 + SIGTERM);
          draw.fault.expectation.reads_error = false;  // the second one ends it at once
+         draw.fault.expectation.may_litter = true;
        }},
       {"signal-stop", [](const Equipment&, const Scenario&, const Profile&) -> std::uint64_t { return 3; },
        [](const Draw& draw) {

@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 namespace po = boost::program_options;
 
 struct Options {
+  std::string harness;  ///< its own name, for the lines that repeat a failure
   std::string program = DRAGOMAN_PROGRAM;
   std::string hooks = DRAGOMAN_FAULT_HOOKS;
   std::string model = DRAGOMAN_FAULT_MODEL;
@@ -42,6 +43,7 @@ struct Options {
 
 Options parse(int count, char** arguments) {
   Options options;
+  options.harness = arguments[0];
   options.seed = std::random_device{}() % 1000000;
   po::options_description described("Options");
   described.add_options()("help,h", "print this help")("count", po::value(&options.count)->value_name("N"),
@@ -72,17 +74,20 @@ bool make_private_mounts() {
          ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
 }
 
+/// Where everything happens: in memory if file systems can be mounted, since each of thousands of runs syncs its files.
 class ScratchFolder {
  public:
-  ScratchFolder() {
+  explicit ScratchFolder(bool in_memory) {
     std::string name = (fs::temp_directory_path() / "dragoman-faults-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
     path_ = name;
+    if (in_memory) ::mount("tmpfs", path_.c_str(), "tmpfs", 0, nullptr);
   }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   ~ScratchFolder() {
     std::error_code ignored;
+    ::umount2(path_.c_str(), MNT_DETACH);
     fs::remove_all(path_, ignored);
   }
   const fs::path& path() const { return path_; }
@@ -158,13 +163,14 @@ void list(const std::vector<Scenario>& scenarios, const std::vector<FaultKind>& 
 }
 
 int run_harness(const Options& options) {
-  const ScratchFolder scratch;
+  const bool mounts = make_private_mounts();
+  const ScratchFolder scratch(mounts);
   Equipment equipment{.program = options.program,
                       .hooks = options.hooks,
                       .model = options.model,
                       .scratch = scratch.path(),
                       .supervision = CallSupervisor::available(),
-                      .mounts = make_private_mounts()};
+                      .mounts = mounts};
   const std::vector<Scenario> scenarios = make_scenarios();
   const std::vector<FaultKind> kinds = make_fault_kinds(equipment);
   if (options.list) {
@@ -178,7 +184,7 @@ int run_harness(const Options& options) {
   const std::vector<Measured> measured = measure_all(options, equipment, scenarios, kinds);
   const std::vector<Trial> trials = plan_trials(options, equipment, measured, kinds);
   if (trials.empty()) throw std::runtime_error("nothing to try: --list shows the names for --only");
-  Report report("dragoman_faults", options.seed, trials.size());
+  Report report(options.harness, options.seed, trials.size());
   try_all(options, equipment, trials, report);
   report.print_table(kinds, scenarios);
   return report.failed() == 0 ? 0 : 1;
@@ -192,7 +198,7 @@ int main(int count, char** arguments) {
   try {
     return dragoman::faults::run_harness(dragoman::faults::parse(count, arguments));
   } catch (const std::exception& error) {
-    std::cerr << "dragoman_faults: " << error.what() << '\n';
+    std::cerr << "faults: " << error.what() << '\n';
     return 2;
   }
 }

@@ -62,8 +62,9 @@ std::vector<std::string> names_in(const fs::path& folder) {
 /// Whether there is something to go on with: a user would see a partial file, or a checkpoint.
 bool can_resume(const Scenario& scenario, const Tree& after) {
   if (scenario.resume.empty()) return false;
-  return has_complete_checkpoint(after) ||
-         std::ranges::any_of(after, [](const auto& file) { return file.first.ends_with(".partial"); });
+  return has_complete_checkpoint(after) || std::ranges::any_of(scenario.outputs, [&](const Output& output) {
+           return output.kind == Output::Kind::kFile && after.contains(output.name + ".partial");
+         });
 }
 
 Outcome run_again(const Equipment& equipment, const Scenario& scenario, const fs::path& folder, const Tree& after) {
