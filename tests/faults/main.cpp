@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <exception>
+#include <functional>
+#include <future>
 #include <iostream>
 #include <mutex>
 #include <stdexcept>
@@ -113,11 +116,25 @@ struct Measured {
   Profile profile;
 };
 
+/// Does `work` for each number below `count`, several at a time; the first exception is thrown when all have ended.
+void in_parallel(unsigned jobs, std::size_t count, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  std::vector<std::future<void>> workers;
+  for (unsigned i = 0; i < jobs; ++i)
+    workers.push_back(std::async(std::launch::async, [&] {
+      for (std::size_t at = next++; at < count; at = next++) work(at);
+    }));
+  for (std::future<void>& worker : workers) worker.wait();
+  for (std::future<void>& worker : workers) worker.get();
+}
+
 std::vector<Measured> measure_all(const Options& options, const Equipment& equipment,
                                   const std::vector<Scenario>& scenarios, const std::vector<FaultKind>& kinds) {
   std::vector<Measured> measured;
   for (const Scenario& scenario : scenarios)
-    if (is_any_wanted(options, scenario, kinds)) measured.push_back({&scenario, measure(equipment, scenario)});
+    if (is_any_wanted(options, scenario, kinds)) measured.push_back({&scenario, {}});
+  in_parallel(options.jobs, measured.size(),
+              [&](std::size_t i) { measured[i].profile = measure(equipment, *measured[i].scenario); });
   return measured;
 }
 
@@ -143,17 +160,12 @@ std::vector<Trial> plan_trials(const Options& options, const Equipment& equipmen
 }
 
 void try_all(const Options& options, const Equipment& equipment, const std::vector<Trial>& trials, Report& report) {
-  std::atomic<std::size_t> next{0};
   std::mutex reporting;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < trials.size(); i = next++) {
-      const Verdict verdict = attempt(equipment, trials[i], options.seed);
-      const std::lock_guard lock(reporting);
-      report.add(trials[i], verdict);
-    }
-  };
-  std::vector<std::jthread> workers;
-  for (unsigned i = 0; i < options.jobs; ++i) workers.emplace_back(work);
+  in_parallel(options.jobs, trials.size(), [&](std::size_t i) {
+    const Verdict verdict = attempt(equipment, trials[i], options.seed);
+    const std::lock_guard lock(reporting);
+    report.add(trials[i], verdict);
+  });
 }
 
 void list(const std::vector<Scenario>& scenarios, const std::vector<FaultKind>& kinds) {
@@ -180,6 +192,7 @@ int run_harness(const Options& options) {
   for (const FaultKind& kind : kinds)
     if (!kind.unavailable.empty()) fmt::print("SKIPPED {}: {}\n", kind.name, kind.unavailable);
   fmt::print("seed {}\n", options.seed);
+  std::fflush(stdout);
   make_fixtures(equipment);
   const std::vector<Measured> measured = measure_all(options, equipment, scenarios, kinds);
   const std::vector<Trial> trials = plan_trials(options, equipment, measured, kinds);
