@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kSlowness = 5;  // how much slower than undisturbed it may be, beyond the time that anything may take
+
 /// Independent of how std::hash is made, so that a seed means the same everywhere.
 std::uint64_t mix(std::uint64_t state, std::string_view text) {
   for (const char c : text) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
@@ -88,6 +90,7 @@ Verdict attempt_in(const Equipment& equipment, const Trial& trial, std::uint64_t
   make_workplace(equipment, scenario, folder);
   if (earlier_results) add_earlier_results(equipment, scenario, folder);
   Fault fault{.description = {}, .plan = plan_of(equipment, scenario, folder)};
+  fault.plan.seconds += kSlowness * profile.seconds;
   trial.kind->draw({equipment, scenario, profile, folder, random, fault});
   const Tree before = read_tree(folder / "out");
   const std::vector<Outcome> outcomes = run_all(fault);
