@@ -1,0 +1,28 @@
+#pragma once
+
+#include "fault.h"
+#include "oracle.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dragoman::faults {
+
+/// One try: a kind of fault in a scenario, with everything random drawn from the seed and the number of the round.
+struct Trial {
+  const Scenario* scenario = nullptr;
+  const Profile* profile = nullptr;
+  const FaultKind* kind = nullptr;
+  std::uint64_t round = 0;
+};
+
+struct Verdict {
+  std::string description;
+  std::vector<std::string> problems;  ///< empty: passed
+};
+
+/// Tries it in a folder of its own, judges what happened, and, if the task was not done, runs it again.
+Verdict attempt(const Equipment& equipment, const Trial& trial, std::uint64_t seed);
+
+}  // namespace dragoman::faults
