@@ -41,8 +41,8 @@ bool run(const Target& target, std::string_view bytes) {
     throw Fault(fmt::format("{} bytes took {:.0f} ms, more than their budget of {:.0f} ms", bytes.size(),
                             cost.milliseconds, milliseconds));
   if (const std::size_t most = budget.bytes + bytes.size() * budget.bytes_per_byte; cost.bytes > most)
-    throw Fault(fmt::format("{} bytes took {} bytes of memory, more than their budget of {}", bytes.size(), cost.bytes,
-                            most));
+    throw Fault(
+        fmt::format("{} bytes took {} bytes of memory, more than their budget of {}", bytes.size(), cost.bytes, most));
   return accepted;
 }
 

@@ -29,7 +29,7 @@ inline bool exercise_checksums(std::string_view bytes) {
 }
 
 inline Target checksums_target() {
-  return {.name = "checksums", .exercise = exercise_checksums};
+  return {.name = "checksums", .exercise = exercise_checksums, .rounds = 100};
 }
 
 }  // namespace dragoman::fuzz

@@ -70,7 +70,8 @@ inline bool exercise_compressed(std::string_view bytes) {
 inline Target compressed_target() {
   return {.name = "compressed",
           .exercise = exercise_compressed,
-          .budget = {.milliseconds = 200, .bytes = std::size_t{320} << 20}};
+          .budget = {.milliseconds = 200, .bytes = std::size_t{320} << 20},
+          .rounds = 50};
 }
 
 }  // namespace dragoman::fuzz

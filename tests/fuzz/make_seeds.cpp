@@ -30,8 +30,7 @@ std::string model_folder(const core::Json& own) {
                               .target_vocabulary = tokenizer->size(),
                               .maximum_source_length = 16,
                               .maximum_target_length = 16};
-  core::Json config = {
-      {"d_model", 4}, {"heads", 2}, {"feed_forward", 4}, {"encoder_layers", 1}, {"decoder_layers", 1}};
+  core::Json config = {{"d_model", 4}, {"heads", 2}, {"feed_forward", 4}, {"encoder_layers", 1}, {"decoder_layers", 1}};
   config.update(own);
   const auto model = transformer::make_transformer(spec, config);
   model->parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);

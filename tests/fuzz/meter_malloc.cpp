@@ -47,11 +47,11 @@ double slowdown() {
 
 // glibc's own entry points: https://www.gnu.org/software/libc/manual/html_node/Replacing-malloc.html
 extern "C" {
-void* __libc_malloc(std::size_t size);                                // NOLINT(*-reserved-identifier)
-void* __libc_calloc(std::size_t count, std::size_t size);             // NOLINT(*-reserved-identifier)
-void* __libc_realloc(void* memory, std::size_t size);                 // NOLINT(*-reserved-identifier)
-void* __libc_memalign(std::size_t alignment, std::size_t size);       // NOLINT(*-reserved-identifier)
-void __libc_free(void* memory);                                       // NOLINT(*-reserved-identifier)
+void* __libc_malloc(std::size_t size);                           // NOLINT(*-reserved-identifier)
+void* __libc_calloc(std::size_t count, std::size_t size);        // NOLINT(*-reserved-identifier)
+void* __libc_realloc(void* memory, std::size_t size);            // NOLINT(*-reserved-identifier)
+void* __libc_memalign(std::size_t alignment, std::size_t size);  // NOLINT(*-reserved-identifier)
+void __libc_free(void* memory);                                  // NOLINT(*-reserved-identifier)
 
 void* malloc(std::size_t size) noexcept {
   return dragoman::fuzz::counted(__libc_malloc(size));

@@ -44,7 +44,10 @@ inline bool exercise_model_folder(std::string_view bytes) {
 inline Target model_folder_target() {
   return {.name = "model_folder",
           .exercise = exercise_model_folder,
-          .budget = {.milliseconds = 200, .microseconds_per_byte = 10, .bytes = std::size_t{64} << 20, .bytes_per_byte = 256},
+          .budget = {.milliseconds = 200,
+                     .microseconds_per_byte = 10,
+                     .bytes = std::size_t{64} << 20,
+                     .bytes_per_byte = 256},
           .rounds = 100};
 }
 

@@ -21,8 +21,8 @@ struct Part {
 
 /// From behind one punctuation mark to behind another of its kind, as an element of a list with its comma.
 Part between_punctuation(std::string_view bytes, std::mt19937& random) {
-  const auto start = std::find_if(bytes.begin() + static_cast<std::ptrdiff_t>(random() % bytes.size()), bytes.end(),
-                                  is_punctuation);
+  const auto start =
+      std::find_if(bytes.begin() + static_cast<std::ptrdiff_t>(random() % bytes.size()), bytes.end(), is_punctuation);
   if (start == bytes.end()) return {};
   const auto begin = static_cast<std::size_t>(start - bytes.begin()) + 1;
   std::size_t end = begin;

@@ -44,8 +44,9 @@ inline bool exercise_pattern(std::string_view bytes) {
   return any;
 }
 
+/// A class such as \W has hundreds of ranges, and two bytes of a pattern may ask for one.
 inline Target pattern_target() {
-  return {.name = "pattern", .exercise = exercise_pattern};
+  return {.name = "pattern", .exercise = exercise_pattern, .budget = {.microseconds_per_byte = 25}};
 }
 
 }  // namespace dragoman::fuzz

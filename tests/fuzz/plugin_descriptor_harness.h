@@ -13,6 +13,8 @@
 
 namespace dragoman::fuzz {
 
+inline void register_nothing(plugins::Registrar& /*registrar*/) {}
+
 /// Checks a descriptor. The first byte has a bit for each of its fields that is made wrong, the lowest for a
 /// fingerprint that is taken from the input; then come fingerprint, version, name and licence with NULs between them.
 /// True if the descriptor was accepted.
@@ -34,7 +36,7 @@ inline bool exercise_plugin_descriptor(std::string_view bytes) {
       .toolkit_version = is_wrong(4) ? nullptr : texts[1].c_str(),
       .name = is_wrong(5) ? nullptr : texts[2].c_str(),
       .licence = is_wrong(6) ? nullptr : texts[3].c_str(),
-      .register_plugin = is_wrong(7) ? nullptr : [](plugins::Registrar&) {}};
+      .register_plugin = is_wrong(7) ? nullptr : &register_nothing};
   return accepts([&] {
     plugins::check_descriptor(&descriptor, "fuzz");
     promise(faults <= 1 && !texts[2].empty() && texts[2].find('/') == std::string::npos,

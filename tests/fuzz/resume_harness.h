@@ -41,9 +41,9 @@ class InterruptedRun {
     return folder;
   }
   training::TrainingConfig config(int updates) const {
-    return task_.config({"training.updates=" + std::to_string(updates), "training.report_every=1",
-                         "checkpoint.every=1", "validation.every=1", "validation.metrics=[]", "validation.samples=0",
-                         "model.d_model=4", "model.heads=1", "model.feed_forward=4"});
+    return task_.config({"training.updates=" + std::to_string(updates), "training.report_every=1", "checkpoint.every=1",
+                         "validation.every=1", "validation.metrics=[]", "validation.samples=0", "model.d_model=4",
+                         "model.heads=1", "model.feed_forward=4"});
   }
 
   training::testing::SmallTask task_;
@@ -63,7 +63,7 @@ inline Target resume_target() {
   return {.name = "resume",
           .exercise = exercise_resume,
           .budget = {.milliseconds = 300, .bytes = std::size_t{64} << 20},
-          .rounds = 20};
+          .rounds = 10};
 }
 
 }  // namespace dragoman::fuzz

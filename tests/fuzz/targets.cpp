@@ -21,10 +21,22 @@
 namespace dragoman::fuzz {
 
 std::vector<Target> all_targets() {
-  return {checksums_target(),      compressed_target(),        count_lines_target(),       dictionary_target(),
-          model_config_target(),   model_folder_target(),      pattern_target(),           pipeline_config_target(),
-          records_target(),        plugin_descriptor_target(), resume_target(),            safetensors_target(),
-          tokenizer_json_target(), tokenizer_formats_target(), training_config_target(),   training_state_target(),
+  return {checksums_target(),
+          compressed_target(),
+          count_lines_target(),
+          dictionary_target(),
+          model_config_target(),
+          model_folder_target(),
+          pattern_target(),
+          pipeline_config_target(),
+          records_target(),
+          plugin_descriptor_target(),
+          resume_target(),
+          safetensors_target(),
+          tokenizer_json_target(),
+          tokenizer_formats_target(),
+          training_config_target(),
+          training_state_target(),
           yaml_target()};
 }
 

@@ -31,10 +31,8 @@ inline bool exercise_training_config(std::string_view bytes) {
 inline Target training_config_target() {
   return {.name = "training_config",
           .exercise = exercise_training_config,
-          .budget = {.milliseconds = 300,
-                     .microseconds_per_byte = 5,
-                     .bytes = std::size_t{64} << 20,
-                     .bytes_per_byte = 1024}};
+          .budget = {
+              .milliseconds = 300, .microseconds_per_byte = 5, .bytes = std::size_t{64} << 20, .bytes_per_byte = 1024}};
 }
 
 }  // namespace dragoman::fuzz

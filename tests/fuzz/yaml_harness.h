@@ -11,7 +11,8 @@
 namespace dragoman::fuzz {
 
 inline void check_yaml_round_trip(const core::Json& tree) {
-  promise(core::parse_yaml(core::dump_yaml(tree), "written again") == tree, "a tree that is written and read is the same");
+  promise(core::parse_yaml(core::dump_yaml(tree), "written again") == tree,
+          "a tree that is written and read is the same");
 }
 
 /// Reads YAML, up to a NUL if there is one; what follows is an assignment for --set. True if the YAML was well-formed.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <map>
 #include <memory>
 #include <set>
@@ -50,9 +51,10 @@ bool is_digest(std::string_view text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// A name that cannot lead out of the folder.
+/// A name that a file of the folder can have, and that cannot lead out of it.
 bool is_plain_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos;
+  return !name.empty() && name.size() <= NAME_MAX && name.find('\0') == std::string_view::npos && name != "." &&
+         name != ".." && name.find('/') == std::string_view::npos;
 }
 
 /// Name and digest of every line: 64 digits, a space, a space or an asterisk (for sha256sum's binary mode), the name.
@@ -78,7 +80,8 @@ std::map<std::string, std::string> read_sums(const path& file) {
 }
 
 std::string difference(const path& folder, const std::string& name, const std::string& expected) {
-  if (!std::filesystem::is_regular_file(folder / name)) return fmt::format("{} is missing", quote(name));
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(folder / name, ignored)) return fmt::format("{} is missing", quote(name));
   const std::string actual = sha256_of_file(folder / name);
   return actual == expected ? "" : fmt::format("{} has the sum {} instead of {}", quote(name), actual, expected);
 }
