@@ -2,6 +2,7 @@
 
 #include "dragoman/core/file.h"
 #include "dragoman/core/quote.h"
+#include "dragoman/core/utf8.h"
 #include "tree_builder.h"
 
 #include <charconv>
@@ -223,6 +224,9 @@ void emit(YAML::Emitter& out, const Json& value) {
 Json parse_yaml(std::string_view text, const std::string& name) {
   require(text.size() <= kMaximumSize, ErrorCode::kBadInput, "{}: larger than the {} bytes allowed for a configuration",
           name, kMaximumSize);
+  const std::size_t invalid = find_invalid_utf8(text);
+  require(invalid == std::string_view::npos, ErrorCode::kBadInput, "{}: byte {} is not valid UTF-8; save it as UTF-8",
+          name, invalid + 1);
   try {
     std::istringstream stream{std::string(text)};
     TreeReader reader(name);
@@ -241,8 +245,11 @@ void set_option(Json& tree, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   require(equals != std::string_view::npos && equals > 0, ErrorCode::kInvalidArgument,
           "--set {}: write it as key=value", assignment);
+  const std::vector<std::string> path = split_path(assignment.substr(0, equals));
+  require(path.size() <= kMaximumDepth, ErrorCode::kInvalidArgument,
+          "--set {}: at most {} names with dots between them", quote(assignment), kMaximumDepth);
   Json* place = &tree;
-  for (const std::string& part : split_path(assignment.substr(0, equals))) {
+  for (const std::string& part : path) {
     require(!part.empty(), ErrorCode::kInvalidArgument, "--set {}: an empty name between dots", assignment);
     place = &descend(*place, part, assignment);
   }

@@ -239,6 +239,20 @@ TEST(SetOption, RefusesWhatMakesNoSense) {
   EXPECT_THAT(message_of([&] { set_option(tree, "a=[1"); }), HasSubstr("a=[1"));
 }
 
+TEST(SetOption, RefusesToNestWithoutEnd) {
+  Json tree = Json::object();
+  std::string path = "a";
+  for (int i = 0; i < 10'000; ++i) path += ".a";
+  EXPECT_THAT(message_of([&] { set_option(tree, path + "=1"); }, ErrorCode::kInvalidArgument),
+              HasSubstr("at most 64 names"));
+  EXPECT_EQ(tree, Json::object());
+}
+
+TEST(Yaml, RefusesWhatIsNotUtf8) {
+  EXPECT_THAT(message_of([] { parse_yaml("a: b\nc: \"\x9d\"\n", "a.yml"); }),
+              HasSubstr("a.yml: byte 9 is not valid UTF-8"));
+}
+
 TEST(DumpYaml, IsReadBackAsTheSameTree) {
   const Json tree = parse_json(
       R"({"a": 1, "b": -2, "c": 0.1, "d": "text", "e": "42", "f": "true", "g": null, "h": [1, "x", [true]], "i": {"j": {"k": "l: m"}},

@@ -1,35 +1,36 @@
 #pragma once
 
 #include "count_lines.h"
+#include "target.h"
 
 #include <cstdint>
 #include <string_view>
 
-#include <dragoman/core/error.h>
-
 namespace dragoman::fuzz {
 
-/// Reads the text as lines of a count file. True if all were well-formed; anything but an Error, or a line that breaks
-/// the promises of the reader, is a fault.
-inline bool exercise_count_lines(std::string_view text) {
-  bool all_well = true;
-  for (const bool whole_lines : {false, true}) {
-    tokenizer::CountLines lines(text, {.name = "fuzz", .whole_lines = whole_lines, .counted = 5});
-    try {
-      std::uint64_t sum = 0;
-      for (std::string_view word = lines.next(); !word.empty(); word = lines.next()) {
-        sum += lines.count();
-        const bool holds = lines.count() > 0 && lines.occurrences() == sum &&
-                           sum <= tokenizer::CountLines::kMostOccurrences - 5 &&
-                           word.find('\n') == std::string_view::npos && word.data() >= text.data() &&
-                           word.data() + word.size() < text.data() + text.size();
-        if (!holds) __builtin_trap();
-      }
-    } catch (const core::Error&) {
-      all_well = false;
-    }
+/// Reads the text as lines of a count file: of words, or of whole lines.
+inline void read_count_lines(std::string_view text, bool whole_lines) {
+  tokenizer::CountLines lines(text, {.name = "fuzz", .whole_lines = whole_lines, .counted = 5});
+  std::uint64_t sum = 0;
+  for (std::string_view word = lines.next(); !word.empty(); word = lines.next()) {
+    sum += lines.count();
+    promise(lines.count() > 0 && lines.occurrences() == sum, "counts are positive and are added up");
+    promise(sum <= tokenizer::CountLines::kMostOccurrences - 5, "the sum of the counts stays in bounds");
+    promise(word.find('\n') == std::string_view::npos, "a word stands on one line");
+    promise(word.data() >= text.data() && word.data() + word.size() < text.data() + text.size(),
+            "a word is part of the text");
   }
-  return all_well;
+}
+
+/// True if all lines were well-formed in one of the two ways.
+inline bool exercise_count_lines(std::string_view text) {
+  const bool words = accepts([&] { read_count_lines(text, false); });
+  const bool whole_lines = accepts([&] { read_count_lines(text, true); });
+  return words || whole_lines;
+}
+
+inline Target count_lines_target() {
+  return {.name = "count_lines", .exercise = exercise_count_lines, .budget = {.microseconds_per_byte = 0.1}};
 }
 
 }  // namespace dragoman::fuzz

@@ -4,12 +4,12 @@
 #include "formats/sentencepiece.h"
 #include "formats/subword_nmt.h"
 #include "formats/youtokentome.h"
+#include "target.h"
 
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include <dragoman/core/error.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -35,35 +35,43 @@ inline std::unique_ptr<tokenizer::Tokenizer> open_format(tokenizer::FileKind kin
 
 inline void write_in_every_kind(const tokenizer::BpeDefinition& definition) {
   for (const auto write : {&tokenizer::write_codes, &tokenizer::write_tiktoken, &tokenizer::write_sentencepiece}) {
-    try {
-      write(definition);
-    } catch (const core::Error&) {
-      // Another kind.
-    }
+    accepts([&] { write(definition); });  // refused: what that kind has no way to write
   }
 }
 
-/// Reads the bytes as a tokenizer file of the kind and, if that works, uses it and writes it. True if it was one;
-/// anything but an Error is a fault.
+/// Reads the bytes as a tokenizer file of the kind and, if that works, uses it and writes it. True if it was one.
 inline bool exercise_tokenizer_format(tokenizer::FileKind kind, std::string_view bytes) {
   using namespace tokenizer;
-  try {
+  return accepts([&] {
     const auto tokenizer = open_format(kind, bytes);
     for (const EncodingMode mode : {EncodingMode::kExact, EncodingMode::kGreedy, EncodingMode::kDropout})
       for (const std::string_view text : {"", " the river  <s> don't 1234\n", "\xFF\xC3\xA9 e\xCC\x81\xE2\x96\x81 \r\n",
                                           "aaaaaaaaaaaaaaaaaaaaaaaab"}) {
-        try {
+        // Refused: a character that such a vocabulary has no way to write, or a mode that it does not have.
+        accepts([&] {
           tokenizer->decode(tokenizer->encode(text, {.mode = mode, .dropout = 0.3, .match_special_tokens = true}));
           tokenizer->encode_pieces(text, {.mode = mode});
-        } catch (const core::Error&) {
-          // A character that such a vocabulary has no way to write, or a mode that it does not have.
-        }
+        });
       }
     if (const auto* bpe = dynamic_cast<const BpeTokenizer*>(tokenizer.get())) write_in_every_kind(bpe->definition());
-    return true;
-  } catch (const core::Error&) {
-    return false;
-  }
+  });
+}
+
+/// The kind by the first byte, as the letters that begin the seeds say it.
+inline bool exercise_any_tokenizer_format(std::string_view bytes) {
+  using tokenizer::FileKind;
+  if (bytes.empty()) return false;
+  const FileKind kind = bytes[0] == 's'   ? FileKind::kSentencePiece
+                        : bytes[0] == 't' ? FileKind::kTiktoken
+                        : bytes[0] == 'g' ? FileKind::kGpt2
+                        : bytes[0] == 'f' ? FileKind::kFastBpe
+                        : bytes[0] == 'y' ? FileKind::kYouTokenToMe
+                                          : FileKind::kSubwordNmt;
+  return exercise_tokenizer_format(kind, bytes.substr(1));
+}
+
+inline Target tokenizer_formats_target() {
+  return {.name = "tokenizer_formats", .exercise = exercise_any_tokenizer_format};
 }
 
 }  // namespace dragoman::fuzz

@@ -80,9 +80,9 @@ TEST_F(Checksums, ReadTheBinaryModeOfSha256sum) {
 
 TEST_F(Checksums, MalformedLinesAndPathsThatLeaveTheFolderAreRefused) {
   const std::string digest(64, '0');
-  for (const std::string& line :
-       {std::string("nonsense"), digest, digest + "  ", digest + "  ../f", digest + "  /etc/passwd", digest + "  ..",
-        std::string(64, 'g') + "  a", digest + "a"}) {
+  for (const std::string& line : {std::string("nonsense"), digest, digest + "  ", digest + "  ../f",
+                                  digest + "  /etc/passwd", digest + "  ..", digest + "  " + std::string(300, 'a'),
+                                  digest + "  a" + std::string(1, '\0'), std::string(64, 'g') + "  a", digest + "a"}) {
     core::write_file(folder_ / "SHA256SUMS",
                      "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  b\n" + line + "\n");
     EXPECT_THAT(error_of([&] { verify_checksums(folder_.path()); }),

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "scratch.h"
+#include "target.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/core/file.h>
+
+namespace dragoman::fuzz {
+
+/// A small file may stand for more than anybody wants to have in memory: reading in parts must still be cheap.
+inline constexpr std::size_t kMostUnpacked = std::size_t{4} << 20;
+
+/// The content as far as kMostUnpacked, read in blocks of this size.
+inline std::string unpack(const std::filesystem::path& path, std::size_t block_size) {
+  core::InputFile file(path);
+  std::string content;
+  std::vector<char> block(block_size);
+  while (const std::size_t n = file.read(block)) {
+    content.append(block.data(), n);
+    if (content.size() > kMostUnpacked) break;
+  }
+  return content;
+}
+
+inline void check_lines(const std::filesystem::path& path, std::string_view content) {
+  core::LineReader reader(path);
+  std::string joined;
+  std::string line;
+  while (reader.next(line)) joined += line + "\n";
+  if (!content.empty() && content.back() != '\n') joined.pop_back();
+  promise(joined == content, "the lines make up the file");
+}
+
+/// Reads a file that may be compressed in every way that there is.
+inline void read_in_every_way(const std::filesystem::path& path) {
+  constexpr std::size_t kLimit = std::size_t{1} << 20;
+  const std::string content = unpack(path, 65537);
+  promise(content.size() > kMostUnpacked || unpack(path, 1000) == content, "reading does not depend on the block");
+  const bool small = accepts([&] { core::read_file(path, kLimit); });
+  promise(small == (content.size() <= kLimit), "a limit of size is kept");
+  if (content.size() <= kMostUnpacked) check_lines(path, content);
+}
+
+/// Reads the rest as a file. If the first line is "gz" or "zst", the rest is written in that form before it is read.
+/// True if it was undamaged.
+inline bool exercise_compressed(std::string_view bytes) {
+  const std::string form(bytes.substr(0, bytes.find('\n')));
+  const std::string_view content = bytes.substr(std::min(form.size() + 1, bytes.size()));
+  const bool pack = form == "gz" || form == "zst";
+  const std::filesystem::path path = scratch() / (pack ? "packed." + form : std::string("raw"));
+  return accepts([&] {
+    if (pack) {
+      core::OutputFile output(path);
+      for (std::size_t i = 0; i < content.size(); i += 100) output.write(content.substr(i, 100));
+      output.commit();
+      promise(content.size() > kMostUnpacked || unpack(path, 4096) == content, "what is packed is unpacked");
+    } else {
+      put_file(path, content);
+    }
+    read_in_every_way(path);
+  });
+}
+
+/// A Zstandard frame may ask for a window of 128 MiB, which its decoder allocates, but does not touch.
+inline Target compressed_target() {
+  return {.name = "compressed",
+          .exercise = exercise_compressed,
+          .budget = {.milliseconds = 200, .bytes = std::size_t{320} << 20},
+          .rounds = 50};
+}
+
+}  // namespace dragoman::fuzz

@@ -1,0 +1,59 @@
+// Writes the seeds that are made by the program itself: make_seeds tests/fuzz/corpus
+#include "model_folder_harness.h"
+#include "resume_harness.h"
+
+#include <dragoman/core/file.h>
+#include <dragoman/formats/model_folder.h>
+#include <dragoman/transformer/transformer.h>
+
+namespace dragoman::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+void put_seed(const fs::path& file, std::string_view content) {
+  fs::create_directories(file.parent_path());
+  put_file(file, content);
+}
+
+void make_resume_seeds(const fs::path& folder) {
+  const InterruptedRun run;
+  for (const char* name : {"run.json", "metrics.jsonl", "checkpoint-1/state.json"})
+    put_seed(folder / fs::path(name).stem(), name + ("\n" + core::read_file(run.pristine() / name)));
+}
+
+/// A model of a few hundred parameters over the tokenizer of the small task.
+std::string model_folder(const core::Json& own) {
+  const fs::path tokenizer_file = scratch() / "task" / "tokenizer.json";
+  const auto tokenizer = tokenizer::load_tokenizer(tokenizer_file);
+  const nn::SequenceSpec spec{.source_vocabulary = tokenizer->size(),
+                              .target_vocabulary = tokenizer->size(),
+                              .maximum_source_length = 16,
+                              .maximum_target_length = 16};
+  core::Json config = {{"d_model", 4}, {"heads", 2}, {"feed_forward", 4}, {"encoder_layers", 1}, {"decoder_layers", 1}};
+  config.update(own);
+  const auto model = transformer::make_transformer(spec, config);
+  model->parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
+  model->parameters().initialise(3);
+  const fs::path folder = scratch() / "seed";
+  formats::write_model_folder(
+      folder, {.model_type = "transformer", .model = model.get(), .tokenizer = tokenizer_file, .card = "seed"});
+  std::string seed;
+  for (const char* name : {"config.json", "tokenizer.json", "model.safetensors"})
+    seed += core::read_file(folder / name) + std::string(kNextFile);
+  return seed.substr(0, seed.size() - kNextFile.size());
+}
+
+void make_seeds(const fs::path& corpus) {
+  make_resume_seeds(corpus / "resume");
+  put_seed(corpus / "model_folder" / "pre_norm", model_folder(core::Json::object()));
+  put_seed(corpus / "model_folder" / "post_norm",
+           model_folder({{"norm", "post"}, {"activation", "swiglu"}, {"positions", "learned"}, {"tying", "none"}}));
+}
+
+}  // namespace
+}  // namespace dragoman::fuzz
+
+int main(int /*count*/, char** arguments) {
+  dragoman::fuzz::make_seeds(arguments[1]);
+}

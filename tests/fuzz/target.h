@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string_view>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
+
+namespace dragoman::fuzz {
+
+/// What reading an input may cost: a constant part and one for each byte, so that whatever grows faster than its input
+/// is found. Times are those of a release build.
+struct Budget {
+  double milliseconds = 50;
+  double microseconds_per_byte = 1;
+  std::size_t bytes = std::size_t{16} << 20;
+  std::size_t bytes_per_byte = 64;
+};
+
+/// A reader under test. Each has a header NAME_harness.h with a function NAME_target(); the libFuzzer program and the
+/// ordinary tests both use it.
+struct Target {
+  std::string_view name;
+  /// Reads the bytes and uses what was read. True if they were well-formed, false if they were refused. Any exception
+  /// is a fault: a Fault, or one that is no core::Error.
+  bool (*exercise)(std::string_view bytes);
+  Budget budget{};
+  /// Random changes of each seed in the ordinary tests.
+  int rounds = 300;
+};
+
+/// A promise that was broken.
+class Fault : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws a Fault that names the promise unless `holds`.
+inline void promise(bool holds, const char* what) {
+  if (!holds) throw Fault(what);
+}
+
+/// A message reaches terminals and logs as it is: throws a Fault if it is empty, too long or not printable.
+inline void check_message(std::string_view message) {
+  promise(!message.empty(), "an error has a message");
+  promise(core::printable(message, core::Error::kLongestMessage) == message, "a message is printable and not too long");
+}
+
+/// Runs `read`. False if it threw a core::Error, whose message is checked.
+template <class Read>
+bool accepts(Read&& read) {
+  try {
+    read();
+    return true;
+  } catch (const core::Error& error) {
+    check_message(error.what());
+    return false;
+  }
+}
+
+}  // namespace dragoman::fuzz
