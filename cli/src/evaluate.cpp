@@ -115,7 +115,7 @@ class Evaluate final : public Command {
     if (confidence_samples_) bootstrap_.samples = *confidence_samples_;
     const auto metrics = make_metrics();
     const evaluation::TextFile hypothesis = evaluation::read_text_file(hypothesis_, session.stop);
-    const auto references = read_parallel(references_, hypothesis);
+    const auto references = read_parallel(references_, hypothesis, session.stop);
     warn_if_tokenized(hypothesis, session);
     if (sentence_level_)
       print_sentences(*metrics.front(), hypothesis.lines, references);
@@ -164,10 +164,11 @@ class Evaluate final : public Command {
         evaluation::ChrfOptions{.word_order = word_order, .lowercase = lowercase_});
   }
 
-  static Streams read_parallel(const std::vector<std::string>& paths, const evaluation::TextFile& hypothesis) {
+  static Streams read_parallel(const std::vector<std::string>& paths, const evaluation::TextFile& hypothesis,
+                               const std::stop_token& stop) {
     Streams streams;
     for (const std::string& path : paths) {
-      evaluation::TextFile file = evaluation::read_text_file(path);
+      evaluation::TextFile file = evaluation::read_text_file(path, stop);
       evaluation::check_parallel(hypothesis, file);
       streams.push_back(std::move(file.lines));
     }
@@ -200,7 +201,7 @@ class Evaluate final : public Command {
 
   void print_corpus(const Metrics& metrics, const evaluation::TextFile& hypothesis, const Streams& references,
                     const Session& session) const {
-    const Streams baselines = baseline_.empty() ? Streams{} : read_parallel({baseline_}, hypothesis);
+    const Streams baselines = baseline_.empty() ? Streams{} : read_parallel({baseline_}, hypothesis, session.stop);
     const auto confidence = confidence_samples_ ? std::optional(bootstrap_) : std::nullopt;
     core::Json list = core::Json::array();
     std::string lines;
