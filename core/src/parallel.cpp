@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <exception>
@@ -74,15 +75,16 @@ struct Job {
 };
 
 /// Waits a little for a condition before the thread goes to sleep for it: kernels come within microseconds of each
-/// other, and waking a thread takes some ten of them.
+/// other, and waking a thread takes some ten of them. It does not yield its core: where others want it (17 processes on
+/// 2 cores), a hundred yields took a third of the time of encoding a corpus.
 template <class Condition>
 bool soon(const Condition& condition) {
-  constexpr int kLooks = 100;
-  for (int i = 0; i < kLooks; ++i) {
-    if (condition()) return true;
-    std::this_thread::yield();
-  }
-  return condition();
+  constexpr int kLooksAtOnce = 64;
+  constexpr std::chrono::microseconds kPatience{20};
+  for (const auto end = std::chrono::steady_clock::now() + kPatience; std::chrono::steady_clock::now() < end;)
+    for (int i = 0; i < kLooksAtOnce; ++i)
+      if (condition()) return true;
+  return false;
 }
 
 }  // namespace

@@ -58,8 +58,8 @@ class SentenceQueue {
     if (opened_size_ < size_) return;  // it was not full, since the input is slow or this is the first
     const std::chrono::duration<double> taken = now_() - opened_;
     const double pace = static_cast<double>(size_) / std::max(taken.count(), 1e-6);
-    const double wanted = std::min(pace * std::chrono::duration<double>(kWindowTime).count(),
-                                   2 * static_cast<double>(size_));
+    const double wanted =
+        std::min(pace * std::chrono::duration<double>(kWindowTime).count(), 2 * static_cast<double>(size_));
     size_ = std::clamp(static_cast<std::size_t>(wanted), kSmallest, kLargest);
   }
 

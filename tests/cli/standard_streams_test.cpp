@@ -138,7 +138,7 @@ TEST_F(StandardStreamsTest, StandardOutputByItsNameIsWrittenAndStaysWhatItIs) {
 }
 
 TEST_F(StandardStreamsTest, AnInputCalledLikeThePartialOutputIsNotTouched) {
-  for (const std::string command : {"$D encode -t model/tokenizer.json", "$D translate -q -m model"}) {
+  for (const std::string command : {"$D encode -t model/tokenizer.json", "$D translate -q -m model --overwrite"}) {
     std::filesystem::copy_file(*folder_ / "few.txt", *folder_ / "x.partial");
     for (const std::string input : {" -i x.partial", " < x.partial"}) {
       const Outcome outcome = shell(command + " -o x" + input);
