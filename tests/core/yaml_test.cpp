@@ -250,7 +250,7 @@ TEST(SetOption, RefusesToNestWithoutEnd) {
 
 TEST(Yaml, RefusesWhatIsNotUtf8) {
   EXPECT_THAT(message_of([] { parse_yaml("a: b\nc: \"\x9d\"\n", "a.yml"); }),
-              HasSubstr("a.yml: byte 9 is not valid UTF-8"));
+              HasSubstr("a.yml: byte 10 is not valid UTF-8"));
 }
 
 TEST(DumpYaml, IsReadBackAsTheSameTree) {

@@ -27,7 +27,7 @@ class HashSeedsTest : public ::testing::Test {
     std::mt19937 random(7);
     std::string text;
     for (int line = 0; line < 3000; ++line) {
-      for (int word = 0; word < 6; ++word) text += testing::random_text(random, "abcdeé—12", 40) + " ";
+      for (int word = 0; word < 6; ++word) text += testing::random_text(random, "abcde-!.12", 40) + " ";
       text += "\n";
     }
     return text;
