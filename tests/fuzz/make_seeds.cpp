@@ -36,8 +36,10 @@ std::string model_folder(const core::Json& own) {
   model->parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
   model->parameters().initialise(3);
   const fs::path folder = scratch() / "seed";
-  formats::write_model_folder(
-      folder, {.model_type = "transformer", .model = model.get(), .tokenizer_json = core::read_file(tokenizer_file), .card = "seed"});
+  formats::write_model_folder(folder, {.model_type = "transformer",
+                                       .model = model.get(),
+                                       .tokenizer_json = core::read_file(tokenizer_file),
+                                       .card = "seed"});
   std::string seed;
   for (const char* name : {"config.json", "tokenizer.json", "model.safetensors"})
     seed += core::read_file(folder / name) + std::string(kNextFile);

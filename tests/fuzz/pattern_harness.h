@@ -44,9 +44,11 @@ inline bool exercise_pattern(std::string_view bytes) {
   return any;
 }
 
-/// A class such as \W has hundreds of ranges, and two bytes of a pattern may ask for one.
+/// A class such as \W has hundreds of ranges, and two bytes of a pattern may ask for one; three forms of the expression
+/// are compiled.
 inline Target pattern_target() {
-  return {.name = "pattern", .exercise = exercise_pattern, .budget = {.microseconds_per_byte = 25}};
+  return {
+      .name = "pattern", .exercise = exercise_pattern, .budget = {.microseconds_per_byte = 25, .bytes_per_byte = 512}};
 }
 
 }  // namespace dragoman::fuzz

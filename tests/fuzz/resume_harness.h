@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include <dragoman/formats/checksums.h>
 #include <dragoman/training/trainer.h>
 
 namespace dragoman::fuzz {
@@ -20,11 +21,13 @@ class InterruptedRun {
     std::filesystem::rename(task_.file("run"), pristine());
   }
 
-  /// The run as it was, with one file of other content.
+  /// The run as it was, with one file of other content, whose sum is right: what a checkpoint's sums refuse is read by
+  /// nobody.
   void put(const std::string& name, std::string_view content) const {
     std::filesystem::remove_all(task_.file("run"));
     std::filesystem::copy(pristine(), task_.file("run"), std::filesystem::copy_options::recursive);
     put_file(task_.file("run") / name, content);
+    formats::write_checksums(task_.file("run") / "checkpoint-1");
   }
 
   std::filesystem::path pristine() const { return task_.file("pristine"); }
