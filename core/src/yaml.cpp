@@ -2,6 +2,7 @@
 
 #include "dragoman/core/file.h"
 #include "dragoman/core/quote.h"
+#include "dragoman/core/utf8.h"
 #include "tree_builder.h"
 
 #include <charconv>
@@ -241,6 +242,8 @@ void set_option(Json& tree, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   require(equals != std::string_view::npos && equals > 0, ErrorCode::kInvalidArgument,
           "--set {}: write it as key=value", assignment);
+  require(find_invalid_utf8(assignment) == std::string_view::npos, ErrorCode::kInvalidArgument,
+          "--set {}: is not valid UTF-8", assignment);
   Json* place = &tree;
   for (const std::string& part : split_path(assignment.substr(0, equals))) {
     require(!part.empty(), ErrorCode::kInvalidArgument, "--set {}: an empty name between dots", assignment);
