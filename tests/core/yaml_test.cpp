@@ -237,6 +237,7 @@ TEST(SetOption, RefusesWhatMakesNoSense) {
        {"model", "=1", "model..size=1", ".a=1", "a.=1", "list.2=x", "list.x=1", "list.-1=1", "model.size.x=1"})
     EXPECT_THAT(message_of([&] { set_option(tree, bad); }, ErrorCode::kInvalidArgument), HasSubstr(bad));
   EXPECT_THAT(message_of([&] { set_option(tree, "a=[1"); }), HasSubstr("a=[1"));
+  EXPECT_THAT(message_of([&] { set_option(tree, "a\xFF=1"); }, ErrorCode::kInvalidArgument), HasSubstr("UTF-8"));
 }
 
 TEST(SetOption, RefusesWhatIsNotUtf8) {
