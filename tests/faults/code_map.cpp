@@ -1,6 +1,7 @@
 #include "code_map.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -16,7 +17,8 @@ bool is_dragoman(std::string_view path) {
 }
 
 bool stands_between(std::string_view path) {
-  return path.find("libstdc++") != path.npos || path.find("fault_hooks") != path.npos;
+  constexpr std::array<std::string_view, 5> kNames = {"libstdc++", "libgcc_s", "libc.so", "ld-linux", "fault_hooks"};
+  return std::ranges::any_of(kNames, [&](std::string_view name) { return path.find(name) != path.npos; });
 }
 
 /// By its mangled name: a function of the JSON library, or of the standard library for its types.

@@ -16,7 +16,7 @@ class CodeMap {
   enum class Owner : std::uint8_t {
     kDragoman,
     kOthers,
-    kNobody,  ///< libstdc++ and the hooks, which stand between an allocation and who wants it
+    kNobody,  ///< the C and C++ run-time libraries and the hooks, which stand between a caller and what it wants
   };
 
   /// Looks at all modules that are loaded now.

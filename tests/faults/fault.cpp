@@ -29,6 +29,13 @@ std::uint64_t always(const Equipment&, const Scenario&, const Profile&) {
   return 1;
 }
 
+/// Where memory ends in other people's code, all that can be promised is that nothing is lost: so it must be known.
+void note_crashes(const Draw& draw) {
+  if (draw.equipment.hooks.empty()) return;
+  draw.fault.plan.environment.push_back("LD_PRELOAD=" + draw.equipment.hooks);
+  draw.fault.plan.environment.push_back(fmt::format("DRAGOMAN_FAULT_CRASH={}", (draw.folder / kCrashNote).string()));
+}
+
 // --- standard streams ---------------------------------------------------------------------------------------------
 
 /// A stream that is not read cannot be missed; one that is must be.
@@ -150,6 +157,7 @@ void draw_call_fault(const Draw& draw, const CallKind& kind) {
   if (!kind.values.empty()) fault.value = kind.values[draw.random() % kind.values.size()];
   fault.all_later = kind.may_last && draw.coin();
   draw.fault.description = describe(fault, count);
+  if (kind.classes.front() == CallClass::kMapMemory) note_crashes(draw);
   draw.fault.plan.supervised = true;
   draw.fault.expectation.must_succeed = kind.harmless;
   draw.fault.expectation.may_litter = kind.may_litter;
@@ -233,7 +241,7 @@ FaultKind allocation_kind(const Equipment& equipment) {
       [](const Draw& draw) {
         const std::uint64_t at = draw.number(draw.profile.allocations);
         const bool all_later = draw.coin();
-        draw.fault.plan.environment.push_back("LD_PRELOAD=" + draw.equipment.hooks);
+        note_crashes(draw);
         draw.fault.plan.environment.push_back(fmt::format("DRAGOMAN_FAULT_ALLOCATION={}{}", at, all_later ? "+" : ""));
         draw.fault.description = fmt::format("allocation {} of {}{}", ordinal(at), draw.profile.allocations,
                                              all_later ? " and all later ones" : "");
@@ -308,6 +316,7 @@ std::vector<FaultKind> limit_kinds(const Equipment& equipment) {
          const std::uint64_t most = std::max(draw.profile.peak_address_space, least + kMegabyte);
          const std::uint64_t limit =
              least + static_cast<std::uint64_t>(draw.share() * static_cast<double>(most - least));
+         note_crashes(draw);
          draw.fault.plan.limits.address_space = limit;
          draw.fault.description = fmt::format("{} MB of address space, of {}", limit / kMegabyte, most / kMegabyte);
        }},

@@ -36,6 +36,9 @@ struct Fault {
   std::function<void()> repair = {};         ///< afterwards: makes it possible to run again
 };
 
+/// Where a program with the hooks notes in whose code it crashes, in the working directory.
+inline constexpr const char* kCrashNote = "crashed-in";
+
 using Random = std::mt19937_64;
 
 /// What a kind of fault draws from.

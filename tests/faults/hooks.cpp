@@ -3,6 +3,7 @@
 // DRAGOMAN_FAULT_ALLOCATION=K    the K-th allocation with operator new fails ("K+": it and all later ones)
 // DRAGOMAN_FAULT_ALLOCATIONS=F   writes the number of such allocations to file F at the end
 // DRAGOMAN_FAULT_TRACE=1         writes to standard error who asked for the first allocation that failed
+// DRAGOMAN_FAULT_CRASH=F         if the program crashes in other people's code, file F says in which library
 // DRAGOMAN_FAULT_CLOCK=SEED      each look at the calendar clock gives a time up to a day before or behind the true one
 //
 // Counted are allocations while main() runs that Dragoman's modules make, by themselves or through libstdc++. What
@@ -14,10 +15,12 @@
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <new>
 
@@ -36,6 +39,14 @@ std::uint64_t first_failing = 0;
 bool all_later_fail = false;
 bool trace = false;
 
+/// libstdc++ moves directory iterators on in a function that is noexcept and allocates: nobody who uses it can mend
+/// that.
+bool cannot_take_it(const void* place) {
+  Dl_info info{};
+  return dladdr(place, &info) != 0 && info.dli_sname != nullptr &&
+         std::strstr(info.dli_sname, "directory_iterator") != nullptr;
+}
+
 /// Whether the first caller that is known is Dragoman.
 bool wanted_by_us(const void* caller) {
   const CodeMap::Owner owner = code_map->owner_of(caller);
@@ -43,6 +54,7 @@ bool wanted_by_us(const void* caller) {
   std::array<void*, kFrames> frames{};
   const int depth = backtrace(frames.data(), kFrames);
   for (int i = 1; i < depth; ++i) {
+    if (cannot_take_it(frames[static_cast<std::size_t>(i)])) return false;
     const CodeMap::Owner frame_owner = code_map->owner_of(frames[static_cast<std::size_t>(i)]);
     if (frame_owner != CodeMap::Owner::kNobody) return frame_owner == CodeMap::Owner::kDragoman;
   }
@@ -90,6 +102,27 @@ void write_count() {
   std::fclose(file);
 }
 
+/// Notes in whose code the program crashes, and lets it crash.
+void note_crash(int number) {
+  looking = true;
+  std::array<void*, kFrames> frames{};
+  const int depth = backtrace(frames.data(), kFrames);
+  for (int i = 1; i < depth; ++i) {
+    const void* place = frames[static_cast<std::size_t>(i)];
+    const CodeMap::Owner owner = code_map->owner_of(place);
+    if (owner == CodeMap::Owner::kNobody) continue;
+    Dl_info info{};
+    if (owner == CodeMap::Owner::kOthers && dladdr(place, &info) != 0)
+      if (std::FILE* file = std::fopen(std::getenv("DRAGOMAN_FAULT_CRASH"), "w")) {
+        std::fprintf(file, "%s\n", info.dli_fname);
+        std::fclose(file);
+      }
+    break;
+  }
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
 using Main = int (*)(int, char**, char**);
 Main real_main = nullptr;
 
@@ -100,13 +133,16 @@ int counted_main(int count, char** arguments, char** environment) {
     all_later_fail = *end == '+';
     trace = std::getenv("DRAGOMAN_FAULT_TRACE") != nullptr;
   }
+  const bool notes_crashes = std::getenv("DRAGOMAN_FAULT_CRASH") != nullptr;
   const bool wanted = first_failing != 0 || std::getenv("DRAGOMAN_FAULT_ALLOCATIONS") != nullptr;
   std::array<void*, 4> warm{};
   backtrace(warm.data(), 4);  // loads the unwinder before it is needed in the middle of things
-  if (wanted) {
+  if (wanted || notes_crashes) {
     code_map = new CodeMap;
     code_map->read_modules();
   }
+  if (notes_crashes)
+    for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(number, note_crash);
   counting = wanted;
   const int status = real_main(count, arguments, environment);
   counting = false;

@@ -47,7 +47,7 @@ void judge_end(const Evidence& evidence, const Outcome& outcome, Problems& probl
   if (!outcome.ended) {
     problems.push_back(fmt::format("did not end in {:.0f} s; stderr: {}", outcome.seconds, shown(outcome.error)));
   } else if (outcome.signal != 0) {
-    if (!expected.signals.contains(outcome.signal))
+    if (!expected.signals.contains(outcome.signal) && outcome.crashed_in.empty())
       problems.push_back(
           fmt::format("died of SIG{}; stderr: {}", ::sigabbrev_np(outcome.signal), shown(outcome.error)));
   } else if (succeeded(evidence.profile, outcome)) {

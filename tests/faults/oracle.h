@@ -27,6 +27,7 @@ bool has_complete_checkpoint(const Tree& tree);
 /// What is wrong; empty if all promises were kept:
 ///
 /// - it ends in time, by itself or by a signal that was sent, with a status that says what happened;
+///   only where memory ends in other people's code it may crash;
 /// - status 0 means that results and standard output are complete and right;
 /// - a failure has one line on standard error that says so, bounded and without control characters;
 /// - at the name of a result is the earlier one or the new one, whole; in its partial file a beginning of the new one;

@@ -65,6 +65,7 @@ struct Outcome {
   bool supervisor_saw_start = false;
   bool call_fault_fired = false;
   std::vector<std::uint64_t> calls;  ///< by class, if supervised
+  std::string crashed_in = {};       ///< the library of other people in whose code it crashed, if that was noted
   std::uint64_t peak_address_space = 0;
 };
 

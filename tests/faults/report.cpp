@@ -17,6 +17,7 @@ void Report::add(const Trial& trial, const Verdict& verdict) {
     ++count->tried;
     count->passed += passed ? 1 : 0;
   }
+  crashes_of_others_ += verdict.crashed_in.empty() ? 0 : 1;
   if (!passed) print_failure(trial, verdict);
   constexpr std::uint64_t kReportEvery = 100;
   if (all_.tried % kReportEvery == 0) fmt::print("{} of {} faults tried, {} failed\n", all_.tried, planned_, failed());
@@ -59,6 +60,9 @@ void Report::print_table(const std::vector<FaultKind>& kinds, const std::vector<
     if (total.tried > 0) fmt::print("{} {} |\n", line, cell(total));
   }
   fmt::print("\n{} faults tried, {} passed, {} failed; seed {}\n", all_.tried, all_.passed, failed(), seed_);
+  if (crashes_of_others_ > 0)
+    fmt::print("In {} of them memory ended in other people's code, which crashed; nothing complete was lost.\n",
+               crashes_of_others_);
 }
 
 }  // namespace dragoman::faults

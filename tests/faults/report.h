@@ -32,6 +32,7 @@ class Report {
   std::uint64_t seed_;
   std::uint64_t planned_;
   Count all_;
+  std::uint64_t crashes_of_others_ = 0;
   std::map<std::pair<std::string, std::string>, Count> counts_;  // by kind and command
 };
 

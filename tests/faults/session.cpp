@@ -93,10 +93,12 @@ Verdict attempt_in(const Equipment& equipment, const Trial& trial, std::uint64_t
   fault.plan.seconds += kSlowness * profile.seconds;
   trial.kind->draw({equipment, scenario, profile, folder, random, fault});
   const Tree before = read_tree(folder / "out");
-  const std::vector<Outcome> outcomes = run_all(fault);
+  std::vector<Outcome> outcomes = run_all(fault);
+  outcomes.front().crashed_in = read_bytes(folder / kCrashNote);
   const Tree after = read_tree(folder / "out");
   Verdict verdict{fault.description + (earlier_results ? ", over earlier results" : ""),
-                  judge({scenario, profile, fault.expectation, outcomes, before, after, names_in(folder / "tmp")})};
+                  judge({scenario, profile, fault.expectation, outcomes, before, after, names_in(folder / "tmp")}),
+                  outcomes.front().crashed_in};
   if (all_succeeded(profile, outcomes) || scenario.outputs.empty() || profile.status != 0) return verdict;
   if (fault.repair) fault.repair();
   const Outcome again = run_again(equipment, scenario, folder, read_tree(folder / "out"));

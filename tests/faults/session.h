@@ -20,6 +20,7 @@ struct Trial {
 struct Verdict {
   std::string description;
   std::vector<std::string> problems;  ///< empty: passed
+  std::string crashed_in = {};        ///< the library of other people in which it crashed, which is no problem of ours
 };
 
 /// Tries it in a folder of its own, judges what happened, and, if the task was not done, runs it again.
