@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
 
@@ -126,6 +127,7 @@ int run_command(Command& command, const std::vector<std::string>& arguments) {
   }
   parse(command, arguments, options);
   const InterruptWatch interrupt;
+  core::set_default_stop(interrupt.token());
   Terminal terminal(common.quiet ? ProgressStyle::kNone : progress_style(common.progress));
   const Session session{.log =
                             [&](core::LogLevel level, std::string_view message) {

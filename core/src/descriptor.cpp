@@ -1,6 +1,7 @@
 #include "descriptor.h"
 
 #include "dragoman/core/error.h"
+#include "dragoman/core/file.h"
 
 #include <cerrno>
 #include <system_error>
@@ -9,6 +10,22 @@
 #include <unistd.h>
 
 namespace dragoman::core {
+namespace {
+
+std::stop_token& default_stop() {
+  static std::stop_token stop;
+  return stop;
+}
+
+}  // namespace
+
+void set_default_stop(std::stop_token stop) {
+  default_stop() = std::move(stop);
+}
+
+std::stop_token stop_or_default(std::stop_token given) {
+  return given.stop_possible() ? std::move(given) : default_stop();
+}
 
 Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)), owned_(other.owned_) {}
 

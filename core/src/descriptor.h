@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <stop_token>
 #include <string>
 
 namespace dragoman::core {
@@ -24,6 +25,9 @@ class Descriptor {
 
 /// read(2) through interruptions; 0 is the end. Error{kIo} names `name`.
 std::size_t read_some(int fd, char* data, std::size_t size, const std::string& name);
+
+/// `given` if it can ever be requested, else what set_default_stop() was given.
+std::stop_token stop_or_default(std::stop_token given);
 
 /// The text of an error number.
 std::string describe_error(int error);

@@ -36,7 +36,7 @@ bool is_partial_file(int fd) {
 class Input {
  public:
   Input(std::string name, int fd, bool owned, std::stop_token stop)
-      : name_(std::move(name)), descriptor_(fd, owned), stop_(std::move(stop)) {
+      : name_(std::move(name)), descriptor_(fd, owned), stop_(stop_or_default(std::move(stop))) {
     struct stat status {};
     if (::fstat(fd, &status) != 0) return;
     require(!S_ISDIR(status.st_mode), ErrorCode::kIo, "{}: is a directory, not a file", name_);

@@ -128,7 +128,7 @@ struct OutputFile::Impl {
   Impl(std::string given_name, DirectOutput output, std::stop_token stop_token)
       : name(std::move(given_name)),
         partial(name),
-        stop(std::move(stop_token)),
+        stop(stop_or_default(std::move(stop_token))),
         direct(true),
         may_wait(output.may_wait),
         begun(true),
@@ -140,7 +140,7 @@ struct OutputFile::Impl {
       : name(std::move(given_name)),
         final_path(target.path.string()),
         partial(final_path + ".partial"),
-        stop(options.stop),
+        stop(stop_or_default(options.stop)),
         policy(options.partial),
         identity(options.identity),
         compression(compression_of(target.path)),
@@ -298,7 +298,7 @@ OutputFile::OutputFile(const fs::path& path, const OutputOptions& options) {
       impl_ = std::make_unique<Impl>(name, open_descriptor(target.descriptor, name), options.stop);
       break;
     case OutputTarget::Kind::kDirect:
-      impl_ = std::make_unique<Impl>(name, open_device(target, name, options.stop), options.stop);
+      impl_ = std::make_unique<Impl>(name, open_device(target, name, stop_or_default(options.stop)), options.stop);
       break;
     case OutputTarget::Kind::kFile:
       impl_ = std::make_unique<Impl>(name, target, options);

@@ -344,6 +344,21 @@ TEST_F(OutputFileTest, AnInputPipeWithoutAWriterCanBeStoppedAndOneWithAWriterIsR
   EXPECT_EQ(read_file(out()), "text\n") << "the writer came later";
 }
 
+TEST_F(OutputFileTest, AProgramCanStopWhatWaitsWithoutATokenOfItsOwn) {
+  ASSERT_EQ(::mkfifo(out().c_str(), 0600), 0);
+  std::stop_source stop;
+  set_default_stop(stop.get_token());
+  {
+    const std::jthread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      stop.request_stop();
+    });
+    expect_error(ErrorCode::kInterrupted, out(), [&] { read_file(out()); });
+    expect_error(ErrorCode::kInterrupted, out(), [&] { OutputFile file(out()); });
+  }
+  set_default_stop({});
+}
+
 TEST_F(OutputFileTest, PartsOfAModelAreRegularFiles) {
   ASSERT_EQ(::mkfifo(out().c_str(), 0600), 0);
   EXPECT_THAT(expect_error(ErrorCode::kIo, out(), [&] { read_regular_file(out()); }), HasSubstr("regular"));

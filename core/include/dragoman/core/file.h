@@ -42,6 +42,11 @@ class InputFile {
   std::unique_ptr<Impl> impl_;
 };
 
+/// The stop for readers and writers that are given none, such as those of a tokenizer or a configuration, which may be
+/// pipes: so that a program that is interrupted ends whatever it waits for. To be set before the first file is opened,
+/// by the program alone; without it they wait as long as it takes.
+void set_default_stop(std::stop_token stop);
+
 /// Reads lines. A line ends at LF, which is not part of it; an unterminated last line counts; a CR is kept.
 class LineReader {
  public:
