@@ -167,6 +167,8 @@ bool is_checkpoint(const fs::path& path) {
 }
 
 void print_checkpoint(const InspectOptions& options) {
+  if (options.verify)
+    print_row("checksums", fmt::format("correct: {}", fmt::join(formats::verify_checksums(options.path), ", ")));
   print_json(core::load_json(options.path / "state.json"), "");
   print_weights(options.path / "model.safetensors", options.tensors);
 }
@@ -240,10 +242,11 @@ class Inspect final : public Command {
   }
 
   void add_options(po::options_description& options) override {
-    options.add_options()                                                                                      //
-        ("path", po::value(&path_)->required()->value_name("PATH"), "the file or folder")                      //
-        ("tensors", po::bool_switch(&options_.tensors), "list every tensor")                                   //
-        ("verify", po::bool_switch(&options_.verify), "check SHA256SUMS; reads every byte of a model folder")  //
+    options.add_options()                                                                  //
+        ("path", po::value(&path_)->required()->value_name("PATH"), "the file or folder")  //
+        ("tensors", po::bool_switch(&options_.tensors), "list every tensor")               //
+        ("verify", po::bool_switch(&options_.verify),
+         "check SHA256SUMS; reads every byte of a model folder or checkpoint")  //
         ("corpus", po::value(&options_.corpus)->multitoken()->value_name("FILE..."),
          "of a tokenizer: text, to say what it makes of it")                             //
         ("json", po::bool_switch(&options_.json), "of a tokenizer: as one JSON object")  //
@@ -255,9 +258,9 @@ class Inspect final : public Command {
   void run(const Session& session) override {
     options_.path = path_;
     const Inspector& inspector = find_inspector(options_.path);
-    if (options_.verify && !formats::is_model_folder(options_.path))
-      throw UsageError(
-          fmt::format("--verify: only model folders have SHA256SUMS, and {} is a {}", path_, inspector.kind));
+    if (options_.verify && inspector.print != &print_model && inspector.print != &print_checkpoint)
+      throw UsageError(fmt::format("--verify: only model folders and checkpoints have SHA256SUMS, and {} is a {}",
+                                   path_, inspector.kind));
     if ((options_.json || !options_.corpus.empty()) && inspector.print != &print_tokenizer_file)
       throw UsageError(fmt::format("--corpus and --json: only for tokenizers, and {} is a {}", path_, inspector.kind));
     if (!options_.json) {

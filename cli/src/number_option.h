@@ -15,6 +15,8 @@
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
 
+#include <dragoman/core/parallel.h>
+
 namespace dragoman::cli {
 
 /// The number that all of `text` spells; nothing if it spells none or one that the type does not hold.
@@ -76,11 +78,8 @@ boost::program_options::typed_value<std::string>* real_number(std::string option
 /// A share: above 0 and at most 1.
 inline constexpr RealRange kShare{.least = 0, .most = 1, .least_included = false};
 
-/// More threads than any machine has processors; each costs memory before it does anything.
-inline constexpr int kMostThreads = 4096;
-
 inline boost::program_options::typed_value<std::string>* thread_count(int& threads) {
-  return whole_number("--threads", threads, 0, kMostThreads)->default_value("0")->value_name("N");
+  return whole_number("--threads", threads, 0, core::kMostThreads)->default_value("0")->value_name("N");
 }
 
 }  // namespace dragoman::cli

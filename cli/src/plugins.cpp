@@ -26,8 +26,11 @@ class ScratchFolder {
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
+    try {
+      fs::remove_all(path_);
+    } catch (...) {
+      // What cannot be removed stays in the folder for temporary files; remove_all() may also run out of memory.
+    }
   }
   const fs::path& path() const noexcept { return path_; }
 
@@ -61,9 +64,9 @@ void print_plugins(const plugins::PluginLoader& loader) {
     print_entry("plugin", plugin.name, plugin.toolkit_version,
                 fmt::format("{}, {}", plugin.licence, plugin.file.string()));
   std::vector<fs::path> installed;
-  std::error_code none;
-  for (const fs::directory_entry& file : fs::directory_iterator(loader.folder(), none))
-    if (file.path().extension() == ".so") installed.push_back(file.path());
+  if (fs::exists(loader.folder()))
+    for (const fs::directory_entry& file : fs::directory_iterator(loader.folder()))
+      if (file.path().extension() == ".so") installed.push_back(file.path());
   std::ranges::sort(installed);
   for (const fs::path& file : installed)
     if (loader.find(file.stem().string()) == nullptr)

@@ -12,7 +12,7 @@ namespace dragoman::cli {
 inline void print_row(std::string_view label, std::string_view value) {
   constexpr std::size_t kLongestLabel = 100;
   constexpr std::size_t kLongestValue = 1000;
-  fmt::print("  {:<24}{}\n", core::printable(label, kLongestLabel), core::printable(value, kLongestValue));
+  fmt::print("  {:<22}  {}\n", core::printable(label, kLongestLabel), core::printable(value, kLongestValue));
 }
 
 }  // namespace dragoman::cli

@@ -63,7 +63,7 @@ class Score final : public Command {
     const auto context = host.runtime().make_context(tensor::Device::kCpu, *executor);
     core::LineReader sources(source_, session.stop);
     core::LineReader targets(target_, session.stop);
-    core::OutputFile out(output_);
+    core::OutputFile out(output_, {.stop = session.stop});
     for (bool more = true; more;) {
       if (session.stop.stop_requested())
         core::fail(ErrorCode::kInterrupted, "interrupted at line {}; finished lines are in {}", sources.line_number(),

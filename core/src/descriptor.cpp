@@ -3,6 +3,8 @@
 #include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -47,6 +49,13 @@ std::size_t read_some(int fd, char* data, std::size_t size, const std::string& n
     const int error = errno;
     require(error == EINTR, ErrorCode::kIo, "{}: cannot read: {}", name, describe_error(error));
   }
+}
+
+bool still_called(const std::string& path, int fd) noexcept {
+  struct stat by_name {};
+  struct stat opened {};
+  return ::lstat(path.c_str(), &by_name) == 0 && ::fstat(fd, &opened) == 0 && by_name.st_dev == opened.st_dev &&
+         by_name.st_ino == opened.st_ino;
 }
 
 std::string describe_error(int error) {

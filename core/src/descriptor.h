@@ -26,6 +26,9 @@ class Descriptor {
 /// read(2) through interruptions; 0 is the end. Error{kIo} names `name`.
 std::size_t read_some(int fd, char* data, std::size_t size, const std::string& name);
 
+/// Whether the path (not a link there) still leads to the open file, which somebody may have renamed or replaced.
+bool still_called(const std::string& path, int fd) noexcept;
+
 /// `given` if it can ever be requested, else what set_default_stop() was given.
 std::stop_token stop_or_default(std::stop_token given);
 

@@ -106,7 +106,12 @@ void JobRecord::note(std::string_view line) {
 }
 
 void JobRecord::remove() noexcept {
-  if (descriptor_.get() >= 0) ::unlink(path_.c_str());
+  ::unlink(path_.c_str());
+  descriptor_.close();
+}
+
+void JobRecord::remove_if_ours() noexcept {
+  if (descriptor_.get() >= 0 && still_called(path_, descriptor_.get())) ::unlink(path_.c_str());
   descriptor_.close();
 }
 

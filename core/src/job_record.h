@@ -22,7 +22,10 @@ class JobRecord {
   const std::vector<std::string>& notes() const noexcept { return notes_; }
   /// Does nothing without a record. A note that the disk refuses is lost.
   void note(std::string_view line);
+  /// Removes what may stand there, of whatever job. Only while the partial file is locked.
   void remove() noexcept;
+  /// Removes the record that create() or resume() opened, and not that of somebody who has begun since.
+  void remove_if_ours() noexcept;
 
  private:
   void open(int flags);

@@ -2,6 +2,7 @@
 #include "descriptor.h"
 #include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
+#include "dragoman/core/folder.h"
 #include "job_record.h"
 #include "locking.h"
 #include "output_target.h"
@@ -64,14 +65,6 @@ DirectOutput open_device(const OutputTarget& target, const std::string& name, co
   }
 }
 
-/// Whether the path still leads to the open file, which its writer may have renamed since.
-bool still_called(const std::string& path, int fd) {
-  struct stat by_name {};
-  struct stat opened {};
-  return ::lstat(path.c_str(), &by_name) == 0 && ::fstat(fd, &opened) == 0 && by_name.st_dev == opened.st_dev &&
-         by_name.st_ino == opened.st_ino;
-}
-
 void require_own_file(int fd, const std::string& partial) {
   struct stat status {};
   const bool own =
@@ -109,17 +102,6 @@ Descriptor open_partial(const std::string& partial, bool& existed) {
 void take_over_permissions(int fd, const OutputTarget::Owner& owner) {
   [[maybe_unused]] const int changed = ::fchown(fd, owner.user, owner.group);  // only root may give files away
   ::fchmod(fd, owner.mode);
-}
-
-void sync_folder_of(const std::string& path) {
-  const fs::path parent = fs::path(path).parent_path();
-  const int fd = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;  // a folder that may be written but not read
-  const int status = ::fsync(fd);
-  const int error = errno;
-  ::close(fd);
-  require(status == 0 || error == EINVAL || error == EROFS, ErrorCode::kIo, "{}: cannot sync its folder to disk: {}",
-          path, describe_error(error));
 }
 
 }  // namespace
@@ -176,8 +158,12 @@ struct OutputFile::Impl {
   /// Before the first byte.
   void begin() {
     if (begun) return;
-    if (!identity.empty()) job.create(identity);
+    // Cut first: old bytes beside a new identity would be resumed as if they were of this job.
     cut(0);
+    if (identity.empty())
+      job.remove();
+    else
+      job.create(identity);
     begun = true;
   }
 
@@ -248,23 +234,28 @@ struct OutputFile::Impl {
     const int rename_error = std::rename(partial.c_str(), final_path.c_str()) == 0 ? 0 : errno;
     require(rename_error == 0, ErrorCode::kIo, "{}: cannot rename to {}: {}", partial, final_path,
             describe_error(rename_error));
-    sync_folder_of(final_path);
-    job.remove();
+    const fs::path parent = fs::path(final_path).parent_path();
+    sync_folder(parent.empty() ? fs::path(".") : parent);
+    job.remove_if_ours();
     descriptor.close();
   }
 
   /// Without commit(): keeps what was written, and leaves no trace of a job that wrote nothing.
-  void abandon() {
+  void abandon() noexcept {
     try {
       if (policy != PartialPolicy::kTemporary && !committed && (begun || !buffer.empty())) flush_all();
-    } catch (const Error&) {
-      // Destructors run while another error is on its way; that one is reported.
+    } catch (...) {
+      // Destructors run while another error is on its way, such as a lack of memory; that one is reported.
     }
     const bool worthless = policy == PartialPolicy::kTemporary ? begun || !existed : !begun && !existed;
     if (direct || committed || !worthless) return;
+    job.remove_if_ours();
     ::unlink(partial.c_str());
-    job.remove();
   }
+
+  ~Impl() { abandon(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   std::string name;
   std::string final_path;
@@ -306,10 +297,7 @@ OutputFile::OutputFile(const fs::path& path, const OutputOptions& options) {
   }
 }
 
-OutputFile::~OutputFile() {
-  if (impl_) impl_->abandon();
-}
-
+OutputFile::~OutputFile() = default;
 OutputFile::OutputFile(OutputFile&&) noexcept = default;
 OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
 

@@ -226,6 +226,8 @@ std::jthread start_thread(std::string_view purpose, std::function<void()> body) 
     fail(ErrorCode::kIo,
          "cannot start a thread that {}: {}; ask for fewer threads, or raise the limit of processes (ulimit -u)",
          purpose, error.code().message());
+  } catch (const std::bad_alloc&) {
+    fail(ErrorCode::kIo, "cannot start a thread that {}: out of memory; ask for fewer threads", purpose);
   }
 }
 

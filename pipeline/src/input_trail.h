@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::pipeline {
 
 /// FNV-1a (Fowler, Noll, Vo; 64 bits) of all that came before and of one more line with its LF. Tells another input
@@ -34,6 +36,7 @@ class InputTrail {
   }
   InputPoint take() {
     const std::lock_guard lock(mutex_);
+    core::require(!points_.empty(), core::ErrorCode::kInternal, "a stage handed on more records than it was given");
     const InputPoint point = points_.front();
     points_.pop_front();
     return point;

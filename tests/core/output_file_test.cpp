@@ -225,6 +225,24 @@ TEST_F(OutputFileTest, AJobOfSomethingElseIsNotContinued) {
   EXPECT_EQ(raw(partial()), "one\n");
 }
 
+TEST_F(OutputFileTest, WhatAnotherCommandWroteIsNotContinued) {
+  const OutputOptions job{.partial = PartialPolicy::kResume, .identity = R"({"model": "a"})"};
+  {
+    OutputFile file(out(), job);
+    file.write("of the job\n");
+  }
+  { OutputFile(out()).write("of another command\n"); }
+  EXPECT_THAT(expect_error(ErrorCode::kInvalidArgument, partial(), [&] { OutputFile file(out(), job); }),
+              HasSubstr("missing"));
+}
+
+TEST_F(OutputFileTest, AFileThatTakesTheObjectOfAnotherLeavesWhatThatOneWrote) {
+  OutputFile file(out());
+  file.write("first\n");
+  file = OutputFile(folder_ / "other");
+  EXPECT_EQ(raw(partial()), "first\n");
+}
+
 // --- compressed outputs ---
 
 class CompressedOutputTest : public ::testing::TestWithParam<const char*> {

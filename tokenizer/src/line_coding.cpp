@@ -48,29 +48,42 @@ void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, 
                     core::FunctionRef<std::string(const Chunk&)> code) {
   using Item = std::shared_ptr<Chunk>;
   ChunkPool pool;
+  // What was read before an interruption is still coded and written.
+  bool interrupted = false;
+  const auto read_chunk = [&](Chunk& chunk) {
+    try {
+      interrupted = stop.token().stop_requested();
+      if (!interrupted) reader.next(chunk);
+    } catch (const core::Error& error) {
+      if (error.code() != ErrorCode::kInterrupted) throw;
+      interrupted = true;
+    }
+    return !interrupted && chunk.size > 0;
+  };
   const auto read = [&]() -> std::optional<Item> {
-    require(!stop.token().stop_requested(), ErrorCode::kInterrupted,
-            "interrupted at line {} of {}; the lines before it are in {}", reader.lines_read() + 1, reader.name(),
-            output.partial_name());
     Item chunk = pool.take();
-    reader.next(*chunk);
+    if (!read_chunk(*chunk)) return std::nullopt;
     core::report(
         progress,
         {.stage = std::string(stage), .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
-    return chunk->size == 0 ? std::nullopt : std::optional(std::move(chunk));
+    return chunk;
   };
   const auto code_and_reuse = [&](const Item& chunk) {
     std::string text = code(*chunk);
     pool.give_back(chunk);
     return text;
   };
+  std::int64_t lines = 0;
   const auto write = [&](const std::string& text) {
+    lines += std::count(text.begin(), text.end(), '\n');
     output.write(text);
     output.flush();  // whoever waits at the other end of a pipe gets every line that was read
     return true;
   };
   const auto executor = core::make_executor(threads);
   core::process_in_order<Item, std::string>(*executor, stop.source(), read, code_and_reuse, write);
+  require(!interrupted, ErrorCode::kInterrupted, "interrupted after {} lines of {}, which are in {}", lines,
+          reader.name(), output.partial_name());
 }
 
 std::int32_t parse_id(std::string_view word, const Tokenizer& tokenizer, const std::string& where) {

@@ -19,7 +19,7 @@
 ///
 /// Name and licence are literals. They also go into a note of the file, from which they can be read without running it.
 #define DRAGOMAN_PLUGIN(plugin_name, plugin_licence, register_function)                                           \
-  [[gnu::used, gnu::section(".note.dragoman")]] static constexpr auto dragoman_plugin_note =                      \
+  [[gnu::used, gnu::section(".note.dragoman"), gnu::aligned(4)]] static constexpr auto dragoman_plugin_note =     \
       dragoman::plugins::make_note<dragoman::plugins::description_bytes(                                          \
           {dragoman::plugins::kFingerprint, dragoman::plugins::kToolkitVersion, plugin_name, plugin_licence})>(   \
           {dragoman::plugins::kFingerprint, dragoman::plugins::kToolkitVersion, plugin_name, plugin_licence});    \
