@@ -240,12 +240,6 @@ TEST(SetOption, RefusesWhatMakesNoSense) {
   EXPECT_THAT(message_of([&] { set_option(tree, "a\xFF=1"); }, ErrorCode::kInvalidArgument), HasSubstr("UTF-8"));
 }
 
-TEST(SetOption, RefusesWhatIsNotUtf8) {
-  Json tree = Json::object();
-  EXPECT_THAT(message_of([&] { set_option(tree, "a.\xe8=1"); }), HasSubstr("not valid UTF-8"));
-  EXPECT_TRUE(tree.empty());
-}
-
 TEST(SetOption, RefusesToNestWithoutEnd) {
   Json tree = Json::object();
   std::string path = "a";
