@@ -48,7 +48,9 @@ std::string JobIdentity::text() const {
   Json identity = identity_;
   for (const File& file : files_) {
     if (!std::filesystem::is_directory(file.path)) {
-      identity[file.key] = formats::sha256_of_file(file.path);
+      // A pipe has been read by its stage, and nobody would write to it again.
+      const bool regular = std::filesystem::is_regular_file(file.path);
+      identity[file.key] = regular ? formats::sha256_of_file(file.path) : "not a regular file";
       continue;
     }
     for (const char* part :

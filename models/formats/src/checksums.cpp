@@ -128,9 +128,14 @@ std::string sha256_of_file(const path& file) {
                 std::generic_category().message(error));
   Sha256 digest;
   std::vector<char> block(std::size_t{1} << 20);
-  while (const std::size_t n = std::fread(block.data(), 1, block.size(), stream.get()))
+  for (;;) {
+    const std::size_t n = std::fread(block.data(), 1, block.size(), stream.get());
+    error = errno;
     digest.update({block.data(), n});
-  error = errno;
+    if (n == block.size()) continue;
+    if (std::ferror(stream.get()) == 0 || error != EINTR) break;
+    std::clearerr(stream.get());
+  }
   core::require(std::ferror(stream.get()) == 0, ErrorCode::kIo, "{}: cannot read: {}", file.string(),
                 std::generic_category().message(error));
   return digest.finish();
