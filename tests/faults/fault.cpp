@@ -170,14 +170,16 @@ void draw_call_fault(const Draw& draw, const CallKind& kind) {
 }
 
 FaultKind make_call_kind(const Equipment& equipment, const CallKind& kind) {
-  return {
-      kind.name,
-      [kind](const Equipment&, const Scenario&, const Profile& profile) {
-        const std::uint64_t ways = std::max<std::uint64_t>(1, kind.values.size()) * (kind.may_last ? 2 : 1);
-        return std::min(count_calls(profile, kind.classes) * ways, kMany);
-      },
-      [kind](const Draw& draw) { draw_call_fault(draw, kind); },
-      equipment.supervision ? "" : "this machine does not let system calls be supervised (seccomp user notification)"};
+  const bool sanitizer_minds = kind.classes.front() == CallClass::kMapMemory && equipment.hooks.empty();
+  return {kind.name,
+          [kind](const Equipment&, const Scenario&, const Profile& profile) {
+            const std::uint64_t ways = std::max<std::uint64_t>(1, kind.values.size()) * (kind.may_last ? 2 : 1);
+            return std::min(count_calls(profile, kind.classes) * ways, kMany);
+          },
+          [kind](const Draw& draw) { draw_call_fault(draw, kind); },
+          !equipment.supervision ? "this machine does not let system calls be supervised (seccomp user notification)"
+          : sanitizer_minds      ? "a sanitizer ends the program when it is refused memory"
+                                 : ""};
 }
 
 std::vector<FaultKind> call_kinds(const Equipment& equipment) {
@@ -319,7 +321,8 @@ std::vector<FaultKind> limit_kinds(const Equipment& equipment) {
          note_crashes(draw);
          draw.fault.plan.limits.address_space = limit;
          draw.fault.description = fmt::format("{} MB of address space, of {}", limit / kMegabyte, most / kMegabyte);
-       }},
+       },
+       equipment.hooks.empty() ? "a sanitizer needs its address space" : ""},
       {"file-size-limit", if_it_writes_much,
        [](const Draw& draw) {
          const std::uint64_t limit = draw.number(size_of_results(draw.profile) + 1) - 1;
@@ -410,7 +413,7 @@ std::vector<FaultKind> input_kinds() {
       {"input-zeros", if_it_names_inputs,
        [](const Draw& draw) {
          replace_input(draw, "/dev/zero");
-         draw.fault.plan.limits.address_space = std::uint64_t{1} << 32;
+         if (!draw.equipment.hooks.empty()) draw.fault.plan.limits.address_space = std::uint64_t{1} << 32;
          interrupt(draw, 3);
        }},
       {"input-folder", if_it_names_inputs, [](const Draw& draw) { replace_input(draw, "out"); }},
