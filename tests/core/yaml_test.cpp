@@ -176,8 +176,11 @@ TEST(SetOption, RefusesToNestWithoutEnd) {
 }
 
 TEST(Yaml, RefusesWhatIsNotUtf8) {
+  Json tree = Json::object();
+  EXPECT_THAT(message_of([&] { set_option(tree, "\xE8=1"); }, ErrorCode::kInvalidArgument),
+              HasSubstr("not valid UTF-8"));
   EXPECT_THAT(message_of([] { parse_yaml("a: b\nc: \"\x9d\"\n", "a.yml"); }),
-              HasSubstr("a.yml: byte 9 is not valid UTF-8"));
+              HasSubstr("a.yml: byte 10 is not valid UTF-8"));
 }
 
 TEST(DumpYaml, IsReadBackAsTheSameTree) {

@@ -15,6 +15,12 @@
 #include <dragoman/core/quote.h>
 
 namespace dragoman::fuzz {
+
+/// What messages of the tests' framework call a target.
+void PrintTo(const Target& target, std::ostream* out) {
+  *out << target.name;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,11 +54,6 @@ std::string fault_of(const Target& target, std::string_view bytes) {
   } catch (const std::exception& fault) {
     return fmt::format("{} in the {} bytes {}", fault.what(), bytes.size(), core::quote(bytes, 1000));
   }
-}
-
-/// What the tests' framework calls a target.
-void PrintTo(const Target& target, std::ostream* out) {
-  *out << target.name;
 }
 
 class EveryTarget : public ::testing::TestWithParam<Target> {};

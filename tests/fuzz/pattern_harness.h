@@ -46,7 +46,8 @@ inline bool exercise_pattern(std::string_view bytes) {
 
 /// A class such as \W has hundreds of ranges, and two bytes of a pattern may ask for one.
 inline Target pattern_target() {
-  return {.name = "pattern", .exercise = exercise_pattern, .budget = {.microseconds_per_byte = 25}};
+  return {
+      .name = "pattern", .exercise = exercise_pattern, .budget = {.microseconds_per_byte = 25, .bytes_per_byte = 1024}};
 }
 
 }  // namespace dragoman::fuzz
