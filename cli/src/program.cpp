@@ -7,8 +7,8 @@
 
 #include <csignal>
 #include <cstdio>
-#include <iostream>
 #include <new>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -93,9 +93,9 @@ void print_overview(const std::vector<std::unique_ptr<Command>>& commands) {
 void print_help(const Command& command, const po::options_description& options) {
   std::string arguments;
   for (const std::string& name : command.positional()) arguments += " [" + name + "]";
-  std::cout << "Usage: dragoman " << command.name() << " [OPTIONS]" << arguments << "\n\n"
-            << command.summary() << "\n\n"
-            << options;
+  std::ostringstream table;
+  table << options;
+  fmt::print("Usage: dragoman {} [OPTIONS]{}\n\n{}\n\n{}", command.name(), arguments, command.summary(), table.str());
 }
 
 void parse(const Command& command, const std::vector<std::string>& arguments, const po::options_description& options) {
@@ -180,14 +180,21 @@ int complain(const core::Error& error) {
 }
 
 int complain(const std::system_error& error) {
-  if (error.code() == std::errc::broken_pipe) return kClosedPipe;
-  if (std::ferror(stdout) != 0)  // what was printed did not fit into the stream's buffer
-    return complain(kFailed, fmt::format("standard output: cannot write: {}", error.code().message()));
   if (error.code() == std::errc::resource_unavailable_try_again)
     return complain(
         kFailed,
         "cannot start a thread: the system allows no more; use fewer --threads, or raise the limit (ulimit -u)");
   return complain(kFailed, error.what());
+}
+
+/// What printing throws says less than the stream knows.
+int complain_of_printing(const std::system_error& error) {
+  try {
+    finish_standard_output();
+  } catch (const core::Error& better) {
+    return complain(better);
+  }
+  return complain(error);
 }
 
 }  // namespace
@@ -209,7 +216,7 @@ int run_program(const std::vector<std::string>& arguments) {
   } catch (const std::bad_alloc&) {
     return complain(kFailed, "out of memory; use smaller batches, fewer threads or a smaller model");
   } catch (const std::system_error& error) {
-    return complain(error);
+    return complain_of_printing(error);
   } catch (const std::exception& error) {
     return complain(kFailed, error.what());
   }

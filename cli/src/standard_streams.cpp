@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <iostream>
 #include <system_error>
 
 #include <fcntl.h>
@@ -21,12 +20,21 @@ bool reader_has_gone() {
   return ::poll(&state, 1, 0) > 0 && (state.revents & POLLERR) != 0;
 }
 
-[[noreturn]] void fail_to_print(int error) {
-  if (error == EPIPE || reader_has_gone())
-    core::fail(ErrorCode::kClosedPipe, "standard output: cannot write: its reader has gone away");
-  core::require(error != EBADF, ErrorCode::kIo, "standard output: cannot write: it is closed");
-  core::fail(ErrorCode::kIo, "standard output: cannot write: {}",
-             error == 0 ? "part of what was printed is lost" : std::generic_category().message(error));
+/// Of the first write that failed; 0 if none has.
+int print_error = 0;
+
+/// write(2) behind the stream `stdout`: through interruptions, and remembering why it failed, which a stream does not.
+ssize_t print(void* /*cookie*/, const char* data, std::size_t size) {
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t n = ::write(STDOUT_FILENO, data + done, size - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      if (print_error == 0) print_error = errno;
+      return static_cast<ssize_t>(done);
+    }
+    done += static_cast<std::size_t>(n);
+  }
+  return static_cast<ssize_t>(size);
 }
 
 }  // namespace
@@ -37,6 +45,10 @@ void hold_standard_streams() {
   constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", kModes[fd]);  // takes the lowest free number
+  FILE* stream = ::fopencookie(nullptr, "w", {.read = nullptr, .write = &print, .seek = nullptr, .close = nullptr});
+  if (stream == nullptr) return;  // no memory: the stream that was there will do
+  std::setvbuf(stream, nullptr, ::isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, BUFSIZ);
+  stdout = stream;  // a variable, says the C library's manual (section 12.2)
 }
 
 bool write_to_standard_error(std::string_view text) {
@@ -50,11 +62,12 @@ bool write_to_standard_error(std::string_view text) {
 }
 
 void finish_standard_output() {
-  const bool printed_before = std::ferror(stdout) == 0 && !std::cout.fail();
-  errno = 0;
-  std::cout.flush();
-  const int flush_error = std::fflush(stdout) == 0 ? 0 : errno;
-  if (flush_error != 0 || !printed_before || std::cout.fail()) fail_to_print(flush_error);
+  const bool complete = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (complete) return;
+  if (print_error == EPIPE || reader_has_gone())
+    core::fail(ErrorCode::kClosedPipe, "standard output: cannot write: its reader has gone away");
+  core::require(print_error != EBADF, ErrorCode::kIo, "standard output: cannot write: it is closed");
+  core::fail(ErrorCode::kIo, "standard output: cannot write: {}", std::generic_category().message(print_error));
 }
 
 }  // namespace dragoman::cli

@@ -5,8 +5,9 @@
 namespace dragoman::cli {
 
 /// Takes the places of standard streams that the caller has closed, so that no file of ours gets their numbers and
-/// receives what was meant for them. Reading or writing what was closed fails as before; messages vanish. To be called
-/// before anything is opened.
+/// receives what was meant for them. Reading or writing what was closed fails as before; messages vanish. Puts a stream
+/// of our own in the place of `stdout`, which knows why a write failed. To be called before anything is opened or
+/// printed; print with fmt::print or stdio, not through std::cout.
 void hold_standard_streams();
 
 /// Writes to standard error as far as that is possible: nobody may be there to read what the program says of itself,

@@ -2,8 +2,6 @@
 #include "host_options.h"
 #include "version.h"
 
-#include <iostream>
-
 #include <fmt/format.h>
 
 #include <dragoman/core/yaml.h>
@@ -40,7 +38,7 @@ class Train final : public Command {
     const plugins::Host host(host_options_);
     training::TrainerEnvironment environment = training::make_environment(host);
     if (dump_config_) {
-      std::cout << core::dump_yaml(training::resolved_configuration(config, environment)) << '\n';
+      fmt::print("{}\n", core::dump_yaml(training::resolved_configuration(config, environment)));
       return;
     }
     environment.log = session.log;

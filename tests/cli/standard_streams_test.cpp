@@ -31,8 +31,8 @@ class StandardStreamsTest : public ::testing::Test {
   /// Runs a line of bash in the folder, with $D for the program, for at most 30 seconds.
   static Outcome shell(const std::string& line) {
     std::ofstream(*folder_ / "line.sh") << "D='" DRAGOMAN_PROGRAM "'\n" << line << "\n";
-    const std::string command = "cd '" + folder_->path().string() +
-                                "' && timeout 30 bash line.sh >stdout.txt 2>stderr.txt </dev/null";
+    const std::string command =
+        "cd '" + folder_->path().string() + "' && timeout 30 bash line.sh >stdout.txt 2>stderr.txt </dev/null";
     const int result = std::system(command.c_str());
     return {WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result), content("stdout.txt"),
             content("stderr.txt")};
@@ -52,7 +52,7 @@ class StandardStreamsTest : public ::testing::Test {
       "$D plugins check --help",
       "$D inspect model",
       "$D inspect model/tokenizer.json --json",
-      "$D verify model/tokenizer.json model/tokenizer.json",
+      "$D verify model/tokenizer.json model/tokenizer.json --corpus few.txt",
       "$D evaluate --hypothesis same.en --reference same.en",
       "$D encode -t model/tokenizer.json -i few.txt",
       "echo 5 6 | $D decode -t model/tokenizer.json --format ids",
@@ -81,9 +81,9 @@ TEST_F(StandardStreamsTest, LostOutputIsNeverUnnoticed) {
 TEST_F(StandardStreamsTest, AReaderThatHasSeenEnoughEndsTheProgramSilently) {
   for (const std::string command :
        {"$D encode -t model/tokenizer.json -i many.txt", "yes Hallo. | $D encode -t model/tokenizer.json",
-        "yes 5 6 7 | $D decode -t model/tokenizer.json --format ids", "yes Hallo. | $D translate -q -m model",
-        "yes 'Hallo. Du.' | $D translate -q -m model --split de"}) {
-    const Outcome outcome = shell("set -o pipefail; { " + command + "; echo $? >status.txt; } | head -1");
+        "yes 5 6 7 | $D decode -t model/tokenizer.json --format ids", "yes Hallo. | $D translate -q -m model"}) {
+    const Outcome outcome =
+        shell("rm -f status.txt; set -o pipefail; { " + command + "; echo $? >status.txt; } | head -1");
     EXPECT_EQ(content("status.txt"), "141\n") << command;
     EXPECT_EQ(lines_in(outcome.output), 1U) << command;
     EXPECT_EQ(outcome.error, "") << command;
@@ -143,7 +143,8 @@ TEST_F(StandardStreamsTest, AnInputCalledLikeThePartialOutputIsNotTouched) {
     for (const std::string input : {" -i x.partial", " < x.partial"}) {
       const Outcome outcome = shell(command + " -o x" + input);
       EXPECT_EQ(outcome.status, 1) << command << input;
-      EXPECT_THAT(outcome.error, HasSubstr("x.partial")) << command << input;
+      EXPECT_THAT(outcome.error, ::testing::ContainsRegex("(x.partial|standard input): is (being written|in use)"))
+          << command << input;
       EXPECT_EQ(content("x.partial"), content("few.txt")) << command << input;
     }
     std::filesystem::remove(*folder_ / "x.partial");
