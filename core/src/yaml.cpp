@@ -246,7 +246,7 @@ void set_option(Json& tree, std::string_view assignment) {
   require(equals != std::string_view::npos && equals > 0, ErrorCode::kInvalidArgument,
           "--set {}: write it as key=value", assignment);
   require(find_invalid_utf8(assignment) == std::string_view::npos, ErrorCode::kInvalidArgument,
-          "--set {}: is not valid UTF-8", assignment);
+          "--set {}: is not valid UTF-8", quote(assignment));
   const std::vector<std::string> path = split_path(assignment.substr(0, equals));
   require(path.size() <= kMaximumDepth, ErrorCode::kInvalidArgument,
           "--set {}: at most {} names with dots between them", quote(assignment), kMaximumDepth);

@@ -250,6 +250,9 @@ TEST(SetOption, RefusesToNestWithoutEnd) {
 }
 
 TEST(Yaml, RefusesWhatIsNotUtf8) {
+  Json tree = Json::object();
+  EXPECT_THAT(message_of([&] { set_option(tree, "\xE8=1"); }, ErrorCode::kInvalidArgument),
+              HasSubstr("not valid UTF-8"));
   EXPECT_THAT(message_of([] { parse_yaml("a: b\nc: \"\x9d\"\n", "a.yml"); }),
               HasSubstr("a.yml: byte 10 is not valid UTF-8"));
 }
