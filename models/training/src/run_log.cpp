@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <system_error>
 #include <vector>
+
+#include <unistd.h>
 
 #include <dragoman/core/file.h>
 
@@ -49,11 +52,14 @@ RunLog::RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t upd
 
 void RunLog::append(const core::Json& line) {
   const std::string text = line.dump(-1, ' ', false, core::Json::error_handler_t::replace) + "\n";
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0;
-  const int error = errno;
-  core::require(written, core::ErrorCode::kIo, "{}: cannot write: {}; is the disk full?", path_.string(),
-                std::generic_category().message(error));
+  // Not through the stream's buffer, which gives up where a signal interrupts it.
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t n = ::write(::fileno(file_.get()), rest.data(), rest.size());
+    const int error = errno;
+    core::require(n >= 0 || error == EINTR, core::ErrorCode::kIo, "{}: cannot write: {}; is the disk full?",
+                  path_.string(), std::generic_category().message(error));
+    rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  }
   ++lines_;
 }
 
