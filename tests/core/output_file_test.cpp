@@ -263,7 +263,8 @@ INSTANTIATE_TEST_SUITE_P(Formats, CompressedOutputTest, ::testing::Values("out.g
 
 std::string numbered(int begin, int end) {
   std::string text;
-  for (int i = begin; i < end; ++i) text += "line " + std::to_string(i * 7919 % 10007) + "\n";
+  for (int i = begin; i < end; ++i)
+    text += "line " + std::to_string(static_cast<std::int64_t>(i) * 7919 % 10007) + "\n";
   return text;
 }
 
