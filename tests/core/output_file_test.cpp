@@ -264,7 +264,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, CompressedOutputTest, ::testing::Values("out.g
 std::string numbered(int begin, int end) {
   std::string text;
   for (int i = begin; i < end; ++i)
-    text += "line " + std::to_string(static_cast<std::int64_t>(i) * 7919 % 10007) + "\n";
+    text += "line " + std::to_string(static_cast<std::uint32_t>(i) * 2654435761U) + "\n";
   return text;
 }
 
@@ -277,7 +277,7 @@ TEST_P(CompressedOutputTest, IsWhatTheProgramsOfTheFormatRead) {
   }
   file.commit();
   EXPECT_TRUE(unpacked(out()) == text);
-  EXPECT_LT(fs::file_size(out()), text.size() / 2);
+  EXPECT_LT(fs::file_size(out()), text.size() * 3 / 4);
 }
 
 TEST_P(CompressedOutputTest, AnEmptyOneIsValid) {
