@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -104,6 +105,22 @@ bool may_change(const Scenario& scenario, const std::string& path) {
   return std::ranges::count(scenario.changeable, path) > 0;
 }
 
+/// The newest checkpoint of a finished run is that of its last update. Which earlier ones are kept beside it depends on
+/// where the run was interrupted, since that makes one more.
+bool is_earlier_checkpoint(const Tree& results, const std::string& path) {
+  constexpr std::string_view kName = "/checkpoint-";
+  const auto update = [&](const std::string& of) -> long {
+    const std::size_t place = of.find(kName);
+    if (place == of.npos) return -1;
+    char* end = nullptr;
+    const long number = std::strtol(of.c_str() + place + kName.size(), &end, 10);
+    return *end == '/' ? number : -1;  // and not `.partial`
+  };
+  long last = -1;
+  for (const auto& [name, content] : results) last = std::max(last, update(name));
+  return update(path) >= 0 && update(path) < last;
+}
+
 bool holds(const Tree& tree, const std::string& path, const std::string& content) {
   const auto place = tree.find(path);
   return place != tree.end() && place->second == content;
@@ -117,6 +134,7 @@ bool is_new(const Evidence& evidence, const std::string& path, const std::string
 void judge_completeness(const Scenario& scenario, const Profile& profile, const Tree& after, bool may_litter,
                         Problems& problems) {
   for (const auto& [path, content] : profile.results) {
+    if (is_earlier_checkpoint(profile.results, path)) continue;
     const auto place = after.find(path);
     if (place == after.end())
       problems.push_back("missing: " + path);
@@ -124,7 +142,8 @@ void judge_completeness(const Scenario& scenario, const Profile& profile, const 
       problems.push_back("other bytes than undisturbed: " + path);
   }
   for (const auto& [path, content] : after)
-    if (!profile.results.contains(path) && !may_litter) problems.push_back("left behind: " + path);
+    if (!profile.results.contains(path) && !may_litter && !is_earlier_checkpoint(profile.results, path))
+      problems.push_back("left behind: " + path);
 }
 
 const Output* output_of(const Scenario& scenario, const std::string& path) {
