@@ -80,6 +80,66 @@ TEST_P(InOrderTest, AnErrorEndsAReadThatWaits) {
   }
 }
 
+TEST_P(InOrderTest, AReadThatFailedIsNotTriedAgain) {
+  for (int round = 0; round < 2000; ++round) {
+    int reads = 0;
+    const auto read = [&]() -> std::optional<int> {
+      if (++reads < 3) return reads;
+      throw std::runtime_error("read " + std::to_string(reads));
+    };
+    const auto process = [](int item) { return item; };
+    const auto write = [](int) { return true; };
+    try {
+      process_in_order<int, int>(*executor_, stop_.source(), read, process, write);
+      FAIL() << "no error";
+    } catch (const std::runtime_error& error) {
+      ASSERT_STREQ(error.what(), "read 3");
+    }
+    ASSERT_EQ(reads, 3);
+  }
+}
+
+TEST_P(InOrderTest, AnErrorOfProcessingReachesTheCallerAndIsWrittenNeither) {
+  int next = 0;
+  std::vector<int> written;
+  const auto read = [&]() -> std::optional<int> { return next++; };
+  const auto process = [](int item) {
+    if (item == 20) throw std::runtime_error("item 20");
+    return item;
+  };
+  const auto write = [&](int result) {
+    written.push_back(result);
+    return true;
+  };
+  EXPECT_THROW((process_in_order<int, int>(*executor_, stop_.source(), read, process, write)), std::runtime_error);
+  ASSERT_LE(written.size(), 20U);
+  for (std::size_t i = 0; i < written.size(); ++i) EXPECT_EQ(written[i], static_cast<int>(i));
+  EXPECT_TRUE(stop_.token().stop_requested());
+}
+
+TEST_P(InOrderTest, ResultsAreWrittenWhileReadingWaits) {
+  if (executor_->threads() == 1) GTEST_SKIP() << "one thread does one thing after the other";
+  std::mutex mutex;
+  std::condition_variable changed;
+  int next = 0;
+  int written = 0;
+  const auto read = [&]() -> std::optional<int> {
+    std::unique_lock lock(mutex);
+    // The input goes on when the answer to what was read has come, as with someone at a terminal.
+    if (!changed.wait_for(lock, std::chrono::seconds(30), [&] { return written == next; })) return std::nullopt;
+    return next == 50 ? std::nullopt : std::optional(next++);
+  };
+  const auto process = [](int item) { return item; };
+  const auto write = [&](int) {
+    const std::lock_guard lock(mutex);
+    ++written;
+    changed.notify_all();
+    return true;
+  };
+  process_in_order<int, int>(*executor_, stop_.source(), read, process, write);
+  EXPECT_EQ(written, 50);
+}
+
 TEST_P(InOrderTest, AWriterThatTakesNoMoreEndsTheRunWithoutAnError) {
   int written = 0;
   const auto read = [] { return std::optional(1); };

@@ -223,6 +223,9 @@ void Trainer::Impl::record_run() const {
 TrainingState Trainer::Impl::load_last_checkpoint() {
   const auto warn = [&](const std::string& message) { core::log(environment_.log, core::LogLevel::kWarning, message); };
   const std::vector<std::int64_t> updates = store_.updates();
+  require(!updates.empty(), ErrorCode::kIo,
+          "{}: the checkpoints were there when this run began and are gone now; was the folder moved or removed?",
+          folder_.path().string());
   std::vector<std::int64_t> damaged;
   for (auto update = updates.rbegin();; ++update) {
     try {

@@ -288,6 +288,15 @@ TEST_F(SelfContainedRun, IfNoCheckpointIsSoundNothingIsRenamed) {
   EXPECT_EQ(content("run"), before);
 }
 
+TEST_F(SelfContainedRun, CheckpointsThatVanishWhileResumingAreAnError) {
+  train(task_.config({"training.updates=20"}));
+  TrainerEnvironment environment = make_environment(testing::host());
+  environment.progress = [&](const core::Progress&) {
+    for (const char* name : {"checkpoint-14", "checkpoint-20"}) fs::remove_all(task_.file("run") / name);
+  };
+  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume, {}, environment); }), HasSubstr("are gone now"));
+}
+
 TEST_F(SelfContainedRun, AFailedValidationLosesNoUpdate) {
   train(task_.config({output("whole"), "validation.every=5"}));
   TrainerEnvironment environment = make_environment(testing::host());

@@ -58,11 +58,21 @@ class InOrder {
       room_.wait(lock, [&] { return ended_ || read_count_ - written_count_ < most; });
       if (ended_) return std::nullopt;
     }
-    std::optional<Item> item = read_();
+    std::optional<Item> item = read();
     const std::lock_guard lock(mutex_);
     if (!item) ended_ = true;
     if (ended_) return std::nullopt;
     return std::pair(read_count_++, std::move(*item));
+  }
+
+  /// Who has failed to read is not asked to read again: the run has ended before another thread gets its turn.
+  std::optional<Item> read() {
+    try {
+      return read_();
+    } catch (...) {
+      end(std::current_exception());
+      return std::nullopt;
+    }
   }
 
   /// Writes the result if it is its turn, and those that waited for it; else leaves it to whoever writes the one
