@@ -2,7 +2,6 @@
 find_package(Threads REQUIRED)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options iostreams)
 find_package(ICU 70 REQUIRED COMPONENTS uc i18n)
-find_package(TBB REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(simdjson REQUIRED)

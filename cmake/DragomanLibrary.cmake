@@ -27,7 +27,7 @@ endforeach()
 target_link_options(dragoman PRIVATE -Wl,--version-script=${exports} -Wl,--no-undefined)
 
 # What the public headers include.
-target_link_libraries(dragoman PUBLIC fmt::fmt TBB::tbb nlohmann_json::nlohmann_json Threads::Threads)
+target_link_libraries(dragoman PUBLIC fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 target_compile_features(dragoman PUBLIC cxx_std_20)
 foreach(root IN LISTS include_roots)
   target_include_directories(dragoman INTERFACE $<BUILD_INTERFACE:${root}>)

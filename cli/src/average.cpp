@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/formats/average.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>

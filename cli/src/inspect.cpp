@@ -1,5 +1,6 @@
 #include "command.h"
 #include "inspect_tokenizer.h"
+#include "number_option.h"
 #include "printing.h"
 #include "text_inputs.h"
 
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
@@ -234,6 +236,15 @@ const Inspector& find_inspector(const fs::path& path) {
   core::fail(core::ErrorCode::kBadInput, "{}: is none of what can be inspected: {}", path.string(), kinds);
 }
 
+/// A part of a run, a model or a checkpoint that says what the whole is. A JSON object of names and values looks like
+/// the vocabulary of GPT-2.
+bool is_record(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const std::string name = path.filename().string();
+  return (name == "run.json" && is_training_run(folder)) || (name == "state.json" && is_checkpoint(folder)) ||
+         (name == "config.json" && formats::is_model_folder(folder));
+}
+
 class Inspect final : public Command {
  public:
   std::string_view name() const override { return "inspect"; }
@@ -250,7 +261,7 @@ class Inspect final : public Command {
         ("corpus", po::value(&options_.corpus)->multitoken()->value_name("FILE..."),
          "of a tokenizer: text, to say what it makes of it")                             //
         ("json", po::bool_switch(&options_.json), "of a tokenizer: as one JSON object")  //
-        ("threads", po::value(&options_.threads)->default_value(0)->value_name("N"),
+        ("threads", thread_count(options_.threads),
          "with --corpus: 0: as many as the process may use; the output does not depend on it");
   }
   std::vector<std::string> positional() const override { return {"path"}; }
@@ -258,6 +269,8 @@ class Inspect final : public Command {
   void run(const Session& session) override {
     options_.path = path_;
     const Inspector& inspector = find_inspector(options_.path);
+    core::require(inspector.print != &print_tokenizer_file || !is_record(path_), core::ErrorCode::kBadInput,
+                  "{}: is a part of a model, checkpoint or training run; inspect the folder that it stands in", path_);
     if (options_.verify && inspector.print != &print_model && inspector.print != &print_checkpoint)
       throw UsageError(fmt::format("--verify: only model folders and checkpoints have SHA256SUMS, and {} is a {}",
                                    path_, inspector.kind));

@@ -8,6 +8,7 @@
 
 #include <fmt/ranges.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/tokenizer/unigram_tokenizer.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/tokenizer/corpus_statistics.h>
 #include <dragoman/tokenizer/tokenizer.h>
 

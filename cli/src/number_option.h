@@ -45,11 +45,17 @@ struct RealRange {
   bool least_included = true;
 };
 
+/// A share: above 0 and at most 1.
+inline constexpr RealRange kShare{.least = 0, .most = 1, .least_included = false};
+inline constexpr RealRange kPositive{.least = 0, .least_included = false};
+inline constexpr RealRange kAnyNumber{.least = std::numeric_limits<double>::lowest()};
+
 inline double parse_real_number(std::string_view option, const std::string& text, const RealRange& range) {
   const auto number = spelled_number<double>(text);
   // Written so that what is not a number is refused.
   if (number && (*number > range.least || (range.least_included && *number == range.least)) && *number <= range.most)
     return *number;
+  if (range.least == kAnyNumber.least) throw UsageError(fmt::format("{} '{}': must be a finite number", option, text));
   std::string bounds = fmt::format("{} {}", range.least_included ? "of at least" : "above", range.least);
   if (range.most < std::numeric_limits<double>::max()) bounds += fmt::format(" and at most {}", range.most);
   throw UsageError(fmt::format("{} '{}': must be a number {}", option, text, bounds));
@@ -75,11 +81,13 @@ boost::program_options::typed_value<std::string>* real_number(std::string option
       });
 }
 
-/// A share: above 0 and at most 1.
-inline constexpr RealRange kShare{.least = 0, .most = 1, .least_included = false};
-
 inline boost::program_options::typed_value<std::string>* thread_count(int& threads) {
   return whole_number("--threads", threads, 0, core::kMostThreads)->default_value("0")->value_name("N");
+}
+
+/// For the help of --threads.
+inline std::string threads_help(std::string_view what) {
+  return fmt::format("{}, at most {}; 0: as many as the process may use", what, core::kMostThreads);
 }
 
 }  // namespace dragoman::cli

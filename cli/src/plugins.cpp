@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <dragoman/conformance/conformance.h>
+#include <dragoman/core/error.h>
 
 namespace dragoman::cli {
 namespace {

@@ -17,6 +17,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/nearest_name.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
 

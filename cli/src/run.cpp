@@ -1,7 +1,8 @@
 #include "command.h"
 #include "host_options.h"
-#include "number_range.h"
+#include "number_option.h"
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/pipeline/pipeline.h>
 
@@ -19,7 +20,7 @@ class RunPipeline final : public Command {
     options.add_options()("pipeline", po::value(&file_)->required()->value_name("FILE"), "the pipeline")(
         "set", po::value(&settings_)->value_name("KEY=VALUE")->composing(),
         "change one key of the file, such as stages.0.read.path=other.de (may be repeated)")(
-        "threads", po::value(&threads_)->default_value(0)->value_name("N"), threads_help("threads").c_str())(
+        "threads", thread_count(threads_), threads_help("threads").c_str())(
         "resume", po::bool_switch(&resume_),
         "continue an interrupted run of the same input and pipeline: keep the complete lines of OUTPUT.partial")(
         "overwrite", po::bool_switch(&overwrite_), "begin anew, though an interrupted run left OUTPUT.partial")(
@@ -30,7 +31,6 @@ class RunPipeline final : public Command {
   std::vector<std::string> positional() const override { return {"pipeline"}; }
 
   void run(const Session& session) override {
-    require_threads(threads_);
     if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
     if (resume_ && overwrite_) throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
     core::Json configuration = core::load_yaml(file_, session.stop);

@@ -1,10 +1,12 @@
 #include "command.h"
 #include "host_options.h"
-#include "number_range.h"
+#include "number_option.h"
 
 #include <fmt/format.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/decoding/score.h>
 #include <dragoman/pipeline/line_policy.h>
@@ -47,7 +49,7 @@ class Score final : public Command {
         "text: the log probability of each line; jsonl: with each token's")(
         "length-penalty", po::value(&length_penalty_)->default_value("none")->value_name("PRESET"),
         "how the score follows from the log probability: none, fairseq, gnmt, marian, ct2")(
-        "threads", po::value(&threads_)->default_value(0)->value_name("N"), threads_help("threads").c_str())(
+        "threads", thread_count(threads_), threads_help("threads").c_str())(
         "allow-non-finite", po::bool_switch(&allow_non_finite_),
         "use a model although it holds weights that are NaN or infinite");
     add_host_options(options, host_options_);
@@ -55,7 +57,6 @@ class Score final : public Command {
 
   void run(const Session& session) override {
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
-    require_threads(threads_);
     plugins::Host host(host_options_);
     const pipeline::LoadedTranslationModel loaded(model_, host, tensor::Device::kCpu, allow_non_finite_);
     const pipeline::TranslationModel model = loaded.view();
@@ -133,7 +134,7 @@ class Score final : public Command {
                             {"log_probability", scores[i].log_probability},
                             {"tokens", std::move(pieces)},
                             {"token_log_probabilities", scores[i].token_log_probabilities}};
-      out.write(line.dump(-1, ' ', false, core::Json::error_handler_t::replace) + "\n");
+      out.write(core::one_line(line) + "\n");
     }
   }
 

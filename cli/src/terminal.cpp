@@ -27,7 +27,7 @@ std::string short_number(double value) {
   if (std::fabs(value) >= 1e9) return fmt::format("{:.2f}G", value / 1e9);
   if (std::fabs(value) >= 1e6) return fmt::format("{:.2f}M", value / 1e6);
   if (std::fabs(value) >= 1e4) return fmt::format("{:.1f}k", value / 1e3);
-  if (value == std::floor(value)) return fmt::format("{:.0f}", value);
+  if (value == std::floor(value) || std::fabs(value) >= 100) return fmt::format("{:.0f}", value);
   return std::fabs(value) < 0.01 ? fmt::format("{:.3g}", value) : fmt::format("{:.3f}", value);
 }
 
@@ -36,6 +36,7 @@ std::size_t terminal_width() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
+/// A narrow terminal cuts the end: how far and how long stand first.
 std::string describe(const core::Progress& progress, double elapsed, double rate) {
   std::string text = progress.stage + " ";
   if (progress.total > 0) {
@@ -45,11 +46,11 @@ std::string describe(const core::Progress& progress, double elapsed, double rate
   } else {
     text += fmt::format("{} {}", short_number(static_cast<double>(progress.done)), progress.unit);
   }
-  if (rate > 0) text += fmt::format(", {}/s", short_number(rate));
-  for (const auto& [name, value] : progress.figures) text += fmt::format(", {} {}", name, short_number(value));
   text += ", " + duration(elapsed);
   if (progress.total > progress.done && rate > 0)
     text += fmt::format(", ETA {}", duration(static_cast<double>(progress.total - progress.done) / rate));
+  if (rate > 0) text += fmt::format(", {}/s", short_number(rate));
+  for (const auto& [name, value] : progress.figures) text += fmt::format(", {} {}", name, short_number(value));
   return text;
 }
 

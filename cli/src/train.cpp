@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/training/trainer.h>
 

@@ -1,10 +1,7 @@
 #include "command.h"
 #include "host_options.h"
-#include "number_range.h"
+#include "number_option.h"
 
-#include <cmath>
-
-#include <boost/optional.hpp>
 #include <fmt/format.h>
 
 #include <dragoman/core/options.h>
@@ -15,6 +12,8 @@ namespace dragoman::cli {
 namespace {
 
 namespace po = boost::program_options;
+
+constexpr int kMostHypotheses = 10000;
 
 class Translate final : public Command {
  public:
@@ -30,7 +29,6 @@ class Translate final : public Command {
   }
 
   void run(const Session& session) override {
-    check_numbers();
     if (beam_size_ < n_best_ && decoder_ == "beam")
       throw UsageError(fmt::format("--n-best {} needs a --beam-size of at least that", n_best_));
     if (format_ == "text" && (n_best_ > 1 || alignment_))
@@ -67,62 +65,49 @@ class Translate final : public Command {
   void add_search(po::options_description& options) {
     options.add_options()("decoder", po::value(&decoder_)->default_value("beam")->value_name("NAME"),
                           "beam, greedy, sampling, or a plugin's")(
-        "beam-size", po::value(&beam_size_)->default_value(4)->value_name("N"), "hypotheses kept")(
-        "n-best", po::value(&n_best_)->default_value(1)->value_name("N"), "hypotheses returned (jsonl)")(
+        "beam-size", whole_number("--beam-size", beam_size_, 1, kMostHypotheses)->default_value("4")->value_name("N"),
+        "hypotheses kept")("n-best",
+                           whole_number("--n-best", n_best_, 1, kMostHypotheses)->default_value("1")->value_name("N"),
+                           "hypotheses returned (jsonl)")(
         "length-penalty", po::value(&length_penalty_)->default_value("fairseq")->value_name("PRESET"),
         "scoring and stopping rules: fairseq, gnmt, marian, ct2, none")(
-        "alpha", po::value(&alpha_)->value_name("X"), "strength of the length penalty (default: the preset's)")(
-        "maximum-length", po::value(&maximum_length_)->default_value(0)->value_name("N"),
+        "alpha", real_number("--alpha", alpha_, kAnyNumber)->value_name("X"),
+        "strength of the length penalty (default: the preset's)")(
+        "maximum-length", whole_number("--maximum-length", maximum_length_, 0)->default_value("0")->value_name("N"),
         "longest translation in tokens; 0: twice the source and 10 more")(
-        "minimum-length", po::value(&minimum_length_)->default_value(0)->value_name("N"),
+        "minimum-length", whole_number("--minimum-length", minimum_length_, 0)->default_value("0")->value_name("N"),
         "shortest translation in tokens")(
-        "repetition-penalty", po::value(&repetition_penalty_)->default_value(1.0)->value_name("X"),
-        "above 1: repeat less")("no-repeat-ngram", po::value(&no_repeat_ngram_)->default_value(0)->value_name("N"),
-                                "no N-gram of tokens twice; 0: off")(
-        "replace-unknown", po::bool_switch(&replace_unknown_), "put the source word in the place of an unknown token")(
+        "repetition-penalty",
+        real_number("--repetition-penalty", repetition_penalty_, kPositive)->default_value("1")->value_name("X"),
+        "above 1: repeat less")(
+        "no-repeat-ngram", whole_number("--no-repeat-ngram", no_repeat_ngram_, 0)->default_value("0")->value_name("N"),
+        "no N-gram of tokens twice; 0: off")("replace-unknown", po::bool_switch(&replace_unknown_),
+                                             "put the source word in the place of an unknown token")(
         "alignment", po::bool_switch(&alignment_), "report attention weights (jsonl)");
   }
 
   void add_sampling(po::options_description& options) {
-    options.add_options()("temperature", po::value(&temperature_)->default_value(1.0)->value_name("X"),
-                          "sampling: flatter above 1")("top-k", po::value(&top_k_)->default_value(0)->value_name("N"),
-                                                       "sampling: from the N most probable tokens; 0: all")(
-        "top-p", po::value(&top_p_)->default_value(1.0)->value_name("P"),
+    options.add_options()(
+        "temperature", real_number("--temperature", temperature_, kPositive)->default_value("1")->value_name("X"),
+        "sampling: flatter above 1")("top-k", whole_number("--top-k", top_k_, 0)->default_value("0")->value_name("N"),
+                                     "sampling: from the N most probable tokens; 0: all")(
+        "top-p", real_number("--top-p", top_p_, kShare)->default_value("1")->value_name("P"),
         "sampling: from the most probable tokens of total probability P")(
-        "seed", po::value(&seed_)->default_value(1)->value_name("N"), "sampling: seed");
+        "seed", whole_number("--seed", seed_, std::uint64_t{0})->default_value("1")->value_name("N"), "sampling: seed");
   }
 
   void add_machine(po::options_description& options) {
-    options.add_options()("threads", po::value(&threads_)->default_value(0)->value_name("N"),
-                          threads_help("workers").c_str())(
-        "batch-tokens", po::value(&batch_tokens_)->default_value(2048)->value_name("N"),
+    options.add_options()("threads", thread_count(threads_), threads_help("workers").c_str())(
+        "batch-tokens",
+        whole_number("--batch-tokens", batch_tokens_, std::int64_t{1})->default_value("2048")->value_name("N"),
         "source tokens encoded together (no effect on results)")(
-        "rows", po::value(&rows_)->default_value(64)->value_name("N"),
+        "rows", whole_number("--rows", rows_, std::int64_t{1})->default_value("64")->value_name("N"),
         "hypotheses in flight per worker (no effect on results)")(
         "device", po::value(&device_)->default_value("cpu")->value_name("NAME"),
         "cpu, or reference (slow, double precision)")(
         "compute", po::value(&compute_)->default_value("fp32")->value_name("TYPE"), "number type of the weights: fp32")(
         "allow-non-finite", po::bool_switch(&allow_non_finite_),
         "use a model although it holds weights that are NaN or infinite");
-  }
-
-  void check_numbers() const {
-    constexpr int kMostHypotheses = 10000;
-    require_range("beam-size", beam_size_, 1, kMostHypotheses);
-    require_range("n-best", n_best_, 1, kMostHypotheses);
-    if (alpha_) require_number(std::isfinite(*alpha_), "alpha", *alpha_, "a finite number");
-    require_at_least("maximum-length", maximum_length_, 0);
-    require_at_least("minimum-length", minimum_length_, 0);
-    require_number(repetition_penalty_ > 0 && std::isfinite(repetition_penalty_), "repetition-penalty",
-                   repetition_penalty_, "a number above 0");
-    require_at_least("no-repeat-ngram", no_repeat_ngram_, 0);
-    require_number(temperature_ > 0 && std::isfinite(temperature_), "temperature", temperature_, "a number above 0");
-    require_at_least("top-k", top_k_, 0);
-    require_number(top_p_ > 0 && top_p_ <= 1, "top-p", top_p_, "above 0 and at most 1");
-    require_at_least("seed", seed_, 0);
-    require_threads(threads_);
-    require_at_least("batch-tokens", batch_tokens_, 1);
-    require_at_least("rows", rows_, 1);
   }
 
   core::Json configuration() const {
@@ -140,7 +125,7 @@ class Translate final : public Command {
                          {"temperature", temperature_},
                          {"top_k", top_k_},
                          {"top_p", top_p_},
-                         {"seed", static_cast<std::uint64_t>(seed_)},
+                         {"seed", seed_},
                          {"threads", threads_},
                          {"batch_tokens", batch_tokens_},
                          {"rows", rows_},
@@ -171,7 +156,7 @@ class Translate final : public Command {
   int beam_size_ = 0;
   int n_best_ = 0;
   std::string length_penalty_;
-  boost::optional<double> alpha_;
+  std::optional<double> alpha_;
   int maximum_length_ = 0;
   int minimum_length_ = 0;
   double repetition_penalty_ = 1;
@@ -181,7 +166,7 @@ class Translate final : public Command {
   double temperature_ = 1;
   int top_k_ = 0;
   double top_p_ = 1;
-  std::int64_t seed_ = 1;
+  std::uint64_t seed_ = 1;
   int threads_ = 0;
   std::int64_t batch_tokens_ = 0;
   std::int64_t rows_ = 0;

@@ -2,6 +2,7 @@
 
 #include "descriptor.h"
 #include "dragoman/core/error.h"
+#include "dragoman/core/file.h"
 
 #include <sys/stat.h>
 
@@ -18,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path with_suffix(const fs::path& folder, const char* suffix) {
-  return folder.string() + suffix;
+fs::path with_suffix(const fs::path& folder, std::string_view suffix) {
+  return folder.string() + std::string(suffix);
 }
 
 fs::path parent_of(const fs::path& path) {
@@ -133,10 +134,21 @@ void remove_folder(const fs::path& folder) noexcept {
   }
 }
 
-StagedFolder::StagedFolder(const fs::path& target, Remove remove)
-    : target_(resolve_folder(target)), staging_(with_suffix(target_, ".partial")), remove_(std::move(remove)) {
+void recover_replaced(const fs::path& target, const FolderRemover& remove) {
+  const fs::path replaced = with_suffix(target, kReplacedSuffix);
+  if (!identity_of(replaced)) return;
+  if (identity_of(target))
+    remove(replaced);
+  else
+    rename_durably(replaced, target);
+}
+
+StagedFolder::StagedFolder(const fs::path& target, FolderRemover remove)
+    : target_(resolve_folder(target)), staging_(with_suffix(target_, kPartialSuffix)), remove_(std::move(remove)) {
   if (identity_of(target_)) target_lock_ = FileLock::acquire(target_);
   lock_ = lock_empty();
+  recover_replaced(target_, remove_);  // of a killed process: who lives would hold the lock
+  if (!target_lock_ && identity_of(target_)) target_lock_ = FileLock::acquire(target_);
 }
 
 StagedFolder::~StagedFolder() {
@@ -157,28 +169,28 @@ FileLock StagedFolder::lock_empty() const {
 
 void StagedFolder::commit() {
   sync_folder(staging_);
-  put_in_place();
+  const fs::path replaced = put_in_place();
   committed_ = true;
-  sync_folder(parent_of(target_));
+  sync_folder(parent_of(target_));  // before what was there is removed: a power cut must not bring its name back
+  if (!replaced.empty()) remove_(replaced);
 }
 
-/// Afterwards the name `staging_` is free and `target_` is what it was.
-void StagedFolder::put_in_place() {
+/// Afterwards `target_` is what `staging_` was. Returns where the old one is.
+fs::path StagedFolder::put_in_place() {
   if (is_empty_or_missing(target_)) {
     rename_path(staging_, target_);
-  } else if (exchange(staging_, target_)) {
-    remove_(staging_);
-  } else {
-    const fs::path old = with_suffix(target_, ".old");
-    rename_path(target_, old);
-    try {
-      rename_path(staging_, target_);
-    } catch (...) {
-      rename_path(old, target_);
-      throw;
-    }
-    remove_(old);
+    return {};
   }
+  if (exchange(staging_, target_)) return staging_;
+  const fs::path replaced = with_suffix(target_, kReplacedSuffix);
+  rename_path(target_, replaced);
+  try {
+    rename_path(staging_, target_);
+  } catch (...) {
+    rename_path(replaced, target_);
+    throw;
+  }
+  return replaced;
 }
 
 }  // namespace dragoman::core

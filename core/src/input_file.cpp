@@ -29,7 +29,7 @@ constexpr std::size_t kBlock = std::size_t{1} << 20;
 bool is_partial_file(int fd) {
   std::array<char, 4096> target{};
   const ssize_t size = ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), target.data(), target.size());
-  return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)).ends_with(".partial");
+  return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)).ends_with(kPartialSuffix);
 }
 
 /// What an InputFile reads from.

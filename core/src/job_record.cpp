@@ -2,7 +2,7 @@
 
 #include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
-#include "dragoman/core/options.h"
+#include "dragoman/core/json.h"
 #include "dragoman/core/quote.h"
 
 #include <algorithm>
@@ -16,26 +16,6 @@ namespace {
 
 constexpr std::string_view kRemedy =
     "resume with the input, model and options that it was made with, or begin anew with --overwrite";
-
-/// "beam_size was 4 and is now 5; ..."
-std::string differences(const Json& before, const Json& now) {
-  std::string text;
-  const auto add = [&](const std::string& key, const Json& old_value, const Json& new_value) {
-    const auto shown = [](const Json& value) {
-      return value.is_null() ? std::string("absent")
-                             : printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 80);
-    };
-    text += fmt::format("{}{} was {} and is now {}", text.empty() ? "" : "; ", printable(key, 80), shown(old_value),
-                        shown(new_value));
-  };
-  for (const auto& [key, value] : now.items()) {
-    const Json old_value = before.contains(key) ? before[key] : Json();
-    if (old_value != value) add(key, old_value, value);
-  }
-  for (const auto& [key, value] : before.items())
-    if (!now.contains(key)) add(key, value, Json());
-  return text;
-}
 
 std::string what_differs(const std::string& before, std::string_view now) {
   const Json old_identity = Json::parse(before, nullptr, false);

@@ -121,7 +121,7 @@ struct OutputFile::Impl {
   Impl(std::string given_name, const OutputTarget& target, const OutputOptions& options)
       : name(std::move(given_name)),
         final_path(target.path.string()),
-        partial(final_path + ".partial"),
+        partial(final_path + std::string(kPartialSuffix)),
         stop(stop_or_default(options.stop)),
         policy(options.partial),
         identity(options.identity),

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dragoman/core/options.h"
+#include "dragoman/core/json.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,8 @@
 #include "dragoman/core/yaml.h"
 
+#include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
+#include "dragoman/core/json.h"
 #include "dragoman/core/quote.h"
 #include "dragoman/core/utf8.h"
 #include "tree_builder.h"

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <limits>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::decoding {
 
 using core::ErrorCode;
@@ -272,8 +274,8 @@ bool DecodingLoop::Impl::finite(const Candidates& candidates, std::int32_t first
     const double log_probability = candidates.log_probabilities[i];
     if (!std::isnan(log_probability) && log_probability < std::numeric_limits<double>::infinity()) continue;
     const std::int32_t row = first_row + static_cast<std::int32_t>(static_cast<std::int64_t>(i) / candidates.per_row);
-    const auto of_row = std::ranges::equal_range(edits, row, {}, &ops::LogitEdit::row);
-    if (std::ssize(of_row) < model.spec().target_vocabulary) return false;
+    const auto edits_of_row = std::ranges::count(edits, row, &ops::LogitEdit::row);
+    if (edits_of_row < model.spec().target_vocabulary) return false;
   }
   return true;
 }

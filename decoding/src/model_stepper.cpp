@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <dragoman/core/error.h>
 #include <dragoman/ops/slice.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::decoding {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include <dragoman/core/error.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
 
 namespace dragoman::decoding {

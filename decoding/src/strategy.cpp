@@ -1,5 +1,7 @@
 #include "dragoman/decoding/strategy.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::decoding {
 
 SearchStrategy::~SearchStrategy() = default;

@@ -1,6 +1,7 @@
 // Learns a vocabulary and trains a small model:  train SOURCE TARGET FOLDER
 #include <iostream>
 
+#include <dragoman/core/error.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/training/trainer.h>
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/formats/checksums.h>
 
 namespace dragoman::pipeline {
@@ -58,7 +59,7 @@ std::string JobIdentity::text() const {
       if (std::filesystem::exists(file.path / part))
         identity[fmt::format("{}/{}", file.key, part)] = formats::sha256_of_file(file.path / part);
   }
-  return identity.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return core::one_line(identity);
 }
 
 }  // namespace dragoman::pipeline

@@ -10,6 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/nearest_name.h>
+#include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::pipeline {

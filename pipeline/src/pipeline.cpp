@@ -12,6 +12,8 @@
 #include <optional>
 #include <variant>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/parallel.h>
 #include <dragoman/core/run_stop.h>
 

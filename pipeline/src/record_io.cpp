@@ -2,7 +2,6 @@
 
 #include "dragoman/pipeline/line_policy.h"
 #include "input_trail.h"
-#include "json_line.h"
 #include "result_fields.h"
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::pipeline {
@@ -43,13 +44,15 @@ Json other_fields(Json::object_t& members, const std::string& text_key) {
 }
 
 void parse_jsonl(Record& record, const std::string& key) {
-  JsonLine line = parse_json_line(record.text);
-  if (!line.error.empty()) return record.mark_failed(std::move(line.error));
-  const auto found = line.object.find(key);
-  if (found == line.object.end() || !found->is_string())
+  core::ParsedJson line = core::try_parse_json(record.text);
+  if (!line.problem.empty())
+    return record.mark_failed(fmt::format("not a JSON object: {} at byte {}", line.problem, line.position + 1));
+  if (!line.tree.is_object()) return record.mark_failed("not a JSON object");
+  const auto found = line.tree.find(key);
+  if (found == line.tree.end() || !found->is_string())
     return record.mark_failed(fmt::format("no text under the key {}", core::quote(key)));
   record.text = std::move(found->get_ref<std::string&>());
-  record.fields = other_fields(line.object.get_ref<Json::object_t&>(), key);
+  record.fields = other_fields(line.tree.get_ref<Json::object_t&>(), key);
 }
 
 void parse_tsv(Record& record, std::uint64_t column) {
@@ -60,16 +63,11 @@ void parse_tsv(Record& record, std::uint64_t column) {
   record.fields["columns"] = std::move(columns);
 }
 
-/// Value as JSON text on one line.
-std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// Results first. What a record made elsewhere has under their names is left out: the reader puts nothing there.
 std::string jsonl_line(const Record& record) {
   std::string line = fmt::format("{{\"line\":{}", record.line);
   const auto add = [&](const Json& key, const Json& value) {
-    line.append(1, ',').append(dump(key)).append(1, ':').append(dump(value));
+    line.append(1, ',').append(core::one_line(key)).append(1, ':').append(core::one_line(value));
   };
   if (record.failed())
     add("error", record.message);

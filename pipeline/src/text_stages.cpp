@@ -5,6 +5,8 @@
 #include <unicode/casemap.h>
 #include <unicode/normalizer2.h>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/options.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::pipeline {

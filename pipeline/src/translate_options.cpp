@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/options.h>
 #include <dragoman/core/parallel.h>
 
 namespace dragoman::pipeline {

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::pipeline {

@@ -58,6 +58,25 @@ const NumericOption kOptions[] = {
      {"0", kMost32, kMost64, kTooLarge, "1.5", "1e2"}},
     {"evaluate -i text -r text", "--confidence", {}},
     {"evaluate -i text -r text --baseline text", "--seed", {"0", kMost32, kMost64}},
+    {"score -m none --source text --target text", "--threads", {"0"}},
+    {"run --pipeline none.yml", "--threads", {"0"}},
+    {"inspect t.json --corpus text", "--threads", {"0"}},
+    {"translate -m none -i text", "--threads", {"0"}},
+    {"translate -m none -i text", "--beam-size", {}},
+    {"translate -m none -i text", "--n-best", {}},
+    {"translate -m none -i text",
+     "--alpha",
+     {"0", "-1", kMost32, kMost64, "-9223372036854775809", kTooLarge, "1.5", "1e2"}},
+    {"translate -m none -i text", "--maximum-length", {"0"}},
+    {"translate -m none -i text", "--minimum-length", {"0"}},
+    {"translate -m none -i text", "--no-repeat-ngram", {"0"}},
+    {"translate -m none -i text", "--repetition-penalty", {kMost32, kMost64, kTooLarge, "1.5", "1e2"}},
+    {"translate -m none -i text", "--temperature", {kMost32, kMost64, kTooLarge, "1.5", "1e2"}},
+    {"translate -m none -i text", "--top-k", {"0"}},
+    {"translate -m none -i text", "--top-p", {}},
+    {"translate -m none -i text", "--seed", {"0", kMost32, kMost64}},
+    {"translate -m none -i text", "--batch-tokens", {kMost32}},
+    {"translate -m none -i text", "--rows", {kMost32}},
 };
 
 class NumericOptionsTest : public ::testing::Test {
@@ -110,6 +129,13 @@ TEST_F(NumericOptionsTest, AValueOfItsOwnWordIsReadInTheSameWay) {
   EXPECT_THAT(run("learn-bpe -i text -o x --character-coverage 0").error,
               HasSubstr("--character-coverage '0': must be a number above 0 and at most 1"));
   EXPECT_THAT(run("learn-bpe -i text -o x --vocab-size 300 0").error, HasSubstr("--vocab-size '0': must be a whole"));
+}
+
+TEST_F(NumericOptionsTest, MoreThreadsThanAnyMachineHasAreRefused) {
+  for (const char* command : {"encode -t t.json -i text", "translate -m none -i text", "run --pipeline none.yml",
+                              "score -m none --source text --target text", "inspect t.json --corpus text"})
+    EXPECT_THAT(run(std::string(command) + " --threads 1025").error,
+                HasSubstr("--threads '1025': must be a whole number from 0 to 1024"));
 }
 
 TEST_F(NumericOptionsTest, LargestValuesWork) {

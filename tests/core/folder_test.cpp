@@ -86,6 +86,20 @@ TEST(StagedFolder, TakesOverWhatAKilledProcessLeft) {
   EXPECT_THAT(names_in(staged.folder()), IsEmpty());
 }
 
+TEST(StagedFolder, GivesBackItsNameToWhatAKilledProcessWasReplacing) {
+  const TemporaryFolder folder;
+  fill(folder / "x.replaced", "old");
+  fill(folder / "x.partial", "new");
+  { const StagedFolder staged(folder / "x"); }
+  EXPECT_EQ(read_file(folder / "x" / "file"), "old");
+  EXPECT_THAT(names_in(folder.path()), UnorderedElementsAre("x"));
+
+  fill(folder / "x.replaced", "older");
+  { const StagedFolder staged(folder / "x"); }
+  EXPECT_EQ(read_file(folder / "x" / "file"), "old");
+  EXPECT_THAT(names_in(folder.path()), UnorderedElementsAre("x"));
+}
+
 TEST(StagedFolder, RefusesLeftoversThatMayNotBeRemoved) {
   const TemporaryFolder folder;
   fill(folder / "x.partial", "thesis");

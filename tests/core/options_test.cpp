@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/nearest_name.h>
 #include <dragoman/core/options.h>
 
 namespace dragoman::core {
@@ -113,42 +115,6 @@ TEST(OptionReader, NeedsAnObject) {
   EXPECT_THAT(message_of([&] { OptionReader(list, "where"); }), HasSubstr("array"));
   const Json nothing;
   EXPECT_NO_THROW(OptionReader(nothing, "where").finish());
-}
-
-TEST(ParseJson, ErrorsNameFileLineAndColumn) {
-  EXPECT_THAT(message_of([] { parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "x.json"); }),
-              AllOf(HasSubstr("x.json"), HasSubstr("line 3, column 7")));
-  EXPECT_THAT(message_of([] { parse_json("", "empty.json"); }), HasSubstr("empty.json"));
-  EXPECT_THAT(message_of([] { parse_json("{\"a\": \"\xFF\"}", "bytes.json"); }), HasSubstr("bytes.json"));
-}
-
-TEST(ParseJson, DeepNestingDoesNotCrash) {
-  const std::string deep(1000000, '[');
-  EXPECT_THAT(message_of([&] { parse_json(deep, "deep.json"); }), HasSubstr("deep.json"));
-  const std::string closed = std::string(100000, '[') + std::string(100000, ']');
-  try {
-    parse_json(closed, "deep.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-  }
-}
-
-TEST(ParseJson, KeepsTheOrderOfKeysAndTheLastOfEqualOnes) {
-  EXPECT_EQ(parse_json(R"({"z": 1, "a": {"b": []}, "z": {"y": 2}, "m": [{}, 1.5, -1, true, null, "t"]})", "t").dump(),
-            R"({"z":{"y":2},"a":{"b":[]},"m":[{},1.5,-1,true,null,"t"]})");
-  EXPECT_EQ(parse_json("7", "t"), 7);
-  EXPECT_TRUE(parse_json("18446744073709551615", "t").is_number_unsigned());
-}
-
-// Row 13 of issue 8: looking each key up among all before it took minutes.
-TEST(ParseJson, ManyKeysTakeNoTime) {
-  std::string text = "{";
-  for (int i = 0; i < 300'000; ++i) text += fmt::format("{}\"key{}\":{}", i == 0 ? "" : ",", i % 299'999, i);
-  const std::clock_t begin = std::clock();
-  const Json tree = parse_json(text + "}", "t");
-  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 10);
-  ASSERT_EQ(tree.size(), 299'999U);
-  EXPECT_EQ(tree.begin().value(), 299'999);
 }
 
 TEST(OptionReader, WhatAFilePutIntoAMessageIsHarmlessAndShort) {

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file_lock.h>
 
 namespace dragoman::core {
@@ -294,7 +295,8 @@ TEST_P(CompressedOutputTest, AnInterruptedOneGoesOnWhereverItWasCut) {
     file.write(second);
   }
   const std::string whole = raw(partial());
-  for (const std::size_t size : {whole.size(), whole.size() - 1, whole.size() * 2 / 3, whole.size() / 3, std::size_t{7}}) {
+  for (const std::size_t size :
+       {whole.size(), whole.size() - 1, whole.size() * 2 / 3, whole.size() / 3, std::size_t{7}}) {
     put(partial(), whole.substr(0, size));
     OutputFile file(out(), {.partial = PartialPolicy::kResume});
     if (size == whole.size()) {

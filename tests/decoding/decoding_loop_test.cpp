@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::decoding {
 namespace {
 

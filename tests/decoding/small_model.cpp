@@ -1,6 +1,7 @@
 #include "small_model.h"
 
 #include <dragoman/backend_reference/install.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/random.h>
 #include <dragoman/nn/layers.h>
 #include <dragoman/ops/embedding.h>

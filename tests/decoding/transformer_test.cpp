@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/decoding/model_stepper.h>
 #include <dragoman/decoding/score.h>
 #include <dragoman/runtime/runtime.h>

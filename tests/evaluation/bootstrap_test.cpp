@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/random.h>
 #include <dragoman/evaluation/bootstrap.h>
 

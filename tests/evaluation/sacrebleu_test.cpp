@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
+
 namespace dragoman::testing {
 namespace {
 

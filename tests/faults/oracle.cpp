@@ -169,7 +169,7 @@ void judge_other_file(const Evidence& evidence, const std::string& path, const s
       return;
     }
     case Output::Kind::kModelFolder:
-      if (!lies_in(suffix, ".partial") && !lies_in(suffix, ".old"))
+      if (!lies_in(suffix, ".partial") && !lies_in(suffix, ".replaced"))
         problems.push_back(path + ": neither of the old model nor of the new one");
       return;
     case Output::Kind::kRunFolder:

@@ -13,7 +13,7 @@ namespace dragoman::faults {
 struct Output {
   enum class Kind {
     kFile,         ///< takes its name when complete; beside it there may be `.partial` and `.partial.job`
-    kModelFolder,  ///< replaced as a whole; beside it there may be `.partial` and `.old`
+    kModelFolder,  ///< replaced as a whole; beside it there may be `.partial` and `.replaced`
     kRunFolder,    ///< of a training run
   };
   std::string name;

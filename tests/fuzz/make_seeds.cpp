@@ -3,6 +3,7 @@
 #include "resume_harness.h"
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/transformer/transformer.h>
 

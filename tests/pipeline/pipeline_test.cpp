@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/pipeline/pipeline.h>
 #include <dragoman/pipeline/translator.h>

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/pipeline/record_io.h>
 
 namespace dragoman::pipeline {

@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/pipeline/translator.h>
 
 namespace dragoman::pipeline {

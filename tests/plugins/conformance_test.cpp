@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/options.h>
+
 namespace dragoman::plugins {
 namespace {
 

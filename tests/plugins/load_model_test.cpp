@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::plugins {

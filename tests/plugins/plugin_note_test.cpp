@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/host/host.h>
 #include <dragoman/sdk/fingerprint.h>
 

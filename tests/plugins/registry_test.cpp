@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/host/host.h>
 #include <dragoman/ops/elementwise.h>
 

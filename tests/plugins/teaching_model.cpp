@@ -5,6 +5,8 @@
 #include <map>
 
 #include <dragoman/autograd/tape.h>
+#include <dragoman/core/error.h>
+#include <dragoman/core/options.h>
 #include <dragoman/nn/constant.h>
 #include <dragoman/nn/layers.h>
 #include <dragoman/nn/positions.h>

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/runtime/runtime.h>
 #include <dragoman/transformer/transformer.h>
 

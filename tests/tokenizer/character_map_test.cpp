@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/tokenizer/unigram_tokenizer.h>
 
 namespace dragoman::tokenizer {

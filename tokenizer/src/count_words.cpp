@@ -2,6 +2,8 @@
 
 #include "word_counts.h"
 
+#include <fmt/format.h>
+
 #include <dragoman/core/error.h>
 
 namespace dragoman::tokenizer {

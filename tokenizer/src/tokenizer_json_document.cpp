@@ -5,6 +5,7 @@
 #include <simdjson.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::tokenizer {

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 

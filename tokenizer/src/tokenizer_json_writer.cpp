@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 
 namespace dragoman::tokenizer {
 namespace {

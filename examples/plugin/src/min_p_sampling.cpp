@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <dragoman/core/options.h>
 #include <dragoman/core/random.h>
 
 namespace example {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/decoding/strategy.h>
 
 namespace example {

@@ -1,5 +1,7 @@
 #include "squeeze.h"
 
+#include <dragoman/core/options.h>
+
 namespace example {
 namespace {
 

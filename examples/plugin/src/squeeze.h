@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/pipeline_api/stage.h>
 
 namespace example {

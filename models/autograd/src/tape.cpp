@@ -1,5 +1,7 @@
 #include "dragoman/autograd/tape.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::autograd {
 
 void Tape::backward(Context& context) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/quote.h>
 

@@ -54,7 +54,7 @@ struct CloseFile {
 };
 
 bool is_partial(const std::string& name) {
-  return name.ends_with(".partial");
+  return name.ends_with(core::kPartialSuffix);
 }
 
 /// Names of the files that the sums should cover, sorted.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::formats {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
@@ -15,13 +16,12 @@ namespace {
 using core::ErrorCode;
 using std::filesystem::path;
 
-constexpr std::string_view kPartial = ".partial";
 /// What an OutputFile that was killed may leave.
-constexpr std::string_view kLeftovers[] = {"", kPartial};
+constexpr std::string_view kLeftovers[] = {"", core::kPartialSuffix};
 
 bool is_model_file(const std::filesystem::directory_entry& entry) {
   std::string name = entry.path().filename().string();
-  if (name.ends_with(kPartial)) name.resize(name.size() - kPartial.size());
+  if (name.ends_with(core::kPartialSuffix)) name.resize(name.size() - core::kPartialSuffix.size());
   return entry.is_regular_file() && std::find(kModelFiles.begin(), kModelFiles.end(), name) != kModelFiles.end();
 }
 
@@ -62,7 +62,7 @@ path replaceable(const path& target) {
 void require_replaceable(const path& target) {
   const path resolved = core::resolve_folder(target);
   require_nothing_foreign(resolved);
-  require_nothing_foreign(resolved.string() + std::string(kPartial));
+  require_nothing_foreign(resolved.string() + std::string(core::kPartialSuffix));
 }
 
 FolderReplacement::FolderReplacement(const path& target) : staged_(replaceable(target), remove_model) {}

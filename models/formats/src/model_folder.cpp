@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -120,7 +122,10 @@ Json to_json(const ModelConfig& config) {
 }
 
 ModelFolder ModelFolder::open(const Path& folder_path) {
-  core::require(std::filesystem::is_directory(folder_path), ErrorCode::kIo,
+  std::error_code ignored;
+  core::require(std::filesystem::exists(folder_path, ignored), ErrorCode::kIo,
+                "{}: there is no such folder; a model is a folder with config.json", folder_path.string());
+  core::require(std::filesystem::is_directory(folder_path, ignored), ErrorCode::kIo,
                 "{}: is not a folder; a model is a folder with config.json", folder_path.string());
   ModelFolder folder;
   folder.path_ = folder_path;

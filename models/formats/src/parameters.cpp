@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/hash.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::formats {

@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/hash.h>
 #include <dragoman/core/quote.h>
 

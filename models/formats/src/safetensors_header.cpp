@@ -8,6 +8,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <dragoman/core/error.h>

@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/hash.h>
 #include <dragoman/core/options.h>
@@ -55,7 +56,7 @@ std::string header_text(const std::vector<TensorSpec>& tensors, const Metadata& 
         {spec.name,
          Json{{"dtype", tensor::name_of(spec.dtype)}, {"shape", spec.shape}, {"data_offsets", {begin, end}}}});
   }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = core::one_line(header);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }

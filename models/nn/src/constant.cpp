@@ -1,5 +1,7 @@
 #include "dragoman/nn/constant.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::nn {
 
 tensor::Tensor Constant::on(const tensor::Context& context) const {

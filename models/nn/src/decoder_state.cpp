@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::nn {
 namespace {
 

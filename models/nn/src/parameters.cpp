@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
 #include <dragoman/ops/matmul.h>
 

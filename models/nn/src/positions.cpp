@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/options.h>
+
 namespace dragoman::nn {
 namespace {
 

@@ -1,5 +1,8 @@
 #include "dragoman/nn/seq2seq_model.h"
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/options.h>
+
 namespace dragoman::nn {
 
 SequenceSpec read_sequence_spec(const core::Json& json, const std::string& where) {

@@ -2,6 +2,8 @@
 
 #include "check.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::ops {
 
 void adam(Context& context, const AdamArguments& arguments) {

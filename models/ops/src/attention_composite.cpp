@@ -8,6 +8,8 @@
 #include <cmath>
 #include <vector>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::ops {
 
 Variable attention_composite(Context& context, const Variable& q, const Variable& k, const Variable& v,

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include <dragoman/core/error.h>
 #include <dragoman/ops/types.h>
 
 namespace dragoman::ops {

@@ -3,6 +3,8 @@
 #include "check.h"
 #include "dragoman/ops/dropout.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::ops {
 namespace {
 

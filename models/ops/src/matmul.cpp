@@ -2,6 +2,8 @@
 
 #include "check.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::ops {
 
 Variable matmul(Context& context, const Variable& a, const Variable& b, bool transpose_b) {

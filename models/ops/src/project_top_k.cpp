@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
 
 namespace dragoman::ops {

@@ -4,6 +4,8 @@
 #include "dragoman/ops/elementwise.h"
 #include "dragoman/ops/matmul.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::ops {
 namespace {
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::ops {
 namespace {
 

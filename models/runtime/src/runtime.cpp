@@ -2,6 +2,7 @@
 
 #include <dragoman/backend_cpu/install.h>
 #include <dragoman/backend_reference/install.h>
+#include <dragoman/core/error.h>
 
 namespace dragoman::runtime {
 

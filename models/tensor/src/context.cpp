@@ -2,6 +2,8 @@
 
 #include "dragoman/tensor/ragged.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::tensor {
 
 void check_ragged(const RaggedTokens& batch, std::int64_t vocabulary) {

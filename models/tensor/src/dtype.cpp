@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::tensor {
 
 std::size_t size_of(DType dtype) {

@@ -1,5 +1,7 @@
 #include "dragoman/tensor/kernel_table.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::tensor {
 
 void KernelTable::insert(std::string_view name, ErasedKernel kernel, std::string_view signature) {

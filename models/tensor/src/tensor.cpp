@@ -1,5 +1,7 @@
 #include "dragoman/tensor/tensor.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::tensor {
 
 std::string_view name_of(Device device) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
+#include <dragoman/core/options.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/safetensors.h>
 
@@ -16,8 +18,6 @@ using core::ErrorCode;
 using core::Json;
 
 constexpr std::string_view kPrefix = "checkpoint-";
-constexpr std::string_view kPartial = ".partial";
-constexpr std::string_view kReplaced = ".old";
 constexpr std::string_view kDamaged = ".damaged";
 constexpr int kFormatVersion = 2;
 /// The version whose checkpoints have no SHA256SUMS.
@@ -46,7 +46,7 @@ bool is_present(const fs::path& path) {
 
 /// Takes the name away first: what bears it is whole, even if the process is killed while files are removed.
 void discard(const fs::path& checkpoint) {
-  const fs::path nameless = checkpoint.string() + std::string(kPartial);
+  const fs::path nameless = checkpoint.string() + std::string(core::kPartialSuffix);
   std::error_code error;
   fs::rename(checkpoint, nameless, error);
   core::remove_folder(error ? checkpoint : nameless);
@@ -121,15 +121,10 @@ void CheckpointStore::clear_leftovers() const {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) found.push_back(entry.path());
   for (const fs::path& path : found) {
     const std::string name = path.filename().string();
-    if (name.starts_with(kPrefix) && name.ends_with(kPartial)) core::remove_folder(path);
-    if (!name.ends_with(kReplaced)) continue;
-    // A file system that cannot exchange two names has the checkpoint under this one for an instant.
-    const std::int64_t update = update_of(name.substr(0, name.size() - kReplaced.size()));
-    if (update < 0) continue;
-    if (is_present(this->path(update)))
-      core::remove_folder(path);
-    else
-      core::rename_durably(path, this->path(update));
+    if (name.starts_with(kPrefix) && name.ends_with(core::kPartialSuffix)) core::remove_folder(path);
+    if (!name.ends_with(core::kReplacedSuffix)) continue;
+    const std::int64_t update = update_of(name.substr(0, name.size() - core::kReplacedSuffix.size()));
+    if (update >= 0) core::recover_replaced(this->path(update));
   }
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/options.h>
+
 namespace dragoman::training {
 namespace {
 

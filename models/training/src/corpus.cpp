@@ -1,5 +1,6 @@
 #include "dragoman/training/corpus.h"
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/random.h>
 #include <dragoman/core/utf8.h>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <dragoman/core/options.h>
+
 namespace dragoman::training {
 
 bool EarlyStopping::observe(std::int64_t update, double value) {

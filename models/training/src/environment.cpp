@@ -1,6 +1,7 @@
 #include "dragoman/training/trainer.h"
 
 #include <dragoman/backend_cpu/install.h>
+#include <dragoman/core/json.h>
 
 namespace dragoman::training {
 

@@ -1,5 +1,7 @@
 #include "export.h"
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/training/checkpoint.h>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::training {
 
 UpdateGradients GradientAccumulator::compute(const TrainingState& state) {

@@ -4,7 +4,9 @@
 
 #include <utility>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/folder.h>
+#include <dragoman/core/json.h>
 #include <dragoman/training/checkpoint.h>
 
 namespace dragoman::training {

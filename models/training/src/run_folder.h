@@ -4,7 +4,7 @@
 #include <optional>
 
 #include <dragoman/core/file_lock.h>
-#include <dragoman/core/options.h>
+#include <dragoman/core/json.h>
 #include <dragoman/training/trainer.h>
 
 namespace dragoman::training {

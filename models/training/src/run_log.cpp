@@ -8,7 +8,9 @@
 
 #include <unistd.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 
 namespace dragoman::training {
 namespace {
@@ -51,7 +53,7 @@ RunLog::RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t upd
 }
 
 void RunLog::append(const core::Json& line) {
-  const std::string text = line.dump(-1, ' ', false, core::Json::error_handler_t::replace) + "\n";
+  const std::string text = core::one_line(line) + "\n";
   // Not through the stream's buffer, which gives up where a signal interrupts it.
   for (std::string_view rest = text; !rest.empty();) {
     const ssize_t n = ::write(::fileno(file_.get()), rest.data(), rest.size());

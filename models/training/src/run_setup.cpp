@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/formats/checksums.h>
 
@@ -37,34 +39,8 @@ std::int32_t shared_id(const DataConfig& data, const RunTokenizers& tokenizers, 
   return source;
 }
 
-/// Paths may hold any bytes; JSON may not.
-std::string text_of(const Json& value, int indent = -1) {
-  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string shorten(const Json& value) {
-  constexpr std::size_t kLongest = 60;
-  return value.is_null() ? "nothing" : core::printable(text_of(value), kLongest);
-}
-
 bool are_texts(const Json& object) {
   return std::ranges::all_of(object, [](const Json& value) { return value.is_string(); });
-}
-
-/// "a was 1 and is now 2; ..." for each key whose value differs.
-std::string differences(const Json& before, const Json& now) {
-  std::string text;
-  const auto add = [&](const std::string& key, const Json& old_value, const Json& new_value) {
-    text +=
-        fmt::format("{}{} was {} and is now {}", text.empty() ? "" : "; ", key, shorten(old_value), shorten(new_value));
-  };
-  for (const auto& [key, value] : now.items()) {
-    const Json old_value = before.contains(key) ? before[key] : Json();
-    if (old_value != value) add(key, old_value, value);
-  }
-  for (const auto& [key, value] : before.items())
-    if (!now.contains(key)) add(key, value, Json());
-  return text;
 }
 
 }  // namespace
@@ -120,7 +96,7 @@ Json make_run_record(const TrainingConfig& config, const Json& build, const nn::
                {"target_tokenizer", tokenizers.target.fingerprint}};
   if (validation != nullptr) data["validation"] = validation->fingerprint();
   const Json configuration = to_json(resolved);
-  Json sums = {{"configuration", formats::sha256_of(text_of(configuration))},
+  Json sums = {{"configuration", formats::sha256_of(core::one_line(configuration))},
                {tokenizers.source_name(), formats::sha256_of(tokenizers.source.json)}};
   if (!tokenizers.joint()) sums[tokenizers.target_name()] = formats::sha256_of(tokenizers.target.json);
   return {{"format_version", kRecordVersion},
@@ -132,7 +108,7 @@ Json make_run_record(const TrainingConfig& config, const Json& build, const nn::
 }
 
 void write_run_record(const Json& record, const std::filesystem::path& file) {
-  core::write_file(file, text_of(record, 2) + "\n");
+  core::write_file(file, record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 Json read_run_record(const std::filesystem::path& file) {
@@ -143,32 +119,34 @@ Json read_run_record(const std::filesystem::path& file) {
       record.is_object() && holds_object("affects_results") && holds_object("data") && are_texts(record["data"]),
       ErrorCode::kBadInput, "{}: is not the record of a training run", where);
   const Json version = record.value("format_version", Json());
+  const std::string shown = core::quote(core::one_line(version));
   core::require(version.is_number_integer() && version >= 1, ErrorCode::kBadInput,
-                "{}: format_version is {}; it must be a whole number from 1", where, shorten(version));
+                "{}: format_version is {}; it must be a whole number from 1", where, shown);
   core::require(version <= kRecordVersion, ErrorCode::kUnsupported,
                 "{}: format_version is {}; this program reads 1 to {}; go on with the program that wrote it", where,
-                shorten(version), kRecordVersion);
+                shown, kRecordVersion);
   if (version == 1) return record;  // had no sums
-  core::require(holds_object("sha256") && holds_object("configuration") && are_texts(record["sha256"]) &&
-                    record["sha256"].value("configuration", "") == formats::sha256_of(text_of(record["configuration"])),
-                ErrorCode::kBadInput,
-                "{}: the configuration in it has not the sum that sha256.configuration gives; the file is damaged or "
-                "was changed, restore it",
-                where);
+  core::require(
+      holds_object("sha256") && holds_object("configuration") && are_texts(record["sha256"]) &&
+          record["sha256"].value("configuration", "") == formats::sha256_of(core::one_line(record["configuration"])),
+      ErrorCode::kBadInput,
+      "{}: the configuration in it has not the sum that sha256.configuration gives; the file is damaged or "
+      "was changed, restore it",
+      where);
   return record;
 }
 
 void check_same_run(const Json& before, const Json& now, bool fork, const std::string& where,
                     const core::LogSink& log) {
-  std::string changed = differences(before["affects_results"], now["affects_results"]);
-  const std::string data = differences(before["data"], now["data"]);
+  std::string changed = core::differences(before["affects_results"], now["affects_results"]);
+  const std::string data = core::differences(before["data"], now["data"]);
   if (!data.empty()) changed += (changed.empty() ? "" : "; ") + ("the content of the data: " + data);
   core::require(
       changed.empty() || fork, ErrorCode::kBadInput,
       "{}: the run to be continued differs in what affects results: {}; restore that, or accept it with --fork", where,
       changed);
   if (!changed.empty()) core::log(log, core::LogLevel::kWarning, "forked from a run that differs: " + changed);
-  const std::string build = differences(before.value("build", Json::object()), now["build"]);
+  const std::string build = core::differences(before.value("build", Json::object()), now["build"]);
   if (!build.empty())
     core::log(log, core::LogLevel::kWarning,
               "the run was begun by another build, so its continuation may differ in the last bits: " + build);

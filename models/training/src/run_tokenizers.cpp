@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/tokenizer/tokenizer_files.h>

@@ -11,7 +11,9 @@
 #include <cmath>
 #include <cstring>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/training/checkpoint.h>
 #include <dragoman/training/optimizer.h>
 #include <dragoman/training/run_log.h>

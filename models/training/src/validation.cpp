@@ -4,6 +4,7 @@
 #include <cmath>
 #include <mutex>
 
+#include <dragoman/core/error.h>
 #include <dragoman/decoding/decoding_loop.h>
 #include <dragoman/decoding/model_stepper.h>
 #include <dragoman/evaluation/bleu.h>

@@ -1,5 +1,7 @@
 #include "dragoman/transformer/config.h"
 
+#include <dragoman/core/options.h>
+
 namespace dragoman::transformer {
 namespace {
 

@@ -5,6 +5,8 @@
 #include "dragoman/transformer/encoder.h"
 #include "dragoman/transformer/vocabulary_matrices.h"
 
+#include <dragoman/core/json.h>
+
 namespace dragoman::transformer {
 namespace {
 

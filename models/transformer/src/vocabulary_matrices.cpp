@@ -2,6 +2,8 @@
 
 #include "dragoman/transformer/embeddings.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::transformer {
 
 VocabularyMatrices::VocabularyMatrices(const nn::Scope& scope, const nn::SequenceSpec& spec, const Config& config) {

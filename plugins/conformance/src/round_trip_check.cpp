@@ -1,5 +1,6 @@
 #include "checks.h"
 
+#include <dragoman/core/error.h>
 #include <dragoman/formats/parameters.h>
 
 namespace dragoman::plugins {

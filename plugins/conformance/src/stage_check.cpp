@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/options.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::plugins {

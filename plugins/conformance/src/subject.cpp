@@ -1,5 +1,6 @@
 #include "subject.h"
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
 

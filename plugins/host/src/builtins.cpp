@@ -1,5 +1,6 @@
 #include "builtins.h"
 
+#include <dragoman/core/options.h>
 #include <dragoman/transformer/transformer.h>
 
 namespace dragoman::plugins {

@@ -1,5 +1,6 @@
 #include "dragoman/host/load_model.h"
 
+#include <dragoman/core/error.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::plugins {

@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/sdk/fingerprint.h>
 
 namespace dragoman::plugins {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::ssru {
 namespace {
 

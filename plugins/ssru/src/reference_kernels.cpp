@@ -1,5 +1,7 @@
 #include "kernels.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::ssru {
 namespace {
 

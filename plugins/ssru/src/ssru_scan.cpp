@@ -1,6 +1,7 @@
 #include "ssru_scan.h"
 
 #include <dragoman/autograd/tape.h>
+#include <dragoman/core/error.h>
 
 namespace dragoman::ssru {
 namespace {

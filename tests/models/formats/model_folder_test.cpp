@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/file_lock.h>
+#include <dragoman/core/json.h>
 #include <dragoman/formats/checksums.h>
 
 namespace dragoman::formats {
@@ -131,7 +132,7 @@ TEST(ModelFolder, MissingFilesAreNamed) {
   const auto remove = [](const std::filesystem::path& path) { std::filesystem::remove(path); };
   EXPECT_THAT(error_after("config.json", remove), HasSubstr("config.json: cannot open"));
   EXPECT_THAT(error_after("tokenizer.json", remove), HasSubstr("source.tokenizer.json"));
-  EXPECT_THAT(error_of([] { ModelFolder::open("/nowhere"); }), HasSubstr("/nowhere: is not a folder"));
+  EXPECT_THAT(error_of([] { ModelFolder::open("/nowhere"); }), HasSubstr("/nowhere: there is no such folder"));
 }
 
 TEST(ModelFolder, WeightsOfAnotherSizeAreExplained) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 
 namespace dragoman::formats {
 namespace {

@@ -1,5 +1,6 @@
 #include "op_harness.h"
 
+#include <dragoman/core/error.h>
 #include <dragoman/ops/linear.h>
 
 namespace dragoman::testing {

@@ -1,5 +1,6 @@
 #include "op_harness.h"
 
+#include <dragoman/core/error.h>
 #include <dragoman/ops/matmul.h>
 
 namespace dragoman::testing {

@@ -1,6 +1,7 @@
 #include "op_harness.h"
 
 #include <dragoman/backend_reference/install.h>
+#include <dragoman/core/error.h>
 #include <dragoman/ops/adam.h>
 #include <dragoman/ops/attention.h>
 #include <dragoman/ops/elementwise.h>

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/tensor/ragged.h>
 #include <dragoman/tensor/tensor.h>
 

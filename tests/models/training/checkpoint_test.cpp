@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/runtime/runtime.h>
 #include <dragoman/training/checkpoint.h>
 
@@ -72,13 +74,13 @@ TEST(CheckpointStore, PutsBackWhatWasBeingReplaced) {
   const CheckpointStore store(folder.path());
   save_text(store, 5, "five");
   save_text(store, 6, "six");
-  std::filesystem::rename(store.path(5), folder / "checkpoint-5.old");
-  std::filesystem::create_directories(folder / "checkpoint-6.old");
-  std::filesystem::create_directories(folder / "mine.old");
+  std::filesystem::rename(store.path(5), folder / "checkpoint-5.replaced");
+  std::filesystem::create_directories(folder / "checkpoint-6.replaced");
+  std::filesystem::create_directories(folder / "mine.replaced");
   store.clear_leftovers();
   EXPECT_EQ(core::read_file(store.path(5) / "content"), "five");
-  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-6.old"));
-  EXPECT_TRUE(std::filesystem::exists(folder / "mine.old"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-6.replaced"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "mine.replaced"));
 }
 
 TEST(CheckpointStore, SetsAsideUnderANameThatIsFree) {

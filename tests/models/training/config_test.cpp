@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/training/config.h>
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/training/corpus.h>
 

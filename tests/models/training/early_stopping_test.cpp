@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/training/early_stopping.h>
 
 namespace dragoman::training {

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/formats/checksums.h>
 
 namespace dragoman::training {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/training/loss.h>
 
 namespace dragoman::training {

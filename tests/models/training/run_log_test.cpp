@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/training/run_log.h>
 
 namespace dragoman::training {

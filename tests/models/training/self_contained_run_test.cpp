@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file_lock.h>
+#include <dragoman/core/json.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/tokenizer/tokenizer_files.h>

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/decoding/decoding_loop.h>
 #include <dragoman/decoding/model_stepper.h>
 #include <dragoman/decoding/score.h>

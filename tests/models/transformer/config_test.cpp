@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/nn/positions.h>
 #include <dragoman/transformer/config.h>
 #include <dragoman/transformer/transformer.h>

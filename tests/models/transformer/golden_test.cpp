@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/formats/safetensors.h>
 
 namespace dragoman::testing {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
+
 namespace dragoman::testing {
 namespace {
 

@@ -1,5 +1,6 @@
 #include "twice.h"
 
+#include <dragoman/core/json.h>
 #include <dragoman/sdk/plugin.h>
 
 namespace {

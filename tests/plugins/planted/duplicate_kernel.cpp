@@ -1,5 +1,6 @@
 #include "twice.h"
 
+#include <dragoman/core/options.h>
 #include <dragoman/ops/elementwise.h>
 #include <dragoman/sdk/plugin.h>
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include <dragoman/core/options.h>
 #include <dragoman/sdk/plugin.h>
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include <dragoman/core/options.h>
 #include <dragoman/sdk/plugin.h>
 
 namespace {

@@ -12,6 +12,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/hash.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 

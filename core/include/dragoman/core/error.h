@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace dragoman::core {
 
@@ -66,10 +66,13 @@ struct Message {
   SourceLocation location;
 };
 
+/// Throws an Error with a message that is formatted out of line, so that those who may fail need not contain the code.
+[[noreturn]] void fail_with(ErrorCode code, fmt::string_view text, fmt::format_args args, SourceLocation location);
+
 /// Throws an Error with the formatted message.
 template <class... Args>
 [[noreturn]] void fail(ErrorCode code, Message<std::type_identity_t<Args>...> message, Args&&... args) {
-  throw Error(code, fmt::format(message.text, std::forward<Args>(args)...), message.location);
+  fail_with(code, message.text, fmt::make_format_args(args...), message.location);
 }
 
 /// Throws an Error with the formatted message unless `condition` holds. The message is formatted only on failure.

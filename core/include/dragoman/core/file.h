@@ -79,6 +79,9 @@ class LineReader {
   std::uint64_t bytes_read_ = 0;
 };
 
+/// What is behind the name of a file or folder in the making.
+inline constexpr std::string_view kPartialSuffix = ".partial";
+
 /// What becomes of the `<path>.partial` that an interrupted run left behind.
 enum class PartialPolicy : std::uint8_t {
   kReplace,    ///< written anew at the first write; what is written now stays if it is not committed
@@ -101,9 +104,8 @@ struct OutputOptions {
 ///
 /// A regular file is written as `<path>.partial`, beside the file that links lead to, and takes its name at commit(),
 /// so that a reader never sees half a file; an existing file's permissions are kept. Devices, pipes and open
-/// descriptors
-/// (/dev/stdout, /dev/fd/3) are written directly. Without commit() the partial file stays, so that nothing already
-/// written is lost; one in which nothing was written is removed.
+/// descriptors (/dev/stdout, /dev/fd/3) are written directly. Without commit() the partial file stays, so that nothing
+/// already written is lost; one in which nothing was written is removed.
 ///
 /// The partial file belongs to one writer at a time: it is locked, never reached through a link, and left alone until
 /// the first write, so that a command whose input it is finds that out first.

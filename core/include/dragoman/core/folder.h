@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include <dragoman/core/file_lock.h>
 
@@ -31,20 +32,27 @@ std::filesystem::path unused_name(const std::filesystem::path& path);
 /// Removes a folder with all that it holds, as far as that is possible.
 void remove_folder(const std::filesystem::path& folder) noexcept;
 
+/// Removes a folder that has had its day, and throws nothing.
+using FolderRemover = std::function<void(const std::filesystem::path&)>;
+
+/// What a folder is called for an instant while another takes its place, on a file system that cannot exchange two
+/// names.
+inline constexpr std::string_view kReplacedSuffix = ".replaced";
+
+/// Gives `<target>.replaced`, which a process that was killed at that instant left, its name again, or removes it if
+/// there is a `target`. For who has locked what such a process would have locked. Error{kIo}.
+void recover_replaced(const std::filesystem::path& target, const FolderRemover& remove = remove_folder);
+
 /// A folder in the making: `<target>.partial`, which takes the place of `target` all at once at commit(). A process
-/// that is killed leaves the old folder or the new one. (On a file system that cannot exchange two names, for an
-/// instant the old folder is called `<target>.old`.)
+/// that is killed leaves the old folder or the new one; if that was under the name `<target>.replaced`, the next one
+/// gives it back its name.
 ///
 /// Both folders are locked: a second process with the same target is refused, and what a killed one left is cleared
 /// away. One thread at a time.
 class StagedFolder {
  public:
-  /// Removes a folder that has had its day, and throws nothing. What it leaves is an error where the folder has to be
-  /// empty.
-  using Remove = std::function<void(const std::filesystem::path&)>;
-
-  /// Makes the empty folder. Error{kIo} if somebody else is at work on it.
-  explicit StagedFolder(const std::filesystem::path& target, Remove remove = remove_folder);
+  /// Makes the empty folder. Error{kIo} if somebody else is at work on it, or if `remove` leaves something in it.
+  explicit StagedFolder(const std::filesystem::path& target, FolderRemover remove = remove_folder);
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
   /// Removes the folder unless commit() was reached.
@@ -58,11 +66,11 @@ class StagedFolder {
 
  private:
   FileLock lock_empty() const;
-  void put_in_place();
+  std::filesystem::path put_in_place();
 
   std::filesystem::path target_;
   std::filesystem::path staging_;
-  Remove remove_;
+  FolderRemover remove_;
   std::optional<FileLock> target_lock_;
   std::optional<FileLock> lock_;
   bool committed_ = false;

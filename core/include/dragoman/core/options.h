@@ -7,21 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::core {
-
-/// The one tree type for configuration, whatever file it came from (JSON or YAML).
-using Json = nlohmann::ordered_json;
-
-/// Parses JSON text of up to 100 levels in n log n time; errors name `name`, line and column. A key that stands twice
-/// in an object keeps its first place and has its last value.
-Json parse_json(std::string_view text, const std::string& name);
-/// Reads and parses a JSON file of at most 256 MiB, which must be a regular file.
-Json load_json(const std::string& path);
 
 /// Reads an options object key by key and then refuses what nobody asked for, so that a mistyped key is an error and
 /// not a default.
@@ -110,8 +100,5 @@ class OptionReader {
   std::string where_;
   std::set<std::string, std::less<>> read_;
 };
-
-/// The candidate closest to `word` by edit distance, or "" if none is close enough to be what was meant.
-std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace dragoman::core

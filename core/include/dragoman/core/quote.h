@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace dragoman::core {
 
@@ -25,9 +25,7 @@ struct Quoted {
 }  // namespace dragoman::core
 
 template <>
-struct fmt::formatter<dragoman::core::Quoted> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(const dragoman::core::Quoted& quoted, Context& context) const {
-    return fmt::formatter<std::string_view>::format(dragoman::core::quote(quoted.text), context);
-  }
+struct fmt::formatter<dragoman::core::Quoted> {
+  static constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  static fmt::format_context::iterator format(const dragoman::core::Quoted& quoted, fmt::format_context& context);
 };

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json_fwd.h>
 
 namespace dragoman::core {
 

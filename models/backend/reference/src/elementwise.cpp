@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::backend::reference {
 namespace {
 

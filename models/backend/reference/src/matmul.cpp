@@ -1,6 +1,8 @@
 #include "kernels.h"
 #include "matrix.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::backend::reference {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include <dragoman/autograd/variable.h>
+#include <dragoman/core/error.h>
 #include <dragoman/tensor/tensor.h>
 
 namespace dragoman::backend::reference {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/host/load_model.h>
 #include <dragoman/pipeline/translate_service.h>
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json.h>
 #include <dragoman/formats/parameters.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/tokenizer/tokenizer.h>

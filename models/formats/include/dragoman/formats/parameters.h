@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/formats/safetensors.h>
 #include <dragoman/nn/parameters.h>
 #include <dragoman/tensor/arena.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json_fwd.h>
 
 namespace dragoman::nn {
 

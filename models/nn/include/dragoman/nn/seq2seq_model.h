@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/nn/decoder_state.h>
 #include <dragoman/nn/parameters.h>
 #include <dragoman/ops/types.h>

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <dragoman/core/error.h>
 #include <dragoman/ops/types.h>
 
 namespace dragoman::ops {

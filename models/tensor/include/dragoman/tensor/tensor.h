@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include <dragoman/core/error.h>
 #include <dragoman/tensor/dtype.h>
 
 namespace dragoman::tensor {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json.h>
 #include <dragoman/training/optimizer.h>
 
 namespace dragoman::training {

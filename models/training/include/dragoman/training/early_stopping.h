@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json_fwd.h>
 
 namespace dragoman::training {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json_fwd.h>
 
 namespace dragoman::training {
 

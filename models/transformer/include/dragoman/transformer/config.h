@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/nn/layers.h>
 #include <dragoman/nn/positions.h>
 

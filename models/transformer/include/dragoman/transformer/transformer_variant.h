@@ -3,6 +3,7 @@
 #include <deque>
 #include <optional>
 
+#include <dragoman/core/json.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/transformer/attention_layers.h>
 #include <dragoman/transformer/embeddings.h>

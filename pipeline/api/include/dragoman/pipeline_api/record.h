@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json.h>
 
 namespace dragoman::pipeline {
 

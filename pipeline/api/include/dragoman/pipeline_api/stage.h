@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/pipeline_api/record.h>
 
 namespace dragoman::pipeline {

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/error.h>
+#include <dragoman/core/nearest_name.h>
 
 namespace dragoman::plugins {
 

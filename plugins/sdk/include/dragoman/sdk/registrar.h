@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <dragoman/core/options.h>
+#include <dragoman/core/json.h>
 #include <dragoman/decoding/logits_processor.h>
 #include <dragoman/decoding/strategy.h>
 #include <dragoman/nn/seq2seq_model.h>

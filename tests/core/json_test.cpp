@@ -1,0 +1,83 @@
+#include <ctime>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
+
+namespace dragoman::core {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+template <class Action>
+std::string message_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+TEST(ParseJson, ErrorsNameFileLineAndColumn) {
+  EXPECT_THAT(message_of([] { parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "x.json"); }),
+              AllOf(HasSubstr("x.json"), HasSubstr("line 3, column 7")));
+  EXPECT_THAT(message_of([] { parse_json("", "empty.json"); }), HasSubstr("empty.json"));
+  EXPECT_THAT(message_of([] { parse_json("{\"a\": \"\xFF\"}", "bytes.json"); }), HasSubstr("bytes.json"));
+}
+
+TEST(ParseJson, DeepNestingDoesNotCrash) {
+  const std::string deep(1000000, '[');
+  EXPECT_THAT(message_of([&] { parse_json(deep, "deep.json"); }), HasSubstr("deep.json"));
+  const std::string closed = std::string(100000, '[') + std::string(100000, ']');
+  try {
+    parse_json(closed, "deep.json");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+  }
+}
+
+TEST(ParseJson, KeepsTheOrderOfKeysAndTheLastOfEqualOnes) {
+  EXPECT_EQ(parse_json(R"({"z": 1, "a": {"b": []}, "z": {"y": 2}, "m": [{}, 1.5, -1, true, null, "t"]})", "t").dump(),
+            R"({"z":{"y":2},"a":{"b":[]},"m":[{},1.5,-1,true,null,"t"]})");
+  EXPECT_EQ(parse_json("7", "t"), 7);
+  EXPECT_TRUE(parse_json("18446744073709551615", "t").is_number_unsigned());
+}
+
+// Row 13 of issue 8: looking each key up among all before it took minutes.
+TEST(ParseJson, ManyKeysTakeNoTime) {
+  std::string text = "{";
+  for (int i = 0; i < 300'000; ++i) text += fmt::format("{}\"key{}\":{}", i == 0 ? "" : ",", i % 299'999, i);
+  const std::clock_t begin = std::clock();
+  const Json tree = parse_json(text + "}", "t");
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 10);
+  ASSERT_EQ(tree.size(), 299'999U);
+  EXPECT_EQ(tree.begin().value(), 299'999);
+}
+
+TEST(ParseJson, ReasonsAreShortAndPrintableWhateverTheTextHolds) {
+  const std::string text = "{\"a\": \"\x1b[31m" + std::string(10000, 'x');
+  const ParsedJson parsed = try_parse_json(text);
+  EXPECT_THAT(parsed.problem, HasSubstr("not valid JSON: syntax error"));
+  EXPECT_EQ(parsed.problem.find('\x1b'), std::string::npos);
+  EXPECT_LT(parsed.problem.size(), 400U);
+  EXPECT_EQ(parsed.position, 7U);
+  EXPECT_EQ(try_parse_json("{\"a\": 1}").problem, "");
+}
+
+TEST(Json, DifferencesNameWhatChangedCameAndWent) {
+  const Json before = {{"same", 1}, {"changed", 4}, {"gone", "x"}};
+  const Json now = {{"changed", 5}, {"same", 1}, {"new", Json::array({1, 2})}};
+  EXPECT_EQ(differences(before, now), "changed was 4 and is now 5; new was absent and is now [1,2]; gone was \"x\" and is now absent");
+  EXPECT_EQ(differences(before, before), "");
+}
+
+TEST(Json, OneLineReplacesWhatIsNotUtf8) { EXPECT_EQ(one_line({{"path", "a\xff\n"}}), "{\"path\":\"a\xef\xbf\xbd\\n\"}"); }
+
+}  // namespace
+}  // namespace dragoman::core
