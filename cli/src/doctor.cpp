@@ -1,12 +1,12 @@
 #include "command.h"
+#include "host_options.h"
 #include "version.h"
 
 #include <fmt/format.h>
 #include <unicode/uversion.h>
 
-#include <dragoman/backend_cpu/install.h>
 #include <dragoman/core/parallel.h>
-#include <dragoman/runtime/runtime.h>
+#include <dragoman/host/host.h>
 
 namespace dragoman::cli {
 namespace {
@@ -16,17 +16,27 @@ class Doctor final : public Command {
  public:
   std::string_view name() const override { return "doctor"; }
   std::string_view summary() const override { return "show backends, CPU features and libraries, and what is missing"; }
-  void add_options(boost::program_options::options_description&) override {}
+  void add_options(boost::program_options::options_description& options) override {
+    add_host_options(options, host_options_);
+  }
   void run(const Session&) override {
-    const runtime::Runtime runtime;
+    const plugins::Host host(host_options_);
     fmt::print("dragoman   {}\n", kVersion);
     fmt::print("compiler   {}\n", __VERSION__);
     fmt::print("threads    {} (affinity and cgroup quota)\n", core::default_threads());
-    fmt::print("cpu        ok, SIMD level {}\n", backend::cpu::simd_level());
-    fmt::print("reference  ok, double precision, for tests\n");
-    fmt::print("cuda       {}\n", runtime.available(tensor::Device::kCuda) ? "ok" : "not in this build");
+    for (const auto& backend : host.runtime().backends())
+      fmt::print("{:<10} {}: {}\n", backend->name(), state_of(*backend), backend->describe());
     fmt::print("ICU        {}\n", U_ICU_VERSION);
   }
+
+ private:
+  static std::string state_of(const tensor::Backend& backend) {
+    const int devices = backend.device_count();
+    if (devices == 0) return "no such device on this machine";
+    return devices == 1 ? "ok" : fmt::format("{} devices", devices);
+  }
+
+  plugins::HostOptions host_options_;
 };
 
 }  // namespace

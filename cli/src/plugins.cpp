@@ -55,8 +55,10 @@ void print_registry(const plugins::Registry& registry) {
   print_catalogue(registry.logits_processors());
   print_catalogue(registry.tokenizers());
   print_catalogue(registry.stages());
+  for (const plugins::Registry::Backend& backend : registry.backends())
+    print_entry("backend", backend.name, backend.provider, fmt::format("--device {}", backend.name));
   for (const plugins::Registry::Kernel& kernel : registry.kernels())
-    print_entry("kernel", kernel.op, kernel.provider, fmt::format("on {}", tensor::name_of(kernel.device)));
+    print_entry("kernel", kernel.op, kernel.provider, fmt::format("on {}", kernel.backend));
 }
 
 /// Loaded ones, then those that could be loaded by their name.

@@ -50,6 +50,8 @@ class Score final : public Command {
         "length-penalty", po::value(&length_penalty_)->default_value("none")->value_name("PRESET"),
         "how the score follows from the log probability: none, fairseq, gnmt, marian, ct2")(
         "threads", thread_count(threads_), threads_help("threads").c_str())(
+        "device", po::value(&device_)->default_value("cpu")->value_name("NAME"),
+        "cpu, reference (slow, double precision), or a plugin's; `doctor` lists them")(
         "allow-non-finite", po::bool_switch(&allow_non_finite_),
         "use a model although it holds weights that are NaN or infinite");
     add_host_options(options, host_options_);
@@ -58,10 +60,11 @@ class Score final : public Command {
   void run(const Session& session) override {
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
     plugins::Host host(host_options_);
-    const pipeline::LoadedTranslationModel loaded(model_, host, tensor::Device::kCpu, allow_non_finite_);
+    const tensor::Device device = host.device(device_);
+    const pipeline::LoadedTranslationModel loaded(model_, host, device, allow_non_finite_);
     const pipeline::TranslationModel model = loaded.view();
     const auto executor = core::make_executor(threads_);
-    const auto context = host.runtime().make_context(tensor::Device::kCpu, *executor);
+    const auto context = host.runtime().make_context(device, *executor);
     core::LineReader sources(source_, session.stop);
     core::LineReader targets(target_, session.stop);
     core::OutputFile out(output_, {.stop = session.stop});
@@ -145,6 +148,7 @@ class Score final : public Command {
   std::string format_;
   std::string length_penalty_;
   int threads_ = 0;
+  std::string device_;
   bool allow_non_finite_ = false;
   plugins::HostOptions host_options_;
   TokenBatch source_batch_;

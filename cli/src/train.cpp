@@ -30,13 +30,14 @@ class Train final : public Command {
         "dump-config", po::bool_switch(&dump_config_), "print the configuration with every key resolved, and exit")(
         "threads", po::value(&threads_)->value_name("N"), "overrides the key threads; results do not depend on it")(
         "device", po::value(&device_)->value_name("NAME"),
-        "overrides the key device: cpu, or reference (slow, double precision)");
+        "overrides the key device: cpu, reference (slow, double precision), or a plugin's; `doctor` lists them");
     add_host_options(options, host_options_);
   }
 
   void run(const Session& session) override {
     const training::TrainingConfig config = training::read_training_config(configuration(session.stop), config_);
-    const plugins::Host host(host_options_);
+    plugins::Host host(host_options_);
+    static_cast<void>(host.device(config.device));  // loads the plugin that brings it
     training::TrainerEnvironment environment = training::make_environment(host);
     if (dump_config_) {
       fmt::print("{}\n", core::dump_yaml(training::resolved_configuration(config, environment)));

@@ -104,7 +104,7 @@ class Translate final : public Command {
         "rows", whole_number("--rows", rows_, std::int64_t{1})->default_value("64")->value_name("N"),
         "hypotheses in flight per worker (no effect on results)")(
         "device", po::value(&device_)->default_value("cpu")->value_name("NAME"),
-        "cpu, or reference (slow, double precision)")(
+        "cpu, reference (slow, double precision), or a plugin's; `doctor` lists them")(
         "compute", po::value(&compute_)->default_value("fp32")->value_name("TYPE"), "number type of the weights: fp32")(
         "allow-non-finite", po::bool_switch(&allow_non_finite_),
         "use a model although it holds weights that are NaN or infinite");

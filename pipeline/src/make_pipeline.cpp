@@ -122,7 +122,7 @@ class Builder {
 
   std::unique_ptr<Service> translate_stage(core::OptionReader& options) {
     const auto model = options.require_key<std::string>("model");
-    TranslateOptions translate = read_translate_options(options, host_->registry());
+    TranslateOptions translate = read_translate_options(options, *host_);
     if (translate.threads == 0) translate.threads = threads_;
     return std::make_unique<TranslateStage>(model, *host_, std::move(translate));
   }

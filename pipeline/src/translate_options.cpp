@@ -57,7 +57,8 @@ bool is_built_in(const plugins::Registry& registry, const std::string& strategy)
 
 }  // namespace
 
-TranslateOptions read_translate_options(core::OptionReader& options, const plugins::Registry& registry) {
+TranslateOptions read_translate_options(core::OptionReader& options, plugins::Host& host) {
+  const plugins::Registry& registry = host.registry();
   TranslateOptions translate;
   translate.decoding = read_decoding(options);
   try {
@@ -72,7 +73,7 @@ TranslateOptions read_translate_options(core::OptionReader& options, const plugi
   translate.limits.maximum_rows = options.get("rows", translate.limits.maximum_rows);
   options.check(translate.limits.maximum_encoder_tokens > 0, "batch_tokens", "must be at least 1");
   options.check(translate.limits.maximum_rows > 0, "rows", "must be at least 1");
-  translate.device = runtime::parse_device(options.get("device", "cpu"));
+  translate.device = host.device(options.get("device", "cpu"));
   translate.details = options.get("details", false);
   translate.allow_non_finite = options.get("allow_non_finite", false);
   if (const std::string compute = options.get("compute", "fp32"); compute != "fp32")

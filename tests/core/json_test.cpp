@@ -73,11 +73,14 @@ TEST(ParseJson, ReasonsAreShortAndPrintableWhateverTheTextHolds) {
 TEST(Json, DifferencesNameWhatChangedCameAndWent) {
   const Json before = {{"same", 1}, {"changed", 4}, {"gone", "x"}};
   const Json now = {{"changed", 5}, {"same", 1}, {"new", Json::array({1, 2})}};
-  EXPECT_EQ(differences(before, now), "changed was 4 and is now 5; new was absent and is now [1,2]; gone was \"x\" and is now absent");
+  EXPECT_EQ(differences(before, now),
+            "changed was 4 and is now 5; new was absent and is now [1,2]; gone was \"x\" and is now absent");
   EXPECT_EQ(differences(before, before), "");
 }
 
-TEST(Json, OneLineReplacesWhatIsNotUtf8) { EXPECT_EQ(one_line({{"path", "a\xff\n"}}), "{\"path\":\"a\xef\xbf\xbd\\n\"}"); }
+TEST(Json, OneLineReplacesWhatIsNotUtf8) {
+  EXPECT_EQ(one_line({{"path", "a\xff\n"}}), "{\"path\":\"a\xef\xbf\xbd\\n\"}");
+}
 
 }  // namespace
 }  // namespace dragoman::core

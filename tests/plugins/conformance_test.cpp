@@ -146,7 +146,7 @@ TEST(Conformance, AnOpWithoutAReferenceKernelIsFound) {
   static constexpr tensor::KernelKey<void(tensor::Context&, const Arguments&)> kLonely{"lonely"};
   Host host;
   Registrar registrar;
-  registrar.add_kernel(tensor::Device::kCpu, kLonely, [](tensor::Context&, const Arguments&) {});
+  registrar.add_kernel("cpu", kLonely, [](tensor::Context&, const Arguments&) {});
   host.registry().add("guest", registrar.take());
   const std::vector<Verdict> verdicts = check_provider(host, "guest", {});
   EXPECT_EQ(complaints(verdicts), "lonely reference kernel: missing: models that use the op do not run here\n");

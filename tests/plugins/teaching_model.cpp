@@ -289,10 +289,10 @@ plugins::ModelEntry teaching_model(Fault fault) {
 }
 
 void add_teaching_kernels(plugins::Registrar& registrar) {
-  registrar.add_kernel(tensor::Device::kCpu, kHalve, halve_cpu);
-  registrar.add_kernel(tensor::Device::kReference, kHalve, halve_reference);
-  registrar.add_kernel(tensor::Device::kCpu, kHalveBadly, halve_badly_cpu);
-  registrar.add_kernel(tensor::Device::kReference, kHalveBadly, halve_reference);
+  registrar.add_kernel("cpu", kHalve, halve_cpu);
+  registrar.add_kernel("reference", kHalve, halve_reference);
+  registrar.add_kernel("cpu", kHalveBadly, halve_badly_cpu);
+  registrar.add_kernel("reference", kHalveBadly, halve_reference);
 }
 
 }  // namespace dragoman::testing

@@ -124,7 +124,7 @@ bool can_be_mapped(const SafetensorsFile& file, const LoadOptions& options) {
   const auto usable = [&](const StoredTensor& stored) {
     return stored.dtype == options.dtype && aligned(file.read(stored).data(), options.dtype);
   };
-  return options.memory == WeightMemory::kMapped && options.device != tensor::Device::kCuda &&
+  return options.memory == WeightMemory::kMapped && options.allocator->host_readable() &&
          std::all_of(file.tensors().begin(), file.tensors().end(), usable);
 }
 

@@ -14,10 +14,10 @@ tensor::Tensor Constant::on(const tensor::Context& context) const {
       for (std::int64_t j = 0; j < cols_; ++j)
         tensor::set_element(tensor_, i, j, values[static_cast<std::size_t>(i * cols_ + j)]);
   });
-  core::require(tensor_.device == context.device() && tensor_.dtype == context.float_type(),
-                core::ErrorCode::kInvalidArgument, "a model that computed on {} in {} is asked to compute on {} in {}",
-                tensor::name_of(tensor_.device), tensor::name_of(tensor_.dtype), tensor::name_of(context.device()),
-                tensor::name_of(context.float_type()));
+  if (tensor_.device != context.device() || tensor_.dtype != context.float_type())
+    core::fail(core::ErrorCode::kInvalidArgument, "a model that computed on {} in {} is asked to compute on {} in {}",
+               tensor::name_of(tensor_.device), tensor::name_of(tensor_.dtype), tensor::name_of(context.device()),
+               tensor::name_of(context.float_type()));
   return tensor_;
 }
 

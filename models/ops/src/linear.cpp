@@ -72,8 +72,9 @@ Variable linear(Context& context, const Variable& x, const Weight& weight, const
 
 Variable linear_composite(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
                           Activation activation) {
-  core::require(!weight.value.empty(), core::ErrorCode::kUnsupported,
-                "linear: the {} backend cannot multiply by a packed weight", tensor::name_of(context.device()));
+  if (weight.value.empty())
+    core::fail(core::ErrorCode::kUnsupported, "linear: the {} backend cannot multiply by a packed weight",
+               context.device().backend());
   check_operands(x, {weight.value, nullptr}, bias);
   const Variable product = matmul(context, x, weight.value, true);
   return activate(context, bias.empty() ? product : add_row(context, product, bias), activation);

@@ -1,49 +1,103 @@
 #include "dragoman/runtime/runtime.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include <dragoman/backend_cpu/install.h>
 #include <dragoman/backend_reference/install.h>
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::runtime {
+namespace {
 
+using tensor::Backend;
 using tensor::Device;
 
-Runtime::Runtime() : cpu_(Device::kCpu), reference_(Device::kReference) {
-  backend::cpu::install_kernels(cpu_);
-  backend::reference::install_kernels(reference_);
+/// Both compute in the host's memory, which is one device.
+class HostBackend : public Backend {
+ public:
+  using Backend::Backend;
+  int device_count() const final { return 1; }
+  tensor::Allocator& memory(int /*number*/) const final { return tensor::host_allocator(); }
+};
+
+class CpuBackend final : public HostBackend {
+ public:
+  CpuBackend() : HostBackend(Device::kCpu.backend()) { backend::cpu::install_kernels(kernels()); }
+  tensor::DType float_type() const override { return tensor::DType::kF32; }
+  std::string describe() const override { return backend::cpu::simd_level(); }
+};
+
+class ReferenceBackend final : public HostBackend {
+ public:
+  ReferenceBackend() : HostBackend(Device::kReference.backend()) { backend::reference::install_kernels(kernels()); }
+  tensor::DType float_type() const override { return tensor::DType::kF64; }
+  std::string describe() const override { return "double precision, for tests"; }
+};
+
+std::string list(const std::vector<Device>& devices) {
+  std::string text;
+  for (const Device device : devices) text += (text.empty() ? "" : ", ") + tensor::name_of(device);
+  return text;
 }
 
-bool Runtime::available(Device device) const noexcept {
-  return device != Device::kCuda;
+}  // namespace
+
+Runtime::Runtime() : backends_{std::make_shared<CpuBackend>(), std::make_shared<ReferenceBackend>()} {}
+
+void Runtime::add(std::shared_ptr<Backend> backend) {
+  core::require(find(backend->name()) == nullptr, core::ErrorCode::kInvalidArgument,
+                "there is a backend called '{}' already", backend->name());
+  backends_.push_back(std::move(backend));
 }
 
-const tensor::KernelTable& Runtime::kernels(Device device) const {
-  core::require(available(device), core::ErrorCode::kUnsupported,
-                "the device '{}' is not available in this build; use --device cpu", tensor::name_of(device));
-  return device == Device::kCpu ? cpu_ : reference_;
+Backend* Runtime::find(std::string_view name) const noexcept {
+  const auto found = std::ranges::find_if(backends_, [&](const auto& backend) { return backend->name() == name; });
+  return found == backends_.end() ? nullptr : found->get();
 }
 
-tensor::KernelTable& Runtime::kernels(Device device) {
-  return const_cast<tensor::KernelTable&>(static_cast<const Runtime*>(this)->kernels(device));
+std::vector<Device> Runtime::devices() const {
+  std::vector<Device> devices;
+  for (const auto& backend : backends_)
+    for (int number = 0; number < backend->device_count(); ++number)
+      devices.push_back(Device::of(backend->name(), number));
+  return devices;
 }
 
-tensor::Allocator& Runtime::allocator(Device device) const {
-  static_cast<void>(kernels(device));
-  return tensor::host_allocator();
+bool Runtime::available(Device device) const {
+  const Backend* backend = find(device.backend());
+  return backend != nullptr && device.number() < backend->device_count();
 }
 
-tensor::DType Runtime::float_type(Device device) {
-  return device == Device::kReference ? tensor::DType::kF64 : tensor::DType::kF32;
+Device Runtime::device(std::string_view name) const {
+  const std::vector<Device> here = devices();
+  const auto found = std::ranges::find_if(here, [&](Device device) {
+    return name == tensor::name_of(device) || name == fmt::format("{}:{}", device.backend(), device.number());
+  });
+  if (found != here.end()) return *found;
+  const Backend* backend = find(backend_of(name));
+  core::require(backend == nullptr, core::ErrorCode::kInvalidArgument,
+                "the device {} is not on this machine, which has {} of its kind; here are: {}", core::quote(name),
+                backend == nullptr ? 0 : backend->device_count(), list(here));
+  core::fail(core::ErrorCode::kInvalidArgument, "unknown device {}; here are: {}", core::quote(name), list(here));
+}
+
+Backend& Runtime::backend(Device device) const {
+  if (!available(device))
+    core::fail(core::ErrorCode::kUnsupported, "the device '{}' is not here; there are: {}", tensor::name_of(device),
+               list(devices()));
+  return *find(device.backend());
 }
 
 std::unique_ptr<tensor::Context> Runtime::make_context(Device device, core::Executor& executor) const {
-  return std::make_unique<tensor::Context>(kernels(device), allocator(device), float_type(device), executor);
+  Backend& of = backend(device);
+  return std::make_unique<tensor::Context>(of.kernels(), device, of.memory(device.number()), of.float_type(), executor);
 }
 
-Device parse_device(std::string_view name) {
-  for (const Device device : {Device::kCpu, Device::kReference, Device::kCuda})
-    if (tensor::name_of(device) == name) return device;
-  core::fail(core::ErrorCode::kInvalidArgument, "unknown device '{}'; it must be cpu, cuda or reference", name);
+std::string_view backend_of(std::string_view device_name) {
+  return device_name.substr(0, device_name.find(':'));
 }
 
 }  // namespace dragoman::runtime

@@ -7,7 +7,7 @@ namespace dragoman::tensor {
 void KernelTable::insert(std::string_view name, ErasedKernel kernel, std::string_view signature) {
   const bool inserted = kernels_.try_emplace(name, Entry{kernel, signature}).second;
   core::require(inserted, core::ErrorCode::kInvalidArgument, "the {} backend already has a kernel for the op '{}'",
-                name_of(device_), name);
+                device_.backend(), name);
 }
 
 KernelTable::ErasedKernel KernelTable::lookup(std::string_view name, std::string_view signature) const {

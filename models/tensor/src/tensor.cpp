@@ -4,18 +4,6 @@
 
 namespace dragoman::tensor {
 
-std::string_view name_of(Device device) {
-  switch (device) {
-    case Device::kCpu:
-      return "cpu";
-    case Device::kReference:
-      return "reference";
-    case Device::kCuda:
-      return "cuda";
-  }
-  return "?";
-}
-
 Tensor Tensor::row_range(std::int64_t begin, std::int64_t end) const {
   core::require(0 <= begin && begin <= end && end <= rows, core::ErrorCode::kInvalidArgument,
                 "rows [{}, {}) are not in {}", begin, end, describe(*this));

@@ -1,6 +1,5 @@
 #include "dragoman/training/trainer.h"
 
-#include <dragoman/backend_cpu/install.h>
 #include <dragoman/core/json.h>
 
 namespace dragoman::training {
@@ -15,7 +14,7 @@ TrainerEnvironment make_environment(const plugins::Host& host) {
     const auto* registered = host.registry().models().find(type);
     return registered == nullptr || registered->provider == plugins::kBuiltin ? std::string() : registered->provider;
   };
-  environment.build = {{"compiler", __VERSION__}, {"simd", backend::cpu::simd_level()}};
+  environment.build = {{"compiler", __VERSION__}};
   return environment;
 }
 

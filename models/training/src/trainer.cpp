@@ -158,7 +158,7 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
     : config_(std::move(config)),
       environment_(std::move(environment)),
       folder_(config_.output, mode),
-      device_(runtime::parse_device(config_.device)),
+      device_(environment_.runtime->device(config_.device)),
       executor_(core::make_executor(config_.threads)),
       context_(environment_.runtime->make_context(device_, *executor_)),
       tokenizers_(load_tokenizers(
@@ -177,6 +177,7 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
       std::make_unique<Optimizer>(model_->parameters(), environment_.runtime->allocator(device_),
                                   config_.training.optimizer, config_.training.clip_norm, config_.training.ema_decay);
   gradients_ = std::make_unique<GradientAccumulator>(config_, *model_, *train_, *context_);
+  environment_.build[tensor::name_of(device_)] = environment_.runtime->backend(device_).describe();
   record_ = make_run_record(config_, environment_.build, *model_, tokenizers_, *train_, validation_.get());
   const std::string plugin = environment_.plugin_of ? environment_.plugin_of(config_.model.type) : std::string();
   exports_.emplace(config_, tokenizers_, record_, plugin, environment_.log);

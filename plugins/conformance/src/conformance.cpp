@@ -54,11 +54,12 @@ constexpr std::array kChecks = {
           check_device},
 };
 
-/// Devices whose memory the host can read, the reference first.
+/// The first of each kind of device whose memory the host can read, the reference before the others.
 std::vector<tensor::Device> devices_of(const runtime::Runtime& runtime) {
-  std::vector<tensor::Device> devices;
-  for (const tensor::Device device : {tensor::Device::kReference, tensor::Device::kCpu})
-    if (runtime.available(device)) devices.push_back(device);
+  std::vector<tensor::Device> devices{tensor::Device::kReference};
+  for (const tensor::Device device : runtime.devices())
+    if (device != tensor::Device::kReference && device.number() == 0 && runtime.allocator(device).host_readable())
+      devices.push_back(device);
   return devices;
 }
 
@@ -96,9 +97,10 @@ std::vector<Verdict> check_kernels(const Host& host, const std::string& provider
   std::vector<Verdict> verdicts;
   for (const std::string& op : ops) {
     for (const tensor::Device device : devices_of(host.runtime())) {
-      const bool present = std::ranges::any_of(
-          kernels, [&](const Registry::Kernel& kernel) { return kernel.op == op && kernel.device == device; });
-      verdicts.push_back({op, std::string(tensor::name_of(device)), "kernel", present,
+      const bool present = std::ranges::any_of(kernels, [&](const Registry::Kernel& kernel) {
+        return kernel.op == op && kernel.backend == device.backend();
+      });
+      verdicts.push_back({op, tensor::name_of(device), "kernel", present,
                           present ? "registered" : "missing: models that use the op do not run here"});
     }
   }
@@ -125,18 +127,19 @@ std::vector<CheckDescription> conformance_checks() {
 
 std::vector<Verdict> check_model(const Host& host, const ModelEntry& model, const ConformanceOptions& options) {
   std::vector<Verdict> verdicts;
-  for (const tensor::Device device : devices_of(host.runtime())) {
+  const std::vector<tensor::Device> devices = devices_of(host.runtime());
+  for (const tensor::Device device : devices) {
     const Bench bench{model, host.runtime(), device, options.scratch_folder};
     for (const Check& check : kChecks) {
       if (!applies(check.where, device)) continue;
       core::report(options.progress, {.stage = fmt::format("check {} on {}", model.name, tensor::name_of(device)),
                                       .done = verdicts.size(),
-                                      .total = 2 * kChecks.size(),
+                                      .total = devices.size() * kChecks.size(),
                                       .unit = "checks",
                                       .figures = {}});
       const Finding finding = run_guarded(check, bench);
-      verdicts.push_back({model.name, std::string(tensor::name_of(device)), std::string(check.description.name),
-                          finding.passed, finding.detail});
+      verdicts.push_back(
+          {model.name, tensor::name_of(device), std::string(check.description.name), finding.passed, finding.detail});
     }
   }
   return verdicts;

@@ -13,6 +13,13 @@ Host::Host(const HostOptions& options) : registry_(runtime_), loader_(registry_,
   for (const std::string& plugin : options.plugins) loader_.load(plugin);
 }
 
+tensor::Device Host::device(const std::string& name) {
+  const std::string backend(runtime::backend_of(name));
+  if (runtime_.find(backend) == nullptr && loader_.find(backend) == nullptr && loader_.is_installed(backend))
+    loader_.load(backend);
+  return runtime_.device(name);
+}
+
 std::filesystem::path installed_plugin_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&installed_plugin_folder), &info) == 0 || info.dli_fname == nullptr)

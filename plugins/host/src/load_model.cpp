@@ -25,7 +25,7 @@ std::unique_ptr<nn::Seq2SeqModel> make_empty_model(const formats::ModelConfig& c
 
 formats::LoadOptions weight_options(const LoadModelOptions& options, const runtime::Runtime& runtime) {
   return {.allocator = &runtime.allocator(options.device),
-          .dtype = runtime::Runtime::float_type(options.device),
+          .dtype = runtime.float_type(options.device),
           .device = options.device,
           .memory = options.trainable ? formats::WeightMemory::kOwned : formats::WeightMemory::kMapped};
 }

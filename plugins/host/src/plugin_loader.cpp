@@ -112,6 +112,11 @@ const LoadedPlugin* PluginLoader::find(std::string_view name) const {
   return found == loaded_.end() ? nullptr : &*found;
 }
 
+bool PluginLoader::is_installed(const std::string& name) const {
+  std::error_code ignored;
+  return is_bare_name(name) && !folder_.empty() && std::filesystem::exists(folder_ / (name + ".so"), ignored);
+}
+
 std::filesystem::path PluginLoader::installed_file(const std::string& name) const {
   core::require(is_bare_name(name), core::ErrorCode::kInvalidArgument,
                 "'{}' is neither a file nor the name of a plugin (letters, digits, '-' and '_')", name);

@@ -19,29 +19,48 @@ void Registry::add(const std::string& provider, Contributions contributions) {
   add_all(extended.logits_processors, contributions.logits_processors, provider);
   add_all(extended.tokenizers, contributions.tokenizers, provider);
   add_all(extended.stages, contributions.stages, provider);
-  install(provider, contributions.kernels);
-  catalogues_ = std::move(extended);
-}
-
-void Registry::install(const std::string& provider, const std::vector<KernelEntry>& kernels) {
-  const std::size_t before = kernels_.size();
+  std::vector<WaitingKernel> wanted = waiting_;
+  for (KernelEntry& kernel : contributions.kernels) wanted.push_back({std::move(kernel), provider});
+  const Extent before{backends_.size(), kernels_.size()};
   try {
-    for (const KernelEntry& kernel : kernels) {
-      if (!runtime_->available(kernel.device)) continue;
-      kernels_.reserve(kernels_.size() + 1);
-      Kernel record{kernel.name, kernel.device, provider};
-      kernel.install(runtime_->kernels(kernel.device));
-      kernels_.push_back(std::move(record));
-    }
+    install_backends(provider, contributions);
+    waiting_ = install_kernels(std::move(wanted));
   } catch (...) {
     uninstall_after(before);
     throw;
   }
+  catalogues_ = std::move(extended);
 }
 
-void Registry::uninstall_after(std::size_t count) noexcept {
-  for (; kernels_.size() > count; kernels_.pop_back())
-    runtime_->kernels(kernels_.back().device).erase(kernels_.back().op);
+void Registry::install_backends(const std::string& provider, const Contributions& contributions) {
+  for (const std::shared_ptr<tensor::Backend>& backend : contributions.backends) {
+    backends_.reserve(backends_.size() + 1);
+    Backend record{std::string(backend->name()), provider};
+    runtime_->add(backend);
+    backends_.push_back(std::move(record));
+  }
+}
+
+std::vector<Registry::WaitingKernel> Registry::install_kernels(std::vector<WaitingKernel> kernels) {
+  std::vector<WaitingKernel> left;
+  for (WaitingKernel& kernel : kernels) {
+    tensor::Backend* backend = runtime_->find(kernel.entry.backend);
+    if (backend == nullptr) {
+      left.push_back(std::move(kernel));
+      continue;
+    }
+    kernels_.reserve(kernels_.size() + 1);
+    Kernel record{kernel.entry.name, kernel.entry.backend, kernel.provider};
+    kernel.entry.install(backend->kernels());
+    kernels_.push_back(std::move(record));
+  }
+  return left;
+}
+
+void Registry::uninstall_after(const Extent& before) noexcept {
+  for (; kernels_.size() > before.kernels; kernels_.pop_back())
+    runtime_->find(kernels_.back().backend)->kernels().erase(kernels_.back().op);
+  for (; backends_.size() > before.backends; backends_.pop_back()) runtime_->remove_last();
 }
 
 }  // namespace dragoman::plugins

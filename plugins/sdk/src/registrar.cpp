@@ -47,8 +47,14 @@ void Registrar::add(StageEntry entry) {
   append(contributions_.stages, std::move(entry), "pipeline stage");
 }
 
+void Registrar::add(std::shared_ptr<tensor::Backend> backend) {
+  core::require(backend != nullptr, core::ErrorCode::kInvalidArgument, "there is no backend to add");
+  contributions_.backends.push_back(std::move(backend));
+}
+
 void Registrar::add_kernel(KernelEntry entry) {
   check_name("op", entry.name);
+  static_cast<void>(tensor::Device::of(entry.backend));  // throws if that cannot be a backend's name
   contributions_.kernels.push_back(std::move(entry));
 }
 

@@ -9,10 +9,10 @@ namespace {
 using namespace dragoman;
 
 void register_ssru(plugins::Registrar& registrar) {
-  registrar.add_kernel(tensor::Device::kCpu, ssru::kScan, ssru::cpu_scan);
-  registrar.add_kernel(tensor::Device::kCpu, ssru::kScanBackward, ssru::cpu_scan_backward);
-  registrar.add_kernel(tensor::Device::kReference, ssru::kScan, ssru::reference_scan);
-  registrar.add_kernel(tensor::Device::kReference, ssru::kScanBackward, ssru::reference_scan_backward);
+  registrar.add_kernel("cpu", ssru::kScan, ssru::cpu_scan);
+  registrar.add_kernel("cpu", ssru::kScanBackward, ssru::cpu_scan_backward);
+  registrar.add_kernel("reference", ssru::kScan, ssru::reference_scan);
+  registrar.add_kernel("reference", ssru::kScanBackward, ssru::reference_scan_backward);
   registrar.add(plugins::ModelEntry{
       .name = "ssru",
       .summary = "Transformer with a recurrent decoder (SSRU, Kim et al. 2019): constant memory per hypothesis",

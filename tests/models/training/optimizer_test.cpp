@@ -19,7 +19,7 @@ class OptimizerOn : public ::testing::TestWithParam<Device> {
     store_.add("a", 3, 5, 2, nn::Initialiser::normal(1));
     store_.add("b", 1, 7, 1, nn::Initialiser::constant(0.5));
     auto& allocator = runtime_.allocator(GetParam());
-    store_.allocate(allocator, runtime::Runtime::float_type(GetParam()), GetParam());
+    store_.allocate(allocator, runtime_.float_type(GetParam()), GetParam());
     store_.initialise(9);
     store_.attach_gradients(allocator);
     context_ = runtime_.make_context(GetParam(), executor_);

@@ -13,7 +13,7 @@ std::unique_ptr<nn::Seq2SeqModel> no_model(const nn::SequenceSpec&, const core::
 
 /// The second model's name belongs to a built-in one; the first model and the kernel are new.
 void register_duplicate(plugins::Registrar& registrar) {
-  registrar.add_kernel(tensor::Device::kCpu, planted::kTwice, [](tensor::Context&, const planted::TwiceArguments&) {});
+  registrar.add_kernel("cpu", planted::kTwice, [](tensor::Context&, const planted::TwiceArguments&) {});
   registrar.add(plugins::ModelEntry{"newcomer", "a new name", no_model, {}});
   registrar.add(plugins::ModelEntry{"transformer", "a taken name", no_model, {}});
 }

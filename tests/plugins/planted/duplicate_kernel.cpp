@@ -12,8 +12,8 @@ using namespace dragoman;
 void register_duplicate(plugins::Registrar& registrar) {
   registrar.add(plugins::StageEntry{"orphan", "must not stay",
                                     [](core::OptionReader&) { return std::unique_ptr<pipeline::MapStage>(); }});
-  registrar.add_kernel(tensor::Device::kCpu, planted::kTwice, [](tensor::Context&, const planted::TwiceArguments&) {});
-  registrar.add_kernel(tensor::Device::kCpu, ops::kAdd, [](tensor::Context&, const ops::AddArguments&) {});
+  registrar.add_kernel("cpu", planted::kTwice, [](tensor::Context&, const planted::TwiceArguments&) {});
+  registrar.add_kernel("cpu", ops::kAdd, [](tensor::Context&, const ops::AddArguments&) {});
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ void register_good(plugins::Registrar& registrar) {
   registrar.add(plugins::StageEntry{"shout", "upper-case and loud", [](core::OptionReader& options) {
                                       return std::make_unique<Shout>(options.get("marks", std::int64_t{1}));
                                     }});
-  registrar.add_kernel(tensor::Device::kCpu, planted::kTwice, twice<float>);
-  registrar.add_kernel(tensor::Device::kReference, planted::kTwice, twice<double>);
-  registrar.add_kernel(tensor::Device::kCuda, planted::kTwice, twice<float>);
+  registrar.add_kernel("cpu", planted::kTwice, twice<float>);
+  registrar.add_kernel("reference", planted::kTwice, twice<double>);
+  registrar.add_kernel("mirror", planted::kTwice, twice<float>);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using namespace dragoman;
 void register_halfway(plugins::Registrar& registrar) {
   registrar.add(plugins::StageEntry{"orphan", "must not stay",
                                     [](core::OptionReader&) { return std::unique_ptr<pipeline::MapStage>(); }});
-  registrar.add_kernel(tensor::Device::kCpu, planted::kTwice, [](tensor::Context&, const planted::TwiceArguments&) {});
+  registrar.add_kernel("cpu", planted::kTwice, [](tensor::Context&, const planted::TwiceArguments&) {});
   throw std::runtime_error("the table of tables is missing");
 }
 

@@ -17,7 +17,7 @@ namespace dragoman::pipeline {
 /// `translate` and of the command of that name are the same: decoder, beam_size, n_best, length_penalty, alpha, ...,
 /// threads, batch_tokens, rows, device, details, allow_non_finite. A value out of its range is an Error{kBadInput} that
 /// names its key.
-TranslateOptions read_translate_options(core::OptionReader& options, const plugins::Registry& registry);
+TranslateOptions read_translate_options(core::OptionReader& options, plugins::Host& host);
 
 /// A model folder ready to translate: loaded, packed for inference, with its tokenizers. Immutable; threads share it.
 class LoadedTranslationModel {

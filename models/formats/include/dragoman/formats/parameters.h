@@ -11,12 +11,10 @@ namespace dragoman::formats {
 
 enum class WeightMemory {
   /// The store's own memory, which may be trained. A store that is allocated already, in the wanted type and on the
-  /// wanted device, is
-  /// filled in place, so that gradients and optimiser states stay attached.
+  /// wanted device, is filled in place, so that gradients and optimiser states stay attached.
   kOwned,
   /// The file's pages, read-only and shared by all processes that map it, where the file holds the wanted type and the
-  /// device computes
-  /// in host memory; else as kOwned. For translation.
+  /// device computes in host memory; else as kOwned. For translation.
   kMapped,
 };
 

@@ -2,36 +2,50 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
+#include <dragoman/tensor/backend.h>
 #include <dragoman/tensor/context.h>
 
 namespace dragoman::runtime {
 
-/// The devices of this process with their kernels. Make one at start-up, let plugins add kernels, then share it
-/// read-only between threads.
+/// The backends of this process and their devices. Make one at start-up, let plugins add backends and kernels, then
+/// share it read-only between threads.
 class Runtime {
  public:
-  /// Installs the kernels of the CPU and of the reference backend.
+  /// With the CPU and the reference backend.
   Runtime();
 
-  /// Error{kUnsupported} if the device is not here.
-  tensor::KernelTable& kernels(tensor::Device device);
-  const tensor::KernelTable& kernels(tensor::Device device) const;
-  bool available(tensor::Device device) const noexcept;
+  /// Error{kInvalidArgument} if there is a backend of this name.
+  void add(std::shared_ptr<tensor::Backend> backend);
+  /// Takes out the backend that was added last, so that a plugin that is refused leaves nothing behind.
+  void remove_last() noexcept { backends_.pop_back(); }
+  /// In the order in which they were added.
+  const std::vector<std::shared_ptr<tensor::Backend>>& backends() const noexcept { return backends_; }
+  /// nullptr if there is none of this name.
+  tensor::Backend* find(std::string_view name) const noexcept;
 
-  /// A context on the device, in its float type (F32 on the CPU, F64 on the reference backend). The runtime and the
-  /// executor must outlive it.
-  std::unique_ptr<tensor::Context> make_context(tensor::Device device, core::Executor& executor) const;
-  tensor::Allocator& allocator(tensor::Device device) const;
+  /// All devices that are here, those of the CPU first.
+  std::vector<tensor::Device> devices() const;
+  bool available(tensor::Device device) const;
+  /// "cpu", "cuda" (the first of its kind) or "cuda:1"; Error{kInvalidArgument} that lists the devices if it is none of
+  /// them.
+  tensor::Device device(std::string_view name) const;
+
+  /// Of all below: Error{kUnsupported} if the device is not here.
+  tensor::Backend& backend(tensor::Device device) const;
+  tensor::KernelTable& kernels(tensor::Device device) const { return backend(device).kernels(); }
+  tensor::Allocator& allocator(tensor::Device device) const { return backend(device).memory(device.number()); }
   /// The type in which the device keeps parameters and activations.
-  static tensor::DType float_type(tensor::Device device);
+  tensor::DType float_type(tensor::Device device) const { return backend(device).float_type(); }
+  /// A context on the device, in its float type. The runtime and the executor must outlive it.
+  std::unique_ptr<tensor::Context> make_context(tensor::Device device, core::Executor& executor) const;
 
  private:
-  tensor::KernelTable cpu_;
-  tensor::KernelTable reference_;
+  std::vector<std::shared_ptr<tensor::Backend>> backends_;
 };
 
-/// "cpu", "reference" or "cuda"; anything else is an Error{kInvalidArgument} that lists them.
-tensor::Device parse_device(std::string_view name);
+/// The part of a device's name that says its backend: "cuda" of "cuda:1".
+std::string_view backend_of(std::string_view device_name);
 
 }  // namespace dragoman::runtime

@@ -15,6 +15,8 @@ class Allocator {
   virtual ~Allocator();
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
+  /// Whether the host may read and write the memory.
+  virtual bool host_readable() const noexcept { return true; }
 };
 
 /// The allocator of host memory, shared by the CPU and the reference backend.

@@ -36,9 +36,17 @@ class Context {
   /// `kernels` and `executor` must outlive the context. `float_type` is what activations are computed in: F32, or F64
   /// on the reference backend.
   Context(const KernelTable& kernels, Allocator& allocator, DType float_type, core::Executor& executor)
-      : kernels_(&kernels), allocator_(&allocator), float_type_(float_type), executor_(&executor), arena_(allocator) {}
+      : Context(kernels, kernels.device(), allocator, float_type, executor) {}
+  /// The same for one device of several of the kind; `allocator` is of its memory.
+  Context(const KernelTable& kernels, Device device, Allocator& allocator, DType float_type, core::Executor& executor)
+      : kernels_(&kernels),
+        device_(device),
+        allocator_(&allocator),
+        float_type_(float_type),
+        executor_(&executor),
+        arena_(allocator) {}
 
-  Device device() const noexcept { return kernels_->device(); }
+  Device device() const noexcept { return device_; }
   DType float_type() const noexcept { return float_type_; }
   const KernelTable& kernels() const noexcept { return *kernels_; }
   Allocator& allocator() const noexcept { return *allocator_; }
@@ -80,6 +88,7 @@ class Context {
 
  private:
   const KernelTable* kernels_;
+  Device device_;
   Allocator* allocator_;
   DType float_type_;
   core::Executor* executor_;

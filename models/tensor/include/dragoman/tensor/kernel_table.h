@@ -19,10 +19,11 @@ struct KernelKey {
   std::string_view name;
 };
 
-/// The kernels of one device, by key. Filled once at start-up through plain calls (no static initialisers), then
-/// read-only and shared by all contexts of the device.
+/// The kernels of one kind of device, by key. Filled once at start-up through plain calls (no static initialisers),
+/// then read-only and shared by all contexts of the device.
 class KernelTable {
  public:
+  /// Any device of the kind.
   explicit KernelTable(Device device) : device_(device) {}
 
   /// Registers `kernel`; a second kernel under the same name is an Error{kInvalidArgument}.
@@ -41,8 +42,9 @@ class KernelTable {
   template <class Result, class... Args>
   auto get(KernelKey<Result(Args...)> key) const -> Result (*)(Args...) {
     auto* kernel = find(key);
-    core::require(kernel != nullptr, core::ErrorCode::kUnsupported, "the {} backend has no kernel for the op '{}'",
-                  name_of(device_), key.name);
+    if (kernel == nullptr)
+      core::fail(core::ErrorCode::kUnsupported, "the {} backend has no kernel for the op '{}'", device_.backend(),
+                 key.name);
     return kernel;
   }
 

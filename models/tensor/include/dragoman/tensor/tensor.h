@@ -4,14 +4,10 @@
 #include <string>
 
 #include <dragoman/core/error.h>
+#include <dragoman/tensor/device.h>
 #include <dragoman/tensor/dtype.h>
 
 namespace dragoman::tensor {
-
-/// Where data lives and which backend computes with it. kReference is host memory computed in naive double precision.
-enum class Device : std::uint8_t { kCpu, kReference, kCuda };
-
-std::string_view name_of(Device device);
 
 /// A non-owning view of a row-major matrix `[rows, cols]` of one dtype on one device; rows lie `stride` elements apart.
 /// A vector is one row. Trivially copyable: pass by value. The memory belongs to a model (weights), a sentence (K/V

@@ -27,6 +27,10 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
+  /// The device that `--device NAME` means: "cpu", "cuda", "cuda:1". If its backend is not here, but an installed
+  /// plugin has its name, that is loaded. Error{kInvalidArgument} that lists what is here.
+  tensor::Device device(const std::string& name);
+
   runtime::Runtime& runtime() noexcept { return runtime_; }
   const runtime::Runtime& runtime() const noexcept { return runtime_; }
   Registry& registry() noexcept { return registry_; }

@@ -37,6 +37,8 @@ class PluginLoader {
   /// with a '/' is refused: a model never says which file to run.
   const LoadedPlugin& require_plugin(const std::string& name);
 
+  /// Whether there is a plugin of this name in the folder.
+  bool is_installed(const std::string& name) const;
   const LoadedPlugin* find(std::string_view name) const;
   const std::deque<LoadedPlugin>& loaded() const noexcept { return loaded_; }
   const std::filesystem::path& folder() const noexcept { return folder_; }

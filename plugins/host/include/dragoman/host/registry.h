@@ -28,10 +28,17 @@ class Registry {
   const Catalogue<TokenizerEntry>& tokenizers() const noexcept { return catalogues_.tokenizers; }
   const Catalogue<StageEntry>& stages() const noexcept { return catalogues_.stages; }
 
+  /// Backends that came from plugins; all are in the runtime.
+  struct Backend {
+    std::string name;
+    std::string provider;
+  };
+  const std::vector<Backend>& backends() const noexcept { return backends_; }
+
   /// Kernels that came from plugins; those of the backends are in the runtime's tables.
   struct Kernel {
     std::string op;
-    tensor::Device device;
+    std::string backend;
     std::string provider;
   };
   const std::vector<Kernel>& kernels() const noexcept { return kernels_; }
@@ -45,12 +52,25 @@ class Registry {
     Catalogue<StageEntry> stages{"pipeline stage"};
   };
 
-  void install(const std::string& provider, const std::vector<KernelEntry>& kernels);
-  void uninstall_after(std::size_t count) noexcept;
+  struct WaitingKernel {
+    KernelEntry entry;
+    std::string provider;
+  };
+  struct Extent {
+    std::size_t backends;
+    std::size_t kernels;
+  };
+
+  void install_backends(const std::string& provider, const Contributions& contributions);
+  /// Those for which there is a backend; returns the others.
+  std::vector<WaitingKernel> install_kernels(std::vector<WaitingKernel> kernels);
+  void uninstall_after(const Extent& before) noexcept;
 
   runtime::Runtime* runtime_;
   Catalogues catalogues_;
+  std::vector<Backend> backends_;
   std::vector<Kernel> kernels_;
+  std::vector<WaitingKernel> waiting_;
 };
 
 }  // namespace dragoman::plugins

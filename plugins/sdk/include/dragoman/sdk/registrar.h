@@ -12,6 +12,7 @@
 #include <dragoman/decoding/strategy.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/pipeline_api/stage.h>
+#include <dragoman/tensor/backend.h>
 #include <dragoman/tensor/kernel_table.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
@@ -66,10 +67,10 @@ struct StageEntry {
   pipeline::StageFactory make;
 };
 
-/// One kernel for one device; devices that are not here are passed over.
+/// One kernel for one backend. If that is not here, the kernel waits until another plugin brings it.
 struct KernelEntry {
   std::string name;  ///< of the op
-  tensor::Device device;
+  std::string backend;
   std::function<void(tensor::KernelTable&)> install;
 };
 
@@ -80,6 +81,7 @@ struct Contributions {
   std::vector<LogitsProcessorEntry> logits_processors;
   std::vector<TokenizerEntry> tokenizers;
   std::vector<StageEntry> stages;
+  std::vector<std::shared_ptr<tensor::Backend>> backends;
   std::vector<KernelEntry> kernels;
 };
 
@@ -96,12 +98,17 @@ class Registrar {
   void add(TokenizerEntry entry);
   void add(StageEntry entry);
 
-  /// The kernel of an op on a device. An op of the plugin's own has a KernelKey that its header declares; it needs a
-  /// kernel on the CPU and on the reference backend, which is what the conformance kit compares the others with.
+  /// Another kind of device, which `--device NAME` finds from then on. An installed plugin that has the name of its
+  /// backend is loaded when that device is asked for.
+  void add(std::shared_ptr<tensor::Backend> backend);
+
+  /// The kernel of an op on a backend ("cpu", "reference", "cuda", or one of a plugin's). An op of the plugin's own has
+  /// a KernelKey that its header declares; it needs a kernel on the CPU and on the reference backend, which is what the
+  /// conformance kit compares the others with.
   template <class Result, class... Args>
-  void add_kernel(tensor::Device device, tensor::KernelKey<Result(Args...)> key,
+  void add_kernel(std::string_view backend, tensor::KernelKey<Result(Args...)> key,
                   std::type_identity_t<Result (*)(Args...)> kernel) {
-    add_kernel(KernelEntry{std::string(key.name), device,
+    add_kernel(KernelEntry{std::string(key.name), std::string(backend),
                            [key, kernel](tensor::KernelTable& table) { table.set(key, kernel); }});
   }
 

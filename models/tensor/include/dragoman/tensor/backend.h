@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+#include <dragoman/tensor/arena.h>
+#include <dragoman/tensor/dtype.h>
+#include <dragoman/tensor/kernel_table.h>
+
+namespace dragoman::tensor {
+
+/// One kind of device: its kernels, the memory of each of its devices, and the type that they compute in. The CPU and
+/// the reference backend are built in; others come from plugins (Registrar::add_backend). Made at start-up, then shared
+/// read-only between threads.
+class Backend {
+ public:
+  /// `name` is what --device calls it; see Device::of().
+  explicit Backend(std::string_view name) : kernels_(Device::of(name)) {}
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend();
+
+  std::string_view name() const noexcept { return kernels_.device().backend(); }
+  KernelTable& kernels() noexcept { return kernels_; }
+  const KernelTable& kernels() const noexcept { return kernels_; }
+
+  /// How many devices of this kind are here, numbered from 0. None: the backend works, but not on this machine.
+  virtual int device_count() const = 0;
+  /// Memory of device `number`, which is below device_count(). Lives as long as the backend.
+  virtual Allocator& memory(int number) const = 0;
+  /// What parameters and activations are kept in.
+  virtual DType float_type() const = 0;
+  /// What it computes with, in the words that a bug report needs and a training run records: "avx512, oneDNN 2.6.3".
+  /// Results may differ in rounding where this differs.
+  virtual std::string describe() const = 0;
+
+ private:
+  KernelTable kernels_;
+};
+
+}  // namespace dragoman::tensor

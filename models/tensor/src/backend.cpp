@@ -1,0 +1,7 @@
+#include "dragoman/tensor/backend.h"
+
+namespace dragoman::tensor {
+
+Backend::~Backend() = default;
+
+}  // namespace dragoman::tensor

@@ -1,0 +1,105 @@
+#include "error_matchers.h"
+#include "planted/twice.h"
+#include "program.h"
+#include "test_data.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/host/host.h>
+
+namespace dragoman::plugins {
+namespace {
+
+using tensor::Device;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::message_of;
+
+constexpr const char* kFolder = DRAGOMAN_PLANTED_PLUGINS;
+
+std::vector<std::string> names_of(const std::vector<Device>& devices) {
+  std::vector<std::string> names;
+  for (const Device device : devices) names.push_back(tensor::name_of(device));
+  return names;
+}
+
+TEST(Backends, TheBuiltInOnesAreThereAndOthersAreAskedFor) {
+  Host host({.plugin_folder = kFolder});
+  EXPECT_THAT(names_of(host.runtime().devices()), ElementsAre("cpu", "reference"));
+  EXPECT_EQ(host.device("cpu"), Device::kCpu);
+  EXPECT_EQ(host.device("reference:0"), Device::kReference);
+  EXPECT_TRUE(host.loader().loaded().empty());
+
+  const Device second = host.device("mirror:1");
+  EXPECT_EQ(tensor::name_of(second), "mirror:1");
+  EXPECT_EQ(host.loader().loaded().size(), 1U);
+  EXPECT_EQ(tensor::name_of(host.device("mirror")), "mirror");
+  EXPECT_THAT(names_of(host.runtime().devices()), ElementsAre("cpu", "reference", "mirror", "mirror:1"));
+  core::SequentialExecutor executor;
+  EXPECT_EQ(host.runtime().make_context(second, executor)->device(), second);
+}
+
+TEST(Backends, WhatIsNotHereIsRefusedWithAListOfWhatIs) {
+  Host host({.plugin_folder = kFolder});
+  for (const char* name : {"gpu", "", "cpu:1", "cpu:", "../mirror", "good"})
+    EXPECT_THAT(message_of([&] { host.device(name); }), HasSubstr("here are: cpu, reference")) << name;
+  EXPECT_THAT(message_of([&] { host.device("mirror:2"); }),
+              AllOf(HasSubstr("'mirror:2' is not on this machine, which has 2 of its kind"), HasSubstr("mirror:1")));
+  EXPECT_THAT(message_of([&] { static_cast<void>(host.runtime().kernels(Device::of("cuda"))); }),
+              HasSubstr("the device 'cuda' is not here"));
+}
+
+TEST(Backends, AKernelWaitsForItsBackend) {
+  Host host({.plugin_folder = kFolder});
+  host.loader().load("good");
+  EXPECT_EQ(host.registry().kernels().size(), 2U) << "for the CPU and the reference";
+  const Device mirror = host.device("mirror");
+  EXPECT_EQ(host.registry().kernels().size(), 3U);
+  EXPECT_NE(host.runtime().kernels(mirror).find(planted::kTwice), nullptr);
+}
+
+TEST(Backends, ARefusedPluginTakesItsBackendWithIt) {
+  Host host({.plugin_folder = kFolder});
+  EXPECT_THAT(message_of([&] { host.loader().load(std::string(kFolder) + "/half_mirror.so"); }),
+              HasSubstr("already has a kernel"));
+  EXPECT_THAT(names_of(host.runtime().devices()), ElementsAre("cpu", "reference"));
+  EXPECT_TRUE(host.registry().backends().empty());
+}
+
+/// From the command line: the model that is bundled, translated on the other device, gives the bytes of the CPU.
+class OtherDevice : public ::testing::Test {
+ protected:
+  testing::Outcome run(const std::string& arguments) {
+    return testing::run_dragoman(folder_.path(), arguments + " --plugin " + kFolder + "/mirror.so");
+  }
+  const std::string model_ = std::string(DRAGOMAN_SOURCE_DIR) + "/examples/multi30k/model";
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(OtherDevice, TranslatesAndScoresAsTheCpuDoes) {
+  std::ofstream(folder_ / "de") << "Ein Hund läuft über eine Wiese.\nZwei Männer spielen Fußball.\n\nDrei Kinder.\n";
+  const auto cpu = run("translate --quiet -m '" + model_ + "' -i de --format jsonl --device cpu");
+  ASSERT_EQ(cpu.status, 0) << cpu.error;
+  EXPECT_THAT(cpu.output, HasSubstr("dog"));
+  for (const char* device : {"mirror", "mirror:1"}) {
+    const auto other = run("translate --quiet -m '" + model_ + "' -i de --format jsonl --device " + device);
+    EXPECT_EQ(other.status, 0) << other.error;
+    EXPECT_EQ(other.output, cpu.output);
+  }
+  const std::string score = "score --quiet -m '" + model_ + "' --source de --target de --device ";
+  EXPECT_EQ(run(score + "mirror:1").output, run(score + "cpu").output);
+  EXPECT_THAT(run("translate -m '" + model_ + "' -i de --device cuda").error,
+              HasSubstr("unknown device 'cuda'; here are: cpu, reference, mirror, mirror:1"));
+}
+
+TEST_F(OtherDevice, IsShownByDoctorAndPluginsList) {
+  EXPECT_THAT(run("doctor").output, HasSubstr("mirror     2 devices: the CPU in a mirror\n"));
+  EXPECT_THAT(run("plugins list").output, ::testing::ContainsRegex("backend +mirror +mirror +--device mirror"));
+}
+
+}  // namespace
+}  // namespace dragoman::plugins
