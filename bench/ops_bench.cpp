@@ -43,7 +43,7 @@ constexpr tensor::RandomState kRandom{1, 2, 3};
 class Machine {
  public:
   Machine(tensor::Device device, tensor::DType type)
-      : table_(device), context_(table_, tensor::host_allocator(), type, executor_) {
+      : table_(device), context_(table_, tensor::host_memory(), type, executor_) {
     if (device == tensor::Device::kCpu)
       backend::cpu::install_kernels(table_);
     else

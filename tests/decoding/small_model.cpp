@@ -103,10 +103,10 @@ nn::SequenceSpec small_spec() {
 
 SmallModel::SmallModel(std::uint64_t seed)
     : kernels_(tensor::Device::kReference),
-      context_(kernels_, tensor::host_allocator(), tensor::DType::kF64, executor_),
+      context_(kernels_, tensor::host_memory(), tensor::DType::kF64, executor_),
       model_(std::make_unique<TwoLayerModel>(small_spec())) {
   backend::reference::install_kernels(kernels_);
-  model_->parameters().allocate(tensor::host_allocator(), tensor::DType::kF64, tensor::Device::kReference);
+  model_->parameters().allocate(tensor::host_memory(), tensor::DType::kF64, tensor::Device::kReference);
   model_->parameters().initialise(seed);
 }
 

@@ -25,7 +25,7 @@ class PreparedTransformer : public ::testing::Test {
 
   PreparedTransformer() : model_(transformer::make_transformer(spec(), config())) {
     const auto context = make_context();
-    model_->parameters().allocate(context->allocator(), context->float_type(), tensor::Device::kCpu);
+    model_->parameters().allocate(context->memory(), context->float_type(), tensor::Device::kCpu);
     model_->parameters().initialise(3);
     model_->parameters().prepare(*context, tensor::ComputeType::kF32);
   }

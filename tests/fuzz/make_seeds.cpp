@@ -34,7 +34,7 @@ std::string model_folder(const core::Json& own) {
   core::Json config = {{"d_model", 4}, {"heads", 2}, {"feed_forward", 4}, {"encoder_layers", 1}, {"decoder_layers", 1}};
   config.update(own);
   const auto model = transformer::make_transformer(spec, config);
-  model->parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
+  model->parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
   model->parameters().initialise(3);
   const fs::path folder = scratch() / "seed";
   formats::write_model_folder(folder, {.model_type = "transformer",

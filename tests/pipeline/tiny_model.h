@@ -32,7 +32,7 @@ class TinyModel {
     const core::Json config = {
         {"d_model", 16}, {"heads", 2}, {"feed_forward", 24}, {"encoder_layers", 1}, {"decoder_layers", 2}};
     const auto model = transformer::make_transformer(spec, config);
-    model->parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
+    model->parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
     model->parameters().initialise(3);
     formats::write_model_folder(
         path(),

@@ -36,7 +36,7 @@ class LoadModelTest : public ::testing::Test {
     nn::SequenceSpec spec;
     spec.source_vocabulary = spec.target_vocabulary = tokenizer.size();
     model_ = entry.make(spec, entry.example);
-    model_->parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
+    model_->parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
     model_->parameters().initialise(5);
   }
 
@@ -86,7 +86,7 @@ TEST_F(LoadModelTest, ATrainableModelHasMemoryOfItsOwn) {
   Host host({.plugin_folder = kSsru.parent_path()});
   const std::filesystem::path path = write("ssru", "ssru");
   const LoadedModel trainable = load_model(path, host, {.trainable = true});
-  trainable.model->parameters().attach_gradients(tensor::host_allocator());
+  trainable.model->parameters().attach_gradients(tensor::host_memory());
   tensor::set_element(trainable.model->parameters().all().front().value, 0, 0, 99);
   const LoadedModel again = load_model(path, host);
   EXPECT_NE(tensor::element(again.model->parameters().all().front().value, 0, 0), 99);

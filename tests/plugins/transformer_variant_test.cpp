@@ -29,7 +29,7 @@ nn::SequenceSpec example_spec() {
 }
 
 std::vector<double> states_of(nn::Seq2SeqModel& model, tensor::Context& context) {
-  model.parameters().allocate(context.allocator(), context.float_type(), context.device());
+  model.parameters().allocate(context.memory(), context.float_type(), context.device());
   model.parameters().initialise(7);
   const nn::Encoding encoding = model.encode(context, {kSource, kSourceOffsets});
   const std::vector<nn::KeyValue> memories = model.memories(context, encoding);

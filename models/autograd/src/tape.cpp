@@ -11,7 +11,7 @@ void Tape::backward(Context& context) {
 
 Variable make_variable(Context& context, const Tensor& value, bool wanted) {
   if (!wanted) return {value, nullptr};
-  auto* gradient = new (context.arena().allocate(sizeof(Gradient))) Gradient{{}, value.rows, value.cols, false};
+  auto* gradient = new (context.host_arena().allocate(sizeof(Gradient))) Gradient{{}, value.rows, value.cols, false};
   return {value, gradient};
 }
 

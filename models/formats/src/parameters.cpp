@@ -10,6 +10,7 @@
 #include <dragoman/core/hash.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::formats {
 namespace {
@@ -124,7 +125,7 @@ bool can_be_mapped(const SafetensorsFile& file, const LoadOptions& options) {
   const auto usable = [&](const StoredTensor& stored) {
     return stored.dtype == options.dtype && aligned(file.read(stored).data(), options.dtype);
   };
-  return options.memory == WeightMemory::kMapped && options.allocator->host_readable() &&
+  return options.memory == WeightMemory::kMapped && options.device_memory->host_readable() &&
          std::all_of(file.tensors().begin(), file.tensors().end(), usable);
 }
 
@@ -144,8 +145,12 @@ bool allocated_as(const nn::ParameterStore& store, const LoadOptions& options) {
 }
 
 void copy_values(const SafetensorsFile& file, nn::ParameterStore& store, const LoadOptions& options) {
-  if (!allocated_as(store, options)) store.allocate(*options.allocator, options.dtype, options.device);
-  for (const nn::Parameter& parameter : store.all()) file.read(*file.find(parameter.name), parameter.value);
+  if (!allocated_as(store, options)) store.allocate(*options.device_memory, options.dtype, options.device);
+  for (const nn::Parameter& parameter : store.all()) {
+    const auto view = tensor::HostView::to_be_written(store.memory(), parameter.value);
+    file.read(*file.find(parameter.name), view.tensor());
+    view.store();
+  }
 }
 
 }  // namespace
@@ -166,7 +171,8 @@ void save_parameters(const std::filesystem::path& path, const nn::ParameterStore
     specs.push_back({parameter.name, dtype, stored_shape(parameter)});
   }
   SafetensorsWriter writer(path, std::move(specs), metadata);
-  for (const nn::Parameter& parameter : store.all()) writer.write(parameter.value);
+  for (const nn::Parameter& parameter : store.all())
+    writer.write(tensor::HostView::of(store.memory(), parameter.value).tensor());
   writer.finish();
 }
 

@@ -60,7 +60,7 @@ DecoderState DecoderState::whole(std::span<const KeyValue> memories, const ops::
 
 DecoderState::DecoderState(const Context& context, const StateLayout& layout)
     : layout_(layout),
-      allocator_(&context.allocator()),
+      device_memory_(&context.memory()),
       dtype_(context.float_type()),
       pages_(layout.histories().size()),
       row_states_(layout.row_states().size()),
@@ -75,7 +75,7 @@ std::int32_t DecoderState::free_slot() {
 
 void DecoderState::copy_memory(Slot& slot, std::span<const KeyValue> memories, std::int64_t begin) {
   const std::size_t bytes = total_row_bytes(layout_.memories(), dtype_) * static_cast<std::size_t>(slot.source_rows);
-  if (slot.memory.size() < bytes) slot.memory = tensor::Buffer(*allocator_, bytes + bytes / 2);
+  if (slot.memory.size() < bytes) slot.memory = tensor::Buffer(*device_memory_, bytes + bytes / 2);
   slot.memory_keys.resize(memories.size());
   slot.memory_values.resize(memories.size());
   char* place = static_cast<char*>(slot.memory.data());
@@ -140,7 +140,7 @@ std::int32_t DecoderState::take_page() {
   // release() cleans up after errors, so it must find room for every page.
   if (free_pages_.capacity() <= page_blocks_.size()) free_pages_.reserve(2 * page_blocks_.size() + 1);
   const std::size_t bytes = total_row_bytes(layout_.histories(), dtype_) * kPageRows;
-  char* place = static_cast<char*>(page_blocks_.emplace_back(*allocator_, bytes).data());
+  char* place = static_cast<char*>(page_blocks_.emplace_back(*device_memory_, bytes).data());
   for (std::size_t h = 0; h < pages_.size(); ++h) {
     const std::size_t size = row_bytes(layout_.histories()[h], dtype_) * kPageRows;
     pages_[h].keys.push_back(place);
@@ -309,7 +309,7 @@ void DecoderState::store(RowStateId id, const Tensor& latest) {
   if (row_state_capacity_[index] < latest.rows) {
     row_state_capacity_[index] = 2 * latest.rows;
     row_states_[index] =
-        tensor::Buffer(*allocator_, row_bytes(latest.cols, dtype_) * static_cast<std::size_t>(2 * latest.rows));
+        tensor::Buffer(*device_memory_, row_bytes(latest.cols, dtype_) * static_cast<std::size_t>(2 * latest.rows));
   }
   copy_rows(latest, 0, latest.rows, static_cast<char*>(row_states_[index].data()));
 }

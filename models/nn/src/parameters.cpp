@@ -1,11 +1,11 @@
 #include "dragoman/nn/parameters.h"
 
 #include <cmath>
-#include <cstring>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
 #include <dragoman/ops/matmul.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::nn {
 namespace {
@@ -17,7 +17,8 @@ std::int64_t padded_size(const Parameter& parameter) {
   return (parameter.rows * parameter.cols + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-void fill(const Parameter& parameter, std::uint64_t seed, std::uint64_t stream) {
+void fill(const Parameter& parameter, tensor::DeviceMemory& memory, std::uint64_t seed, std::uint64_t stream) {
+  const auto view = tensor::HostView::to_be_written(memory, parameter.value);
   const Initialiser& initialiser = parameter.initialiser;
   for (std::int64_t i = 0; i < parameter.rows; ++i) {
     for (std::int64_t j = 0; j < parameter.cols; ++j) {
@@ -27,9 +28,10 @@ void fill(const Parameter& parameter, std::uint64_t seed, std::uint64_t stream) 
         value *= 2 * core::random_uniform(seed, stream, index) - 1;
       else if (initialiser.kind == Initialiser::Kind::kNormal)
         value *= core::random_normal(seed, stream, index);
-      tensor::set_element(parameter.value, i, j, value);
+      tensor::set_element(view.tensor(), i, j, value);
     }
   }
+  view.store();
 }
 
 /// Whether one of `count` elements is infinite or NaN: all bits of the exponent are set.
@@ -55,16 +57,17 @@ bool any_not_finite(const Tensor& tensor, std::int64_t row) {
   }
 }
 
-void require_finite(const Parameter& parameter, const std::string& source) {
+void require_finite(const Parameter& parameter, tensor::DeviceMemory& memory, const std::string& source) {
+  const auto view = tensor::HostView::of(memory, parameter.value);
   for (std::int64_t row = 0; row < parameter.rows; ++row) {
-    if (!any_not_finite(parameter.value, row)) continue;
+    if (!any_not_finite(view.tensor(), row)) continue;
     std::int64_t col = 0;
-    while (std::isfinite(tensor::element(parameter.value, row, col))) ++col;
+    while (std::isfinite(tensor::element(view.tensor(), row, col))) ++col;
     const std::string place = parameter.rank == 1 ? std::to_string(col) : fmt::format("{}, {}", row, col);
     core::fail(core::ErrorCode::kBadInput,
                "{}: the tensor '{}' holds {} at [{}]; the file is damaged, or training diverged; --allow-non-finite "
                "uses it all the same",
-               source, parameter.name, tensor::element(parameter.value, row, col), place);
+               source, parameter.name, tensor::element(view.tensor(), row, col), place);
   }
 }
 
@@ -105,13 +108,13 @@ std::int64_t ParameterStore::count() const {
   return total;
 }
 
-Tensor ParameterStore::lay_out(tensor::Buffer& buffer, tensor::Allocator& allocator, tensor::DType dtype,
+Tensor ParameterStore::lay_out(tensor::Buffer& buffer, tensor::DeviceMemory& memory, tensor::DType dtype,
                                tensor::Device device) const {
   std::int64_t total = 0;
   for (const Parameter& parameter : parameters_) total += padded_size(parameter);
   const auto bytes = static_cast<std::size_t>(total) * tensor::size_of(dtype);
-  buffer = tensor::Buffer(allocator, bytes);
-  std::memset(buffer.data(), 0, bytes);
+  buffer = tensor::Buffer(memory, bytes);
+  memory.clear(buffer.data(), bytes);
   return {buffer.data(), 1, total, total, dtype, device};
 }
 
@@ -123,8 +126,8 @@ Tensor ParameterStore::place(const Tensor& flat, std::int64_t offset, const Para
   return view;
 }
 
-void ParameterStore::allocate(tensor::Allocator& allocator, tensor::DType dtype, tensor::Device device) {
-  flat_ = lay_out(values_, allocator, dtype, device);
+void ParameterStore::allocate(tensor::DeviceMemory& memory, tensor::DType dtype, tensor::Device device) {
+  flat_ = lay_out(values_, memory, dtype, device);
   owner_.reset();
   std::int64_t offset = 0;
   for (Parameter& parameter : parameters_) {
@@ -154,13 +157,13 @@ void ParameterStore::initialise(std::uint64_t seed) {
   core::require(!flat_.empty() || parameters_.empty(), core::ErrorCode::kInvalidArgument,
                 "allocate() the parameters before initialising them");
   std::uint64_t stream = 0;
-  for (const Parameter& parameter : parameters_) fill(parameter, seed, stream++);
+  for (const Parameter& parameter : parameters_) fill(parameter, values_.memory(), seed, stream++);
 }
 
-void ParameterStore::attach_gradients(tensor::Allocator& allocator) {
+void ParameterStore::attach_gradients(tensor::DeviceMemory& memory) {
   core::require(!flat_.empty(), core::ErrorCode::kInvalidArgument,
                 "allocate() the parameters before attaching gradients");
-  flat_gradients_ = lay_out(gradients_, allocator, flat_.dtype, flat_.device);
+  flat_gradients_ = lay_out(gradients_, memory, flat_.dtype, flat_.device);
   std::int64_t offset = 0;
   for (Parameter& parameter : parameters_) {
     parameter.gradient = std::make_unique<Gradient>(
@@ -176,8 +179,7 @@ void ParameterStore::begin_gradients() {
 void ParameterStore::finish_gradients() {
   for (const Parameter& parameter : parameters_) {
     if (parameter.gradient->written) continue;
-    const Tensor& gradient = parameter.gradient->value;
-    std::memset(gradient.data, 0, static_cast<std::size_t>(gradient.size()) * tensor::size_of(gradient.dtype));
+    tensor::clear(gradients_.memory(), parameter.gradient->value);
     parameter.gradient->written = true;
   }
 }
@@ -187,7 +189,8 @@ void ParameterStore::prepare(Context& context, tensor::ComputeType type, const P
   for (Parameter& parameter : parameters_) {
     core::require(parameter.gradient == nullptr, core::ErrorCode::kInvalidArgument,
                   "'{}' has a gradient: pack weights for inference only", parameter.name);
-    if (!options.refuse_non_finite_of.empty()) require_finite(parameter, options.refuse_non_finite_of);
+    if (!options.refuse_non_finite_of.empty())
+      require_finite(parameter, context.memory(), options.refuse_non_finite_of);
     if (pack == nullptr || !parameter.is_weight || parameter.packed != nullptr) continue;
     parameter.packed = pack(context, parameter.value, type);
     if (parameter.packed != nullptr && release_) release_(parameter.value);

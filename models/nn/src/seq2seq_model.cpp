@@ -68,7 +68,8 @@ Decoding Seq2SeqModel::decode(Context& context, const RaggedTokens& next, Decode
 }
 
 ops::Indices positions_within(Context& context, const RaggedTokens& batch) {
-  auto* positions = static_cast<std::int32_t*>(context.arena().allocate(batch.tokens.size() * sizeof(std::int32_t)));
+  auto* positions =
+      static_cast<std::int32_t*>(context.host_arena().allocate(batch.tokens.size() * sizeof(std::int32_t)));
   for (std::int64_t b = 0; b < batch.batch(); ++b)
     for (std::int32_t i = 0; i < batch.length(b); ++i) positions[batch.offsets[b] + i] = i;
   return context.indices({positions, batch.tokens.size()});

@@ -20,7 +20,7 @@ class HostBackend : public Backend {
  public:
   using Backend::Backend;
   int device_count() const final { return 1; }
-  tensor::Allocator& memory(int /*number*/) const final { return tensor::host_allocator(); }
+  tensor::DeviceMemory& memory(int /*number*/) const final { return tensor::host_memory(); }
 };
 
 class CpuBackend final : public HostBackend {

@@ -1,6 +1,7 @@
 #include "dragoman/tensor/arena.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -32,7 +33,7 @@ void unpoison([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
 #endif
 }
 
-class HostAllocator final : public Allocator {
+class HostMemory final : public DeviceMemory {
  public:
   void* allocate(std::size_t bytes) override { return core::allocate_pages(bytes); }
   void deallocate(void* data, std::size_t bytes) noexcept override { core::free_pages(data, bytes); }
@@ -40,11 +41,27 @@ class HostAllocator final : public Allocator {
 
 }  // namespace
 
-Allocator::~Allocator() = default;
+DeviceMemory::~DeviceMemory() = default;
 
-Allocator& host_allocator() {
-  static HostAllocator allocator;
-  return allocator;
+void DeviceMemory::copy_in(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+
+void DeviceMemory::copy_out(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+
+void DeviceMemory::copy(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+
+void DeviceMemory::clear(void* data, std::size_t bytes) {
+  std::memset(data, 0, bytes);
+}
+
+DeviceMemory& host_memory() {
+  static HostMemory memory;
+  return memory;
 }
 
 Arena::~Arena() {
@@ -54,7 +71,7 @@ Arena::~Arena() {
 void Arena::release_blocks() noexcept {
   for (const Block& block : blocks_) {
     unpoison(block.data, block.size);
-    allocator_->deallocate(block.data, block.size);
+    memory_->deallocate(block.data, block.size);
   }
   blocks_.clear();
   current_ = 0;
@@ -62,7 +79,7 @@ void Arena::release_blocks() noexcept {
 
 void Arena::add_block(std::size_t bytes) {
   blocks_.reserve(blocks_.size() + 1);
-  void* data = allocator_->allocate(bytes);
+  void* data = memory_->allocate(bytes);
   poison(data, bytes);
   blocks_.push_back({data, bytes, 0});
   current_ = blocks_.size() - 1;
@@ -124,23 +141,21 @@ std::size_t Arena::bytes_reserved() const noexcept {
   return total;
 }
 
-Buffer::Buffer(Allocator& allocator, std::size_t bytes)
-    : allocator_(&allocator), data_(allocator.allocate(std::max<std::size_t>(bytes, 1))), bytes_(bytes) {}
+Buffer::Buffer(DeviceMemory& memory, std::size_t bytes)
+    : memory_(&memory), data_(memory.allocate(std::max<std::size_t>(bytes, 1))), bytes_(bytes) {}
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : allocator_(other.allocator_),
-      data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
+    : memory_(other.memory_), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  std::swap(allocator_, other.allocator_);
+  std::swap(memory_, other.memory_);
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
 Buffer::~Buffer() {
-  if (data_ != nullptr) allocator_->deallocate(data_, std::max<std::size_t>(bytes_, 1));
+  if (data_ != nullptr) memory_->deallocate(data_, std::max<std::size_t>(bytes_, 1));
 }
 
 }  // namespace dragoman::tensor

@@ -1,5 +1,6 @@
 #include "dragoman/tensor/context.h"
 
+#include "dragoman/tensor/host_view.h"
 #include "dragoman/tensor/ragged.h"
 
 #include <dragoman/core/error.h>
@@ -19,12 +20,21 @@ void check_ragged(const RaggedTokens& batch, std::int64_t vocabulary) {
                   "token {} at position {} is outside of the vocabulary of {}", batch.tokens[i], i, vocabulary);
 }
 
+const std::int32_t* Context::upload(std::span<const std::int32_t> values) {
+  auto* copy = static_cast<std::int32_t*>(arena_.allocate(values.size_bytes()));
+  memory_->copy_in(copy, values.data(), values.size_bytes());
+  return copy;
+}
+
 Tensor copy_to_step(Context& context, std::span<const float> values, std::int64_t rows, std::int64_t cols) {
   core::require(static_cast<std::int64_t>(values.size()) == rows * cols, core::ErrorCode::kInvalidArgument,
                 "{} values do not fill [{}, {}]", values.size(), rows, cols);
   const Tensor tensor = context.allocate(rows, cols);
+  const HostView view = HostView::to_be_written(context.memory(), tensor);
   for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < cols; ++j) set_element(tensor, i, j, values[static_cast<std::size_t>(i * cols + j)]);
+    for (std::int64_t j = 0; j < cols; ++j)
+      set_element(view.tensor(), i, j, values[static_cast<std::size_t>(i * cols + j)]);
+  view.store();
   return tensor;
 }
 

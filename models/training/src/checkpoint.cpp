@@ -9,6 +9,7 @@
 #include <dragoman/core/options.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/safetensors.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::training {
 namespace {
@@ -168,7 +169,7 @@ void save_tensors(const fs::path& path, std::span<const NamedTensor> tensors) {
   for (const NamedTensor& item : tensors)
     specs.push_back({item.name, item.tensor.dtype, {item.tensor.rows, item.tensor.cols}});
   formats::SafetensorsWriter writer(path, std::move(specs));
-  for (const NamedTensor& item : tensors) writer.write(item.tensor);
+  for (const NamedTensor& item : tensors) writer.write(tensor::HostView::of(*item.memory, item.tensor).tensor());
   writer.finish();
 }
 
@@ -186,7 +187,9 @@ void load_tensors(const fs::path& path, std::span<const NamedTensor> tensors) {
                   "{}: '{}' is {} {}, but the configured model has {} {}", path.string(), item.name, stored->type,
                   formats::describe_shape(stored->shape), tensor::name_of(item.tensor.dtype),
                   formats::describe_shape(shape));
-    file.read(*stored, item.tensor);
+    const auto view = tensor::HostView::to_be_written(*item.memory, item.tensor);
+    file.read(*stored, view.tensor());
+    view.store();
   }
 }
 

@@ -4,6 +4,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/tensor/host_view.h>
 #include <dragoman/training/checkpoint.h>
 
 namespace dragoman::training {
@@ -29,10 +30,14 @@ void average_tensors(std::span<const fs::path> files, const nn::ParameterStore& 
   std::vector<double> sums(static_cast<std::size_t>(flat.size()));
   for (const fs::path& file : files) {
     load_tensors(file, views);
-    for (std::int64_t i = 0; i < flat.size(); ++i) sums[static_cast<std::size_t>(i)] += tensor::element(flat, 0, i);
+    const auto loaded = tensor::HostView::of(parameters.memory(), flat);
+    for (std::int64_t i = 0; i < flat.size(); ++i)
+      sums[static_cast<std::size_t>(i)] += tensor::element(loaded.tensor(), 0, i);
   }
+  const auto mean = tensor::HostView::to_be_written(parameters.memory(), flat);
   for (std::int64_t i = 0; i < flat.size(); ++i)
-    tensor::set_element(flat, 0, i, sums[static_cast<std::size_t>(i)] / static_cast<double>(files.size()));
+    tensor::set_element(mean.tensor(), 0, i, sums[static_cast<std::size_t>(i)] / static_cast<double>(files.size()));
+  mean.store();
 }
 
 void require_room_for_models(const TrainingConfig& config) {

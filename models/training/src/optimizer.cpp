@@ -2,28 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include <dragoman/ops/adam.h>
 #include <dragoman/ops/elementwise.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::training {
 
 using tensor::Tensor;
 
-Optimizer::Optimizer(nn::ParameterStore& parameters, tensor::Allocator& allocator, const OptimizerConfig& config,
+Optimizer::Optimizer(nn::ParameterStore& parameters, tensor::DeviceMemory& memory, const OptimizerConfig& config,
                      double clip_norm, double ema_decay)
     : parameters_(&parameters), config_(config), clip_norm_(clip_norm), ema_decay_(ema_decay) {
-  first_moment_ = make_state(first_buffer_, allocator);
-  second_moment_ = make_state(second_buffer_, allocator);
-  if (ema_decay > 0) average_ = make_state(average_buffer_, allocator);
+  first_moment_ = make_state(first_buffer_, memory);
+  second_moment_ = make_state(second_buffer_, memory);
+  if (ema_decay > 0) average_ = make_state(average_buffer_, memory);
 }
 
-Tensor Optimizer::make_state(tensor::Buffer& buffer, tensor::Allocator& allocator) const {
+Tensor Optimizer::make_state(tensor::Buffer& buffer, tensor::DeviceMemory& memory) const {
   Tensor state = parameters_->flat_values();
   const auto bytes = static_cast<std::size_t>(state.size()) * tensor::size_of(state.dtype);
-  buffer = tensor::Buffer(allocator, bytes);
-  std::memset(buffer.data(), 0, bytes);
+  buffer = tensor::Buffer(memory, bytes);
+  memory.clear(buffer.data(), bytes);
   state.data = buffer.data();
   return state;
 }
@@ -57,8 +57,7 @@ void Optimizer::update_average(tensor::Context& context, std::int64_t update) {
 }
 
 void Optimizer::start_average() {
-  const Tensor values = parameters_->flat_values();
-  std::memcpy(average_.data, values.data, static_cast<std::size_t>(values.size()) * tensor::size_of(values.dtype));
+  tensor::copy(average_buffer_.memory(), average_, parameters_->flat_values());
 }
 
 Tensor Optimizer::averaged_values() const noexcept {
@@ -78,7 +77,8 @@ std::vector<NamedTensor> Optimizer::views(const Tensor& flat) const {
 
 std::vector<NamedTensor> parameter_views(const nn::ParameterStore& parameters) {
   std::vector<NamedTensor> result;
-  for (const nn::Parameter& parameter : parameters.all()) result.push_back({parameter.name, parameter.value});
+  for (const nn::Parameter& parameter : parameters.all())
+    result.push_back({parameter.name, parameter.value, &parameters.memory()});
   return result;
 }
 

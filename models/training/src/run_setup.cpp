@@ -82,7 +82,7 @@ core::Json resolved_configuration(const TrainingConfig& config, const TrainerEnv
 std::unique_ptr<nn::Seq2SeqModel> make_model(const TrainingConfig& config, const TrainerEnvironment& environment,
                                              const nn::SequenceSpec& spec, tensor::Device device) {
   std::unique_ptr<nn::Seq2SeqModel> model = make_unallocated(config, environment, spec);
-  model->parameters().allocate(environment.runtime->allocator(device), environment.runtime->float_type(device), device);
+  model->parameters().allocate(environment.runtime->memory(device), environment.runtime->float_type(device), device);
   return model;
 }
 

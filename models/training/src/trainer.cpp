@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
+#include <dragoman/tensor/host_view.h>
 #include <dragoman/training/checkpoint.h>
 #include <dragoman/training/optimizer.h>
 #include <dragoman/training/run_log.h>
@@ -172,9 +172,9 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
                                     *executor_, environment_.progress, stop);
   log_counts(environment_.log, "training data", *train_);
   validation_ = read_validation(stop);
-  model_->parameters().attach_gradients(environment_.runtime->allocator(device_));
+  model_->parameters().attach_gradients(environment_.runtime->memory(device_));
   optimizer_ =
-      std::make_unique<Optimizer>(model_->parameters(), environment_.runtime->allocator(device_),
+      std::make_unique<Optimizer>(model_->parameters(), environment_.runtime->memory(device_),
                                   config_.training.optimizer, config_.training.clip_norm, config_.training.ema_decay);
   gradients_ = std::make_unique<GradientAccumulator>(config_, *model_, *train_, *context_);
   environment_.build[tensor::name_of(device_)] = environment_.runtime->backend(device_).describe();
@@ -532,9 +532,7 @@ void Trainer::Impl::export_average(TrainingSummary& summary, const std::stop_tok
 /// The parameters that translation would use, in a model of their own, without gradients.
 std::unique_ptr<nn::Seq2SeqModel> Trainer::Impl::snapshot() const {
   auto model = make_model(config_, environment_, spec_, device_);
-  const tensor::Tensor from = optimizer_->averaged_values();
-  const tensor::Tensor to = model->parameters().flat_values();
-  std::memcpy(to.data, from.data, static_cast<std::size_t>(from.size()) * tensor::size_of(from.dtype));
+  tensor::copy(context_->memory(), model->parameters().flat_values(), optimizer_->averaged_values());
   return model;
 }
 

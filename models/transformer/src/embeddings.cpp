@@ -52,7 +52,7 @@ Variable Embeddings::position_table(const Context& context) const {
 ops::Indices Embeddings::shifted(Context& context, const ops::Indices& positions) const {
   if (offset_ == 0) return positions;
   const std::size_t count = positions.host.size();
-  auto* moved = static_cast<std::int32_t*>(context.arena().allocate(count * sizeof(std::int32_t)));
+  auto* moved = static_cast<std::int32_t*>(context.host_arena().allocate(count * sizeof(std::int32_t)));
   std::transform(positions.host.begin(), positions.host.end(), moved, [this](std::int32_t p) { return p + offset_; });
   return context.indices({moved, count});
 }

@@ -58,7 +58,7 @@ constexpr std::array kChecks = {
 std::vector<tensor::Device> devices_of(const runtime::Runtime& runtime) {
   std::vector<tensor::Device> devices{tensor::Device::kReference};
   for (const tensor::Device device : runtime.devices())
-    if (device != tensor::Device::kReference && device.number() == 0 && runtime.allocator(device).host_readable())
+    if (device != tensor::Device::kReference && device.number() == 0 && runtime.memory(device).host_readable())
       devices.push_back(device);
   return devices;
 }

@@ -20,7 +20,7 @@ Outcome run(const Bench& bench, tensor::Device device) {
   Subject subject = Bench{bench.entry, bench.runtime, device, {}}.subject();
   Outcome outcome{decode_whole(subject, pairs), decode_stepwise(subject, pairs), 0, {}};
   nn::ParameterStore& store = subject.model().parameters();
-  store.attach_gradients(subject.allocator());
+  store.attach_gradients(subject.memory());
   outcome.loss = loss(subject, pairs, true);
   store.finish_gradients();
   outcome.gradients = read(store.flat_gradients());

@@ -64,7 +64,7 @@ Finding check_finite_differences(const Bench& bench) {
   Subject subject = bench.subject();
   const std::vector<Pair> pairs = example_pairs();
   nn::ParameterStore& store = subject.model().parameters();
-  store.attach_gradients(subject.allocator());
+  store.attach_gradients(subject.memory());
   loss(subject, pairs, true);
   WorstGradient worst;
   std::uint64_t stream = 0;
@@ -79,7 +79,7 @@ Finding check_finite_differences(const Bench& bench) {
 Finding check_every_parameter(const Bench& bench) {
   Subject subject = bench.subject();
   nn::ParameterStore& store = subject.model().parameters();
-  store.attach_gradients(subject.allocator());
+  store.attach_gradients(subject.memory());
   loss(subject, example_pairs(), true);
   std::string left_out;
   for (const nn::Parameter& parameter : store.all())

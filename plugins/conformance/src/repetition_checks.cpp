@@ -5,7 +5,7 @@ namespace {
 
 Matrix all_gradients(Subject& subject) {
   nn::ParameterStore& store = subject.model().parameters();
-  store.attach_gradients(subject.allocator());
+  store.attach_gradients(subject.memory());
   loss(subject, example_pairs(), true);
   store.finish_gradients();
   return read(store.flat_gradients());
@@ -15,7 +15,7 @@ Matrix all_gradients(Subject& subject) {
 
 Finding check_training_mode(const Bench& bench) {
   Subject subject = bench.subject();
-  subject.model().parameters().attach_gradients(subject.allocator());
+  subject.model().parameters().attach_gradients(subject.memory());
   const std::vector<Pair> pairs = example_pairs();
   const Matrix inference = decode_whole(subject, pairs);
   const Distance training = distance(decode_whole(subject, pairs, {.record = true, .training = true}), inference);

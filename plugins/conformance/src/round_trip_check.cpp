@@ -35,7 +35,7 @@ Finding check_round_trip(const Bench& bench) {
     return {false, fmt::format("config() gives {}, and a model made of that gives {}", subject.model().config().dump(),
                                remade->config().dump())};
   formats::load_parameters(file.path(), remade->parameters(),
-                           {.allocator = &subject.allocator(), .dtype = subject.dtype(), .device = bench.device});
+                           {.device_memory = &subject.memory(), .dtype = subject.dtype(), .device = bench.device});
   const std::vector<Pair> pairs = example_pairs();
   const Distance found = distance(decode_whole(subject.context(), *remade, pairs), decode_whole(subject, pairs));
   return judge(found, 0,

@@ -64,7 +64,7 @@ Subject::Subject(const ModelEntry& entry, const runtime::Runtime& runtime, const
       context_(runtime.make_context(options.device, *executor_)) {
   core::require(model_ != nullptr, core::ErrorCode::kInternal, "the factory of '{}' returned no model", entry.name);
   nn::ParameterStore& store = model_->parameters();
-  store.allocate(allocator(), dtype(), options.device);
+  store.allocate(memory(), dtype(), options.device);
   store.initialise(kSeed);
   disturb(store);
   if (options.packed) store.prepare(*context_, tensor::ComputeType::kF32);

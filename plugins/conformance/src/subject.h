@@ -31,7 +31,7 @@ class Subject {
   nn::Seq2SeqModel& model() noexcept { return *model_; }
   tensor::Context& context() noexcept { return *context_; }
   tensor::DType dtype() const noexcept { return context_->float_type(); }
-  tensor::Allocator& allocator() const noexcept { return context_->allocator(); }
+  tensor::DeviceMemory& memory() const noexcept { return context_->memory(); }
 
  private:
   std::unique_ptr<core::Executor> executor_;

@@ -24,7 +24,7 @@ std::unique_ptr<nn::Seq2SeqModel> make_empty_model(const formats::ModelConfig& c
 }
 
 formats::LoadOptions weight_options(const LoadModelOptions& options, const runtime::Runtime& runtime) {
-  return {.allocator = &runtime.allocator(options.device),
+  return {.device_memory = &runtime.memory(options.device),
           .dtype = runtime.float_type(options.device),
           .device = options.device,
           .memory = options.trainable ? formats::WeightMemory::kOwned : formats::WeightMemory::kMapped};

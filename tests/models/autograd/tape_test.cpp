@@ -38,7 +38,7 @@ class TapeTest : public ::testing::Test {
 
   tensor::KernelTable kernels_{tensor::Device::kReference};
   core::SequentialExecutor executor_;
-  Context context_{kernels_, tensor::host_allocator(), tensor::DType::kF64, executor_};
+  Context context_{kernels_, tensor::host_memory(), tensor::DType::kF64, executor_};
   Tape tape_;
 };
 

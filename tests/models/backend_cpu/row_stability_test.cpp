@@ -61,7 +61,7 @@ TEST(RowStability, TheProbeFindsMoreThanOneBucketForTheUsualShapes) {
   // this test says so.
   for (const WeightShape shape : {WeightShape{512, 512}, WeightShape{2048, 512}, WeightShape{512, 2048}}) {
     const std::vector<float> weight = random_floats(shape.outputs * shape.inputs, 1);
-    tensor::Buffer storage(tensor::host_allocator(), PackedMatrix::bytes(shape.outputs, shape.inputs));
+    tensor::Buffer storage(tensor::host_memory(), PackedMatrix::bytes(shape.outputs, shape.inputs));
     const PackedMatrix matrix(weight.data(), shape.inputs, shape.outputs, shape.inputs, storage.data());
     EXPECT_GE(matrix.row_buckets().size(), 8) << shape.outputs << " x " << shape.inputs;
   }

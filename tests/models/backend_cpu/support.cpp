@@ -56,6 +56,6 @@ tensor::KernelTable cpu_kernels() {
 Rig::Rig(int threads)
     : table_(cpu_kernels()),
       executor_(core::make_executor(threads)),
-      context_(table_, tensor::host_allocator(), tensor::DType::kF32, *executor_) {}
+      context_(table_, tensor::host_memory(), tensor::DType::kF32, *executor_) {}
 
 }  // namespace dragoman::backend::cpu

@@ -48,7 +48,7 @@ inline std::unique_ptr<PaperModel> make_model(std::uint64_t seed = 7, std::int64
                                               std::int64_t width = 2) {
   auto model = std::make_unique<PaperModel>(
       nn::SequenceSpec{.source_vocabulary = vocabulary, .target_vocabulary = vocabulary}, width);
-  model->parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
+  model->parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
   model->parameters().initialise(seed);
   return model;
 }

@@ -78,7 +78,7 @@ TEST(ModelFolder, WhatIsWrittenIsReadBack) {
 TEST(ModelFolder, HoldsOneTokenizerForEachSide) {
   const TemporaryFolder folder;
   PaperModel model({.source_vocabulary = 6, .target_vocabulary = 5});
-  model.parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
+  model.parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
   write_model_folder(folder / "m", {.model_type = "paper",
                                     .plugin = "my-plugin",
                                     .model = &model,

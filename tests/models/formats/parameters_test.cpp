@@ -1,5 +1,6 @@
 #include "dragoman/formats/parameters.h"
 
+#include "hidden_memory.h"
 #include "test_data.h"
 
 #include <cmath>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 
 namespace dragoman::formats {
@@ -35,7 +37,7 @@ std::unique_ptr<nn::ParameterStore> make_store(std::int64_t rows = 5, int layers
 
 std::unique_ptr<nn::ParameterStore> random_store(DType dtype = DType::kF32, Device device = Device::kCpu) {
   auto store = make_store();
-  store->allocate(tensor::host_allocator(), dtype, device);
+  store->allocate(tensor::host_memory(), dtype, device);
   store->initialise(7);
   return store;
 }
@@ -99,6 +101,20 @@ TEST_P(RoundTrip, LoadsIntoDoubles) {
   EXPECT_LE(largest_difference(*loaded, *original), GetParam().dtype == DType::kF32 ? 0x1p-24 : GetParam().unit);
 }
 
+TEST(Parameters, PassThroughHostMemoryWhereTheHostCannotReadTheDevices) {
+  const TemporaryFolder folder;
+  testing::HiddenMemory memory;
+  const auto original = random_store();
+  save_parameters(folder / "w", *original);
+  for (const WeightMemory kind : {WeightMemory::kOwned, WeightMemory::kMapped}) {
+    const auto loaded = make_store();
+    load_parameters(folder / "w", *loaded, {.device_memory = &memory, .memory = kind});
+    EXPECT_EQ(&loaded->memory(), &memory) << "a file's pages are no device's";
+    save_parameters(folder / "again", *loaded);
+    EXPECT_EQ(core::read_file(folder / "again"), core::read_file(folder / "w"));
+  }
+}
+
 TEST(Parameters, AreStoredByNameWithTheirRank) {
   const TemporaryFolder folder;
   save_parameters(folder / "w", *random_store(), DType::kF32, {{"format_version", "1"}});
@@ -128,9 +144,9 @@ TEST(Parameters, MappedOnesCannotBeTrainedByMistake) {
   const auto mapped = make_store();
   load_parameters(folder / "w", *mapped, {.memory = WeightMemory::kMapped});
   EXPECT_THROW(mapped->initialise(1), core::Error);
-  EXPECT_THROW(mapped->attach_gradients(tensor::host_allocator()), core::Error);
+  EXPECT_THROW(mapped->attach_gradients(tensor::host_memory()), core::Error);
   load_parameters(folder / "w", *mapped);
-  EXPECT_NO_THROW(mapped->attach_gradients(tensor::host_allocator()));
+  EXPECT_NO_THROW(mapped->attach_gradients(tensor::host_memory()));
 }
 
 TEST(Parameters, AllocatedOnesAreFilledInPlace) {
@@ -138,8 +154,8 @@ TEST(Parameters, AllocatedOnesAreFilledInPlace) {
   const auto original = random_store();
   save_parameters(folder / "w", *original);
   const auto store = make_store();
-  store->allocate(tensor::host_allocator(), DType::kF32, Device::kCpu);
-  store->attach_gradients(tensor::host_allocator());
+  store->allocate(tensor::host_memory(), DType::kF32, Device::kCpu);
+  store->attach_gradients(tensor::host_memory());
   const void* before = store->flat_values().data;
   load_parameters(folder / "w", *store);
   EXPECT_EQ(store->flat_values().data, before);
@@ -175,7 +191,7 @@ TEST(Parameters, AVectorIsNotAMatrixOfOneRow) {
   const TemporaryFolder folder;
   nn::ParameterStore vector;
   nn::Scope(vector).vector("a", 3, nn::Initialiser::constant(1));
-  vector.allocate(tensor::host_allocator(), DType::kF32, Device::kCpu);
+  vector.allocate(tensor::host_memory(), DType::kF32, Device::kCpu);
   vector.initialise(1);
   save_parameters(folder / "w", vector);
   nn::ParameterStore matrix;

@@ -79,7 +79,7 @@ const tensor::KernelTable& kernels_of(Backend backend) {
 
 Rig::Rig(const tensor::KernelTable& kernels, int threads)
     : executor_(core::make_executor(threads)),
-      context_(kernels, tensor::host_allocator(), float_type_of(kernels), *executor_) {
+      context_(kernels, tensor::host_memory(), float_type_of(kernels), *executor_) {
   const tensor::ScratchScope scope(context_.arena());
   std::memset(context_.arena().allocate(kPoisoned), 0xFF, kPoisoned);
 }

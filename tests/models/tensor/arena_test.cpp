@@ -11,19 +11,19 @@ namespace dragoman::tensor {
 namespace {
 
 /// Counts what it hands out, and notices what does not come back.
-class CountingAllocator final : public Allocator {
+class CountingAllocator final : public DeviceMemory {
  public:
   ~CountingAllocator() override { EXPECT_TRUE(live_.empty()) << live_.size() << " blocks leaked"; }
   void* allocate(std::size_t bytes) override {
     ++allocations_;
-    void* data = host_allocator().allocate(bytes);
+    void* data = host_memory().allocate(bytes);
     live_[data] = bytes;
     return data;
   }
   void deallocate(void* data, std::size_t bytes) noexcept override {
     EXPECT_EQ(live_.at(data), bytes);
     live_.erase(data);
-    host_allocator().deallocate(data, bytes);
+    host_memory().deallocate(data, bytes);
   }
   int allocations() const { return allocations_; }
 
@@ -121,7 +121,7 @@ TEST(Arena, RepeatedScratchScopesReuseTheSameMemory) {
 }
 
 TEST(Arena, MakesTensors) {
-  Arena arena(host_allocator());
+  Arena arena(host_memory());
   const Tensor x = arena.allocate(3, 5, DType::kF64, Device::kReference);
   EXPECT_EQ(x.rows, 3);
   EXPECT_EQ(x.cols, 5);
@@ -147,9 +147,9 @@ TEST(Buffer, OwnsItsMemoryAndMoves) {
   EXPECT_EQ(nothing.data(), nullptr);
 }
 
-TEST(HostAllocator, GivesLargeBlocksAtHugePageBoundaries) {
-  const Buffer small(host_allocator(), 1000);
-  const Buffer large(host_allocator(), std::size_t{3} << 20);
+TEST(HostMemory, GivesLargeBlocksAtHugePageBoundaries) {
+  const Buffer small(host_memory(), 1000);
+  const Buffer large(host_memory(), std::size_t{3} << 20);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(small.data()) % 64, 0U);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.data()) % (std::size_t{2} << 20), 0U);
 }

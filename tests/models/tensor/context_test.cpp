@@ -9,7 +9,7 @@ class ContextTest : public ::testing::Test {
  protected:
   KernelTable kernels_{Device::kCpu};
   core::SequentialExecutor executor_;
-  Context context_{kernels_, host_allocator(), DType::kF32, executor_};
+  Context context_{kernels_, host_memory(), DType::kF32, executor_};
 };
 
 TEST_F(ContextTest, EqualStepsGetEqualAddresses) {

@@ -159,7 +159,7 @@ class TensorFile : public ::testing::Test {
     auto store = std::make_unique<nn::ParameterStore>();
     store->add("matrix", rows, 3, 2, nn::Initialiser::normal(1));
     store->add("vector", 1, 4, 1, nn::Initialiser::normal(1));
-    store->allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
+    store->allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
     store->initialise(seed);
     return store;
   }

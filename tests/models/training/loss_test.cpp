@@ -39,10 +39,10 @@ class Loss : public ::testing::Test {
         {"decoder_layers", 1}, {"dropout", {{"embedding", dropout}, {"sub_layer", dropout}, {"attention", dropout}}}};
     auto model = make_environment(testing::host())
                      .make_model("transformer", {.source_vocabulary = 12, .target_vocabulary = 12}, options);
-    auto& allocator = testing::host().runtime().allocator(Device::kReference);
-    model->parameters().allocate(allocator, tensor::DType::kF64, Device::kReference);
+    auto& memory = testing::host().runtime().memory(Device::kReference);
+    model->parameters().allocate(memory, tensor::DType::kF64, Device::kReference);
     model->parameters().initialise(1);
-    model->parameters().attach_gradients(allocator);
+    model->parameters().attach_gradients(memory);
     return model;
   }
 

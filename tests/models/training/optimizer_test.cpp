@@ -18,15 +18,15 @@ class OptimizerOn : public ::testing::TestWithParam<Device> {
   void SetUp() override {
     store_.add("a", 3, 5, 2, nn::Initialiser::normal(1));
     store_.add("b", 1, 7, 1, nn::Initialiser::constant(0.5));
-    auto& allocator = runtime_.allocator(GetParam());
-    store_.allocate(allocator, runtime_.float_type(GetParam()), GetParam());
+    auto& memory = runtime_.memory(GetParam());
+    store_.allocate(memory, runtime_.float_type(GetParam()), GetParam());
     store_.initialise(9);
-    store_.attach_gradients(allocator);
+    store_.attach_gradients(memory);
     context_ = runtime_.make_context(GetParam(), executor_);
   }
 
   Optimizer make(double clip_norm, double ema_decay) {
-    Optimizer optimizer(store_, runtime_.allocator(GetParam()), config_, clip_norm, ema_decay);
+    Optimizer optimizer(store_, runtime_.memory(GetParam()), config_, clip_norm, ema_decay);
     if (ema_decay > 0) optimizer.start_average();
     return optimizer;
   }

@@ -28,7 +28,7 @@ class Validation : public ::testing::Test {
                                 .maximum_source_length = 32,
                                 .maximum_target_length = 32};
     model_ = make_environment(testing::host()).make_model("transformer", spec, config_.model.options);
-    model_->parameters().allocate(tensor::host_allocator(), tensor::DType::kF32, tensor::Device::kCpu);
+    model_->parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
     model_->parameters().initialise(5);
     corpus_ =
         std::make_unique<Corpus>(TextPair{{task_.file("train.source").string()}, {task_.file("train.target").string()}},

@@ -32,7 +32,7 @@ class Bench {
  public:
   Bench(tensor::Device device, const nn::SequenceSpec& spec, const core::Json& config, std::uint64_t seed = 7)
       : context(runtime.make_context(device, executor)), model(transformer::make_transformer(spec, config)) {
-    model->parameters().allocate(context->allocator(), context->float_type(), device);
+    model->parameters().allocate(context->memory(), context->float_type(), device);
     model->parameters().initialise(seed);
     shake(seed);
   }
@@ -54,7 +54,7 @@ class Bench {
     context->step(0, [&] {
       autograd::Tape tape;
       if (backward) {
-        if (model->parameters().flat_gradients().empty()) model->parameters().attach_gradients(context->allocator());
+        if (model->parameters().flat_gradients().empty()) model->parameters().attach_gradients(context->memory());
         model->parameters().begin_gradients();
         context->set_tape(&tape);
       }

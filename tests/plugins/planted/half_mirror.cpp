@@ -10,7 +10,7 @@ class HalfMirror final : public tensor::Backend {
  public:
   HalfMirror() : Backend("half") { backend::cpu::install_kernels(kernels()); }
   int device_count() const override { return 1; }
-  tensor::Allocator& memory(int /*number*/) const override { return tensor::host_allocator(); }
+  tensor::DeviceMemory& memory(int /*number*/) const override { return tensor::host_memory(); }
   tensor::DType float_type() const override { return tensor::DType::kF32; }
   std::string describe() const override { return "cracked"; }
 };

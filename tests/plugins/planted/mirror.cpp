@@ -1,6 +1,5 @@
 #include "twice.h"
 
-
 #include <dragoman/backend_cpu/install.h>
 #include <dragoman/sdk/plugin.h>
 
@@ -13,12 +12,14 @@ class Mirror final : public tensor::Backend {
  public:
   Mirror() : Backend("mirror") { backend::cpu::install_kernels(kernels()); }
   int device_count() const override { return 2; }
-  tensor::Allocator& memory(int /*number*/) const override { return tensor::host_allocator(); }
+  tensor::DeviceMemory& memory(int /*number*/) const override { return tensor::host_memory(); }
   tensor::DType float_type() const override { return tensor::DType::kF32; }
   std::string describe() const override { return "the CPU in a mirror"; }
 };
 
-void register_mirror(plugins::Registrar& registrar) { registrar.add(std::make_shared<Mirror>()); }
+void register_mirror(plugins::Registrar& registrar) {
+  registrar.add(std::make_shared<Mirror>());
+}
 
 }  // namespace
 

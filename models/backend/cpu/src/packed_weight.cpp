@@ -78,8 +78,8 @@ Rows place_of_product(const Rows& y, std::int64_t begin, std::int64_t cols, RowC
 
 }  // namespace
 
-PackedPanels::PackedPanels(tensor::Allocator& allocator, const tensor::Tensor& weight)
-    : rows_(weight.rows), cols_(weight.cols), storage_(allocator, storage_bytes(weight)) {
+PackedPanels::PackedPanels(tensor::DeviceMemory& memory, const tensor::Tensor& weight)
+    : rows_(weight.rows), cols_(weight.cols), storage_(memory, storage_bytes(weight)) {
   auto* storage = static_cast<char*>(storage_.data());
   std::vector<float> buffer;
   for_each_panel(rows_, [&](std::int64_t begin, std::int64_t outputs) {
@@ -122,7 +122,7 @@ std::unique_ptr<PackedWeight> pack_weight(Context& context, const Tensor& weight
                 "the cpu backend computes in fp32 only");
   core::require(weight.rows > 0 && weight.cols > 0, core::ErrorCode::kInvalidArgument,
                 "cannot pack the empty weight {}", tensor::describe(weight));
-  return std::make_unique<PackedPanels>(context.allocator(), weight);
+  return std::make_unique<PackedPanels>(context.memory(), weight);
 }
 
 }  // namespace dragoman::backend::cpu

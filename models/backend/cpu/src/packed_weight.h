@@ -25,7 +25,7 @@ inline std::int64_t panel_width(std::int64_t outputs) {
 class PackedPanels final : public tensor::PackedWeight {
  public:
   /// `weight` [N, K] may be F32, F16 or BF16.
-  PackedPanels(tensor::Allocator& allocator, const tensor::Tensor& weight);
+  PackedPanels(tensor::DeviceMemory& memory, const tensor::Tensor& weight);
 
   std::int64_t rows() const override { return rows_; }
   std::int64_t cols() const override { return cols_; }

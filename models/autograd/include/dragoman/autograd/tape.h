@@ -11,7 +11,8 @@ namespace dragoman::autograd {
 
 using tensor::Context;
 
-/// The record of one step's ops, in the order in which they ran. It knows no op: a record is a closure in step memory.
+/// The record of one step's ops, in the order in which they ran. It knows no op: a record is a closure in the
+/// host's step memory.
 /// One thread; valid until the context's next step.
 class Tape {
  public:
@@ -20,7 +21,7 @@ class Tape {
   template <class Backward>
   void record(Context& context, const Gradient* output, Backward backward) {
     static_assert(std::is_trivially_destructible_v<Backward>, "a record may hold nothing that owns");
-    void* memory = context.arena().allocate(sizeof(Node<Backward>));
+    void* memory = context.host_arena().allocate(sizeof(Node<Backward>));
     auto* node = new (memory) Node<Backward>{{last_, output, &Node<Backward>::run}, std::move(backward)};
     last_ = node;
   }

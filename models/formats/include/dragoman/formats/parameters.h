@@ -19,7 +19,7 @@ enum class WeightMemory {
 };
 
 struct LoadOptions {
-  tensor::Allocator* allocator = &tensor::host_allocator();
+  tensor::DeviceMemory* device_memory = &tensor::host_memory();
   tensor::DType dtype = tensor::DType::kF32;
   tensor::Device device = tensor::Device::kCpu;
   WeightMemory memory = WeightMemory::kOwned;

@@ -67,7 +67,7 @@ struct AlignmentHeads {
 ///  - the pooled state: admits and releases sentences at any time, and each step continues any set of hypotheses of the
 ///  admitted sentences by one or
 ///    more tokens. No gradients.
-/// Belongs to one thread. Memory comes from the context's allocator and is recycled, so steps of a warm pool do not
+/// Belongs to one thread. Memory comes from the context's device and is recycled, so steps of a warm pool do not
 /// allocate.
 class DecoderState {
  public:
@@ -144,7 +144,7 @@ class DecoderState {
 
   bool whole_ = false;
   StateLayout layout_;
-  tensor::Allocator* allocator_ = nullptr;
+  tensor::DeviceMemory* device_memory_ = nullptr;
   tensor::DType dtype_ = tensor::DType::kF32;
 
   // whole()

@@ -79,7 +79,7 @@ class ParameterStore {
 
   /// Puts all parameters end to end in one buffer of the given type (each starts on a 64-byte boundary; the gaps are
   /// zero).
-  void allocate(tensor::Allocator& allocator, tensor::DType dtype, tensor::Device device);
+  void allocate(tensor::DeviceMemory& memory, tensor::DType dtype, tensor::Device device);
   /// Lets the parameters view memory that `owner` keeps alive, such as a mapped file, instead of memory of their own:
   /// one contiguous tensor for each, in the order of all(). The store can then be used and packed; initialise() and
   /// attach_gradients() need allocate() first. `release`, if given, is called with the values of each weight that
@@ -93,7 +93,7 @@ class ParameterStore {
   Tensor flat_values() const { return flat_; }
 
   /// Gives every parameter a gradient in one flat buffer, [1, n], laid out like flat_values().
-  void attach_gradients(tensor::Allocator& allocator);
+  void attach_gradients(tensor::DeviceMemory& memory);
   Tensor flat_gradients() const { return flat_gradients_; }
   /// Marks all gradients as unwritten: the next backward pass assigns. Call it before the first micro-batch of an
   /// update.
@@ -105,8 +105,13 @@ class ParameterStore {
   /// all workers). Gradients must not be attached.
   void prepare(Context& context, tensor::ComputeType type, const PrepareOptions& options = {});
 
+  /// Where the values are.
+  tensor::DeviceMemory& memory() const noexcept {
+    return values_.data() != nullptr ? values_.memory() : tensor::host_memory();
+  }
+
  private:
-  Tensor lay_out(tensor::Buffer& buffer, tensor::Allocator& allocator, tensor::DType dtype,
+  Tensor lay_out(tensor::Buffer& buffer, tensor::DeviceMemory& memory, tensor::DType dtype,
                  tensor::Device device) const;
   Tensor place(const Tensor& flat, std::int64_t offset, const Parameter& parameter) const;
 

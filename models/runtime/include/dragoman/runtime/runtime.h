@@ -35,7 +35,7 @@ class Runtime {
   /// Of all below: Error{kUnsupported} if the device is not here.
   tensor::Backend& backend(tensor::Device device) const;
   tensor::KernelTable& kernels(tensor::Device device) const { return backend(device).kernels(); }
-  tensor::Allocator& allocator(tensor::Device device) const { return backend(device).memory(device.number()); }
+  tensor::DeviceMemory& memory(tensor::Device device) const { return backend(device).memory(device.number()); }
   /// The type in which the device keeps parameters and activations.
   tensor::DType float_type(tensor::Device device) const { return backend(device).float_type(); }
   /// A context on the device, in its float type. The runtime and the executor must outlive it.

@@ -8,26 +8,38 @@
 
 namespace dragoman::tensor {
 
-/// Where memory of a device comes from. Host memory is 64-byte aligned; blocks of 2 MiB and more are advised to be huge
-/// pages before their first touch (THP is commonly in `madvise` mode). Thread-safe.
-class Allocator {
+/// The memory of one device. Host memory is 64-byte aligned; blocks of 2 MiB and more are advised to be huge pages
+/// before their first touch (THP is commonly in `madvise` mode). Thread-safe.
+///
+/// The host may not touch what it may not read: data crosses the border through the verbs below (or a HostView), which
+/// are done when they return, and kernels do the rest. Where host and device share memory they are plain copies.
+class DeviceMemory {
  public:
-  virtual ~Allocator();
+  virtual ~DeviceMemory();
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
-  /// Whether the host may read and write the memory.
+
+  /// Whether the host may read and write the memory itself.
   virtual bool host_readable() const noexcept { return true; }
+  /// From the host to the device.
+  virtual void copy_in(void* to, const void* from, std::size_t bytes);
+  /// From the device to the host.
+  virtual void copy_out(void* to, const void* from, std::size_t bytes);
+  /// Within the device.
+  virtual void copy(void* to, const void* from, std::size_t bytes);
+  /// Sets all bytes to 0.
+  virtual void clear(void* data, std::size_t bytes);
 };
 
-/// The allocator of host memory, shared by the CPU and the reference backend.
-Allocator& host_allocator();
+/// That of the CPU and the reference backend.
+DeviceMemory& host_memory();
 
 /// Bump allocator of step memory. Freed all at once by reset(), which also joins the blocks that the last step needed
 /// into one, so that from the second equal step on nothing is allocated and addresses repeat. Poisoned between steps
 /// under AddressSanitizer. Belongs to one thread.
 class Arena {
  public:
-  explicit Arena(Allocator& allocator) : allocator_(&allocator) {}
+  explicit Arena(DeviceMemory& memory) : memory_(&memory) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
@@ -56,7 +68,7 @@ class Arena {
   void add_block(std::size_t bytes);
   void release_blocks() noexcept;
 
-  Allocator* allocator_;
+  DeviceMemory* memory_;
   std::vector<Block> blocks_;
   std::size_t current_ = 0;
 };
@@ -78,15 +90,17 @@ class ScratchScope {
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Allocator& allocator, std::size_t bytes);
+  Buffer(DeviceMemory& memory, std::size_t bytes);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer();
   void* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return bytes_; }
+  /// Where it is from; not of an empty buffer.
+  DeviceMemory& memory() const noexcept { return *memory_; }
 
  private:
-  Allocator* allocator_ = nullptr;
+  DeviceMemory* memory_ = nullptr;
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };

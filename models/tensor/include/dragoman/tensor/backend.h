@@ -26,7 +26,7 @@ class Backend {
   /// How many devices of this kind are here, numbered from 0. None: the backend works, but not on this machine.
   virtual int device_count() const = 0;
   /// Memory of device `number`, which is below device_count(). Lives as long as the backend.
-  virtual Allocator& memory(int number) const = 0;
+  virtual DeviceMemory& memory(int number) const = 0;
   /// What parameters and activations are kept in.
   virtual DType float_type() const = 0;
   /// What it computes with, in the words that a bug report needs and a training run records: "avx512, oneDNN 2.6.3".

@@ -30,34 +30,41 @@ struct Indices {
 };
 
 /// Everything an op needs besides its operands: device, kernels, step memory, executor, gradient mode, randomness.
-/// Belongs to one thread at a time; several contexts may share a kernel table and an allocator.
+/// Belongs to one thread at a time; several contexts may share a kernel table and a memory.
 class Context {
  public:
   /// `kernels` and `executor` must outlive the context. `float_type` is what activations are computed in: F32, or F64
   /// on the reference backend.
-  Context(const KernelTable& kernels, Allocator& allocator, DType float_type, core::Executor& executor)
-      : Context(kernels, kernels.device(), allocator, float_type, executor) {}
-  /// The same for one device of several of the kind; `allocator` is of its memory.
-  Context(const KernelTable& kernels, Device device, Allocator& allocator, DType float_type, core::Executor& executor)
+  Context(const KernelTable& kernels, DeviceMemory& memory, DType float_type, core::Executor& executor)
+      : Context(kernels, kernels.device(), memory, float_type, executor) {}
+  /// The same for one device of several of the kind; `memory` is of its memory.
+  Context(const KernelTable& kernels, Device device, DeviceMemory& memory, DType float_type, core::Executor& executor)
       : kernels_(&kernels),
         device_(device),
-        allocator_(&allocator),
+        memory_(&memory),
         float_type_(float_type),
         executor_(&executor),
-        arena_(allocator) {}
+        arena_(memory),
+        host_arena_(host_memory()) {}
 
   Device device() const noexcept { return device_; }
   DType float_type() const noexcept { return float_type_; }
   const KernelTable& kernels() const noexcept { return *kernels_; }
-  Allocator& allocator() const noexcept { return *allocator_; }
+  DeviceMemory& memory() const noexcept { return *memory_; }
   core::Executor& executor() const noexcept { return *executor_; }
+  /// The device's step memory: tensors and kernels' scratch.
   Arena& arena() noexcept { return arena_; }
+  /// The host's: records of the tape, headers of gradients, integers that are yet to be uploaded. Kernels never read
+  /// it.
+  Arena& host_arena() noexcept { return host_arena_; }
 
   /// Step memory of the context's float type; uninitialised.
   Tensor allocate(std::int64_t rows, std::int64_t cols) { return arena_.allocate(rows, cols, float_type_, device()); }
-  /// Makes host integers readable by kernels. On host devices this is the same memory, so `values` must outlive the
-  /// step.
-  Indices indices(std::span<const std::int32_t> values) { return {values, values.data()}; }
+  /// Makes host integers readable by kernels until the step ends. On host devices this is the same memory, so `values`
+  /// must outlive the step.
+  Indices indices(std::span<const std::int32_t> values) {
+    return {values, memory_->host_readable() ? values.data() : upload(values)};
+  }
 
   /// Gradients are recorded while a tape is set. nullptr: inference.
   autograd::Tape* tape() const noexcept { return tape_; }
@@ -83,16 +90,20 @@ class Context {
   void step(std::uint64_t key, Body&& body) {
     static_cast<void>(key);
     arena_.reset();
+    host_arena_.reset();
     body();
   }
 
  private:
+  const std::int32_t* upload(std::span<const std::int32_t> values);
+
   const KernelTable* kernels_;
   Device device_;
-  Allocator* allocator_;
+  DeviceMemory* memory_;
   DType float_type_;
   core::Executor* executor_;
   Arena arena_;
+  Arena host_arena_;
   autograd::Tape* tape_ = nullptr;
   bool training_ = false;
   RandomState random_;

@@ -12,6 +12,7 @@ namespace dragoman::training {
 struct NamedTensor {
   std::string name;
   tensor::Tensor tensor;
+  tensor::DeviceMemory* memory = &tensor::host_memory();  ///< where it is
 };
 
 /// Adam over the flat buffers of a ParameterStore, and, if asked, an exponential moving average of the parameters.
@@ -19,7 +20,7 @@ struct NamedTensor {
 class Optimizer {
  public:
   /// `ema_decay` 0: no average.
-  Optimizer(nn::ParameterStore& parameters, tensor::Allocator& allocator, const OptimizerConfig& config,
+  Optimizer(nn::ParameterStore& parameters, tensor::DeviceMemory& memory, const OptimizerConfig& config,
             double clip_norm, double ema_decay);
 
   /// The global norm of the gradients.
@@ -41,7 +42,7 @@ class Optimizer {
   std::vector<NamedTensor> averages() const { return views(average_); }
 
  private:
-  tensor::Tensor make_state(tensor::Buffer& buffer, tensor::Allocator& allocator) const;
+  tensor::Tensor make_state(tensor::Buffer& buffer, tensor::DeviceMemory& memory) const;
   std::vector<NamedTensor> views(const tensor::Tensor& flat) const;
   void update_average(tensor::Context& context, std::int64_t update);
 

@@ -1,0 +1,45 @@
+#include "dragoman/tensor/host_view.h"
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::tensor {
+
+HostView::HostView(DeviceMemory& memory, const Tensor& tensor) : memory_(&memory), device_(tensor), host_(tensor) {
+  if (!tensor.contiguous())
+    core::fail(core::ErrorCode::kInternal, "a view of {} on the host needs contiguous values", describe(tensor));
+  if (memory.host_readable()) return;
+  copy_ = std::make_unique<std::byte[]>(bytes_of(tensor));
+  host_.data = copy_.get();
+}
+
+HostView HostView::of(DeviceMemory& memory, const Tensor& tensor) {
+  HostView view(memory, tensor);
+  if (view.copy_ != nullptr) memory.copy_out(view.copy_.get(), tensor.data, bytes_of(tensor));
+  return view;
+}
+
+HostView HostView::to_be_written(DeviceMemory& memory, const Tensor& tensor) {
+  return HostView(memory, tensor);
+}
+
+void HostView::store() const {
+  if (copy_ != nullptr) memory_->copy_in(device_.data, copy_.get(), bytes_of(device_));
+}
+
+std::size_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.size()) * size_of(tensor.dtype);
+}
+
+void copy(DeviceMemory& memory, const Tensor& to, const Tensor& from) {
+  if (to.size() != from.size() || to.dtype != from.dtype || !to.contiguous() || !from.contiguous())
+    core::fail(core::ErrorCode::kInternal, "{} cannot be copied to {}", describe(from), describe(to));
+  memory.copy(to.data, from.data, bytes_of(from));
+}
+
+void clear(DeviceMemory& memory, const Tensor& tensor) {
+  if (!tensor.contiguous())
+    core::fail(core::ErrorCode::kInternal, "{} is not contiguous and cannot be cleared", describe(tensor));
+  memory.clear(tensor.data, bytes_of(tensor));
+}
+
+}  // namespace dragoman::tensor
