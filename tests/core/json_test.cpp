@@ -1,3 +1,5 @@
+#include "bad_input.h"
+
 #include <ctime>
 
 #include <gmock/gmock.h>
@@ -11,18 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-template <class Action>
-std::string message_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kBadInput) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
-}
+using testing::message_of;
 
 TEST(ParseJson, ErrorsNameFileLineAndColumn) {
   EXPECT_THAT(message_of([] { parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "x.json"); }),

@@ -54,8 +54,8 @@ class Context {
   core::Executor& executor() const noexcept { return *executor_; }
   /// The device's step memory: tensors and kernels' scratch.
   Arena& arena() noexcept { return arena_; }
-  /// The host's: records of the tape, headers of gradients, integers that are yet to be uploaded. Kernels never read
-  /// it.
+  /// The host's: records of the tape, headers of gradients, integers that are yet to be uploaded. Kernels read it
+  /// only through indices(), where host and device share their memory.
   Arena& host_arena() noexcept { return host_arena_; }
 
   /// Step memory of the context's float type; uninitialised.
