@@ -37,7 +37,18 @@ constexpr std::int64_t kVocabulary = 6000;
 constexpr int kHeads = 4;
 constexpr std::int32_t kSentence = 15;
 constexpr double kDropout = 0.1;
-constexpr tensor::RandomState kRandom{1, 2, 3};
+constexpr tensor::RandomKey kRandomKey{1, 2};
+constexpr tensor::RandomState kRandom{&kRandomKey, 3};
+
+template <class T>
+tensor::DeviceArray<T> array(const std::vector<T>& values) {
+  return {values.data(), static_cast<std::int64_t>(values.size())};
+}
+
+Tensor doubles(std::vector<double>& values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  return {values.data(), 1, count, count, tensor::DType::kF64, tensor::Device::kCpu};
+}
 
 /// One backend with its memory; the same code runs on both.
 class Machine {
@@ -285,8 +296,8 @@ class Attention : public Work {
 
  protected:
   ops::AttentionArguments forward() const {
-    const ops::Offsets offsets{offsets_, offsets_.data()};
-    return {q_, k_, v_, offsets, offsets, kHeads, false, kDropout, kRandom, weights_, probabilities_, y_};
+    const ops::DeviceIndices offsets = array(offsets_);
+    return {q_, k_, v_, offsets, offsets, kHeads, false, kDropout, kRandom, array(weights_), probabilities_, y_};
   }
 
   std::vector<std::int32_t> offsets_;
@@ -314,20 +325,19 @@ class CachedAttention final : public Work {
         k_(m.random(kRows * kKeys, kWidth)),
         v_(m.random(kRows * kKeys, kWidth)),
         y_(m.random(kRows, kWidth)) {
-    for (std::int32_t r = 0; r < kRows; ++r) rows_.push_back({&k_.data, &v_.data, nullptr, r * kKeys, kKeys});
+    for (std::int32_t r = 0; r < kRows; ++r) ranges_.push_back({r * kKeys, kKeys});
+    for (std::int32_t row = 0; row < kRows * kKeys; ++row) rows_.push_back(row);
   }
   void run(Machine& m) override {
-    for (ops::KeyRows& row : rows_) {
-      row.key_pages = &k_.data;
-      row.value_pages = &v_.data;
-    }
-    m.run(ops::kCachedAttention, ops::CachedAttentionArguments{q_, rows_, 20, kWidth, kHeads, {}, y_});
+    m.run(ops::kCachedAttention,
+          ops::CachedAttentionArguments{q_, k_, v_, array(rows_), array(ranges_), kKeys, kHeads, {}, y_});
   }
   std::vector<Tensor> results() const override { return {y_}; }
 
  private:
   Tensor q_, k_, v_, y_;
-  std::vector<ops::KeyRows> rows_;
+  std::vector<std::int32_t> rows_;
+  std::vector<ops::KeyRange> ranges_;
 };
 
 class CrossEntropy final : public Work {
@@ -341,14 +351,14 @@ class CrossEntropy final : public Work {
     m.run(ops::kScale,
           ops::ScaleArguments{source_, 1, logits_});  // the kernel works in place, so it needs fresh logits
     m.run(ops::kCrossEntropyRows,
-          ops::CrossEntropyRowsArguments{logits_, {targets_, targets_.data()}, 0.1, 1, loss_.data(), nll_.data()});
+          ops::CrossEntropyRowsArguments{logits_, array(targets_), 0.1, array(scale_), doubles(loss_), doubles(nll_)});
   }
   std::vector<Tensor> results() const override { return {logits_}; }
 
  private:
   Tensor source_, logits_;
   std::vector<std::int32_t> targets_;
-  std::vector<double> loss_, nll_;
+  std::vector<double> loss_, nll_, scale_{1};
 };
 
 class EmbeddingBackward final : public Work {
@@ -358,7 +368,7 @@ class EmbeddingBackward final : public Work {
   }
   void run(Machine& m) override {
     m.run(ops::kEmbeddingBackward,
-          ops::EmbeddingBackwardArguments{{ids_, ids_.data()}, dy_, 11, kDropout, kRandom, {dtable_, false}});
+          ops::EmbeddingBackwardArguments{array(ids_), dy_, 11, kDropout, kRandom, {dtable_, false}});
   }
   std::vector<Tensor> results() const override { return {dtable_}; }
 
@@ -385,7 +395,7 @@ class ProjectTopK final : public Work {
                                                        .packed = packed_.get(),
                                                        .bias = bias_,
                                                        .k = kBest,
-                                                       .noise = noise_,
+                                                       .noise = array(noise_),
                                                        .tokens = tokens_,
                                                        .log_probabilities = log_probabilities_});
   }
@@ -413,13 +423,13 @@ class Adam final : public Work {
                                          .gradients = gradients_,
                                          .first_moment = first_,
                                          .second_moment = second_,
-                                         .learning_rate = 1e-3,
-                                         .step = 10});
+                                         .step = array(step_)});
   }
   std::vector<Tensor> results() const override { return {parameters_}; }
 
  private:
   Tensor parameters_, gradients_, first_, second_;
+  std::vector<ops::AdamStep> step_{{.learning_rate = 1e-3, .step = 10}};
 };
 
 template <class W>

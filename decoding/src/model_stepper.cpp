@@ -3,27 +3,22 @@
 #include <algorithm>
 
 #include <dragoman/core/error.h>
-#include <dragoman/ops/slice.h>
+#include <dragoman/ops/rows.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::decoding {
 namespace {
 
-/// The rows of x that are named, in one matrix.
-nn::Tensor gather_rows(tensor::Context& context, const nn::Tensor& x, std::span<const std::int32_t> rows) {
-  std::vector<ops::Placed> places;
-  places.reserve(rows.size());
-  for (const std::int32_t row : rows)
-    places.push_back({{x.row_range(row, row + 1), nullptr}, static_cast<std::int64_t>(places.size()), 0});
-  return ops::assemble(context, static_cast<std::int64_t>(rows.size()), x.cols, places).value;
-}
-
-void copy_candidates(const ops::TopK& best, StepResult& result) {
+void copy_candidates(const tensor::Context& context, const ops::TopK& best, StepResult& result) {
+  const auto tokens = tensor::HostView::of(context.memory(), best.tokens);
+  const auto log_probabilities = tensor::HostView::of(context.memory(), best.log_probabilities);
   const std::int64_t count = best.tokens.size();
-  result.tokens.assign(best.tokens.as<std::int32_t>(), best.tokens.as<std::int32_t>() + count);
+  const auto* first = tokens.tensor().as<std::int32_t>();
+  result.tokens.assign(first, first + count);
   result.log_probabilities.resize(static_cast<std::size_t>(count));
   tensor::visit_float(best.log_probabilities.dtype, [&]<class Float>(Float) {
-    std::copy_n(best.log_probabilities.as<Float>(), count, result.log_probabilities.begin());
+    std::copy_n(log_probabilities.tensor().as<Float>(), count, result.log_probabilities.begin());
   });
 }
 
@@ -47,7 +42,7 @@ void ModelStepper::admit(const tensor::RaggedTokens& sources, std::span<std::int
   context_->step(static_cast<std::uint64_t>(sources.total()), [&] {
     const nn::Encoding encoding = model_->encode(*context_, sources);
     const std::vector<nn::KeyValue> memories = model_->memories(*context_, encoding);
-    state_.admit(memories, encoding.offsets, slots);
+    state_.admit(*context_, memories, encoding.offsets, slots);
   });
 }
 
@@ -91,9 +86,10 @@ void ModelStepper::run_step(const StepRequest& request, StepResult& result) {
     chosen_rows_.clear();
     for (std::int64_t row = 0; row < request.next.batch(); ++row)
       chosen_rows_.push_back(request.next.offsets[static_cast<std::size_t>(row) + 1] - 1);
-    last = gather_rows(*context_, states, chosen_rows_);
+    last = ops::gather_rows(*context_, states, context_->upload_copy(std::span<const std::int32_t>(chosen_rows_)));
   }
-  copy_candidates(ops::project_top_k(*context_, last, model_->output(),
+  copy_candidates(*context_,
+                  ops::project_top_k(*context_, last, model_->output(),
                                      {.k = request.candidates,
                                       .temperature = request.temperature,
                                       .edits = request.edits,
@@ -115,8 +111,10 @@ void ModelStepper::score_forced(const StepRequest& request, const nn::Tensor& st
   }
   if (chosen_rows_.empty()) return;
   forced_scores_.resize(chosen_rows_.size());
-  ops::target_log_probabilities(*context_, gather_rows(*context_, states, chosen_rows_), model_->output(),
-                                context_->indices(forced_tokens_), forced_scores_);
+  ops::target_log_probabilities(
+      *context_,
+      ops::gather_rows(*context_, states, context_->upload_copy(std::span<const std::int32_t>(chosen_rows_))),
+      model_->output(), context_->indices(forced_tokens_), forced_scores_);
   for (std::size_t i = 0; i < chosen_rows_.size(); ++i)
     result.forced_log_probabilities[static_cast<std::size_t>(chosen_rows_[i]) + 1] = forced_scores_[i];
 }

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <dragoman/core/file.h>
 #include <dragoman/pipeline/record_io.h>
@@ -31,38 +31,43 @@ inline RecordFile split_record_file(std::string_view bytes) {
   return file;
 }
 
-inline std::vector<pipeline::Record> read_records(const std::filesystem::path& path, const RecordFile& file,
-                                                  const std::string& key) {
-  pipeline::RecordReader reader({.path = path, .format = file.format, .key = key, .column = file.column});
-  std::vector<pipeline::Record> records;
-  while (auto record = reader.next()) records.push_back(std::move(*record));
-  return records;
+/// Record by record, as the program reads them: what is in memory at a time is one record of each file.
+inline pipeline::RecordReader open_records(const std::filesystem::path& path, const RecordFile& file,
+                                           const std::string& key) {
+  return pipeline::RecordReader({.path = path, .format = file.format, .key = key, .column = file.column});
 }
 
-inline void write_records(const std::filesystem::path& path, const RecordFile& file,
-                          const std::vector<pipeline::Record>& records) {
-  pipeline::RecordWriter writer({.path = path, .format = file.format, .column = file.column});
-  for (const pipeline::Record& record : records) writer.write(record);
+/// Writes what is read from `input`, checks that there is one record for each line, and says whether all are
+/// well-formed.
+inline bool copy_records(const std::filesystem::path& input, const std::filesystem::path& output,
+                         const RecordFile& file) {
+  pipeline::RecordReader reader = open_records(input, file, "source");
+  pipeline::RecordWriter writer({.path = output, .format = file.format, .column = file.column});
+  std::size_t count = 0;
+  bool all_well = true;
+  while (const auto record = reader.next()) {
+    ++count;
+    if (record->failed()) check_message(record->message);
+    all_well = all_well && !record->failed();
+    writer.write(*record);
+  }
   writer.commit();
+  const auto lines = static_cast<std::size_t>(std::ranges::count(file.lines, '\n'));
+  const bool unterminated = !file.lines.empty() && file.lines.back() != '\n';
+  const bool packed = file.lines.starts_with("\x1f\x8b") || file.lines.starts_with("\x28\xb5\x2f\xfd");
+  promise(packed || count == lines + (unterminated ? 1 : 0), "there is one record for each line");
+  return all_well;
 }
 
-/// What was read, written, and read again is the same.
-inline void check_written_records(const RecordFile& file, const std::vector<pipeline::Record>& records,
-                                  const std::vector<pipeline::Record>& again) {
-  promise(again.size() == records.size(), "there is one output line for each input line");
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (records[i].failed()) {
-      check_message(records[i].message);
-      continue;
-    }
-    const bool on_one_line = records[i].text.find_first_of("\r\n") == std::string::npos;
-    promise(again[i].line == records[i].line, "output lines stay in the order of their input lines");
-    if (file.format != pipeline::RecordFormat::kJsonl && !on_one_line) continue;
-    promise(!again[i].failed() && again[i].text == records[i].text, "a text that is written and read is the same");
-    for (const auto& [key, value] : records[i].fields.items()) {
-      if (key == "columns" || key == "line" || key == "text") continue;
-      promise(again[i].fields.contains(key) && again[i].fields[key] == value, "the other keys are handed on");
-    }
+inline void check_copy(const RecordFile& file, const pipeline::Record& record, const pipeline::Record& again) {
+  if (record.failed()) return;
+  const bool on_one_line = record.text.find_first_of("\r\n") == std::string::npos;
+  promise(again.line == record.line, "output lines stay in the order of their input lines");
+  if (file.format != pipeline::RecordFormat::kJsonl && !on_one_line) return;
+  promise(!again.failed() && again.text == record.text, "a text that is written and read is the same");
+  for (const auto& [key, value] : record.fields.items()) {
+    if (key == "columns" || key == "line" || key == "text") continue;
+    promise(again.fields.contains(key) && again.fields[key] == value, "the other keys are handed on");
   }
 }
 
@@ -72,14 +77,15 @@ inline bool exercise_records(std::string_view bytes) {
   return accepts([&] {
            const RecordFile file = split_record_file(bytes);
            put_file(scratch() / "input", file.lines);
-           const auto records = read_records(scratch() / "input", file, "source");
-           const auto lines = static_cast<std::size_t>(std::ranges::count(file.lines, '\n'));
-           const bool unterminated = !file.lines.empty() && file.lines.back() != '\n';
-           const bool packed = file.lines.starts_with("\x1f\x8b") || file.lines.starts_with("\x28\xb5\x2f\xfd");
-           promise(packed || records.size() == lines + (unterminated ? 1 : 0), "there is one record for each line");
-           write_records(scratch() / "output", file, records);
-           check_written_records(file, records, read_records(scratch() / "output", file, "text"));
-           all_well = std::ranges::none_of(records, &pipeline::Record::failed);
+           all_well = copy_records(scratch() / "input", scratch() / "output", file);
+           pipeline::RecordReader originals = open_records(scratch() / "input", file, "source");
+           pipeline::RecordReader copies = open_records(scratch() / "output", file, "text");
+           for (auto record = originals.next(); record; record = originals.next()) {
+             const auto again = copies.next();
+             promise(again.has_value(), "there is one output line for each input line");
+             check_copy(file, *record, *again);
+           }
+           promise(!copies.next(), "there is one output line for each input line");
          }) &&
          all_well;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/yaml.h>
 
 namespace dragoman::fuzz {

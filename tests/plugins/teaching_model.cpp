@@ -157,7 +157,7 @@ class TeachingModel final : public nn::Seq2SeqModel {
     const ops::Indices right = state.positions();
     const bool off_by_one = is(Fault::kPositionOffByOne) && stepping(context, state);
     if (!off_by_one && !is(Fault::kPrefixAtOnePosition)) return right;
-    auto* wrong = static_cast<std::int32_t*>(context.arena().allocate(right.host.size() * sizeof(std::int32_t)));
+    auto* wrong = static_cast<std::int32_t*>(context.host_arena().allocate(right.host.size() * sizeof(std::int32_t)));
     for (std::int64_t r = 0; r < next.batch(); ++r) {
       for (std::int32_t i = next.offsets[r]; i < next.offsets[r + 1]; ++i) {
         wrong[i] = right.host[static_cast<std::size_t>(i)] + (off_by_one ? 1 : 0);
@@ -190,7 +190,7 @@ class TeachingModel final : public nn::Seq2SeqModel {
       if (!latest.empty())
         context.kernels().get(ops::kScale)(context, {cell.value, 1, latest.row_range(r, r + 1), false});
     }
-    state.store(cell_, latest);
+    state.store(context, cell_, latest);
     if (is(Fault::kStateByRow) && !latest.empty()) keep_by_row(latest);
     return ops::assemble(context, x.value.rows, width_, cells);
   }

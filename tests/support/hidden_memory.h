@@ -2,79 +2,114 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
-
-#include <gtest/gtest.h>
+#include <new>
 
 #include <dragoman/tensor/arena.h>
 
 namespace dragoman::testing {
 
-/// Device memory as that of a GPU: whoever touches it from the host, but for the verbs, ends with SIGSEGV.
+/// Device memory as that of a GPU: whoever touches it from the host, but for the verbs, ends with SIGSEGV. Where
+/// several threads use it at a time, a forbidden access shows only while none of them is allowed one.
 class HiddenMemory final : public tensor::DeviceMemory {
  public:
-  HiddenMemory() = default;
+  HiddenMemory()
+      : range_(
+            static_cast<char*>(mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+    if (range_ == MAP_FAILED) throw std::bad_alloc();
+    free_[range_] = kRange;
+  }
   HiddenMemory(const HiddenMemory&) = delete;
   HiddenMemory& operator=(const HiddenMemory&) = delete;
-  ~HiddenMemory() override { EXPECT_TRUE(blocks_.empty()) << "memory was not given back"; }
+  ~HiddenMemory() override {
+    if (free_.size() != 1 || free_.begin()->second != kRange) {
+      std::fputs("hidden memory was not given back\n", stderr);
+      std::abort();
+    }
+    munmap(range_, kRange);
+  }
 
   void* allocate(std::size_t bytes) override {
-    void* data = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data == MAP_FAILED) throw std::bad_alloc();
+    bytes = whole_pages(bytes);
     const std::lock_guard lock(mutex_);
-    blocks_[static_cast<char*>(data)] = bytes;
-    return data;
+    for (auto place = free_.begin(); place != free_.end(); ++place) {
+      const auto [data, size] = *place;
+      if (size < bytes) continue;
+      free_.erase(place);
+      if (size > bytes) free_[data + bytes] = size - bytes;
+      used_ = std::max(used_, static_cast<std::size_t>(data - range_) + bytes);
+      if (open_ > 0) mprotect(data, bytes, PROT_READ | PROT_WRITE);
+      return data;
+    }
+    throw std::bad_alloc();
   }
   void deallocate(void* data, std::size_t bytes) noexcept override {
+    bytes = whole_pages(bytes);
     const std::lock_guard lock(mutex_);
-    blocks_.erase(static_cast<char*>(data));
-    munmap(data, bytes);
+    madvise(data, bytes, MADV_DONTNEED);
+    auto place = free_.emplace(static_cast<char*>(data), bytes).first;
+    const auto next = std::next(place);
+    if (next != free_.end() && place->first + place->second == next->first) {
+      place->second += next->second;
+      free_.erase(next);
+    }
+    if (place == free_.begin()) return;
+    const auto before = std::prev(place);
+    if (before->first + before->second != place->first) return;
+    before->second += place->second;
+    free_.erase(place);
   }
 
   bool host_readable() const noexcept override { return false; }
   void copy_in(void* to, const void* from, std::size_t bytes) override {
-    const Open open(*this, to);
+    const Open open(*this);
     DeviceMemory::copy_in(to, from, bytes);
   }
   void copy_out(void* to, const void* from, std::size_t bytes) override {
-    const Open open(*this, from);
+    const Open open(*this);
     DeviceMemory::copy_out(to, from, bytes);
   }
   void copy(void* to, const void* from, std::size_t bytes) override {
-    const Open destination(*this, to);
-    const Open source(*this, from);
+    const Open open(*this);
     DeviceMemory::copy(to, from, bytes);
   }
   void clear(void* data, std::size_t bytes) override {
-    const Open open(*this, data);
+    const Open open(*this);
     DeviceMemory::clear(data, bytes);
   }
 
- private:
-  /// Makes the block of an address readable and writable for a while.
+  /// Makes all of it readable and writable for a while.
   class Open {
    public:
-    Open(HiddenMemory& memory, const void* data) {
-      const std::lock_guard lock(memory.mutex_);
-      auto block = memory.blocks_.upper_bound(static_cast<char*>(const_cast<void*>(data)));
-      if (block == memory.blocks_.begin()) throw std::out_of_range("an address that is not of this memory");
-      --block;
-      begin_ = block->first;
-      bytes_ = block->second;
-      mprotect(begin_, bytes_, PROT_READ | PROT_WRITE);
+    explicit Open(HiddenMemory& memory) : memory_(memory) {
+      const std::lock_guard lock(memory_.mutex_);
+      if (memory_.open_++ == 0) mprotect(memory_.range_, memory_.used_, PROT_READ | PROT_WRITE);
     }
     Open(const Open&) = delete;
     Open& operator=(const Open&) = delete;
-    ~Open() { mprotect(begin_, bytes_, PROT_NONE); }
+    ~Open() {
+      const std::lock_guard lock(memory_.mutex_);
+      if (--memory_.open_ == 0) mprotect(memory_.range_, memory_.used_, PROT_NONE);
+    }
 
    private:
-    char* begin_;
-    std::size_t bytes_;
+    HiddenMemory& memory_;
   };
 
+ private:
+  static constexpr std::size_t kRange = std::size_t{1} << 33;
+
+  static std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
   std::mutex mutex_;
-  std::map<char*, std::size_t> blocks_;
+  char* range_;
+  std::map<char*, std::size_t> free_;
+  std::size_t used_ = 0;  ///< nothing was ever allocated behind it
+  int open_ = 0;
 };
 
 }  // namespace dragoman::testing

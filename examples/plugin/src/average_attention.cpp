@@ -37,7 +37,7 @@ Variable AverageAttention::running_average(Context& context, const Variable& x, 
     }
     if (!after.empty()) context.kernels().get(ops::kScale)(context, {sum.value, 1, after.row_range(r, r + 1), false});
   }
-  state.store(sum_, after);
+  state.store(context, sum_, after);
   return ops::assemble(context, x.value.rows, x.value.cols, averages);
 }
 

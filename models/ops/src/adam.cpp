@@ -3,20 +3,24 @@
 #include "check.h"
 
 #include <dragoman/core/error.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::ops {
 
-void adam(Context& context, const AdamArguments& arguments) {
+void adam(Context& context, AdamArguments arguments, const AdamStep& step) {
   require_same_shape("adam", arguments.parameters, arguments.gradients);
   require_same_shape("adam", arguments.parameters, arguments.first_moment);
   require_same_shape("adam", arguments.parameters, arguments.second_moment);
-  core::require(arguments.step >= 1, core::ErrorCode::kInvalidArgument, "adam: steps count from 1, not {}",
-                arguments.step);
+  core::require(step.step >= 1, core::ErrorCode::kInvalidArgument, "adam: steps count from 1, not {}", step.step);
+  arguments.step = context.upload_copy(step);
   context.kernels().get(kAdam)(context, arguments);
 }
 
 double sum_of_squares(Context& context, const Tensor& x) {
-  return context.kernels().get(kSumOfSquares)(context, x);
+  const tensor::ScratchScope scratch(context.arena());
+  const Tensor sum = context.arena().allocate(1, 1, tensor::DType::kF64, context.device());
+  context.kernels().get(kSumOfSquares)(context, {x, sum});
+  return tensor::HostView::of(context.memory(), sum).tensor().as<double>()[0];
 }
 
 }  // namespace dragoman::ops

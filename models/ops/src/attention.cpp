@@ -23,9 +23,10 @@ void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const Off
                 k_offsets.host.back(), q.rows, k.rows);
 }
 
+/// In the host's step memory.
 std::span<const std::int64_t> probability_offsets(Context& context, const Offsets& q, const Offsets& k, int heads) {
   const auto entries = static_cast<std::size_t>(q.size());
-  auto* offsets = static_cast<std::int64_t*>(context.arena().allocate(entries * sizeof(std::int64_t)));
+  auto* offsets = static_cast<std::int64_t*>(context.host_arena().allocate(entries * sizeof(std::int64_t)));
   offsets[0] = 0;
   for (std::size_t b = 0; b + 1 < entries; ++b) {
     const std::int64_t queries = q.host[b + 1] - q.host[b];
@@ -47,8 +48,18 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
   const auto offsets = probability_offsets(context, q_offsets, k_offsets, options.heads);
   const Tensor probabilities = record || keep_probabilities ? context.allocate(1, offsets.back()) : Tensor{};
-  const AttentionArguments forward{q.value,        k.value, v.value, q_offsets, k_offsets,     options.heads,
-                                   options.causal, rate,    random,  offsets,   probabilities, y.value};
+  const AttentionArguments forward{.q = q.value,
+                                   .k = k.value,
+                                   .v = v.value,
+                                   .q_offsets = q_offsets,
+                                   .k_offsets = k_offsets,
+                                   .heads = options.heads,
+                                   .causal = options.causal,
+                                   .rate = rate,
+                                   .random = random,
+                                   .probability_offsets = context.upload(offsets),
+                                   .probabilities = probabilities,
+                                   .y = y.value};
   context.kernels().get(kAttention)(context, forward);
   if (record)
     context.tape()->record(context, y.gradient, [q, k, v, y, forward](Context& ctx) {

@@ -11,6 +11,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::ops {
 namespace {
@@ -37,12 +38,15 @@ TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k) {
   return {context.arena().allocate(rows, k, tensor::DType::kI32, context.device()), context.allocate(rows, k)};
 }
 
-void apply_edits(const Tensor& logits, std::span<const LogitEdit> edits) {
+void apply_edits(Context& context, const Tensor& logits, std::span<const LogitEdit> edits) {
+  if (edits.empty()) return;
+  const auto view = tensor::HostView::of(context.memory(), logits);
   for (const LogitEdit& edit : edits) {
-    const double logit = tensor::element(logits, edit.row, edit.token);
+    const double logit = tensor::element(view.tensor(), edit.row, edit.token);
     const double penalised = logit > 0 ? logit / edit.penalty : logit * edit.penalty;
-    tensor::set_element(logits, edit.row, edit.token, penalised + edit.bias);
+    tensor::set_element(view.tensor(), edit.row, edit.token, penalised + edit.bias);
   }
+  view.store();
 }
 
 void select_row(const Tensor& log_probabilities, std::int64_t row, const TopKOptions& options, const TopK& result) {
@@ -81,8 +85,17 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
   if (kernel == nullptr) return project_top_k_composite(context, hidden, projection, options);
   check(hidden, projection, options);
   const TopK result = allocate_result(context, hidden.rows, options.k);
-  kernel(context, {hidden, projection.weight.value.value, projection.weight.packed, projection.bias.value, options.k,
-                   options.temperature, options.edits, options.noise, result.tokens, result.log_probabilities});
+  const std::vector<double> temperatures(static_cast<std::size_t>(hidden.rows), options.temperature);
+  kernel(context, {.hidden = hidden,
+                   .weight = projection.weight.value.value,
+                   .packed = projection.weight.packed,
+                   .bias = projection.bias.value,
+                   .k = options.k,
+                   .temperatures = context.upload_copy(std::span(temperatures)),
+                   .edits = context.upload(options.edits),
+                   .noise = context.upload(options.noise),
+                   .tokens = result.tokens,
+                   .log_probabilities = result.log_probabilities});
   return result;
 }
 
@@ -92,11 +105,17 @@ TopK project_top_k_composite(Context& context, const Tensor& hidden, const Proje
   const Variable logits =
       linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
              {projection.bias.value, nullptr});
-  apply_edits(logits.value, options.edits);
+  apply_edits(context, logits.value, options.edits);
   context.kernels().get(kScale)(context, {logits.value, 1 / options.temperature, logits.value, false});
   const Variable log_probabilities = log_softmax(context, logits);
   const TopK result = allocate_result(context, hidden.rows, options.k);
-  for (std::int64_t row = 0; row < hidden.rows; ++row) select_row(log_probabilities.value, row, options, result);
+  const auto values = tensor::HostView::of(context.memory(), log_probabilities.value);
+  const auto tokens = tensor::HostView::to_be_written(context.memory(), result.tokens);
+  const auto best = tensor::HostView::to_be_written(context.memory(), result.log_probabilities);
+  for (std::int64_t row = 0; row < hidden.rows; ++row)
+    select_row(values.tensor(), row, options, {tokens.tensor(), best.tensor()});
+  tokens.store();
+  best.store();
   return result;
 }
 

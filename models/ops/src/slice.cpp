@@ -13,6 +13,15 @@ void fill_zero(Context& context, const Tensor& x) {
   context.kernels().get(kScale)(context, {x, 0.0, x, false});
 }
 
+/// The same numbers, seen as one column.
+Tensor as_column(const Tensor& contiguous) {
+  Tensor column = contiguous;
+  column.rows = contiguous.size();
+  column.cols = 1;
+  column.stride = 1;
+  return column;
+}
+
 }  // namespace
 
 Variable slice(Context& context, const Variable& x, std::int64_t row_begin, std::int64_t row_end,
@@ -81,22 +90,22 @@ template std::array<Variable, 3> split_columns<3>(Context&, const Variable&);
 
 Variable weighted_sum(Context& context, const Variable& x, const Tensor& weights) {
   require_same_shape("weighted_sum", x.value, weights);
+  core::require(weights.contiguous(), core::ErrorCode::kInvalidArgument,
+                "weighted_sum: the weights are not contiguous");
   const bool record = autograd::recording(context, x);
   const Tensor products = context.allocate(x.value.rows, x.value.cols);
   const Tensor columns = context.allocate(1, x.value.cols);
   context.kernels().get(kMultiply)(context, {x.value, weights, products, false});
   context.kernels().get(kColumnSum)(context, {products, columns, false});
-  Tensor column = columns;  // the same numbers, seen as a column
-  column.rows = columns.cols;
-  column.cols = 1;
-  column.stride = 1;
+  const Tensor column = as_column(columns);
   const Variable y = autograd::make_variable(context, context.allocate(1, 1), record);
   context.kernels().get(kColumnSum)(context, {column, y.value, false});
   if (record)
     context.tape()->record(context, y.gradient, [x, weights, y](Context& ctx) {
       const GradientTarget dx = autograd::target_of(ctx, *x.gradient);
-      const double factor = tensor::element(y.gradient->value, 0, 0);
-      ctx.kernels().get(kScale)(ctx, {weights, factor, dx.value, dx.accumulate});
+      const Tensor product = ctx.allocate(dx.value.rows, dx.value.cols);
+      ctx.kernels().get(kMatMul)(ctx, {as_column(weights), false, y.gradient->value, false, as_column(product), false});
+      ctx.kernels().get(kScale)(ctx, {product, 1.0, dx.value, dx.accumulate});
     });
   return y;
 }

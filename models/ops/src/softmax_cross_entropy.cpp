@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include <dragoman/core/error.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::ops {
 namespace {
@@ -40,11 +41,6 @@ Tensor chunk_logits(Context& context, const Tensor& hidden, const Projection& pr
   return logits.value;
 }
 
-Indices part(const Indices& targets, std::int64_t begin, std::int64_t end) {
-  return {targets.host.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
-          targets.device + begin};
-}
-
 /// Calls body(begin, end, logits) for each chunk of rows; the logits are freed after each.
 template <class Body>
 void for_each_chunk(Context& context, const Tensor& hidden, const Projection& projection, Body&& body) {
@@ -55,8 +51,8 @@ void for_each_chunk(Context& context, const Tensor& hidden, const Projection& pr
   }
 }
 
-double* allocate_doubles(Context& context, std::int64_t count) {
-  return static_cast<double*>(context.arena().allocate(static_cast<std::size_t>(count) * sizeof(double)));
+Tensor allocate_doubles(Context& context, std::int64_t count) {
+  return context.arena().allocate(1, count, tensor::DType::kF64, context.device());
 }
 
 }  // namespace
@@ -73,15 +69,17 @@ LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const P
   auto* rows_kernel = context.kernels().get(kCrossEntropyRows);
   auto* matmul_kernel = context.kernels().get(kMatMul);
   auto* sum_kernel = context.kernels().get(kColumnSum);
-  double* losses = allocate_doubles(context, h.rows);
-  double* nlls = allocate_doubles(context, h.rows);
+  const Tensor losses = allocate_doubles(context, h.rows);
+  const Tensor nlls = allocate_doubles(context, h.rows);
+  const DeviceIndices wanted = targets;
+  const DeviceArray<double> scale = record ? context.upload_copy(options.gradient_scale) : DeviceArray<double>{};
   const Tensor dh = record && hidden.needs_gradient() ? context.allocate(h.rows, h.cols) : Tensor{};
   // Targets are taken before the chunks: their memory must not lie in a chunk's scratch.
   GradientTarget dw = record ? optional_target(context, weight) : GradientTarget{};
   GradientTarget db = record ? optional_target(context, projection.bias) : GradientTarget{};
   for_each_chunk(context, h, projection, [&](std::int64_t begin, std::int64_t end, const Tensor& logits) {
-    rows_kernel(context, {logits, part(targets, begin, end), options.label_smoothing,
-                          record ? options.gradient_scale : 0, losses + begin, nlls + begin});
+    rows_kernel(context, {logits, wanted.subarray(begin, end), options.label_smoothing, scale,
+                          losses.col_range(begin, end), nlls.col_range(begin, end)});
     if (!record) return;
     if (!dh.empty()) matmul_kernel(context, {logits, false, weight.value, false, dh.row_range(begin, end), false});
     if (!dw.value.empty()) {
@@ -95,10 +93,12 @@ LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const P
   });
   if (!dh.empty())
     context.tape()->record(context, nullptr, [hidden, dh](Context& ctx) { accumulate_gradient(ctx, hidden, dh); });
+  const auto host_losses = tensor::HostView::of(context.memory(), losses);
+  const auto host_nlls = tensor::HostView::of(context.memory(), nlls);
   LossSums sums{.tokens = h.rows};
   for (std::int64_t i = 0; i < h.rows; ++i) {
-    sums.loss += losses[i];
-    sums.negative_log_likelihood += nlls[i];
+    sums.loss += host_losses.tensor().as<double>()[i];
+    sums.negative_log_likelihood += host_nlls.tensor().as<double>()[i];
   }
   return sums;
 }
@@ -108,11 +108,16 @@ void target_log_probabilities(Context& context, const Tensor& hidden, const Proj
   check_targets(hidden, targets, vocabulary_of(projection));
   core::require(static_cast<std::int64_t>(result.size()) == hidden.rows, core::ErrorCode::kInvalidArgument,
                 "target_log_probabilities: room for {} results but {} rows", result.size(), hidden.rows);
-  double* losses = allocate_doubles(context, hidden.rows);
+  if (hidden.rows == 0) return;
+  const Tensor losses = allocate_doubles(context, hidden.rows);
+  const Tensor nlls = allocate_doubles(context, hidden.rows);
+  const DeviceIndices wanted = targets;
   for_each_chunk(context, hidden, projection, [&](std::int64_t begin, std::int64_t end, const Tensor& logits) {
     context.kernels().get(kCrossEntropyRows)(
-        context, {logits, part(targets, begin, end), 0, 0, losses + begin, result.data() + begin});
+        context,
+        {logits, wanted.subarray(begin, end), 0, {}, losses.col_range(begin, end), nlls.col_range(begin, end)});
   });
+  context.memory().copy_out(result.data(), nlls.data, tensor::bytes_of(nlls));
   for (double& value : result) value = -value;
 }
 

@@ -20,10 +20,23 @@ void check_ragged(const RaggedTokens& batch, std::int64_t vocabulary) {
                   "token {} at position {} is outside of the vocabulary of {}", batch.tokens[i], i, vocabulary);
 }
 
-const std::int32_t* Context::upload(std::span<const std::int32_t> values) {
-  auto* copy = static_cast<std::int32_t*>(arena_.allocate(values.size_bytes()));
-  memory_->copy_in(copy, values.data(), values.size_bytes());
+const void* Context::upload_bytes(const void* values, std::size_t bytes) {
+  void* copy = arena_.allocate(bytes);
+  memory_->copy_in(copy, values, bytes);
   return copy;
+}
+
+void Context::set_random(std::uint64_t seed, std::uint64_t step) {
+  const RandomKey key{seed, step};
+  if (random_key_.data() == nullptr) random_key_ = Buffer(*memory_, sizeof key);
+  memory_->copy_in(random_key_.data(), &key, sizeof key);
+  random_stream_ = 0;
+}
+
+RandomState Context::next_random() {
+  if (random_key_.data() == nullptr)
+    core::fail(core::ErrorCode::kInvalidArgument, "a random op needs a seed: call set_random() before the step");
+  return {static_cast<const RandomKey*>(random_key_.data()), random_stream_++};
 }
 
 Tensor copy_to_step(Context& context, std::span<const float> values, std::int64_t rows, std::int64_t cols) {

@@ -3,27 +3,37 @@
 #include <dragoman/core/error.h>
 
 namespace dragoman::tensor {
+namespace {
+
+/// From the first value to the last one, with what lies between the rows.
+std::size_t bytes_spanned(const Tensor& tensor) {
+  if (tensor.size() == 0) return 0;
+  return static_cast<std::size_t>((tensor.rows - 1) * tensor.stride + tensor.cols) * size_of(tensor.dtype);
+}
+
+}  // namespace
 
 HostView::HostView(DeviceMemory& memory, const Tensor& tensor) : memory_(&memory), device_(tensor), host_(tensor) {
-  if (!tensor.contiguous())
-    core::fail(core::ErrorCode::kInternal, "a view of {} on the host needs contiguous values", describe(tensor));
   if (memory.host_readable()) return;
-  copy_ = std::make_unique<std::byte[]>(bytes_of(tensor));
+  copy_ = std::make_unique<std::byte[]>(bytes_spanned(tensor));
   host_.data = copy_.get();
 }
 
 HostView HostView::of(DeviceMemory& memory, const Tensor& tensor) {
   HostView view(memory, tensor);
-  if (view.copy_ != nullptr) memory.copy_out(view.copy_.get(), tensor.data, bytes_of(tensor));
+  if (view.copy_ != nullptr) memory.copy_out(view.copy_.get(), tensor.data, bytes_spanned(tensor));
   return view;
 }
 
 HostView HostView::to_be_written(DeviceMemory& memory, const Tensor& tensor) {
+  if (!tensor.contiguous())
+    core::fail(core::ErrorCode::kInternal, "{} is not contiguous and cannot be written from the host",
+               describe(tensor));
   return HostView(memory, tensor);
 }
 
 void HostView::store() const {
-  if (copy_ != nullptr) memory_->copy_in(device_.data, copy_.get(), bytes_of(device_));
+  if (copy_ != nullptr) memory_->copy_in(device_.data, copy_.get(), bytes_spanned(device_));
 }
 
 std::size_t bytes_of(const Tensor& tensor) {

@@ -34,17 +34,16 @@ double Optimizer::gradient_norm(tensor::Context& context) const {
 
 void Optimizer::apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm) {
   const bool clips = clip_norm_ > 0 && gradient_norm > clip_norm_;
-  ops::adam(context, {.parameters = parameters_->flat_values(),
-                      .gradients = parameters_->flat_gradients(),
-                      .first_moment = first_moment_,
-                      .second_moment = second_moment_,
-                      .learning_rate = learning_rate,
-                      .beta1 = config_.beta1,
-                      .beta2 = config_.beta2,
-                      .epsilon = config_.epsilon,
-                      .weight_decay = config_.weight_decay,
-                      .gradient_scale = clips ? clip_norm_ / gradient_norm : 1,
-                      .step = update});
+  ops::adam(context,
+            {.parameters = parameters_->flat_values(),
+             .gradients = parameters_->flat_gradients(),
+             .first_moment = first_moment_,
+             .second_moment = second_moment_,
+             .beta1 = config_.beta1,
+             .beta2 = config_.beta2,
+             .epsilon = config_.epsilon,
+             .weight_decay = config_.weight_decay},
+            {.learning_rate = learning_rate, .gradient_scale = clips ? clip_norm_ / gradient_norm : 1, .step = update});
   if (has_average()) update_average(context, update);
 }
 

@@ -54,12 +54,11 @@ constexpr std::array kChecks = {
           check_device},
 };
 
-/// The first of each kind of device whose memory the host can read, the reference before the others.
+/// The first of each kind of device, the reference before the others.
 std::vector<tensor::Device> devices_of(const runtime::Runtime& runtime) {
   std::vector<tensor::Device> devices{tensor::Device::kReference};
   for (const tensor::Device device : runtime.devices())
-    if (device != tensor::Device::kReference && device.number() == 0 && runtime.memory(device).host_readable())
-      devices.push_back(device);
+    if (device != tensor::Device::kReference && device.number() == 0) devices.push_back(device);
   return devices;
 }
 

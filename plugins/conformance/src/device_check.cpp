@@ -23,7 +23,7 @@ Outcome run(const Bench& bench, tensor::Device device) {
   store.attach_gradients(subject.memory());
   outcome.loss = loss(subject, pairs, true);
   store.finish_gradients();
-  outcome.gradients = read(store.flat_gradients());
+  outcome.gradients = read(subject.context(), store.flat_gradients());
   return outcome;
 }
 

@@ -1,8 +1,10 @@
 #include "checks.h"
 
 #include <cmath>
+#include <optional>
 
 #include <dragoman/core/random.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::plugins {
 namespace {
@@ -23,12 +25,17 @@ std::int64_t element_to_check(const nn::Parameter& parameter, std::int64_t i, st
 
 double numeric_gradient(Subject& subject, const std::vector<Pair>& pairs, const nn::Parameter& parameter,
                         std::int64_t row, std::int64_t col) {
-  const double value = tensor::element(parameter.value, row, col);
-  tensor::set_element(parameter.value, row, col, value + kStep);
+  const auto view = tensor::HostView::of(subject.memory(), parameter.value);
+  const auto set = [&](double value) {
+    tensor::set_element(view.tensor(), row, col, value);
+    view.store();
+  };
+  const double value = tensor::element(view.tensor(), row, col);
+  set(value + kStep);
   const double above = loss(subject, pairs, false);
-  tensor::set_element(parameter.value, row, col, value - kStep);
+  set(value - kStep);
   const double below = loss(subject, pairs, false);
-  tensor::set_element(parameter.value, row, col, value);
+  set(value);
   return (above - below) / (2 * kStep);
 }
 
@@ -43,11 +50,13 @@ struct WorstGradient {
 void check_parameter(Subject& subject, const std::vector<Pair>& pairs, const nn::Parameter& parameter,
                      std::uint64_t stream, WorstGradient& worst) {
   const std::int64_t count = std::min(parameter.rows * parameter.cols, kElements);
+  std::optional<tensor::HostView> gradient;
+  if (parameter.gradient->written) gradient = tensor::HostView::of(subject.memory(), parameter.gradient->value);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t element = element_to_check(parameter, i, stream);
     const std::int64_t row = element / parameter.cols;
     const std::int64_t col = element % parameter.cols;
-    const double analytic = parameter.gradient->written ? tensor::element(parameter.gradient->value, row, col) : 0;
+    const double analytic = gradient ? tensor::element(gradient->tensor(), row, col) : 0;
     const double numeric = numeric_gradient(subject, pairs, parameter, row, col);
     const double error = std::abs(analytic - numeric) / (1 + std::abs(numeric));
     ++worst.checked;

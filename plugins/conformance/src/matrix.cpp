@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include <dragoman/tensor/context.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::plugins {
 
@@ -21,11 +21,12 @@ Matrix Matrix::row_range(std::int64_t begin, std::int64_t end) const {
   return part;
 }
 
-Matrix read(const tensor::Tensor& tensor) {
+Matrix read(const tensor::Context& context, const tensor::Tensor& tensor) {
+  const auto view = tensor::HostView::of(context.memory(), tensor);
   Matrix result{tensor.rows, tensor.cols, {}};
   result.values.reserve(static_cast<std::size_t>(tensor.size()));
   for (std::int64_t i = 0; i < tensor.rows; ++i)
-    for (std::int64_t j = 0; j < tensor.cols; ++j) result.values.push_back(tensor::element(tensor, i, j));
+    for (std::int64_t j = 0; j < tensor.cols; ++j) result.values.push_back(tensor::element(view.tensor(), i, j));
   return result;
 }
 

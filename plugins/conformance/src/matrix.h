@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <dragoman/tensor/tensor.h>
+#include <dragoman/tensor/context.h>
 
 namespace dragoman::plugins {
 
@@ -19,7 +19,7 @@ struct Matrix {
   Matrix row_range(std::int64_t begin, std::int64_t end) const;
 };
 
-Matrix read(const tensor::Tensor& tensor);
+Matrix read(const tensor::Context& context, const tensor::Tensor& tensor);
 
 /// The largest |a - b| / (1 + |b|), and the row where it is. Matrices of different shapes, and NaN anywhere, are
 /// infinitely far apart.

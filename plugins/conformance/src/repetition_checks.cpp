@@ -8,7 +8,7 @@ Matrix all_gradients(Subject& subject) {
   store.attach_gradients(subject.memory());
   loss(subject, example_pairs(), true);
   store.finish_gradients();
-  return read(store.flat_gradients());
+  return read(subject.context(), store.flat_gradients());
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ std::vector<std::int32_t> Stepper::admit(const std::vector<Tokens>& sources) {
   context.step(0, [&] {
     const nn::Encoding encoding = subject_->model().encode(context, joined.view());
     const std::vector<nn::KeyValue> memories = subject_->model().memories(context, encoding);
-    state_.admit(memories, context.indices(joined.offsets), slots);
+    state_.admit(context, memories, context.indices(joined.offsets), slots);
   });
   return slots;
 }
@@ -21,7 +21,8 @@ Matrix Stepper::step(const std::vector<nn::RowRef>& rows, const std::vector<Toke
   state_.set_rows(rows);
   tensor::Context& context = subject_->context();
   Matrix states;
-  context.step(0, [&] { states = read(subject_->model().decode(context, next_.view(), state_).states.value); });
+  context.step(0,
+               [&] { states = read(context, subject_->model().decode(context, next_.view(), state_).states.value); });
   return states;
 }
 

@@ -3,6 +3,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::plugins {
 namespace {
@@ -16,14 +17,16 @@ void disturb(nn::ParameterStore& store) {
   std::uint64_t stream = 0;
   for (nn::Parameter& parameter : store.all()) {
     ++stream;
+    const auto view = tensor::HostView::of(store.memory(), parameter.value);
     for (std::int64_t i = 0; i < parameter.rows; ++i) {
       for (std::int64_t j = 0; j < parameter.cols; ++j) {
         const auto index = static_cast<std::uint64_t>(i * parameter.cols + j);
         const auto noise = kAmplitude * (2 * core::random_uniform(kSeed + 1, stream, index) - 1);
-        const auto initial = static_cast<float>(tensor::element(parameter.value, i, j));
-        tensor::set_element(parameter.value, i, j, static_cast<float>(initial + noise));
+        const auto initial = static_cast<float>(tensor::element(view.tensor(), i, j));
+        tensor::set_element(view.tensor(), i, j, static_cast<float>(initial + noise));
       }
     }
+    view.store();
   }
 }
 
@@ -77,8 +80,9 @@ std::unique_ptr<nn::Seq2SeqModel> Subject::remade(const ModelEntry& entry, const
 Matrix encode(Subject& subject, const std::vector<Pair>& pairs) {
   const Ragged sources = sources_of(pairs);
   Matrix states;
-  subject.context().step(
-      0, [&] { states = read(subject.model().encode(subject.context(), sources.view()).states.value); });
+  subject.context().step(0, [&] {
+    states = read(subject.context(), subject.model().encode(subject.context(), sources.view()).states.value);
+  });
   return states;
 }
 
@@ -90,7 +94,8 @@ Matrix decode_whole(tensor::Context& context, const nn::Seq2SeqModel& model, con
   nn::DecoderState state(context, model.state_layout());
   ModeScope scope(context, mode);
   Matrix states;
-  context.step(0, [&] { states = read(run_whole(context, model, sources, targets, memories, state).states.value); });
+  context.step(
+      0, [&] { states = read(context, run_whole(context, model, sources, targets, memories, state).states.value); });
   return states;
 }
 

@@ -15,10 +15,10 @@ using Panel = std::array<float, kPanel>;
 /// Calls body(begin row, end row, sequence, first column, number of columns) for each sequence and panel. Blocks are
 /// sequences, so the work does not depend on the number of threads.
 template <class Body>
-void for_each_panel(Context& context, const Offsets& offsets, std::int64_t width, Body&& body) {
+void for_each_panel(Context& context, const ops::DeviceIndices& offsets, std::int64_t width, Body&& body) {
   context.executor().for_each(offsets.size() - 1, [&](std::int64_t sequence) {
-    const std::int64_t begin = offsets.host[static_cast<std::size_t>(sequence)];
-    const std::int64_t end = offsets.host[static_cast<std::size_t>(sequence) + 1];
+    const std::int64_t begin = offsets[sequence];
+    const std::int64_t end = offsets[sequence + 1];
     for (std::int64_t column = 0; column < width; column += kPanel)
       body(begin, end, sequence, column, std::min(kPanel, width - column));
   });

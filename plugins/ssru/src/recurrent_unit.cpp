@@ -11,7 +11,7 @@ Variable RecurrentUnit::operator()(Context& context, const Variable& x, nn::Deco
   const Variable candidates = candidate_(context, x);
   const Variable forget = forget_(context, x, ops::Activation::kSigmoid);
   const ScanResult result = scan(context, candidates, forget, state.previous(context, cell_), state.row_offsets());
-  state.store(cell_, result.latest);
+  state.store(context, cell_, result.latest);
   return ops::activate(context, result.cells, ops::Activation::kRelu);
 }
 

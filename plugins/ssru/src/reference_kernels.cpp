@@ -27,8 +27,7 @@ void reference_scan(Context&, const ScanArguments& arguments) {
   for (std::int64_t b = 0; b + 1 < arguments.offsets.size(); ++b) {
     for (std::int64_t j = 0; j < arguments.candidates.cols; ++j) {
       double cell = arguments.initial.empty() ? 0 : at(arguments.initial, b, j);
-      for (std::int64_t t = arguments.offsets.host[static_cast<std::size_t>(b)];
-           t < arguments.offsets.host[static_cast<std::size_t>(b) + 1]; ++t) {
+      for (std::int64_t t = arguments.offsets[b]; t < arguments.offsets[b + 1]; ++t) {
         const double f = at(arguments.forget, t, j);
         cell = f * cell + (1 - f) * at(arguments.candidates, t, j);
         at(arguments.cells, t, j) = cell;
@@ -41,8 +40,8 @@ void reference_scan(Context&, const ScanArguments& arguments) {
 void reference_scan_backward(Context&, const ScanBackwardArguments& arguments) {
   check_type(arguments.candidates);
   for (std::int64_t b = 0; b + 1 < arguments.offsets.size(); ++b) {
-    const std::int64_t begin = arguments.offsets.host[static_cast<std::size_t>(b)];
-    const std::int64_t end = arguments.offsets.host[static_cast<std::size_t>(b) + 1];
+    const std::int64_t begin = arguments.offsets[b];
+    const std::int64_t end = arguments.offsets[b + 1];
     for (std::int64_t j = 0; j < arguments.candidates.cols; ++j) {
       double carried = 0;
       for (std::int64_t t = end - 1; t >= begin; --t) {

@@ -23,7 +23,7 @@ struct ScanArguments {
   Tensor candidates;
   Tensor forget;
   Tensor initial;
-  Offsets offsets;
+  ops::DeviceIndices offsets;
   Tensor cells;
   Tensor latest;
 };
@@ -36,7 +36,7 @@ struct ScanBackwardArguments {
   Tensor candidates;
   Tensor forget;
   Tensor cells;
-  Offsets offsets;
+  ops::DeviceIndices offsets;
   Tensor dcells;
   GradientTarget dcandidates;
   GradientTarget dforget;

@@ -100,6 +100,7 @@ TEST_P(ProjectionRows, ProjectTopKGivesARowTheSameBitsInAnyCompany) {
     }
     // Even windows are searched with noise, odd ones without.
     const Tensor token_view{tokens.data(), count, kBest, kBest, tensor::DType::kI32, tensor::Device::kCpu};
+    const std::vector<double> temperatures(static_cast<std::size_t>(count), 0.7);
     std::vector<TopK> result;
     for (const bool noisy : {false, true}) {
       rig.run(ops::kProjectTopK, ops::ProjectTopKArguments{.hidden = hidden,
@@ -107,10 +108,9 @@ TEST_P(ProjectionRows, ProjectTopKGivesARowTheSameBitsInAnyCompany) {
                                                            .packed = GetParam() ? packed.get() : nullptr,
                                                            .bias = bias,
                                                            .k = kBest,
-                                                           .temperature = 0.7,
-                                                           .edits = edits,
-                                                           .noise = noisy ? std::span<const ops::RowNoise>(noise)
-                                                                          : std::span<const ops::RowNoise>(),
+                                                           .temperatures = array(temperatures),
+                                                           .edits = array(edits),
+                                                           .noise = array(noisy ? noise : std::vector<ops::RowNoise>()),
                                                            .tokens = token_view,
                                                            .log_probabilities = log_probabilities});
       for (std::int64_t r = 0; r < count; ++r)
@@ -166,8 +166,8 @@ TEST(RowStability, AttentionGivesASequenceTheSameBitsInAnyCompany) {
   rig.run(ops::kAttention, ops::AttentionArguments{.q = q,
                                                    .k = k,
                                                    .v = v,
-                                                   .q_offsets = {offsets, offsets.data()},
-                                                   .k_offsets = {offsets, offsets.data()},
+                                                   .q_offsets = array(offsets),
+                                                   .k_offsets = array(offsets),
                                                    .heads = kHeads,
                                                    .causal = true,
                                                    .y = y});
@@ -179,8 +179,8 @@ TEST(RowStability, AttentionGivesASequenceTheSameBitsInAnyCompany) {
     rig.run(ops::kAttention, ops::AttentionArguments{.q = part(q),
                                                      .k = part(k),
                                                      .v = part(v),
-                                                     .q_offsets = {alone, alone.data()},
-                                                     .k_offsets = {alone, alone.data()},
+                                                     .q_offsets = array(alone),
+                                                     .k_offsets = array(alone),
                                                      .heads = kHeads,
                                                      .causal = true,
                                                      .y = y_alone});

@@ -21,15 +21,19 @@ namespace dragoman::backend::cpu {
 namespace {
 
 /// The documented mask, one element at a time.
+constexpr tensor::RandomKey kRandomKey{1, 2};
+constexpr tensor::RandomState kRandom{&kRandomKey, 3};
+
 bool kept(const tensor::RandomState& random, double rate, std::uint64_t element) {
-  const core::RandomBlock block = core::random_block(random.seed, ops::random_stream(random), element / 8);
+  const core::RandomBlock block = core::random_block(random.key->seed, ops::random_stream(random), element / 8);
   const std::uint32_t word = block[element % 8 / 2];
   const std::uint32_t lane = element % 2 == 0 ? word & 0xFFFF : word >> 16;
   return lane >= ops::dropout_threshold(rate);
 }
 
 TEST(SimdLevel, EveryLevelDrawsTheDocumentedDropoutMask) {
-  const tensor::RandomState random{0x123456789ABCDEF0, 0x1F2E3D4C5B6A, 17};
+  const tensor::RandomKey key{0x123456789ABCDEF0, 0x1F2E3D4C5B6A};
+  const tensor::RandomState random{&key, 17};
   constexpr std::int64_t kRows = 5;
   for (const SimdLevel level : kAllLevels) {
     const LevelScope scope(level);
@@ -100,13 +104,13 @@ TEST(SimdLevel, LevelsAgreeOnAttentionWithOddHeads) {
       const ops::AttentionArguments forward{.q = q,
                                             .k = k,
                                             .v = v,
-                                            .q_offsets = {q_offsets, q_offsets.data()},
-                                            .k_offsets = {k_offsets, k_offsets.data()},
+                                            .q_offsets = array(q_offsets),
+                                            .k_offsets = array(k_offsets),
                                             .heads = 3,
                                             .causal = true,
                                             .rate = 0.2,
-                                            .random = {4, 5, 6},
-                                            .probability_offsets = weights,
+                                            .random = kRandom,
+                                            .probability_offsets = array(weights),
                                             .probabilities = probabilities,
                                             .y = y};
       rig.run(ops::kAttention, forward);
@@ -122,28 +126,20 @@ TEST(SimdLevel, LevelsAgreeOnAttentionWithOddHeads) {
   }
 }
 
-TEST(SimdLevel, LevelsAgreeOnCachedAttentionThroughScatteredPages) {
-  constexpr int kPageShift = 2;
-  const std::vector<std::int32_t> indices = {17, 3, 4, 11, 0, 9, 18, 1, 2};
+TEST(SimdLevel, LevelsAgreeOnCachedAttentionOverScatteredRows) {
+  std::vector<std::int32_t> rows = {17, 3, 4, 11, 0, 9, 18, 1, 2};
+  for (std::int32_t row = 2; row < 20; ++row) rows.push_back(row);
+  rows.push_back(7);
+  const std::vector<ops::KeyRange> ranges = {{0, 9}, {9, 18}, {27, 1}};
   for (const std::int64_t head_size : {1, 5, 16, 24, 32, 64}) {
     const std::int64_t cols = 2 * head_size;
-    std::vector<Matrix> keys;
-    std::vector<Matrix> values;
-    std::vector<void*> key_pages;
-    std::vector<void*> value_pages;
-    for (std::uint64_t page = 0; page < 5; ++page) {
-      keys.emplace_back(4, cols, random_floats(4 * cols, 10 + page), 3);
-      values.emplace_back(4, cols, random_floats(4 * cols, 20 + page), 3);
-    }
-    for (Matrix& page : keys) key_pages.push_back(Tensor(page).data);
-    for (Matrix& page : values) value_pages.push_back(Tensor(page).data);
-    const std::vector<ops::KeyRows> rows = {{key_pages.data(), value_pages.data(), indices.data(), 0, 9},
-                                            {key_pages.data(), value_pages.data(), nullptr, 2, 18},
-                                            {key_pages.data(), value_pages.data(), nullptr, 7, 1}};
+    Matrix keys(20, cols, random_floats(20 * cols, 10), 3);
+    Matrix values(20, cols, random_floats(20 * cols, 20), 3);
     Matrix q(3, cols, random_floats(3 * cols, 1), 2);
     expect_levels_agree([&](Rig& rig) {
       Matrix y(3, cols, 1);
-      rig.run(ops::kCachedAttention, ops::CachedAttentionArguments{q, rows, kPageShift, cols + 3, 2, {}, y});
+      rig.run(ops::kCachedAttention,
+              ops::CachedAttentionArguments{q, keys, values, array(rows), array(ranges), 18, 2, {}, y});
       EXPECT_TRUE(y.gaps_untouched());
       return y.values();
     });
@@ -157,8 +153,9 @@ TEST(SimdLevel, LevelsAgreeOnCrossEntropy) {
     expect_levels_agree([&](Rig& rig) {
       Matrix rows(3, cols, logits, 2);
       std::vector<double> loss(3), nll(3);
+      const std::vector<double> scale{0.5};
       rig.run(ops::kCrossEntropyRows,
-              ops::CrossEntropyRowsArguments{rows, {targets, targets.data()}, 0.1, 0.5, loss.data(), nll.data()});
+              ops::CrossEntropyRowsArguments{rows, array(targets), 0.1, array(scale), doubles(loss), doubles(nll)});
       EXPECT_TRUE(rows.gaps_untouched());
       std::vector<float> result = rows.values();
       for (std::size_t r = 0; r < 3; ++r) {
@@ -173,7 +170,6 @@ TEST(SimdLevel, LevelsAgreeOnCrossEntropy) {
 TEST(SimdLevel, LevelsAgreeOnEmbeddings) {
   const std::vector<std::int32_t> ids = {4, 0, 4, 2, 1};
   const std::vector<std::int32_t> positions = {0, 1, 2, 0, 1};
-  const tensor::RandomState random{1, 2, 3};
   for (const std::int64_t cols : {3, 16, 77, 130}) {
     Matrix table(5, cols, random_floats(5 * cols, 1), 2);
     Matrix position_table(3, cols, random_floats(3 * cols, 2), 1);
@@ -181,10 +177,9 @@ TEST(SimdLevel, LevelsAgreeOnEmbeddings) {
     expect_levels_agree([&](Rig& rig) {
       Matrix y(5, cols, 3), dtable(5, cols, 1);
       rig.run(ops::kEmbedding,
-              ops::EmbeddingArguments{
-                  {ids, ids.data()}, table, 2.5, {positions, positions.data()}, position_table, 0.25, random, y});
+              ops::EmbeddingArguments{array(ids), table, 2.5, array(positions), position_table, 0.25, kRandom, y});
       rig.run(ops::kEmbeddingBackward,
-              ops::EmbeddingBackwardArguments{{ids, ids.data()}, dy, 2.5, 0.25, random, {dtable, false}});
+              ops::EmbeddingBackwardArguments{array(ids), dy, 2.5, 0.25, kRandom, {dtable, false}});
       EXPECT_TRUE(y.gaps_untouched());
       EXPECT_TRUE(dtable.gaps_untouched());
       std::vector<float> result = y.values();
@@ -220,13 +215,13 @@ TEST(SimdLevel, LevelsAgreeOnAdam) {
   expect_levels_agree([&](Rig& rig) {
     Matrix parameters(1, kCount, random_floats(kCount, 1)), gradients(1, kCount, random_floats(kCount, 2));
     Matrix first(1, kCount, random_floats(kCount, 3)), second(1, kCount, std::vector<float>(kCount, 0.25F));
+    const std::vector<ops::AdamStep> step{{.learning_rate = 0.1, .step = 5}};
     rig.run(ops::kAdam, ops::AdamArguments{.parameters = parameters,
                                            .gradients = gradients,
                                            .first_moment = first,
                                            .second_moment = second,
-                                           .learning_rate = 0.1,
                                            .weight_decay = 0.01,
-                                           .step = 5});
+                                           .step = array(step)});
     return parameters.values();
   });
 }
@@ -243,14 +238,14 @@ TEST(SimdLevel, EveryLevelFindsTheBestOfAllTokensWithTheExactNoise) {
   Matrix weight(kVocabulary, kInputs, random_floats(kVocabulary * kInputs, 2));
   std::vector<ops::RowNoise> noise;
   for (std::uint64_t r = 0; r < kRows; ++r) noise.push_back({.seed = 3, .stream = (r << 33) + r, .step = 1000 * r});
-  const auto find = [&](std::int64_t k, std::span<const ops::RowNoise> row_noise) {
+  const auto find = [&](std::int64_t k, const std::vector<ops::RowNoise>& row_noise) {
     std::vector<std::int32_t> tokens(static_cast<std::size_t>(kRows * k));
     Matrix log_probabilities(kRows, k);
     rig.run(ops::kProjectTopK,
             ops::ProjectTopKArguments{.hidden = hidden,
                                       .weight = weight,
                                       .k = k,
-                                      .noise = row_noise,
+                                      .noise = array(row_noise),
                                       .tokens = {tokens.data(), kRows, k, k, tensor::DType::kI32, tensor::Device::kCpu},
                                       .log_probabilities = log_probabilities});
     return std::pair(tokens, log_probabilities.values());

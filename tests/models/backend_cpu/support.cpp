@@ -53,6 +53,11 @@ tensor::KernelTable cpu_kernels() {
 
 }  // namespace
 
+Tensor doubles(std::vector<double>& values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  return {values.data(), 1, count, count, tensor::DType::kF64, tensor::Device::kCpu};
+}
+
 Rig::Rig(int threads)
     : table_(cpu_kernels()),
       executor_(core::make_executor(threads)),

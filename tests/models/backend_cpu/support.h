@@ -35,6 +35,13 @@ class Matrix {
   std::vector<float> data_;
 };
 
+/// Values as kernels read them.
+template <class T>
+tensor::DeviceArray<T> array(const std::vector<T>& values) {
+  return {values.data(), static_cast<std::int64_t>(values.size())};
+}
+Tensor doubles(std::vector<double>& values);
+
 /// A context of the CPU backend with `threads` threads.
 class Rig {
  public:

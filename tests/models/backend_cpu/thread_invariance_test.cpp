@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::int64_t kTokens = 900;
 constexpr std::int64_t kWidth = 256;
+constexpr tensor::RandomKey kRandomKey{1, 2};
+constexpr tensor::RandomState kRandom{&kRandomKey, 3};
 
 /// Runs `compute(rig)`, which returns floats, with one, two and five threads.
 template <class Compute>
@@ -72,15 +74,14 @@ TEST(ThreadInvariance, LayerNormGradientsWithDropout) {
   expect_same_bits([&](Rig& rig) {
     Matrix sum(kTokens, kWidth), y(kTokens, kWidth), mean(kTokens, 1), deviation(kTokens, 1);
     Matrix dresidual(kTokens, kWidth), dx(kTokens, kWidth), dgain(1, kWidth), dbias(1, kWidth);
-    const tensor::RandomState random{1, 2, 3};
     rig.run(ops::kResidualLayerNorm,
-            ops::ResidualLayerNormArguments{residual, x, 0.1, random, gain, bias, 1e-5, sum, y, mean, deviation});
+            ops::ResidualLayerNormArguments{residual, x, 0.1, kRandom, gain, bias, 1e-5, sum, y, mean, deviation});
     rig.run(ops::kResidualLayerNormBackward, ops::ResidualLayerNormBackwardArguments{sum,
                                                                                      gain,
                                                                                      mean,
                                                                                      deviation,
                                                                                      0.1,
-                                                                                     random,
+                                                                                     kRandom,
                                                                                      dy,
                                                                                      {},
                                                                                      {dresidual, false},
@@ -98,7 +99,7 @@ TEST(ThreadInvariance, EmbeddingGradientsWithManyEqualIds) {
   expect_same_bits([&](Rig& rig) {
     Matrix dtable(60, kWidth);
     rig.run(ops::kEmbeddingBackward,
-            ops::EmbeddingBackwardArguments{{ids, ids.data()}, dy, 16, 0.1, {1, 2, 3}, {dtable, false}});
+            ops::EmbeddingBackwardArguments{array(ids), dy, 16, 0.1, kRandom, {dtable, false}});
     return dtable.values();
   });
 }
@@ -122,12 +123,12 @@ TEST(ThreadInvariance, AttentionAndItsGradients) {
     const ops::AttentionArguments forward{.q = q,
                                           .k = k,
                                           .v = v,
-                                          .q_offsets = {offsets, offsets.data()},
-                                          .k_offsets = {offsets, offsets.data()},
+                                          .q_offsets = array(offsets),
+                                          .k_offsets = array(offsets),
                                           .heads = 4,
                                           .rate = 0.1,
-                                          .random = {1, 2, 3},
-                                          .probability_offsets = weights,
+                                          .random = kRandom,
+                                          .probability_offsets = array(weights),
                                           .probabilities = probabilities,
                                           .y = y};
     rig.run(ops::kAttention, forward);
@@ -144,20 +145,22 @@ TEST(ThreadInvariance, CrossEntropyAdamAndSumOfSquares) {
   expect_same_bits([&](Rig& rig) {
     Matrix rows(200, 1000, logits);
     std::vector<double> loss(200), nll(200);
+    const std::vector<double> scale{0.01};
     rig.run(ops::kCrossEntropyRows,
-            ops::CrossEntropyRowsArguments{rows, {targets, targets.data()}, 0.1, 0.01, loss.data(), nll.data()});
+            ops::CrossEntropyRowsArguments{rows, array(targets), 0.1, array(scale), doubles(loss), doubles(nll)});
     Matrix flat(1, 200 * 1000, rows.values());
     Matrix parameters(1, 200 * 1000, logits), first(1, 200 * 1000, logits),
         second(1, 200 * 1000, std::vector<float>(logits.size(), 0.5F));
+    const std::vector<ops::AdamStep> step{{.learning_rate = 0.01, .step = 3}};
     rig.run(ops::kAdam, ops::AdamArguments{.parameters = parameters,
                                            .gradients = flat,
                                            .first_moment = first,
                                            .second_moment = second,
-                                           .learning_rate = 0.01,
-                                           .step = 3});
-    const double squares = rig.context().kernels().get(ops::kSumOfSquares)(rig.context(), flat);
+                                           .step = array(step)});
+    std::vector<double> squares(1);
+    rig.run(ops::kSumOfSquares, ops::SumOfSquaresArguments{flat, doubles(squares)});
     std::vector<float> result = join(rows.values(), parameters.values());
-    result.push_back(static_cast<float>(squares));
+    result.push_back(static_cast<float>(squares[0]));
     result.push_back(static_cast<float>(loss[77]));
     return result;
   });

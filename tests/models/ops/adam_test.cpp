@@ -13,7 +13,7 @@ class AdamTest : public ::testing::TestWithParam<Backend> {
  protected:
   double tolerance() const { return GetParam() == Backend::kReference ? 1e-10 : 1e-5; }
 };
-INSTANTIATE_TEST_SUITE_P(Adam, AdamTest, kBothBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Adam, AdamTest, kAllBackends, backend_name);
 
 struct State {
   Tensor parameters;
@@ -40,8 +40,9 @@ struct Options {
 void step(Rig& rig, const State& state, const std::vector<double>& gradient, const Options& options) {
   const Tensor gradients = rig.matrix(1, static_cast<std::int64_t>(gradient.size()), gradient);
   ops::adam(rig.context(),
-            {state.parameters, gradients, state.first_moment, state.second_moment, options.learning_rate, options.beta1,
-             options.beta2, options.epsilon, options.weight_decay, options.gradient_scale, options.step});
+            {state.parameters, gradients, state.first_moment, state.second_moment, options.beta1, options.beta2,
+             options.epsilon, options.weight_decay},
+            {options.learning_rate, options.gradient_scale, options.step});
 }
 
 TEST_P(AdamTest, TwoStepsByHand) {

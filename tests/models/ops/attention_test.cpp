@@ -135,7 +135,7 @@ TEST(Attention, FusedFormEqualsTheComposite) {
 }
 
 class AttentionTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(Attention, AttentionTest, kBothBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Attention, AttentionTest, kAllBackends, backend_name);
 
 TEST_P(AttentionTest, WeighsValuesByHand) {
   // One head of width 1: scores are q * k. With q = ln 2 and keys 0, 1, 2 the weights are 1/7, 2/7, 4/7.
@@ -221,46 +221,19 @@ TEST_P(AttentionTest, RefusesOperandsThatDoNotFit) {
   EXPECT_THROW(run(x, two, split, 2), core::Error);
 }
 
-/// Keys and values of a decoder's history in pages, with rows in a scrambled order.
-class PagedHistory {
- public:
-  PagedHistory(Rig& rig, std::int64_t rows, std::int64_t width, int page_shift)
-      : page_shift_(page_shift), stride_(width + 3) {
-    const std::int64_t page_rows = std::int64_t{1} << page_shift;
-    for (std::int64_t first = 0; first < rows; first += page_rows)
-      for (auto* pages : {&key_tensors_, &value_tensors_}) {
-        const auto stream = 100 + key_tensors_.size() * 2 + (pages == &key_tensors_ ? 0 : 1);
-        pages->push_back(rig.matrix(page_rows, stride_, random_values(page_rows * stride_, stream)));
-      }
-    for (const Tensor& page : key_tensors_) key_pages_.push_back(page.data);
-    for (const Tensor& page : value_tensors_) value_pages_.push_back(page.data);
-  }
+/// Keys and values of a decoder's history, whose rows do not lie end to end.
+struct CachedRows {
+  CachedRows(Rig& rig, std::int64_t rows, std::int64_t width)
+      : keys(rig.matrix(rows, width + 3, random_values(rows * (width + 3), 100)).col_range(0, width)),
+        values(rig.matrix(rows, width + 5, random_values(rows * (width + 5), 101)).col_range(2, 2 + width)) {}
 
-  ops::KeyRows all(std::span<const std::int32_t> indices) const {
-    return {key_pages_.data(), value_pages_.data(), indices.data(), 0, static_cast<std::int32_t>(indices.size())};
-  }
-  ops::KeyRows consecutive(std::int32_t first, std::int32_t count) const {
-    return {key_pages_.data(), value_pages_.data(), nullptr, first, count};
-  }
-  std::vector<double> key(std::int64_t row, std::int64_t width) const { return row_of(key_tensors_, row, width); }
-  std::vector<double> value(std::int64_t row, std::int64_t width) const { return row_of(value_tensors_, row, width); }
-  int page_shift() const { return page_shift_; }
-  std::int64_t stride() const { return stride_; }
-
- private:
-  std::vector<double> row_of(const std::vector<Tensor>& pages, std::int64_t row, std::int64_t width) const {
-    const Tensor& page = pages[static_cast<std::size_t>(row >> page_shift_)];
-    const std::int64_t within = row % (std::int64_t{1} << page_shift_);
-    return values_of(page.row_range(within, within + 1).col_range(0, width));
-  }
-
-  int page_shift_;
-  std::int64_t stride_;
-  std::vector<Tensor> key_tensors_;
-  std::vector<Tensor> value_tensors_;
-  std::vector<void*> key_pages_;
-  std::vector<void*> value_pages_;
+  Tensor keys;
+  Tensor values;
 };
+
+std::vector<double> row_of(const Tensor& rows, std::int32_t row) {
+  return values_of(rows.row_range(row, row + 1));
+}
 
 void append(std::vector<double>& to, const std::vector<double>& from) {
   to.insert(to.end(), from.begin(), from.end());
@@ -271,21 +244,23 @@ TEST_P(AttentionTest, CachedAttentionEqualsPlainAttentionOverTheSameRows) {
   constexpr int kHeads = 3;
   Rig rig(GetParam());
   Context& context = rig.context();
-  const PagedHistory history(rig, 40, kWidth, 3);
+  const CachedRows history(rig, 40, kWidth);
   const std::vector<std::vector<std::int32_t>> keys = {
       {17}, {39, 0, 8, 7}, {}, {5, 6, 7, 8, 9, 10, 11, 12, 13}, {3, 3, 3}};
-  std::vector<ops::KeyRows> rows;
+  std::vector<std::int32_t> rows;
+  std::vector<ops::KeyRange> ranges;
   Offsets q_offsets{0};
   Offsets k_offsets{0};
   std::vector<double> key_values;
   std::vector<double> value_values;
   for (const auto& indices : keys) {
-    rows.push_back(indices.size() == 9 ? history.consecutive(5, 9) : history.all(indices));
+    ranges.push_back({static_cast<std::int32_t>(rows.size()), static_cast<std::int32_t>(indices.size())});
+    rows.insert(rows.end(), indices.begin(), indices.end());
     q_offsets.push_back(q_offsets.back() + 1);
     k_offsets.push_back(k_offsets.back() + static_cast<std::int32_t>(indices.size()));
     for (const std::int32_t row : indices) {
-      append(key_values, history.key(row, kWidth));
-      append(value_values, history.value(row, kWidth));
+      append(key_values, row_of(history.keys, row));
+      append(value_values, row_of(history.values, row));
     }
   }
   const auto row_count = static_cast<std::int64_t>(keys.size());
@@ -293,7 +268,8 @@ TEST_P(AttentionTest, CachedAttentionEqualsPlainAttentionOverTheSameRows) {
   const Tensor y = context.allocate(row_count, kWidth);
   const Tensor probabilities = context.allocate(row_count, kHeads * 9);
   context.kernels().get(ops::kCachedAttention)(
-      context, {q.value, rows, history.page_shift(), history.stride(), kHeads, probabilities, y});
+      context, {q.value, history.keys, history.values, context.upload(std::span<const std::int32_t>(rows)),
+                context.upload(std::span<const ops::KeyRange>(ranges)), 9, kHeads, probabilities, y});
 
   const Variable k = rig.constant(k_offsets.back(), kWidth, key_values);
   const Variable v = rig.constant(k_offsets.back(), kWidth, value_values);
@@ -314,21 +290,25 @@ TEST_P(AttentionTest, ACachedRowDoesNotDependOnTheOthers) {
   constexpr std::int64_t kRows = 20;
   Rig rig(GetParam(), 2);
   Context& context = rig.context();
-  const PagedHistory history(rig, 64, kWidth, 4);
-  std::vector<ops::KeyRows> rows;
-  for (std::int32_t r = 0; r < kRows; ++r) rows.push_back(history.consecutive(r, 1 + 2 * r));
+  const CachedRows history(rig, 64, kWidth);
+  std::vector<std::int32_t> rows;
+  for (std::int32_t row = 0; row < 64; ++row) rows.push_back(row);
+  std::vector<ops::KeyRange> ranges;
+  for (std::int32_t r = 0; r < kRows; ++r) ranges.push_back({r, 1 + 2 * r});
+  const auto key_rows = context.upload(std::span<const std::int32_t>(rows));
+  const auto key_ranges = context.upload(std::span<const ops::KeyRange>(ranges));
   const Tensor q = rig.matrix(kRows, kWidth, random_values(kRows * kWidth, 1, -2, 2));
   const auto run = [&](std::int64_t begin, std::int64_t end) {
     const Tensor y = context.allocate(end - begin, kWidth);
-    const auto count = static_cast<std::size_t>(end - begin);
-    context.kernels().get(ops::kCachedAttention)(context,
-                                                 {q.row_range(begin, end),
-                                                  std::span(rows).subspan(static_cast<std::size_t>(begin), count),
-                                                  history.page_shift(),
-                                                  history.stride(),
-                                                  4,
-                                                  {},
-                                                  y});
+    context.kernels().get(ops::kCachedAttention)(context, {q.row_range(begin, end),
+                                                           history.keys,
+                                                           history.values,
+                                                           key_rows,
+                                                           key_ranges.subarray(begin, end),
+                                                           1 + 2 * kRows,
+                                                           4,
+                                                           {},
+                                                           y});
     return y;
   };
   const Tensor all = run(0, kRows);

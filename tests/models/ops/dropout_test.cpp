@@ -47,7 +47,7 @@ std::vector<bool> kept(const std::vector<double>& values) {
 }
 
 class DropoutTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(Dropout, DropoutTest, kBothBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Dropout, DropoutTest, kAllBackends, backend_name);
 
 TEST_P(DropoutTest, DrawsTheMaskThatTheContractDescribes) {
   constexpr std::uint64_t kSeed = 0x123456789ABCDEF0;

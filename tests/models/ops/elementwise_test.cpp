@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Activation, OpTest, ::testing::ValuesIn(activation_case
 INSTANTIATE_TEST_SUITE_P(Activation, OpGradientTest, ::testing::ValuesIn(small(activation_cases())), case_name);
 
 class EachBackend : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(Elementwise, EachBackend, kBothBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Elementwise, EachBackend, kAllBackends, backend_name);
 
 TEST_P(EachBackend, ComputesWhatTheFormulasSay) {
   Rig rig(GetParam());

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Embedding, OpTest, ::testing::ValuesIn(cases()), case_n
 INSTANTIATE_TEST_SUITE_P(Embedding, OpGradientTest, ::testing::ValuesIn(small(cases())), case_name);
 
 class EmbeddingTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(Embedding, EmbeddingTest, kBothBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Embedding, EmbeddingTest, kAllBackends, backend_name);
 
 TEST_P(EmbeddingTest, LooksUpScalesAndAddsPositions) {
   Rig rig(GetParam());

@@ -88,7 +88,7 @@ TEST(ResidualLayerNorm, FusedFormEqualsTheComposite) {
 }
 
 class LayerNormTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(LayerNorm, LayerNormTest, kBothBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(LayerNorm, LayerNormTest, kAllBackends, backend_name);
 
 TEST_P(LayerNormTest, NormalisesByHand) {
   Rig rig(GetParam());

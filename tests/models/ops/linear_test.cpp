@@ -60,7 +60,7 @@ class LinearTest : public ::testing::TestWithParam<Backend> {
     return rig.context().kernels().get(ops::kPackWeight)(rig.context(), weight, tensor::ComputeType::kF32);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Linear, LinearTest, kBothBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Linear, LinearTest, kAllBackends, backend_name);
 
 TEST_P(LinearTest, ComputesByHand) {
   Rig rig(GetParam());

@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(MatMul, OpTest, ::testing::ValuesIn(cases()), case_name
 INSTANTIATE_TEST_SUITE_P(MatMul, OpGradientTest, ::testing::ValuesIn(small(cases())), case_name);
 
 class MatMulTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(MatMul, MatMulTest, kBothBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(MatMul, MatMulTest, kAllBackends, backend_name);
 
 TEST_P(MatMulTest, MultipliesByHand) {
   Rig rig(GetParam());

@@ -1,7 +1,8 @@
 #include "op_harness.h"
 
+#include "hidden_backend.h"
+
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include <dragoman/backend_cpu/install.h>
@@ -9,6 +10,7 @@
 #include <dragoman/core/random.h>
 #include <dragoman/ops/elementwise.h>
 #include <dragoman/ops/slice.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::testing {
 namespace {
@@ -31,6 +33,11 @@ tensor::KernelTable make_cpu_kernels() {
   tensor::KernelTable table(tensor::Device::kCpu);
   backend::cpu::install_kernels(table);
   return table;
+}
+
+HiddenBackend& hidden_backend() {
+  static HiddenBackend backend(kernels_of(Backend::kCpu));
+  return backend;
 }
 
 std::vector<Variable> make_operands(Rig& rig, const OpCase& op_case, bool with_gradients, int only_operand) {
@@ -74,14 +81,25 @@ Variable build_loss(Rig& rig, const OpCase& op_case, std::span<const Variable> o
 const tensor::KernelTable& kernels_of(Backend backend) {
   static const tensor::KernelTable reference = make_reference_kernels();
   static const tensor::KernelTable cpu = make_cpu_kernels();
+  if (backend == Backend::kHidden) return hidden_backend().kernels();
   return backend == Backend::kReference ? reference : cpu;
+}
+
+std::string name_of(Backend backend) {
+  return std::string(kernels_of(backend).device().backend());
+}
+
+tensor::DeviceMemory& memory_of(tensor::Device device) {
+  if (device.backend() == hidden_backend().name()) return hidden_backend().memory(0);
+  return tensor::host_memory();
 }
 
 Rig::Rig(const tensor::KernelTable& kernels, int threads)
     : executor_(core::make_executor(threads)),
-      context_(kernels, tensor::host_memory(), float_type_of(kernels), *executor_) {
+      context_(kernels, memory_of(kernels.device()), float_type_of(kernels), *executor_) {
   const tensor::ScratchScope scope(context_.arena());
-  std::memset(context_.arena().allocate(kPoisoned), 0xFF, kPoisoned);
+  const std::vector<unsigned char> poison(kPoisoned, 0xFF);
+  context_.memory().copy_in(context_.arena().allocate(kPoisoned), poison.data(), kPoisoned);
 }
 
 void Rig::backward(const Variable& loss) {
@@ -92,9 +110,11 @@ void Rig::backward(const Variable& loss) {
 
 Tensor Rig::matrix(std::int64_t rows, std::int64_t cols, std::span<const double> values) {
   const Tensor result = context_.allocate(rows, cols);
+  const auto view = tensor::HostView::to_be_written(context_.memory(), result);
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < cols; ++j)
-      tensor::set_element(result, i, j, values[static_cast<std::size_t>(i * cols + j)]);
+      tensor::set_element(view.tensor(), i, j, values[static_cast<std::size_t>(i * cols + j)]);
+  view.store();
   return result;
 }
 
@@ -112,9 +132,10 @@ std::vector<double> random_values(std::int64_t count, std::uint64_t stream, doub
 }
 
 std::vector<double> values_of(const Tensor& tensor) {
+  const auto view = tensor::HostView::of(memory_of(tensor.device), tensor);
   std::vector<double> values;
   for (std::int64_t i = 0; i < tensor.rows; ++i)
-    for (std::int64_t j = 0; j < tensor.cols; ++j) values.push_back(tensor::element(tensor, i, j));
+    for (std::int64_t j = 0; j < tensor.cols; ++j) values.push_back(tensor::element(view.tensor(), i, j));
   return values;
 }
 
@@ -137,7 +158,7 @@ Outcome run_case(Backend backend, const OpCase& op_case, const Usage& usage) {
   std::vector<Variable> outputs;
   const Variable loss = build_loss(rig, op_case, operands, usage.calls, &outputs);
   Outcome outcome;
-  outcome.loss = tensor::element(loss.value, 0, 0);
+  outcome.loss = values_of(loss.value)[0];
   for (const Variable& output : outputs) outcome.outputs.push_back(values_of(output.value));
   if (loss.needs_gradient()) rig.backward(loss);
   for (const Variable& operand : operands)
@@ -165,7 +186,7 @@ std::vector<OpCase> small(std::vector<OpCase> cases) {
 }
 
 void expect_equivalent(const OpCase& fused, const OpCase& composite) {
-  for (const Backend backend : {Backend::kReference, Backend::kCpu}) {
+  for (const Backend backend : {Backend::kReference, Backend::kCpu, Backend::kHidden}) {
     const double tolerance = backend == Backend::kReference ? 1e-11 : fused.tolerance;
     const Outcome one = run_case(backend, fused);
     const Outcome other = run_case(backend, composite);
@@ -248,8 +269,18 @@ TEST_P(OpTest, CpuMatchesReferenceOnStridedOperands) {
   expect_cpu_matches_reference(with_strided_operands(GetParam()), {});
 }
 
+TEST_P(OpTest, HiddenMemoryGivesTheBitsOfTheCpu) {
+  for (const OpCase& op_case : {GetParam(), with_strided_operands(GetParam())}) {
+    const Outcome cpu = run_case(Backend::kCpu, op_case);
+    const Outcome hidden = run_case(Backend::kHidden, op_case);
+    EXPECT_EQ(hidden.loss, cpu.loss);
+    EXPECT_EQ(hidden.outputs, cpu.outputs);
+    EXPECT_EQ(hidden.gradients, cpu.gradients);
+  }
+}
+
 TEST_P(OpTest, EachOperandsGradientCanBeAskedForAlone) {
-  for (const Backend backend : {Backend::kReference, Backend::kCpu}) {
+  for (const Backend backend : {Backend::kReference, Backend::kCpu, Backend::kHidden}) {
     const Outcome all = run_case(backend, GetParam());
     for (std::size_t i = 0; i < GetParam().operands.size(); ++i) {
       const Outcome alone = run_case(backend, GetParam(), {.only_operand = static_cast<int>(i)});

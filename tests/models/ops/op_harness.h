@@ -22,15 +22,14 @@ using autograd::Variable;
 using tensor::Context;
 using tensor::Tensor;
 
-enum class Backend { kReference, kCpu };
+/// kHidden: the CPU's kernels in memory that the host cannot read, as that of a GPU (hidden_backend.h).
+enum class Backend { kReference, kCpu, kHidden };
 
-inline std::string name_of(Backend backend) {
-  return backend == Backend::kReference ? "reference" : "cpu";
-}
+std::string name_of(Backend backend);
 inline std::string backend_name(const ::testing::TestParamInfo<Backend>& info) {
   return name_of(info.param);
 }
-inline const auto kBothBackends = ::testing::Values(Backend::kReference, Backend::kCpu);
+inline const auto kAllBackends = ::testing::Values(Backend::kReference, Backend::kCpu, Backend::kHidden);
 inline void PrintTo(Backend backend, std::ostream* out) {
   *out << name_of(backend);
 }
@@ -66,6 +65,9 @@ class Rig {
 
 /// Numbers in [low, high) that a float holds exactly, so that all backends start from the same values.
 std::vector<double> random_values(std::int64_t count, std::uint64_t stream, double low = -1, double high = 1);
+
+/// The memory that a tensor of one of the backends is in.
+tensor::DeviceMemory& memory_of(tensor::Device device);
 
 /// All elements, row by row. An empty tensor has none.
 std::vector<double> values_of(const Tensor& tensor);

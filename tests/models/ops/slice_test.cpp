@@ -83,11 +83,11 @@ TEST(SplitColumns, RefusesToShareItsOperand) {
 }
 
 TEST(WeightedSum, SumsByHand) {
-  for (const Backend backend : {Backend::kReference, Backend::kCpu}) {
+  for (const Backend backend : {Backend::kReference, Backend::kCpu, Backend::kHidden}) {
     Rig rig(backend);
     const Variable x = rig.constant(2, 2, std::vector<double>{1, 2, 3, 4});
     const Tensor weights = rig.matrix(2, 2, std::vector<double>{10, 100, 1000, -1});
-    EXPECT_EQ(tensor::element(ops::weighted_sum(rig.context(), x, weights).value, 0, 0), 3206);
+    EXPECT_EQ(values_of(ops::weighted_sum(rig.context(), x, weights).value), std::vector<double>{3206});
   }
 }
 

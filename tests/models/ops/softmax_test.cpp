@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Softmax, OpTest, ::testing::ValuesIn(cases()), case_nam
 INSTANTIATE_TEST_SUITE_P(Softmax, OpGradientTest, ::testing::ValuesIn(small(cases())), case_name);
 
 class SoftmaxTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(Softmax, SoftmaxTest, kBothBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Softmax, SoftmaxTest, kAllBackends, backend_name);
 
 TEST_P(SoftmaxTest, GivesTheKnownDistribution) {
   Rig rig(GetParam());

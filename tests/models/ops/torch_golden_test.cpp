@@ -65,7 +65,7 @@ class TorchGolden : public ::testing::TestWithParam<Backend> {
  protected:
   double tolerance() const { return GetParam() == Backend::kReference ? 1e-10 : 2e-5; }
 };
-INSTANTIATE_TEST_SUITE_P(Ops, TorchGolden, kBothBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Ops, TorchGolden, kAllBackends, backend_name);
 
 TEST_P(TorchGolden, ValuesAndGradientsOfEachOp) {
   for (const auto& [name, op] : ops_by_name()) {

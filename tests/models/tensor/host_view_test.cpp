@@ -51,9 +51,25 @@ TEST(HostView, NeedsContiguousTensorsOfOneShape) {
   const Tensor strided{buffer.data(), 2, 3, 4, DType::kF32, kDevice};
   const Tensor six{buffer.data(), 1, 6, 6, DType::kF32, kDevice};
   const Tensor five{buffer.data(), 1, 5, 5, DType::kF32, kDevice};
-  EXPECT_THROW(HostView::of(host_memory(), strided), core::Error);
+  EXPECT_THROW(HostView::to_be_written(host_memory(), strided), core::Error);
   EXPECT_THROW(clear(host_memory(), strided), core::Error);
   EXPECT_THROW(copy(host_memory(), six, five), core::Error);
+}
+
+TEST(HostView, ChangesRowsThatDoNotLieEndToEnd) {
+  HiddenMemory memory;
+  const Buffer buffer(memory, 6 * sizeof(float));
+  const Tensor whole{buffer.data(), 1, 6, 6, DType::kF32, kDevice};
+  const std::vector<float> values{1, 2, 3, 4, 5, 6};
+  memory.copy_in(buffer.data(), values.data(), 6 * sizeof(float));
+  const Tensor second_column{static_cast<float*>(buffer.data()) + 1, 2, 1, 3, DType::kF32, kDevice};
+  const HostView view = HostView::of(memory, second_column);
+  EXPECT_EQ(element(view.tensor(), 1, 0), 5);
+  set_element(view.tensor(), 1, 0, 50);
+  view.store();
+  const HostView after = HostView::of(memory, whole);
+  const auto* first = after.tensor().as<float>();
+  EXPECT_EQ(std::vector<float>(first, first + 6), (std::vector<float>{1, 2, 3, 4, 50, 6}));
 }
 
 TEST(Context, UploadsWhatKernelsOfAnotherMemoryRead) {

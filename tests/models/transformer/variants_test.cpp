@@ -83,7 +83,7 @@ TEST_P(VariantTest, CachedStepsEqualTheFullPass) {
     std::vector<std::int32_t> slots(3);
     bench.context->step(0, [&] {
       const nn::Encoding encoding = bench.model->encode(*bench.context, source_.view());
-      state.admit(bench.model->memories(*bench.context, encoding), encoding.offsets, slots);
+      state.admit(*bench.context, bench.model->memories(*bench.context, encoding), encoding.offsets, slots);
     });
     const double tolerance = device == tensor::Device::kReference ? 1e-11 : 2e-5;
     // Sentence 1 is the longest; the others drop out when they end, and come first or last in the batch.
@@ -194,7 +194,7 @@ TEST(Transformer, AlignmentIsTheMeanOfTheFirstHeads) {
     std::vector<std::int32_t> slots(2);
     bench.context->step(0, [&] {
       const nn::Encoding encoding = bench.model->encode(*bench.context, source.view());
-      state.admit(bench.model->memories(*bench.context, encoding), encoding.offsets, slots);
+      state.admit(*bench.context, bench.model->memories(*bench.context, encoding), encoding.offsets, slots);
       const std::vector<nn::RowRef> rows = {{slots[0], -1}, {slots[1], -1}};
       state.set_rows(rows);
       bench.model->decode(*bench.context, inputs.view(), state);

@@ -1,3 +1,4 @@
+#include "hidden_backend.h"
 #include "twice.h"
 
 #include <dragoman/backend_cpu/install.h>
@@ -7,14 +8,22 @@ namespace {
 
 using namespace dragoman;
 
-/// Two devices beside the CPU that compute as it does.
-class Mirror final : public tensor::Backend {
+/// Two devices that compute as the CPU does, in memory that the host cannot read.
+class Mirror final : public testing::HiddenBackend {
  public:
-  Mirror() : Backend("mirror") { backend::cpu::install_kernels(kernels()); }
+  Mirror() : HiddenBackend(cpu_kernels(), "mirror") {}
   int device_count() const override { return 2; }
-  tensor::DeviceMemory& memory(int /*number*/) const override { return tensor::host_memory(); }
-  tensor::DType float_type() const override { return tensor::DType::kF32; }
   std::string describe() const override { return "the CPU in a mirror"; }
+
+ private:
+  static const tensor::KernelTable& cpu_kernels() {
+    static const tensor::KernelTable table = [] {
+      tensor::KernelTable cpu(tensor::Device::kCpu);
+      backend::cpu::install_kernels(cpu);
+      return cpu;
+    }();
+    return table;
+  }
 };
 
 void register_mirror(plugins::Registrar& registrar) {

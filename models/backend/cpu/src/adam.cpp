@@ -15,7 +15,8 @@ namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
 void adam_range(const ops::AdamArguments& arguments, std::int64_t begin, std::int64_t end) {
-  const auto step = static_cast<double>(arguments.step);
+  const ops::AdamStep& now = arguments.step[0];
+  const auto step = static_cast<double>(now.step);
   const auto as_floats = [](double value) HWY_ATTR { return set(static_cast<float>(value)); };
   const Floats beta1 = as_floats(arguments.beta1);
   const Floats beta2 = as_floats(arguments.beta2);
@@ -25,8 +26,8 @@ void adam_range(const ops::AdamArguments& arguments, std::int64_t begin, std::in
   const Floats correction2 = as_floats(1 / (1 - std::pow(arguments.beta2, step)));
   const Floats epsilon = as_floats(arguments.epsilon);
   const Floats decay = as_floats(arguments.weight_decay);
-  const Floats rate = as_floats(arguments.learning_rate);
-  const Floats gradient_scale = as_floats(arguments.gradient_scale);
+  const Floats rate = as_floats(now.learning_rate);
+  const Floats gradient_scale = as_floats(now.gradient_scale);
   float* parameters = arguments.parameters.as<float>() + begin;
   const float* gradients = arguments.gradients.as<float>() + begin;
   float* first = arguments.first_moment.as<float>() + begin;
@@ -80,7 +81,8 @@ void adam(Context& context, const ops::AdamArguments& arguments) {
                        });
 }
 
-double sum_of_squares(Context& context, const Tensor& x) {
+void sum_of_squares(Context& context, const ops::SumOfSquaresArguments& arguments) {
+  const Tensor& x = arguments.x;
   const std::int64_t across = (x.cols + kBlockElements - 1) / kBlockElements;
   const std::int64_t pieces = x.rows * across;
   const tensor::ScratchScope scratch(context.arena());
@@ -95,7 +97,7 @@ double sum_of_squares(Context& context, const Tensor& x) {
   });
   double sum = 0;
   for (std::int64_t piece = 0; piece < pieces; ++piece) sum += partials[piece];
-  return sum;
+  *arguments.sum.as<double>() = sum;
 }
 
 }  // namespace dragoman::backend::cpu

@@ -31,10 +31,10 @@ struct AttentionUnit {
   AttentionUnit(const ops::AttentionArguments& arguments, std::int64_t index)
       : sequence(index / arguments.heads),
         head(index % arguments.heads),
-        first_query(arguments.q_offsets.host[static_cast<std::size_t>(sequence)]),
-        queries(arguments.q_offsets.host[static_cast<std::size_t>(sequence) + 1] - first_query),
-        first_key(arguments.k_offsets.host[static_cast<std::size_t>(sequence)]),
-        keys(arguments.k_offsets.host[static_cast<std::size_t>(sequence) + 1] - first_key),
+        first_query(arguments.q_offsets[sequence]),
+        queries(arguments.q_offsets[sequence + 1] - first_query),
+        first_key(arguments.k_offsets[sequence]),
+        keys(arguments.k_offsets[sequence + 1] - first_key),
         col(head * (arguments.q.cols / arguments.heads)),
         head_size(arguments.q.cols / arguments.heads) {}
 
@@ -44,7 +44,7 @@ struct AttentionUnit {
   }
   /// Flat index of the weight of query `i` and the first key.
   std::int64_t weight_index(const ops::AttentionArguments& arguments, std::int64_t i) const noexcept {
-    return arguments.probability_offsets[static_cast<std::size_t>(sequence)] + (head * queries + i) * keys;
+    return arguments.probability_offsets[sequence] + (head * queries + i) * keys;
   }
 };
 

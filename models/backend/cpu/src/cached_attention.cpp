@@ -29,15 +29,12 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-void find_rows(const ops::CachedAttentionArguments& arguments, const ops::KeyRows& rows,
+void find_rows(const ops::CachedAttentionArguments& arguments, const ops::KeyRange& range,
                const CachedRowScratch& scratch) {
-  const auto in_page =
-      static_cast<std::int32_t>((std::uint32_t{1} << arguments.page_shift) - 1);  // the shift may be 31
-  for (std::int32_t j = 0; j < rows.count; ++j) {
-    const std::int32_t n = rows.indices == nullptr ? rows.first + j : rows.indices[j];
-    const std::int64_t offset = (n & in_page) * arguments.stride;
-    scratch.keys[j] = static_cast<const float*>(rows.key_pages[n >> arguments.page_shift]) + offset;
-    scratch.values[j] = static_cast<const float*>(rows.value_pages[n >> arguments.page_shift]) + offset;
+  for (std::int32_t j = 0; j < range.count; ++j) {
+    const std::int64_t row = arguments.key_rows[range.begin + j];
+    scratch.keys[j] = arguments.keys.row<float>(row);
+    scratch.values[j] = arguments.values.row<float>(row);
   }
 }
 
@@ -114,17 +111,17 @@ HWY_INLINE void mix_heads(const CachedRowScratch& scratch, std::int64_t heads, s
 
 void cached_attention_row(const ops::CachedAttentionArguments& arguments, std::int64_t r,
                           const CachedRowScratch& scratch) {
-  const ops::KeyRows& rows = arguments.rows[static_cast<std::size_t>(r)];
+  const ops::KeyRange& range = arguments.ranges[r];
   const auto head_size = static_cast<std::size_t>(arguments.q.cols / arguments.heads);
-  find_rows(arguments, rows, scratch);
-  score_keys(arguments.q.row<float>(r), scratch, arguments.heads, head_size, rows.count);
+  find_rows(arguments, range, scratch);
+  score_keys(arguments.q.row<float>(r), scratch, arguments.heads, head_size, range.count);
   for (std::int64_t h = 0; h < arguments.heads; ++h) {
-    float* scores = scratch.scores + h * rows.count;
-    softmax_row(scores, static_cast<std::size_t>(rows.count), scores);
+    float* scores = scratch.scores + h * range.count;
+    softmax_row(scores, static_cast<std::size_t>(range.count), scores);
   }
-  mix_heads(scratch, arguments.heads, head_size, rows.count, arguments.y.row<float>(r));
+  mix_heads(scratch, arguments.heads, head_size, range.count, arguments.y.row<float>(r));
   if (!arguments.probabilities.empty())
-    std::copy_n(scratch.scores, arguments.heads * rows.count, arguments.probabilities.row<float>(r));
+    std::copy_n(scratch.scores, arguments.heads * range.count, arguments.probabilities.row<float>(r));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -140,17 +137,11 @@ namespace {
 
 constexpr std::int64_t kRowsPerBlock = 8;
 
-std::int32_t most_keys(std::span<const ops::KeyRows> rows) {
-  std::int32_t most = 0;
-  for (const ops::KeyRows& row : rows) most = std::max(most, row.count);
-  return most;
-}
-
 }  // namespace
 
 void cached_attention(Context& context, const ops::CachedAttentionArguments& arguments) {
   const std::int64_t rows = arguments.q.rows;
-  const auto most = static_cast<std::size_t>(most_keys(arguments.rows));
+  const auto most = static_cast<std::size_t>(arguments.longest);
   const auto blocks = static_cast<std::size_t>((rows + kRowsPerBlock - 1) / kRowsPerBlock);
   const std::size_t scores_size = most * static_cast<std::size_t>(arguments.heads);
   const tensor::ScratchScope scratch_scope(context.arena());

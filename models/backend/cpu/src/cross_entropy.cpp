@@ -37,17 +37,17 @@ void cross_entropy_range(const ops::CrossEntropyRowsArguments& arguments, std::i
   const double smoothing = arguments.label_smoothing;
   for (std::int64_t r = begin; r < end; ++r) {
     float* row = arguments.logits.row<float>(r);
-    const auto target = static_cast<std::size_t>(arguments.targets.host[static_cast<std::size_t>(r)]);
+    const auto target = static_cast<std::size_t>(arguments.targets[r]);
     const float shift = max_of(row, cols);
     const double target_logit = static_cast<double>(row[target]) - static_cast<double>(shift);
     const double mean_logit = smoothing == 0 ? 0 : sum_of_differences(row, cols, shift) / static_cast<double>(cols);
-    const bool differentiate = arguments.gradient_scale != 0;
+    const bool differentiate = !arguments.gradient_scale.empty();
     const double sum = static_cast<double>(differentiate ? exponentials(row, cols, shift, row)
                                                          : sum_of_exponentials(row, cols, shift));
     const double log_sum = std::log(sum);
-    arguments.row_nll[r] = log_sum - target_logit;
-    arguments.row_loss[r] = log_sum - (1 - smoothing) * target_logit - smoothing * mean_logit;
-    if (differentiate) finish_gradient(row, cols, target, sum, smoothing, arguments.gradient_scale);
+    arguments.nlls.as<double>()[r] = log_sum - target_logit;
+    arguments.losses.as<double>()[r] = log_sum - (1 - smoothing) * target_logit - smoothing * mean_logit;
+    if (differentiate) finish_gradient(row, cols, target, sum, smoothing, arguments.gradient_scale[0]);
   }
 }
 

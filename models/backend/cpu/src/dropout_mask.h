@@ -16,8 +16,8 @@ struct DropoutMask {
   DropoutMask(double rate, const tensor::RandomState& random)
       : threshold(ops::dropout_threshold(rate)),
         scale(static_cast<float>(ops::dropout_scale(rate))),
-        seed(random.seed),
-        stream(ops::random_stream(random)) {}
+        seed(active() ? random.key->seed : 0),
+        stream(active() ? ops::random_stream(random) : 0) {}
 
   bool active() const noexcept { return threshold != 0; }
 };

@@ -11,6 +11,7 @@
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/matmul.h>
 #include <dragoman/ops/project_top_k.h>
+#include <dragoman/ops/rows.h>
 #include <dragoman/ops/softmax.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
 
@@ -45,7 +46,9 @@ void attention(Context& context, const ops::AttentionArguments& arguments);
 void attention_backward(Context& context, const ops::AttentionBackwardArguments& arguments);
 void cached_attention(Context& context, const ops::CachedAttentionArguments& arguments);
 void project_top_k(Context& context, const ops::ProjectTopKArguments& arguments);
+void gather_rows(Context& context, const ops::GatherRowsArguments& arguments);
+void scatter_rows(Context& context, const ops::ScatterRowsArguments& arguments);
 void adam(Context& context, const ops::AdamArguments& arguments);
-double sum_of_squares(Context& context, const Tensor& x);
+void sum_of_squares(Context& context, const ops::SumOfSquaresArguments& arguments);
 
 }  // namespace dragoman::backend::cpu

@@ -23,11 +23,12 @@ T* allocate(Context& context, std::int64_t count) {
 }
 
 /// The edits of tokens [begin, end) in row r.
-std::span<const ops::LogitEdit> edits_of(std::span<const ops::LogitEdit> edits, std::int64_t r, std::int64_t begin,
+std::span<const ops::LogitEdit> edits_of(ops::DeviceArray<ops::LogitEdit> all, std::int64_t r, std::int64_t begin,
                                          std::int64_t end) {
   const auto place = [](const ops::LogitEdit& edit) {
     return std::pair<std::int64_t, std::int64_t>(edit.row, edit.token);
   };
+  const std::span edits = all.span();
   const auto first = std::ranges::lower_bound(edits, std::pair(r, begin), {}, place);
   const auto last = std::ranges::lower_bound(first, edits.end(), std::pair(r, end), {}, place);
   return {first, last};
@@ -98,8 +99,9 @@ class Projection {
                 .first_token = first_token,
                 .count = count,
                 .edits = edits_of(arguments_.edits, r, first_token, first_token + count),
-                .inverse_temperature = static_cast<float>(1 / arguments_.temperature),
-                .noise = arguments_.noise.empty() ? nullptr : &arguments_.noise[static_cast<std::size_t>(r)],
+                .inverse_temperature =
+                    arguments_.temperatures.empty() ? 1 : static_cast<float>(1 / arguments_.temperatures[r]),
+                .noise = arguments_.noise.empty() ? nullptr : &arguments_.noise[r],
                 .vocabulary = vocabulary_,
                 .k = arguments_.k},
                state);

@@ -10,25 +10,26 @@ void adam(Context&, const ops::AdamArguments& arguments) {
   const Matrix gradients(arguments.gradients, "adam");
   const Matrix m(arguments.first_moment, "adam");
   const Matrix v(arguments.second_moment, "adam");
-  const double first_correction = 1 - std::pow(arguments.beta1, static_cast<double>(arguments.step));
-  const double second_correction = 1 - std::pow(arguments.beta2, static_cast<double>(arguments.step));
+  const ops::AdamStep& step = arguments.step[0];
+  const double first_correction = 1 - std::pow(arguments.beta1, static_cast<double>(step.step));
+  const double second_correction = 1 - std::pow(arguments.beta2, static_cast<double>(step.step));
   for (std::int64_t j = 0; j < p.cols(); ++j) {
-    const double g = arguments.gradient_scale * gradients(0, j);
+    const double g = step.gradient_scale * gradients(0, j);
     m(0, j) = arguments.beta1 * m(0, j) + (1 - arguments.beta1) * g;
     v(0, j) = arguments.beta2 * v(0, j) + (1 - arguments.beta2) * g * g;
     const double first = m(0, j) / first_correction;
     const double second = v(0, j) / second_correction;
     const double direction = first / (std::sqrt(second) + arguments.epsilon) + arguments.weight_decay * p(0, j);
-    p(0, j) -= arguments.learning_rate * direction;
+    p(0, j) -= step.learning_rate * direction;
   }
 }
 
-double sum_of_squares(Context&, const Tensor& x) {
-  const Matrix matrix(x, "sum_of_squares");
+void sum_of_squares(Context&, const ops::SumOfSquaresArguments& arguments) {
+  const Matrix matrix(arguments.x, "sum_of_squares");
   double sum = 0;
   for (std::int64_t i = 0; i < matrix.rows(); ++i)
     for (std::int64_t j = 0; j < matrix.cols(); ++j) sum += matrix(i, j) * matrix(i, j);
-  return sum;
+  Matrix(arguments.sum, "sum_of_squares")(0, 0) = sum;
 }
 
 }  // namespace dragoman::backend::reference

@@ -26,10 +26,10 @@ template <class Visitor>
 void for_each_query(const ops::AttentionArguments& arguments, Visitor&& visit) {
   const std::int64_t width = arguments.q.cols / arguments.heads;
   for (std::int64_t b = 0; b + 1 < arguments.q_offsets.size(); ++b) {
-    const std::int64_t q_begin = arguments.q_offsets.host[b];
-    const std::int64_t k_begin = arguments.k_offsets.host[b];
-    const std::int64_t m = arguments.q_offsets.host[b + 1] - q_begin;
-    const std::int64_t n = arguments.k_offsets.host[b + 1] - k_begin;
+    const std::int64_t q_begin = arguments.q_offsets[b];
+    const std::int64_t k_begin = arguments.k_offsets[b];
+    const std::int64_t m = arguments.q_offsets[b + 1] - q_begin;
+    const std::int64_t n = arguments.k_offsets[b + 1] - k_begin;
     const std::int64_t weights = arguments.probability_offsets.empty() ? 0 : arguments.probability_offsets[b];
     for (std::int64_t h = 0; h < arguments.heads; ++h)
       for (std::int64_t i = 0; i < m; ++i)
@@ -99,11 +99,6 @@ class QueryBackward {
   std::vector<double> weight_gradients_;
 };
 
-const double* page_row(void* const* pages, std::int64_t row, int page_shift, std::int64_t stride) {
-  const std::int64_t within = row & ((std::int64_t{1} << page_shift) - 1);
-  return static_cast<const double*>(pages[row >> page_shift]) + within * stride;
-}
-
 }  // namespace
 
 void attention(Context&, const ops::AttentionArguments& arguments) {
@@ -138,6 +133,8 @@ void attention_backward(Context&, const ops::AttentionBackwardArguments& argumen
 
 void cached_attention(Context&, const ops::CachedAttentionArguments& arguments) {
   const Matrix q(arguments.q, "cached_attention");
+  const Matrix keys(arguments.keys, "cached_attention");
+  const Matrix values(arguments.values, "cached_attention");
   const Matrix probabilities(arguments.probabilities, "cached_attention");
   const Matrix y(arguments.y, "cached_attention");
   const std::int64_t width = q.cols() / arguments.heads;
@@ -145,20 +142,17 @@ void cached_attention(Context&, const ops::CachedAttentionArguments& arguments) 
   std::vector<double> weights;
   y.fill(0);
   for (std::int64_t r = 0; r < q.rows(); ++r) {
-    const ops::KeyRows& rows = arguments.rows[static_cast<std::size_t>(r)];
-    const auto cached = [&](void* const* pages, std::int64_t j) {
-      const std::int64_t row = rows.indices != nullptr ? rows.indices[j] : rows.first + j;
-      return page_row(pages, row, arguments.page_shift, arguments.stride);
-    };
+    const ops::KeyRange& range = arguments.ranges[r];
+    const auto row_of = [&](std::int64_t j) { return arguments.key_rows[range.begin + j]; };
     for (std::int64_t h = 0; h < arguments.heads; ++h) {
       weights.clear();
-      for (std::int64_t j = 0; j < rows.count; ++j)
-        weights.push_back(scale * dot(&q(r, h * width), cached(rows.key_pages, j) + h * width, width));
+      for (std::int64_t j = 0; j < range.count; ++j)
+        weights.push_back(scale * dot(&q(r, h * width), &keys(row_of(j), h * width), width));
       softmax_in_place(weights);
-      for (std::int64_t j = 0; j < rows.count; ++j) {
+      for (std::int64_t j = 0; j < range.count; ++j) {
         const double weight = weights[static_cast<std::size_t>(j)];
-        if (probabilities) probabilities(r, h * rows.count + j) = weight;
-        add_scaled(&y(r, h * width), weight, cached(rows.value_pages, j) + h * width, width);
+        if (probabilities) probabilities(r, h * range.count + j) = weight;
+        add_scaled(&y(r, h * width), weight, &values(row_of(j), h * width), width);
       }
     }
   }

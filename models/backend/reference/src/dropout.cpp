@@ -8,7 +8,7 @@ namespace dragoman::backend::reference {
 double dropout_factor(double rate, const tensor::RandomState& random, std::int64_t element) {
   if (rate == 0) return 1;
   const auto index = static_cast<std::uint64_t>(element);
-  const core::RandomBlock block = core::random_block(random.seed, ops::random_stream(random), index / 8);
+  const core::RandomBlock block = core::random_block(random.key->seed, ops::random_stream(random), index / 8);
   const auto lane = index % 8;
   const std::uint32_t word = block[lane / 2];
   const std::uint32_t bits = lane % 2 == 0 ? word & 0xFFFF : word >> 16;

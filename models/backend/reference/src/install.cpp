@@ -27,6 +27,8 @@ void install_kernels(tensor::KernelTable& table) {
   table.set(ops::kCachedAttention, cached_attention);
   table.set(ops::kCrossEntropyRows, cross_entropy_rows);
   table.set(ops::kProjectTopK, project_top_k);
+  table.set(ops::kGatherRows, gather_rows);
+  table.set(ops::kScatterRows, scatter_rows);
   table.set(ops::kAdam, adam);
   table.set(ops::kSumOfSquares, sum_of_squares);
 }

@@ -12,6 +12,7 @@
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/matmul.h>
 #include <dragoman/ops/project_top_k.h>
+#include <dragoman/ops/rows.h>
 #include <dragoman/ops/softmax.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
 
@@ -43,8 +44,10 @@ void attention_backward(Context& context, const ops::AttentionBackwardArguments&
 void cached_attention(Context& context, const ops::CachedAttentionArguments& arguments);
 void cross_entropy_rows(Context& context, const ops::CrossEntropyRowsArguments& arguments);
 void project_top_k(Context& context, const ops::ProjectTopKArguments& arguments);
+void gather_rows(Context& context, const ops::GatherRowsArguments& arguments);
+void scatter_rows(Context& context, const ops::ScatterRowsArguments& arguments);
 void adam(Context& context, const ops::AdamArguments& arguments);
-double sum_of_squares(Context& context, const Tensor& x);
+void sum_of_squares(Context& context, const ops::SumOfSquaresArguments& arguments);
 
 /// activation(x), one number.
 double activate(ops::Activation activation, double x);

@@ -10,8 +10,8 @@
 namespace dragoman::backend::reference {
 namespace {
 
-void apply_edits(std::span<const ops::LogitEdit> edits, std::int64_t row, std::vector<double>& logits) {
-  for (const ops::LogitEdit& edit : edits) {
+void apply_edits(ops::DeviceArray<ops::LogitEdit> edits, std::int64_t row, std::vector<double>& logits) {
+  for (const ops::LogitEdit& edit : edits.span()) {
     if (edit.row != row) continue;
     double& logit = logits[static_cast<std::size_t>(edit.token)];
     const double penalty = edit.penalty;
@@ -25,8 +25,7 @@ std::vector<double> ranks(const ops::ProjectTopKArguments& arguments, std::int64
   const auto vocabulary = static_cast<std::int64_t>(result.size());
   for (std::int64_t v = 0; v < vocabulary; ++v) {
     double& rank = result[static_cast<std::size_t>(v)];
-    if (!arguments.noise.empty())
-      rank += ops::gumbel_noise(arguments.noise[static_cast<std::size_t>(row)], vocabulary, v);
+    if (!arguments.noise.empty()) rank += ops::gumbel_noise(arguments.noise[row], vocabulary, v);
     if (std::isnan(rank)) rank = -std::numeric_limits<double>::infinity();
   }
   return result;
@@ -56,7 +55,8 @@ void project_top_k(Context&, const ops::ProjectTopKArguments& arguments) {
       row[static_cast<std::size_t>(v)] = logit;
     }
     apply_edits(arguments.edits, r, row);
-    for (double& logit : row) logit /= arguments.temperature;
+    if (!arguments.temperatures.empty())
+      for (double& logit : row) logit /= arguments.temperatures[r];
     log_softmax_in_place(row);
     const std::vector<std::int32_t> order = best_first(ranks(arguments, r, row));
     for (std::int64_t i = 0; i < arguments.k; ++i) {

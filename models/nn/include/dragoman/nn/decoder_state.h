@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <dragoman/nn/parameters.h>
+#include <dragoman/nn/row_pool.h>
 #include <dragoman/ops/attention.h>
+#include <dragoman/tensor/host_view.h>
 #include <dragoman/tensor/ragged.h>
 
 namespace dragoman::nn {
@@ -79,21 +82,23 @@ class DecoderState {
   // --- for decoding loops (pooled state) ---
 
   /// Admits the B sentences whose memories these are ([T_source, width] each, copied); writes their slots.
-  void admit(std::span<const KeyValue> memories, const ops::Offsets& source_offsets, std::span<std::int32_t> slots);
+  void admit(Context& context, std::span<const KeyValue> memories, const ops::Offsets& source_offsets,
+             std::span<std::int32_t> slots);
   /// Frees a sentence and all its hypotheses.
   void release(std::int32_t slot);
   /// Names the rows of the next decode() call.
   void set_rows(std::span<const RowRef> rows);
   /// Bytes of keys and values held for live sentences.
-  std::size_t bytes_in_use() const noexcept { return bytes_in_use_; }
+  std::size_t bytes_in_use() const noexcept { return history_.bytes_in_use() + memory_.bytes_in_use(); }
   /// Tokens that row r of the last step has behind it.
   std::int32_t history_length(std::int64_t row) const;
   std::int32_t source_length(std::int32_t slot) const;
 
   /// From now on, decode() keeps the attention that `heads` names.
   void request_alignment(const AlignmentHeads& heads) { alignment_request_ = heads; }
-  /// After decode(): weights over the source positions for new token t (row of the result), as requested.
-  std::vector<float> alignment(std::int64_t token) const;
+  /// After decode(): weights over the source positions for new token t (row of the result), as requested. Waits for the
+  /// device.
+  std::vector<float> alignment(std::int64_t token);
 
   // --- for Seq2SeqModel ---
 
@@ -103,9 +108,9 @@ class DecoderState {
   // --- for layers, within decode() ---
 
   /// Position of each new token in its hypothesis, from 0. [T]
-  ops::Indices positions() const noexcept { return {positions_, positions_.data()}; }
+  const ops::Indices& positions() const noexcept { return step_.positions; }
   /// Boundaries of the rows among the new tokens. [rows + 1]
-  ops::Offsets row_offsets() const noexcept { return row_offsets_; }
+  const ops::Offsets& row_offsets() const noexcept { return step_.row_offsets; }
   /// Causal self-attention: the new tokens' k and v [T, width] join the history, q [T, width] attends to it.
   Variable attend_history(Context& context, HistoryId id, const Variable& q, const Variable& k, const Variable& v,
                           int heads, double dropout);
@@ -115,62 +120,85 @@ class DecoderState {
   /// state.
   Tensor previous(Context& context, RowStateId id) const;
   /// Keeps [rows, width] for the next step; nothing to do for a whole() state.
-  void store(RowStateId id, const Tensor& latest);
+  void store(Context& context, RowStateId id, const Tensor& latest);
 
  private:
   struct Slot {
     bool live = false;
     std::int32_t source_rows = 0;
-    std::vector<std::int32_t> pages;
-    std::int32_t rows_used = 0;
-    tensor::Buffer memory;
-    std::vector<void*> memory_keys;
-    std::vector<void*> memory_values;
+    std::vector<std::int32_t> memory_pages;
+    std::vector<std::int32_t> pages;  ///< of the history
+    std::int32_t rows_used = 0;       ///< of those
+    std::int32_t memory_begin = -1;   ///< of its entries in sources_.rows in this step
   };
-  struct HistoryPages {
-    std::vector<void*> keys;
-    std::vector<void*> values;
+  /// Which rows of a pool each new token attends to.
+  struct KeyLists {
+    std::vector<std::int32_t> rows;
+    std::vector<ops::KeyRange> ranges;
+    std::int32_t longest = 0;
+  };
+  /// The same as kernels read it.
+  struct DeviceKeyLists {
+    ops::DeviceIndices rows;
+    ops::DeviceArray<ops::KeyRange> ranges;
+    std::int32_t longest = 0;
+  };
+  /// What kernels read of a step's structure.
+  struct DeviceStep {
+    ops::Indices positions;
+    ops::Offsets row_offsets;
+    ops::DeviceIndices parents;
+    ops::DeviceIndices new_rows;
+    DeviceKeyLists ancestors;
+    DeviceKeyLists sources;
   };
 
   DecoderState() = default;
-  std::int32_t take_page();
   std::int32_t append_history_row(Slot& slot);
   std::int32_t free_slot();
-  void copy_memory(Slot& slot, std::span<const KeyValue> memories, std::int64_t begin);
-  void store_history(const Tensor& rows, const std::vector<void*>& pages) const;
-  Variable attend_cached(Context& context, const Variable& q, std::span<const ops::KeyRows> rows, int page_shift,
-                         int heads, bool keep_weights);
+  void check_step(const tensor::RaggedTokens& next) const;
+  void begin_whole_step(const tensor::RaggedTokens& next);
+  void append_histories(const tensor::RaggedTokens& next);
+  void list_memories(const tensor::RaggedTokens& next);
+  void make_room_for_row_states();
+  static DeviceKeyLists upload(Context& context, const KeyLists& lists);
+  /// Keys are tensor `first` of the pool, values the next one.
+  Variable attend_cached(Context& context, const Variable& q, const RowPool& pool, int first,
+                         const DeviceKeyLists& lists, int heads, bool keep_weights);
   bool keeps(MemoryId id) const noexcept { return alignment_request_.memory.index == id.index; }
 
   bool whole_ = false;
   StateLayout layout_;
   tensor::DeviceMemory* device_memory_ = nullptr;
-  tensor::DType dtype_ = tensor::DType::kF32;
 
   // whole()
   std::span<const KeyValue> memories_;
   ops::Offsets source_offsets_;
 
-  // pooled
+  // pooled; keys of an id are tensor 2 * index of the pool, values the next one
+  RowPool history_;
+  RowPool memory_;
   std::vector<Slot> slots_;
-  std::vector<tensor::Buffer> page_blocks_;
-  std::vector<std::int32_t> free_pages_;
-  std::vector<HistoryPages> pages_;
   std::vector<RowRef> rows_;
-  std::vector<std::vector<std::int32_t>> ancestors_;
-  std::vector<std::vector<std::int32_t>> next_ancestors_;
-  std::vector<std::int32_t> new_rows_;
-  std::vector<ops::KeyRows> key_rows_;
-  std::vector<tensor::Buffer> row_states_;
-  std::vector<std::int64_t> row_state_capacity_;
-  std::size_t bytes_in_use_ = 0;
   std::int64_t previous_rows_ = 0;
+  std::vector<std::int32_t> parents_;
+  std::vector<std::int32_t> new_rows_;
+  /// Row r's ancestors in the history are [ancestor_offsets_[r], ancestor_offsets_[r + 1]) of ancestors_.rows; and
+  /// those of the step before.
+  KeyLists ancestors_;
+  std::vector<std::int32_t> ancestor_offsets_{0};
+  std::vector<std::int32_t> previous_ancestors_;
+  std::vector<std::int32_t> previous_ancestor_offsets_;
+  KeyLists sources_;
+  std::vector<tensor::Buffer> row_state_buffers_;
+  std::vector<Tensor> row_states_;
 
   // both
   std::vector<std::int32_t> positions_;
-  ops::Offsets row_offsets_;
+  DeviceStep step_;
   AlignmentHeads alignment_request_;
   Tensor alignment_weights_;
+  std::optional<tensor::HostView> alignment_on_host_;
   std::span<const std::int64_t> alignment_offsets_;
   int alignment_total_heads_ = 1;
 };

@@ -4,6 +4,13 @@
 
 namespace dragoman::ops {
 
+/// What changes from step to step.
+struct AdamStep {
+  double learning_rate = 0;
+  double gradient_scale = 1;
+  std::int64_t step = 1;  ///< counts from 1
+};
+
 /// One Adam step (Kingma & Ba 2015, algorithm 1) over flat buffers [1, n], with decoupled weight decay (Loshchilov &
 /// Hutter 2019):
 ///   g = gradient_scale * gradient;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
@@ -13,20 +20,25 @@ struct AdamArguments {
   Tensor gradients;
   Tensor first_moment;
   Tensor second_moment;
-  double learning_rate = 0;
   double beta1 = 0.9;
   double beta2 = 0.98;
   double epsilon = 1e-9;
   double weight_decay = 0;
-  double gradient_scale = 1;
-  std::int64_t step = 1;  ///< counts from 1
+  DeviceArray<AdamStep> step = {};  ///< one
 };
 inline constexpr KernelKey<void(Context&, const AdamArguments&)> kAdam{"adam"};
 
-/// The sum of squares of all elements, accumulated in double in an order that is a function of the shape alone.
-inline constexpr KernelKey<double(Context&, const Tensor&)> kSumOfSquares{"sum_of_squares"};
+/// `sum` [1, 1] F64 becomes the sum of squares of all elements, accumulated in double in an order that is a function of
+/// the shape alone.
+struct SumOfSquaresArguments {
+  Tensor x;
+  Tensor sum;
+};
+inline constexpr KernelKey<void(Context&, const SumOfSquaresArguments&)> kSumOfSquares{"sum_of_squares"};
 
-void adam(Context& context, const AdamArguments& arguments);
+/// `arguments.step` is filled in by the op.
+void adam(Context& context, AdamArguments arguments, const AdamStep& step);
+/// Waits for the device.
 double sum_of_squares(Context& context, const Tensor& x);
 
 }  // namespace dragoman::ops

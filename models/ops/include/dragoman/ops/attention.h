@@ -23,13 +23,13 @@ struct AttentionArguments {
   Tensor q;
   Tensor k;
   Tensor v;
-  Offsets q_offsets;
-  Offsets k_offsets;
+  DeviceIndices q_offsets;
+  DeviceIndices k_offsets;
   int heads = 1;
   bool causal = false;
   double rate = 0;
   RandomState random;
-  std::span<const std::int64_t> probability_offsets;
+  DeviceArray<std::int64_t> probability_offsets;
   Tensor probabilities;
   Tensor y;
 };
@@ -48,7 +48,7 @@ inline constexpr KernelKey<void(Context&, const AttentionBackwardArguments&)> kA
 struct AttentionResult {
   Variable output;                                    ///< [Tq, d]
   Tensor probabilities;                               ///< flat weights, or empty
-  std::span<const std::int64_t> probability_offsets;  ///< B + 1 entries in step memory
+  std::span<const std::int64_t> probability_offsets;  ///< B + 1 entries in the host's step memory
 };
 
 /// Weights are kept if a gradient is recorded or if `keep_probabilities`.
@@ -59,26 +59,23 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
 Variable attention_composite(Context& context, const Variable& q, const Variable& k, const Variable& v,
                              const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options);
 
-/// Where one query row finds its keys and values: rows of a page pool. Row number n lies at pages[n >> page_shift] + (n
-/// & (2^page_shift
-/// - 1)) * stride elements of the context's float type. The rows are indices[0 .. count), or first, first+1, ... if
-/// indices is nullptr.
-struct KeyRows {
-  void* const* key_pages = nullptr;
-  void* const* value_pages = nullptr;
-  const std::int32_t* indices = nullptr;
-  std::int32_t first = 0;
+/// The keys of one query row: entries [begin, begin + count) of a list of row numbers.
+struct KeyRange {
+  std::int32_t begin = 0;
   std::int32_t count = 0;
 };
 
-/// Attention of single query rows q [R, d] over cached keys and values; no gradient. Row r's result depends on q[r] and
-/// its own keys alone, bit for bit. `probabilities` (may be empty) is [R, heads * maximum count]: head h of row r fills
-/// from column h * count of the row.
+/// Attention of single query rows q [R, d] over cached keys and values; no gradient. `keys` and `values` [P, d] are
+/// pools of rows: query r attends to the rows `key_rows[i]` with i in `ranges[r]`, in that order. Row r's result
+/// depends on q[r] and its own keys alone, bit for bit. No range is longer than `longest`. `probabilities` (may be
+/// empty) is [R, heads * longest]: head h of row r fills from column h * count of the row.
 struct CachedAttentionArguments {
   Tensor q;
-  std::span<const KeyRows> rows;
-  int page_shift = 0;
-  std::int64_t stride = 0;
+  Tensor keys;
+  Tensor values;
+  DeviceIndices key_rows;
+  DeviceArray<KeyRange> ranges;
+  std::int32_t longest = 0;
   int heads = 1;
   Tensor probabilities;
   Tensor y;

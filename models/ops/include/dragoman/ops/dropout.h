@@ -9,7 +9,7 @@ namespace dragoman::ops {
 
 /// y = x * mask / (1 - rate), or y += ...; the mask is a pure function of (random, element index). The gradient is the
 /// same kernel applied to dy. Element index e = row * cols + col (of the logical shape, whatever the strides). It is
-/// kept if the 16-bit lane e % 8 of core::random_block(seed, random_stream(random), e / 8) is at least
+/// kept if the 16-bit lane e % 8 of core::random_block(key->seed, random_stream(random), e / 8) is at least
 /// dropout_threshold(rate); lane 2w is the low half of word w, lane 2w+1 the high half. All backends draw the same
 /// mask.
 struct DropoutArguments {
@@ -29,9 +29,9 @@ inline std::uint32_t dropout_threshold(double rate) {
 inline double dropout_scale(double rate) {
   return 65536.0 / (65536.0 - dropout_threshold(rate));
 }
-/// The Philox stream of one random op of one step.
+/// The Philox stream of one random op of one step; for kernels, since the key is in the device's memory.
 inline std::uint64_t random_stream(const RandomState& random) {
-  return (random.step << 16) | (random.stream & 0xFFFF);
+  return (random.key->step << 16) | (random.stream & 0xFFFF);
 }
 
 /// Returns x itself unless the context is in training mode and rate > 0. 0 <= rate < 1.

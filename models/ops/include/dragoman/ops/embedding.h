@@ -7,10 +7,10 @@ namespace dragoman::ops {
 /// y[t] = dropout(scale * table[ids[t]] + position_table[positions[t]]). `position_table` may be empty. The caller
 /// guarantees that ids and positions lie within their tables. ids.size() rows.
 struct EmbeddingArguments {
-  Indices ids;
+  DeviceIndices ids;
   Tensor table;
   double scale = 1;
-  Indices positions;
+  DeviceIndices positions;
   Tensor position_table;
   double rate = 0;
   RandomState random;
@@ -21,7 +21,7 @@ inline constexpr KernelKey<void(Context&, const EmbeddingArguments&)> kEmbedding
 /// dtable.value[ids[t]] += scale * mask(dy)[t]; rows that no id names become 0 unless dtable.accumulate. The sum over
 /// equal ids is taken in ascending t, whatever the thread count.
 struct EmbeddingBackwardArguments {
-  Indices ids;
+  DeviceIndices ids;
   Tensor dy;
   double scale = 1;
   double rate = 0;

@@ -25,7 +25,7 @@ struct RowNoise {
   std::uint64_t step = 0;
 };
 
-/// For every row of hidden [R, d]: logits = hidden * weight^T + bias, edited, divided by `temperature`; then the `k`
+/// For every row of hidden [R, d]: logits = hidden * weight^T + bias, edited, divided by its temperature; then the `k`
 /// best tokens by (log probability + noise, falling; token id, rising) and their log probabilities under the edited,
 /// tempered softmax. The vocabulary goes through in panels, logits [R, V] never exist (unless k is near V). Row-stable.
 /// `tokens` is [R, k] I32; `log_probabilities` [R, k]. k <= V.
@@ -35,9 +35,9 @@ struct ProjectTopKArguments {
   const PackedWeight* packed = nullptr;
   Tensor bias;
   std::int64_t k = 1;
-  double temperature = 1;
-  std::span<const LogitEdit> edits;
-  std::span<const RowNoise> noise;  ///< empty, or one per row
+  DeviceArray<double> temperatures;  ///< one per row, or empty: 1
+  DeviceArray<LogitEdit> edits;
+  DeviceArray<RowNoise> noise;  ///< empty, or one per row
   Tensor tokens;
   Tensor log_probabilities;
 };
@@ -46,6 +46,7 @@ inline constexpr KernelKey<void(Context&, const ProjectTopKArguments&)> kProject
 struct TopKOptions {
   std::int64_t k = 1;
   double temperature = 1;
+  /// Edits and noise must outlive the step.
   std::span<const LogitEdit> edits = {};
   std::span<const RowNoise> noise = {};
 };

@@ -4,17 +4,17 @@
 
 namespace dragoman::ops {
 
-/// Works on rows of logits in place: stores row_loss[r] and row_nll[r], and, if `gradient_scale` is not 0, overwrites
-/// the logits with gradient_scale * d(row_loss)/d(logits) = gradient_scale * (softmax - target distribution). With
-/// smoothing s the target distribution is (1 - s) on the target plus s / V everywhere (Szegedy et al. 2016, sec. 7;
-/// PyTorch's label_smoothing): loss = (1 - s) * nll + s * mean over the vocabulary of -log p.
+/// Works on rows of logits in place: stores losses[r] and nlls[r] (both F64, [1, rows]), and, if there is a
+/// `gradient_scale`, overwrites the logits with gradient_scale * d(loss)/d(logits) = gradient_scale * (softmax - target
+/// distribution). With smoothing s the target distribution is (1 - s) on the target plus s / V everywhere (Szegedy et
+/// al. 2016, sec. 7; PyTorch's label_smoothing): loss = (1 - s) * nll + s * mean over the vocabulary of -log p.
 struct CrossEntropyRowsArguments {
   Tensor logits;
-  Indices targets;
+  DeviceIndices targets;
   double label_smoothing = 0;
-  double gradient_scale = 0;
-  double* row_loss = nullptr;
-  double* row_nll = nullptr;
+  DeviceArray<double> gradient_scale;  ///< one number, or empty
+  Tensor losses;
+  Tensor nlls;
 };
 inline constexpr KernelKey<void(Context&, const CrossEntropyRowsArguments&)> kCrossEntropyRows{"cross_entropy_rows"};
 

@@ -11,6 +11,7 @@ namespace dragoman::ops {
 using autograd::GradientTarget;
 using autograd::Variable;
 using tensor::Context;
+using tensor::DeviceArray;
 using tensor::Indices;
 using tensor::KernelKey;
 using tensor::PackedWeight;
@@ -31,5 +32,9 @@ struct Projection {
 
 /// Sequence boundaries of ragged rows: sequence b is rows [offsets[b], offsets[b+1]).
 using Offsets = Indices;
+
+// What kernels get is trivially copyable and points to the device's memory only, and what differs from one step to the
+// next equal one stands there, too. So a device may keep the calls of a step and make them again.
+using DeviceIndices = DeviceArray<std::int32_t>;
 
 }  // namespace dragoman::ops

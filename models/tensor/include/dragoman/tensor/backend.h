@@ -9,7 +9,7 @@
 namespace dragoman::tensor {
 
 /// One kind of device: its kernels, the memory of each of its devices, and the type that they compute in. The CPU and
-/// the reference backend are built in; others come from plugins (Registrar::add_backend). Made at start-up, then shared
+/// the reference backend are built in; others come from plugins (Registrar::add). Made at start-up, then shared
 /// read-only between threads.
 class Backend {
  public:

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include <dragoman/core/parallel.h>
 #include <dragoman/tensor/arena.h>
+#include <dragoman/tensor/device_array.h>
 #include <dragoman/tensor/kernel_table.h>
 #include <dragoman/tensor/tensor.h>
 
@@ -15,18 +17,26 @@ class Tape;
 
 namespace dragoman::tensor {
 
-/// What random numbers of a step are keyed by. A dropout mask is a pure function of (seed, step, stream, element).
-struct RandomState {
+/// What the random numbers of a step are keyed by.
+struct RandomKey {
   std::uint64_t seed = 0;
-  std::uint64_t step = 0;    ///< the trainer's update number (and micro-batch)
+  std::uint64_t step = 0;  ///< the trainer's update number (and micro-batch)
+};
+
+/// Randomness of one op. A dropout mask is a pure function of (seed, step, stream, element). The key is what differs
+/// between two equal steps, so kernels find it in the device's memory, at the same address in every step.
+struct RandomState {
+  const RandomKey* key = nullptr;
   std::uint64_t stream = 0;  ///< counts the random ops within a step
 };
 
-/// Integers on the host together with the same integers where the device reads them.
+/// Integers on the host together with the same integers where the device reads them. Ops take these, kernels only get
+/// the device's.
 struct Indices {
   std::span<const std::int32_t> host;
   const std::int32_t* device = nullptr;
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(host.size()); }
+  operator DeviceArray<std::int32_t>() const noexcept { return {device, size()}; }  // NOLINT(google-explicit-*)
 };
 
 /// Everything an op needs besides its operands: device, kernels, step memory, executor, gradient mode, randomness.
@@ -60,11 +70,25 @@ class Context {
 
   /// Step memory of the context's float type; uninitialised.
   Tensor allocate(std::int64_t rows, std::int64_t cols) { return arena_.allocate(rows, cols, float_type_, device()); }
-  /// Makes host integers readable by kernels until the step ends. On host devices this is the same memory, so `values`
+  /// Makes host values readable by kernels until the step ends. On host devices this is the same memory, so `values`
   /// must outlive the step.
-  Indices indices(std::span<const std::int32_t> values) {
-    return {values, memory_->host_readable() ? values.data() : upload(values)};
+  template <class T>
+  DeviceArray<T> upload(std::span<const T> values) {
+    const void* data = memory_->host_readable() ? values.data() : upload_bytes(values.data(), values.size_bytes());
+    return {static_cast<const T*>(data), static_cast<std::int64_t>(values.size())};
   }
+  /// The same of values that do not outlive the step.
+  template <class T>
+  DeviceArray<T> upload_copy(std::span<const T> values) {
+    T* copy = static_cast<T*>(host_arena_.allocate(values.size_bytes()));
+    std::copy(values.begin(), values.end(), copy);
+    return upload(std::span<const T>(copy, values.size()));
+  }
+  template <class T>
+  DeviceArray<T> upload_copy(const T& value) {
+    return upload_copy(std::span<const T>(&value, 1));
+  }
+  Indices indices(std::span<const std::int32_t> values) { return {values, upload(values).data}; }
 
   /// Gradients are recorded while a tape is set. nullptr: inference.
   autograd::Tape* tape() const noexcept { return tape_; }
@@ -74,14 +98,10 @@ class Context {
   bool training() const noexcept { return training_; }
   void set_training(bool training) noexcept { training_ = training; }
 
-  const RandomState& random() const noexcept { return random_; }
-  void set_random(std::uint64_t seed, std::uint64_t step) noexcept { random_ = {seed, step, 0}; }
+  /// Randomness of what is run from now on. Without it next_random() is an error.
+  void set_random(std::uint64_t seed, std::uint64_t step);
   /// The state for one random op; the next call gets another stream.
-  RandomState next_random() noexcept {
-    RandomState state = random_;
-    ++random_.stream;
-    return state;
-  }
+  RandomState next_random();
 
   /// Runs one step: frees the step memory of the last one, then calls body(). Within the body equal shapes get equal
   /// addresses from call to call, so a device may capture the body once per `key` and replay it; host devices simply
@@ -95,7 +115,7 @@ class Context {
   }
 
  private:
-  const std::int32_t* upload(std::span<const std::int32_t> values);
+  const void* upload_bytes(const void* values, std::size_t bytes);
 
   const KernelTable* kernels_;
   Device device_;
@@ -106,7 +126,8 @@ class Context {
   Arena host_arena_;
   autograd::Tape* tape_ = nullptr;
   bool training_ = false;
-  RandomState random_;
+  Buffer random_key_;
+  std::uint64_t random_stream_ = 0;
 };
 
 /// Copies values into a tensor of the context's float type in step memory; for constants and tests.

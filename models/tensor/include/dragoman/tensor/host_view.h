@@ -12,9 +12,9 @@ namespace dragoman::tensor {
 /// host memory. For what happens once or seldom: loading, saving, initialising, looking.
 class HostView {
  public:
-  /// Of values that are there. `tensor` must be contiguous and outlive the view.
+  /// Of values that are there. `tensor` must outlive the view; what lies between its rows is fetched and stored, too.
   static HostView of(DeviceMemory& memory, const Tensor& tensor);
-  /// Of values that will be written, all of them; what is there is not fetched.
+  /// Of values that will be written, all of them; what is there is not fetched. `tensor` must be contiguous.
   static HostView to_be_written(DeviceMemory& memory, const Tensor& tensor);
 
   const Tensor& tensor() const noexcept { return host_; }

@@ -1,0 +1,44 @@
+#include "blocks.h"
+#include "kernels.h"
+
+#include <cstring>
+
+namespace dragoman::backend::cpu {
+namespace {
+
+char* row_of(const Tensor& tensor, std::int64_t row) {
+  return static_cast<char*>(tensor.data) +
+         static_cast<std::size_t>(row * tensor.stride) * tensor::size_of(tensor.dtype);
+}
+
+/// Bytes of a row.
+std::size_t width_of(const Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.cols) * tensor::size_of(tensor.dtype);
+}
+
+}  // namespace
+
+void gather_rows(Context& context, const ops::GatherRowsArguments& arguments) {
+  const std::size_t width = width_of(arguments.y);
+  core::for_each_range(context.executor(), arguments.rows.size(), rows_per_block(arguments.y.cols),
+                       [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t i = begin; i < end; ++i) {
+                           const std::int32_t row = arguments.rows[i];
+                           if (row < 0)
+                             std::memset(row_of(arguments.y, i), 0, width);
+                           else
+                             std::memcpy(row_of(arguments.y, i), row_of(arguments.x, row), width);
+                         }
+                       });
+}
+
+void scatter_rows(Context& context, const ops::ScatterRowsArguments& arguments) {
+  const std::size_t width = width_of(arguments.x);
+  core::for_each_range(context.executor(), arguments.rows.size(), rows_per_block(arguments.x.cols),
+                       [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t i = begin; i < end; ++i)
+                           std::memcpy(row_of(arguments.y, arguments.rows[i]), row_of(arguments.x, i), width);
+                       });
+}
+
+}  // namespace dragoman::backend::cpu

@@ -1,0 +1,54 @@
+#include "dragoman/nn/row_pool.h"
+
+#include <algorithm>
+
+namespace dragoman::nn {
+namespace {
+
+constexpr std::int64_t kFirstPages = 16;
+
+}  // namespace
+
+RowPool::RowPool(const tensor::Context& context, std::vector<std::int64_t> widths)
+    : memory_(&context.memory()), buffers_(widths.size()) {
+  for (const std::int64_t width : widths) {
+    tensors_.push_back({nullptr, 0, width, width, context.float_type(), context.device()});
+    page_bytes_ += static_cast<std::size_t>(width * kPageRows) * tensor::size_of(context.float_type());
+  }
+}
+
+std::int32_t RowPool::take_page() {
+  if (free_pages_.empty()) grow();
+  const std::int32_t page = free_pages_.back();
+  free_pages_.pop_back();
+  ++pages_in_use_;
+  return page;
+}
+
+void RowPool::give_back(std::span<const std::int32_t> pages) noexcept {
+  // grow() made room for every page there is.
+  free_pages_.insert(free_pages_.end(), pages.begin(), pages.end());
+  pages_in_use_ -= pages.size();
+}
+
+void RowPool::grow() {
+  const std::int64_t pages = static_cast<std::int64_t>(pages_in_use_ + free_pages_.size());
+  const std::int64_t more = std::max(kFirstPages, pages / 2);
+  free_pages_.reserve(static_cast<std::size_t>(pages + more));
+  // What has grown when a later tensor finds no memory stays larger than it need be.
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    tensor::Tensor& rows = tensors_[i];
+    if (rows.rows >= (pages + more) * kPageRows) continue;
+    const std::size_t row_bytes = static_cast<std::size_t>(rows.cols) * tensor::size_of(rows.dtype);
+    tensor::Buffer larger(*memory_, static_cast<std::size_t>((pages + more) * kPageRows) * row_bytes);
+    if (rows.rows > 0) memory_->copy(larger.data(), rows.data, static_cast<std::size_t>(pages * kPageRows) * row_bytes);
+    buffers_[i] = std::move(larger);
+    rows.data = buffers_[i].data();
+    rows.rows = (pages + more) * kPageRows;
+  }
+  // The lowest rows first.
+  for (std::int64_t page = pages + more; page-- > pages;)
+    free_pages_.push_back(static_cast<std::int32_t>(page * kPageRows));
+}
+
+}  // namespace dragoman::nn

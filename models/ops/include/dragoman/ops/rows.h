@@ -1,0 +1,28 @@
+#pragma once
+
+#include <dragoman/ops/types.h>
+
+namespace dragoman::ops {
+
+/// y[i] = x[rows[i]]; zeros where rows[i] is -1. Any element type, the same for both.
+struct GatherRowsArguments {
+  Tensor x;
+  DeviceIndices rows;
+  Tensor y;
+};
+inline constexpr KernelKey<void(Context&, const GatherRowsArguments&)> kGatherRows{"gather_rows"};
+
+/// y[rows[i]] = x[i]; the rows differ from each other. Any element type, the same for both.
+struct ScatterRowsArguments {
+  Tensor x;
+  DeviceIndices rows;
+  Tensor y;
+};
+inline constexpr KernelKey<void(Context&, const ScatterRowsArguments&)> kScatterRows{"scatter_rows"};
+
+/// The named rows of x, in step memory; no gradient. The caller guarantees that they are rows of x, or -1.
+Tensor gather_rows(Context& context, const Tensor& x, const DeviceIndices& rows);
+/// Replaces the named rows of y by those of x.
+void scatter_rows(Context& context, const Tensor& x, const DeviceIndices& rows, const Tensor& y);
+
+}  // namespace dragoman::ops

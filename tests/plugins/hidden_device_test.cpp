@@ -1,0 +1,173 @@
+#include "hidden_backend.h"
+#include "kernels.h"  // of the SSRU plugin
+#include "small_task.h"
+#include "test_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/conformance/conformance.h>
+#include <dragoman/decoding/decoding_loop.h>
+#include <dragoman/decoding/model_stepper.h>
+#include <dragoman/decoding/score.h>
+#include <dragoman/host/load_model.h>
+
+// What "it would work on a GPU" means on a machine without one: everything below runs on a device whose memory the host
+// cannot read, and must give the bytes of the CPU.
+namespace dragoman::plugins {
+namespace {
+
+using decoding::DecodingOptions;
+using tensor::Device;
+
+/// A host that has the device, with the kernels of the SSRU plugin, too.
+class HiddenHost {
+ public:
+  HiddenHost() : host_({.plugins = {DRAGOMAN_SSRU_PLUGIN}}) {
+    const tensor::KernelTable& cpu = host_.runtime().kernels(Device::kCpu);
+    auto backend = std::make_shared<testing::HiddenBackend>(cpu);
+    backend->wrap<ssru::kScan>(cpu);
+    backend->wrap<ssru::kScanBackward>(cpu);
+    host_.runtime().add(std::move(backend));
+  }
+  Host& host() { return host_; }
+  Device device() { return host_.device("hidden"); }
+
+ private:
+  Host host_;
+};
+
+HiddenHost& hidden() {
+  static HiddenHost instance;
+  return instance;
+}
+
+TEST(HiddenDevice, EveryModelConforms) {
+  const testing::TemporaryFolder scratch;
+  for (const auto& [model, provider] : hidden().host().registry().models().all()) {
+    int checks = 0;
+    for (const Verdict& verdict : check_model(hidden().host(), model, {.scratch_folder = scratch.path()})) {
+      EXPECT_TRUE(verdict.passed) << verdict.subject << " on " << verdict.device << ", " << verdict.check << ": "
+                                  << verdict.detail;
+      checks += verdict.device == "hidden" ? 1 : 0;
+    }
+    EXPECT_GT(checks, 5) << model.name;
+  }
+}
+
+/// The bundled model on one device, packed as for translation.
+class Translation {
+ public:
+  explicit Translation(Device device)
+      : loaded_(load_model(std::string(DRAGOMAN_SOURCE_DIR) + "/examples/multi30k/model", hidden().host(),
+                           {.device = device})),
+        context_(hidden().host().runtime().make_context(device, executor_)) {
+    loaded_.model->parameters().prepare(*context_, tensor::ComputeType::kF32);
+  }
+
+  std::vector<std::vector<decoding::Hypothesis>> translate(const DecodingOptions& options, bool prefixed) {
+    std::vector<decoding::Sentence> sentences;
+    for (const char* text :
+         {"Ein Hund läuft über eine grüne Wiese.", "Zwei Männer spielen Fußball, während drei Kinder zusehen.", "Ja.",
+          "Eine Frau in einem roten Kleid sitzt auf einer Bank und liest ein Buch über die Geschichte der Stadt."}) {
+      sentences.push_back({.id = sentences.size(), .source = ids(text), .line = sentences.size()});
+      if (prefixed) sentences.back().target_prefix = {sentences.back().source[0], 20};
+    }
+    decoding::ModelStepper stepper(*loaded_.model, *context_);
+    return decoding::decode_all(stepper, sentences, options, {.maximum_rows = 9});
+  }
+
+  std::vector<decoding::TargetScore> score() {
+    const std::vector<std::int32_t> source = ids("Ein Hund läuft."), target = ids("Ein Hund schläft nicht.");
+    const std::vector<std::int32_t> source_offsets{0, static_cast<std::int32_t>(source.size())};
+    const std::vector<std::int32_t> target_offsets{0, static_cast<std::int32_t>(target.size())};
+    return decoding::score(*loaded_.model, *context_, {source, source_offsets}, {target, target_offsets});
+  }
+
+ private:
+  std::vector<std::int32_t> ids(std::string_view text) const {
+    std::vector<std::int32_t> result = loaded_.source_tokenizer->encode(text);
+    result.push_back(loaded_.model->spec().end);
+    return result;
+  }
+
+  core::SequentialExecutor executor_;
+  LoadedModel loaded_;
+  std::unique_ptr<tensor::Context> context_;
+};
+
+TEST(HiddenDevice, EverySearchFindsWhatItFindsOnTheCpu) {
+  Translation on_cpu(Device::kCpu);
+  Translation on_hidden(hidden().device());
+  const std::pair<const char*, DecodingOptions> searches[] = {
+      {"greedy", {.strategy = "greedy"}},
+      {"greedy with edits", {.strategy = "greedy", .repetition_penalty = 1.3, .no_repeat_ngram = 2}},
+      {"beam", {.beam_size = 5, .n_best = 3, .suppress_unknown = true}},
+      {"beam with attention", {.coverage_penalty = 0.3, .want_alignment = true}},
+      {"sampling", {.strategy = "sampling", .n_best = 2, .sampling = {.temperature = 1.2, .seed = 5}}},
+      {"nucleus", {.strategy = "sampling", .sampling = {.top_k = 40, .top_p = 0.8, .seed = 6}}},
+  };
+  for (const auto& [name, options] : searches)
+    for (const bool prefixed : {false, true}) {
+      const auto expected = on_cpu.translate(options, prefixed);
+      const auto actual = on_hidden.translate(options, prefixed);
+      ASSERT_EQ(actual.size(), expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_EQ(actual[i].size(), expected[i].size()) << name;
+        for (std::size_t n = 0; n < expected[i].size(); ++n) {
+          EXPECT_EQ(actual[i][n].tokens, expected[i][n].tokens) << name;
+          EXPECT_EQ(actual[i][n].token_log_probabilities, expected[i][n].token_log_probabilities) << name;
+          EXPECT_EQ(actual[i][n].alignment, expected[i][n].alignment) << name;
+          EXPECT_EQ(actual[i][n].score, expected[i][n].score) << name;
+        }
+      }
+    }
+}
+
+TEST(HiddenDevice, ScoresAsTheCpuDoes) {
+  const auto expected = Translation(Device::kCpu).score();
+  const auto actual = Translation(hidden().device()).score();
+  ASSERT_EQ(actual.size(), 1U);
+  EXPECT_EQ(actual[0].token_log_probabilities, expected[0].token_log_probabilities);
+}
+
+/// Training with dropout, accumulation, validation, a moving average, an average of checkpoints and the export, once
+/// without a pause and once stopped and resumed.
+TEST(HiddenDevice, TrainsToTheBytesOfTheCpu) {
+  const testing::TemporaryFolder folder;
+  const training::testing::SmallTask task(folder.path());
+  const auto train = [&](const std::string& run, const std::string& device, std::optional<std::uint64_t> stop_at) {
+    const auto config = task.config({"output=" + task.file(run).string(), "device=" + device, "training.accumulate=2",
+                                     "training.ema_decay=0.9", "validation.every=6", "checkpoint.average=2"});
+    training::TrainerEnvironment environment = training::make_environment(hidden().host());
+    if (stop_at) {
+      std::stop_source stop;
+      environment.progress = [&](const core::Progress& progress) {
+        if (progress.stage == "train" && progress.done == *stop_at) stop.request_stop();
+      };
+      EXPECT_THROW(training::Trainer(config, environment, training::StartMode::kFresh).run(stop.get_token()),
+                   core::Error);
+      environment.progress = {};
+    }
+    const auto mode = stop_at ? training::StartMode::kResume : training::StartMode::kFresh;
+    return training::Trainer(config, environment, mode).run();
+  };
+  const auto cpu = train("cpu", "cpu", {});
+  const auto whole = train("whole", "hidden", {});
+  const auto resumed = train("resumed", "hidden", 13);
+  const std::string expected = task.checkpoint_bytes("cpu", 24);
+  ASSERT_FALSE(expected.empty());
+  EXPECT_TRUE(task.checkpoint_bytes("whole", 24) == expected);
+  EXPECT_TRUE(task.checkpoint_bytes("resumed", 24) == expected) << "after a pause";
+  for (const auto& summary : {whole, resumed}) {
+    EXPECT_EQ(summary.training_loss, cpu.training_loss);
+    EXPECT_EQ(summary.best->value, cpu.best->value);
+  }
+  for (const char* folder_name : {"best", "last", "average"}) {
+    const auto file = std::filesystem::path(folder_name) / "model.safetensors";
+    EXPECT_TRUE(core::read_file(task.file("whole") / file) == core::read_file(task.file("cpu") / file)) << folder_name;
+  }
+}
+
+}  // namespace
+}  // namespace dragoman::plugins
