@@ -7,6 +7,7 @@
 #include "dragoman/core/utf8.h"
 #include "tree_builder.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -72,6 +73,9 @@ class TreeReader final : public YAML::EventHandler {
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
+    // "\_" and "\N" become bytes of Latin-1.
+    if (find_invalid_utf8(text) != std::string_view::npos)
+      fail_at(name_, mark, "an escape sequence of this text does not give valid UTF-8; write the character itself");
     if (!builder_.expects_key()) return leaf(mark, anchor, tag == "!" ? Json(text) : plain_scalar(text));
     spend(mark, {0, text.size()});
     key_places_.back().push_back(mark);
@@ -196,11 +200,24 @@ Json& descend(Json& tree, const std::string& part, std::string_view assignment) 
   return tree[part];
 }
 
+/// The emitter writes some control characters as they are, a lone carriage return among them, which its own parser then
+/// takes for white space.
+bool has_control_characters(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; });
+}
+
+void emit_text(YAML::Emitter& out, const std::string& text) {
+  if (has_control_characters(text)) out << YAML::DoubleQuoted;
+  out << text;
+}
+
 void emit(YAML::Emitter& out, const Json& value) {
   if (value.is_object()) {
     out << YAML::BeginMap;
     for (const auto& [key, item] : value.items()) {
-      out << YAML::Key << key << YAML::Value;
+      out << YAML::Key;
+      emit_text(out, key);
+      out << YAML::Value;
       emit(out, item);
     }
     out << YAML::EndMap;
@@ -210,10 +227,8 @@ void emit(YAML::Emitter& out, const Json& value) {
     out << YAML::EndSeq;
   } else if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
-    if (plain_scalar(text).is_string())
-      out << text;
-    else
-      out << YAML::DoubleQuoted << text;
+    if (!plain_scalar(text).is_string()) out << YAML::DoubleQuoted;
+    emit_text(out, text);
   } else if (value.is_null()) {
     out << YAML::Null;  // the word would be quoted, and a text
   } else {
@@ -229,6 +244,10 @@ Json parse_yaml(std::string_view text, const std::string& name) {
   const std::size_t invalid = find_invalid_utf8(text);
   require(invalid == std::string_view::npos, ErrorCode::kBadInput, "{}: byte {} is not valid UTF-8; save it as UTF-8",
           name, invalid + 1);
+  // The parser would take the text for UTF-16 or UTF-32.
+  const std::size_t nul = text.find('\0');
+  require(nul == std::string_view::npos, ErrorCode::kBadInput,
+          "{}: byte {} is 0, which no YAML holds; save the file as UTF-8", name, nul + 1);
   try {
     std::istringstream stream{std::string(text)};
     TreeReader reader(name);

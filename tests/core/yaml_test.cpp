@@ -259,6 +259,24 @@ TEST(Yaml, RefusesWhatIsNotUtf8) {
               HasSubstr("a.yml: byte 10 is not valid UTF-8"));
 }
 
+/// Found by fuzzing: the parser guesses UTF-16 and UTF-32 from zero bytes, and makes Latin-1 of two escapes.
+TEST(Yaml, NeverGivesWhatIsNotUtf8) {
+  using namespace std::string_view_literals;
+  EXPECT_THAT(message_of([] { parse_yaml("a\0: \0b\0\n\0"sv, "a.yml"); }), HasSubstr("a.yml: byte 2 is 0"));
+  EXPECT_THAT(message_of([] { parse_yaml("a: b\nc: \"x\\_y\"\n", "a.yml"); }),
+              AllOf(HasSubstr("a.yml: line 2, column 4"), HasSubstr("escape")));
+  EXPECT_THAT(message_of([] { parse_yaml("\"\\N\": 1\n", "a.yml"); }), HasSubstr("escape"));
+  EXPECT_EQ(parse("a: \"\\u00a0\""), Json::object({{"a", "\u00a0"}}));
+}
+
+TEST(DumpYaml, QuotesControlCharacters) {
+  std::string all;
+  for (char c = 0; c < 0x20; ++c) all += c;
+  all += '\x7F';
+  const Json tree = {{"a\r", "b\r"}, {"\r", "\rc"}, {all, all}, {"list", Json::array({"\r", "x\x1B[1m"})}};
+  EXPECT_EQ(parse(dump_yaml(tree)), tree) << dump_yaml(tree);
+}
+
 TEST(DumpYaml, IsReadBackAsTheSameTree) {
   const Json tree = parse_json(
       R"({"a": 1, "b": -2, "c": 0.1, "d": "text", "e": "42", "f": "true", "g": null, "h": [1, "x", [true]], "i": {"j": {"k": "l: m"}},
