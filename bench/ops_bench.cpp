@@ -297,7 +297,7 @@ class Attention : public Work {
  protected:
   ops::AttentionArguments forward() const {
     const ops::DeviceIndices offsets = array(offsets_);
-    return {q_, k_, v_, offsets, offsets, kHeads, false, kDropout, kRandom, array(weights_), probabilities_, y_};
+    return {q_, k_, v_, offsets, offsets, kHeads, false, kDropout, kRandom, probabilities_, y_};
   }
 
   std::vector<std::int32_t> offsets_;
@@ -368,7 +368,7 @@ class EmbeddingBackward final : public Work {
   }
   void run(Machine& m) override {
     m.run(ops::kEmbeddingBackward,
-          ops::EmbeddingBackwardArguments{array(ids_), dy_, 11, kDropout, kRandom, {dtable_, false}});
+          ops::EmbeddingBackwardArguments{array(ids_), 0, dy_, 11, kDropout, kRandom, {dtable_, false}});
   }
   std::vector<Tensor> results() const override { return {dtable_}; }
 

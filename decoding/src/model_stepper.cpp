@@ -10,6 +10,13 @@
 namespace dragoman::decoding {
 namespace {
 
+/// What the body of a step leaves behind.
+struct Outcome {
+  ops::TopK best;
+  nn::Tensor forced_nlls;
+  nn::Tensor attention;
+};
+
 void copy_candidates(const tensor::Context& context, const ops::TopK& best, StepResult& result) {
   const auto tokens = tensor::HostView::of(context.memory(), best.tokens);
   const auto log_probabilities = tensor::HostView::of(context.memory(), best.log_probabilities);
@@ -20,11 +27,6 @@ void copy_candidates(const tensor::Context& context, const ops::TopK& best, Step
   tensor::visit_float(best.log_probabilities.dtype, [&]<class Float>(Float) {
     std::copy_n(log_probabilities.tensor().as<Float>(), count, result.log_probabilities.begin());
   });
-}
-
-/// Shapes are what a device may key a captured step by.
-std::uint64_t step_key(const StepRequest& request) {
-  return static_cast<std::uint64_t>(request.rows.size()) << 32 | static_cast<std::uint64_t>(request.next.total());
 }
 
 }  // namespace
@@ -39,11 +41,30 @@ const nn::SequenceSpec& ModelStepper::spec() const {
 }
 
 void ModelStepper::admit(const tensor::RaggedTokens& sources, std::span<std::int32_t> slots) {
-  context_->step(static_cast<std::uint64_t>(sources.total()), [&] {
-    const nn::Encoding encoding = model_->encode(*context_, sources);
-    const std::vector<nn::KeyValue> memories = model_->memories(*context_, encoding);
-    state_.admit(*context_, memories, encoding.offsets, slots);
-  });
+  nn::Sequences source;
+  std::fill(slots.begin(), slots.end(), -1);
+  // What is admitted but never filled must not stay.
+  const auto release_all = [&] {
+    for (const std::int32_t slot : slots)
+      if (slot >= 0) state_.release(slot);
+  };
+  try {
+    context_->step(
+        [&]() -> tensor::StepKey {
+          source = model_->prepare_source(*context_, sources);
+          state_.admit(*context_, sources.offsets, slots);
+          if (!model_->recordable()) return tensor::StepKey::never();
+          return {"encode", {generation(), sources.total(), sources.batch()}};
+        },
+        [&] {
+          const nn::Encoding encoding = model_->encode(*context_, source);
+          state_.store_memories(*context_, model_->memories(*context_, encoding));
+          return true;
+        });
+  } catch (...) {
+    release_all();
+    throw;
+  }
 }
 
 void ModelStepper::release(std::int32_t slot) {
@@ -66,57 +87,82 @@ std::size_t ModelStepper::expected_bytes(std::int64_t source_tokens, std::int64_
 }
 
 void ModelStepper::step(const StepRequest& request, StepResult& result) {
-  context_->step(step_key(request), [&] { run_step(request, result); });
-}
-
-void ModelStepper::run_step(const StepRequest& request, StepResult& result) {
   core::require(!request.alignment || has_alignment(), core::ErrorCode::kUnsupported,
                 "this model has no attention to take alignments from");
   state_.request_alignment(request.alignment ? model_->alignment_heads() : nn::AlignmentHeads{});
   state_.set_rows(request.rows);
-  const nn::Tensor states = model_->decode(*context_, request.next, state_).states.value;
+  choose_rows(request);
+  const auto rows = static_cast<std::int64_t>(request.rows.size());
+  const bool whole_rows = request.next.total() == rows;
+  const std::int64_t vocabulary = model_->spec().target_vocabulary;
+  nn::Sequences next;
+  ops::UploadedTopKOptions options;
+  ops::DeviceIndices last_rows, scored_rows;
+  ops::Indices forced;
 
+  const Outcome outcome = context_->step(
+      [&]() -> tensor::StepKey {
+        next = model_->prepare_target(*context_, request.next, state_);
+        options = ops::upload(*context_,
+                              {.k = request.candidates,
+                               .temperature = request.temperature,
+                               .edits = request.edits,
+                               .noise = request.noise},
+                              rows, vocabulary);
+        last_rows = context_->upload(std::span<const std::int32_t>(last_rows_));
+        scored_rows = context_->upload(std::span<const std::int32_t>(scored_rows_));
+        forced = context_->indices(forced_tokens_);
+        if (!model_->recordable()) return tensor::StepKey::never();
+        return {"decode",
+                {generation(), rows, request.next.total(), forced.size(), request.candidates, request.alignment ? 1 : 0,
+                 options.edits.size(), options.noise.size(), state_.longest_history(), state_.longest_source()}};
+      },
+      [&]() -> Outcome {
+        const nn::Tensor states = model_->decode(*context_, next, state_).states.value;
+        Outcome found;
+        if (!scored_rows.empty())
+          found.forced_nlls =
+              ops::target_nlls(*context_, ops::gather_rows(*context_, states, scored_rows), model_->output(), forced);
+        const nn::Tensor last = whole_rows ? states : ops::gather_rows(*context_, states, last_rows);
+        found.best = ops::project_top_k(*context_, last, model_->output(), options);
+        found.attention = state_.kept_attention();
+        return found;
+      });
+
+  state_.keep_attention(outcome.attention);
   result.alignments.clear();
   for (std::int64_t t = 0; request.alignment && t < request.next.total(); ++t)
     result.alignments.push_back(state_.alignment(t));
-  score_forced(request, states, result);
-
-  nn::Tensor last = states;
-  if (states.rows != static_cast<std::int64_t>(request.rows.size())) {
-    chosen_rows_.clear();
-    for (std::int64_t row = 0; row < request.next.batch(); ++row)
-      chosen_rows_.push_back(request.next.offsets[static_cast<std::size_t>(row) + 1] - 1);
-    last = ops::gather_rows(*context_, states, context_->upload_copy(std::span<const std::int32_t>(chosen_rows_)));
-  }
-  copy_candidates(*context_,
-                  ops::project_top_k(*context_, last, model_->output(),
-                                     {.k = request.candidates,
-                                      .temperature = request.temperature,
-                                      .edits = request.edits,
-                                      .noise = request.noise}),
-                  result);
+  copy_forced(request, outcome.forced_nlls, result);
+  copy_candidates(*context_, outcome.best, result);
 }
 
-/// The state after token t - 1 of a row tells how probable its token t was.
-void ModelStepper::score_forced(const StepRequest& request, const nn::Tensor& states, StepResult& result) {
-  result.forced_log_probabilities.assign(request.next.tokens.size(), 0);
-  chosen_rows_.clear();
+std::int64_t ModelStepper::generation() const {
+  return std::max(model_->parameters().generation(), state_.generation());
+}
+
+/// The state of the last new token of a row says what comes next; the one after token t - 1, how probable its token t
+/// was.
+void ModelStepper::choose_rows(const StepRequest& request) {
+  last_rows_.clear();
+  scored_rows_.clear();
   forced_tokens_.clear();
   for (std::int64_t row = 0; row < request.next.batch(); ++row) {
     const std::int32_t begin = request.next.offsets[static_cast<std::size_t>(row)];
+    last_rows_.push_back(begin + request.next.length(row) - 1);
     for (std::int32_t i = 1; i < request.next.length(row); ++i) {
-      chosen_rows_.push_back(begin + i - 1);
+      scored_rows_.push_back(begin + i - 1);
       forced_tokens_.push_back(request.next.tokens[static_cast<std::size_t>(begin + i)]);
     }
   }
-  if (chosen_rows_.empty()) return;
-  forced_scores_.resize(chosen_rows_.size());
-  ops::target_log_probabilities(
-      *context_,
-      ops::gather_rows(*context_, states, context_->upload_copy(std::span<const std::int32_t>(chosen_rows_))),
-      model_->output(), context_->indices(forced_tokens_), forced_scores_);
-  for (std::size_t i = 0; i < chosen_rows_.size(); ++i)
-    result.forced_log_probabilities[static_cast<std::size_t>(chosen_rows_[i]) + 1] = forced_scores_[i];
+}
+
+void ModelStepper::copy_forced(const StepRequest& request, const nn::Tensor& nlls, StepResult& result) const {
+  result.forced_log_probabilities.assign(request.next.tokens.size(), 0);
+  if (scored_rows_.empty()) return;
+  const auto view = tensor::HostView::of(context_->memory(), nlls);
+  for (std::size_t i = 0; i < scored_rows_.size(); ++i)
+    result.forced_log_probabilities[static_cast<std::size_t>(scored_rows_[i]) + 1] = -view.tensor().as<double>()[i];
 }
 
 }  // namespace dragoman::decoding

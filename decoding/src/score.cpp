@@ -44,11 +44,11 @@ struct ForcedTargets {
 std::vector<double> label_log_probabilities(const nn::Seq2SeqModel& model, tensor::Context& context,
                                             const tensor::RaggedTokens& sources, const ForcedTargets& targets) {
   std::vector<double> result(targets.labels.size());
-  context.step(0, [&] {
+  context.step([&] {
     const nn::Encoding encoding = model.encode(context, sources);
     const std::vector<nn::KeyValue> memories = model.memories(context, encoding);
     nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
-    const nn::Decoding decoding = model.decode(context, {targets.inputs, targets.offsets}, state);
+    const nn::Decoding decoding = model.decode(context, tensor::RaggedTokens{targets.inputs, targets.offsets}, state);
     ops::target_log_probabilities(context, decoding.states.value, model.output(), context.indices(targets.labels),
                                   result);
   });

@@ -47,18 +47,18 @@ class TwoLayerModel final : public nn::Seq2SeqModel {
   core::Json config() const override { return core::Json::object(); }
 
  protected:
-  nn::Encoding run_encoder(tensor::Context& context, const tensor::RaggedTokens& source, bool) const override {
-    const Variable x = ops::embedding(context, context.indices(source.tokens), source_table_->variable(),
-                                      nn::positions_within(context, source), source_positions_->variable(), {});
+  nn::Encoding run_encoder(tensor::Context& context, const nn::Sequences& source, bool) const override {
+    const Variable x = ops::embedding(context, source.tokens, source_table_->variable(), source.positions,
+                                      source_positions_->variable(), {});
     nn::Encoding encoding;
-    encoding.offsets = context.indices(source.offsets);
+    encoding.offsets = source.offsets;
     encoding.states = mix_(context, x, ops::Activation::kTanh);
     return encoding;
   }
 
-  nn::Decoding run_decoder(tensor::Context& context, const tensor::RaggedTokens& next, nn::DecoderState& state,
+  nn::Decoding run_decoder(tensor::Context& context, const nn::Sequences& next, nn::DecoderState& state,
                            bool) const override {
-    Variable x = ops::embedding(context, context.indices(next.tokens), target_table_->variable(), state.positions(),
+    Variable x = ops::embedding(context, next.tokens, target_table_->variable(), state.positions(),
                                 target_positions_->variable(), {});
     x = ops::add(
         context, x,
@@ -121,11 +121,11 @@ std::vector<double> next_logits(SmallModel& small, const std::vector<std::int32_
   const std::vector<std::int32_t> source_offsets{0, static_cast<std::int32_t>(source.size())};
   const std::vector<std::int32_t> input_offsets{0, static_cast<std::int32_t>(inputs.size())};
   std::vector<double> result;
-  context.step(0, [&] {
-    const nn::Encoding encoding = model.encode(context, {source, source_offsets});
+  context.step([&] {
+    const nn::Encoding encoding = model.encode(context, tensor::RaggedTokens{source, source_offsets});
     const auto memories = model.memories(context, encoding);
     nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
-    const nn::Decoding decoding = model.decode(context, {inputs, input_offsets}, state);
+    const nn::Decoding decoding = model.decode(context, tensor::RaggedTokens{inputs, input_offsets}, state);
     const ops::Projection output = model.output();
     const Variable logits = ops::linear(context, decoding.states, output.weight, output.bias);
     for (std::int64_t v = 0; v < logits.value.cols; ++v)

@@ -3,6 +3,8 @@
 #include "small_task.h"
 #include "test_data.h"
 
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,18 +22,25 @@ namespace {
 using decoding::DecodingOptions;
 using tensor::Device;
 
-/// A host that has the device, with the kernels of the SSRU plugin, too.
+using Steps = testing::HiddenBackend::Steps;
+
+/// A host that has the device twice, with the kernels of the SSRU plugin, too: as "hidden", which runs every step, and
+/// as "replaying", which makes the kernel calls of equal steps again without the code that made them first.
 class HiddenHost {
  public:
   HiddenHost() : host_({.plugins = {DRAGOMAN_SSRU_PLUGIN}}) {
-    const tensor::KernelTable& cpu = host_.runtime().kernels(Device::kCpu);
-    auto backend = std::make_shared<testing::HiddenBackend>(cpu);
-    backend->wrap<ssru::kScan>(cpu);
-    backend->wrap<ssru::kScanBackward>(cpu);
-    host_.runtime().add(std::move(backend));
+    for (const auto& [name, steps] : {std::pair{"hidden", Steps::kRun}, {"replaying", Steps::kReplay}}) {
+      const tensor::KernelTable& cpu = host_.runtime().kernels(Device::kCpu);
+      auto backend = std::make_shared<testing::HiddenBackend>(cpu, name, steps);
+      backend->wrap<ssru::kScan>(cpu);
+      backend->wrap<ssru::kScanBackward>(cpu);
+      host_.runtime().add(std::move(backend));
+    }
   }
   Host& host() { return host_; }
-  Device device() { return host_.device("hidden"); }
+  testing::RecorderCounts& counts() {
+    return dynamic_cast<testing::HiddenBackend&>(*host_.runtime().find("replaying")).counts();
+  }
 
  private:
   Host host_;
@@ -42,16 +51,23 @@ HiddenHost& hidden() {
   return instance;
 }
 
-TEST(HiddenDevice, EveryModelConforms) {
+class HiddenDevice : public ::testing::TestWithParam<const char*> {
+ protected:
+  static Device device() { return hidden().host().device(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, HiddenDevice, ::testing::Values("hidden", "replaying"),
+                         [](const auto& device) { return std::string(device.param); });
+
+TEST(HiddenDevices, EveryModelConforms) {
   const testing::TemporaryFolder scratch;
   for (const auto& [model, provider] : hidden().host().registry().models().all()) {
     int checks = 0;
     for (const Verdict& verdict : check_model(hidden().host(), model, {.scratch_folder = scratch.path()})) {
       EXPECT_TRUE(verdict.passed) << verdict.subject << " on " << verdict.device << ", " << verdict.check << ": "
                                   << verdict.detail;
-      checks += verdict.device == "hidden" ? 1 : 0;
+      checks += verdict.device == "hidden" || verdict.device == "replaying" ? 1 : 0;
     }
-    EXPECT_GT(checks, 5) << model.name;
+    EXPECT_GT(checks, 10) << model.name;
   }
 }
 
@@ -96,9 +112,9 @@ class Translation {
   std::unique_ptr<tensor::Context> context_;
 };
 
-TEST(HiddenDevice, EverySearchFindsWhatItFindsOnTheCpu) {
+TEST_P(HiddenDevice, EverySearchFindsWhatItFindsOnTheCpu) {
   Translation on_cpu(Device::kCpu);
-  Translation on_hidden(hidden().device());
+  Translation on_hidden(device());
   const std::pair<const char*, DecodingOptions> searches[] = {
       {"greedy", {.strategy = "greedy"}},
       {"greedy with edits", {.strategy = "greedy", .repetition_penalty = 1.3, .no_repeat_ngram = 2}},
@@ -124,16 +140,62 @@ TEST(HiddenDevice, EverySearchFindsWhatItFindsOnTheCpu) {
     }
 }
 
-TEST(HiddenDevice, ScoresAsTheCpuDoes) {
+TEST_P(HiddenDevice, ScoresAsTheCpuDoes) {
   const auto expected = Translation(Device::kCpu).score();
-  const auto actual = Translation(hidden().device()).score();
+  const auto actual = Translation(device()).score();
   ASSERT_EQ(actual.size(), 1U);
   EXPECT_EQ(actual[0].token_log_probabilities, expected[0].token_log_probabilities);
 }
 
+/// Most steps of a long search are replays: the same rows, and histories of the same bucket.
+TEST(HiddenDevices, MostDecodingStepsAreReplayed) {
+  Translation on_cpu(Device::kCpu);
+  Translation on_replaying(hidden().host().device("replaying"));
+  const DecodingOptions options{.strategy = "greedy", .minimum_length = 250, .maximum_length = 250};
+  hidden().counts() = {};
+  const auto actual = on_replaying.translate(options, false);
+  const testing::RecorderCounts counts = hidden().counts();
+  const auto expected = on_cpu.translate(options, false);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(actual[i].front().tokens, expected[i].front().tokens);
+    EXPECT_EQ(actual[i].front().token_log_probabilities, expected[i].front().token_log_probabilities);
+  }
+  EXPECT_GE(counts.replayed, 9 * (counts.replayed + counts.run) / 10)
+      << counts.replayed << " replayed, " << counts.run << " run";
+}
+
+/// Sentences of one length, so that batches have the same shapes.
+class ReplayedTraining : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Models, ReplayedTraining, ::testing::Values("transformer", "ssru"),
+                         [](const auto& model) { return std::string(model.param); });
+
+TEST_P(ReplayedTraining, IsMostOfTheSteps) {
+  const testing::TemporaryFolder folder;
+  const training::testing::SmallTask task(folder.path());
+  for (const char* name : {"train.source", "train.target", "valid.source", "valid.target"}) {
+    std::ofstream file(task.file(name));
+    for (int i = 0; i < 40; ++i) file << "abcd"[i % 4] << ' ' << "dcba"[i / 4 % 4] << ' ' << "aabc"[i / 3 % 4] << '\n';
+  }
+  const auto train = [&](const std::string& device) {
+    const auto config = task.config({"output=" + task.file(device).string(), "device=" + device,
+                                     std::string("model.type=") + GetParam(), "training.updates=200",
+                                     "training.batch_tokens=60", "training.ema_decay=0.9"});
+    training::Trainer(config, training::make_environment(hidden().host()), training::StartMode::kFresh).run();
+  };
+  train("cpu");
+  hidden().counts() = {};
+  train("replaying");
+  const testing::RecorderCounts counts = hidden().counts();
+  const std::string expected = task.checkpoint_bytes("cpu", 200);
+  ASSERT_FALSE(expected.empty());
+  EXPECT_TRUE(task.checkpoint_bytes("replaying", 200) == expected);
+  EXPECT_GE(counts.replayed, 9 * (counts.replayed + counts.run) / 10)
+      << counts.replayed << " replayed, " << counts.run << " run";
+}
+
 /// Training with dropout, accumulation, validation, a moving average, an average of checkpoints and the export, once
 /// without a pause and once stopped and resumed.
-TEST(HiddenDevice, TrainsToTheBytesOfTheCpu) {
+TEST_P(HiddenDevice, TrainsToTheBytesOfTheCpu) {
   const testing::TemporaryFolder folder;
   const training::testing::SmallTask task(folder.path());
   const auto train = [&](const std::string& run, const std::string& device, std::optional<std::uint64_t> stop_at) {
@@ -153,8 +215,8 @@ TEST(HiddenDevice, TrainsToTheBytesOfTheCpu) {
     return training::Trainer(config, environment, mode).run();
   };
   const auto cpu = train("cpu", "cpu", {});
-  const auto whole = train("whole", "hidden", {});
-  const auto resumed = train("resumed", "hidden", 13);
+  const auto whole = train("whole", GetParam(), {});
+  const auto resumed = train("resumed", GetParam(), 13);
   const std::string expected = task.checkpoint_bytes("cpu", 24);
   ASSERT_FALSE(expected.empty());
   EXPECT_TRUE(task.checkpoint_bytes("whole", 24) == expected);

@@ -107,22 +107,21 @@ class TeachingModel final : public nn::Seq2SeqModel {
   }
 
  protected:
-  nn::Encoding run_encoder(Context& context, const nn::RaggedTokens& source, bool) const override {
+  nn::Encoding run_encoder(Context& context, const nn::Sequences& source, bool) const override {
     nn::Encoding encoding;
-    encoding.offsets = context.indices(source.offsets);
-    Variable x = embed(context, source_table_, source.tokens, nn::positions_within(context, source));
+    encoding.offsets = source.offsets;
+    Variable x = embed(context, source_table_, source.tokens, source.positions);
     if (is(Fault::kBatchNormalisation)) x = without_batch_mean(context, x);
     encoding.states = encoder_(context, x, ops::Activation::kTanh);
     return encoding;
   }
 
-  nn::Decoding run_decoder(Context& context, const nn::RaggedTokens& next, nn::DecoderState& state,
-                           bool) const override {
+  nn::Decoding run_decoder(Context& context, const nn::Sequences& next, nn::DecoderState& state, bool) const override {
     core::require(!is(Fault::kThrows), core::ErrorCode::kInternal, "planted: the step fails");
-    Variable x = embed(context, target_table_, next.tokens, positions(context, next, state));
+    Variable x = embed(context, target_table_, next.tokens, positions(context, next.host, state));
     if (!is(Fault::kForgetsHistory)) {
       x = ops::add(context, x, attend_to_history(context, x, state));
-      x = ops::add(context, x, run_cell(context, cell_in_(context, x, ops::Activation::kTanh), next, state));
+      x = ops::add(context, x, run_cell(context, cell_in_(context, x, ops::Activation::kTanh), next.host, state));
     }
     Variable from_source = state.attend_memory(context, memory_, q_(context, x), 2, 0);
     if (is(Fault::kIgnoresSource)) from_source = ops::scale(context, from_source, 0);
@@ -143,14 +142,13 @@ class TeachingModel final : public nn::Seq2SeqModel {
     return !state.previous(context, cell_).empty();
   }
 
-  Variable embed(Context& context, const nn::Parameter& table, std::span<const std::int32_t> tokens,
+  Variable embed(Context& context, const nn::Parameter& table, const ops::Indices& tokens,
                  const ops::Indices& positions) const {
     const bool scaled = !is(Fault::kScaleInTrainingOnly) || context.training();
     const double scale = (scaled ? std::sqrt(static_cast<double>(width_)) : 1) + offset_;
     Variable weights = table.variable();
     if (is(Fault::kDetachedParameter) && &table == &source_table_) weights.gradient = nullptr;
-    return ops::embedding(context, context.indices(tokens), weights, positions, {positions_.on(context), nullptr},
-                          {.scale = scale});
+    return ops::embedding(context, tokens, weights, positions, {positions_.on(context), nullptr}, {.scale = scale});
   }
 
   ops::Indices positions(Context& context, const nn::RaggedTokens& next, const nn::DecoderState& state) const {

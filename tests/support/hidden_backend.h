@@ -2,17 +2,85 @@
 
 #include "hidden_memory.h"
 
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <type_traits>
+
 #include <dragoman/tensor/backend.h>
 #include <dragoman/tensor/context.h>
 
 namespace dragoman::testing {
 
+/// How many steps a recorder has seen.
+struct RecorderCounts {
+  std::size_t run = 0;
+  std::size_t replayed = 0;
+};
+
+/// Keeps the kernel calls of every step the second time that its signature comes, and makes them again from the third
+/// time on: what a graph of a GPU does. The first time tables may still be made.
+class HiddenRecorder final : public tensor::StepRecorder {
+ public:
+  HiddenRecorder(tensor::Context& context, RecorderCounts& counts) : context_(context), counts_(counts) {}
+
+  const std::any* replay(const tensor::StepSignature& signature) override;
+  void begin(const tensor::StepSignature& signature) override;
+  void end(std::any output) override;
+  void abandon() noexcept override { open_ = nullptr; }
+
+  /// Called for every kernel call of a body: `call` does it with copies of its arguments.
+  void add(std::function<void(tensor::Context&)> call);
+
+ private:
+  struct Call {
+    tensor::Arena::Mark before;  ///< where the kernel's scratch memory begins
+    std::function<void(tensor::Context&)> run;
+  };
+  struct Recording {
+    int seen = 0;
+    std::vector<Call> calls;
+    std::any output;
+  };
+
+  tensor::Context& context_;
+  RecorderCounts& counts_;
+  std::map<tensor::StepSignature, Recording> recordings_;
+  Recording* open_ = nullptr;  ///< of the body that runs
+};
+
+/// Throws unless arguments are free of addresses that only the host may use: of the context's host arena and of the
+/// stack.
+void require_device_addresses(tensor::Context& context, const void* arguments, std::size_t bytes,
+                              std::string_view kernel);
+
 /// Runs inner kernels with the device's memory open. There is one for each key of a program.
 template <const auto& key>
 struct HiddenKernel;
 
-template <class Result, class... Arguments, const tensor::KernelKey<Result(tensor::Context&, Arguments...)>& key>
+/// The usual form: one struct of arguments.
+template <class Arguments, const tensor::KernelKey<void(tensor::Context&, const Arguments&)>& key>
 struct HiddenKernel<key> {
+  static_assert(std::is_trivially_copyable_v<Arguments>, "a device keeps copies of a kernel's arguments");
+
+  static inline void (*inner)(tensor::Context&, const Arguments&) = nullptr;
+  static void run(tensor::Context& context, const Arguments& arguments) {
+    const HiddenMemory::Open open(static_cast<HiddenMemory&>(context.memory()));
+    inner(context, arguments);
+  }
+  static void call(tensor::Context& context, const Arguments& arguments) {
+    Arguments plain = arguments;
+    __builtin_clear_padding(&plain);  // whatever was on the stack before
+    require_device_addresses(context, &plain, sizeof plain, key.name);
+    if (context.recorder() != nullptr)
+      static_cast<HiddenRecorder*>(context.recorder())->add([arguments](tensor::Context& c) { run(c, arguments); });
+    run(context, arguments);
+  }
+};
+
+/// What makes something for the host, such as a packed weight: never part of a step.
+template <class Result, class... Arguments, const tensor::KernelKey<Result(tensor::Context&, Arguments...)>& key>
+requires(!std::is_void_v<Result>) struct HiddenKernel<key> {
   static inline Result (*inner)(tensor::Context&, Arguments...) = nullptr;
   static Result call(tensor::Context& context, Arguments... arguments) {
     const HiddenMemory::Open open(static_cast<HiddenMemory&>(context.memory()));
@@ -25,13 +93,21 @@ struct HiddenKernel<key> {
 /// ends the program, and results must have the bytes of the CPU's.
 class HiddenBackend : public tensor::Backend {
  public:
+  enum class Steps { kRun, kReplay };
+
   /// With the kernels of all ops. An op of `cpu` that this class does not know is an error: add it to the list.
-  explicit HiddenBackend(const tensor::KernelTable& cpu, std::string_view name = "hidden");
+  explicit HiddenBackend(const tensor::KernelTable& cpu, std::string_view name = "hidden", Steps steps = Steps::kRun);
 
   int device_count() const override { return 1; }
   tensor::DeviceMemory& memory(int) const override { return memory_; }
   tensor::DType float_type() const override { return tensor::DType::kF32; }
   std::string describe() const override { return "the CPU's kernels in memory that the host cannot read"; }
+  std::unique_ptr<tensor::StepRecorder> make_recorder(tensor::Context& context) const override {
+    if (steps_ == Steps::kRun) return nullptr;
+    return std::make_unique<HiddenRecorder>(context, counts_);
+  }
+  /// Of all contexts together.
+  RecorderCounts& counts() const noexcept { return counts_; }
 
   /// For kernels of plugins.
   template <const auto& key>
@@ -42,6 +118,8 @@ class HiddenBackend : public tensor::Backend {
 
  private:
   mutable HiddenMemory memory_;
+  mutable RecorderCounts counts_;
+  Steps steps_;
 };
 
 }  // namespace dragoman::testing

@@ -20,6 +20,8 @@ using dragoman::tensor::Context;
 class AverageAttention {
  public:
   static constexpr std::string_view kName = "average_attention";
+  /// It walks from token to token, so its calls depend on the lengths of the sequences.
+  static constexpr bool kRecordable = false;
   AverageAttention(const dragoman::nn::Scope& scope, const dragoman::transformer::Config& config,
                    dragoman::nn::StateLayout& layout);
   Variable operator()(Context& context, const Variable& x, dragoman::nn::DecoderState& state) const;

@@ -63,12 +63,10 @@ std::int32_t DecoderState::free_slot() {
   return static_cast<std::int32_t>(slots_.size()) - 1;
 }
 
-void DecoderState::admit(Context& context, std::span<const KeyValue> memories, const ops::Offsets& source_offsets,
+void DecoderState::admit(Context& context, std::span<const std::int32_t> source_offsets,
                          std::span<std::int32_t> slots) {
   core::require(!whole_, core::ErrorCode::kInvalidArgument, "a state for whole targets admits no sentences");
-  core::require(memories.size() == layout_.memories().size(), core::ErrorCode::kInvalidArgument,
-                "{} memories for a layout of {}", memories.size(), layout_.memories().size());
-  core::require(static_cast<std::int64_t>(slots.size()) + 1 == source_offsets.size(), core::ErrorCode::kInvalidArgument,
+  core::require(slots.size() + 1 == source_offsets.size(), core::ErrorCode::kInvalidArgument,
                 "{} slots for {} sentences", slots.size(), source_offsets.size() - 1);
   std::vector<std::int32_t> rows;
   for (std::size_t b = 0; b < slots.size(); ++b) {
@@ -76,19 +74,24 @@ void DecoderState::admit(Context& context, std::span<const KeyValue> memories, c
     Slot& slot = slots_[static_cast<std::size_t>(slots[b])];
     slot.live = true;
     slot.rows_used = 0;
-    slot.source_rows = source_offsets.host[b + 1] - source_offsets.host[b];
-    if (memories.empty()) continue;
+    slot.source_rows = source_offsets[b + 1] - source_offsets[b];
+    if (layout_.memories().empty()) continue;
     for (std::int32_t i = 0; i < slot.source_rows; ++i) {
       const std::int32_t within = i % RowPool::kPageRows;
       if (within == 0) slot.memory_pages.push_back(memory_.take_page());
       rows.push_back(slot.memory_pages.back() + within);
     }
   }
-  const ops::DeviceIndices places = context.upload_copy(std::span<const std::int32_t>(rows));
+  step_.admitted = context.upload_copy(std::span<const std::int32_t>(rows));
+}
+
+void DecoderState::store_memories(Context& context, std::span<const KeyValue> memories) {
+  core::require(memories.size() == layout_.memories().size(), core::ErrorCode::kInvalidArgument,
+                "{} memories for a layout of {}", memories.size(), layout_.memories().size());
   for (int m = 0; m < static_cast<int>(memories.size()); ++m) {
     const KeyValue& memory = memories[static_cast<std::size_t>(m)];
-    ops::scatter_rows(context, memory.keys.value, places, memory_.rows(2 * m));
-    ops::scatter_rows(context, memory.values.value, places, memory_.rows(2 * m + 1));
+    ops::scatter_rows(context, memory.keys.value, step_.admitted, memory_.rows(2 * m));
+    ops::scatter_rows(context, memory.values.value, step_.admitted, memory_.rows(2 * m + 1));
   }
 }
 
@@ -225,12 +228,14 @@ void DecoderState::make_room_for_row_states() {
     row_state_buffers_[i] = std::move(larger);
     states.data = row_state_buffers_[i].data();
     states.rows = 2 * rows;
+    row_state_generation_ = tensor::next_generation();
   }
 }
 
 DecoderState::DeviceKeyLists DecoderState::upload(Context& context, const KeyLists& lists) {
   return {context.upload(std::span<const std::int32_t>(lists.rows)),
-          context.upload(std::span<const ops::KeyRange>(lists.ranges)), lists.longest};
+          context.upload(std::span<const ops::KeyRange>(lists.ranges)),
+          static_cast<std::int32_t>(context.bucket(lists.longest))};
 }
 
 Variable DecoderState::attend_cached(Context& context, const Variable& q, const RowPool& pool, int first,
@@ -269,10 +274,7 @@ Variable DecoderState::attend_memory(Context& context, MemoryId id, const Variab
     const ops::AttentionResult result =
         ops::attention(context, q, memory.keys, memory.values, step_.row_offsets, source_offsets_,
                        {.heads = heads, .dropout = dropout}, keeps(id));
-    if (keeps(id)) {
-      alignment_weights_ = result.probabilities;
-      alignment_offsets_ = result.probability_offsets;
-    }
+    if (keeps(id)) alignment_weights_ = result.probabilities;
     return result.output;
   }
   return attend_cached(context, q, memory_, 2 * id.index, step_.sources, heads, keeps(id));
@@ -290,12 +292,13 @@ std::vector<float> DecoderState::alignment(std::int64_t token) {
   const std::int64_t keys =
       whole_ ? source_offsets_.host[row + 1] - source_offsets_.host[row] : source_length(rows_[row].slot);
   const int heads = std::min(alignment_request_.heads, alignment_total_heads_);
+  const std::int64_t first_weight =
+      whole_ ? ops::weight_offsets(offsets, source_offsets_.host, alignment_total_heads_)[row] : 0;
   std::vector<float> mean(static_cast<std::size_t>(keys), 0.0F);
   for (int head = 0; head < heads; ++head) {
     for (std::int64_t j = 0; j < keys; ++j) {
       const double weight =
-          whole_ ? tensor::element(weights, 0,
-                                   alignment_offsets_[row] + (head * queries + token - offsets[row]) * keys + j)
+          whole_ ? tensor::element(weights, 0, first_weight + (head * queries + token - offsets[row]) * keys + j)
                  : tensor::element(weights, token, head * keys + j);
       mean[static_cast<std::size_t>(j)] += static_cast<float>(weight / heads);
     }

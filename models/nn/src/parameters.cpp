@@ -127,6 +127,7 @@ Tensor ParameterStore::place(const Tensor& flat, std::int64_t offset, const Para
 }
 
 void ParameterStore::allocate(tensor::DeviceMemory& memory, tensor::DType dtype, tensor::Device device) {
+  generation_ = tensor::next_generation();
   flat_ = lay_out(values_, memory, dtype, device);
   owner_.reset();
   std::int64_t offset = 0;
@@ -138,6 +139,7 @@ void ParameterStore::allocate(tensor::DeviceMemory& memory, tensor::DType dtype,
 
 void ParameterStore::bind(std::span<const Tensor> values, std::shared_ptr<const void> owner,
                           std::function<void(const Tensor&)> release) {
+  generation_ = tensor::next_generation();
   core::require(values.size() == parameters_.size(), core::ErrorCode::kInvalidArgument,
                 "{} tensors were given for {} parameters", values.size(), parameters_.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -161,6 +163,7 @@ void ParameterStore::initialise(std::uint64_t seed) {
 }
 
 void ParameterStore::attach_gradients(tensor::DeviceMemory& memory) {
+  generation_ = tensor::next_generation();
   core::require(!flat_.empty(), core::ErrorCode::kInvalidArgument,
                 "allocate() the parameters before attaching gradients");
   flat_gradients_ = lay_out(gradients_, memory, flat_.dtype, flat_.device);
@@ -184,7 +187,21 @@ void ParameterStore::finish_gradients() {
   }
 }
 
+std::vector<bool> ParameterStore::written_gradients() const {
+  std::vector<bool> written;
+  written.reserve(parameters_.size());
+  for (const Parameter& parameter : parameters_)
+    written.push_back(parameter.gradient != nullptr && parameter.gradient->written);
+  return written;
+}
+
+void ParameterStore::set_written_gradients(const std::vector<bool>& written) const {
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (parameters_[i].gradient != nullptr) parameters_[i].gradient->written = written[i];
+}
+
 void ParameterStore::prepare(Context& context, tensor::ComputeType type, const PrepareOptions& options) {
+  generation_ = tensor::next_generation();
   auto* pack = context.kernels().find(ops::kPackWeight);
   for (Parameter& parameter : parameters_) {
     core::require(parameter.gradient == nullptr, core::ErrorCode::kInvalidArgument,

@@ -35,6 +35,7 @@ void RowPool::grow() {
   const std::int64_t pages = static_cast<std::int64_t>(pages_in_use_ + free_pages_.size());
   const std::int64_t more = std::max(kFirstPages, pages / 2);
   free_pages_.reserve(static_cast<std::size_t>(pages + more));
+  generation_ = tensor::next_generation();
   // What has grown when a later tensor finds no memory stays larger than it need be.
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     tensor::Tensor& rows = tensors_[i];

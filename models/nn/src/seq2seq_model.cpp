@@ -49,30 +49,31 @@ core::Json to_json(const SequenceSpec& spec) {
 
 Seq2SeqModel::~Seq2SeqModel() = default;
 
-Encoding Seq2SeqModel::encode(Context& context, const RaggedTokens& source, bool all_layers) const {
+Sequences Seq2SeqModel::prepare_source(Context& context, const RaggedTokens& source) const {
   tensor::check_ragged(source, spec_.source_vocabulary);
   for (std::int64_t b = 0; b < source.batch(); ++b)
     core::require(source.length(b) > 0 && source.length(b) <= spec_.maximum_source_length,
                   core::ErrorCode::kInvalidArgument, "source {} of the batch has {} tokens; the model takes 1 to {}", b,
                   source.length(b), spec_.maximum_source_length);
-  return run_encoder(context, source, all_layers);
+  return upload(context, source);
 }
 
-Decoding Seq2SeqModel::decode(Context& context, const RaggedTokens& next, DecoderState& state, bool all_layers) const {
+Sequences Seq2SeqModel::prepare_target(Context& context, const RaggedTokens& next, DecoderState& state) const {
   tensor::check_ragged(next, spec_.target_vocabulary);
   state.begin_step(context, next);
   for (const std::int32_t position : state.positions().host)
     core::require(position < spec_.maximum_target_length, core::ErrorCode::kInvalidArgument,
                   "a target reaches position {}; the model takes {}", position, spec_.maximum_target_length);
-  return run_decoder(context, next, state, all_layers);
+  return {next, context.indices(next.tokens), state.row_offsets(), state.positions()};
 }
 
-ops::Indices positions_within(Context& context, const RaggedTokens& batch) {
+Sequences upload(Context& context, const RaggedTokens& batch) {
   auto* positions =
       static_cast<std::int32_t*>(context.host_arena().allocate(batch.tokens.size() * sizeof(std::int32_t)));
   for (std::int64_t b = 0; b < batch.batch(); ++b)
     for (std::int32_t i = 0; i < batch.length(b); ++i) positions[batch.offsets[b] + i] = i;
-  return context.indices({positions, batch.tokens.size()});
+  return {batch, context.indices(batch.tokens), context.indices(batch.offsets),
+          context.indices({positions, batch.tokens.size()})};
 }
 
 }  // namespace dragoman::nn

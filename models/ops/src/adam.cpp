@@ -7,13 +7,22 @@
 
 namespace dragoman::ops {
 
-void adam(Context& context, AdamArguments arguments, const AdamStep& step) {
+void adam(Context& context, const AdamArguments& arguments) {
   require_same_shape("adam", arguments.parameters, arguments.gradients);
   require_same_shape("adam", arguments.parameters, arguments.first_moment);
   require_same_shape("adam", arguments.parameters, arguments.second_moment);
+  context.kernels().get(kAdam)(context, arguments);
+}
+
+void adam(Context& context, AdamArguments arguments, const AdamStep& step) {
   core::require(step.step >= 1, core::ErrorCode::kInvalidArgument, "adam: steps count from 1, not {}", step.step);
   arguments.step = context.upload_copy(step);
-  context.kernels().get(kAdam)(context, arguments);
+  adam(context, arguments);
+}
+
+void moving_average(Context& context, const MovingAverageArguments& arguments) {
+  require_same_shape("moving_average", arguments.average, arguments.values);
+  context.kernels().get(kMovingAverage)(context, arguments);
 }
 
 double sum_of_squares(Context& context, const Tensor& x) {

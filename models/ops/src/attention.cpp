@@ -23,20 +23,24 @@ void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const Off
                 k_offsets.host.back(), q.rows, k.rows);
 }
 
-/// In the host's step memory.
-std::span<const std::int64_t> probability_offsets(Context& context, const Offsets& q, const Offsets& k, int heads) {
-  const auto entries = static_cast<std::size_t>(q.size());
-  auto* offsets = static_cast<std::int64_t*>(context.host_arena().allocate(entries * sizeof(std::int64_t)));
-  offsets[0] = 0;
-  for (std::size_t b = 0; b + 1 < entries; ++b) {
-    const std::int64_t queries = q.host[b + 1] - q.host[b];
-    const std::int64_t keys = k.host[b + 1] - k.host[b];
-    offsets[b + 1] = offsets[b] + heads * queries * keys;
-  }
-  return {offsets, entries};
+/// The last of weight_offsets(); no list is made in a step.
+std::int64_t count_weights(const Offsets& q, const Offsets& k, int heads) {
+  std::int64_t count = 0;
+  for (std::size_t b = 0; b + 1 < q.host.size(); ++b)
+    count += static_cast<std::int64_t>(heads) * (q.host[b + 1] - q.host[b]) * (k.host[b + 1] - k.host[b]);
+  return count;
 }
 
 }  // namespace
+
+std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets,
+                                         std::span<const std::int32_t> k_offsets, int heads) {
+  std::vector<std::int64_t> offsets{0};
+  for (std::size_t b = 0; b + 1 < q_offsets.size(); ++b)
+    offsets.push_back(offsets.back() + static_cast<std::int64_t>(heads) * (q_offsets[b + 1] - q_offsets[b]) *
+                                           (k_offsets[b + 1] - k_offsets[b]));
+  return offsets;
+}
 
 AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,
                           const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options,
@@ -46,8 +50,8 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const RandomState random = rate > 0 ? context.next_random() : RandomState{};
   const bool record = autograd::recording(context, q, k, v);
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
-  const auto offsets = probability_offsets(context, q_offsets, k_offsets, options.heads);
-  const Tensor probabilities = record || keep_probabilities ? context.allocate(1, offsets.back()) : Tensor{};
+  const Tensor probabilities =
+      record || keep_probabilities ? context.allocate(1, count_weights(q_offsets, k_offsets, options.heads)) : Tensor{};
   const AttentionArguments forward{.q = q.value,
                                    .k = k.value,
                                    .v = v.value,
@@ -57,7 +61,6 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
                                    .causal = options.causal,
                                    .rate = rate,
                                    .random = random,
-                                   .probability_offsets = context.upload(offsets),
                                    .probabilities = probabilities,
                                    .y = y.value};
   context.kernels().get(kAttention)(context, forward);
@@ -66,7 +69,7 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
       ctx.kernels().get(kAttentionBackward)(
           ctx, {forward, y.gradient->value, optional_target(ctx, q), optional_target(ctx, k), optional_target(ctx, v)});
     });
-  return {y, probabilities, offsets};
+  return {y, probabilities};
 }
 
 }  // namespace dragoman::ops

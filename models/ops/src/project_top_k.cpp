@@ -5,7 +5,9 @@
 #include "dragoman/ops/softmax.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -16,22 +18,31 @@
 namespace dragoman::ops {
 namespace {
 
-std::int64_t check(const Tensor& hidden, const Projection& projection, const TopKOptions& options) {
+std::int64_t vocabulary_of(const Projection& projection) {
+  return projection.weight.packed != nullptr ? projection.weight.packed->rows() : projection.weight.value.value.rows;
+}
+
+void check(const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary) {
   using core::ErrorCode;
-  const std::int64_t vocabulary =
-      projection.weight.packed != nullptr ? projection.weight.packed->rows() : projection.weight.value.value.rows;
   core::require(options.k >= 1 && options.k <= vocabulary, ErrorCode::kInvalidArgument,
                 "project_top_k: {} candidates asked for out of a vocabulary of {}", options.k, vocabulary);
   core::require(options.temperature > 0, ErrorCode::kInvalidArgument,
                 "project_top_k: the temperature must be above 0 but is {}", options.temperature);
-  core::require(options.noise.empty() || static_cast<std::int64_t>(options.noise.size()) == hidden.rows,
+  core::require(options.noise.empty() || static_cast<std::int64_t>(options.noise.size()) == rows,
                 ErrorCode::kInvalidArgument, "project_top_k: noise for {} rows but there are {}", options.noise.size(),
-                hidden.rows);
+                rows);
   for (const LogitEdit& edit : options.edits)
-    core::require(edit.row >= 0 && edit.row < hidden.rows && edit.token >= 0 && edit.token < vocabulary,
+    core::require(edit.row >= 0 && edit.row < rows && edit.token >= 0 && edit.token < vocabulary,
                   ErrorCode::kInvalidArgument, "project_top_k: an edit of row {} and token {} is outside of [{}, {}]",
-                  edit.row, edit.token, hidden.rows, vocabulary);
-  return vocabulary;
+                  edit.row, edit.token, rows, vocabulary);
+}
+
+/// Their number is part of a recorded call, so on a device that keeps steps a bucket is filled with edits of no row.
+DeviceArray<LogitEdit> upload_edits(Context& context, std::span<const LogitEdit> edits) {
+  if (!context.records() || edits.empty()) return context.upload(edits);
+  std::vector<LogitEdit> filled(edits.begin(), edits.end());
+  filled.resize(std::bit_ceil(filled.size()), {.row = std::numeric_limits<std::int32_t>::max()});
+  return context.upload_copy(std::span<const LogitEdit>(filled));
 }
 
 TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k) {
@@ -80,28 +91,38 @@ double gumbel_noise(const RowNoise& noise, std::int64_t vocabulary, std::int64_t
   return -std::log(std::max(-std::log(uniform), 0x1p-60));
 }
 
-TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options) {
+UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary) {
+  check(options, rows, vocabulary);
+  const std::vector<double> temperatures(static_cast<std::size_t>(rows), options.temperature);
+  return {options, context.upload_copy(std::span(temperatures)), upload_edits(context, options.edits),
+          context.upload(options.noise)};
+}
+
+TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection,
+                   const UploadedTopKOptions& options) {
   auto* kernel = context.kernels().find(kProjectTopK);
-  if (kernel == nullptr) return project_top_k_composite(context, hidden, projection, options);
-  check(hidden, projection, options);
-  const TopK result = allocate_result(context, hidden.rows, options.k);
-  const std::vector<double> temperatures(static_cast<std::size_t>(hidden.rows), options.temperature);
+  if (kernel == nullptr) return project_top_k_composite(context, hidden, projection, options.host);
+  const TopK result = allocate_result(context, hidden.rows, options.host.k);
   kernel(context, {.hidden = hidden,
                    .weight = projection.weight.value.value,
                    .packed = projection.weight.packed,
                    .bias = projection.bias.value,
-                   .k = options.k,
-                   .temperatures = context.upload_copy(std::span(temperatures)),
-                   .edits = context.upload(options.edits),
-                   .noise = context.upload(options.noise),
+                   .k = options.host.k,
+                   .temperatures = options.temperatures,
+                   .edits = options.edits,
+                   .noise = options.noise,
                    .tokens = result.tokens,
                    .log_probabilities = result.log_probabilities});
   return result;
 }
 
+TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options) {
+  return project_top_k(context, hidden, projection, upload(context, options, hidden.rows, vocabulary_of(projection)));
+}
+
 TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection,
                              const TopKOptions& options) {
-  check(hidden, projection, options);
+  check(options, hidden.rows, vocabulary_of(projection));
   const Variable logits =
       linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
              {projection.bias.value, nullptr});

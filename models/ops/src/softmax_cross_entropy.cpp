@@ -57,8 +57,9 @@ Tensor allocate_doubles(Context& context, std::int64_t count) {
 
 }  // namespace
 
-LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection,
-                               const Indices& targets, const CrossEntropyOptions& options) {
+RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Projection& projection,
+                             const Indices& targets, double label_smoothing,
+                             const DeviceArray<double>& gradient_scale) {
   const Tensor& h = hidden.value;
   check_targets(h, targets, vocabulary_of(projection));
   const Variable& weight = projection.weight.value;
@@ -72,14 +73,14 @@ LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const P
   const Tensor losses = allocate_doubles(context, h.rows);
   const Tensor nlls = allocate_doubles(context, h.rows);
   const DeviceIndices wanted = targets;
-  const DeviceArray<double> scale = record ? context.upload_copy(options.gradient_scale) : DeviceArray<double>{};
+  const DeviceArray<double> scale = record ? gradient_scale : DeviceArray<double>{};
   const Tensor dh = record && hidden.needs_gradient() ? context.allocate(h.rows, h.cols) : Tensor{};
   // Targets are taken before the chunks: their memory must not lie in a chunk's scratch.
   GradientTarget dw = record ? optional_target(context, weight) : GradientTarget{};
   GradientTarget db = record ? optional_target(context, projection.bias) : GradientTarget{};
   for_each_chunk(context, h, projection, [&](std::int64_t begin, std::int64_t end, const Tensor& logits) {
-    rows_kernel(context, {logits, wanted.subarray(begin, end), options.label_smoothing, scale,
-                          losses.col_range(begin, end), nlls.col_range(begin, end)});
+    rows_kernel(context, {logits, wanted.subarray(begin, end), label_smoothing, scale, losses.col_range(begin, end),
+                          nlls.col_range(begin, end)});
     if (!record) return;
     if (!dh.empty()) matmul_kernel(context, {logits, false, weight.value, false, dh.row_range(begin, end), false});
     if (!dw.value.empty()) {
@@ -93,22 +94,29 @@ LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const P
   });
   if (!dh.empty())
     context.tape()->record(context, nullptr, [hidden, dh](Context& ctx) { accumulate_gradient(ctx, hidden, dh); });
-  const auto host_losses = tensor::HostView::of(context.memory(), losses);
-  const auto host_nlls = tensor::HostView::of(context.memory(), nlls);
-  LossSums sums{.tokens = h.rows};
-  for (std::int64_t i = 0; i < h.rows; ++i) {
-    sums.loss += host_losses.tensor().as<double>()[i];
-    sums.negative_log_likelihood += host_nlls.tensor().as<double>()[i];
+  return {losses, nlls};
+}
+
+LossSums sum_of(const Context& context, const RowLosses& rows) {
+  if (rows.losses.empty()) return {};
+  const auto losses = tensor::HostView::of(context.memory(), rows.losses);
+  const auto nlls = tensor::HostView::of(context.memory(), rows.nlls);
+  LossSums sums{.tokens = rows.losses.cols};
+  for (std::int64_t i = 0; i < sums.tokens; ++i) {
+    sums.loss += losses.tensor().as<double>()[i];
+    sums.negative_log_likelihood += nlls.tensor().as<double>()[i];
   }
   return sums;
 }
 
-void target_log_probabilities(Context& context, const Tensor& hidden, const Projection& projection,
-                              const Indices& targets, std::span<double> result) {
+LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection,
+                               const Indices& targets, const CrossEntropyOptions& options) {
+  return sum_of(context, cross_entropy_rows(context, hidden, projection, targets, options.label_smoothing,
+                                            context.upload_copy(options.gradient_scale)));
+}
+
+Tensor target_nlls(Context& context, const Tensor& hidden, const Projection& projection, const Indices& targets) {
   check_targets(hidden, targets, vocabulary_of(projection));
-  core::require(static_cast<std::int64_t>(result.size()) == hidden.rows, core::ErrorCode::kInvalidArgument,
-                "target_log_probabilities: room for {} results but {} rows", result.size(), hidden.rows);
-  if (hidden.rows == 0) return;
   const Tensor losses = allocate_doubles(context, hidden.rows);
   const Tensor nlls = allocate_doubles(context, hidden.rows);
   const DeviceIndices wanted = targets;
@@ -117,6 +125,15 @@ void target_log_probabilities(Context& context, const Tensor& hidden, const Proj
         context,
         {logits, wanted.subarray(begin, end), 0, {}, losses.col_range(begin, end), nlls.col_range(begin, end)});
   });
+  return nlls;
+}
+
+void target_log_probabilities(Context& context, const Tensor& hidden, const Projection& projection,
+                              const Indices& targets, std::span<double> result) {
+  core::require(static_cast<std::int64_t>(result.size()) == hidden.rows, core::ErrorCode::kInvalidArgument,
+                "target_log_probabilities: room for {} results but {} rows", result.size(), hidden.rows);
+  if (hidden.rows == 0) return;
+  const Tensor nlls = target_nlls(context, hidden, projection, targets);
   context.memory().copy_out(result.data(), nlls.data, tensor::bytes_of(nlls));
   for (double& value : result) value = -value;
 }

@@ -93,7 +93,10 @@ Backend& Runtime::backend(Device device) const {
 
 std::unique_ptr<tensor::Context> Runtime::make_context(Device device, core::Executor& executor) const {
   Backend& of = backend(device);
-  return std::make_unique<tensor::Context>(of.kernels(), device, of.memory(device.number()), of.float_type(), executor);
+  auto context =
+      std::make_unique<tensor::Context>(of.kernels(), device, of.memory(device.number()), of.float_type(), executor);
+  context->set_recorder(of.make_recorder(*context));
+  return context;
 }
 
 std::string_view backend_of(std::string_view device_name) {

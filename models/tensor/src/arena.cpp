@@ -83,6 +83,7 @@ void Arena::add_block(std::size_t bytes) {
   poison(data, bytes);
   blocks_.push_back({data, bytes, 0});
   current_ = blocks_.size() - 1;
+  ++generation_;
 }
 
 void* Arena::allocate(std::size_t bytes) {
@@ -133,6 +134,22 @@ void Arena::rewind(Mark mark) {
     block.used = keep;
   }
   current_ = mark.block;
+}
+
+void Arena::advance(Mark mark) {
+  if (blocks_.empty()) return;
+  for (std::size_t i = 0; i <= mark.block; ++i) {
+    Block& block = blocks_[i];
+    block.used = i == mark.block ? mark.used : block.size;
+    unpoison(block.data, block.used);
+  }
+  current_ = mark.block;
+}
+
+bool Arena::contains(const void* address) const noexcept {
+  return std::ranges::any_of(blocks_, [&](const Block& block) {
+    return address >= block.data && address < static_cast<const char*>(block.data) + block.size;
+  });
 }
 
 std::size_t Arena::bytes_reserved() const noexcept {

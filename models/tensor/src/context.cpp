@@ -3,9 +3,24 @@
 #include "dragoman/tensor/host_view.h"
 #include "dragoman/tensor/ragged.h"
 
+#include <atomic>
+#include <bit>
+
 #include <dragoman/core/error.h>
 
 namespace dragoman::tensor {
+namespace {
+
+constexpr std::size_t kSmallestUpload = 256;
+
+}  // namespace
+
+StepRecorder::~StepRecorder() = default;
+
+std::int64_t next_generation() noexcept {
+  static std::atomic<std::int64_t> last{0};
+  return ++last;
+}
 
 void check_ragged(const RaggedTokens& batch, std::int64_t vocabulary) {
   using core::ErrorCode;
@@ -21,9 +36,21 @@ void check_ragged(const RaggedTokens& batch, std::int64_t vocabulary) {
 }
 
 const void* Context::upload_bytes(const void* values, std::size_t bytes) {
-  void* copy = arena_.allocate(bytes);
-  memory_->copy_in(copy, values, bytes);
+  if (in_body_)
+    core::fail(core::ErrorCode::kInternal, "the body of a step uploads {} bytes; that belongs to its preparation",
+               bytes);
+  // Rounded up, so that what follows lies at the same address in most steps.
+  const std::size_t room = recorder_ == nullptr ? bytes : std::bit_ceil(std::max(bytes, kSmallestUpload));
+  void* copy = arena_.allocate(room);
+  if (bytes > 0) memory_->copy_in(copy, values, bytes);
+  if (recorder_ != nullptr) uploads_.emplace_back(copy, room);
   return copy;
+}
+
+void Context::start_step() {
+  arena_.reset();
+  host_arena_.reset();
+  uploads_.clear();
 }
 
 void Context::set_random(std::uint64_t seed, std::uint64_t step) {

@@ -1,5 +1,11 @@
 #include "dragoman/training/loss.h"
 
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include <dragoman/ops/attention.h>
+
 namespace dragoman::training {
 namespace {
 
@@ -24,22 +30,62 @@ class ModeScope {
   bool training_;
 };
 
-/// Equal keys mean equal shapes.
-std::uint64_t shape_key(const Batch& batch) {
-  return (static_cast<std::uint64_t>(batch.source().total()) << 32) | static_cast<std::uint64_t>(batch.target_tokens());
+/// What a body leaves behind.
+struct Outcome {
+  ops::RowLosses losses;
+  std::vector<bool> written_gradients;
+};
+
+std::int64_t count_true(const std::vector<bool>& flags) {
+  return std::count(flags.begin(), flags.end(), true);
 }
 
-ops::LossSums forward(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
-                      const ops::CrossEntropyOptions& options) {
-  const nn::Encoding encoding = model.encode(context, batch.source());
-  const std::vector<nn::KeyValue> memories = model.memories(context, encoding);
-  nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
-  const nn::Decoding decoding = model.decode(context, batch.input(), state);
-  const ops::LossSums sums =
-      ops::softmax_cross_entropy(context, decoding.states, model.output(), context.indices(batch.target()), options);
-  // Records of the tape point into memories and state, so both live until the backward pass is over.
-  if (context.tape() != nullptr) context.tape()->backward(context);
-  return sums;
+/// Sums of products of lengths: how many attention weights there are for each head.
+std::int64_t pairs_of_tokens(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
+  return ops::weight_offsets(a, b, 1).back();
+}
+
+tensor::StepKey key_of(const nn::Seq2SeqModel& model, const Batch& batch, double label_smoothing) {
+  if (!model.recordable()) return tensor::StepKey::never();
+  const tensor::RaggedTokens source = batch.source(), input = batch.input();
+  return {"loss",
+          {model.parameters().generation(), source.total(), source.batch(), input.total(),
+           pairs_of_tokens(source.offsets, source.offsets), pairs_of_tokens(input.offsets, source.offsets),
+           pairs_of_tokens(input.offsets, input.offsets), count_true(model.parameters().written_gradients()),
+           std::bit_cast<std::int64_t>(label_smoothing)}};
+}
+
+/// One step: the forward pass, and the backward pass if a tape is set.
+ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch, double label_smoothing,
+                  const double& gradient_scale) {
+  nn::Sequences source, input;
+  ops::Indices target;
+  ops::DeviceArray<double> scale;
+  std::optional<nn::DecoderState> state;
+  std::vector<nn::KeyValue> memories;
+  const Outcome outcome = context.step(
+      [&] {
+        source = model.prepare_source(context, batch.source());
+        state = nn::DecoderState::whole({}, source.offsets);
+        input = model.prepare_target(context, batch.input(), *state);
+        target = context.indices(batch.target());
+        scale = context.upload(std::span(&gradient_scale, 1));
+        // It costs passes over the batch, so it is made where somebody reads it.
+        return context.records() ? key_of(model, batch, label_smoothing) : tensor::StepKey{"loss", {}};
+      },
+      [&]() -> Outcome {
+        const nn::Encoding encoding = model.encode(context, source);
+        memories = model.memories(context, encoding);
+        state->set_memories(memories);
+        const nn::Decoding decoding = model.decode(context, input, *state);
+        const ops::RowLosses losses =
+            ops::cross_entropy_rows(context, decoding.states, model.output(), target, label_smoothing, scale);
+        // Records of the tape point into memories and state, so both live until the backward pass is over.
+        if (context.tape() != nullptr) context.tape()->backward(context);
+        return {losses, context.records() ? model.parameters().written_gradients() : std::vector<bool>{}};
+      });
+  if (context.records()) model.parameters().set_written_gradients(outcome.written_gradients);
+  return ops::sum_of(context, outcome.losses);
 }
 
 }  // namespace
@@ -49,19 +95,13 @@ ops::LossSums accumulate_gradients(tensor::Context& context, const nn::Seq2SeqMo
   autograd::Tape tape;
   const ModeScope mode(context, &tape, true);
   context.set_random(dropout.seed, dropout.step);
-  ops::LossSums sums;
-  context.step(shape_key(batch), [&] {
-    sums = forward(context, model, batch, {.label_smoothing = label_smoothing, .gradient_scale = gradient_scale});
-  });
-  return sums;
+  return run(context, model, batch, label_smoothing, gradient_scale);
 }
 
 ops::LossSums evaluate_loss(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
                             double label_smoothing) {
   const ModeScope mode(context, nullptr, false);
-  ops::LossSums sums;
-  context.step(shape_key(batch), [&] { sums = forward(context, model, batch, {.label_smoothing = label_smoothing}); });
-  return sums;
+  return run(context, model, batch, label_smoothing, 1);
 }
 
 }  // namespace dragoman::training

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <dragoman/ops/adam.h>
-#include <dragoman/ops/elementwise.h>
 #include <dragoman/tensor/host_view.h>
 
 namespace dragoman::training {
@@ -17,6 +16,7 @@ Optimizer::Optimizer(nn::ParameterStore& parameters, tensor::DeviceMemory& memor
   first_moment_ = make_state(first_buffer_, memory);
   second_moment_ = make_state(second_buffer_, memory);
   if (ema_decay > 0) average_ = make_state(average_buffer_, memory);
+  generation_ = tensor::next_generation();
 }
 
 Tensor Optimizer::make_state(tensor::Buffer& buffer, tensor::DeviceMemory& memory) const {
@@ -34,25 +34,30 @@ double Optimizer::gradient_norm(tensor::Context& context) const {
 
 void Optimizer::apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm) {
   const bool clips = clip_norm_ > 0 && gradient_norm > clip_norm_;
-  ops::adam(context,
-            {.parameters = parameters_->flat_values(),
-             .gradients = parameters_->flat_gradients(),
-             .first_moment = first_moment_,
-             .second_moment = second_moment_,
-             .beta1 = config_.beta1,
-             .beta2 = config_.beta2,
-             .epsilon = config_.epsilon,
-             .weight_decay = config_.weight_decay},
-            {.learning_rate = learning_rate, .gradient_scale = clips ? clip_norm_ / gradient_norm : 1, .step = update});
-  if (has_average()) update_average(context, update);
-}
-
-void Optimizer::update_average(tensor::Context& context, std::int64_t update) {
+  const ops::AdamStep now{
+      .learning_rate = learning_rate, .gradient_scale = clips ? clip_norm_ / gradient_norm : 1, .step = update};
   const auto t = static_cast<double>(update);
   const double decay = std::min(ema_decay_, (1 + t) / (10 + t));
-  auto* scale = context.kernels().get(ops::kScale);
-  scale(context, {.x = average_, .factor = decay, .y = average_, .accumulate = false});
-  scale(context, {.x = parameters_->flat_values(), .factor = 1 - decay, .y = average_, .accumulate = true});
+  ops::AdamArguments adam{.parameters = parameters_->flat_values(),
+                          .gradients = parameters_->flat_gradients(),
+                          .first_moment = first_moment_,
+                          .second_moment = second_moment_,
+                          .beta1 = config_.beta1,
+                          .beta2 = config_.beta2,
+                          .epsilon = config_.epsilon,
+                          .weight_decay = config_.weight_decay};
+  ops::MovingAverageArguments average{.average = average_, .values = parameters_->flat_values(), .decay = {}};
+  context.step(
+      [&]() -> tensor::StepKey {
+        adam.step = context.upload(std::span(&now, 1));
+        if (has_average()) average.decay = context.upload(std::span(&decay, 1));
+        return {"update", {parameters_->generation(), generation_}};
+      },
+      [&] {
+        ops::adam(context, adam);
+        if (has_average()) ops::moving_average(context, average);
+        return true;
+      });
 }
 
 void Optimizer::start_average() {

@@ -34,7 +34,7 @@ Embeddings::Embeddings(const nn::Scope& scope, const nn::Parameter& table, std::
       scale_(config.embedding_scale ? std::sqrt(static_cast<double>(config.d_model)) : 1),
       dropout_(config.dropout.embedding) {
   if (config.positions == nn::PositionKind::kLearned) {
-    offset_ = static_cast<std::int32_t>(config.position_offset);
+    first_position_ = static_cast<std::int32_t>(config.position_offset);
     learned_positions_ = &(scope / "positions")
                               .matrix("weight", config.position_offset + maximum_length, config.d_model,
                                       nn::Initialiser::normal(embedding_deviation(config)));
@@ -49,19 +49,10 @@ Variable Embeddings::position_table(const Context& context) const {
   return learned_positions_ != nullptr ? learned_positions_->variable() : Variable{sinusoids_->on(context), nullptr};
 }
 
-ops::Indices Embeddings::shifted(Context& context, const ops::Indices& positions) const {
-  if (offset_ == 0) return positions;
-  const std::size_t count = positions.host.size();
-  auto* moved = static_cast<std::int32_t*>(context.host_arena().allocate(count * sizeof(std::int32_t)));
-  std::transform(positions.host.begin(), positions.host.end(), moved, [this](std::int32_t p) { return p + offset_; });
-  return context.indices({moved, count});
-}
-
-Variable Embeddings::operator()(Context& context, std::span<const std::int32_t> tokens,
-                                const ops::Indices& positions) const {
-  const ops::EmbeddingOptions options{.scale = scale_, .dropout = norm_ ? 0 : dropout_};
-  const Variable x = ops::embedding(context, context.indices(tokens), table_->variable(), shifted(context, positions),
-                                    position_table(context), options);
+Variable Embeddings::operator()(Context& context, const ops::Indices& tokens, const ops::Indices& positions) const {
+  const ops::EmbeddingOptions options{
+      .scale = scale_, .dropout = norm_ ? 0 : dropout_, .first_position = first_position_};
+  const Variable x = ops::embedding(context, tokens, table_->variable(), positions, position_table(context), options);
   return norm_ ? ops::dropout(context, (*norm_)(context, x), dropout_) : x;
 }
 

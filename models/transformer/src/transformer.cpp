@@ -35,18 +35,18 @@ class Transformer final : public nn::Seq2SeqModel {
   core::Json config() const override { return to_json(config_); }
 
  protected:
-  Encoding run_encoder(Context& context, const RaggedTokens& source, bool all_layers) const override {
+  Encoding run_encoder(Context& context, const nn::Sequences& source, bool all_layers) const override {
     Encoding encoding;
-    encoding.offsets = context.indices(source.offsets);
-    const Variable x = source_embeddings_(context, source.tokens, nn::positions_within(context, source));
+    encoding.offsets = source.offsets;
+    const Variable x = source_embeddings_(context, source.tokens, source.positions);
     encoding.states = encoder_(context, x, encoding.offsets, all_layers ? &encoding.layers : nullptr);
     return encoding;
   }
 
-  Decoding run_decoder(Context& context, const RaggedTokens& next, nn::DecoderState& state,
+  Decoding run_decoder(Context& context, const nn::Sequences& next, nn::DecoderState& state,
                        bool all_layers) const override {
     Decoding decoding;
-    const Variable x = target_embeddings_(context, next.tokens, state.positions());
+    const Variable x = target_embeddings_(context, next.tokens, next.positions);
     decoding.states = decoder_(context, x, state, all_layers ? &decoding.layers : nullptr);
     return decoding;
   }

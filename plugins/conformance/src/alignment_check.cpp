@@ -22,7 +22,7 @@ Matrix whole_alignment(Subject& subject, const Pair& pair) {
   const Ragged source({pair.source});
   const Ragged target({pair.target});
   Matrix result;
-  context.step(0, [&] {
+  context.step([&] {
     const nn::Encoding encoding = subject.model().encode(context, source.view());
     const std::vector<nn::KeyValue> memories = subject.model().memories(context, encoding);
     nn::DecoderState state = nn::DecoderState::whole(memories, context.indices(source.offsets));

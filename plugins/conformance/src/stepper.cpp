@@ -8,10 +8,11 @@ std::vector<std::int32_t> Stepper::admit(const std::vector<Tokens>& sources) {
   const Ragged joined(sources);
   std::vector<std::int32_t> slots(sources.size());
   tensor::Context& context = subject_->context();
-  context.step(0, [&] {
+  context.step([&] {
     const nn::Encoding encoding = subject_->model().encode(context, joined.view());
     const std::vector<nn::KeyValue> memories = subject_->model().memories(context, encoding);
-    state_.admit(context, memories, context.indices(joined.offsets), slots);
+    state_.admit(context, joined.offsets, slots);
+    state_.store_memories(context, memories);
   });
   return slots;
 }
@@ -21,8 +22,7 @@ Matrix Stepper::step(const std::vector<nn::RowRef>& rows, const std::vector<Toke
   state_.set_rows(rows);
   tensor::Context& context = subject_->context();
   Matrix states;
-  context.step(0,
-               [&] { states = read(context, subject_->model().decode(context, next_.view(), state_).states.value); });
+  context.step([&] { states = read(context, subject_->model().decode(context, next_.view(), state_).states.value); });
   return states;
 }
 

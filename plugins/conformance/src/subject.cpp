@@ -80,7 +80,7 @@ std::unique_ptr<nn::Seq2SeqModel> Subject::remade(const ModelEntry& entry, const
 Matrix encode(Subject& subject, const std::vector<Pair>& pairs) {
   const Ragged sources = sources_of(pairs);
   Matrix states;
-  subject.context().step(0, [&] {
+  subject.context().step([&] {
     states = read(subject.context(), subject.model().encode(subject.context(), sources.view()).states.value);
   });
   return states;
@@ -95,7 +95,7 @@ Matrix decode_whole(tensor::Context& context, const nn::Seq2SeqModel& model, con
   ModeScope scope(context, mode);
   Matrix states;
   context.step(
-      0, [&] { states = read(context, run_whole(context, model, sources, targets, memories, state).states.value); });
+      [&] { states = read(context, run_whole(context, model, sources, targets, memories, state).states.value); });
   return states;
 }
 
@@ -114,7 +114,7 @@ double loss(Subject& subject, const std::vector<Pair>& pairs, bool gradients) {
   ModeScope scope(context, {.record = gradients, .training = gradients});
   if (gradients) subject.model().parameters().begin_gradients();
   double result = 0;
-  context.step(0, [&] {
+  context.step([&] {
     const nn::Decoding decoding = run_whole(context, subject.model(), sources, targets, memories, state);
     result = ops::softmax_cross_entropy(context, decoding.states, subject.model().output(), context.indices(labels),
                                         {.label_smoothing = 0.1})

@@ -110,7 +110,6 @@ TEST(SimdLevel, LevelsAgreeOnAttentionWithOddHeads) {
                                             .causal = true,
                                             .rate = 0.2,
                                             .random = kRandom,
-                                            .probability_offsets = array(weights),
                                             .probabilities = probabilities,
                                             .y = y};
       rig.run(ops::kAttention, forward);
@@ -177,9 +176,9 @@ TEST(SimdLevel, LevelsAgreeOnEmbeddings) {
     expect_levels_agree([&](Rig& rig) {
       Matrix y(5, cols, 3), dtable(5, cols, 1);
       rig.run(ops::kEmbedding,
-              ops::EmbeddingArguments{array(ids), table, 2.5, array(positions), position_table, 0.25, kRandom, y});
+              ops::EmbeddingArguments{array(ids), table, 2.5, array(positions), position_table, 0, 0.25, kRandom, y});
       rig.run(ops::kEmbeddingBackward,
-              ops::EmbeddingBackwardArguments{array(ids), dy, 2.5, 0.25, kRandom, {dtable, false}});
+              ops::EmbeddingBackwardArguments{array(ids), 0, dy, 2.5, 0.25, kRandom, {dtable, false}});
       EXPECT_TRUE(y.gaps_untouched());
       EXPECT_TRUE(dtable.gaps_untouched());
       std::vector<float> result = y.values();

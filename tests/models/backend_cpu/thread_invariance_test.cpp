@@ -99,7 +99,7 @@ TEST(ThreadInvariance, EmbeddingGradientsWithManyEqualIds) {
   expect_same_bits([&](Rig& rig) {
     Matrix dtable(60, kWidth);
     rig.run(ops::kEmbeddingBackward,
-            ops::EmbeddingBackwardArguments{array(ids), dy, 16, 0.1, kRandom, {dtable, false}});
+            ops::EmbeddingBackwardArguments{array(ids), 0, dy, 16, 0.1, kRandom, {dtable, false}});
     return dtable.values();
   });
 }
@@ -128,7 +128,6 @@ TEST(ThreadInvariance, AttentionAndItsGradients) {
                                           .heads = 4,
                                           .rate = 0.1,
                                           .random = kRandom,
-                                          .probability_offsets = array(weights),
                                           .probabilities = probabilities,
                                           .y = y};
     rig.run(ops::kAttention, forward);

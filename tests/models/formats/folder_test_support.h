@@ -25,8 +25,8 @@ class PaperModel final : public nn::Seq2SeqModel {
   core::Json config() const override { return {{"width", width_}}; }
 
  private:
-  nn::Encoding run_encoder(nn::Context&, const nn::RaggedTokens&, bool) const override { return {}; }
-  nn::Decoding run_decoder(nn::Context&, const nn::RaggedTokens&, nn::DecoderState&, bool) const override { return {}; }
+  nn::Encoding run_encoder(nn::Context&, const nn::Sequences&, bool) const override { return {}; }
+  nn::Decoding run_decoder(nn::Context&, const nn::Sequences&, nn::DecoderState&, bool) const override { return {}; }
   std::int64_t width_;
 };
 

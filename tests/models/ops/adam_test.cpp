@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/options.h>
 #include <dragoman/ops/adam.h>
 
@@ -121,6 +122,15 @@ TEST_P(AdamTest, SumsSquares) {
   EXPECT_EQ(ops::sum_of_squares(rig.context(), x), 91);
   EXPECT_EQ(ops::sum_of_squares(rig.context(), x.col_range(1, 3)), 4 + 9 + 25 + 36);
   EXPECT_EQ(ops::sum_of_squares(rig.context(), rig.matrix(1, 0, {})), 0);
+}
+
+TEST_P(AdamTest, AMovingAverageForgetsByItsDecay) {
+  Rig rig(GetParam());
+  const Tensor average = rig.matrix(1, 3, std::vector<double>{1, 2, -4});
+  const Tensor values = rig.matrix(1, 3, std::vector<double>{0, 10, 4});
+  ops::moving_average(rig.context(), {average, values, rig.context().upload_copy(0.75)});
+  expect_close(values_of(average), std::vector<double>{0.75, 4, -2}, 1e-7, "average");
+  EXPECT_THROW(ops::moving_average(rig.context(), {average, values.col_range(0, 2), {}}), core::Error);
 }
 
 TEST(SumOfSquares, LosesNothingOverManyElements) {

@@ -159,14 +159,14 @@ TEST_P(AttentionTest, ReturnsTheWeightsOfEverySequenceHeadAndQuery) {
   const Variable x = rig.constant(5, 4, random_values(20, 1));
   const auto index = context.indices(offsets);
   const auto result = ops::attention(context, x, x, x, index, index, {.heads = 2, .causal = true}, true);
-  EXPECT_EQ(std::vector<std::int64_t>(result.probability_offsets.begin(), result.probability_offsets.end()),
-            (std::vector<std::int64_t>{0, 8, 26}));
+  const std::vector<std::int64_t> first = ops::weight_offsets(offsets, offsets, 2);
+  EXPECT_EQ(first, (std::vector<std::int64_t>{0, 8, 26}));
   const std::vector<double> weights = values_of(result.probabilities);
   ASSERT_EQ(weights.size(), 26U);
   for (std::size_t b = 0; b < 2; ++b) {
     const int n = offsets[b + 1] - offsets[b];
     for (int row = 0; row < 2 * n; ++row) {
-      const auto begin = weights.begin() + result.probability_offsets[b] + row * n;
+      const auto begin = weights.begin() + first[b] + row * n;
       const int seen = row % n + 1;
       EXPECT_NEAR(std::accumulate(begin, begin + seen, 0.0), 1, 1e-6);
       for (int j = seen; j < n; ++j) EXPECT_EQ(begin[j], 0) << "sequence " << b << ", row " << row;
@@ -279,7 +279,7 @@ TEST_P(AttentionTest, CachedAttentionEqualsPlainAttentionOverTheSameRows) {
   const std::vector<double> weights = values_of(plain.probabilities);
   for (std::int64_t r = 0; r < row_count; ++r) {
     const auto used = static_cast<std::int64_t>(keys[static_cast<std::size_t>(r)].size()) * kHeads;
-    const auto* begin = weights.data() + plain.probability_offsets[static_cast<std::size_t>(r)];
+    const auto* begin = weights.data() + kHeads * k_offsets[static_cast<std::size_t>(r)];
     expect_close(values_of(probabilities.row_range(r, r + 1).col_range(0, used)),
                  {begin, static_cast<std::size_t>(used)}, 1e-5, "weights of row " + std::to_string(r));
   }

@@ -196,8 +196,9 @@ TEST_P(TopKTest, TiesGoToTheSmallerToken) {
       const auto packed = rig.context().kernels().get(ops::kPackWeight)(rig.context(), projection.weight.value.value,
                                                                         tensor::ComputeType::kF32);
       if (form == Form::kPacked) projection.weight = {{}, packed.get()};
-      const auto op = form == Form::kComposite ? ops::project_top_k_composite : ops::project_top_k;
-      const Candidates result = read(op(rig.context(), hidden, projection, {.k = 4}));
+      const Candidates result =
+          read(form == Form::kComposite ? ops::project_top_k_composite(rig.context(), hidden, projection, {.k = 4})
+                                        : ops::project_top_k(rig.context(), hidden, projection, {.k = 4}));
       EXPECT_EQ(result.tokens[0], (std::vector<std::int32_t>{3, 0, 1, 2}));
       EXPECT_EQ(result.tokens[1], (std::vector<std::int32_t>{0, 1, 2, 3}));
     }

@@ -16,7 +16,7 @@ TEST_F(ContextTest, EqualStepsGetEqualAddresses) {
   std::vector<void*> first;
   for (int step = 0; step < 4; ++step) {
     std::vector<void*> addresses;
-    context_.step(1, [&] {
+    context_.step([&] {
       addresses.push_back(context_.allocate(100, 70).data);
       addresses.push_back(context_.allocate(3, 1000000).data);
     });

@@ -78,7 +78,7 @@ TEST(Context, UploadsWhatKernelsOfAnotherMemoryRead) {
   core::SequentialExecutor executor;
   Context context(kernels, memory, DType::kF32, executor);
   const std::vector<std::int32_t> values{3, 1, 4, 1, 5};
-  context.step(1, [&] {
+  context.step([&] {
     const Indices indices = context.indices(values);
     EXPECT_EQ(indices.host.data(), values.data());
     ASSERT_NE(indices.device, values.data());

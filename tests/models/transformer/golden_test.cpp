@@ -68,7 +68,7 @@ class GoldenTest : public ::testing::TestWithParam<std::tuple<const char*, tenso
 };
 
 TEST_P(GoldenTest, LogitsEqualPyTorch) {
-  bench_.context->step(0, [&] {
+  bench_.context->step([&] {
     const nn::Variable states = bench_.whole_states(source_, inputs_);
     const ops::Projection output = bench_.model->output();
     const nn::Variable logits = ops::linear(*bench_.context, states, output.weight, output.bias);

@@ -51,7 +51,7 @@ class Bench {
   /// Teacher-forced loss; gradients are left in the parameters if `backward`.
   double loss(const Batch& source, const Batch& inputs, const Batch& targets, double smoothing, bool backward) {
     double value = 0;
-    context->step(0, [&] {
+    context->step([&] {
       autograd::Tape tape;
       if (backward) {
         if (model->parameters().flat_gradients().empty()) model->parameters().attach_gradients(context->memory());

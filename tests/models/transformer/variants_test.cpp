@@ -78,12 +78,13 @@ TEST_P(VariantTest, CachedStepsEqualTheFullPass) {
   for (const auto device : {tensor::Device::kReference, tensor::Device::kCpu}) {
     Bench bench(device, kSpec, with(GetParam().changes));
     std::vector<double> whole;
-    bench.context->step(0, [&] { whole = values_of(bench.whole_states(source_, inputs_).value); });
+    bench.context->step([&] { whole = values_of(bench.whole_states(source_, inputs_).value); });
     nn::DecoderState state(*bench.context, bench.model->state_layout());
     std::vector<std::int32_t> slots(3);
-    bench.context->step(0, [&] {
+    bench.context->step([&] {
       const nn::Encoding encoding = bench.model->encode(*bench.context, source_.view());
-      state.admit(*bench.context, bench.model->memories(*bench.context, encoding), encoding.offsets, slots);
+      state.admit(*bench.context, encoding.offsets.host, slots);
+      state.store_memories(*bench.context, bench.model->memories(*bench.context, encoding));
     });
     const double tolerance = device == tensor::Device::kReference ? 1e-11 : 2e-5;
     // Sentence 1 is the longest; the others drop out when they end, and come first or last in the batch.
@@ -100,7 +101,7 @@ TEST_P(VariantTest, CachedStepsEqualTheFullPass) {
       }
       const Batch step(next);
       state.set_rows(rows);
-      bench.context->step(0, [&] {
+      bench.context->step([&] {
         const tensor::Tensor states = bench.model->decode(*bench.context, step.view(), state).states.value;
         for (std::size_t r = 0; r < rows.size(); ++r) {
           const std::int64_t token = inputs_.offsets[static_cast<std::size_t>(sentences[r])] + t;
@@ -122,8 +123,8 @@ TEST_P(VariantTest, LaterTokensDoNotReachEarlierStates) {
   const Batch changed({{1, 6, 8}, {1, 12, 13, 14, 3}, {1, 10}});
   std::vector<double> before;
   std::vector<double> after;
-  bench.context->step(0, [&] { before = values_of(bench.whole_states(source_, inputs_).value); });
-  bench.context->step(0, [&] { after = values_of(bench.whole_states(source_, changed).value); });
+  bench.context->step([&] { before = values_of(bench.whole_states(source_, inputs_).value); });
+  bench.context->step([&] { after = values_of(bench.whole_states(source_, changed).value); });
   const std::size_t width = before.size() / inputs_.tokens.size();
   const std::size_t changed_row = 7;
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -138,7 +139,7 @@ TEST_P(VariantTest, ASentenceDoesNotDependOnItsBatch) {
   core::SequentialExecutor executor;
   bench.model->parameters().prepare(*bench.context, tensor::ComputeType::kF32);
   std::vector<double> together;
-  bench.context->step(0, [&] { together = values_of(bench.whole_states(source_, inputs_).value); });
+  bench.context->step([&] { together = values_of(bench.whole_states(source_, inputs_).value); });
   std::vector<double> apart;
   for (std::int64_t b = 0; b < 3; ++b) {
     const auto sequence = [&](const Batch& batch) {
@@ -147,7 +148,7 @@ TEST_P(VariantTest, ASentenceDoesNotDependOnItsBatch) {
     };
     const Batch source = sequence(source_);
     const Batch inputs = sequence(inputs_);
-    bench.context->step(0, [&] {
+    bench.context->step([&] {
       for (const double value : values_of(bench.whole_states(source, inputs).value)) apart.push_back(value);
     });
   }
@@ -174,7 +175,7 @@ TEST(Transformer, TyingSharesOneParameter) {
 TEST(Transformer, ReturnsEveryLayersStatesOnRequest) {
   Bench bench(tensor::Device::kReference, kSpec, with({}));
   const Batch source({{5, 9, 2}});
-  bench.context->step(0, [&] {
+  bench.context->step([&] {
     const nn::Encoding encoding = bench.model->encode(*bench.context, source.view(), true);
     ASSERT_EQ(encoding.layers.size(), 3U);  // the embedded input and two layers
     for (const nn::Variable& layer : encoding.layers) EXPECT_EQ(layer.value.rows, 3);
@@ -192,9 +193,10 @@ TEST(Transformer, AlignmentIsTheMeanOfTheFirstHeads) {
     nn::DecoderState state(*bench.context, bench.model->state_layout());
     state.request_alignment(bench.model->alignment_heads());
     std::vector<std::int32_t> slots(2);
-    bench.context->step(0, [&] {
+    bench.context->step([&] {
       const nn::Encoding encoding = bench.model->encode(*bench.context, source.view());
-      state.admit(*bench.context, bench.model->memories(*bench.context, encoding), encoding.offsets, slots);
+      state.admit(*bench.context, encoding.offsets.host, slots);
+      state.store_memories(*bench.context, bench.model->memories(*bench.context, encoding));
       const std::vector<nn::RowRef> rows = {{slots[0], -1}, {slots[1], -1}};
       state.set_rows(rows);
       bench.model->decode(*bench.context, inputs.view(), state);
@@ -211,7 +213,7 @@ TEST(Transformer, BadInputIsRefusedWithItsValues) {
   Bench bench(tensor::Device::kCpu, kSpec, with({}));
   const auto encode = [&](const std::vector<std::vector<std::int32_t>>& sequences) {
     const Batch batch(sequences);
-    bench.context->step(0, [&] { bench.model->encode(*bench.context, batch.view()); });
+    bench.context->step([&] { bench.model->encode(*bench.context, batch.view()); });
   };
   EXPECT_THROW(encode({{5, 17, 2}}), core::Error);
   EXPECT_THROW(encode({{5, -1, 2}}), core::Error);

@@ -24,15 +24,17 @@ class ModelStepper final : public StepModel {
   std::size_t expected_bytes(std::int64_t source_tokens, std::int64_t target_tokens) const override;
 
  private:
-  void run_step(const StepRequest& request, StepResult& result);
-  void score_forced(const StepRequest& request, const nn::Tensor& states, StepResult& result);
+  /// Of all memory that steps are given.
+  std::int64_t generation() const;
+  void choose_rows(const StepRequest& request);
+  void copy_forced(const StepRequest& request, const nn::Tensor& nlls, StepResult& result) const;
 
   const nn::Seq2SeqModel* model_;
   tensor::Context* context_;
   nn::DecoderState state_;
-  std::vector<std::int32_t> chosen_rows_;
+  std::vector<std::int32_t> last_rows_;    ///< of each row's last new token among all new tokens
+  std::vector<std::int32_t> scored_rows_;  ///< of the tokens before forced ones
   std::vector<std::int32_t> forced_tokens_;
-  std::vector<double> forced_scores_;
 };
 
 }  // namespace dragoman::decoding

@@ -45,6 +45,17 @@ void adam_range(const ops::AdamArguments& arguments, std::int64_t begin, std::in
   });
 }
 
+void moving_average_range(const ops::MovingAverageArguments& arguments, std::int64_t begin, std::int64_t end) {
+  const Floats decay = set(static_cast<float>(arguments.decay[0]));
+  const Floats rest = set(static_cast<float>(1 - arguments.decay[0]));
+  float* average = arguments.average.as<float>() + begin;
+  const float* values = arguments.values.as<float>() + begin;
+  for_each_vector(static_cast<std::size_t>(end - begin), [&](std::size_t i, auto vector) HWY_ATTR {
+    const Floats kept = hn::Mul(vector.load(average + i), decay);
+    vector.store(hn::MulAdd(vector.load(values + i), rest, kept), average + i);
+  });
+}
+
 /// The sum of squares of `count` floats in double precision.
 double sum_of_squares_range(const float* x, std::size_t count) {
   const hn::ScalableTag<double> d;
@@ -72,12 +83,20 @@ HWY_AFTER_NAMESPACE();
 namespace dragoman::backend::cpu {
 
 HWY_EXPORT(adam_range);
+HWY_EXPORT(moving_average_range);
 HWY_EXPORT(sum_of_squares_range);
 
 void adam(Context& context, const ops::AdamArguments& arguments) {
   core::for_each_range(context.executor(), arguments.parameters.size(), kBlockElements,
                        [&](std::int64_t begin, std::int64_t end) {
                          HWY_DYNAMIC_DISPATCH(adam_range)(arguments, begin, end);
+                       });
+}
+
+void moving_average(Context& context, const ops::MovingAverageArguments& arguments) {
+  core::for_each_range(context.executor(), arguments.average.size(), kBlockElements,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         HWY_DYNAMIC_DISPATCH(moving_average_range)(arguments, begin, end);
                        });
 }
 

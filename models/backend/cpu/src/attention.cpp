@@ -71,13 +71,13 @@ HWY_INLINE void attend_queries(const ops::AttentionArguments& arguments, const D
               .c = scratch.scores,
               .c_stride = stride});
   if (mask.active())
-    many_mask_factors(mask, static_cast<std::uint64_t>(unit.weight_index(arguments, first)),
+    many_mask_factors(mask, static_cast<std::uint64_t>(unit.weight_index(first)),
                       static_cast<std::size_t>(count * unit.keys), scratch.factors);
   for (std::int64_t i = 0; i < count; ++i) {
     float* row = scratch.scores + i * stride;
     weigh_keys(row, unit.visible(arguments.causal, first + i), unit.keys);
     if (!arguments.probabilities.empty())
-      copy_row(row, unit.keys, arguments.probabilities.as<float>() + unit.weight_index(arguments, first + i));
+      copy_row(row, unit.keys, arguments.probabilities.as<float>() + unit.weight_index(first + i));
     if (mask.active()) multiply_row(scratch.factors + i * unit.keys, unit.keys, row);
   }
   small_gemm({.m = count,
@@ -92,10 +92,10 @@ HWY_INLINE void attend_queries(const ops::AttentionArguments& arguments, const D
               .c_stride = arguments.y.stride});
 }
 
-void attention_range(const ops::AttentionArguments& arguments, const DropoutMask& mask, std::int64_t begin,
-                     std::int64_t end, float* scratch) {
+void attention_range(const ops::AttentionArguments& arguments, const DropoutMask& mask,
+                     const std::int64_t* first_weights, std::int64_t begin, std::int64_t end, float* scratch) {
   for (std::int64_t u = begin; u < end; ++u) {
-    const AttentionUnit unit(arguments, u);
+    const AttentionUnit unit(arguments, first_weights, u);
     const std::int64_t stride = padded_keys(unit.keys);
     float* scores = scratch + unit.head_size * stride;
     const ForwardScratch parts{scratch, scores, scores + kQueryBlock * stride};
@@ -120,8 +120,8 @@ void attention(Context& context, const ops::AttentionArguments& arguments) {
   for_each_unit(
       context, arguments,
       [](const AttentionUnit& unit) { return (unit.head_size + 2 * kQueryBlock) * padded_keys(unit.keys) + 16; },
-      [&](std::int64_t begin, std::int64_t end, float* scratch) {
-        HWY_DYNAMIC_DISPATCH(attention_range)(arguments, mask, begin, end, scratch);
+      [&](const std::int64_t* first_weights, std::int64_t begin, std::int64_t end, float* scratch) {
+        HWY_DYNAMIC_DISPATCH(attention_range)(arguments, mask, first_weights, begin, end, scratch);
       });
 }
 

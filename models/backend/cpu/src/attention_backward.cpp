@@ -65,7 +65,7 @@ HWY_INLINE void score_gradients(const ops::AttentionBackwardArguments& arguments
               .b_stride = stride,
               .c = scratch.scores,
               .c_stride = stride});
-  const std::int64_t index = unit.weight_index(forward, first);
+  const std::int64_t index = unit.weight_index(first);
   if (mask.active())
     many_mask_factors(mask, static_cast<std::uint64_t>(index), static_cast<std::size_t>(count) * keys, scratch.factors);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -134,9 +134,9 @@ HWY_INLINE void attention_backward_unit(const ops::AttentionBackwardArguments& a
 }
 
 void attention_backward_range(const ops::AttentionBackwardArguments& arguments, const DropoutMask& mask,
-                              std::int64_t begin, std::int64_t end, float* scratch) {
+                              const std::int64_t* first_weights, std::int64_t begin, std::int64_t end, float* scratch) {
   for (std::int64_t u = begin; u < end; ++u) {
-    const AttentionUnit unit(arguments.forward, u);
+    const AttentionUnit unit(arguments.forward, first_weights, u);
     const std::int64_t stride = padded_keys(unit.keys);
     float* scores = scratch + unit.head_size * stride;
     attention_backward_unit(arguments, mask, unit,
@@ -158,8 +158,8 @@ void attention_backward(Context& context, const ops::AttentionBackwardArguments&
   for_each_unit(
       context, arguments.forward,
       [](const AttentionUnit& unit) { return (unit.head_size + 3 * kQueryBlock) * padded_keys(unit.keys) + 16; },
-      [&](std::int64_t begin, std::int64_t end, float* scratch) {
-        HWY_DYNAMIC_DISPATCH(attention_backward_range)(arguments, mask, begin, end, scratch);
+      [&](const std::int64_t* first_weights, std::int64_t begin, std::int64_t end, float* scratch) {
+        HWY_DYNAMIC_DISPATCH(attention_backward_range)(arguments, mask, first_weights, begin, end, scratch);
       });
 }
 

@@ -25,10 +25,12 @@ struct AttentionUnit {
   std::int64_t queries;
   std::int64_t first_key;
   std::int64_t keys;
-  std::int64_t col;        ///< first column of the head
-  std::int64_t head_size;  ///< number of its columns
+  std::int64_t col;           ///< first column of the head
+  std::int64_t head_size;     ///< number of its columns
+  std::int64_t first_weight;  ///< flat index of the sequence's first weight
 
-  AttentionUnit(const ops::AttentionArguments& arguments, std::int64_t index)
+  /// `first_weights` has the flat index of the first weight of every sequence.
+  AttentionUnit(const ops::AttentionArguments& arguments, const std::int64_t* first_weights, std::int64_t index)
       : sequence(index / arguments.heads),
         head(index % arguments.heads),
         first_query(arguments.q_offsets[sequence]),
@@ -36,24 +38,37 @@ struct AttentionUnit {
         first_key(arguments.k_offsets[sequence]),
         keys(arguments.k_offsets[sequence + 1] - first_key),
         col(head * (arguments.q.cols / arguments.heads)),
-        head_size(arguments.q.cols / arguments.heads) {}
+        head_size(arguments.q.cols / arguments.heads),
+        first_weight(first_weights[sequence]) {}
 
   /// Keys that query `i` sees.
   std::int64_t visible(bool causal, std::int64_t i) const noexcept {
     return causal ? std::clamp<std::int64_t>(i + keys - queries + 1, 0, keys) : keys;
   }
   /// Flat index of the weight of query `i` and the first key.
-  std::int64_t weight_index(const ops::AttentionArguments& arguments, std::int64_t i) const noexcept {
-    return arguments.probability_offsets[sequence] + (head * queries + i) * keys;
-  }
+  std::int64_t weight_index(std::int64_t i) const noexcept { return first_weight + (head * queries + i) * keys; }
 };
 
 inline std::int64_t attention_units(const ops::AttentionArguments& arguments) {
   return std::max<std::int64_t>(0, arguments.q_offsets.size() - 1) * arguments.heads;
 }
 
-/// Runs kernel(first unit, last unit, scratch) over all units. scratch_floats(unit) says how much scratch memory a unit
-/// needs.
+/// In scratch memory: for AttentionUnit.
+inline const std::int64_t* first_weights_of(tensor::Context& context, const ops::AttentionArguments& arguments) {
+  const std::int64_t sequences = arguments.q_offsets.size() - 1;
+  auto* first =
+      static_cast<std::int64_t*>(context.arena().allocate(static_cast<std::size_t>(sequences) * sizeof(std::int64_t)));
+  std::int64_t total = 0;
+  for (std::int64_t b = 0; b < sequences; ++b) {
+    first[b] = total;
+    total += static_cast<std::int64_t>(arguments.heads) * (arguments.q_offsets[b + 1] - arguments.q_offsets[b]) *
+             (arguments.k_offsets[b + 1] - arguments.k_offsets[b]);
+  }
+  return first;
+}
+
+/// Runs kernel(first_weights, first unit, last unit, scratch) over all units. scratch_floats(unit) says how much
+/// scratch memory a unit needs.
 template <class ScratchFloats, class Kernel>
 void for_each_unit(tensor::Context& context, const ops::AttentionArguments& arguments,
                    const ScratchFloats& scratch_floats, const Kernel& kernel) {
@@ -61,6 +76,7 @@ void for_each_unit(tensor::Context& context, const ops::AttentionArguments& argu
   if (units == 0) return;
   const std::int64_t blocks = (units + kUnitsPerBlock - 1) / kUnitsPerBlock;
   const tensor::ScratchScope scratch_scope(context.arena());
+  const std::int64_t* first_weights = first_weights_of(context, arguments);
   auto* offsets =
       static_cast<std::int64_t*>(context.arena().allocate(static_cast<std::size_t>(blocks) * sizeof(std::int64_t)));
   std::int64_t total = 0;
@@ -69,12 +85,12 @@ void for_each_unit(tensor::Context& context, const ops::AttentionArguments& argu
     std::int64_t most = 0;
     const std::int64_t end = std::min(units, (block + 1) * kUnitsPerBlock);
     for (std::int64_t u = block * kUnitsPerBlock; u < end; ++u)
-      most = std::max(most, scratch_floats(AttentionUnit(arguments, u)));
+      most = std::max(most, scratch_floats(AttentionUnit(arguments, first_weights, u)));
     total += most;
   }
   auto* scratch = static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(total) * sizeof(float)));
   core::for_each_range(context.executor(), units, kUnitsPerBlock, [&](std::int64_t begin, std::int64_t end) {
-    kernel(begin, end, scratch + offsets[begin / kUnitsPerBlock]);
+    kernel(first_weights, begin, end, scratch + offsets[begin / kUnitsPerBlock]);
   });
 }
 

@@ -17,8 +17,9 @@ namespace HWY_NAMESPACE {
 
 HWY_INLINE void look_up_row(const ops::EmbeddingArguments& arguments, std::int64_t t) {
   const float* token = arguments.table.row<float>(arguments.ids[t]);
-  const float* position =
-      arguments.position_table.empty() ? nullptr : arguments.position_table.row<float>(arguments.positions[t]);
+  const float* position = arguments.position_table.empty()
+                              ? nullptr
+                              : arguments.position_table.row<float>(arguments.positions[t] + arguments.first_position);
   float* y = arguments.y.row<float>(t);
   const Floats scale = set(static_cast<float>(arguments.scale));
   for_each_vector(static_cast<std::size_t>(arguments.y.cols), [&](std::size_t i, auto vector) HWY_ATTR {
@@ -55,7 +56,7 @@ void embedding_backward_cols(const ops::EmbeddingBackwardArguments& arguments, c
   const Floats scale = set(static_cast<float>(arguments.scale));
   for (std::int64_t t = 0; t < arguments.dy.rows; ++t) {
     const float* dy = arguments.dy.row<float>(t) + begin;
-    float* sum = table.row<float>(arguments.ids[t]) + begin;
+    float* sum = table.row<float>(arguments.ids[t] + arguments.first) + begin;
     if (!mask.active()) {
       for_each_vector(width, [&](std::size_t i, auto vector) HWY_ATTR {
         vector.store(hn::MulAdd(vector.load(dy + i), scale, vector.load(sum + i)), sum + i);

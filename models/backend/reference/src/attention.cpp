@@ -25,16 +25,17 @@ std::int64_t visible_keys(bool causal, std::int64_t i, std::int64_t queries, std
 template <class Visitor>
 void for_each_query(const ops::AttentionArguments& arguments, Visitor&& visit) {
   const std::int64_t width = arguments.q.cols / arguments.heads;
+  std::int64_t weights = 0;  // of the sequences before
   for (std::int64_t b = 0; b + 1 < arguments.q_offsets.size(); ++b) {
     const std::int64_t q_begin = arguments.q_offsets[b];
     const std::int64_t k_begin = arguments.k_offsets[b];
     const std::int64_t m = arguments.q_offsets[b + 1] - q_begin;
     const std::int64_t n = arguments.k_offsets[b + 1] - k_begin;
-    const std::int64_t weights = arguments.probability_offsets.empty() ? 0 : arguments.probability_offsets[b];
     for (std::int64_t h = 0; h < arguments.heads; ++h)
       for (std::int64_t i = 0; i < m; ++i)
         visit(Query{q_begin + i, k_begin, n, visible_keys(arguments.causal, i, m, n), h * width,
                     weights + (h * m + i) * n});
+    weights += arguments.heads * m * n;
   }
 }
 

@@ -10,7 +10,7 @@ void embedding(Context&, const ops::EmbeddingArguments& arguments) {
   for (std::int64_t t = 0; t < y.rows(); ++t)
     for (std::int64_t j = 0; j < y.cols(); ++j) {
       double value = arguments.scale * table(arguments.ids[t], j);
-      if (position_table) value += position_table(arguments.positions[t], j);
+      if (position_table) value += position_table(arguments.positions[t] + arguments.first_position, j);
       y(t, j) = value * dropout_factor(arguments.rate, arguments.random, t * y.cols() + j);
     }
 }
@@ -20,7 +20,7 @@ void embedding_backward(Context&, const ops::EmbeddingBackwardArguments& argumen
   const Matrix dtable = ready_to_add(arguments.dtable, "embedding_backward");
   for (std::int64_t t = 0; t < dy.rows(); ++t)
     for (std::int64_t j = 0; j < dy.cols(); ++j)
-      dtable(arguments.ids[t], j) +=
+      dtable(arguments.ids[t] + arguments.first, j) +=
           arguments.scale * dy(t, j) * dropout_factor(arguments.rate, arguments.random, t * dy.cols() + j);
 }
 

@@ -30,6 +30,7 @@ void install_kernels(tensor::KernelTable& table) {
   table.set(ops::kGatherRows, gather_rows);
   table.set(ops::kScatterRows, scatter_rows);
   table.set(ops::kAdam, adam);
+  table.set(ops::kMovingAverage, moving_average);
   table.set(ops::kSumOfSquares, sum_of_squares);
 }
 

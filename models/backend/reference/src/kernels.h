@@ -47,6 +47,7 @@ void project_top_k(Context& context, const ops::ProjectTopKArguments& arguments)
 void gather_rows(Context& context, const ops::GatherRowsArguments& arguments);
 void scatter_rows(Context& context, const ops::ScatterRowsArguments& arguments);
 void adam(Context& context, const ops::AdamArguments& arguments);
+void moving_average(Context& context, const ops::MovingAverageArguments& arguments);
 void sum_of_squares(Context& context, const ops::SumOfSquaresArguments& arguments);
 
 /// activation(x), one number.

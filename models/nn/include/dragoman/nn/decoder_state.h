@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -76,14 +77,17 @@ class DecoderState {
  public:
   /// Teacher forcing on a batch. `memories` (one per MemoryId) and `source_offsets` (B + 1) must outlive the state.
   static DecoderState whole(std::span<const KeyValue> memories, const ops::Offsets& source_offsets);
+  /// The memories of a whole() state that was made before there were any.
+  void set_memories(std::span<const KeyValue> memories) noexcept { memories_ = memories; }
   /// An empty pool for models of this layout, computing in the context's float type.
   DecoderState(const Context& context, const StateLayout& layout);
 
   // --- for decoding loops (pooled state) ---
 
-  /// Admits the B sentences whose memories these are ([T_source, width] each, copied); writes their slots.
-  void admit(Context& context, std::span<const KeyValue> memories, const ops::Offsets& source_offsets,
-             std::span<std::int32_t> slots);
+  /// Admits B sentences; writes their slots. Their memories are stored next.
+  void admit(Context& context, std::span<const std::int32_t> source_offsets, std::span<std::int32_t> slots);
+  /// Copies the memories of the sentences that were admitted last, [T_source, width] each.
+  void store_memories(Context& context, std::span<const KeyValue> memories);
   /// Frees a sentence and all its hypotheses.
   void release(std::int32_t slot);
   /// Names the rows of the next decode() call.
@@ -99,6 +103,18 @@ class DecoderState {
   /// After decode(): weights over the source positions for new token t (row of the result), as requested. Waits for the
   /// device.
   std::vector<float> alignment(std::int64_t token);
+  /// What alignment() reads; empty if nothing was requested. A body that is replayed leaves it in its result, and the
+  /// state is told again.
+  const Tensor& kept_attention() const noexcept { return alignment_weights_; }
+  void keep_attention(const Tensor& weights) noexcept { alignment_weights_ = weights; }
+
+  /// Another one whenever histories, memories or row states have moved: part of the key of a step.
+  std::int64_t generation() const noexcept {
+    return std::max({history_.generation(), memory_.generation(), row_state_generation_});
+  }
+  /// The longest lists of keys of this step, in buckets: part of the key, too.
+  std::int64_t longest_history() const noexcept { return step_.ancestors.longest; }
+  std::int64_t longest_source() const noexcept { return step_.sources.longest; }
 
   // --- for Seq2SeqModel ---
 
@@ -147,6 +163,7 @@ class DecoderState {
   struct DeviceStep {
     ops::Indices positions;
     ops::Offsets row_offsets;
+    ops::DeviceIndices admitted;  ///< rows of the memories that are stored next
     ops::DeviceIndices parents;
     ops::DeviceIndices new_rows;
     DeviceKeyLists ancestors;
@@ -191,6 +208,7 @@ class DecoderState {
   std::vector<std::int32_t> previous_ancestor_offsets_;
   KeyLists sources_;
   std::vector<tensor::Buffer> row_state_buffers_;
+  std::int64_t row_state_generation_ = 0;
   std::vector<Tensor> row_states_;
 
   // both
@@ -199,7 +217,6 @@ class DecoderState {
   AlignmentHeads alignment_request_;
   Tensor alignment_weights_;
   std::optional<tensor::HostView> alignment_on_host_;
-  std::span<const std::int64_t> alignment_offsets_;
   int alignment_total_heads_ = 1;
 };
 

@@ -101,9 +101,17 @@ class ParameterStore {
   /// Zeroes the gradients that no backward pass has written. Call it before an update.
   void finish_gradients();
 
+  /// Which gradients a backward pass has written, by parameter. A recorded step leaves this in its result, and the
+  /// store is told again when the step was replayed.
+  std::vector<bool> written_gradients() const;
+  void set_written_gradients(const std::vector<bool>& written) const;
+
   /// Packs every weight for inference with the context's backend (once per process; afterwards read-only and shared by
   /// all workers). Gradients must not be attached.
   void prepare(Context& context, tensor::ComputeType type, const PrepareOptions& options = {});
+
+  /// Another one whenever values, gradients or packed forms have moved: part of the key of a step.
+  std::int64_t generation() const noexcept { return generation_; }
 
   /// Where the values are.
   tensor::DeviceMemory& memory() const noexcept {
@@ -121,6 +129,7 @@ class ParameterStore {
   std::shared_ptr<const void> owner_;
   std::function<void(const Tensor&)> release_;
   tensor::Buffer gradients_;
+  std::int64_t generation_ = 0;
   Tensor flat_;
   Tensor flat_gradients_;
 };

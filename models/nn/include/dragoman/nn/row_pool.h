@@ -28,6 +28,8 @@ class RowPool {
   const tensor::Tensor& rows(int index) const { return tensors_[static_cast<std::size_t>(index)]; }
   /// Bytes of all pages that somebody has.
   std::size_t bytes_in_use() const noexcept { return pages_in_use_ * page_bytes_; }
+  /// Another one whenever the tensors have moved; never that of another pool.
+  std::int64_t generation() const noexcept { return generation_; }
 
  private:
   void grow();
@@ -38,6 +40,7 @@ class RowPool {
   std::vector<std::int32_t> free_pages_;
   std::size_t page_bytes_ = 0;
   std::size_t pages_in_use_ = 0;
+  std::int64_t generation_ = 0;
 };
 
 }  // namespace dragoman::nn

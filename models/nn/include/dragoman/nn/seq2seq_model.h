@@ -7,12 +7,10 @@
 #include <dragoman/core/json_fwd.h>
 #include <dragoman/nn/decoder_state.h>
 #include <dragoman/nn/parameters.h>
+#include <dragoman/nn/sequences.h>
 #include <dragoman/ops/types.h>
-#include <dragoman/tensor/ragged.h>
 
 namespace dragoman::nn {
-
-using tensor::RaggedTokens;
 
 /// What every model needs to know about its token sequences. Lives in config.json, not in the tokenizer.
 struct SequenceSpec {
@@ -54,19 +52,37 @@ class Seq2SeqModel {
   Seq2SeqModel& operator=(const Seq2SeqModel&) = delete;
   virtual ~Seq2SeqModel();
 
-  /// Encodes B ragged sources, each with its closing end token. Tokens outside the vocabulary, and empty or over-long
-  /// sources are Error{kInvalidArgument}.
-  Encoding encode(Context& context, const RaggedTokens& source, bool all_layers = false) const;
+  /// Checks and uploads B ragged sources, each with its closing end token: what belongs to the preparation of a step.
+  /// Tokens outside the vocabulary, and empty or over-long sources are Error{kInvalidArgument}.
+  Sequences prepare_source(Context& context, const RaggedTokens& source) const;
+  Encoding encode(Context& context, const Sequences& source, bool all_layers = false) const {
+    return run_encoder(context, source, all_layers);
+  }
+  /// Both, where the step is not to be recorded.
+  Encoding encode(Context& context, const RaggedTokens& source, bool all_layers = false) const {
+    return encode(context, prepare_source(context, source), all_layers);
+  }
   /// Keys and values of every MemoryId of the layout, [T_source, width], from an encoding: made once per sentence.
   virtual std::vector<KeyValue> memories(Context& context, const Encoding& encoding) const = 0;
+  /// Checks and uploads what decode() is to append, and makes room for it in the state.
+  Sequences prepare_target(Context& context, const RaggedTokens& next, DecoderState& state) const;
   /// Row r of the state gets next.sequence(r) (at least one token) appended; the result has one row per new token.
   /// Teacher forcing is one call with whole targets on DecoderState::whole; a forced prefix is several tokens, a step
   /// is one token, on a pooled state.
-  Decoding decode(Context& context, const RaggedTokens& next, DecoderState& state, bool all_layers = false) const;
+  Decoding decode(Context& context, const Sequences& next, DecoderState& state, bool all_layers = false) const {
+    return run_decoder(context, next, state, all_layers);
+  }
+  Decoding decode(Context& context, const RaggedTokens& next, DecoderState& state, bool all_layers = false) const {
+    return decode(context, prepare_target(context, next, state), state, all_layers);
+  }
   /// The projection of decoded states to the target vocabulary.
   virtual ops::Projection output() const = 0;
   /// The attention that serves as word alignment; memory index -1 if the model has none.
   virtual AlignmentHeads alignment_heads() const { return {}; }
+  /// Whether the ops that run_encoder(), memories() and run_decoder() call, and their shapes, follow from the numbers of
+  /// tokens, sequences and rows. If lengths, positions or tokens decide, too, a device cannot make the calls of one step
+  /// again for the next, and does not try.
+  virtual bool recordable() const { return true; }
   /// The model's own part of config.json: given back to its factory, it makes an equal model.
   virtual core::Json config() const = 0;
 
@@ -76,9 +92,8 @@ class Seq2SeqModel {
   const ParameterStore& parameters() const noexcept { return parameters_; }
 
  protected:
-  virtual Encoding run_encoder(Context& context, const RaggedTokens& source, bool all_layers) const = 0;
-  virtual Decoding run_decoder(Context& context, const RaggedTokens& next, DecoderState& state,
-                               bool all_layers) const = 0;
+  virtual Encoding run_encoder(Context& context, const Sequences& source, bool all_layers) const = 0;
+  virtual Decoding run_decoder(Context& context, const Sequences& next, DecoderState& state, bool all_layers) const = 0;
   StateLayout& mutable_layout() noexcept { return layout_; }
 
  private:
@@ -86,8 +101,5 @@ class Seq2SeqModel {
   StateLayout layout_;
   ParameterStore parameters_;
 };
-
-/// Position of every token within its own sequence, from 0; in step memory.
-ops::Indices positions_within(Context& context, const RaggedTokens& batch);
 
 }  // namespace dragoman::nn

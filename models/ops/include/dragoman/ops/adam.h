@@ -28,6 +28,14 @@ struct AdamArguments {
 };
 inline constexpr KernelKey<void(Context&, const AdamArguments&)> kAdam{"adam"};
 
+/// average = decay * average + (1 - decay) * values, over flat buffers [1, n].
+struct MovingAverageArguments {
+  Tensor average;
+  Tensor values;
+  DeviceArray<double> decay;  ///< one
+};
+inline constexpr KernelKey<void(Context&, const MovingAverageArguments&)> kMovingAverage{"moving_average"};
+
 /// `sum` [1, 1] F64 becomes the sum of squares of all elements, accumulated in double in an order that is a function of
 /// the shape alone.
 struct SumOfSquaresArguments {
@@ -36,8 +44,11 @@ struct SumOfSquaresArguments {
 };
 inline constexpr KernelKey<void(Context&, const SumOfSquaresArguments&)> kSumOfSquares{"sum_of_squares"};
 
-/// `arguments.step` is filled in by the op.
+/// `arguments.step` must have been uploaded.
+void adam(Context& context, const AdamArguments& arguments);
+/// Uploads the step, too: where it is not to be recorded.
 void adam(Context& context, AdamArguments arguments, const AdamStep& step);
+void moving_average(Context& context, const MovingAverageArguments& arguments);
 /// Waits for the device.
 double sum_of_squares(Context& context, const Tensor& x);
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include <dragoman/ops/types.h>
 
 namespace dragoman::ops {
@@ -16,7 +18,7 @@ struct AttentionOptions {
 /// 1/sqrt(d / heads): no padding, no masks. q [Tq, d], k and v [Tk, d] (columns of head h are [h*d/heads,
 /// (h+1)*d/heads)); sequence b has queries [q_offsets[b], q_offsets[b+1]) and keys [k_offsets[b], k_offsets[b+1]). If
 /// `probabilities` is not empty it receives the attention weights before dropout: the weight of (sequence b, head h,
-/// query i, key j) is element probability_offsets[b] + (h * m + i) * n + j of the flat [1, total] tensor. Weights that
+/// query i, key j) is element weight_offsets()[b] + (h * m + i) * n + j of the flat [1, total] tensor. Weights that
 /// causality forbids are 0. The dropout mask of a weight is keyed by that same flat index, as ops/dropout.h says. A
 /// sequence without keys gives zeros.
 struct AttentionArguments {
@@ -29,7 +31,6 @@ struct AttentionArguments {
   bool causal = false;
   double rate = 0;
   RandomState random;
-  DeviceArray<std::int64_t> probability_offsets;
   Tensor probabilities;
   Tensor y;
 };
@@ -46,10 +47,13 @@ struct AttentionBackwardArguments {
 inline constexpr KernelKey<void(Context&, const AttentionBackwardArguments&)> kAttentionBackward{"attention_backward"};
 
 struct AttentionResult {
-  Variable output;                                    ///< [Tq, d]
-  Tensor probabilities;                               ///< flat weights, or empty
-  std::span<const std::int64_t> probability_offsets;  ///< B + 1 entries in the host's step memory
+  Variable output;       ///< [Tq, d]
+  Tensor probabilities;  ///< flat weights, or empty
 };
+
+/// Where each sequence's weights begin, and, last, how many there are: heads * queries * keys for each sequence.
+std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets,
+                                         std::span<const std::int32_t> k_offsets, int heads);
 
 /// Weights are kept if a gradient is recorded or if `keep_probabilities`.
 AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,

@@ -4,24 +4,26 @@
 
 namespace dragoman::ops {
 
-/// y[t] = dropout(scale * table[ids[t]] + position_table[positions[t]]). `position_table` may be empty. The caller
-/// guarantees that ids and positions lie within their tables. ids.size() rows.
+/// y[t] = dropout(scale * table[ids[t]] + position_table[positions[t] + first_position]). `position_table` may be
+/// empty. The caller guarantees that ids and positions lie within their tables. ids.size() rows.
 struct EmbeddingArguments {
   DeviceIndices ids;
   Tensor table;
   double scale = 1;
   DeviceIndices positions;
   Tensor position_table;
+  std::int32_t first_position = 0;
   double rate = 0;
   RandomState random;
   Tensor y;
 };
 inline constexpr KernelKey<void(Context&, const EmbeddingArguments&)> kEmbedding{"embedding"};
 
-/// dtable.value[ids[t]] += scale * mask(dy)[t]; rows that no id names become 0 unless dtable.accumulate. The sum over
-/// equal ids is taken in ascending t, whatever the thread count.
+/// dtable.value[ids[t] + first] += scale * mask(dy)[t]; rows that no id names become 0 unless dtable.accumulate. The
+/// sum over equal ids is taken in ascending t, whatever the thread count.
 struct EmbeddingBackwardArguments {
   DeviceIndices ids;
+  std::int32_t first = 0;
   Tensor dy;
   double scale = 1;
   double rate = 0;
@@ -33,6 +35,8 @@ inline constexpr KernelKey<void(Context&, const EmbeddingBackwardArguments&)> kE
 struct EmbeddingOptions {
   double scale = 1;
   double dropout = 0;
+  /// Row of the position table that position 0 has.
+  std::int32_t first_position = 0;
 };
 
 /// ids [T] into table [V, d] -> [T, d]. `positions` [T] into position_table [P, d], or an empty position_table.

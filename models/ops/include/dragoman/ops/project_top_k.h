@@ -51,13 +51,27 @@ struct TopKOptions {
   std::span<const RowNoise> noise = {};
 };
 
+/// Options, and as kernels read them.
+struct UploadedTopKOptions {
+  TopKOptions host;
+  DeviceArray<double> temperatures;  ///< one per row
+  DeviceArray<LogitEdit> edits;
+  DeviceArray<RowNoise> noise;
+};
+/// For `rows` rows of a vocabulary of so many tokens: what belongs to the preparation of a step. Checks the options.
+UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary);
+
 /// Candidates of every row, best first; both tensors [R, k] in step memory.
 struct TopK {
   Tensor tokens;
   Tensor log_probabilities;
 };
 
-/// Fused where the device has the kernel, else linear + log_softmax + selection on the host.
+/// Fused where the device has the kernel, else linear + log_softmax + selection on the host, which no device can
+/// record.
+TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection,
+                   const UploadedTopKOptions& options);
+/// Both, where the step is not to be recorded.
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options);
 TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection,
                              const TopKOptions& options);

@@ -31,13 +31,26 @@ struct LossSums {
   std::int64_t tokens = 0;
 };
 
+/// Losses of every row, F64 [1, T] in step memory.
+struct RowLosses {
+  Tensor losses;
+  Tensor nlls;
+};
+
 /// The loss of hidden [T, d] under a projection to the vocabulary. It ends the graph: with a tape set it computes the
 /// gradients of projection weight and bias at once and records the one of `hidden`; Tape::backward() then does the
-/// rest. Rows go through in chunks, so logits [T, V] never exist.
+/// rest. Rows go through in chunks, so logits [T, V] never exist. `gradient_scale` is one number, needed with a tape.
+RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Projection& projection,
+                             const Indices& targets, double label_smoothing, const DeviceArray<double>& gradient_scale);
+/// Their sums, in the order of the rows. Waits for the device.
+LossSums sum_of(const Context& context, const RowLosses& rows);
+/// Both, where the step is not to be recorded.
 LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection,
                                const Indices& targets, const CrossEntropyOptions& options);
 
-/// Natural-logarithm probability of each target, without gradients: result[t] = log p(targets[t]).
+/// Negative natural-logarithm probability of each target, without gradients: F64 [1, T] in step memory.
+Tensor target_nlls(Context& context, const Tensor& hidden, const Projection& projection, const Indices& targets);
+/// The same on the host and with the other sign: result[t] = log p(targets[t]). Waits for the device.
 void target_log_probabilities(Context& context, const Tensor& hidden, const Projection& projection,
                               const Indices& targets, std::span<double> result);
 

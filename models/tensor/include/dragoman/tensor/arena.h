@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -56,6 +57,11 @@ class Arena {
   Mark mark() const noexcept;
   /// Frees what was allocated after the mark.
   void rewind(Mark mark);
+  /// The opposite: what lies before the mark counts as allocated, as it was when the mark was made of the same blocks.
+  void advance(Mark mark);
+  /// Changes when addresses do: when blocks are added or joined.
+  std::uint64_t generation() const noexcept { return generation_; }
+  bool contains(const void* address) const noexcept;
 
   std::size_t bytes_reserved() const noexcept;
 
@@ -71,6 +77,7 @@ class Arena {
   DeviceMemory* memory_;
   std::vector<Block> blocks_;
   std::size_t current_ = 0;
+  std::uint64_t generation_ = 0;
 };
 
 /// Frees at the end of the scope what was allocated from the arena within it.

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include <dragoman/tensor/arena.h>
 #include <dragoman/tensor/dtype.h>
 #include <dragoman/tensor/kernel_table.h>
+#include <dragoman/tensor/step_recorder.h>
 
 namespace dragoman::tensor {
+
+class Context;
 
 /// One kind of device: its kernels, the memory of each of its devices, and the type that they compute in. The CPU and
 /// the reference backend are built in; others come from plugins (Registrar::add). Made at start-up, then shared
@@ -32,6 +36,8 @@ class Backend {
   /// What it computes with, in the words that a bug report needs and a training run records: "avx512, oneDNN 2.6.3".
   /// Results may differ in rounding where this differs.
   virtual std::string describe() const = 0;
+  /// What keeps the steps of a context on one of the devices; nullptr if this kind of device does not keep steps.
+  virtual std::unique_ptr<StepRecorder> make_recorder(Context& context) const;
 
  private:
   KernelTable kernels_;

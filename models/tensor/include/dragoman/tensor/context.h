@@ -4,11 +4,15 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <dragoman/core/parallel.h>
 #include <dragoman/tensor/arena.h>
 #include <dragoman/tensor/device_array.h>
 #include <dragoman/tensor/kernel_table.h>
+#include <dragoman/tensor/step_recorder.h>
 #include <dragoman/tensor/tensor.h>
 
 namespace dragoman::autograd {
@@ -103,18 +107,84 @@ class Context {
   /// The state for one random op; the next call gets another stream.
   RandomState next_random();
 
-  /// Runs one step: frees the step memory of the last one, then calls body(). Within the body equal shapes get equal
-  /// addresses from call to call, so a device may capture the body once per `key` and replay it; host devices simply
-  /// run it.
+  /// Runs one step: frees the step memory of the last one, then calls prepare() and body(), and returns what body()
+  /// returns.
+  ///
+  /// A device may keep the kernel calls of a body and make them again, without calling it, for the next step of an
+  /// equal key. So prepare() does what the host has to do every time, checks, bookkeeping, uploads, and returns the
+  /// key, which must name all that the body looks at besides the contents of device memory. body() does nothing but run
+  /// ops: its uploads are errors on such a device, and all that it leaves behind is in its (copyable) result. On other
+  /// devices both simply run.
+  template <class Prepare, class Body>
+  auto step(Prepare&& prepare, Body&& body) -> std::invoke_result_t<Body> {
+    start_step();
+    const StepKey key = prepare();
+    if (recorder_ == nullptr || key == StepKey::never()) return body();
+    return recorded_step(key, body);
+  }
+  /// A step that is never recorded.
   template <class Body>
-  void step(std::uint64_t key, Body&& body) {
-    static_cast<void>(key);
-    arena_.reset();
-    host_arena_.reset();
+  void step(Body&& body) {
+    start_step();
     body();
   }
+  /// Whether the device keeps steps. Then numbers that change from step to step are rounded up to buckets, so that
+  /// fewer steps differ; elsewhere bucket(n) is n.
+  bool records() const noexcept { return recorder_ != nullptr; }
+  std::int64_t bucket(std::int64_t n, std::int64_t size = 32) const noexcept {
+    return records() ? (n + size - 1) / size * size : n;
+  }
+  StepRecorder* recorder() const noexcept { return recorder_.get(); }
+  void set_recorder(std::unique_ptr<StepRecorder> recorder) noexcept { recorder_ = std::move(recorder); }
 
  private:
+  /// The result of a recorded body, with what else it leaves in the context.
+  template <class Output>
+  struct Kept {
+    Output output;
+    std::uint64_t random_stream;
+    Arena::Mark arena;
+  };
+  /// From the start of a body to its end or its exception.
+  class BodyScope {
+   public:
+    BodyScope(Context& context, const StepSignature& signature) : context_(context) {
+      context_.recorder_->begin(signature);
+      context_.in_body_ = true;
+    }
+    BodyScope(const BodyScope&) = delete;
+    BodyScope& operator=(const BodyScope&) = delete;
+    ~BodyScope() {
+      context_.in_body_ = false;
+      if (!ended_) context_.recorder_->abandon();
+    }
+    void end(std::any output) {
+      context_.recorder_->end(std::move(output));
+      ended_ = true;
+    }
+
+   private:
+    Context& context_;
+    bool ended_ = false;
+  };
+
+  template <class Body>
+  auto recorded_step(const StepKey& key, Body& body) -> std::invoke_result_t<Body> {
+    using Output = std::invoke_result_t<Body>;
+    const StepSignature signature{key, uploads_, arena_.generation(), random_stream_, training_, tape_ != nullptr};
+    if (const std::any* kept = recorder_->replay(signature)) {
+      const auto& last = std::any_cast<const Kept<Output>&>(*kept);
+      random_stream_ = last.random_stream;
+      arena_.advance(last.arena);
+      return last.output;
+    }
+    BodyScope scope(*this, signature);
+    Kept<Output> kept{body(), random_stream_, arena_.mark()};
+    scope.end(kept);
+    return std::move(kept.output);
+  }
+
+  void start_step();
   const void* upload_bytes(const void* values, std::size_t bytes);
 
   const KernelTable* kernels_;
@@ -126,6 +196,9 @@ class Context {
   Arena host_arena_;
   autograd::Tape* tape_ = nullptr;
   bool training_ = false;
+  std::unique_ptr<StepRecorder> recorder_;
+  std::vector<std::pair<const void*, std::size_t>> uploads_;  ///< of this step, where the device keeps steps
+  bool in_body_ = false;
   Buffer random_key_;
   std::uint64_t random_stream_ = 0;
 };

@@ -25,9 +25,9 @@ class Optimizer {
 
   /// The global norm of the gradients.
   double gradient_norm(tensor::Context& context) const;
-  /// One Adam step with gradients scaled so that their norm is at most clip_norm; `update` counts from 1. The average
-  /// then takes average = d * average + (1 - d) * parameters with d = min(decay, (1 + update) / (10 + update)), so that
-  /// it forgets the start fast.
+  /// Runs one Context::step(): one Adam step with gradients scaled so that their norm is at most clip_norm; `update`
+  /// counts from 1. The average then takes average = d * average + (1 - d) * parameters with d = min(decay, (1 +
+  /// update) / (10 + update)), so that it forgets the start fast.
   void apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm);
 
   /// Begins the average with the parameters as they are.
@@ -44,13 +44,13 @@ class Optimizer {
  private:
   tensor::Tensor make_state(tensor::Buffer& buffer, tensor::DeviceMemory& memory) const;
   std::vector<NamedTensor> views(const tensor::Tensor& flat) const;
-  void update_average(tensor::Context& context, std::int64_t update);
 
   nn::ParameterStore* parameters_;
   OptimizerConfig config_;
   double clip_norm_;
   double ema_decay_;
   tensor::Buffer first_buffer_, second_buffer_, average_buffer_;
+  std::int64_t generation_ = 0;  ///< of these
   tensor::Tensor first_moment_, second_moment_, average_;
 };
 

@@ -22,11 +22,10 @@ class Embeddings {
  public:
   /// `table` may be shared with others (tying). `positions` rows are reserved for sequences up to `maximum_length`.
   Embeddings(const nn::Scope& scope, const nn::Parameter& table, std::int64_t maximum_length, const Config& config);
-  Variable operator()(Context& context, std::span<const std::int32_t> tokens, const ops::Indices& positions) const;
+  Variable operator()(Context& context, const ops::Indices& tokens, const ops::Indices& positions) const;
 
  private:
   Variable position_table(const Context& context) const;
-  ops::Indices shifted(Context& context, const ops::Indices& positions) const;
 
   const nn::Parameter* table_;
   const nn::Parameter* learned_positions_ = nullptr;
@@ -34,7 +33,7 @@ class Embeddings {
   std::optional<nn::LayerNorm> norm_;
   double scale_;
   double dropout_;
-  std::int32_t offset_ = 0;
+  std::int32_t first_position_ = 0;
 };
 
 }  // namespace dragoman::transformer

@@ -88,21 +88,26 @@ class TransformerVariant final : public nn::Seq2SeqModel {
     const int layer = config_.alignment_layer < 0 ? config_.alignment_layer + last : config_.alignment_layer;
     return {layers_[static_cast<std::size_t>(layer)].cross_attention().memory_id(), config_.alignment_heads};
   }
+  /// As the mixer says by a constant of its own, kRecordable; if it says nothing, yes.
+  bool recordable() const override {
+    if constexpr (requires { Mixer::kRecordable; }) return Mixer::kRecordable;
+    return true;
+  }
   core::Json config() const override { return to_json(config_); }
 
  protected:
-  nn::Encoding run_encoder(Context& context, const nn::RaggedTokens& source, bool all_layers) const override {
+  nn::Encoding run_encoder(Context& context, const nn::Sequences& source, bool all_layers) const override {
     nn::Encoding encoding;
-    encoding.offsets = context.indices(source.offsets);
-    const Variable x = source_embeddings_(context, source.tokens, nn::positions_within(context, source));
+    encoding.offsets = source.offsets;
+    const Variable x = source_embeddings_(context, source.tokens, source.positions);
     encoding.states = encoder_(context, x, encoding.offsets, all_layers ? &encoding.layers : nullptr);
     return encoding;
   }
 
-  nn::Decoding run_decoder(Context& context, const nn::RaggedTokens& next, nn::DecoderState& state,
+  nn::Decoding run_decoder(Context& context, const nn::Sequences& next, nn::DecoderState& state,
                            bool all_layers) const override {
     nn::Decoding decoding;
-    const Variable x = target_embeddings_(context, next.tokens, state.positions());
+    const Variable x = target_embeddings_(context, next.tokens, next.positions);
     ResidualStream stream(config_, x);
     if (all_layers) decoding.layers.push_back(x);
     for (const auto& layer : layers_) {

@@ -1,0 +1,129 @@
+#include "hidden_memory.h"
+
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/parallel.h>
+#include <dragoman/tensor/context.h>
+
+namespace dragoman::tensor {
+namespace {
+
+/// Keeps results only: a body that is replayed does nothing.
+class ResultRecorder final : public StepRecorder {
+ public:
+  const std::any* replay(const StepSignature& signature) override {
+    const auto found = results_.find(signature);
+    return found == results_.end() ? nullptr : &found->second;
+  }
+  void begin(const StepSignature& signature) override { current_ = signature; }
+  void end(std::any output) override { results_[*current_] = std::move(output); }
+  void abandon() noexcept override { ++abandoned; }
+
+  int abandoned = 0;
+
+ private:
+  std::map<StepSignature, std::any> results_;
+  std::optional<StepSignature> current_;
+};
+
+class Step : public ::testing::Test {
+ protected:
+  Step() {
+    auto recorder = std::make_unique<ResultRecorder>();
+    recorder_ = recorder.get();
+    context_.set_recorder(std::move(recorder));
+    context_.step([&] { context_.allocate(1, 1); });  // the arena's first block
+  }
+  /// A step that uploads values; says whether its body ran.
+  bool runs(const StepKey& key, std::size_t values) {
+    const std::vector<std::int32_t> uploaded(values, 1);
+    bool ran = false;
+    context_.step(
+        [&] {
+          context_.indices(uploaded);
+          return key;
+        },
+        [&] {
+          ran = true;
+          return 0;
+        });
+    return ran;
+  }
+
+  testing::HiddenMemory memory_;
+  KernelTable kernels_{Device::of("hidden")};
+  core::SequentialExecutor executor_;
+  Context context_{kernels_, memory_, DType::kF32, executor_};
+  ResultRecorder* recorder_;
+};
+
+TEST_F(Step, EqualKeysAreReplayedAndOthersAreNot) {
+  EXPECT_TRUE(runs({"a", {1, 2}}, 10));
+  EXPECT_FALSE(runs({"a", {1, 2}}, 10));
+  EXPECT_TRUE(runs({"a", {1, 3}}, 10));
+  EXPECT_TRUE(runs({"b", {1, 2}}, 10));
+  EXPECT_FALSE(runs({"a", {1, 2}}, 60)) << "uploads of one bucket lie at the same place";
+  EXPECT_TRUE(runs({"a", {1, 2}}, 70)) << "of another they do not";
+  context_.set_training(true);
+  EXPECT_TRUE(runs({"a", {1, 2}}, 10));
+  context_.set_training(false);
+  EXPECT_FALSE(runs({"a", {1, 2}}, 10));
+  context_.step([&] { context_.allocate(1000, 100000); });
+  EXPECT_TRUE(runs({"a", {1, 2}}, 10)) << "after the arena has moved";
+}
+
+TEST_F(Step, AReplayLeavesWhatTheBodyLeft) {
+  const auto step = [&] {
+    context_.set_random(1, 2);
+    return context_.step(
+        [&]() -> StepKey {
+          return {"draw", {}};
+        },
+        [&] {
+          context_.next_random();
+          context_.next_random();
+          return context_.allocate(3, 4);
+        });
+  };
+  const Tensor first = step();
+  const void* after = context_.allocate(1, 1).data;
+  const Tensor second = step();
+  EXPECT_EQ(second.data, first.data);
+  EXPECT_EQ(second.rows, 3);
+  EXPECT_EQ(context_.next_random().stream, 2U);
+  EXPECT_EQ(context_.allocate(1, 1).data, after) << "the step memory is as full as it was";
+}
+
+TEST_F(Step, ABodyMustNotUpload) {
+  const std::vector<std::int32_t> values{1, 2};
+  EXPECT_THROW(context_.step(
+                   [&]() -> StepKey {
+                     return {"late", {}};
+                   },
+                   [&] {
+                     context_.indices(values);
+                     return 0;
+                   }),
+               core::Error);
+  EXPECT_EQ(recorder_->abandoned, 1);
+  EXPECT_NO_THROW(context_.step([&] { context_.indices(values); })) << "a step that is never recorded may";
+}
+
+TEST_F(Step, BucketsAreForDevicesThatKeepSteps) {
+  EXPECT_EQ(context_.bucket(1), 32);
+  EXPECT_EQ(context_.bucket(64), 64);
+  Context plain(kernels_, memory_, DType::kF32, executor_);
+  EXPECT_EQ(plain.bucket(33), 33);
+}
+
+TEST(Generations, AreNeverGivenTwice) {
+  std::set<std::int64_t> seen;
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(seen.insert(next_generation()).second);
+}
+
+}  // namespace
+}  // namespace dragoman::tensor
