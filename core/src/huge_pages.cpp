@@ -2,7 +2,10 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <new>
+
+#include <unistd.h>
 
 namespace dragoman::core {
 namespace {
@@ -24,6 +27,27 @@ void* allocate_pages(std::size_t bytes) {
 
 void free_pages(void* data, std::size_t bytes) noexcept {
   ::operator delete(data, alignment_of(bytes));
+}
+
+void* map_pages(std::size_t bytes) {
+  const std::size_t slack = bytes >= kHugePage ? kHugePage : 0;
+  void* mapped = ::mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  if (slack == 0) return mapped;
+  // What lies before the first boundary and behind the block goes back.
+  auto* begin = static_cast<char*>(mapped);
+  const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(begin) % kHugePage) % kHugePage;
+  char* data = begin + before;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t whole = (bytes + page - 1) / page * page;
+  if (before > 0) ::munmap(begin, before);
+  if (slack > before + (whole - bytes)) ::munmap(data + whole, bytes + slack - before - whole);
+  ::madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return data;
+}
+
+void unmap_pages(void* data, std::size_t bytes) noexcept {
+  ::munmap(data, bytes);
 }
 
 }  // namespace dragoman::core

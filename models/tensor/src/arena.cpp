@@ -35,8 +35,15 @@ void unpoison([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
 
 class HostMemory final : public DeviceMemory {
  public:
-  void* allocate(std::size_t bytes) override { return core::allocate_pages(bytes); }
-  void deallocate(void* data, std::size_t bytes) noexcept override { core::free_pages(data, bytes); }
+  void* allocate(std::size_t bytes) override {
+    return bytes >= kMapped ? core::map_pages(bytes) : core::allocate_pages(bytes);
+  }
+  void deallocate(void* data, std::size_t bytes) noexcept override {
+    bytes >= kMapped ? core::unmap_pages(data, bytes) : core::free_pages(data, bytes);
+  }
+
+ private:
+  static constexpr std::size_t kMapped = std::size_t{256} << 10;
 };
 
 }  // namespace

@@ -14,6 +14,11 @@ void* allocate_pages(std::size_t bytes);
 /// `bytes` as given to allocate_pages().
 void free_pages(void* data, std::size_t bytes) noexcept;
 
+/// The same from the operating system itself, which gets it all back: for large blocks that come and go at different
+/// times, of which the heap would keep most. Whole pages, zeroed at first.
+void* map_pages(std::size_t bytes);
+void unmap_pages(void* data, std::size_t bytes) noexcept;
+
 /// For containers of plain data. resize() leaves new elements of trivial types uninitialised; resize(n, value) does
 /// not.
 template <class T>

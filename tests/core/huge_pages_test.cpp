@@ -1,0 +1,45 @@
+#include "dragoman/core/huge_pages.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace dragoman::core {
+namespace {
+
+/// Virtual memory of this process, in KiB.
+long mapped_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmSize:")) return std::stol(line.substr(7));
+  return 0;
+}
+
+TEST(MappedPages, AreZeroedWritableAndAligned) {
+  for (const std::size_t bytes :
+       {1UL, 4096UL, 4097UL, 1UL << 20, (2UL << 20) - 1, 2UL << 20, (2UL << 20) + 1, 7777777UL}) {
+    auto* data = static_cast<char*>(map_pages(bytes));
+    EXPECT_TRUE(std::all_of(data, data + bytes, [](char c) { return c == 0; }));
+    std::fill_n(data, bytes, 'x');
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % (bytes >= (2UL << 20) ? 2UL << 20 : 4096UL), 0U) << bytes;
+    unmap_pages(data, bytes);
+  }
+}
+
+TEST(MappedPages, GoBackToTheSystem) {
+  map_pages(1);  // whatever the first call needs
+  const long before = mapped_kib();
+  for (int i = 0; i < 200; ++i) {
+    const std::size_t bytes = 3333333 + static_cast<std::size_t>(i) * 4097;
+    void* data = map_pages(bytes);
+    EXPECT_LT(mapped_kib() - before, static_cast<long>(bytes / 1024) + 64) << "the slack goes back at once";
+    unmap_pages(data, bytes);
+  }
+  EXPECT_LT(mapped_kib() - before, 64);
+}
+
+}  // namespace
+}  // namespace dragoman::core
