@@ -1,5 +1,6 @@
 #include "hidden_backend.h"
 
+#include <cstdint>
 #include <cstring>
 
 #include <dragoman/ops/adam.h>
@@ -46,13 +47,13 @@ void HiddenRecorder::add(std::function<void(tensor::Context&)> call) {
 
 void require_device_addresses(tensor::Context& context, const void* arguments, std::size_t bytes,
                               std::string_view kernel) {
-  const char* here = reinterpret_cast<const char*>(&bytes);
-  for (std::size_t i = 0; i + sizeof(void*) <= bytes; i += sizeof(void*)) {
-    const char* word = nullptr;
+  constexpr std::uintptr_t kStack = std::uintptr_t{1} << 20;
+  const auto here = reinterpret_cast<std::uintptr_t>(&bytes);
+  for (std::size_t i = 0; i + sizeof(std::uintptr_t) <= bytes; i += sizeof(std::uintptr_t)) {
+    std::uintptr_t word = 0;
     std::memcpy(&word, static_cast<const char*>(arguments) + i, sizeof word);
-    constexpr std::ptrdiff_t kStack = 1 << 20;
     const bool on_stack = word > here - kStack && word < here + kStack;
-    if (on_stack || context.host_arena().contains(word))
+    if (on_stack || context.host_arena().contains(reinterpret_cast<const void*>(word)))
       core::fail(core::ErrorCode::kInternal, "the arguments of '{}' hold an address of the host's", kernel);
   }
 }
