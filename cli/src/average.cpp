@@ -20,7 +20,7 @@ using std::filesystem::path;
 path weights_of(const path& input) {
   if (!std::filesystem::is_directory(input)) return input;
   if (std::filesystem::exists(input / "SHA256SUMS")) formats::verify_checksums(input, formats::UnlistedFiles::kAllow);
-  return input / "model.safetensors";
+  return input / formats::ModelFiles::kWeights;
 }
 
 class Average final : public Command {

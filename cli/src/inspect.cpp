@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include <fmt/format.h>
@@ -48,14 +47,9 @@ std::string megabytes(std::uint64_t bytes) {
   return fmt::format("{} bytes ({:.1f} MB)", bytes, static_cast<double>(bytes) / 1e6);
 }
 
-/// The bytes at the beginning of a regular file, fewer if it is shorter, none if it cannot be read.
+/// The bytes at the beginning of a regular file, fewer if it is shorter; none of anything else.
 std::string first_bytes(const fs::path& path, std::size_t count) {
-  if (!fs::is_regular_file(path)) return {};
-  std::string bytes(count, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(bytes.data(), static_cast<std::streamsize>(count));
-  bytes.resize(static_cast<std::size_t>(file.gcount()));
-  return bytes;
+  return fs::is_regular_file(path) ? core::read_beginning(path, count) : std::string();
 }
 
 // ---- weights

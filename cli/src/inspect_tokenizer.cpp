@@ -3,11 +3,11 @@
 #include "printing.h"
 
 #include <algorithm>
-#include <fstream>
 #include <vector>
 
 #include <fmt/ranges.h>
 
+#include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
@@ -196,12 +196,8 @@ core::Json special_token_list(const tokenizer::Tokenizer& tokenizer) {
 }  // namespace
 
 std::string kind_of_tokenizer(const std::filesystem::path& path) {
-  constexpr std::streamsize kEnough = 1 << 16;
-  std::string content(kEnough, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(content.data(), kEnough);
-  content.resize(static_cast<std::size_t>(file.gcount()));
-  return std::string(tokenizer::name_of(tokenizer::recognise(path, content)));
+  constexpr std::size_t kEnough = 1 << 16;
+  return std::string(tokenizer::name_of(tokenizer::recognise(path, core::read_beginning(path, kEnough))));
 }
 
 void print_tokenizer(const tokenizer::Tokenizer& tokenizer, std::string_view label) {

@@ -277,4 +277,17 @@ std::string read_regular_file(const std::filesystem::path& path, std::uint64_t l
   return read_all(file, limit);
 }
 
+std::string read_beginning(const std::filesystem::path& path, std::size_t count) {
+  const Descriptor file(open_input(path), true);
+  std::string bytes(count, '\0');
+  std::size_t done = 0;
+  while (done < count) {
+    const std::size_t n = read_some(file.get(), bytes.data() + done, count - done, path.string());
+    if (n == 0) break;
+    done += n;
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
 }  // namespace dragoman::core

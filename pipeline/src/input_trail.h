@@ -4,26 +4,17 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <string_view>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/fingerprint.h>
 
 namespace dragoman::pipeline {
-
-/// FNV-1a (Fowler, Noll, Vo; 64 bits) of all that came before and of one more line with its LF. Tells another input
-/// from the same one; no protection against somebody who looks for collisions.
-inline std::uint64_t hash_line(std::uint64_t before, std::string_view line) {
-  constexpr std::uint64_t kPrime = 0x100000001B3;
-  for (const char c : line) before = (before ^ static_cast<unsigned char>(c)) * kPrime;
-  return (before ^ static_cast<unsigned char>('\n')) * kPrime;
-}
-inline constexpr std::uint64_t kHashOfNoLines = 0xCBF29CE484222325;
 
 /// The input up to and with one of its lines.
 struct InputPoint {
   std::uint64_t lines = 0;
-  std::uint64_t hash = kHashOfNoLines;  ///< by hash_line()
-  std::uint64_t bytes = 0;              ///< of the file on disk, roughly
+  std::uint64_t hash = core::kFingerprintOfNothing;  ///< core::fingerprint_of_line() of each
+  std::uint64_t bytes = 0;                           ///< of the file on disk, roughly
 };
 
 /// What the reader knows about each line that is on its way to the writer. Records keep their order from end to end, so

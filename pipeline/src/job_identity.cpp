@@ -8,6 +8,7 @@
 
 #include <dragoman/core/json.h>
 #include <dragoman/formats/checksums.h>
+#include <dragoman/formats/model_folder.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -54,8 +55,7 @@ std::string JobIdentity::text() const {
       identity[file.key] = regular ? formats::sha256_of_file(file.path) : "not a regular file";
       continue;
     }
-    for (const char* part :
-         {"config.json", "model.safetensors", "tokenizer.json", "source.tokenizer.json", "target.tokenizer.json"})
+    for (const char* part : formats::ModelFiles::kTranslating)
       if (std::filesystem::exists(file.path / part))
         identity[fmt::format("{}/{}", file.key, part)] = formats::sha256_of_file(file.path / part);
   }

@@ -129,7 +129,7 @@ RecordFormat parse_record_format(const std::string& name) {
 }
 
 RecordReader::RecordReader(ReadOptions options, const std::stop_token& stop)
-    : options_(checked(options)), stop_(stop), lines_(options_.path, stop), hash_(kHashOfNoLines) {}
+    : options_(checked(options)), stop_(stop), lines_(options_.path, stop), hash_(core::kFingerprintOfNothing) {}
 
 void RecordReader::parse(Record& record) const {
   if (options_.format == RecordFormat::kJsonl) parse_jsonl(record, options_.key);
@@ -139,7 +139,7 @@ void RecordReader::parse(Record& record) const {
 std::optional<Record> RecordReader::next() {
   Record record;
   if (stop_.stop_requested() || !next_line(record.text)) return std::nullopt;
-  hash_ = hash_line(hash_, record.text);
+  hash_ = core::fingerprint_of_line(record.text, hash_);
   record.line = lines_.line_number();
   const std::size_t replaced = clean_line(record.text);
   replaced_bytes_ += replaced;
@@ -167,7 +167,7 @@ void RecordReader::skip(std::uint64_t lines) {
     core::require(lines_.next(line), ErrorCode::kBadInput,
                   "{}: has {} lines, but the partial output already has {}; is it another input?", lines_.name(),
                   lines_read(), target);
-    hash_ = hash_line(hash_, line);
+    hash_ = core::fingerprint_of_line(line, hash_);
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <mutex>
 
+#include <dragoman/formats/model_folder.h>
+
 namespace dragoman::pipeline {
 namespace {
 
@@ -35,7 +37,7 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
     : loaded_(plugins::load_model(folder, host, {.device = device})) {
   core::SequentialExecutor executor;
   const auto context = host.runtime().make_context(device, executor);
-  const std::string checked = allow_non_finite ? std::string() : (folder / "model.safetensors").string();
+  const std::string checked = allow_non_finite ? std::string() : (folder / formats::ModelFiles::kWeights).string();
   loaded_.model->parameters().prepare(*context, tensor::ComputeType::kF32, {.refuse_non_finite_of = checked});
 }
 

@@ -237,5 +237,21 @@ TEST_F(FileTest, AStopRequestEndsTheWaitForASilentPipe) {
   ::close(writer);
 }
 
+TEST(ReadBeginning, GivesWhatIsThereAndNamesWhatIsNot) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "short") << "abc";
+  std::ofstream(folder / "long") << std::string(100000, 'x');
+  EXPECT_EQ(read_beginning(folder / "short", 10), "abc");
+  EXPECT_EQ(read_beginning(folder / "long", 70000), std::string(70000, 'x'));
+  EXPECT_EQ(read_beginning(folder / "long", 0), "");
+  try {
+    read_beginning(folder / "missing", 1);
+    FAIL() << "a file that is not there was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("missing"));
+  }
+  EXPECT_THROW(read_beginning(folder.path(), 1), Error) << "a folder";
+}
+
 }  // namespace
 }  // namespace dragoman::core

@@ -1,5 +1,7 @@
 #include "dragoman/core/hash.h"
 
+#include "dragoman/core/fingerprint.h"
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -91,6 +93,15 @@ TEST_F(Hash, ServesTheStandardContainers) {
   std::unordered_map<std::string, int, TextHash> numbers;
   for (int i = 0; i < 1000; ++i) numbers.emplace(std::to_string(i), i);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(numbers.at(std::to_string(i)), i);
+}
+
+TEST(Fingerprint, IsFnv1a) {
+  // Published test vectors: http://www.isthe.com/chongo/tech/comp/fnv/
+  EXPECT_EQ(fingerprint(""), 0xcbf29ce484222325U);
+  EXPECT_EQ(fingerprint("a"), 0xaf63dc4c8601ec8cU);
+  EXPECT_EQ(fingerprint("foobar"), 0x85944171f73967e8U);
+  EXPECT_EQ(fingerprint("bar", fingerprint("foo")), fingerprint("foobar"));
+  EXPECT_EQ(fingerprint_of_line("b", fingerprint_of_line("a")), fingerprint("a\nb\n"));
 }
 
 }  // namespace

@@ -172,7 +172,9 @@ void draw_call_fault(const Draw& draw, const CallKind& kind) {
 FaultKind make_call_kind(const Equipment& equipment, const CallKind& kind) {
   const bool sanitizer_minds = kind.classes.front() == CallClass::kMapMemory && equipment.hooks.empty();
   return {kind.name,
-          [kind](const Equipment&, const Scenario&, const Profile& profile) {
+          [kind](const Equipment&, const Scenario& scenario, const Profile& profile) {
+            const bool loader_minds = kind.classes.front() == CallClass::kRead && kind.values == std::vector{EINTR};
+            if (scenario.loads_library && loader_minds) return std::uint64_t{0};
             const std::uint64_t ways = std::max<std::uint64_t>(1, kind.values.size()) * (kind.may_last ? 2 : 1);
             return std::min(count_calls(profile, kind.classes) * ways, kMany);
           },

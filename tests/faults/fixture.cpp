@@ -151,6 +151,7 @@ void make_fixtures(const Equipment& equipment) {
   write_bytes(folder / "stream.yml", std::string(kStream));
   write_bytes(folder / "train.yml", fmt::format(kTraining, folder.string()));
   copy_folder(equipment.model, folder / "model");
+  fs::copy_file(equipment.plugin, folder / "plugin.so");
   must(equipment, {"learn-bpe", "--input", "text.de", "text.en", "--vocab-size", "340", "--output", "tokenizer.json"});
   must(equipment, {"learn-bpe", "--input", "text.de", "--vocab-size", "300", "--output", "small.json"});
   must(equipment, {"convert", "tokenizer.json", "--to", "sentencepiece", "--output", "t.model"});

@@ -28,6 +28,8 @@
 namespace dragoman::faults {
 namespace {
 
+constexpr int kSkipped = 77;  // as automake and CTest have it
+
 namespace fs = std::filesystem;
 namespace po = boost::program_options;
 
@@ -36,12 +38,14 @@ struct Options {
   std::string program = DRAGOMAN_PROGRAM;
   std::string hooks = DRAGOMAN_FAULT_HOOKS;
   std::string model = DRAGOMAN_FAULT_MODEL;
+  std::string plugin = DRAGOMAN_FAULT_PLUGIN;
   std::uint64_t count = 5000;
   std::uint64_t seed = 0;
   std::vector<std::string> only;
   std::int64_t round = -1;
   unsigned jobs = 0;
   bool list = false;
+  bool kinds = false;
 };
 
 Options parse(int count, char** arguments) {
@@ -59,7 +63,9 @@ Options parse(int count, char** arguments) {
       "jobs", po::value(&options.jobs)->value_name("N"), "faults at a time (default: as many as processors)")(
       "program", po::value(&options.program)->value_name("FILE"), "the dragoman to try")(
       "model", po::value(&options.model)->value_name("DIR"), "a model folder to translate with")(
-      "list", po::bool_switch(&options.list), "list scenarios and faults");
+      "plugin", po::value(&options.plugin)->value_name("FILE"), "a plugin to look at and to check")(
+      "list", po::bool_switch(&options.list), "list scenarios and faults")(
+      "kinds", po::bool_switch(&options.kinds), "say which faults cannot be tried on this machine; status 77 if any");
   po::variables_map values;
   po::store(po::parse_command_line(count, arguments, described), values);
   if (values.contains("help")) {
@@ -180,6 +186,7 @@ int run_harness(const Options& options) {
   Equipment equipment{.program = options.program,
                       .hooks = options.hooks,
                       .model = options.model,
+                      .plugin = options.plugin,
                       .scratch = scratch.path(),
                       .supervision = CallSupervisor::available(),
                       .mounts = mounts};
@@ -189,8 +196,13 @@ int run_harness(const Options& options) {
     list(scenarios, kinds);
     return 0;
   }
-  for (const FaultKind& kind : kinds)
-    if (!kind.unavailable.empty()) fmt::print("SKIPPED {}: {}\n", kind.name, kind.unavailable);
+  bool skips = false;
+  for (const FaultKind& kind : kinds) {
+    if (kind.unavailable.empty()) continue;
+    fmt::print("SKIPPED {}: {}\n", kind.name, kind.unavailable);
+    skips = true;
+  }
+  if (options.kinds) return skips ? kSkipped : 0;
   fmt::print("seed {}\n", options.seed);
   std::fflush(stdout);
   make_fixtures(equipment);

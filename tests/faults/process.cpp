@@ -140,6 +140,7 @@ class Launch {
   /// In the child; never returns.
   [[noreturn]] void become_program(std::array<int, 3> streams, int supervisor_socket) noexcept {
     ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // a harness that is killed leaves no program behind
     reset_signals();
     for (int i = 0; i < 3; ++i) place_stream(streams[static_cast<std::size_t>(i)], i);
     if (::chdir(plan_.folder.c_str()) != 0 || !set_limits() || (plan_.powerless && !drop_power())) give_up();

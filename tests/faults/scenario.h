@@ -32,6 +32,7 @@ struct Scenario {
   std::string start = {};                    ///< the fixture that is copied to `out` first
   std::vector<std::string> changeable = {};  ///< files of `out` that say when or how fast they were made
   bool reports_faults = false;               ///< what it prints says what failed, so no two failures print the same
+  bool loads_library = false;                ///< by the system's loader, which takes an interrupted read for an error
   bool replaces = true;                      ///< earlier results may lie at its outputs
 
   bool reads_standard_input() const { return !input.empty(); }
@@ -57,6 +58,7 @@ struct Equipment {
   std::string program;
   std::string hooks;  ///< the library for LD_PRELOAD; empty if it cannot be used
   std::filesystem::path model;
+  std::filesystem::path plugin = {};
   std::filesystem::path scratch;
   bool supervision = false;
   bool mounts = false;  ///< file systems can be mounted, for this process alone

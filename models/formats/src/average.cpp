@@ -95,12 +95,11 @@ void require_same_configuration(const path& first, const path& other) {
   core::require(to_json(ModelFolder::open(other).config()) == to_json(expected), ErrorCode::kBadInput,
                 "{}: config.json says something else than in {}; only models of one architecture can be averaged",
                 other.string(), first.string());
-  for (const char* name : {"tokenizer.json", "source.tokenizer.json", "target.tokenizer.json"})
-    require_same_file(first, other, name);
+  for (const char* name : ModelFiles::kTokenizers) require_same_file(first, other, name);
 }
 
 std::string averaged_card(const std::vector<path>& folders) {
-  const path first_card = folders.front() / "README.md";
+  const path first_card = folders.front() / ModelFiles::kCard;
   std::string card = std::filesystem::exists(first_card) ? core::read_regular_file(first_card) + "\n" : "";
   card += fmt::format(
       "## Averaged weights\n\nThe weights are the mean of {} models; what stands above was said of the first of "
@@ -128,14 +127,14 @@ void average_models(const std::vector<path>& folders, const path& output) {
   std::vector<path> weights;
   for (const path& folder : folders) {
     require_same_configuration(folders.front(), folder);
-    weights.push_back(folder / "model.safetensors");
+    weights.push_back(folder / ModelFiles::kWeights);
   }
   FolderReplacement replacement(output);
-  for (const char* name : {"config.json", "tokenizer.json", "source.tokenizer.json", "target.tokenizer.json"})
-    if (std::filesystem::exists(folders.front() / name))
+  for (const char* name : ModelFiles::kTranslating)
+    if (std::string_view(name) != ModelFiles::kWeights && std::filesystem::exists(folders.front() / name))
       core::write_file(replacement.folder() / name, core::read_regular_file(folders.front() / name));
-  core::write_file(replacement.folder() / "README.md", averaged_card(folders));
-  average_parameters(weights, replacement.folder() / "model.safetensors");
+  core::write_file(replacement.folder() / ModelFiles::kCard, averaged_card(folders));
+  average_parameters(weights, replacement.folder() / ModelFiles::kWeights);
   write_checksums(replacement.folder());
   replacement.commit();
 }

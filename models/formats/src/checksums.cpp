@@ -1,5 +1,7 @@
 #include "dragoman/formats/checksums.h"
 
+#include "dragoman/formats/model_folder.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -24,7 +26,7 @@ using core::ErrorCode;
 using core::quote;
 using std::filesystem::path;
 
-constexpr const char* kSumsName = "SHA256SUMS";
+constexpr const char* kSumsName = ModelFiles::kSums;
 constexpr std::size_t kDigits = 64;
 
 std::string hexadecimal(std::span<const unsigned char> bytes) {

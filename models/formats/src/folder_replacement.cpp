@@ -22,7 +22,8 @@ constexpr std::string_view kLeftovers[] = {"", core::kPartialSuffix};
 bool is_model_file(const std::filesystem::directory_entry& entry) {
   std::string name = entry.path().filename().string();
   if (name.ends_with(core::kPartialSuffix)) name.resize(name.size() - core::kPartialSuffix.size());
-  return entry.is_regular_file() && std::find(kModelFiles.begin(), kModelFiles.end(), name) != kModelFiles.end();
+  return entry.is_regular_file() &&
+         std::ranges::find(ModelFiles::kAll, std::string_view(name)) != ModelFiles::kAll.end();
 }
 
 void require_nothing_foreign(const path& folder) {
@@ -43,7 +44,7 @@ void require_nothing_foreign(const path& folder) {
 void remove_model(const path& folder) noexcept {
   try {
     std::error_code ignored;
-    for (const std::string_view name : kModelFiles)
+    for (const std::string_view name : ModelFiles::kAll)
       for (const std::string_view suffix : kLeftovers)
         std::filesystem::remove(folder / (std::string(name) += suffix), ignored);
     std::filesystem::remove(folder, ignored);

@@ -1,17 +1,10 @@
 #pragma once
 
-#include <array>
 #include <filesystem>
-#include <string_view>
 
 #include <dragoman/core/folder.h>
 
 namespace dragoman::formats {
-
-/// Every file that a model folder may hold.
-inline constexpr std::array<std::string_view, 7> kModelFiles{
-    "config.json",           "model.safetensors", "tokenizer.json", "source.tokenizer.json",
-    "target.tokenizer.json", "README.md",         "SHA256SUMS"};
 
 /// A model folder in the making, which takes the place of `target` all at once.
 class FolderReplacement {

@@ -85,10 +85,10 @@ void write_tokenizers(const ModelFolderContent& content, const Path& folder) {
                 ErrorCode::kInvalidArgument, "{}: a model needs either one joint tokenizer or one for each side",
                 folder.string());
   if (joint) {
-    write_tokenizer(content.tokenizer_json, folder / "tokenizer.json");
+    write_tokenizer(content.tokenizer_json, folder / ModelFiles::kTokenizer);
   } else {
-    write_tokenizer(content.source_tokenizer_json, folder / "source.tokenizer.json");
-    write_tokenizer(content.target_tokenizer_json, folder / "target.tokenizer.json");
+    write_tokenizer(content.source_tokenizer_json, folder / ModelFiles::kSourceTokenizer);
+    write_tokenizer(content.target_tokenizer_json, folder / ModelFiles::kTargetTokenizer);
   }
 }
 
@@ -129,11 +129,11 @@ ModelFolder ModelFolder::open(const Path& folder_path) {
                 "{}: is not a folder; a model is a folder with config.json", folder_path.string());
   ModelFolder folder;
   folder.path_ = folder_path;
-  const Path config_path = folder_path / "config.json";
+  const Path config_path = folder_path / ModelFiles::kConfig;
   folder.config_ = load_config(config_path);
-  const bool joint = std::filesystem::exists(folder_path / "tokenizer.json");
-  const Path source_path = folder_path / (joint ? "tokenizer.json" : "source.tokenizer.json");
-  const Path target_path = folder_path / (joint ? "tokenizer.json" : "target.tokenizer.json");
+  const bool joint = std::filesystem::exists(folder_path / ModelFiles::kTokenizer);
+  const Path source_path = folder_path / (joint ? ModelFiles::kTokenizer : ModelFiles::kSourceTokenizer);
+  const Path target_path = folder_path / (joint ? ModelFiles::kTokenizer : ModelFiles::kTargetTokenizer);
   folder.source_ = load_tokenizer_of_folder(source_path);
   folder.target_ = joint ? folder.source_ : load_tokenizer_of_folder(target_path);
 
@@ -152,8 +152,8 @@ void ModelFolder::load_weights(nn::Seq2SeqModel& model, const LoadOptions& optio
 
 bool is_model_folder(const Path& folder) {
   std::error_code ignored;
-  return std::filesystem::is_regular_file(folder / "config.json", ignored) &&
-         std::filesystem::is_regular_file(folder / "model.safetensors", ignored);
+  return std::filesystem::is_regular_file(folder / ModelFiles::kConfig, ignored) &&
+         std::filesystem::is_regular_file(folder / ModelFiles::kWeights, ignored);
 }
 
 void write_model_folder(const Path& target, const ModelFolderContent& content) {
@@ -162,11 +162,11 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
   FolderReplacement replacement(target);
   const Path& folder = replacement.folder();
   const ModelConfig config{content.model_type, content.plugin, content.model->spec(), content.model->config()};
-  core::write_file(folder / "config.json", to_json(config).dump(2) + "\n");
+  core::write_file(folder / ModelFiles::kConfig, to_json(config).dump(2) + "\n");
   write_tokenizers(content, folder);
-  core::write_file(folder / "README.md", content.card);
+  core::write_file(folder / ModelFiles::kCard, content.card);
   ModelFolder::open(folder);  // What it would refuse must not be written.
-  save_parameters(folder / "model.safetensors", content.model->parameters(), content.dtype, content.metadata);
+  save_parameters(folder / ModelFiles::kWeights, content.model->parameters(), content.dtype, content.metadata);
   write_checksums(folder);
   replacement.commit();
 }

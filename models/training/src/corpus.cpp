@@ -2,6 +2,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/fingerprint.h>
 #include <dragoman/core/random.h>
 #include <dragoman/core/utf8.h>
 
@@ -50,14 +51,8 @@ std::vector<std::int32_t> encode_line(const tokenizer::Tokenizer& tokenizer, std
 
 }  // namespace
 
-std::uint64_t fingerprint(std::string_view bytes, std::uint64_t hash) noexcept {
-  constexpr std::uint64_t kPrime = 0x100000001b3U;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * kPrime;
-  return hash;
-}
-
-std::string hexadecimal(std::uint64_t hash) {
-  return fmt::format("{:016x}", hash);
+std::string hexadecimal(std::uint64_t fingerprint) {
+  return fmt::format("{:016x}", fingerprint);
 }
 
 void SequenceList::append(std::span<const std::int32_t> sequence) {
@@ -72,7 +67,7 @@ void LineList::append(std::string_view line) {
 
 Corpus::Corpus(const TextPair& files, TokenizerPair tokenizers, const CorpusOptions& options, core::Executor& executor,
                const core::ProgressSink& progress, const std::stop_token& stop)
-    : tokenizers_(std::move(tokenizers)), options_(options), executor_(&executor), hash_(training::fingerprint("")) {
+    : tokenizers_(std::move(tokenizers)), options_(options), executor_(&executor), hash_(core::kFingerprintOfNothing) {
   core::require(files.source.size() == files.target.size(), ErrorCode::kInvalidArgument,
                 "{} source files, but {} target files", files.source.size(), files.target.size());
   for (std::size_t i = 0; i < files.source.size(); ++i)
@@ -118,7 +113,7 @@ void Corpus::encode_block(std::vector<std::string>& source, std::vector<std::str
   std::vector<std::vector<std::int32_t>> target_ids(source.size());
   for (auto* side : {&source, &target})
     for (std::string& line : *side) {
-      hash_ = training::fingerprint("\n", training::fingerprint(line, hash_));
+      hash_ = core::fingerprint_of_line(line, hash_);
       if (core::replace_invalid_utf8(line) > 0) ++counts_.invalid_text;
     }
   core::for_each_range(executor, lines, kTaskLines, [&](std::int64_t begin, std::int64_t end) {

@@ -4,6 +4,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/fingerprint.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -24,7 +25,7 @@ struct NamedFile {
 
 NamedFile read_named(const std::string& path, const std::stop_token& stop) {
   NamedFile file{.path = path, .content = core::read_file(path, kLargestFile, stop), .fingerprint = {}};
-  file.fingerprint = hexadecimal(fingerprint(file.content));
+  file.fingerprint = hexadecimal(core::fingerprint(file.content));
   return file;
 }
 

@@ -34,7 +34,7 @@ formats::LoadOptions weight_options(const LoadModelOptions& options, const runti
 
 LoadedModel load_model(const std::filesystem::path& folder, Host& host, const LoadModelOptions& options) {
   const formats::ModelFolder opened = formats::ModelFolder::open(folder);
-  const std::string where = (folder / "config.json").string();
+  const std::string where = (folder / formats::ModelFiles::kConfig).string();
   require_plugin(opened.config(), where, host, options.may_load_plugin);
   LoadedModel loaded{make_empty_model(opened.config(), where, host.registry()), opened.source_tokenizer(),
                      opened.target_tokenizer()};

@@ -152,6 +152,8 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit = s
 /// The same for what must be a regular file, such as a part of a model: a pipe or a device, which might never end, is
 /// Error{kIo}.
 std::string read_regular_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 32);
+/// The first `count` bytes of a regular file as they are, fewer if it is shorter: what kind of file is it? Error{kIo}.
+std::string read_beginning(const std::filesystem::path& path, std::size_t count);
 
 /// Writes through an OutputFile: the old content survives until the new one is complete on disk.
 void write_file(const std::filesystem::path& path, std::string_view content);

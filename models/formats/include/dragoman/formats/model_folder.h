@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -10,6 +11,24 @@
 #include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::formats {
+
+/// Names of the files of a model folder.
+struct ModelFiles {
+  static constexpr const char* kConfig = "config.json";
+  static constexpr const char* kWeights = "model.safetensors";
+  /// Of both languages; or one for each.
+  static constexpr const char* kTokenizer = "tokenizer.json";
+  static constexpr const char* kSourceTokenizer = "source.tokenizer.json";
+  static constexpr const char* kTargetTokenizer = "target.tokenizer.json";
+  static constexpr const char* kCard = "README.md";
+  static constexpr const char* kSums = "SHA256SUMS";
+
+  static constexpr std::array kTokenizers{kTokenizer, kSourceTokenizer, kTargetTokenizer};
+  /// What a translation depends on.
+  static constexpr std::array kTranslating{kConfig, kWeights, kTokenizer, kSourceTokenizer, kTargetTokenizer};
+  /// Every file that the folder may hold.
+  static constexpr std::array kAll{kConfig, kWeights, kTokenizer, kSourceTokenizer, kTargetTokenizer, kCard, kSums};
+};
 
 /// The content of a model folder's config.json.
 struct ModelConfig {
@@ -40,7 +59,7 @@ class ModelFolder {
   const std::shared_ptr<const tokenizer::Tokenizer>& source_tokenizer() const noexcept { return source_; }
   const std::shared_ptr<const tokenizer::Tokenizer>& target_tokenizer() const noexcept { return target_; }
   bool has_joint_tokenizer() const noexcept { return source_ == target_; }
-  std::filesystem::path weights_path() const { return path_ / "model.safetensors"; }
+  std::filesystem::path weights_path() const { return path_ / ModelFiles::kWeights; }
 
   /// As load_parameters(), mapped by default, since that is what translation wants; training asks for kOwned.
   void load_weights(nn::Seq2SeqModel& model, const LoadOptions& options = {.memory = WeightMemory::kMapped}) const;

@@ -117,9 +117,7 @@ class Corpus {
   std::string fingerprint_;
 };
 
-/// FNV-1a (64 bits) of `bytes`, continued from `hash`.
-inline constexpr std::uint64_t kFnvOffset = 0xcbf29ce484222325U;
-std::uint64_t fingerprint(std::string_view bytes, std::uint64_t hash = kFnvOffset) noexcept;
-std::string hexadecimal(std::uint64_t hash);
+/// A core::fingerprint() as files of a run have it: 16 digits.
+std::string hexadecimal(std::uint64_t fingerprint);
 
 }  // namespace dragoman::training
