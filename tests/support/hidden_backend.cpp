@@ -49,11 +49,12 @@ void require_device_addresses(tensor::Context& context, const void* arguments, s
                               std::string_view kernel) {
   constexpr std::uintptr_t kStack = std::uintptr_t{1} << 20;
   const auto here = reinterpret_cast<std::uintptr_t>(&bytes);
-  for (std::size_t i = 0; i + sizeof(std::uintptr_t) <= bytes; i += sizeof(std::uintptr_t)) {
-    std::uintptr_t word = 0;
+  for (std::size_t i = 0; i + sizeof(void*) <= bytes; i += sizeof(void*)) {
+    const void* word = nullptr;
     std::memcpy(&word, static_cast<const char*>(arguments) + i, sizeof word);
-    const bool on_stack = word > here - kStack && word < here + kStack;
-    if (on_stack || context.host_arena().contains(reinterpret_cast<const void*>(word)))
+    const auto address = reinterpret_cast<std::uintptr_t>(word);
+    const bool on_stack = address > here - kStack && address < here + kStack;
+    if (on_stack || context.host_arena().contains(word))
       core::fail(core::ErrorCode::kInternal, "the arguments of '{}' hold an address of the host's", kernel);
   }
 }

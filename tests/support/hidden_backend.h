@@ -69,9 +69,11 @@ struct HiddenKernel<key> {
     inner(context, arguments);
   }
   static void call(tensor::Context& context, const Arguments& arguments) {
+#if __has_builtin(__builtin_clear_padding)
     Arguments plain = arguments;
-    __builtin_clear_padding(&plain);  // whatever was on the stack before
+    __builtin_clear_padding(&plain);  // which holds whatever was on the stack before
     require_device_addresses(context, &plain, sizeof plain, key.name);
+#endif
     if (context.recorder() != nullptr)
       static_cast<HiddenRecorder*>(context.recorder())->add([arguments](tensor::Context& c) { run(c, arguments); });
     run(context, arguments);

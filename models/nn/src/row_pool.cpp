@@ -9,7 +9,7 @@ constexpr std::int64_t kFirstPages = 16;
 
 }  // namespace
 
-RowPool::RowPool(const tensor::Context& context, std::vector<std::int64_t> widths)
+RowPool::RowPool(const tensor::Context& context, const std::vector<std::int64_t>& widths)
     : memory_(&context.memory()), buffers_(widths.size()) {
   for (const std::int64_t width : widths) {
     tensors_.push_back({nullptr, 0, width, width, context.float_type(), context.device()});

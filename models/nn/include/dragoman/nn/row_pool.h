@@ -18,7 +18,7 @@ class RowPool {
 
   RowPool() = default;
   /// Of the context's float type, in the memory of its device.
-  RowPool(const tensor::Context& context, std::vector<std::int64_t> widths);
+  RowPool(const tensor::Context& context, const std::vector<std::int64_t>& widths);
 
   /// The first row of a page that is now the caller's.
   std::int32_t take_page();
