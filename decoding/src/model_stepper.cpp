@@ -54,7 +54,7 @@ void ModelStepper::admit(const tensor::RaggedTokens& sources, std::span<std::int
           source = model_->prepare_source(*context_, sources);
           state_.admit(*context_, sources.offsets, slots);
           if (!model_->recordable()) return tensor::StepKey::never();
-          return {"encode", {generation(), sources.total(), sources.batch()}};
+          return {"encode", {model_->parameters().generation(), state_.generation(), sources.total(), sources.batch()}};
         },
         [&] {
           const nn::Encoding encoding = model_->encode(*context_, source);
@@ -114,8 +114,9 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
         forced = context_->indices(forced_tokens_);
         if (!model_->recordable()) return tensor::StepKey::never();
         return {"decode",
-                {generation(), rows, request.next.total(), forced.size(), request.candidates, request.alignment ? 1 : 0,
-                 options.edits.size(), options.noise.size(), state_.longest_history(), state_.longest_source()}};
+                {model_->parameters().generation(), state_.generation(), rows, request.next.total(), forced.size(),
+                 request.candidates, request.alignment ? 1 : 0, options.edits.size(), options.noise.size(),
+                 state_.longest_history(), state_.longest_source()}};
       },
       [&]() -> Outcome {
         const nn::Tensor states = model_->decode(*context_, next, state_).states.value;
@@ -135,10 +136,6 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
     result.alignments.push_back(state_.alignment(t));
   copy_forced(request, outcome.forced_nlls, result);
   copy_candidates(*context_, outcome.best, result);
-}
-
-std::int64_t ModelStepper::generation() const {
-  return std::max(model_->parameters().generation(), state_.generation());
 }
 
 /// The state of the last new token of a row says what comes next; the one after token t - 1, how probable its token t

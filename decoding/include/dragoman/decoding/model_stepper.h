@@ -24,8 +24,6 @@ class ModelStepper final : public StepModel {
   std::size_t expected_bytes(std::int64_t source_tokens, std::int64_t target_tokens) const override;
 
  private:
-  /// Of all memory that steps are given.
-  std::int64_t generation() const;
   void choose_rows(const StepRequest& request);
   void copy_forced(const StepRequest& request, const nn::Tensor& nlls, StepResult& result) const;
 
