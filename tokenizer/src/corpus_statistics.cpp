@@ -1,19 +1,14 @@
 #include "dragoman/tokenizer/corpus_statistics.h"
 
-#include "chunk_reader.h"
+#include "chunk_loop.h"
 #include "thread_arena.h"
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
-#include <optional>
 #include <string_view>
-#include <variant>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/in_order.h>
-#include <dragoman/core/run_stop.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
@@ -143,29 +138,22 @@ std::uint64_t Histogram::quantile(double share) const {
 
 CorpusStatistics measure_corpus(const Tokenizer& tokenizer, const std::vector<std::filesystem::path>& inputs,
                                 int threads, const core::ProgressSink& progress, std::stop_token stop) {
-  using Item = std::shared_ptr<Chunk>;
-  ChunkPool pool;
   const core::RunStop run_stop(stop);
   ChunkReader reader(inputs, ChunkReader::Unit::kLine, run_stop.token());
   OnePerThread<LineCounter> counters;
-  const auto read = [&]() -> std::optional<Item> {
+  const auto read = [&](Chunk& chunk) {
     core::require(!stop.stop_requested(), core::ErrorCode::kInterrupted, "interrupted at line {} of {}",
                   reader.lines_read() + 1, reader.name());
-    Item chunk = pool.take();
-    reader.next(*chunk);
+    reader.next(chunk);
     core::report(progress,
                  {.stage = "measure", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
-    return chunk->size == 0 ? std::nullopt : std::optional(std::move(chunk));
+    return chunk.size > 0;
   };
-  const auto count = [&](const Item& chunk) {
+  const auto count = [&](const Chunk& chunk) {
     counters.with([&] { return LineCounter(tokenizer); },
-                  [&](LineCounter& counter) { counter.count_lines(chunk->text()); });
-    pool.give_back(chunk);
-    return std::monostate();
+                  [&](LineCounter& counter) { counter.count_lines(chunk.text()); });
   };
-  const auto done = [](std::monostate) { return true; };
-  const auto executor = core::make_executor(threads);
-  core::process_in_order<Item, std::monostate>(*executor, run_stop.source(), read, count, done);
+  visit_chunks(*core::make_executor(threads), run_stop, read, count);
   CorpusStatistics all;
   all.piece_counts.resize(static_cast<std::size_t>(tokenizer.size()));
   add_up(all, counters, tokenizer);

@@ -1,6 +1,6 @@
 #include "dragoman/tokenizer/line_coding.h"
 
-#include "chunk_reader.h"
+#include "chunk_loop.h"
 #include "line_encoder.h"
 #include "thread_arena.h"
 
@@ -8,14 +8,10 @@
 #include <atomic>
 #include <charconv>
 #include <limits>
-#include <memory>
-#include <optional>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/function_ref.h>
-#include <dragoman/core/in_order.h>
 #include <dragoman/core/quote.h>
-#include <dragoman/core/run_stop.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -46,11 +42,9 @@ std::vector<std::string_view> lines_of(const Chunk& chunk) {
 void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, std::string_view stage,
                     const core::ProgressSink& progress, const core::RunStop& stop,
                     core::FunctionRef<std::string(const Chunk&)> code) {
-  using Item = std::shared_ptr<Chunk>;
-  ChunkPool pool;
   // What was read before an interruption is still coded and written.
   bool interrupted = false;
-  const auto read_chunk = [&](Chunk& chunk) {
+  const auto read = [&](Chunk& chunk) {
     try {
       interrupted = stop.token().stop_requested();
       if (!interrupted) reader.next(chunk);
@@ -58,20 +52,11 @@ void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, 
       if (error.code() != ErrorCode::kInterrupted) throw;
       interrupted = true;
     }
-    return !interrupted && chunk.size > 0;
-  };
-  const auto read = [&]() -> std::optional<Item> {
-    Item chunk = pool.take();
-    if (!read_chunk(*chunk)) return std::nullopt;
+    if (interrupted || chunk.size == 0) return false;
     core::report(
         progress,
         {.stage = std::string(stage), .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
-    return chunk;
-  };
-  const auto code_and_reuse = [&](const Item& chunk) {
-    std::string text = code(*chunk);
-    pool.give_back(chunk);
-    return text;
+    return true;
   };
   std::int64_t lines = 0;
   const auto write = [&](const std::string& text) {
@@ -80,8 +65,7 @@ void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, 
     output.flush();  // whoever waits at the other end of a pipe gets every line that was read
     return true;
   };
-  const auto executor = core::make_executor(threads);
-  core::process_in_order<Item, std::string>(*executor, stop.source(), read, code_and_reuse, write);
+  process_chunks(*core::make_executor(threads), stop, read, code, write);
   require(!interrupted, ErrorCode::kInterrupted, "interrupted after {} lines of {}, which are in {}", lines,
           reader.name(), output.partial_name());
 }

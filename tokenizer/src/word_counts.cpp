@@ -1,17 +1,14 @@
 #include "word_counts.h"
 
-#include "chunk_reader.h"
+#include "chunk_loop.h"
 #include "count_lines.h"
 
 #include <array>
 #include <atomic>
 #include <memory>
-#include <optional>
-#include <variant>
+#include <memory>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/in_order.h>
-#include <dragoman/core/run_stop.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -139,8 +136,7 @@ class Counting {
 
   template <class Count>
   void for_each_chunk(ChunkReader& reader, Count&& count) {
-    using Item = std::shared_ptr<Chunk>;
-    const auto read = [&]() -> std::optional<Item> {
+    const auto read = [&](Chunk& chunk) {
       core::require(!stop_.stop_requested(), core::ErrorCode::kInterrupted,
                     "interrupted while counting words; nothing was written");
       core::report(progress_, {.stage = "count words",
@@ -148,17 +144,10 @@ class Counting {
                                .total = 0,
                                .unit = "bytes",
                                .figures = {}});
-      Item chunk = pool_.take();
-      reader.next(*chunk);
-      return chunk->size == 0 ? std::nullopt : std::optional(std::move(chunk));
+      reader.next(chunk);
+      return chunk.size > 0;
     };
-    const auto count_one = [&](const Item& chunk) {
-      count(*chunk);
-      pool_.give_back(chunk);
-      return std::monostate();
-    };
-    const auto done = [](std::monostate) { return true; };
-    core::process_in_order<Item, std::monostate>(arena_.executor(), run_stop_.source(), read, count_one, done);
+    visit_chunks(arena_.executor(), run_stop_, read, count);
   }
 
   CountedWords finish() {
@@ -173,7 +162,6 @@ class Counting {
   const core::ProgressSink& progress_;
   const std::stop_token& stop_;
   core::RunStop run_stop_{stop_};
-  ChunkPool pool_;
   ThreadCounts counts_;
   std::unique_ptr<WordRuns> runs_;
   std::uint64_t bytes_before_ = 0;

@@ -1,12 +1,13 @@
-#include "inspect_tokenizer.h"
+#include "tokenizer.h"
 
-#include "printing.h"
+#include "inspector.h"
 
 #include <algorithm>
 #include <vector>
 
 #include <fmt/ranges.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
@@ -117,13 +118,26 @@ std::string cuts_inside(const tokenizer::BpeDefinition& definition) {
   return text;
 }
 
-void print_bpe(const tokenizer::BpeDefinition& definition) {
-  print_row("merges", fmt::format("{}", definition.merges.size()));
-  print_row("byte fallback", definition.byte_fallback ? "on" : "off");
-  print_row("normalisation", normalization(definition));
-  print_row("words", words(definition) + cuts_inside(definition));
-  if (!definition.protected_pattern.empty()) print_row("protected", printable(definition.protected_pattern));
-  if (const std::string symbols = user_symbols(definition); !symbols.empty()) print_row("user symbols", symbols);
+core::Json user_symbol_list(const tokenizer::BpeDefinition& definition) {
+  core::Json list = core::Json::array();
+  for (const auto& token : definition.added_tokens)
+    if (!token.special) list.push_back(definition.pieces[static_cast<std::size_t>(token.id)]);
+  return list;
+}
+
+void add_bpe(Report& report, const tokenizer::BpeDefinition& definition) {
+  report.add("merges", definition.merges.size());
+  report.add("byte_fallback", definition.byte_fallback, definition.byte_fallback ? "on" : "off");
+  report.add_value("byte_level", definition.byte_level);
+  report.add("normalisation", normalization(definition));
+  report.add("words", words(definition), words(definition) + cuts_inside(definition));
+  report.add_value("split_digits", definition.split_digits);
+  report.add_value("split_case", definition.split_case);
+  report.add_value("split_punctuation", definition.split_punctuation);
+  report.add_value("protected_pattern", definition.protected_pattern);
+  if (!definition.protected_pattern.empty()) report.add_row("protected", printable(definition.protected_pattern));
+  report.add_value("user_symbols", user_symbol_list(definition));
+  if (const std::string symbols = user_symbols(definition); !symbols.empty()) report.add_row("user symbols", symbols);
 }
 
 double share(std::uint64_t part, std::uint64_t all) {
@@ -195,70 +209,66 @@ core::Json special_token_list(const tokenizer::Tokenizer& tokenizer) {
 
 }  // namespace
 
-std::string kind_of_tokenizer(const std::filesystem::path& path) {
-  constexpr std::size_t kEnough = 1 << 16;
-  return std::string(tokenizer::name_of(tokenizer::recognise(path, core::read_beginning(path, kEnough))));
-}
-
-void print_tokenizer(const tokenizer::Tokenizer& tokenizer, std::string_view label) {
-  const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(&tokenizer);
-  const bool unigram = dynamic_cast<const tokenizer::UnigramTokenizer*>(&tokenizer) != nullptr;
-  const char* kind = bpe != nullptr ? "BPE" : unigram ? "unigram" : "of a plugin or a dictionary";
-  print_row(label, fmt::format("{}, {} pieces", kind, tokenizer.size()));
-  print_row("special tokens", special_tokens(tokenizer));
-  if (bpe != nullptr) print_bpe(bpe->definition());
-}
-
-core::Json describe_tokenizer(const tokenizer::Tokenizer& tokenizer, const std::string& kind) {
-  core::Json report = {{"kind", kind}, {"pieces", tokenizer.size()}, {"special_tokens", special_token_list(tokenizer)}};
-  if (const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(&tokenizer)) {
-    const tokenizer::BpeDefinition& definition = bpe->definition();
-    report["merges"] = definition.merges.size();
-    report["byte_fallback"] = definition.byte_fallback;
-    report["byte_level"] = definition.byte_level;
-    report["normalisation"] = normalization(definition);
-    report["words"] = words(definition);
-    report["split_digits"] = definition.split_digits;
-    report["split_case"] = definition.split_case;
-    report["split_punctuation"] = definition.split_punctuation;
-    report["protected_pattern"] = definition.protected_pattern;
-    report["user_symbols"] = core::Json::array();
-    for (const auto& token : definition.added_tokens)
-      if (!token.special) report["user_symbols"].push_back(definition.pieces[static_cast<std::size_t>(token.id)]);
+bool is_tokenizer(const std::filesystem::path& path) {
+  constexpr std::size_t kEnough = 4096;
+  std::string head = first_bytes(path, kEnough);
+  if (head.size() == kEnough && head.find('\n') != std::string::npos) head.resize(head.rfind('\n') + 1);
+  try {
+    tokenizer::recognise(path, head);
+    return true;
+  } catch (const core::Error&) {
+    return false;
   }
+}
+
+Report describe_tokenizer_file(const std::filesystem::path& path, const InspectOptions&) {
+  constexpr std::size_t kEnough = 1 << 16;
+  Report report;
+  report.add("format", tokenizer::name_of(tokenizer::recognise(path, core::read_beginning(path, kEnough))));
+  report.append(describe_tokenizer(*tokenizer::load_tokenizer(path), "tokenizer"));
   return report;
 }
 
-void print_corpus_report(const tokenizer::Tokenizer& tokenizer, const tokenizer::CorpusStatistics& s) {
-  const PieceUse use = piece_use(tokenizer, s);
-  print_row("corpus",
-            fmt::format("{} lines, {} words, {} characters, {} bytes", s.lines, s.words, s.characters, s.bytes));
-  print_row("pieces of the corpus", fmt::format("{}, {:.3f} characters each", s.pieces, share(s.characters, s.pieces)));
-  print_row("pieces per word", describe(s.pieces_per_word));
-  print_row("pieces per line", describe(s.pieces_per_line));
-  print_row("unknown", fmt::format("{} pieces, {:.4f}%", s.unknown_pieces, 100 * share(s.unknown_pieces, s.pieces)));
-  print_row("bytes", fmt::format("{} pieces, {:.4f}%", s.byte_pieces, 100 * share(s.byte_pieces, s.pieces)));
-  print_row("most frequent", first_pieces(use.used, tokenizer, s));
-  print_row("rarest", first_pieces({use.used.rbegin(), use.used.rend()}, tokenizer, s));
-  print_row("never used", fmt::format("{}, without special tokens and bytes{}{}", use.unused.size(),
-                                      use.unused.empty() ? "" : ": ", first_pieces(use.unused, tokenizer, s)));
+Report describe_tokenizer(const tokenizer::Tokenizer& tokenizer, const std::string& label) {
+  const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(&tokenizer);
+  const bool unigram = dynamic_cast<const tokenizer::UnigramTokenizer*>(&tokenizer) != nullptr;
+  const std::string kind = bpe != nullptr ? "BPE" : unigram ? "unigram" : "of a plugin or a dictionary";
+  Report report;
+  report.add_value("model", kind);
+  report.add_value("pieces", tokenizer.size());
+  report.add_row(label, fmt::format("{}, {} pieces", kind, tokenizer.size()));
+  report.add("special_tokens", special_token_list(tokenizer), special_tokens(tokenizer));
+  if (bpe != nullptr) add_bpe(report, bpe->definition());
+  return report;
 }
 
-core::Json corpus_report(const tokenizer::Tokenizer& tokenizer, const tokenizer::CorpusStatistics& s) {
+Report describe_corpus(const tokenizer::Tokenizer& tokenizer, const tokenizer::CorpusStatistics& s) {
   const PieceUse use = piece_use(tokenizer, s);
-  return {{"lines", s.lines},
-          {"words", s.words},
-          {"characters", s.characters},
-          {"bytes", s.bytes},
-          {"pieces", s.pieces},
-          {"characters_per_piece", share(s.characters, s.pieces)},
-          {"pieces_per_word", to_json(s.pieces_per_word)},
-          {"pieces_per_line", to_json(s.pieces_per_line)},
-          {"unknown_share", share(s.unknown_pieces, s.pieces)},
-          {"byte_share", share(s.byte_pieces, s.pieces)},
-          {"most_frequent", counted_pieces(use.used, tokenizer, s)},
-          {"rarest", counted_pieces({use.used.rbegin(), use.used.rend()}, tokenizer, s)},
-          {"unused", use.unused}};
+  const std::vector<std::int32_t> rarest(use.used.rbegin(), use.used.rend());
+  Report report;
+  report.add_row("corpus",
+                 fmt::format("{} lines, {} words, {} characters, {} bytes", s.lines, s.words, s.characters, s.bytes));
+  report.add_value("lines", s.lines);
+  report.add_value("words", s.words);
+  report.add_value("characters", s.characters);
+  report.add_value("bytes", s.bytes);
+  report.add_value("pieces", s.pieces);
+  report.add_value("characters_per_piece", share(s.characters, s.pieces));
+  report.add_row("pieces of the corpus",
+                 fmt::format("{}, {:.3f} characters each", s.pieces, share(s.characters, s.pieces)));
+  report.add("pieces_per_word", to_json(s.pieces_per_word), describe(s.pieces_per_word));
+  report.add("pieces_per_line", to_json(s.pieces_per_line), describe(s.pieces_per_line));
+  report.add_value("unknown_share", share(s.unknown_pieces, s.pieces));
+  report.add_row("unknown",
+                 fmt::format("{} pieces, {:.4f}%", s.unknown_pieces, 100 * share(s.unknown_pieces, s.pieces)));
+  report.add_value("byte_share", share(s.byte_pieces, s.pieces));
+  report.add_row("bytes", fmt::format("{} pieces, {:.4f}%", s.byte_pieces, 100 * share(s.byte_pieces, s.pieces)));
+  report.add("most_frequent", counted_pieces(use.used, tokenizer, s), first_pieces(use.used, tokenizer, s));
+  report.add("rarest", counted_pieces(rarest, tokenizer, s), first_pieces(rarest, tokenizer, s));
+  report.add_value("unused", use.unused);
+  report.add_row("never used", fmt::format("{}, without special tokens and bytes{}{}", use.unused.size(),
+                                           use.unused.empty() ? "" : ": ", first_pieces(use.unused, tokenizer, s)));
+  return report;
 }
 
 }  // namespace dragoman::cli

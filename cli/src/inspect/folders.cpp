@@ -1,0 +1,177 @@
+#include "inspector.h"
+#include "tokenizer.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <dragoman/core/file.h>
+#include <dragoman/formats/checksums.h>
+#include <dragoman/formats/model_folder.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Json;
+
+void add_checksums(Report& report, const fs::path& folder) {
+  const std::vector<std::string> files = formats::verify_checksums(folder);
+  report.add("checksums", files, fmt::format("correct: {}", fmt::join(files, ", ")));
+}
+
+void add_tokenizers(Report& report, const formats::ModelFolder& folder) {
+  if (folder.has_joint_tokenizer())
+    return report.add_part("tokenizer", describe_tokenizer(*folder.source_tokenizer(), "tokenizer"));
+  report.add_part("source_tokenizer", describe_tokenizer(*folder.source_tokenizer(), "source tokenizer"));
+  report.add_part("target_tokenizer", describe_tokenizer(*folder.target_tokenizer(), "target tokenizer"));
+}
+
+// ---- training runs
+
+/// What stands at a place of a record; null if there is nothing. A record may be of another version, or damaged.
+const Json& at(const Json& record, const char* place) {
+  static const Json kNothing;
+  const Json::json_pointer pointer(place);
+  return record.contains(pointer) ? record[pointer] : kNothing;
+}
+
+std::string text_of(const Json& value) {
+  if (value.is_number_float()) return fmt::format("{:.5g}", value.get<double>());
+  return value.is_string() ? value.get<std::string>() : core::one_line(value);
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<std::string> parts_of_run(const fs::path& run, bool (*wanted)(const fs::path&)) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(run))
+    if (wanted(entry.path())) names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+/// state.json of the checkpoint of most updates; null if there is none.
+Json newest_state(const fs::path& run, const std::vector<std::string>& checkpoints) {
+  Json newest;
+  for (const std::string& name : checkpoints) {
+    Json state = core::load_json((run / name / "state.json").string());
+    const Json& update = at(state, "/update");
+    if (update.is_number_integer() && (newest.is_null() || update > newest["update"])) newest = std::move(state);
+  }
+  return newest;
+}
+
+struct LastMetrics {
+  Json training;
+  Json validation;
+};
+
+/// The last lines of each kind; the very last one may be torn.
+LastMetrics read_last_metrics(const fs::path& file) {
+  LastMetrics last;
+  if (!fs::is_regular_file(file)) return last;
+  core::LineReader lines{core::InputFile(file)};
+  const auto take = [](const std::string& line, std::string_view type, Json& kept) {
+    if (!line.starts_with(fmt::format("{{\"type\":\"{}\"", type)) || !line.ends_with('}')) return;
+    core::ParsedJson parsed = core::try_parse_json(line);
+    if (parsed.problem.empty()) kept = std::move(parsed.tree);
+  };
+  for (std::string line; lines.next(line);) {
+    take(line, "training", last.training);
+    take(line, "validation", last.validation);
+  }
+  return last;
+}
+
+std::string planned(const Json& record) {
+  std::string text;
+  for (const char* unit : {"updates", "epochs"}) {
+    const Json& most = at(record, (std::string("/configuration/training/") + unit).c_str());
+    if (most.is_number_integer() && most > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : " or ", core::one_line(most), unit);
+  }
+  return text.empty() ? "no limit" : text;
+}
+
+void add_progress(Report& report, const Json& record, const Json& state, const LastMetrics& metrics) {
+  report.add_value("state", state);
+  report.add_value("last_training", metrics.training);
+  report.add_value("last_validation", metrics.validation);
+  if (!state.is_null())
+    report.add_row("saved", fmt::format("after {} updates and {} whole epochs, of {}", text_of(at(state, "/update")),
+                                        text_of(at(state, "/epoch")), planned(record)));
+  if (!metrics.training.is_null())
+    report.add_row("training loss", fmt::format("{} at update {}", text_of(at(metrics.training, "/loss")),
+                                                text_of(at(metrics.training, "/update"))));
+  const std::string metric = text_of(at(record, "/configuration/validation/metric"));
+  if (const Json& best = at(state, "/early_stopping/ranking/0"); !best.is_null())
+    report.add_row("best validation", fmt::format("{} {} at update {}", metric, text_of(at(best, "/value")),
+                                                  text_of(at(best, "/update"))));
+}
+
+void add_origin(Report& report, const Json& record) {
+  report.add_row("model", text_of(at(record, "/configuration/model/type")));
+  for (const char* data : {"train", "validation"}) {
+    const Json& pair = at(record, (std::string("/configuration/data/") + data).c_str());
+    if (pair.is_object())
+      report.add_row(std::string(data) + " data", text_of(at(pair, "/source")) + ", " + text_of(at(pair, "/target")));
+  }
+  report.add_row("begun with", "dragoman " + text_of(at(record, "/build/dragoman")));
+}
+
+}  // namespace
+
+std::string first_bytes(const fs::path& path, std::size_t count) {
+  return fs::is_regular_file(path) ? core::read_beginning(path, count) : std::string();
+}
+
+Report describe_model_folder(const fs::path& path, const InspectOptions& options) {
+  const auto folder = formats::ModelFolder::open(path);
+  const formats::ModelConfig& config = folder.config();
+  Report report;
+  report.add("type", config.model_type);
+  if (!config.plugin.empty()) report.add("plugin", config.plugin);
+  if (options.verify) add_checksums(report, path);
+  add_tokenizers(report, folder);
+  report.add_settings("sequences", nn::to_json(config.sequences));
+  report.add_settings("model", config.model);
+  report.add_part("weights", describe_weights(folder.weights_path(), options));
+  return report;
+}
+
+bool is_checkpoint(const fs::path& path) {
+  return fs::is_regular_file(path / "state.json") && fs::is_regular_file(path / "model.safetensors");
+}
+
+Report describe_checkpoint(const fs::path& path, const InspectOptions& options) {
+  Report report;
+  if (options.verify) add_checksums(report, path);
+  report.add_settings("state", core::load_json((path / "state.json").string()));
+  report.add_part("weights", describe_weights(path / "model.safetensors", options));
+  return report;
+}
+
+bool is_training_run(const fs::path& path) {
+  return fs::is_regular_file(path / "run.json");
+}
+
+Report describe_training_run(const fs::path& path, const InspectOptions&) {
+  const Json record = core::load_json((path / "run.json").string());
+  const std::vector<std::string> checkpoints = parts_of_run(path, &is_checkpoint);
+  const std::vector<std::string> models = parts_of_run(path, &formats::is_model_folder);
+  Report report;
+  add_origin(report, record);
+  add_progress(report, record, newest_state(path, checkpoints), read_last_metrics(path / "metrics.jsonl"));
+  report.add("checkpoints", checkpoints, list_of(checkpoints));
+  report.add("models", models, list_of(models));
+  report.add_value("run", record);
+  report.add_row("configuration", "stands in run.json, and in what --json shows");
+  return report;
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "report.h"
+
+#include <string>
+
+#include <dragoman/tokenizer/corpus_statistics.h>
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::cli {
+
+/// What a tokenizer is; the first row is called `label`.
+Report describe_tokenizer(const tokenizer::Tokenizer& tokenizer, const std::string& label);
+
+/// What it makes of a corpus. Special tokens and byte pieces do not count as unused.
+Report describe_corpus(const tokenizer::Tokenizer& tokenizer, const tokenizer::CorpusStatistics& statistics);
+
+}  // namespace dragoman::cli

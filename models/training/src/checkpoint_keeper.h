@@ -1,0 +1,45 @@
+#pragma once
+
+#include "run_parts.h"
+
+#include <filesystem>
+#include <vector>
+
+namespace dragoman::training {
+
+/// Writes the state of a run as checkpoints, reads it back, and decides which of them stay. Both references must
+/// outlive it.
+class CheckpointKeeper {
+ public:
+  CheckpointKeeper(RunParts& run, RunProgress& progress)
+      : run_(&run), progress_(&progress), store_(run.config.output) {}
+
+  /// Puts the run where its newest sound checkpoint was; damaged ones after it are set aside, with a warning.
+  void load_last();
+  /// Saves what there is now, and drops what is no longer needed.
+  void save();
+  /// Saves what was trained since the last checkpoint, so that it outlives an error that has nothing to do with it. A
+  /// save that fails is a warning.
+  void rescue() noexcept;
+  /// Whether the configuration asks for a checkpoint now.
+  bool due() const;
+  /// Whether this update is among the best, and may thus be averaged at the end: its checkpoint must exist by then.
+  bool due_for_mean() const;
+
+  /// Of the newest checkpoint, -1 if there is none.
+  std::int64_t saved_update() const noexcept { return saved_update_; }
+  std::filesystem::path path(std::int64_t update) const { return store_.path(update); }
+  /// The files of parameters that the mean at the end is taken of, their sums checked.
+  std::vector<std::filesystem::path> files_of_mean() const;
+
+ private:
+  TrainingState load(const std::filesystem::path& checkpoint);
+  std::vector<std::int64_t> updates_of_mean() const;
+
+  RunParts* run_;
+  RunProgress* progress_;
+  CheckpointStore store_;
+  std::int64_t saved_update_ = -1;
+};
+
+}  // namespace dragoman::training

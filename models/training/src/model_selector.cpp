@@ -1,0 +1,144 @@
+#include "model_selector.h"
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
+#include <dragoman/tensor/host_view.h>
+
+namespace dragoman::training {
+namespace {
+
+std::string plugin_of_model(const RunParts& run) {
+  return run.environment.plugin_of ? run.environment.plugin_of(run.config.model.type) : std::string();
+}
+
+core::Json metrics_line(const TrainingState& state, const ValidationResult& result, bool best) {
+  core::Json line = {{"type", "validation"},
+                     {"update", state.update},
+                     {"epoch", state.epoch},
+                     {"loss", result.loss},
+                     {"perplexity", result.perplexity}};
+  for (const auto* score : {&result.bleu, &result.chrf})
+    if (score->has_value()) line[(*score)->name] = (*score)->value;
+  line["best"] = best;
+  return line;
+}
+
+}  // namespace
+
+ModelSelector::ModelSelector(RunParts& run, RunProgress& progress, CheckpointKeeper& checkpoints)
+    : run_(&run),
+      progress_(&progress),
+      checkpoints_(&checkpoints),
+      exports_(run.config, run.tokenizers, run.record, plugin_of_model(run), run.environment.log) {}
+
+bool ModelSelector::due() const {
+  const std::int64_t every = run_->config.validation.every;
+  const TrainingState& state = progress_->state;
+  return run_->validator && every > 0 && state.update > 0 && state.update % every == 0 &&
+         state.validated != state.update;
+}
+
+bool ModelSelector::validate(const std::stop_token& stop) {
+  std::optional<ValidatedModel> validated = validate_snapshot(stop);
+  if (!validated) return false;
+  TrainingState& state = progress_->state;
+  const double value = validated->result.value(run_->config.validation.metric);
+  const bool best = progress_->early_stopping.observe(state.update, value);
+  state.validated = state.update;
+  progress_->unsaved = true;
+  record(validated->result, best);
+  if (best) export_best(std::move(*validated));
+  return true;
+}
+
+bool ModelSelector::validate_last(const std::stop_token& stop) {
+  return !run_->validator || progress_->state.validated == progress_->state.update || validate(stop);
+}
+
+std::optional<ModelSelector::ValidatedModel> ModelSelector::validate_snapshot(const std::stop_token& stop) {
+  try {
+    ValidatedModel validated{.model = snapshot(), .update = progress_->state.update, .result = {}};
+    validated.model->parameters().prepare(*run_->context, tensor::ComputeType::kF32);
+    validated.result = run_->validator->run(*validated.model, run_->environment.progress, stop);
+    return validated;
+  } catch (const core::Error& error) {
+    if (error.code() == core::ErrorCode::kInterrupted) return std::nullopt;
+    checkpoints_->rescue();
+    throw;
+  } catch (...) {
+    checkpoints_->rescue();
+    throw;
+  }
+}
+
+void ModelSelector::record(const ValidationResult& result, bool best) {
+  const TrainingState& state = progress_->state;
+  progress_->metrics->append(metrics_line(state, result, best));
+  for (const ValidationSample& sample : result.samples) {
+    run_->log("source:     " + sample.source);
+    run_->log("prediction: " + sample.prediction);
+    run_->log("reference:  " + sample.reference);
+  }
+  run_->log(fmt::format("update {}, epoch {}: {}{}", state.update, state.epoch + 1, describe(result),
+                        best ? " (best so far)" : ""));
+}
+
+/// The parameters that translation would use, in a model of their own, without gradients.
+std::unique_ptr<nn::Seq2SeqModel> ModelSelector::snapshot() const {
+  auto model = run_->make_model();
+  tensor::copy(run_->context->memory(), model->parameters().flat_values(), run_->optimizer->averaged_values());
+  return model;
+}
+
+void ModelSelector::export_best(ValidatedModel best) {
+  const bool written =
+      exports_.write("best", *best.model,
+                     {.title = "the best validated state of the run", .update = best.update, .scores = &best.result});
+  owed_best_.reset();
+  if (!written) owed_best_ = std::move(best);
+}
+
+void ModelSelector::write_owed_best() {
+  if (!owed_best_) return;
+  ValidatedModel best = std::move(*owed_best_);
+  export_best(std::move(best));
+}
+
+ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& stop) {
+  const std::int64_t update = progress_->state.update;
+  Selected selected{.best = {}, .model = run_->folder.file("last")};
+  exports_.write("last", *snapshot(), {.title = "the last state of the run", .update = update});
+  write_owed_best();
+  if (const auto& ranking = progress_->early_stopping.ranking(); !ranking.empty()) {
+    selected.best = ranking.front();
+    selected.model = run_->folder.file("best");
+  }
+  if (run_->config.checkpoint.average > 0 && export_average(selected.best, stop))
+    selected.model = run_->folder.file("average");
+  exports_.require_written(checkpoints_->path(update));
+  return selected;
+}
+
+/// True if the mean is better than the best validated state.
+bool ModelSelector::export_average(const std::optional<ScoredUpdate>& best, const std::stop_token& stop) {
+  const std::vector<std::filesystem::path> files = checkpoints_->files_of_mean();
+  if (files.empty()) return false;
+  const auto model = run_->make_model();
+  average_tensors(files, model->parameters());
+  ModelOrigin origin{.title = fmt::format("the mean of {} checkpoints", files.size()),
+                     .update = progress_->state.update};
+  if (!run_->validator) {
+    exports_.write("average", *model, origin);
+    return false;
+  }
+  model->parameters().prepare(*run_->context, tensor::ComputeType::kF32);
+  const ValidationResult result = run_->validator->run(*model, run_->environment.progress, stop);
+  run_->log(fmt::format("{}: {}", origin.title, describe(result)));
+  origin.scores = &result;
+  exports_.write("average", *model, origin);
+  const ValidationMetric metric = run_->config.validation.metric;
+  const double value = result.value(metric);
+  return best && (higher_is_better(metric) ? value > best->value : value < best->value);
+}
+
+}  // namespace dragoman::training

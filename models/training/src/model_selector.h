@@ -1,0 +1,55 @@
+#pragma once
+
+#include "checkpoint_keeper.h"
+#include "export.h"
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+namespace dragoman::training {
+
+/// Validates the run, keeps its best model in `best/`, and writes the others at its end. All references must outlive
+/// it.
+class ModelSelector {
+ public:
+  ModelSelector(RunParts& run, RunProgress& progress, CheckpointKeeper& checkpoints);
+
+  /// Whether the configuration asks for a validation now.
+  bool due() const;
+  /// Validates, and exports a new best model; false if a stop was requested meanwhile, with nothing changed. If
+  /// validation fails, its error goes on to the caller after a checkpoint was saved.
+  bool validate(const std::stop_token& stop);
+  /// The validation that the end of a run adds if its last state has none; false as above.
+  bool validate_last(const std::stop_token& stop);
+  /// Tries again to write the best model, if it could not be written when it was found.
+  void write_owed_best();
+
+  struct Selected {
+    std::optional<ScoredUpdate> best;
+    std::filesystem::path model;  ///< the folder that the user wants
+  };
+  /// Writes `last/` and, if asked, `average/`. Error{kIo} if a model could not be written in the end.
+  Selected write_last_models(const std::stop_token& stop);
+
+ private:
+  struct ValidatedModel {
+    std::unique_ptr<nn::Seq2SeqModel> model;
+    std::int64_t update = 0;
+    ValidationResult result;
+  };
+
+  std::optional<ValidatedModel> validate_snapshot(const std::stop_token& stop);
+  void record(const ValidationResult& result, bool best);
+  std::unique_ptr<nn::Seq2SeqModel> snapshot() const;
+  void export_best(ValidatedModel best);
+  bool export_average(const std::optional<ScoredUpdate>& best, const std::stop_token& stop);
+
+  RunParts* run_;
+  RunProgress* progress_;
+  CheckpointKeeper* checkpoints_;
+  ModelExports exports_;
+  std::optional<ValidatedModel> owed_best_;
+};
+
+}  // namespace dragoman::training

@@ -1,0 +1,93 @@
+#include "run_parts.h"
+
+#include "export.h"
+#include "run_setup.h"
+
+#include <algorithm>
+
+namespace dragoman::training {
+namespace {
+
+CorpusOptions training_corpus_options(const TrainingConfig& config, const nn::SequenceSpec& spec) {
+  return {.maximum_length = config.data.maximum_length,
+          .end = spec.end,
+          .bpe_dropout = config.data.bpe_dropout,
+          .seed = config.training.seed};
+}
+
+CorpusOptions validation_corpus_options(const nn::SequenceSpec& spec) {
+  return {.maximum_length = std::min(spec.maximum_source_length, spec.maximum_target_length),
+          .end = spec.end,
+          .keep_text = true};
+}
+
+void log_counts(const RunParts& run, std::string_view what, const Corpus& corpus) {
+  const CorpusCounts& counts = corpus.counts();
+  run.log(fmt::format("{}: {} pairs of {} lines, {} source and {} target tokens", what, corpus.size(), counts.lines,
+                      corpus.pairs().source.total(), corpus.pairs().target.total()));
+  if (counts.empty + counts.too_long + counts.invalid_text > 0)
+    run.warn(fmt::format(
+        "{}: left out {} pairs with an empty side and {} over-long ones; repaired ill-formed UTF-8 in {} lines", what,
+        counts.empty, counts.too_long, counts.invalid_text));
+}
+
+std::unique_ptr<Corpus> read_corpus(const RunParts& run, std::string_view what, const TextPair& files,
+                                    const CorpusOptions& options, const std::stop_token& stop) {
+  auto corpus =
+      std::make_unique<Corpus>(files, run.tokenizers.pair(), options, *run.executor, run.environment.progress, stop);
+  log_counts(run, what, *corpus);
+  return corpus;
+}
+
+EarlyStopping::Options early_stopping_options(const TrainingConfig& config) {
+  return {.higher_is_better = higher_is_better(config.validation.metric),
+          .patience = config.validation.patience,
+          .remember = averages_best(config.checkpoint) ? config.checkpoint.average : 1};
+}
+
+}  // namespace
+
+RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment, StartMode mode,
+                   const std::stop_token& stop)
+    : config(std::move(run_config)),
+      environment(std::move(run_environment)),
+      folder(config.output, mode),
+      device(environment.runtime->device(config.device)),
+      executor(core::make_executor(config.threads)),
+      context(environment.runtime->make_context(device, *executor)),
+      tokenizers(load_tokenizers(
+          config.data, {.folder = &folder, .fork = mode == StartMode::kFork, .log = environment.log, .stop = stop})),
+      spec(make_spec(config, tokenizers)),
+      model(make_model()) {
+  require_room_for_models(config);
+  train = read_corpus(*this, "training data", config.data.train, training_corpus_options(config, spec), stop);
+  if (!config.data.validation.empty()) {
+    validation = read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(spec), stop);
+    validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor);
+  }
+  tensor::DeviceMemory& memory = environment.runtime->memory(device);
+  model->parameters().attach_gradients(memory);
+  const RecipeConfig& recipe = config.training;
+  optimizer =
+      std::make_unique<Optimizer>(model->parameters(), memory, recipe.optimizer, recipe.clip_norm, recipe.ema_decay);
+  gradients = std::make_unique<GradientAccumulator>(config, *model, *train, *context);
+  environment.build[tensor::name_of(device)] = environment.runtime->backend(device).describe();
+  record = make_run_record(config, environment.build, *model, tokenizers, *train, validation.get());
+}
+
+std::unique_ptr<nn::Seq2SeqModel> RunParts::make_model() const {
+  return training::make_model(config, environment, spec, device);
+}
+
+RunProgress::RunProgress(const TrainingConfig& config) : early_stopping(early_stopping_options(config)) {}
+
+bool RunProgress::at_end(const RecipeConfig& recipe) const {
+  return (recipe.updates > 0 && state.update >= recipe.updates) ||
+         (recipe.epochs > 0 && state.epoch >= recipe.epochs) || early_stopping.exhausted();
+}
+
+bool averages_best(const CheckpointConfig& config) {
+  return config.average > 0 && config.average_of == AverageOf::kBest;
+}
+
+}  // namespace dragoman::training

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "gradient_accumulator.h"
+#include "run_folder.h"
+#include "run_tokenizers.h"
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include <dragoman/core/parallel.h>
+#include <dragoman/training/optimizer.h>
+#include <dragoman/training/run_log.h>
+#include <dragoman/training/trainer.h>
+#include <dragoman/training/validation.h>
+
+namespace dragoman::training {
+
+/// What a run is made of, each part put together from those above it. Members refer to one another, so it stays where
+/// it is; the order of declaration is also that in which they go.
+struct RunParts {
+  /// Locks the folder, reads data and tokenizers, makes model and optimizer; loads and writes nothing.
+  RunParts(TrainingConfig run_config, TrainerEnvironment run_environment, StartMode mode, const std::stop_token& stop);
+  RunParts(const RunParts&) = delete;
+  RunParts& operator=(const RunParts&) = delete;
+
+  TrainingConfig config;
+  TrainerEnvironment environment;
+  RunFolder folder;  // before all that reads or writes in it
+  tensor::Device device;
+  std::unique_ptr<core::Executor> executor;
+  std::unique_ptr<tensor::Context> context;
+  RunTokenizers tokenizers;
+  nn::SequenceSpec spec;
+  std::unique_ptr<nn::Seq2SeqModel> model;
+  std::unique_ptr<Corpus> train;
+  std::unique_ptr<Corpus> validation;  ///< nullptr: none is configured
+  std::optional<Validator> validator;  ///< of `validation`
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<GradientAccumulator> gradients;
+  core::Json record;  ///< for run.json
+
+  /// A model of the run's kind with memory for its parameters, which are not set.
+  std::unique_ptr<nn::Seq2SeqModel> make_model() const;
+  void log(const std::string& message) const { core::log(environment.log, core::LogLevel::kInfo, message); }
+  void warn(const std::string& message) const { core::log(environment.log, core::LogLevel::kWarning, message); }
+};
+
+/// What changes from one update to the next, besides parameters, moments and averages.
+struct RunProgress {
+  explicit RunProgress(const TrainingConfig& config);
+
+  TrainingState state;
+  EarlyStopping early_stopping;
+  std::optional<RunLog> metrics;  ///< open once it is known where the run goes on
+  bool unsaved = false;           ///< whether something has changed since the newest checkpoint
+
+  bool at_end(const RecipeConfig& recipe) const;
+};
+
+/// Whether checkpoints of the best validated updates are averaged at the end, and hence must exist.
+bool averages_best(const CheckpointConfig& config);
+
+}  // namespace dragoman::training
