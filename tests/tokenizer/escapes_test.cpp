@@ -1,5 +1,6 @@
 #include "escapes.h"
 
+#include "golden_rows.h"
 #include "tokenizer_test_support.h"
 
 #include <gmock/gmock.h>
@@ -43,16 +44,8 @@ TEST(Escapes, GiveTheIdsAndTextsOfHuggingFace) {
   const BpeTokenizer tokenizer = golden();
   const core::Json rows = core::load_json(testing::golden_file("escapes.json").string());
   ASSERT_GT(rows.size(), 250U);
-  for (const core::Json& row : rows) {
-    const auto text = row["text"].get<std::string>();
-    const auto ids = row["ids"].get<std::vector<std::int32_t>>();
-    EXPECT_EQ(tokenizer.encode(text), ids) << text;
-    EXPECT_EQ(tokenizer.encode(text, {.match_special_tokens = true}),
-              row["ids_with_special"].get<std::vector<std::int32_t>>())
-        << text;
-    EXPECT_EQ(tokenizer.decode(ids), row["decoded"].get<std::string>()) << text;
-    EXPECT_EQ(tokenizer.decode(ids), text);
-  }
+  testing::expect_rows(tokenizer, rows);
+  for (const core::Json& row : rows) EXPECT_EQ(row["decoded"], row["text"]);
 }
 
 TEST(Escapes, LearningAgainGivesTheSameFileAndSoDoesReading) {

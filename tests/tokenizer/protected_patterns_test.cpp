@@ -1,4 +1,5 @@
 #include "formats_test_support.h"
+#include "golden_rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,15 +70,7 @@ TEST_P(GoldenPatterns, GivesTheIdsAndTextsOfHuggingFace) {
   const BpeTokenizer tokenizer = load();
   const core::Json rows = golden_rows(name());
   ASSERT_GT(rows.size(), 300U);
-  for (const core::Json& row : rows) {
-    const auto text = row["text"].get<std::string>();
-    const auto ids = row["ids"].get<std::vector<std::int32_t>>();
-    EXPECT_EQ(tokenizer.encode(text), ids) << text;
-    EXPECT_EQ(tokenizer.encode(text, {.match_special_tokens = true}),
-              row["ids_with_special"].get<std::vector<std::int32_t>>())
-        << text;
-    EXPECT_EQ(tokenizer.decode(ids), row["decoded"].get<std::string>()) << text;
-  }
+  testing::expect_rows(tokenizer, rows);
 }
 
 TEST_P(GoldenPatterns, LearningAgainGivesTheSameFileAndSoDoesReading) {

@@ -1,3 +1,4 @@
+#include "golden_rows.h"
 #include "tokenizer_test_support.h"
 
 #include <gmock/gmock.h>
@@ -21,15 +22,7 @@ TEST(SplitDigits, GivesTheIdsAndTextsOfHuggingFace) {
   const BpeTokenizer tokenizer = golden();
   const core::Json rows = core::load_json(testing::golden_file("digits.json").string());
   ASSERT_GT(rows.size(), 200U);
-  for (const core::Json& row : rows) {
-    const auto text = row["text"].get<std::string>();
-    const auto ids = row["ids"].get<std::vector<std::int32_t>>();
-    EXPECT_EQ(tokenizer.encode(text), ids) << text;
-    EXPECT_EQ(tokenizer.encode(text, {.match_special_tokens = true}),
-              row["ids_with_special"].get<std::vector<std::int32_t>>())
-        << text;
-    EXPECT_EQ(tokenizer.decode(ids), row["decoded"].get<std::string>()) << text;
-  }
+  testing::expect_rows(tokenizer, rows);
 }
 
 TEST(SplitDigits, LearningAgainGivesTheSameFileAndSoDoesReading) {

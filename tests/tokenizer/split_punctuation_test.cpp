@@ -1,3 +1,4 @@
+#include "golden_rows.h"
 #include "tokenizer_test_support.h"
 
 #include <gmock/gmock.h>
@@ -48,21 +49,9 @@ class GoldenPunctuation : public ::testing::TestWithParam<const char*> {
 
 TEST_P(GoldenPunctuation, GivesTheIdsAndTextsOfHuggingFace) {
   const BpeTokenizer tokenizer = BpeTokenizer::parse(json(), GetParam());
-  const auto encoder = tokenizer.make_encoder();
   const core::Json rows = core::load_json(testing::golden_file(std::string(GetParam()) + ".json").string());
   ASSERT_GT(rows.size(), 250U);
-  for (const core::Json& row : rows) {
-    const auto text = row["text"].get<std::string>();
-    const auto ids = row["ids"].get<std::vector<std::int32_t>>();
-    EXPECT_EQ(tokenizer.encode(text), ids) << text;
-    EXPECT_EQ(tokenizer.encode(text, {.match_special_tokens = true}),
-              row["ids_with_special"].get<std::vector<std::int32_t>>())
-        << text;
-    EXPECT_EQ(tokenizer.decode(ids), row["decoded"].get<std::string>()) << text;
-    std::vector<std::int32_t> remembered;
-    encoder->encode(text, 0, remembered);
-    EXPECT_EQ(remembered, ids) << text;
-  }
+  testing::expect_rows(tokenizer, rows);
 }
 
 TEST_P(GoldenPunctuation, LearningAgainGivesTheSameFileAndSoDoesReading) {
