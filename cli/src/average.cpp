@@ -27,6 +27,9 @@ class Average final : public Command {
  public:
   std::string_view name() const override { return "average"; }
   std::string_view summary() const override { return "average the weights of several models or checkpoints"; }
+  std::string_view examples() const override {
+    return "dragoman average run/checkpoint-8000 run/checkpoint-10000 --output averaged\n";
+  }
 
   void add_options(po::options_description& options) override {
     options.add_options()  //

@@ -26,8 +26,9 @@ class Command {
   virtual std::string_view name() const = 0;
   /// One line for the list of commands.
   virtual std::string_view summary() const = 0;
-  /// Adds the options, each bound to a member. Help texts and the reference page in docs/ are generated from this
-  /// table.
+  /// Command lines that people can copy, one a line.
+  virtual std::string_view examples() const { return {}; }
+  /// Adds the options, each bound to a member: what `--help` and docs/commands.md show.
   virtual void add_options(boost::program_options::options_description& options) = 0;
   /// Names of the options that positional arguments fill, in order; the last takes all that remain.
   virtual std::vector<std::string> positional() const { return {}; }
@@ -60,5 +61,6 @@ std::unique_ptr<Command> make_run();
 std::unique_ptr<Command> make_inspect();
 std::unique_ptr<Command> make_plugins();
 std::unique_ptr<Command> make_doctor();
+std::unique_ptr<Command> make_reference();
 
 }  // namespace dragoman::cli

@@ -20,6 +20,7 @@ std::vector<std::unique_ptr<Command>> make_commands() {
   commands.push_back(make_inspect());
   commands.push_back(make_plugins());
   commands.push_back(make_doctor());
+  commands.push_back(make_reference());
   return commands;
 }
 

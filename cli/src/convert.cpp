@@ -24,6 +24,10 @@ class Convert final : public Command {
  public:
   std::string_view name() const override { return "convert"; }
   std::string_view summary() const override { return "turn a tokenizer file into one of another kind"; }
+  std::string_view examples() const override {
+    return "dragoman convert sentencepiece.model --output tokenizer.json\n"
+           "dragoman convert codes --vocabulary vocab.txt --output tokenizer.json\n";
+  }
 
   void add_options(po::options_description& options) override {
     options.add_options()  //

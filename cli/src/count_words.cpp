@@ -19,6 +19,10 @@ class CountWords final : public Command {
   std::string_view summary() const override {
     return "count the words of text, or join such counts, for learn-bpe --counts";
   }
+  std::string_view examples() const override {
+    return "dragoman count-words part1.txt part2.txt.gz --output part.counts\n"
+           "dragoman count-words --counts *.counts --min-count 2 --output corpus.counts\n";
+  }
 
   void add_options(po::options_description& options) override {
     options.add_options()  //

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/file.h>
 #include <dragoman/tokenizer/line_coding.h>
 
 namespace dragoman::cli {
@@ -16,6 +17,9 @@ class Decode final : public Command {
  public:
   std::string_view name() const override { return "decode"; }
   std::string_view summary() const override { return "turn lines of pieces or ids back into text"; }
+  std::string_view examples() const override {
+    return "dragoman decode --tokenizer tokenizer.json corpus.pieces --output corpus.txt\n";
+  }
 
   void add_options(po::options_description& options) override {
     options.add_options()  //
@@ -30,8 +34,10 @@ class Decode final : public Command {
          "0: as many as the process may use; the output does not depend on it");
     tokenizer_options_.add_to(options);
   }
+  std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
+    if (core::same_file(input_, output_)) throw UsageError("--output " + output_ + ": is the input");
     coding_.format = line_format(format_);
     const auto tokenizer = tokenizer_options_.load(tokenizer_);
     core::OutputFile output(output_, {.stop = session.stop});

@@ -16,6 +16,10 @@ class Doctor final : public Command {
  public:
   std::string_view name() const override { return "doctor"; }
   std::string_view summary() const override { return "show backends, CPU features and libraries, and what is missing"; }
+  std::string_view examples() const override {
+    return "dragoman doctor\n"
+           "dragoman doctor --plugin ./myplugin.so\n";
+  }
   void add_options(boost::program_options::options_description& options) override {
     add_host_options(options, host_options_);
   }

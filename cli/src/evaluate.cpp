@@ -72,6 +72,10 @@ class Evaluate final : public Command {
   std::string_view summary() const override {
     return "score translations against references: BLEU, chrF, TER, as sacreBLEU does";
   }
+  std::string_view examples() const override {
+    return "dragoman evaluate --reference test.en hypothesis.en\n"
+           "dragoman evaluate --reference test.en --metrics bleu,chrf --confidence --baseline old.en new.en\n";
+  }
 
   void add_options(po::options_description& options) override {
     options.add_options()  //
@@ -109,6 +113,7 @@ class Evaluate final : public Command {
         ("seed", whole_number("--seed", bootstrap_.seed, std::uint64_t{0})->default_value("12345")->value_name("N"),
          "for --confidence and --baseline");
   }
+  std::vector<std::string> positional() const override { return {"hypothesis"}; }
 
   void run(const Session& session) override {
     check_usage();

@@ -9,8 +9,11 @@
 #include "user_symbols_file.h"
 #include "vocab_size_option.h"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/tokenizer/vocabulary_editing.h>
 
@@ -31,6 +34,11 @@ class LearnBpe final : public Command {
   std::string_view name() const override { return "learn-bpe"; }
   std::string_view summary() const override {
     return "learn a BPE vocabulary from text, joint if several files are given";
+  }
+  std::string_view examples() const override {
+    return "dragoman learn-bpe --vocab-size 32000 --output tokenizer.json train.de train.en\n"
+           "dragoman learn-bpe --vocab-size 8000 16000 32000 --output vocab-{size}.json 'corpus/*.zst'\n"
+           "dragoman learn-bpe --counts corpus.counts --vocab-size 32000 --output tokenizer.json\n";
   }
 
   void add_options(po::options_description& options) override {
@@ -86,6 +94,7 @@ class LearnBpe final : public Command {
     const std::vector<std::int32_t> sizes = sizes_.sizes(inputs_, output_);
     learn_.smallest_vocab_size = sizes.front();
     learn_.vocab_size = sizes.back();
+    require_folder_of_output();
     if (inputs_.empty() == counts_.empty()) throw UsageError("learn-bpe needs either --input or --counts");
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
     learn_.protected_patterns = protect_.patterns();
@@ -114,6 +123,14 @@ class LearnBpe final : public Command {
   }
 
  private:
+  /// Before a corpus is read for nothing.
+  void require_folder_of_output() const {
+    const std::filesystem::path folder = std::filesystem::path(output_).parent_path();
+    std::error_code ignored;
+    core::require(folder.empty() || std::filesystem::is_directory(folder, ignored), core::ErrorCode::kIo,
+                  "{}: there is no folder {}; make it, or name another output", output_, folder.string());
+  }
+
   static void save(const tokenizer::BpeDefinition& learned, tokenizer::FileKind kind, const std::string& path,
                    const core::LogSink& log) {
     tokenizer::write_tokenizer_file(learned, kind, path);

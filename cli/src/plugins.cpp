@@ -19,7 +19,12 @@ namespace po = boost::program_options;
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "dragoman-plugins-XXXXXX").string();
+    std::error_code error;
+    const fs::path parent = fs::temp_directory_path(error);
+    core::require(!error, core::ErrorCode::kIo,
+                  "there is no folder for temporary files ({}); set TMPDIR to a folder that can be written",
+                  error.message());
+    std::string name = (parent / "dragoman-plugins-XXXXXX").string();
     core::require(::mkdtemp(name.data()) != nullptr, core::ErrorCode::kIo,
                   "cannot make a temporary folder like {}; set TMPDIR to a folder that can be written", name);
     path_ = name;
@@ -81,6 +86,10 @@ class Plugins final : public Command {
   std::string_view name() const override { return "plugins"; }
   std::string_view summary() const override {
     return "list: what is registered; check PLUGIN: run the conformance kit on its models";
+  }
+  std::string_view examples() const override {
+    return "dragoman plugins list\n"
+           "dragoman plugins check ./myplugin.so\n";
   }
   std::vector<std::string> positional() const override { return {"action", "target"}; }
 

@@ -1,10 +1,12 @@
 #include "program.h"
 
 #include "command.h"
+#include "common_options.h"
 #include "standard_streams.h"
 #include "terminal.h"
 #include "version.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <new>
@@ -73,40 +75,61 @@ class InterruptWatch {
   std::jthread watcher_;  // last: joined while the others live
 };
 
-struct CommonOptions {
-  bool help = false;
-  bool quiet = false;
-  std::string progress = "auto";
-};
-
-void add_common_options(po::options_description& options, CommonOptions& common) {
-  options.add_options()("help,h", po::bool_switch(&common.help), "print this help and exit")(
-      "quiet,q", po::bool_switch(&common.quiet), "print no progress and no notes, only errors")(
-      "progress", po::value(&common.progress)->value_name("WHEN"),
-      "auto (a bar on a terminal, else a line now and then), json (one JSON object a line), none");
-}
-
 void print_overview(const std::vector<std::unique_ptr<Command>>& commands) {
   fmt::print("dragoman {}: neural machine translation\n\nUsage: dragoman COMMAND [OPTIONS]\n\nCommands:\n", kVersion);
   for (const auto& command : commands) fmt::print("  {:<13} {}\n", command->name(), command->summary());
-  fmt::print("\n`dragoman COMMAND --help` explains a command; `dragoman --version` prints the version.\n");
+  fmt::print("\n`dragoman help COMMAND` explains a command; `dragoman --version` prints the version.\n");
+}
+
+std::string indented(std::string_view lines) {
+  std::string text;
+  for (std::size_t begin = 0; begin < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+    text += fmt::format("  {}\n", lines.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return text;
 }
 
 void print_help(const Command& command, const po::options_description& options) {
   std::string arguments;
-  for (const std::string& name : command.positional()) arguments += " [" + name + "]";
+  for (const std::string& name : command.positional()) arguments += fmt::format(" [{}]", name);
   std::ostringstream table;
   table << options;
-  fmt::print("Usage: dragoman {} [OPTIONS]{}\n\n{}\n\n{}", command.name(), arguments, command.summary(), table.str());
+  // Where every option stands in a group, nothing follows the title of the others.
+  std::string listed = table.str();
+  if (listed.starts_with("Options:\n\n")) listed.erase(0, std::string_view("Options:\n\n").size());
+  fmt::print("Usage: dragoman {} [OPTIONS]{}\n\n{}\n\n", command.name(), arguments, command.summary());
+  if (!command.examples().empty()) fmt::print("Examples:\n{}\n", indented(command.examples()));
+  fmt::print("{}", listed);
+}
+
+/// What the library says of an unknown option, and which one may have been meant.
+[[noreturn]] void complain_of_unknown(const po::unknown_option& error, const Command& command,
+                                      const po::options_description& options) {
+  std::vector<std::string> names;
+  for (const auto& option : options.options()) names.push_back("--" + option->long_name());
+  const std::string given = error.get_option_name();
+  const std::string nearest = core::nearest_name(given, names);
+  throw UsageError(fmt::format("unrecognised option '{}'{}; see `dragoman {} --help`", given,
+                               nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest), command.name()));
 }
 
 void parse(const Command& command, const std::vector<std::string>& arguments, const po::options_description& options) {
   po::positional_options_description positions;
   const std::vector<std::string> names = command.positional();
-  for (std::size_t i = 0; i < names.size(); ++i) positions.add(names[i].c_str(), i + 1 == names.size() ? -1 : 1);
+  for (const std::string& name : names) {
+    const auto value = options.find(name, false).semantic();
+    const bool takes_all = value->max_tokens() > 1 || value->is_composing();
+    positions.add(name.c_str(), takes_all ? -1 : 1);
+  }
   constexpr auto kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   po::variables_map values;
-  po::store(po::command_line_parser(arguments).options(options).positional(positions).style(kStyle).run(), values);
+  try {
+    po::store(po::command_line_parser(arguments).options(options).positional(positions).style(kStyle).run(), values);
+  } catch (const po::unknown_option& error) {
+    complain_of_unknown(error, command, options);
+  }
   if (values["help"].as<bool>()) return;
   po::notify(values);
 }
@@ -119,9 +142,9 @@ bool wants_help(const std::vector<std::string>& arguments) {
 
 int run_command(Command& command, const std::vector<std::string>& arguments) {
   CommonOptions common;
-  po::options_description options("Options", 110, 60);
+  po::options_description options = option_group("Options");
   command.add_options(options);
-  add_common_options(options, common);
+  common.add_to(options);
   if (wants_help(arguments)) {
     print_help(command, options);
     return kDone;
@@ -148,6 +171,8 @@ int run_command(Command& command, const std::vector<std::string>& arguments) {
 
 int dispatch(const std::vector<std::string>& arguments) {
   const auto commands = make_commands();
+  // `help COMMAND` is `COMMAND --help`.
+  if (arguments.size() == 2 && arguments[0] == "help") return dispatch({arguments[1], "--help"});
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
     print_overview(commands);
     return arguments.empty() ? kUsage : kDone;
@@ -204,7 +229,9 @@ int complain_of_printing(const std::system_error& error) {
 
 int run_program(const std::vector<std::string>& arguments) {
   hold_standard_streams();
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a write error, so that outputs are left in order
+  // A closed pipe and a file that may not grow are write errors, so that outputs are left in order.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = dispatch(arguments);
     finish_standard_output();

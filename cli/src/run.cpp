@@ -15,6 +15,10 @@ class RunPipeline final : public Command {
  public:
   std::string_view name() const override { return "run"; }
   std::string_view summary() const override { return "run a pipeline that a YAML file describes"; }
+  std::string_view examples() const override {
+    return "dragoman run pipeline.yml\n"
+           "dragoman run pipeline.yml --set stages.0.read.path=other.de --set stages.2.write.path=other.en\n";
+  }
 
   void add_options(po::options_description& options) override {
     options.add_options()("pipeline", po::value(&file_)->required()->value_name("FILE"), "the pipeline")(

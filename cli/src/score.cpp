@@ -39,6 +39,10 @@ class Score final : public Command {
   std::string_view summary() const override {
     return "score given translations: how probable a model finds each target line";
   }
+  std::string_view examples() const override {
+    return "dragoman score --model models/de-en test.de test.en --output scores.txt\n"
+           "dragoman score --model models/de-en test.de test.en --length-penalty fairseq --format jsonl\n";
+  }
 
   void add_options(po::options_description& options) override {
     options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
@@ -56,8 +60,10 @@ class Score final : public Command {
         "use a model although it holds weights that are NaN or infinite");
     add_host_options(options, host_options_);
   }
+  std::vector<std::string> positional() const override { return {"source", "target"}; }
 
   void run(const Session& session) override {
+    if (source_ == "-" && target_ == "-") throw UsageError("--source and --target cannot both be standard input");
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
     plugins::Host host(host_options_);
     const tensor::Device device = host.device(device_);

@@ -17,6 +17,11 @@ class Train final : public Command {
  public:
   std::string_view name() const override { return "train"; }
   std::string_view summary() const override { return "train a model as a YAML file says"; }
+  std::string_view examples() const override {
+    return "dragoman train train.yml\n"
+           "dragoman train train.yml --set training.batch_tokens=8192 --set output=run2\n"
+           "dragoman train train.yml --resume\n";
+  }
 
   void add_options(po::options_description& options) override {
     options.add_options()("config,c", po::value(&config_)->required()->value_name("FILE"),
@@ -33,6 +38,7 @@ class Train final : public Command {
         "overrides the key device: cpu, reference (slow, double precision), or a plugin's; `doctor` lists them");
     add_host_options(options, host_options_);
   }
+  std::vector<std::string> positional() const override { return {"config"}; }
 
   void run(const Session& session) override {
     const training::TrainingConfig config = training::read_training_config(configuration(session.stop), config_);

@@ -15,6 +15,9 @@ class Verify final : public Command {
  public:
   std::string_view name() const override { return "verify"; }
   std::string_view summary() const override { return "say where two tokenizers encode a text differently"; }
+  std::string_view examples() const override {
+    return "dragoman verify sentencepiece.model tokenizer.json corpus.txt\n";
+  }
 
   void add_options(po::options_description& options) override {
     options.add_options()                                                                                        //

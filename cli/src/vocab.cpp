@@ -25,12 +25,16 @@ class Vocab final : public Command {
   std::string_view summary() const override {
     return "truncate, prune, extend or merge vocabularies, with a map from old ids to new ones";
   }
+  std::string_view examples() const override {
+    return "dragoman vocab truncate tokenizer.json --size 16000 --output smaller.json --map ids.tsv\n"
+           "dragoman vocab extend tokenizer.json --corpus new.txt --size 40000 --output larger.json\n";
+  }
   std::vector<std::string> positional() const override { return {"action", "tokenizer"}; }
 
   void add_options(po::options_description& options) override {
     options.add_options()                                                                                      //
         ("action", po::value(&action_)->required()->value_name("ACTION"), "truncate, prune, extend or merge")  //
-        ("tokenizer,t", po::value(&files_)->required()->value_name("FILE"),
+        ("tokenizer,t", po::value(&files_)->required()->composing()->value_name("FILE"),
          "tokenizer.json, or another kind of file that `convert` reads; merge takes two")                   //
         ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")  //
         ("map", po::value(&map_)->value_name("FILE"),
@@ -70,6 +74,8 @@ class Vocab final : public Command {
     if (files_.size() != wanted)
       throw UsageError(fmt::format("vocab {}: takes {} tokenizer file{}, not {}", action_, wanted,
                                    wanted == 1 ? "" : "s", files_.size()));
+    for (const std::string& file : map_.empty() ? std::vector<std::string>() : files_) require_another_file(file);
+    if (!map_.empty()) require_another_file(output_);
     const VocabularyEdit edit = this->edit(session);
     const tokenizer::BpeTokenizer checked(edit.definition, output_);
     checked.save(output_);
@@ -79,6 +85,10 @@ class Vocab final : public Command {
   }
 
  private:
+  void require_another_file(const std::string& file) const {
+    if (core::same_file(map_, file)) throw UsageError(fmt::format("--map {}: is the tokenizer file {}", map_, file));
+  }
+
   BpeDefinition read(const std::string& path) const {
     return tokenizer::read_tokenizer_file(path, tokenizer_options_.read_options());
   }

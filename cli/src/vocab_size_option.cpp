@@ -29,7 +29,7 @@ void VocabSizeOption::add_to(po::options_description& options) {
 std::vector<std::int32_t> VocabSizeOption::sizes(std::vector<std::string>& inputs, const std::string& output) const {
   std::vector<std::int32_t> sizes;
   for (const std::string& value : values_) {
-    const bool is_file = !sizes.empty() && !spelled_number<std::int64_t>(value);
+    const bool is_file = !sizes.empty() && !core::spelled_number<std::int64_t>(value);
     if (is_file)
       inputs.push_back(value);
     else

@@ -51,28 +51,30 @@ std::string zstd_frame(std::string_view text) {
 /// Takes the text of the members one after the other and remembers the last place where the file could be continued.
 class MemberCounter {
  public:
+  explicit MemberCounter(std::uint64_t most) : most_(most) {}
   void add(std::string_view text) {
     lines_ += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
     if (!text.empty()) line_open_ = text.back() != '\n';
   }
   void end_member(std::uint64_t bytes) {
-    if (!line_open_) kept_ = {lines_, bytes};
+    if (!line_open_ && lines_ <= most_) kept_ = {lines_, bytes};
   }
   CompleteLines kept() const { return kept_; }
 
  private:
+  std::uint64_t most_;
   std::uint64_t lines_ = 0;
   bool line_open_ = false;
   CompleteLines kept_;
 };
 
-CompleteLines complete_gzip(int fd, const std::string& name) {
+CompleteLines complete_gzip(int fd, const std::string& name, std::uint64_t most) {
   z_stream stream{};
   require(inflateInit2(&stream, kGzipWindow) == Z_OK, ErrorCode::kInternal, "zlib cannot decompress");
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> ended(&stream, &inflateEnd);
   std::vector<char> in(kBlock);
   std::vector<char> out(kBlock);
-  MemberCounter counter;
+  MemberCounter counter(most);
   std::uint64_t read = 0;
   for (;;) {
     if (stream.avail_in == 0) {
@@ -93,12 +95,12 @@ CompleteLines complete_gzip(int fd, const std::string& name) {
   }
 }
 
-CompleteLines complete_zstd(int fd, const std::string& name) {
+CompleteLines complete_zstd(int fd, const std::string& name, std::uint64_t most) {
   const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(), &ZSTD_freeDStream);
   require(stream != nullptr, ErrorCode::kInternal, "zstd cannot decompress");
   std::vector<char> in(kBlock);
   std::vector<char> out(kBlock);
-  MemberCounter counter;
+  MemberCounter counter(most);
   std::uint64_t read = 0;
   for (ZSTD_inBuffer input{in.data(), 0, 0};;) {
     if (input.pos == input.size) {
@@ -115,13 +117,16 @@ CompleteLines complete_zstd(int fd, const std::string& name) {
   }
 }
 
-CompleteLines complete_plain(int fd, const std::string& name) {
+CompleteLines complete_plain(int fd, const std::string& name, std::uint64_t most) {
   CompleteLines count;
   std::vector<char> block(kBlock);
   for (std::uint64_t offset = 0; const std::size_t n = read_some(fd, block.data(), block.size(), name); offset += n) {
     const std::string_view text(block.data(), n);
-    count.lines += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
-    if (const std::size_t last = text.rfind('\n'); last != std::string_view::npos) count.bytes = offset + last + 1;
+    for (std::size_t end = text.find('\n'); end != std::string_view::npos && count.lines < most;
+         end = text.find('\n', end + 1)) {
+      ++count.lines;
+      count.bytes = offset + end + 1;
+    }
   }
   return count;
 }
@@ -139,10 +144,10 @@ std::string compress_member(Compression compression, std::string_view text) {
   return compression == Compression::kGzip ? gzip_member(text) : zstd_frame(text);
 }
 
-CompleteLines complete_lines(Compression compression, int fd, const std::string& name) {
-  if (compression == Compression::kGzip) return complete_gzip(fd, name);
-  if (compression == Compression::kZstd) return complete_zstd(fd, name);
-  return complete_plain(fd, name);
+CompleteLines complete_lines(Compression compression, int fd, const std::string& name, std::uint64_t most) {
+  if (compression == Compression::kGzip) return complete_gzip(fd, name, most);
+  if (compression == Compression::kZstd) return complete_zstd(fd, name, most);
+  return complete_plain(fd, name, most);
 }
 
 }  // namespace dragoman::core

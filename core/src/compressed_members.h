@@ -23,6 +23,7 @@ struct CompleteLines {
 
 /// Counts the lines of a file up to its last complete one; of a compressed file, up to its last complete member that
 /// ends in a line feed. `fd` is at the file's beginning; `name` is for messages.
-CompleteLines complete_lines(Compression compression, int fd, const std::string& name);
+/// At most `most` lines; of a compressed file, the members that hold no more.
+CompleteLines complete_lines(Compression compression, int fd, const std::string& name, std::uint64_t most);
 
 }  // namespace dragoman::core

@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <new>
@@ -38,6 +39,13 @@ std::optional<Identity> identity_of(const fs::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   return Identity{status.st_dev, status.st_ino};
+}
+
+/// What is done to a folder of this name must not be done to another one.
+void require_no_link(const fs::path& folder) {
+  std::error_code ignored;
+  require(!fs::is_symlink(folder, ignored), ErrorCode::kIo, "{}: is in the way: it is a link; remove it",
+          folder.string());
 }
 
 bool is_empty_or_missing(const fs::path& folder) {
@@ -74,6 +82,17 @@ fs::path resolve_folder(const fs::path& path) {
   require(resolved.has_filename(), ErrorCode::kInvalidArgument, "{}: nothing can take the place of this folder",
           path.string());
   return resolved;
+}
+
+std::vector<fs::path> list_folder(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  if (error == std::errc::no_such_file_or_directory) return entries;
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) entries.push_back(entry->path());
+  require(!error, ErrorCode::kIo, "{}: cannot list the folder: {}", folder.string(), error.message());
+  std::ranges::sort(entries);
+  return entries;
 }
 
 bool make_folder(const fs::path& folder) {
@@ -136,6 +155,7 @@ void remove_folder(const fs::path& folder) noexcept {
 
 void recover_replaced(const fs::path& target, const FolderRemover& remove) {
   const fs::path replaced = with_suffix(target, kReplacedSuffix);
+  require_no_link(replaced);
   if (!identity_of(replaced)) return;
   if (identity_of(target))
     remove(replaced);
@@ -145,6 +165,7 @@ void recover_replaced(const fs::path& target, const FolderRemover& remove) {
 
 StagedFolder::StagedFolder(const fs::path& target, FolderRemover remove)
     : target_(resolve_folder(target)), staging_(with_suffix(target_, kPartialSuffix)), remove_(std::move(remove)) {
+  require_no_link(staging_);
   if (identity_of(target_)) target_lock_ = FileLock::acquire(target_);
   lock_ = lock_empty();
   recover_replaced(target_, remove_);  // of a killed process: who lives would hold the lock

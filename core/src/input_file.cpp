@@ -29,7 +29,9 @@ constexpr std::size_t kBlock = std::size_t{1} << 20;
 bool is_partial_file(int fd) {
   std::array<char, 4096> target{};
   const ssize_t size = ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), target.data(), target.size());
-  return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)).ends_with(kPartialSuffix);
+  std::string_view name(target.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  if (name.ends_with(kJobSuffix)) name.remove_suffix(kJobSuffix.size());
+  return name.ends_with(kPartialSuffix);
 }
 
 /// What an InputFile reads from.
@@ -91,8 +93,11 @@ int open_input(const std::filesystem::path& path) {
 bool is_gzip(std::string_view head) {
   return head.starts_with("\x1f\x8b");
 }
+/// A frame, or a skippable one, with which pzstd begins its files (RFC 8878, section 3.1.2).
 bool is_zstd(std::string_view head) {
-  return head.starts_with("\x28\xb5\x2f\xfd");
+  const bool skippable =
+      head.size() >= 4 && (static_cast<unsigned char>(head[0]) & 0xF0U) == 0x50U && head.substr(1, 3) == "\x2a\x4d\x18";
+  return skippable || head.starts_with("\x28\xb5\x2f\xfd");
 }
 
 /// Feeds a decompressor: first the bytes that were read to recognise the format, then the descriptor.
@@ -225,6 +230,16 @@ bool LineReader::fill() {
   return end_ > 0;
 }
 
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  if (a == "-" || b == "-") return false;
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error) && !error) return true;
+  const auto resolved_a = std::filesystem::weakly_canonical(a, error);
+  if (error) return false;
+  const auto resolved_b = std::filesystem::weakly_canonical(b, error);
+  return !error && resolved_a == resolved_b;
+}
+
 bool LineReader::next(std::string& line) {
   constexpr std::size_t kLongestLine = std::size_t{1} << 30;
   line.clear();
@@ -245,7 +260,7 @@ bool LineReader::next(std::string& line) {
       break;
     }
   }
-  line_number_ += any ? 1 : 0;
+  if (any && line_number_++ == 0 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
   return any;
 }
 

@@ -4,11 +4,12 @@
 #include "dragoman/core/file.h"
 #include "dragoman/core/json.h"
 #include "dragoman/core/quote.h"
+#include "own_file.h"
 
-#include <algorithm>
+#include <sys/stat.h>
+
 #include <cerrno>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace dragoman::core {
@@ -18,8 +19,8 @@ constexpr std::string_view kRemedy =
     "resume with the input, model and options that it was made with, or begin anew with --overwrite";
 
 std::string what_differs(const std::string& before, std::string_view now) {
-  const Json old_identity = Json::parse(before, nullptr, false);
-  const Json new_identity = Json::parse(now, nullptr, false);
+  const Json old_identity = try_parse_json(before).tree;
+  const Json new_identity = try_parse_json(now).tree;
   if (old_identity.is_object() && new_identity.is_object()) return differences(old_identity, new_identity);
   return fmt::format("it was {} and is now {}", quote(before), quote(now));
 }
@@ -36,11 +37,31 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-void JobRecord::open(int flags) {
-  const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0666);
-  const int error = errno;
-  require(fd >= 0, ErrorCode::kIo, "{}: cannot open for writing: {}", path_, describe_error(error));
-  descriptor_ = Descriptor(fd, true);
+JobRecord::~JobRecord() {
+  if (made_ && !begun_) remove();
+}
+
+void JobRecord::claim(bool needed) {
+  struct stat status {};
+  if (!needed && ::lstat(path_.c_str(), &status) != 0) return;
+  bool existed = false;
+  descriptor_ = open_own_file(path_, existed);
+  made_ = !existed;
+}
+
+/// Through the descriptor, which holds the lock.
+std::string JobRecord::read() const {
+  constexpr std::size_t kLargest = std::size_t{1} << 30;
+  constexpr std::size_t kBlock = std::size_t{1} << 16;
+  ::lseek(descriptor_.get(), 0, SEEK_SET);
+  std::string text;
+  for (std::size_t size = 0;; size = text.size()) {
+    require(size <= kLargest, ErrorCode::kBadInput, "{}: has more than {} bytes; remove it", path_, kLargest);
+    text.resize(size + kBlock);
+    const std::size_t n = read_some(descriptor_.get(), text.data() + size, kBlock, path_);
+    text.resize(size + n);
+    if (n == 0) return text;
+  }
 }
 
 void JobRecord::write(std::string_view text) {
@@ -53,46 +74,46 @@ void JobRecord::write(std::string_view text) {
   }
 }
 
+void JobRecord::cut(std::size_t size) {
+  const auto end = static_cast<off_t>(size);
+  const bool done = ::ftruncate(descriptor_.get(), end) == 0 && ::lseek(descriptor_.get(), end, SEEK_SET) == end;
+  const int error = errno;
+  require(done, ErrorCode::kIo, "{}: cannot write: {}", path_, describe_error(error));
+}
+
 void JobRecord::create(std::string_view identity) {
   notes_.clear();
-  open(O_TRUNC);
+  begun_ = true;
+  cut(0);
   write(std::string(identity) + "\n");
 }
 
 void JobRecord::resume(std::string_view identity, const std::string& partial) {
-  constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
-  std::error_code ignored;
-  require(std::filesystem::is_regular_file(path_, ignored), ErrorCode::kInvalidArgument,
+  const std::vector<std::string> lines = lines_of(read());
+  require(!lines.empty(), ErrorCode::kInvalidArgument,
           "{}: cannot be resumed, since {}, which says what it is of, is missing; begin anew with --overwrite", partial,
           path_);
-  std::vector<std::string> lines = lines_of(read_regular_file(path_, kLargest));
-  const std::string before = lines.empty() ? std::string() : lines.front();
+  const std::string& before = lines.front();
   if (before != identity)
     fail(ErrorCode::kInvalidArgument, "{}: is of another job: {}; {}", partial, what_differs(before, identity),
          kRemedy);
   std::size_t complete = 0;
   for (const std::string& line : lines) complete += line.size() + 1;
   notes_.assign(lines.begin() + 1, lines.end());
-  open(O_APPEND);
-  const bool cut = ::ftruncate(descriptor_.get(), static_cast<off_t>(complete)) == 0;
-  const int error = errno;
-  require(cut, ErrorCode::kIo, "{}: cannot continue writing: {}", path_, describe_error(error));
+  begun_ = true;
+  cut(complete);
 }
 
 void JobRecord::note(std::string_view line) {
-  if (descriptor_.get() < 0) return;
+  if (!begun_) return;
   const std::string text = std::string(line) + "\n";
   [[maybe_unused]] const ssize_t written = ::write(descriptor_.get(), text.data(), text.size());
 }
 
 void JobRecord::remove() noexcept {
-  ::unlink(path_.c_str());
-  descriptor_.close();
-}
-
-void JobRecord::remove_if_ours() noexcept {
   if (descriptor_.get() >= 0 && still_called(path_, descriptor_.get())) ::unlink(path_.c_str());
   descriptor_.close();
+  begun_ = false;
 }
 
 }  // namespace dragoman::core

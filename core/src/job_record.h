@@ -13,25 +13,33 @@ namespace dragoman::core {
 class JobRecord {
  public:
   explicit JobRecord(std::string path) : path_(std::move(path)), descriptor_(-1, false) {}
+  JobRecord(const JobRecord&) = delete;
+  JobRecord& operator=(const JobRecord&) = delete;
+  /// Leaves no file that was only claimed.
+  ~JobRecord();
 
-  /// Begins a new record.
+  /// Opens and locks the file and changes nothing in it, so that it shows before any work is done whether it can be
+  /// written; if it is not there, it is made if it is `needed`. Throws as open_own_file().
+  void claim(bool needed);
+  /// Begins a new record in the file that was claimed.
   void create(std::string_view identity);
-  /// Reads the record and goes on with it. Error{kInvalidArgument} if there is none or if it is of another job than
-  /// `identity`: the message names `partial` and, of JSON objects, the keys that differ.
+  /// Reads the record that was claimed and goes on with it. Error{kInvalidArgument} if there is none or if it is of
+  /// another job than `identity`: the message names `partial` and, of JSON objects, the keys that differ.
   void resume(std::string_view identity, const std::string& partial);
   const std::vector<std::string>& notes() const noexcept { return notes_; }
   /// Does nothing without a record. A note that the disk refuses is lost.
   void note(std::string_view line);
-  /// Removes what may stand there, of whatever job. Only while the partial file is locked.
+  /// Removes the file that was claimed, and not one that has taken its name since.
   void remove() noexcept;
-  /// Removes the record that create() or resume() opened, and not that of somebody who has begun since.
-  void remove_if_ours() noexcept;
 
  private:
-  void open(int flags);
+  std::string read() const;
   void write(std::string_view text);
+  void cut(std::size_t size);
 
   std::string path_;
+  bool made_ = false;
+  bool begun_ = false;  ///< create() or resume() was called
   Descriptor descriptor_;
   std::vector<std::string> notes_;
 };

@@ -6,6 +6,7 @@
 #include "job_record.h"
 #include "locking.h"
 #include "output_target.h"
+#include "own_file.h"
 
 #include <sys/stat.h>
 
@@ -65,39 +66,6 @@ DirectOutput open_device(const OutputTarget& target, const std::string& name, co
   }
 }
 
-void require_own_file(int fd, const std::string& partial) {
-  struct stat status {};
-  const bool own =
-      ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink <= 1 && status.st_uid == ::geteuid();
-  require(own, ErrorCode::kIo,
-          "{}: is in the way: it is no plain file of yours that an interrupted run could have left; remove it",
-          partial);
-}
-
-/// Opens and locks the partial file; `existed` tells whether there was one.
-Descriptor open_partial(const std::string& partial, bool& existed) {
-  for (;;) {
-    int fd = ::open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    int error = errno;
-    existed = fd < 0 && error == EEXIST;
-    if (existed) {
-      fd = ::open(partial.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-      error = errno;
-      if (fd < 0 && error == ENOENT) continue;
-      require(fd >= 0 || error != ELOOP, ErrorCode::kIo, "{}: is in the way: it is a link; remove it", partial);
-    }
-    require(fd >= 0, ErrorCode::kIo, "{}: cannot open for writing: {}; check that the folder exists and is writable",
-            partial, describe_error(error));
-    Descriptor descriptor(fd, true);
-    require_own_file(fd, partial);
-    require(lock_exclusively(fd), ErrorCode::kIo,
-            "{}: is in use: another process is writing it, or it is this command's own input; wait, or name another "
-            "output",
-            partial);
-    if (still_called(partial, fd)) return descriptor;
-  }
-}
-
 /// The new file shall be open to the same people as the one that it replaces.
 void take_over_permissions(int fd, const OutputTarget::Owner& owner) {
   [[maybe_unused]] const int changed = ::fchown(fd, owner.user, owner.group);  // only root may give files away
@@ -126,24 +94,42 @@ struct OutputFile::Impl {
         policy(options.partial),
         identity(options.identity),
         compression(compression_of(target.path)),
-        descriptor(open_partial(partial, existed)) {
+        descriptor(open_own_file(partial, existed)) {
+    try {
+      open_job(target, options);
+    } catch (...) {
+      if (!existed) ::unlink(partial.c_str());
+      throw;
+    }
+  }
+
+  void open_job(const OutputTarget& target, const OutputOptions& options) {
     buffer.reserve(kBlock);
     if (target.existing) take_over_permissions(descriptor.get(), *target.existing);
     const off_t old_size = existed ? ::lseek(descriptor.get(), 0, SEEK_END) : 0;
-    existed = old_size > 0;
-    if (!existed) return;
-    require(policy != PartialPolicy::kRefuse, ErrorCode::kInvalidArgument,
+    const bool holds_something = old_size > 0;
+    require(!holds_something || policy != PartialPolicy::kRefuse, ErrorCode::kInvalidArgument,
             "{}: an interrupted run left {} bytes there; continue it with --resume, or begin anew with --overwrite",
             partial, static_cast<std::int64_t>(old_size));
-    if (policy == PartialPolicy::kResume) resume();
+    job.claim(!identity.empty());
+    if (holds_something && policy == PartialPolicy::kResume) resume(options.vouched);
+    existed = holds_something;
   }
 
-  /// Goes on after the last complete line.
-  void resume() {
+  CompleteLines count_lines(std::uint64_t most) const {
     ::lseek(descriptor.get(), 0, SEEK_SET);
-    const CompleteLines kept = complete_lines(compression, descriptor.get(), partial);
+    return complete_lines(compression, descriptor.get(), partial, most);
+  }
+
+  /// Goes on after the last complete line, or after the last one that the notes vouch for.
+  void resume(const OutputOptions::Vouched& vouched) {
+    CompleteLines kept = count_lines(std::numeric_limits<std::uint64_t>::max());
     if (kept.lines == 0) return;
-    if (!identity.empty()) job.resume(identity, partial);
+    if (!identity.empty()) {
+      job.resume(identity, partial);
+      if (vouched) kept = count_lines(vouched(job.notes()));
+      if (kept.lines == 0) return;
+    }
     cut(static_cast<off_t>(kept.bytes));
     lines_kept = kept.lines;
     begun = true;
@@ -236,7 +222,7 @@ struct OutputFile::Impl {
             describe_error(rename_error));
     const fs::path parent = fs::path(final_path).parent_path();
     sync_folder(parent.empty() ? fs::path(".") : parent);
-    job.remove_if_ours();
+    job.remove();
     descriptor.close();
   }
 
@@ -249,7 +235,7 @@ struct OutputFile::Impl {
     }
     const bool worthless = policy == PartialPolicy::kTemporary ? begun || !existed : !begun && !existed;
     if (direct || committed || !worthless) return;
-    job.remove_if_ours();
+    job.remove();
     ::unlink(partial.c_str());
   }
 
@@ -270,7 +256,7 @@ struct OutputFile::Impl {
   bool begun = false;    ///< what was in the partial file has gone or is being continued
   bool committed = false;
   Descriptor descriptor;
-  JobRecord job{partial + ".job"};
+  JobRecord job{partial + std::string(kJobSuffix)};
   std::string buffer;
   Clock::time_point last_member = Clock::now();
   std::uint64_t lines_kept = 0;

@@ -46,6 +46,7 @@ OutputTarget classify(const fs::path& path, const struct stat& status) {
 
 OutputTarget resolve_output(const fs::path& given) {
   constexpr int kMostLinks = 40;  // as the kernel
+  require(!given.empty(), ErrorCode::kInvalidArgument, "the name of an output is empty; is a variable not set?");
   fs::path path = given;
   for (int links = 0; links <= kMostLinks; ++links) {
     if (const int number = open_descriptor(path); number >= 0)

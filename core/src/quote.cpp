@@ -64,8 +64,3 @@ std::string quote(std::string_view text, std::size_t longest) {
 }
 
 }  // namespace dragoman::core
-
-fmt::format_context::iterator fmt::formatter<dragoman::core::Quoted>::format(const dragoman::core::Quoted& quoted,
-                                                                             fmt::format_context& context) {
-  return fmt::format_to(context.out(), "{}", dragoman::core::quote(quoted.text));
-}

@@ -276,7 +276,9 @@ void set_option(Json& tree, std::string_view assignment) {
     require(!part.empty(), ErrorCode::kInvalidArgument, "--set {}: an empty name between dots", assignment);
     place = &descend(*place, part, assignment);
   }
-  *place = parse_yaml(assignment.substr(equals + 1), fmt::format("--set {}", assignment));
+  const std::string_view value = assignment.substr(equals + 1);
+  // A dash by itself is a list of nothing in YAML; here it is standard input or output.
+  *place = value == "-" ? Json("-") : parse_yaml(value, fmt::format("--set {}", assignment));
 }
 
 std::string dump_yaml(const Json& tree) {

@@ -6,7 +6,7 @@
 namespace dragoman::decoding {
 namespace {
 
-/// `source` up to its longest, but with `to`'s memory: a copy that does not allocate once lengths have been seen.
+/// Into the memory that `to` has: once all lengths have been seen, copies do not allocate.
 void copy(const LiveHypothesis& from, LiveHypothesis& to) {
   to.tokens.assign(from.tokens.begin(), from.tokens.end());
   to.token_log_probabilities.assign(from.token_log_probabilities.begin(), from.token_log_probabilities.end());

@@ -56,6 +56,7 @@ struct DecodingLoop::Impl {
   void collect_group(SentenceSource& source);
   Active pull(SentenceSource& source, bool may_wait);
   bool fits(const ActiveSentence& sentence, std::int64_t group_tokens) const;
+  void check_strategy() const;
   void check(const Sentence& sentence) const;
   void admit_group();
 
@@ -81,8 +82,22 @@ DecodingLoop::Impl::Impl(StepModel& step_model, const DecodingOptions& decoding_
   processors = make_processors(options, model.spec());
   for (auto& processor : further) processors.push_back(std::move(processor));
   needs = strategy->needs(model.spec().target_vocabulary);
-  capacity =
-      static_cast<std::size_t>(std::max<std::int64_t>(1, limits.maximum_rows / std::max(1, strategy->maximum_live())));
+  check_strategy();
+  capacity = static_cast<std::size_t>(std::max<std::int64_t>(1, limits.maximum_rows / strategy->maximum_live()));
+}
+
+/// Strategies may come from plugins.
+void DecodingLoop::Impl::check_strategy() const {
+  const std::int64_t vocabulary = model.spec().target_vocabulary;
+  core::require(strategy->maximum_live() >= 1, ErrorCode::kInternal, "the search strategy keeps at most {} hypotheses",
+                strategy->maximum_live());
+  core::require(strategy->starts() >= 1 && strategy->starts() <= strategy->maximum_live(), ErrorCode::kInternal,
+                "the search strategy starts with {} hypotheses; it must be from 1 to the {} that it keeps at most",
+                strategy->starts(), strategy->maximum_live());
+  core::require(needs.candidates >= 1 && needs.candidates <= vocabulary, ErrorCode::kInternal,
+                "the search strategy wants {} candidates of a vocabulary of {}", needs.candidates, vocabulary);
+  core::require(needs.temperature > 0 && std::isfinite(needs.temperature), ErrorCode::kInternal,
+                "the search strategy wants a temperature of {}", needs.temperature);
 }
 
 bool DecodingLoop::Impl::run(SentenceSource& source, HypothesisSink& sink, const std::stop_token& stop) {
@@ -98,10 +113,9 @@ bool DecodingLoop::Impl::run(SentenceSource& source, HypothesisSink& sink, const
 }
 
 void DecodingLoop::Impl::release_all() noexcept {
-  for (Active& sentence : active) {
-    if (sentence->slot >= 0) model.release(sentence->slot);
-    sentence->slot = -1;
-  }
+  for (std::vector<Active>* sentences : {&active, &group})
+    for (Active& sentence : *sentences)
+      if (sentence != nullptr && sentence->slot >= 0) model.release(std::exchange(sentence->slot, -1));
   active.clear();
   group.clear();
   pending.reset();
@@ -196,11 +210,13 @@ void DecodingLoop::Impl::admit_group() {
     offsets.push_back(static_cast<std::int32_t>(tokens.size()));
   }
   slots.resize(group.size());
+  active.reserve(active.size() + group.size());
   model.admit({tokens, offsets}, slots);
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    group[i]->slot = slots[i];
-    group[i]->begin(options, model.spec(), strategy->starts());
-    active.push_back(std::move(group[i]));
+  // All at once, so that release_all() knows of each whatever fails from here on.
+  for (std::size_t i = 0; i < group.size(); ++i) group[i]->slot = slots[i];
+  for (Active& sentence : group) {
+    sentence->begin(options, model.spec(), strategy->starts());
+    active.push_back(std::move(sentence));
   }
   group.clear();
 }

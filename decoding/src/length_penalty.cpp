@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/ranges.h>
+
 #include <dragoman/core/error.h>
 
 namespace dragoman::decoding {
@@ -27,7 +29,6 @@ LengthPenalty LengthPenalty::marian(double alpha, double word_penalty) {
 
 LengthPenalty LengthPenalty::ct2(double alpha) {
   return {.alpha = alpha,
-          .count_end = false,
           .stop = alpha == 0 ? StopRule::kBestEnded : StopRule::kBeamFinished,
           .ended_place = EndedPlace::kRefilled};
 }
@@ -38,12 +39,12 @@ LengthPenalty LengthPenalty::preset(std::string_view name, std::optional<double>
   if (name == "fairseq") return alpha ? fairseq(*alpha) : fairseq();
   if (name == "marian") return alpha ? marian(*alpha) : marian();
   if (name == "ct2") return alpha ? ct2(*alpha) : ct2();
-  core::fail(core::ErrorCode::kInvalidArgument,
-             "unknown length penalty '{}'; it must be one of: fairseq, gnmt, marian, ct2, none", name);
+  core::fail(core::ErrorCode::kInvalidArgument, "unknown length penalty '{}'; it must be one of: {}", name,
+             fmt::join(kPresets, ", "));
 }
 
 double LengthPenalty::score(double log_probability, std::int64_t tokens, bool ended) const {
-  const auto n = static_cast<double>(std::max<std::int64_t>(tokens + (ended && count_end ? 1 : 0), 1));
+  const auto n = static_cast<double>(std::max<std::int64_t>(tokens + (ended ? 1 : 0), 1));
   const double sum = log_probability - word_penalty * n;
   switch (kind) {
     case Kind::kNone:

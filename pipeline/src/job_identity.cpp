@@ -1,7 +1,8 @@
 #include "job_identity.h"
 
+#include "dragoman/pipeline/stage_options.h"
+
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -15,18 +16,8 @@ namespace {
 
 using core::Json;
 
-/// Of built-in stages. Threads, batches and rows have no effect on results.
-bool affects_lines(const std::string& stage, std::string_view option) {
-  constexpr std::array<std::string_view, 3> kOfTranslate = {"threads", "batch_tokens", "rows"};
-  constexpr std::array<std::string_view, 3> kOfFiles = {"path", "resume", "overwrite"};
-  if (stage == "translate") return std::ranges::find(kOfTranslate, option) == kOfTranslate.end();
-  if (stage == "read" || stage == "write") return std::ranges::find(kOfFiles, option) == kOfFiles.end();
-  return true;
-}
-
-bool names_file(const std::string& stage, std::string_view option) {
-  return (stage == "translate" && option == "model") ||
-         ((stage == "encode" || stage == "decode") && option == "tokenizer");
+bool holds(const std::vector<std::string_view>& options, std::string_view option) {
+  return std::ranges::find(options, option) != options.end();
 }
 
 }  // namespace
@@ -36,10 +27,11 @@ void JobIdentity::add_stage(const std::string& name, const Json& options) {
   const auto same = std::count(stages.begin(), stages.end(), Json(name));
   stages.push_back(name);
   const std::string label = same == 0 ? name : fmt::format("{} {}", name, same + 1);
+  const BuiltInStage* known = find_built_in_stage(name);
   for (const auto& [option, value] : options.items()) {
-    if (!affects_lines(name, option)) continue;
+    if (known != nullptr && holds(known->idle_options, option)) continue;
     const std::string key = fmt::format("{}.{}", label, option);
-    if (!names_file(name, option) || !value.is_string())
+    if (known == nullptr || !holds(known->content_options, option) || !value.is_string())
       identity_[key] = value;
     else
       files_.push_back({key, value.get<std::string>()});

@@ -1,4 +1,5 @@
 #include "dragoman/pipeline/pipeline.h"
+#include "dragoman/pipeline/stage_options.h"
 #include "dragoman/pipeline/translator.h"
 #include "job_identity.h"
 #include "split_stage.h"
@@ -22,42 +23,29 @@ using core::ErrorCode;
 using core::Json;
 
 /// Options may be written with '-' (as on the command line) or '_'.
-Json with_underscores(const Json& options) {
+Json with_underscores(const Json& options, const std::string& where) {
   if (!options.is_object()) return options;
   Json result = Json::object();
   for (const auto& [key, value] : options.items()) {
     std::string name = key;
     for (char& c : name) c = c == '-' ? '_' : c;
+    core::require(!result.contains(name), ErrorCode::kBadInput, "{}: {} stands there twice, once spelled with '-'",
+                  where, core::quote(name));
     result[name] = value;
   }
   return result;
 }
 
-void check_column(const core::OptionReader& options, std::uint64_t column) {
-  options.check(column >= 1 && column <= kMostColumns, "column", fmt::format("must be from 1 to {}", kMostColumns));
+ReadOptions read_options(const ReadSettings& settings) {
+  return {.path = settings.path, .format = settings.format, .key = settings.key, .column = settings.column};
 }
 
-ReadOptions read_options(core::OptionReader& options) {
-  ReadOptions read;
-  read.path = options.get("path", "-");
-  read.format = parse_record_format(options.get("format", "text"));
-  read.key = options.get("key", read.key);
-  read.column = options.get("column", read.column);
-  check_column(options, read.column);
-  return read;
-}
-
-WriteOptions write_options(core::OptionReader& options) {
-  WriteOptions write;
-  write.path = options.get("path", "-");
-  write.format = parse_record_format(options.get("format", "text"));
-  write.column = options.get("column", write.column);
-  check_column(options, write.column);
-  const bool resume = options.get("resume", false);
-  const bool overwrite = options.get("overwrite", false);
-  options.check(!resume || !overwrite, "resume", "goes on with what overwrite throws away; set one of them");
-  if (resume) write.partial = core::PartialPolicy::kResume;
-  if (overwrite) write.partial = core::PartialPolicy::kReplace;
+WriteOptions write_options(const WriteSettings& settings, const core::OptionReader& options) {
+  options.check(!settings.resume || !settings.overwrite, "resume",
+                "goes on with what overwrite throws away; set one of them");
+  WriteOptions write{.path = settings.path, .format = settings.format, .column = settings.column};
+  if (settings.resume) write.partial = core::PartialPolicy::kResume;
+  if (settings.overwrite) write.partial = core::PartialPolicy::kReplace;
   return write;
 }
 
@@ -77,10 +65,6 @@ class TranslateStage final : public Service {
   TranslateService service_;
 };
 
-/// Every stage that needs no plugin.
-const std::vector<std::string> kBuiltInStages = {"read",      "write",  "translate", "split",
-                                                 "normalize", "encode", "decode"};
-
 class Builder {
  public:
   Builder(plugins::Host& host, int threads) : host_(&host), threads_(threads) {}
@@ -89,19 +73,19 @@ class Builder {
     core::OptionReader options(settings, where);
     identity_.add_stage(name, settings);
     if (name == "read")
-      pipeline_.read(read_options(options));
+      pipeline_.read(read_options(read_settings(options, read_table())));
     else if (name == "write")
-      add_write(write_options(options));
+      add_write(write_options(read_settings(options, write_table()), options));
     else if (name == "translate")
       pipeline_.add(translate_stage(options));
     else if (name == "split")
-      pipeline_.add(std::make_unique<SplitStage>(options.get("locale", "en")));
+      pipeline_.add(std::make_unique<SplitStage>(read_settings(options, split_table()).locale));
     else if (name == "normalize")
-      pipeline_.add(make_normalize_stage(options));
+      pipeline_.add(make_normalize_stage(read_settings(options, normalize_table())));
     else if (name == "encode")
-      pipeline_.add(make_encode_stage(options));
+      pipeline_.add(make_encode_stage(read_settings(options, encode_table(), "tokenizer")));
     else if (name == "decode")
-      pipeline_.add(make_decode_stage(options));
+      pipeline_.add(make_decode_stage(read_settings(options, decode_table(), "tokenizer")));
     else
       pipeline_.add(registered_stage(name, options));
     options.finish();
@@ -133,7 +117,8 @@ class Builder {
   }
 
   [[noreturn]] void fail_unknown(const std::string& name, const std::string& where) const {
-    std::vector<std::string> known = kBuiltInStages;
+    std::vector<std::string> known;
+    for (const BuiltInStage& stage : built_in_stages()) known.emplace_back(stage.name);
     for (const auto& registered : host_->registry().stages().all()) known.push_back(registered.entry.name);
     const std::string nearest = core::nearest_name(name, known);
     core::fail(ErrorCode::kBadInput, "{}: no stage is called {}{}; there are: {}; others need --plugin FILE", where,
@@ -163,8 +148,8 @@ Pipeline make_pipeline(const core::Json& configuration, const std::string& where
     core::require(stage.is_object() && stage.size() == 1, ErrorCode::kBadInput,
                   "{}: stage {}: write it as `- name: {{options}}`, one name per list entry", where, number);
     const std::string name = stage.begin().key();
-    const Json options = with_underscores(stage.begin().value());
-    builder.add(name, options, fmt::format("{}: stage {} ({})", where, number, core::printable(name, 80)));
+    const std::string place = fmt::format("{}: stage {} ({})", where, number, core::printable(name, 80));
+    builder.add(name, with_underscores(stage.begin().value(), place), place);
   }
   return builder.take();
 }

@@ -26,10 +26,6 @@ using Maps = std::vector<std::unique_ptr<const MapStage>>;
 
 constexpr std::size_t kChannelBytes = std::size_t{4} << 20;
 
-std::size_t weight_of(const Record& record) {
-  return 256 + record.text.size();
-}
-
 class ChannelSource final : public RecordSource {
  public:
   explicit ChannelSource(RecordChannel& channel) : channel_(&channel) {}
@@ -43,7 +39,7 @@ class ChannelSink final : public RecordSink {
  public:
   explicit ChannelSink(RecordChannel& channel) : channel_(&channel) {}
   bool put(Record record) override {
-    const std::size_t weight = weight_of(record);
+    const std::size_t weight = record.weight();
     return channel_->push(std::move(record), weight);
   }
 
@@ -111,13 +107,16 @@ class WriterSink final : public RecordSink {
   void fail(const Record& record) {
     core::require(!options_->fail_on_error, ErrorCode::kBadInput, "{}: line {}: {}", reader_->name(), record.line,
                   record.message);
+    constexpr std::uint64_t kShown = 20;
     ++counts_.failed;
+    if (counts_.failed > kShown) return;
     core::log(options_->log, core::LogLevel::kWarning,
-              fmt::format("{}: line {}: {}", reader_->name(), record.line, record.message));
+              fmt::format("{}: line {}: {}{}", reader_->name(), record.line, record.message,
+                          counts_.failed == kShown ? "; further failures are only counted" : ""));
   }
 
   void note_now_and_then() {
-    constexpr std::chrono::seconds kInterval{1};
+    constexpr std::chrono::milliseconds kInterval{100};
     const Clock::time_point now = Clock::now();
     if (counts_.lines > 1 && now - last_note_ < kInterval) return;
     last_note_ = now;
@@ -138,7 +137,7 @@ class WriterSink final : public RecordSink {
   void report(std::uint64_t total) {
     reported_total_ = total;
     core::report(options_->progress,
-                 {.stage = "translate", .done = lines_done(), .total = total, .unit = "lines", .figures = {}});
+                 {.stage = options_->name, .done = lines_done(), .total = total, .unit = "lines", .figures = {}});
   }
 
   RecordWriter* writer_;
@@ -209,16 +208,32 @@ class Chain {
 };
 
 /// What the notes of an interrupted run say of the lines that its output has already.
-std::vector<InputPoint> known_points(const RecordWriter& writer) {
+std::vector<InputPoint> known_points(const std::vector<std::string>& notes) {
   std::vector<InputPoint> points;
-  for (const std::string& note : writer.notes()) {
-    const core::Json json = core::Json::parse(note, nullptr, false);
+  for (const std::string& note : notes) {
+    const core::Json json = core::try_parse_json(note).tree;
     const auto lines = json.is_object() ? json.find("lines") : json.end();
     const auto hash = json.is_object() ? json.find("input") : json.end();
     if (lines == json.end() || hash == json.end() || !lines->is_number_unsigned() || !hash->is_string()) continue;
     points.push_back({lines->get<std::uint64_t>(), std::strtoull(hash->get<std::string>().c_str(), nullptr, 16), 0});
   }
   return points;
+}
+
+/// A line that no note vouches for may be of another input: it is made again.
+std::uint64_t vouched_lines(const std::vector<std::string>& notes) {
+  std::uint64_t lines = 0;
+  for (const InputPoint& point : known_points(notes)) lines = std::max(lines, point.lines);
+  return lines;
+}
+
+/// Where line after line fails, the input is not what the stages take. Of JSON lines each says what became of it.
+void require_some_success(const LineCounts& counts, const WriteOptions& write, const std::string& input) {
+  constexpr std::uint64_t kSuspicious = 10;
+  core::require(counts.lines < kSuspicious || counts.failed < counts.lines || write.format == RecordFormat::kJsonl,
+                ErrorCode::kBadInput,
+                "{}: each of its {} lines failed; is it of the format that the first stage reads?", input,
+                counts.lines);
 }
 
 /// Before the error that ended the run goes on: what can be kept is kept.
@@ -234,7 +249,7 @@ void keep_quietly(WriterSink& sink) {
 void skip_lines_kept(RecordReader& reader, const RecordWriter& writer) {
   const std::uint64_t kept = writer.lines_kept();
   std::uint64_t checked = 0;
-  for (const InputPoint& point : known_points(writer)) {
+  for (const InputPoint& point : known_points(writer.notes())) {
     if (point.lines < checked || point.lines > kept) continue;
     reader.skip(point.lines - checked);
     core::require(reader.hash() == point.hash, ErrorCode::kInvalidArgument,
@@ -304,7 +319,11 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
   core::require(impl_->read && impl_->write, ErrorCode::kInvalidArgument,
                 "a pipeline needs a read stage and a write stage");
   if (impl_->links.empty()) impl_->links.emplace_back(Maps{});
+  core::require(!core::same_file(impl_->read->path, impl_->write->path), ErrorCode::kInvalidArgument,
+                "{}: is read and would be replaced by what is made of it; name another output",
+                impl_->read->path.string());
   const core::RunStop run_stop(stop);
+  impl_->write->vouched = vouched_lines;
   RecordWriter writer(*impl_->write, run_stop.token());
   RecordReader reader(*impl_->read, run_stop.token());
   skip_lines_kept(reader, writer);
@@ -326,6 +345,7 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
                "interrupted after {} lines, which are in {}; run again with --resume to continue", sink.lines_done(),
                writer.partial_name());
   }
+  require_some_success(sink.counts(), *impl_->write, reader.name());
   writer.commit();
   sink.finish();
   LineCounts counts = sink.counts();

@@ -121,13 +121,6 @@ const WriteOptions& checked(const WriteOptions& options) {
 
 }  // namespace
 
-RecordFormat parse_record_format(const std::string& name) {
-  if (name == "text") return RecordFormat::kText;
-  if (name == "jsonl") return RecordFormat::kJsonl;
-  if (name == "tsv") return RecordFormat::kTsv;
-  core::fail(ErrorCode::kInvalidArgument, "unknown format '{}'; it must be text, jsonl or tsv", name);
-}
-
 RecordReader::RecordReader(ReadOptions options, const std::stop_token& stop)
     : options_(checked(options)), stop_(stop), lines_(options_.path, stop), hash_(core::kFingerprintOfNothing) {}
 
@@ -173,7 +166,8 @@ void RecordReader::skip(std::uint64_t lines) {
 
 RecordWriter::RecordWriter(const WriteOptions& options, const std::stop_token& stop)
     : options_(checked(options)),
-      file_(options.path, {.partial = options.partial, .identity = options.identity, .stop = stop}) {}
+      file_(options.path,
+            {.partial = options.partial, .identity = options.identity, .vouched = options.vouched, .stop = stop}) {}
 
 void RecordWriter::write(const Record& record) {
   std::string line;

@@ -1,12 +1,14 @@
 #include "text_stages.h"
 
-#include <charconv>
+#include <algorithm>
+#include <optional>
 
 #include <unicode/casemap.h>
 #include <unicode/normalizer2.h>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/options.h>
+#include <dragoman/core/numbers.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::pipeline {
@@ -70,48 +72,49 @@ class EncodeStage final : public MapStage {
 
 class DecodeStage final : public MapStage {
  public:
-  explicit DecodeStage(const std::string& file) : tokenizer_(tokenizer::load_tokenizer(file)) {}
+  DecodeStage(const std::string& file, bool ids) : tokenizer_(tokenizer::load_tokenizer(file)), ids_(ids) {}
 
   void process(Record& record) const override {
     std::vector<std::int32_t> ids;
-    const char* place = record.text.data();
-    const char* end = place + record.text.size();
-    while (place != end) {
-      if (*place == ' ') {
-        ++place;
-        continue;
+    const std::string_view text = record.text;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find(' ', begin), text.size());
+      const std::string_view word = text.substr(begin, end - begin);
+      if (!word.empty()) {
+        const std::optional<std::int32_t> id = ids_ ? parse_id(word) : tokenizer_->id(word);
+        if (!id)
+          return record.mark_failed(fmt::format("byte {}: {} is not {} of the tokenizer", begin + 1, core::quote(word),
+                                                ids_ ? "an id" : "a piece"));
+        ids.push_back(*id);
       }
-      std::int32_t id = 0;
-      const auto [after, error] = std::from_chars(place, end, id);
-      if (error != std::errc{} || id < 0 || id >= tokenizer_->size())
-        return record.mark_failed(fmt::format("byte {}: not an id of the tokenizer", place - record.text.data() + 1));
-      ids.push_back(id);
-      place = after;
+      begin = end + 1;
     }
     record.text = tokenizer_->decode(ids);
     record.sentences.clear();
   }
 
  private:
+  std::optional<std::int32_t> parse_id(std::string_view word) const {
+    const auto id = core::spelled_number<std::int32_t>(word);
+    return id && *id >= 0 && *id < tokenizer_->size() ? id : std::nullopt;
+  }
+
   std::unique_ptr<tokenizer::Tokenizer> tokenizer_;
+  bool ids_;
 };
 
 }  // namespace
 
-std::unique_ptr<MapStage> make_normalize_stage(core::OptionReader& options) {
-  const std::string form = options.get("form", "nfc");
-  options.check(form == "none" || form == "nfc" || form == "nfkc", "form", "must be none, nfc or nfkc");
-  return std::make_unique<NormalizeStage>(form, options.get("lowercase", false));
+std::unique_ptr<MapStage> make_normalize_stage(const NormalizeSettings& settings) {
+  return std::make_unique<NormalizeStage>(settings.form, settings.lowercase);
 }
 
-std::unique_ptr<MapStage> make_encode_stage(core::OptionReader& options) {
-  const std::string format = options.get("format", "pieces");
-  options.check(format == "pieces" || format == "ids", "format", "must be pieces or ids");
-  return std::make_unique<EncodeStage>(options.require_key<std::string>("tokenizer"), format == "ids");
+std::unique_ptr<MapStage> make_encode_stage(const EncodeSettings& settings) {
+  return std::make_unique<EncodeStage>(settings.tokenizer, settings.ids);
 }
 
-std::unique_ptr<MapStage> make_decode_stage(core::OptionReader& options) {
-  return std::make_unique<DecodeStage>(options.require_key<std::string>("tokenizer"));
+std::unique_ptr<MapStage> make_decode_stage(const DecodeSettings& settings) {
+  return std::make_unique<DecodeStage>(settings.tokenizer, settings.ids);
 }
 
 }  // namespace dragoman::pipeline

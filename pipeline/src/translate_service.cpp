@@ -173,12 +173,19 @@ class WorkerPort final : public decoding::SentenceSource, public decoding::Hypot
   Run* run_;
 };
 
+/// One for each worker; made by one thread, since factories of plugins need not bear more.
+std::vector<std::unique_ptr<decoding::SearchStrategy>> make_strategies(const TranslateOptions& options) {
+  std::vector<std::unique_ptr<decoding::SearchStrategy>> strategies;
+  for (int i = 0; i < options.threads; ++i)
+    strategies.push_back(options.make_strategy ? options.make_strategy() : decoding::make_strategy(options.decoding));
+  return strategies;
+}
+
 void work(const runtime::Runtime& runtime, const TranslationModel& model, const TranslateOptions& options, Run& run,
-          const std::stop_token& stop) {
+          std::unique_ptr<decoding::SearchStrategy> strategy, const std::stop_token& stop) {
   core::SequentialExecutor executor;
   const auto context = runtime.make_context(options.device, executor);
   decoding::ModelStepper stepper(*model.model, *context);
-  auto strategy = options.make_strategy ? options.make_strategy() : decoding::make_strategy(options.decoding);
   decoding::DecodingLoop loop(stepper, options.decoding, std::move(strategy), {}, options.limits);
   WorkerPort port(run);
   if (!loop.run(port, port, stop)) run.abort(nullptr);
@@ -216,15 +223,18 @@ void TranslateService::run(RecordSource& source, RecordSink& sink, std::stop_sou
       if (!shared.emit_all(sink)) stop.request_stop();
     });
   };
-  const auto work_until_end = [&] { guarded([&] { work(*runtime_, model_, options_, shared, stop.get_token()); }); };
+  std::vector<std::unique_ptr<decoding::SearchStrategy>> strategies = make_strategies(options_);
+  const auto work_until_end = [&](std::size_t worker) {
+    guarded([&] { work(*runtime_, model_, options_, shared, std::move(strategies[worker]), stop.get_token()); });
+  };
   {
     std::vector<std::jthread> threads;
     guarded([&] {
       threads.reserve(static_cast<std::size_t>(options_.threads) + 1);
       threads.push_back(core::start_thread("hands on translations", emit_until_end));
-      threads.push_back(core::start_thread("translates", work_until_end));
-      for (int i = 1; i < options_.threads; ++i) {
-        std::optional<std::jthread> worker = core::try_start_thread(work_until_end);
+      threads.push_back(core::start_thread("translates", [&] { work_until_end(0); }));
+      for (std::size_t i = 1; i < strategies.size(); ++i) {
+        std::optional<std::jthread> worker = core::try_start_thread([&, i] { work_until_end(i); });
         if (!worker) break;
         threads.push_back(std::move(*worker));
       }

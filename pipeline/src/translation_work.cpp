@@ -109,7 +109,7 @@ TranslationWork prepare_translation(const TranslationModel& model, Record record
   TranslationWork work;
   work.record = std::move(record);
   const std::string_view text = work.record.text;
-  work.weight = kRecordOverhead + text.size();
+  work.weight = kRecordOverhead + work.record.weight();
   if (!work.record.failed() && !is_blank(text)) {
     if (work.record.sentences.empty()) {
       add_sentence(model, work, text, "");

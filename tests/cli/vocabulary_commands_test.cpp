@@ -99,6 +99,26 @@ TEST_F(VocabularyCommandsTest, ExtendingWithTheSameCorpusIsLearningMore) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
 }
 
+TEST_F(VocabularyCommandsTest, AMapIsNotWrittenOverATokenizer) {
+  const std::string before = run("inspect t.json --json").output;
+  for (const char* files : {"-o new.json --map new.json", "-o new.json --map t.json", "-o new.json --map ./t.json"}) {
+    const Outcome refused = run(std::string("vocab truncate t.json --size 265 ") + files);
+    EXPECT_EQ(refused.status, 2) << files;
+    EXPECT_THAT(refused.error, HasSubstr("--map")) << files;
+  }
+  EXPECT_EQ(run("inspect t.json --json").output, before);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "new.json"));
+}
+
+TEST_F(VocabularyCommandsTest, AnOutputThatIsTheInputIsRefused) {
+  const Outcome encode = run("encode -t t.json -i text.txt -o ./text.txt");
+  EXPECT_EQ(encode.status, 2);
+  EXPECT_THAT(encode.error, HasSubstr("is the input"));
+  EXPECT_EQ(run("decode -t t.json text.txt -o text.txt").status, 2);
+  EXPECT_EQ(run("encode -t t.json text.txt --dropout 0.1").status, 2) << "without --mode dropout";
+  EXPECT_THAT(run("learn-bpe -i text.txt --vocab-size 300 -o missing/x.json").error, HasSubstr("no folder missing"));
+}
+
 TEST_F(VocabularyCommandsTest, InspectMeasuresACorpusAsTextAndAsJson) {
   const Outcome text = run("inspect t.json --corpus text.txt");
   EXPECT_EQ(text.status, 0) << text.error;

@@ -48,6 +48,34 @@ TEST_F(FileTest, CarriageReturnsAndNulBytesAreKept) {
   EXPECT_THAT(lines_of(folder_ / "a"), ElementsAre("one\r", "\r", std::string("t\0o\r", 4)));
 }
 
+TEST_F(FileTest, AByteOrderMarkIsNoPartOfTheFirstLine) {
+  put(folder_ / "bom", "\xEF\xBB\xBFone\n\xEF\xBB\xBFtwo\n");
+  EXPECT_THAT(lines_of(folder_ / "bom"), ElementsAre("one", "\xEF\xBB\xBFtwo"));
+  put(folder_ / "bom", "\xEF\xBB\xBF");
+  EXPECT_THAT(lines_of(folder_ / "bom"), ElementsAre(""));
+}
+
+TEST_F(FileTest, SkippableFramesOfZstandardMayComeFirst) {
+  put(folder_ / "text", "one\ntwo\n");
+  run("zstd -q '" + (folder_ / "text").string() + "'");
+  const std::string frame = raw(folder_ / "text.zst");
+  for (const char magic : {'\x50', '\x5F'}) {
+    put(folder_ / "skippable", std::string(1, magic) + std::string("\x2A\x4D\x18\x04\0\0\0abcd", 11) + frame);
+    EXPECT_THAT(lines_of(folder_ / "skippable"), ElementsAre("one", "two"));
+  }
+}
+
+TEST_F(FileTest, KnowsWhichNamesAreOfOneFile) {
+  put(folder_ / "a", "");
+  fs::create_symlink("a", folder_ / "link");
+  fs::create_hard_link(folder_ / "a", folder_ / "second");
+  EXPECT_TRUE(same_file(folder_ / "a", folder_ / "link"));
+  EXPECT_TRUE(same_file(folder_ / "a", folder_ / "second"));
+  EXPECT_TRUE(same_file(folder_ / "new", folder_.path() / "." / "new")) << "before it is there";
+  EXPECT_FALSE(same_file(folder_ / "a", folder_ / "b"));
+  EXPECT_FALSE(same_file("-", "-"));
+}
+
 TEST_F(FileTest, AnEmptyFileHasNoLines) {
   put(folder_ / "a", "");
   EXPECT_THAT(lines_of(folder_ / "a"), ElementsAre());

@@ -120,6 +120,27 @@ TEST(StagedFolder, FollowsLinks) {
 }
 
 // Row 17 of the faults that were found: "cannot rename to o/r: Success".
+TEST(StagedFolder, ALinkInThePlaceOfTheFolderInTheMakingIsNotFollowed) {
+  const TemporaryFolder folder;
+  fill(folder / "precious", "precious");
+  for (const char* suffix : {".partial", ".replaced"}) {
+    const fs::path link = folder / (std::string("target") + suffix);
+    fs::create_directory_symlink("precious", link);
+    EXPECT_THAT(error_of([&] { StagedFolder staged(folder / "target"); }),
+                AllOf(HasSubstr(link.string()), HasSubstr("it is a link")));
+    fs::remove(link);
+  }
+  EXPECT_EQ(read_file(folder / "precious" / "file"), "precious");
+}
+
+TEST(ListFolder, IsSortedAndTellsWhatCannotBeListed) {
+  const TemporaryFolder folder;
+  for (const char* name : {"b", "a", "c"}) write_file(folder / name, "");
+  EXPECT_EQ(list_folder(folder.path()), (std::vector<fs::path>{folder / "a", folder / "b", folder / "c"}));
+  EXPECT_THAT(list_folder(folder / "missing"), IsEmpty());
+  EXPECT_THAT(error_of([&] { list_folder(folder / "a"); }), HasSubstr("cannot list the folder"));
+}
+
 TEST(RenameDurably, TellsTheReasonOfAFailure) {
   const TemporaryFolder folder;
   fill(folder / "a", "a");

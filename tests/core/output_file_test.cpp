@@ -159,6 +159,65 @@ TEST_F(OutputFileTest, ItsOwnInputIsNotTruncatedWhicheverIsOpenedFirst) {
 
 // --- what an interrupted run left ---
 
+TEST_F(OutputFileTest, WhatStandsInThePlaceOfItsRecordIsNotWritten) {
+  const fs::path job = folder_ / "out.partial.job";
+  const OutputOptions options{.identity = "{}"};
+  put(folder_ / "precious", "precious\n");
+  fs::create_hard_link(folder_ / "precious", job);
+  expect_error(ErrorCode::kIo, job, [&] { OutputFile(out(), options); });
+  fs::remove(job);
+  fs::create_symlink("precious", job);
+  expect_error(ErrorCode::kIo, job, [&] { OutputFile(out(), options); });
+  EXPECT_EQ(raw(folder_ / "precious"), "precious\n");
+  fs::remove(job);
+  ASSERT_EQ(::mkfifo(job.c_str(), 0600), 0);
+  expect_error(ErrorCode::kIo, job, [&] { OutputFile(out(), options); });
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("out.partial.job", "precious"));
+}
+
+TEST_F(OutputFileTest, AnInputCalledLikeItsRecordIsKept) {
+  const fs::path job = folder_ / "out.partial.job";
+  put(job, "one\ntwo\n");
+  for (const char* identity : {"", "{}"}) {
+    LineReader input(job);
+    expect_error(ErrorCode::kIo, job, [&] { OutputFile(out(), {.identity = identity}); });
+  }
+  EXPECT_EQ(raw(job), "one\ntwo\n");
+  EXPECT_FALSE(fs::exists(partial()));
+}
+
+TEST_F(OutputFileTest, AnEmptyNameIsRefused) {
+  EXPECT_THROW(OutputFile(""), Error);
+}
+
+TEST_F(OutputFileTest, GoesOnAfterTheLinesThatItsNotesVouchFor) {
+  const auto vouched = [](const std::vector<std::string>& notes) {
+    return notes.empty() ? std::uint64_t{0} : std::stoull(notes.back());
+  };
+  for (const char* name : {"out", "out.gz", "out.zst"}) {
+    const fs::path path = folder_ / name;
+    {
+      OutputFile file(path, {.identity = "{}"});
+      file.write("1\n2\n");
+      file.flush();
+      file.note("2");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // a compressed member is a second long
+      file.write("3\n4\n");
+      file.flush();
+    }
+    OutputFile file(path, {.partial = PartialPolicy::kResume, .identity = "{}", .vouched = vouched});
+    EXPECT_LE(file.lines_kept(), 2U) << name;
+    if (file.lines_kept() == 2) {
+      EXPECT_THAT(file.notes(), ElementsAre("2"));
+    }
+  }
+  OutputFile file(out(), {.partial = PartialPolicy::kResume, .identity = "{}", .vouched = vouched});
+  EXPECT_EQ(file.lines_kept(), 2U);
+  file.write("three\n");
+  file.commit();
+  EXPECT_EQ(raw(out()), "1\n2\nthree\n");
+}
+
 TEST_F(OutputFileTest, NothingWrittenLeavesNothing) {
   { const OutputFile file(out(), {.identity = "job"}); }
   EXPECT_THAT(names_in(folder_.path()), ElementsAre());

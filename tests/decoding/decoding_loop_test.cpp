@@ -295,6 +295,53 @@ TEST(DecodingLoop, FaultyStrategiesAreCaught) {
   EXPECT_EQ(model.live_slots(), 0U);
 }
 
+/// Makes promises that no loop can work with.
+class Promising final : public SearchStrategy {
+ public:
+  Promising(StepNeeds needs, std::int32_t starts, std::int32_t live) : needs_(needs), starts_(starts), live_(live) {}
+  StepNeeds needs(std::int64_t) const override { return needs_; }
+  std::int32_t starts() const override { return starts_; }
+  std::int32_t maximum_live() const override { return live_; }
+  void advance(SentenceState&, const Candidates&, Advance&) override {}
+
+ private:
+  StepNeeds needs_;
+  std::int32_t starts_;
+  std::int32_t live_;
+};
+
+TEST(DecodingLoop, StrategiesThatPromiseNonsenseAreRefused) {
+  TableModel model({.vocabulary = 9});
+  const auto refused = [&](StepNeeds needs, std::int32_t starts, std::int32_t live) {
+    EXPECT_THROW(DecodingLoop(model, {}, std::make_unique<Promising>(needs, starts, live), {}), core::Error);
+  };
+  refused({}, 1, 0);
+  refused({}, 0, 1);
+  refused({}, -1, 1);
+  refused({}, 2, 1);
+  refused({.candidates = 0}, 1, 1);
+  refused({.candidates = 10}, 1, 1);
+  refused({.temperature = 0}, 1, 1);
+  refused({.temperature = std::numeric_limits<double>::quiet_NaN()}, 1, 1);
+}
+
+/// A processor whose memory runs out.
+class Failing final : public LogitsProcessor {
+ public:
+  void apply(const SentenceState&, const LiveHypothesis&, RowEdits&) override { throw std::bad_alloc(); }
+};
+
+TEST(DecodingLoop, WhateverFailsLeavesNoSentenceInTheModel) {
+  TableModel model({});
+  LogitsProcessors processors;
+  processors.push_back(std::make_unique<Failing>());
+  DecodingLoop loop(model, {}, make_strategy({}), std::move(processors));
+  Given source(random_sentences(5, 3));
+  Collected sink;
+  EXPECT_THROW(loop.run(source, sink), std::bad_alloc);
+  EXPECT_EQ(model.live_slots(), 0U);
+}
+
 TEST(DecodingLoop, UnknownStrategiesAreRefused) {
   TableModel model({});
   EXPECT_THROW(decode_all(model, {}, {.strategy = "bean"}), core::Error);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/pipeline/record_io.h>
 
@@ -21,11 +22,18 @@ struct RecordFile {
   std::string_view lines;
 };
 
+inline pipeline::RecordFormat format_of(std::string_view name) {
+  if (name == "text") return pipeline::RecordFormat::kText;
+  if (name == "jsonl") return pipeline::RecordFormat::kJsonl;
+  if (name == "tsv") return pipeline::RecordFormat::kTsv;
+  core::fail(core::ErrorCode::kBadInput, "an input of another target");
+}
+
 inline RecordFile split_record_file(std::string_view bytes) {
   const std::string_view head = bytes.substr(0, bytes.find('\n'));
   const std::size_t blank = std::min(head.find(' '), head.size());
   RecordFile file;
-  file.format = pipeline::parse_record_format(std::string(head.substr(0, blank)));
+  file.format = format_of(head.substr(0, blank));
   if (blank < head.size()) std::from_chars(head.data() + blank + 1, head.data() + head.size(), file.column);
   file.lines = bytes.substr(std::min(head.size() + 1, bytes.size()));
   return file;

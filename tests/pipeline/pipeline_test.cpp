@@ -74,7 +74,8 @@ TEST_F(PipelineTest, EncodeThenDecodeIsTheIdentity) {
   const std::string text = "the cat  sat\n\n ein Hund \n";
   write("in", text);
   const std::string tokenizer = (model_.path() / "tokenizer.json").string();
-  run(stages("  - encode: {tokenizer: " + tokenizer + ", format: ids}\n  - decode: {tokenizer: " + tokenizer + "}\n"));
+  run(stages("  - encode: {tokenizer: " + tokenizer + ", format: ids}\n  - decode: {tokenizer: " + tokenizer +
+             ", format: ids}\n"));
   EXPECT_EQ(output(), text);
 }
 
@@ -107,6 +108,34 @@ TEST_F(PipelineTest, FailedLinesAreEmptyOrEndTheRun) {
   } catch (const core::Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("line 2"));
   }
+}
+
+TEST_F(PipelineTest, WhereEveryLineFailsTheRunDoes) {
+  std::string lines;
+  for (int i = 0; i < 30; ++i) lines += "no such piece\n";
+  write("in", lines);
+  const std::string decode =
+      "  - decode: {tokenizer: " + (model_.path() / "tokenizer.json").string() + ", format: ids}\n";
+  std::vector<std::string> warnings;
+  PipelineOptions options;
+  options.log = [&](core::LogLevel, std::string_view message) { warnings.emplace_back(message); };
+  try {
+    run(stages(decode), options);
+    FAIL() << "thirty failures are no success";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("each of its 30 lines failed"));
+  }
+  EXPECT_EQ(warnings.size(), 20U);
+  EXPECT_THAT(warnings.back(), HasSubstr("further failures are only counted"));
+}
+
+TEST_F(PipelineTest, AnOptionSpelledTwiceAndAnOutputThatIsTheInputAreRefused) {
+  write("in", "a\n");
+  EXPECT_THAT(error_of(stages("  - translate: {model: m, beam-size: 2, beam_size: 3}\n")),
+              HasSubstr("'beam_size' stands there twice"));
+  const std::string in = model_.file("in").string();
+  EXPECT_THAT(error_of("stages:\n  - read: {path: " + in + "}\n  - write: {path: " + in + "}\n"),
+              HasSubstr("is read and would be replaced"));
 }
 
 TEST_F(PipelineTest, AStoppedRunResumesToTheSameBytes) {
@@ -147,19 +176,23 @@ TEST_F(PipelineTest, ConfigurationErrorsNameTheStage) {
 TEST_F(PipelineTest, AnUnknownStageIsToldWhichThereAre) {
   write("in", "");
   EXPECT_THAT(error_of(stages("  - xyzzy: {}\n")),
-              HasSubstr("there are: read, write, translate, split, normalize, encode, decode"));
+              HasSubstr("there are: read, normalize, split, translate, encode, decode, write"));
 }
 
 TEST_F(PipelineTest, ColumnsOutOfRangeNameTheStage) {
   write("in", "a\n");
-  EXPECT_THAT(error_of(stages("", ", format: tsv, column: 0")), HasSubstr("(write): column: must be from 1"));
-  EXPECT_THAT(error_of("stages:\n  - read: {column: 0}\n  - write: {}\n"), HasSubstr("(read): column: must be from 1"));
+  EXPECT_THAT(error_of(stages("", ", format: tsv, column: 0")),
+              HasSubstr("(write): column: is 0; it must be a whole number from 1 to 65536"));
+  EXPECT_THAT(error_of("stages:\n  - read: {column: 0}\n  - write: {}\n"),
+              HasSubstr("(read): column: is 0; it must be"));
 }
 
 TEST_F(PipelineTest, NumbersOutOfRangeNameTheirKeyBeforeTheModelIsLoaded) {
   write("in", "");
-  EXPECT_THAT(error_of(stages("  - translate: {model: /nonexistent, beam-size: 0}\n")), HasSubstr("beam_size is 0"));
-  EXPECT_THAT(error_of(stages("  - translate: {model: /nonexistent, threads: -1}\n")), HasSubstr("threads: must be"));
+  EXPECT_THAT(error_of(stages("  - translate: {model: /nonexistent, beam-size: 0}\n")),
+              HasSubstr("beam_size: is 0; it must be a whole number from 1 to 10000"));
+  EXPECT_THAT(error_of(stages("  - translate: {model: /nonexistent, threads: -1}\n")),
+              HasSubstr("threads: is -1; it must be"));
 }
 
 /// Interrupts a translation of 400 lines after 100.

@@ -57,6 +57,17 @@ expect("search strategy +min-p +example")
 expect("pipeline stage +squeeze +example")
 expect("installed plugin +ssru +not loaded")
 
+# The plugin's decoder with an option of its own.
+file(WRITE ${WORK}/source "Ein Hund.\n")
+set(translate ${program} translate --quiet --plugin example --decoder min-p --model ${SOURCE}/examples/multi30k/model
+    --input ${WORK}/source)
+run(${translate} --decoder-options min_p=0.99)
+expect("[a-z]")
+execute_process(COMMAND ${translate} --decoder-options min_q=0.99 RESULT_VARIABLE status ERROR_VARIABLE complaint OUTPUT_QUIET)
+if(NOT status EQUAL 1 OR NOT complaint MATCHES "decoder_options.*'min_q'.*did you mean 'min_p'")
+  message(FATAL_ERROR "a misspelt option of a decoder gave status ${status} and '${complaint}'")
+endif()
+
 file(WRITE ${WORK}/squeeze.yml "stages:\n  - read: {path: ${WORK}/input}\n  - squeeze: {}\n  - write: {path: ${WORK}/output}\n")
 file(WRITE ${WORK}/input "  two   words \n")
 run(${program} run ${WORK}/squeeze.yml --plugin example)

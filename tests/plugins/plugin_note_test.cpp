@@ -132,6 +132,22 @@ TEST(PluginNote, SizesThatOverflowAreRefused) {
 }
 
 // Every cut, and random changes of the parts that are read: an answer or a core::Error, within the bytes of the file.
+/// The loader maps what the headers speak of, and the process would be killed by SIGBUS where the file ends before.
+TEST(PluginNote, AFileThatEndsBeforeItsSegmentsIsRefused) {
+  const std::string library = content_of(planted_file("good"));
+  const testing::TemporaryFolder folder;
+  for (const std::size_t kept : {library.size() / 2, library.size() / 4}) {
+    std::ofstream(folder / "cut.so", std::ios::binary) << library.substr(0, kept);
+    try {
+      read_plugin_note(folder / "cut.so");
+      ADD_FAILURE() << "accepted " << kept << " of " << library.size() << " bytes";
+    } catch (const core::Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("truncated or damaged"));
+    }
+  }
+  EXPECT_TRUE(read_plugin_note(planted_file("good")).has_value());
+}
+
 TEST(PluginNote, DamagedFilesAreReadWithinTheirBounds) {
   const std::string library = content_of(planted_file("foreign_sdk"));
   const std::size_t note = library.find("Dragoman");

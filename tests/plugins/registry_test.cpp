@@ -71,6 +71,15 @@ TEST_F(RegistryTest, ATakenNameIsRefusedAndNothingOfTheLotStays) {
   EXPECT_EQ(registry_.models().all().size(), 1U);
 }
 
+TEST_F(RegistryTest, NamesOfThePipelinesOwnStagesAreTaken) {
+  for (const std::string_view name : pipeline::kBuiltInStageNames) {
+    Registrar registrar;
+    registrar.add(StageEntry{std::string(name), "", [](core::OptionReader&) { return nullptr; }});
+    EXPECT_THAT(message_of([&] { registry_.add("guest", registrar.take()); }),
+                HasSubstr(fmt::format("the pipeline stage '{}' is registered already, by 'dragoman'", name)));
+  }
+}
+
 TEST_F(RegistryTest, KernelsOfARefusedLotAreTakenOutAgain) {
   Registrar registrar;
   registrar.add(model_entry("alpha"));

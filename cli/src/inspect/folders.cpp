@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/folder.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 
@@ -49,9 +50,8 @@ std::string list_of(const std::vector<std::string>& names) {
 
 std::vector<std::string> parts_of_run(const fs::path& run, bool (*wanted)(const fs::path&)) {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(run))
-    if (wanted(entry.path())) names.push_back(entry.path().filename().string());
-  std::ranges::sort(names);
+  for (const fs::path& entry : core::list_folder(run))
+    if (wanted(entry)) names.push_back(entry.filename().string());
   return names;
 }
 

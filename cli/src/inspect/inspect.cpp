@@ -54,6 +54,11 @@ class Inspect final : public Command {
   std::string_view summary() const override {
     return "say what a model, weight file, tokenizer, checkpoint, training run or plugin is";
   }
+  std::string_view examples() const override {
+    return "dragoman inspect models/de-en --verify\n"
+           "dragoman inspect run\n"
+           "dragoman inspect tokenizer.json --corpus new.txt --json\n";
+  }
 
   void add_options(po::options_description& options) override {
     options.add_options()                                                                  //

@@ -17,6 +17,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/folder.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
@@ -61,13 +62,12 @@ bool is_partial(const std::string& name) {
 
 /// Names of the files that the sums should cover, sorted.
 std::set<std::string> files_in(const path& folder) {
-  std::error_code error;
   std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.is_regular_file() && name != kSumsName && !is_partial(name)) names.insert(name);
+  for (const std::filesystem::path& entry : core::list_folder(folder)) {
+    const std::string name = entry.filename().string();
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(entry, ignored) && name != kSumsName && !is_partial(name)) names.insert(name);
   }
-  core::require(!error, ErrorCode::kIo, "{}: cannot list the folder: {}", folder.string(), error.message());
   return names;
 }
 

@@ -19,10 +19,11 @@ using std::filesystem::path;
 /// What an OutputFile that was killed may leave.
 constexpr std::string_view kLeftovers[] = {"", core::kPartialSuffix};
 
-bool is_model_file(const std::filesystem::directory_entry& entry) {
-  std::string name = entry.path().filename().string();
+bool is_model_file(const path& entry) {
+  std::string name = entry.filename().string();
   if (name.ends_with(core::kPartialSuffix)) name.resize(name.size() - core::kPartialSuffix.size());
-  return entry.is_regular_file() &&
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(entry, ignored) &&
          std::ranges::find(ModelFiles::kAll, std::string_view(name)) != ModelFiles::kAll.end();
 }
 
@@ -32,12 +33,10 @@ void require_nothing_foreign(const path& folder) {
   if (!std::filesystem::exists(status)) return;
   core::require(std::filesystem::is_directory(status), ErrorCode::kInvalidArgument,
                 "{}: is a file; name a folder for the model", folder.string());
-  std::filesystem::directory_iterator entries(folder, error);
-  core::require(!error, ErrorCode::kIo, "{}: cannot list the folder: {}", folder.string(), error.message());
-  for (const auto& entry : entries)
+  for (const path& entry : core::list_folder(folder))
     core::require(is_model_file(entry), ErrorCode::kInvalidArgument,
                   "{}: holds {}, which is not part of a model and would be lost; name another folder", folder.string(),
-                  core::quote(entry.path().filename().string()));
+                  core::quote(entry.filename().string()));
 }
 
 /// Removes the files of a model, then the folder if nothing else is in it.

@@ -30,6 +30,11 @@ bool is_plugin_name(const std::string& name) {
 
 ModelConfig load_config(const Path& file) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
+  std::error_code ignored;
+  const Path folder = file.parent_path();
+  core::require(std::filesystem::exists(file, ignored) || !std::filesystem::exists(folder / "run.json", ignored),
+                ErrorCode::kBadInput, "{}: is a training run; its models are the folders best and last in it",
+                folder.string());
   return read_model_config(core::parse_json(core::read_regular_file(file, kLargest), file.string()), file.string());
 }
 

@@ -125,7 +125,7 @@ bool can_be_mapped(const SafetensorsFile& file, const LoadOptions& options) {
   const auto usable = [&](const StoredTensor& stored) {
     return stored.dtype == options.dtype && aligned(file.read(stored).data(), options.dtype);
   };
-  return options.memory == WeightMemory::kMapped && options.device_memory->host_readable() &&
+  return options.memory == WeightMemory::kMapped && options.device_memory->reads_host_memory() &&
          std::all_of(file.tensors().begin(), file.tensors().end(), usable);
 }
 
@@ -151,6 +151,7 @@ void copy_values(const SafetensorsFile& file, nn::ParameterStore& store, const L
     file.read(*file.find(parameter.name), view.tensor());
     view.store();
   }
+  store.values_changed();
 }
 
 }  // namespace

@@ -95,9 +95,14 @@ void DecoderState::store_memories(Context& context, std::span<const KeyValue> me
   }
 }
 
+bool DecoderState::is_live(std::int32_t slot) const {
+  return slot >= 0 && static_cast<std::size_t>(slot) < slots_.size() && slots_[static_cast<std::size_t>(slot)].live;
+}
+
 void DecoderState::release(std::int32_t slot_number) {
+  core::require(is_live(slot_number), core::ErrorCode::kInvalidArgument,
+                "slot {} holds no sentence: it was never admitted, or is released twice", slot_number);
   Slot& slot = slots_[static_cast<std::size_t>(slot_number)];
-  core::require(slot.live, core::ErrorCode::kInvalidArgument, "slot {} is released twice", slot_number);
   history_.give_back(slot.pages);
   memory_.give_back(slot.memory_pages);
   slot.pages.clear();
@@ -106,7 +111,7 @@ void DecoderState::release(std::int32_t slot_number) {
 }
 
 void DecoderState::set_rows(std::span<const RowRef> rows) {
-  previous_rows_ = static_cast<std::int64_t>(rows_.size());
+  std::swap(previous_rows_, rows_);
   rows_.assign(rows.begin(), rows.end());
 }
 
@@ -157,10 +162,19 @@ void DecoderState::check_step(const tensor::RaggedTokens& next) const {
   }
   core::require(next.offsets.size() == rows_.size() + 1, core::ErrorCode::kInvalidArgument,
                 "{} token sequences for {} rows", next.batch(), rows_.size());
-  for (std::size_t r = 0; r < rows_.size(); ++r)
-    core::require(rows_[r].parent < previous_rows_ && slots_[static_cast<std::size_t>(rows_[r].slot)].live,
-                  core::ErrorCode::kInvalidArgument, "row {} continues row {} of {} in slot {}", r, rows_[r].parent,
-                  previous_rows_, rows_[r].slot);
+  const auto previous = static_cast<std::int64_t>(previous_rows_.size());
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    const auto [slot, parent] = rows_[r];
+    core::require(is_live(slot), core::ErrorCode::kInvalidArgument, "row {} is of slot {}, which holds no sentence", r,
+                  slot);
+    core::require(parent >= -1 && parent < previous, core::ErrorCode::kInvalidArgument,
+                  "row {} continues row {}, but the last step had {}", r, parent, previous);
+    core::require(parent < 0 || previous_rows_[static_cast<std::size_t>(parent)].slot == slot,
+                  core::ErrorCode::kInvalidArgument, "row {} of slot {} continues row {}, which is of slot {}", r, slot,
+                  parent, parent < 0 ? -1 : previous_rows_[static_cast<std::size_t>(parent)].slot);
+    core::require(next.offsets[r] < next.offsets[r + 1], core::ErrorCode::kInvalidArgument, "row {} has no new tokens",
+                  r);
+  }
 }
 
 void DecoderState::begin_whole_step(const tensor::RaggedTokens& next) {

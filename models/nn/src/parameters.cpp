@@ -126,8 +126,17 @@ Tensor ParameterStore::place(const Tensor& flat, std::int64_t offset, const Para
   return view;
 }
 
-void ParameterStore::allocate(tensor::DeviceMemory& memory, tensor::DType dtype, tensor::Device device) {
+void ParameterStore::values_changed() {
   generation_ = tensor::next_generation();
+  for (Parameter& parameter : parameters_) parameter.packed.reset();
+}
+
+void ParameterStore::allocate(tensor::DeviceMemory& memory, tensor::DType dtype, tensor::Device device) {
+  for (const Parameter& parameter : parameters_)
+    core::require(parameter.gradient == nullptr, core::ErrorCode::kInvalidArgument,
+                  "'{}' has a gradient, which belongs to the memory that it has", parameter.name);
+  values_changed();
+  release_ = nullptr;
   flat_ = lay_out(values_, memory, dtype, device);
   owner_.reset();
   std::int64_t offset = 0;
@@ -139,7 +148,6 @@ void ParameterStore::allocate(tensor::DeviceMemory& memory, tensor::DType dtype,
 
 void ParameterStore::bind(std::span<const Tensor> values, std::shared_ptr<const void> owner,
                           std::function<void(const Tensor&)> release) {
-  generation_ = tensor::next_generation();
   core::require(values.size() == parameters_.size(), core::ErrorCode::kInvalidArgument,
                 "{} tensors were given for {} parameters", values.size(), parameters_.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -148,6 +156,7 @@ void ParameterStore::bind(std::span<const Tensor> values, std::shared_ptr<const 
                   "'{}' cannot be bound: its values must be contiguous and it must have no gradient",
                   parameters_[i].name);
   }
+  values_changed();
   for (std::size_t i = 0; i < values.size(); ++i) parameters_[i].value = values[i];
   values_ = {};
   flat_ = {};
@@ -158,6 +167,7 @@ void ParameterStore::bind(std::span<const Tensor> values, std::shared_ptr<const 
 void ParameterStore::initialise(std::uint64_t seed) {
   core::require(!flat_.empty() || parameters_.empty(), core::ErrorCode::kInvalidArgument,
                 "allocate() the parameters before initialising them");
+  values_changed();
   std::uint64_t stream = 0;
   for (const Parameter& parameter : parameters_) fill(parameter, values_.memory(), seed, stream++);
 }

@@ -32,13 +32,18 @@ std::int64_t vocabulary_of(const Projection& projection) {
 
 /// The chunk's logits without a record on the tape.
 Tensor chunk_logits(Context& context, const Tensor& hidden, const Projection& projection) {
-  autograd::Tape* tape = context.tape();
-  context.set_tape(nullptr);
-  const Variable logits =
-      linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
-             {projection.bias.value, nullptr});
-  context.set_tape(tape);
-  return logits.value;
+  struct WithoutTape {
+    explicit WithoutTape(Context& of) : context(of), tape(of.tape()) { of.set_tape(nullptr); }
+    ~WithoutTape() { context.set_tape(tape); }
+    WithoutTape(const WithoutTape&) = delete;
+    WithoutTape& operator=(const WithoutTape&) = delete;
+    Context& context;
+    autograd::Tape* tape;
+  };
+  const WithoutTape unrecorded(context);
+  return linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
+                {projection.bias.value, nullptr})
+      .value;
 }
 
 /// Calls body(begin, end, logits) for each chunk of rows; the logits are freed after each.
@@ -66,6 +71,8 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
   const bool record = autograd::recording(context, hidden, weight, projection.bias);
   core::require(!record || projection.weight.packed == nullptr, core::ErrorCode::kInvalidArgument,
                 "cross entropy: there is no gradient through a packed weight; train with plain weights");
+  core::require(!record || gradient_scale.size() == 1, core::ErrorCode::kInvalidArgument,
+                "cross entropy: with a tape the gradient's scale is one number, not {}", gradient_scale.size());
   if (h.rows == 0) return {};  // no chunk would write the targets' gradients
   auto* rows_kernel = context.kernels().get(kCrossEntropyRows);
   auto* matmul_kernel = context.kernels().get(kMatMul);

@@ -50,6 +50,10 @@ class HostMemory final : public DeviceMemory {
 
 DeviceMemory::~DeviceMemory() = default;
 
+bool DeviceMemory::reads_host_memory() const noexcept {
+  return this == &host_memory();
+}
+
 void DeviceMemory::copy_in(void* to, const void* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
 }

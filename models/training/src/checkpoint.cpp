@@ -117,10 +117,7 @@ TrainingState open_checkpoint(const fs::path& checkpoint) {
 }
 
 void CheckpointStore::clear_leftovers() const {
-  std::error_code ignored;
-  std::vector<fs::path> found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) found.push_back(entry.path());
-  for (const fs::path& path : found) {
+  for (const fs::path& path : core::list_folder(folder_)) {
     const std::string name = path.filename().string();
     if (name.starts_with(kPrefix) && name.ends_with(core::kPartialSuffix)) core::remove_folder(path);
     if (!name.ends_with(core::kReplacedSuffix)) continue;
@@ -142,9 +139,8 @@ void CheckpointStore::save(std::int64_t update, const std::function<void(const f
 
 std::vector<std::int64_t> CheckpointStore::updates() const {
   std::vector<std::int64_t> result;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
-    const std::int64_t update = update_of(entry.path().filename().string());
+  for (const fs::path& entry : core::list_folder(folder_)) {
+    const std::int64_t update = update_of(entry.filename().string());
     if (update >= 0) result.push_back(update);
   }
   std::ranges::sort(result);

@@ -50,6 +50,10 @@ TrainingState CheckpointKeeper::load(const fs::path& checkpoint) {
 void CheckpointKeeper::save() {
   TrainingState& state = progress_->state;
   Optimizer& optimizer = *run_->optimizer;
+  core::require(optimizer.parameters_are_finite(*run_->context), ErrorCode::kInvalidArgument,
+                "update {}: training diverged, parameters are no longer finite numbers; they are not saved, and {}; "
+                "lower training.schedule.learning_rate, lengthen its warm-up or set training.clip_norm",
+                state.update, kept());
   state.metric_lines = progress_->metrics->lines();
   state.early_stopping = progress_->early_stopping.save();
   store_.save(state.update, [&](const fs::path& checkpoint) {
@@ -63,6 +67,10 @@ void CheckpointKeeper::save() {
   progress_->unsaved = false;
   const std::vector<std::int64_t> wanted = updates_of_mean();
   store_.prune(run_->config.checkpoint.keep, {wanted.begin(), wanted.end()});
+}
+
+std::string CheckpointKeeper::kept() const {
+  return saved_update_ >= 0 ? store_.path(saved_update_).string() + " is kept" : "there is no checkpoint yet";
 }
 
 void CheckpointKeeper::rescue() noexcept {

@@ -26,6 +26,8 @@ class CheckpointKeeper {
   /// Whether this update is among the best, and may thus be averaged at the end: its checkpoint must exist by then.
   bool due_for_mean() const;
 
+  /// "run/checkpoint-100 is kept", for messages of errors.
+  std::string kept() const;
   /// Of the newest checkpoint, -1 if there is none.
   std::int64_t saved_update() const noexcept { return saved_update_; }
   std::filesystem::path path(std::int64_t update) const { return store_.path(update); }

@@ -71,7 +71,7 @@ ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const
         target = context.indices(batch.target());
         scale = context.upload(std::span(&gradient_scale, 1));
         // It costs passes over the batch, so it is made where somebody reads it.
-        return context.records() ? key_of(model, batch, label_smoothing) : tensor::StepKey{"loss", {}};
+        return context.records() ? key_of(model, batch, label_smoothing) : tensor::StepKey{"loss"};
       },
       [&]() -> Outcome {
         const nn::Encoding encoding = model.encode(context, source);

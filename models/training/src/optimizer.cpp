@@ -32,6 +32,10 @@ double Optimizer::gradient_norm(tensor::Context& context) const {
   return std::sqrt(ops::sum_of_squares(context, parameters_->flat_gradients()));
 }
 
+bool Optimizer::parameters_are_finite(tensor::Context& context) const {
+  return std::isfinite(ops::sum_of_squares(context, parameters_->flat_values()));
+}
+
 void Optimizer::apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm) {
   const bool clips = clip_norm_ > 0 && gradient_norm > clip_norm_;
   const ops::AdamStep now{

@@ -2,9 +2,12 @@
 
 #include "run_setup.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/json.h>
 #include <dragoman/training/checkpoint.h>
@@ -15,6 +18,20 @@ namespace fs = std::filesystem;
 using core::ErrorCode;
 using core::Json;
 
+namespace {
+
+/// Whether training writes, replaces or removes something of this name in its folder.
+bool is_written(std::string name) {
+  for (const std::string_view suffix : {core::kPartialSuffix, core::kReplacedSuffix})
+    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  constexpr std::array<std::string_view, 8> kNames = {
+      "run.json", "metrics.jsonl", "tokenizer.json", "source.tokenizer.json", "target.tokenizer.json",
+      "best",     "last",          "average"};
+  return std::ranges::find(kNames, std::string_view(name)) != kNames.end() || name.starts_with("checkpoint-");
+}
+
+}  // namespace
+
 RunFolder::RunFolder(fs::path path, StartMode mode) : path_(std::move(path)) {
   std::error_code ignored;
   const bool exists = fs::exists(path_, ignored);
@@ -23,6 +40,8 @@ RunFolder::RunFolder(fs::path path, StartMode mode) : path_(std::move(path)) {
                 path_.string());
   lock_ = core::lock_folder(path_);
   made_ = !exists;
+  require_no_links();
+  if (mode == StartMode::kFresh) require_room();
   const CheckpointStore store(path_);
   store.clear_leftovers();
   const bool trained = !store.updates().empty();
@@ -32,6 +51,24 @@ RunFolder::RunFolder(fs::path path, StartMode mode) : path_(std::move(path)) {
   core::require(mode == StartMode::kFresh || trained, ErrorCode::kInvalidArgument,
                 "{}: holds no checkpoint to resume from; start without --resume", path_.string());
   if (mode != StartMode::kFresh) record_ = read_run_record(file("run.json"));
+}
+
+/// What would be written through a link is elsewhere, and not the run's.
+void RunFolder::require_no_links() const {
+  for (const fs::path& entry : core::list_folder(path_)) {
+    std::error_code ignored;
+    core::require(!is_written(entry.filename().string()) || !fs::is_symlink(entry, ignored), ErrorCode::kIo,
+                  "{}: is a link where training writes; remove it, or name another folder", entry.string());
+  }
+}
+
+/// A run that ended before its first checkpoint may begin anew; what is no run's is not written over.
+void RunFolder::require_room() const {
+  std::error_code ignored;
+  if (fs::exists(file("run.json"), ignored)) return;
+  for (const char* name : {"config.json", "model.safetensors", "metrics.jsonl"})
+    core::require(!fs::exists(file(name), ignored), ErrorCode::kInvalidArgument,
+                  "{}: holds {}, which is not of a training run; name another folder as output", path_.string(), name);
 }
 
 RunFolder::~RunFolder() {

@@ -31,6 +31,9 @@ class RunFolder {
   std::string recorded_sum(std::string_view name) const;
 
  private:
+  void require_no_links() const;
+  void require_room() const;
+
   std::filesystem::path path_;
   bool made_ = false;
   std::optional<core::FileLock> lock_;

@@ -20,7 +20,8 @@ std::vector<std::string> first_lines(const std::filesystem::path& path, std::uin
   std::vector<std::string> lines;
   std::error_code ignored;
   if (most == 0 || !std::filesystem::exists(path, ignored)) return lines;
-  const std::string text = core::read_file(path);
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;  // millions of lines
+  const std::string text = core::read_regular_file(path, kLargest);
   for (std::size_t begin = 0; lines.size() < most;) {
     const std::size_t end = text.find('\n', begin);
     if (end == std::string::npos) break;  // a killed process left half a line
@@ -32,7 +33,7 @@ std::vector<std::string> first_lines(const std::filesystem::path& path, std::uin
 
 /// Whether the line is of an update after `update`.
 bool is_later(const std::string& line, std::int64_t update) {
-  const core::Json json = core::Json::parse(line, nullptr, false);
+  const core::Json json = core::try_parse_json(line).tree;
   return json.is_object() && json.contains("update") && json["update"].is_number_integer() && json["update"] > update;
 }
 

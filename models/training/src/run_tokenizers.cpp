@@ -120,6 +120,18 @@ RunTokenizer load(const std::string& path, const std::string& side, const Tokeni
   return continued(path, side, options);
 }
 
+/// A file of this name that no run has recorded is somebody's own.
+void write_copy(const RunFolder& folder, const std::string& name, const std::string& content) {
+  const std::filesystem::path file = folder.file(name);
+  std::error_code ignored;
+  const bool of_a_run = std::filesystem::exists(folder.file("run.json"), ignored);
+  if (!of_a_run && std::filesystem::exists(file, ignored))
+    core::require(core::read_file(file) == content, core::ErrorCode::kInvalidArgument,
+                  "{}: is another tokenizer than the one that data.tokenizer names; name another folder as output",
+                  file.string());
+  core::write_file(file, content);
+}
+
 }  // namespace
 
 RunTokenizers load_tokenizers(const DataConfig& config, const TokenizerOptions& options) {
@@ -131,8 +143,8 @@ RunTokenizers load_tokenizers(const DataConfig& config, const TokenizerOptions& 
 }
 
 void write_tokenizers(const RunTokenizers& tokenizers, const RunFolder& folder) {
-  core::write_file(folder.file(tokenizers.source_name()), tokenizers.source.json);
-  if (!tokenizers.joint()) core::write_file(folder.file(tokenizers.target_name()), tokenizers.target.json);
+  write_copy(folder, tokenizers.source_name(), tokenizers.source.json);
+  if (!tokenizers.joint()) write_copy(folder, tokenizers.target_name(), tokenizers.target.json);
 }
 
 }  // namespace dragoman::training

@@ -110,13 +110,11 @@ void Trainer::Impl::train_one_update() {
 
 void Trainer::Impl::require_finite(double loss, double norm) const {
   if (std::isfinite(loss) && std::isfinite(norm)) return;
-  const std::int64_t saved = checkpoints_.saved_update();
-  const std::string kept = saved >= 0 ? checkpoints_.path(saved).string() + " is kept" : "there is no checkpoint yet";
   const TrainingState& state = progress_.state;
   core::fail(ErrorCode::kInvalidArgument,
              "update {} (epoch {}, batch {}): training diverged, the loss is {} and the norm of the gradient {}; {}; "
              "lower training.schedule.learning_rate, lengthen its warm-up or set training.clip_norm",
-             state.update + 1, state.epoch + 1, state.batch, loss, norm, kept);
+             state.update + 1, state.epoch + 1, state.batch, loss, norm, checkpoints_.kept());
 }
 
 TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {

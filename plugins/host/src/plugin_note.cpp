@@ -102,6 +102,13 @@ class NoteSearch {
   int seen_ = 0;
 };
 
+template <class Visit>
+void for_each_segment(Bytes bytes, const std::string& name, Visit&& visit) {
+  const Elf64_Ehdr header = read_header(bytes, name);
+  const Bytes segments = part_of(bytes, header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr), name);
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) visit(read_at<Elf64_Phdr>(segments, i * sizeof(Elf64_Phdr), name));
+}
+
 }  // namespace
 
 bool is_elf(std::string_view beginning) noexcept {
@@ -113,20 +120,22 @@ std::string PluginNote::sdk_difference() const {
 }
 
 std::optional<PluginNote> find_plugin_note(Bytes bytes, const std::string& name) {
-  const Elf64_Ehdr header = read_header(bytes, name);
-  const Bytes segments = part_of(bytes, header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr), name);
   NoteSearch search(bytes, name);
-  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
-    const auto segment = read_at<Elf64_Phdr>(segments, i * sizeof(Elf64_Phdr), name);
-    if (segment.p_type != PT_NOTE) continue;
-    if (auto note = search.search(segment)) return note;
-  }
-  return std::nullopt;
+  std::optional<PluginNote> found;
+  for_each_segment(bytes, name, [&](const Elf64_Phdr& segment) {
+    if (segment.p_type == PT_NOTE && !found) found = search.search(segment);
+  });
+  return found;
 }
 
 std::optional<PluginNote> read_plugin_note(const std::filesystem::path& file) {
   const formats::MappedFile mapped(file);
-  return find_plugin_note(mapped.bytes(), file.string());
+  const std::string name = file.string();
+  // The loader maps these segments, and the process would be killed where the file ends before them.
+  for_each_segment(mapped.bytes(), name, [&](const Elf64_Phdr& segment) {
+    if (segment.p_type == PT_LOAD) part_of(mapped.bytes(), segment.p_offset, segment.p_filesz, name);
+  });
+  return find_plugin_note(mapped.bytes(), name);
 }
 
 }  // namespace dragoman::plugins

@@ -10,7 +10,9 @@ void add_all(Catalogue<Entry>& catalogue, std::vector<Entry>& entries, const std
 
 }  // namespace
 
-Registry::Registry(runtime::Runtime& runtime) : runtime_(&runtime) {}
+Registry::Registry(runtime::Runtime& runtime) : runtime_(&runtime) {
+  for (const std::string_view name : pipeline::kBuiltInStageNames) catalogues_.stages.reserve(name, kBuiltin);
+}
 
 void Registry::add(const std::string& provider, Contributions contributions) {
   Catalogues extended = catalogues_;

@@ -8,6 +8,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/parallel.h>
 #include <dragoman/nn/constant.h>
+#include <dragoman/ops/matmul.h>
 #include <dragoman/tensor/host_view.h>
 
 namespace dragoman::nn {
@@ -98,6 +99,68 @@ TEST(ParameterStore, LivesInMemoryThatTheHostCannotRead) {
   there.finish_gradients();
   EXPECT_EQ(values_of(memory, there.find("gain")->gradient->value), std::vector<double>(4, 3)) << "was written";
   EXPECT_EQ(values_of(memory, there.find("table")->gradient->value), std::vector<double>(12, 0)) << "was not";
+}
+
+/// Remembers the first value that it was made of.
+class FakePacked final : public tensor::PackedWeight {
+ public:
+  explicit FakePacked(const tensor::Tensor& weight)
+      : rows_(weight.rows), cols_(weight.cols), first_(tensor::element(weight, 0, 0)) {}
+  std::int64_t rows() const override { return rows_; }
+  std::int64_t cols() const override { return cols_; }
+  double first() const { return first_; }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t cols_;
+  double first_;
+};
+
+TEST(ParameterStore, PackedFormsDoNotOutliveTheValuesThatTheyWereMadeOf) {
+  ParameterStore store;
+  Parameter& weight = Scope(store).matrix("weight", 2, 3, Initialiser::normal(1));
+  weight.is_weight = true;
+  tensor::KernelTable kernels(Device::kReference);
+  kernels.set(
+      ops::kPackWeight,
+      [](tensor::Context&, const tensor::Tensor& value, tensor::ComputeType) -> std::unique_ptr<tensor::PackedWeight> {
+        return std::make_unique<FakePacked>(value);
+      });
+  core::SequentialExecutor executor;
+  tensor::Context context(kernels, tensor::host_memory(), DType::kF64, executor);
+  const auto is_fresh = [&] {
+    const auto* packed = dynamic_cast<const FakePacked*>(weight.packed.get());
+    return packed != nullptr && packed->first() == tensor::element(weight.value, 0, 0);
+  };
+  const auto prepared_after = [&](const auto& change) {
+    const std::int64_t before = store.generation();
+    change();
+    EXPECT_EQ(weight.packed, nullptr);
+    EXPECT_NE(store.generation(), before);
+    store.prepare(context, tensor::ComputeType::kF32);
+    return is_fresh();
+  };
+  EXPECT_TRUE(prepared_after([&] { store.allocate(tensor::host_memory(), DType::kF64, Device::kReference); }));
+  EXPECT_TRUE(prepared_after([&] { store.initialise(1); }));
+  EXPECT_TRUE(prepared_after([&] { store.initialise(2); }));
+  EXPECT_TRUE(prepared_after([&] {
+    tensor::set_element(weight.value, 0, 0, 42);
+    store.values_changed();
+  }));
+  const std::vector<double> elsewhere{5, 6, 7, 8, 9, 10};
+  tensor::Tensor view = weight.value;
+  view.data = const_cast<double*>(elsewhere.data());
+  view.stride = view.cols;
+  EXPECT_TRUE(prepared_after([&] { store.bind(std::span(&view, 1), nullptr); }));
+}
+
+TEST(ParameterStore, MemoryWithGradientsIsNotLeft) {
+  ParameterStore store;
+  fill(store);
+  store.allocate(tensor::host_memory(), DType::kF64, Device::kReference);
+  store.attach_gradients(tensor::host_memory());
+  EXPECT_THROW(store.allocate(tensor::host_memory(), DType::kF32, Device::kReference), core::Error);
+  EXPECT_EQ(store.flat_values().dtype, DType::kF64);
 }
 
 TEST(ParameterStore, NonFiniteValuesAreFoundWhereverTheyAre) {

@@ -129,6 +129,20 @@ TEST(SoftmaxCrossEntropy, EqualsTheComposite) {
   }
 }
 
+TEST(SoftmaxCrossEntropy, NeedsTheGradientsScaleWithATape) {
+  Rig rig(Backend::kReference);
+  const Setting setting{.rows = 3, .width = 4, .vocabulary = 7};
+  const Model model = make_model(rig, setting);
+  const auto targets = targets_of(setting);
+  const auto losses = [&] {
+    return ops::cross_entropy_rows(rig.context(), model.hidden, model.projection, rig.context().indices(targets), 0,
+                                   {});
+  };
+  EXPECT_EQ(losses().losses.cols, 3) << "without a tape there is no gradient to scale";
+  rig.record();
+  EXPECT_THROW(losses(), core::Error);
+}
+
 TEST(SoftmaxCrossEntropy, BitsDoNotDependOnTheNumberOfThreads) {
   for (const Setting& setting : settings()) {
     const LossOutcome one = fused(Backend::kCpu, setting, 1);

@@ -81,7 +81,7 @@ TEST_F(Step, AReplayLeavesWhatTheBodyLeft) {
     context_.set_random(1, 2);
     return context_.step(
         [&]() -> StepKey {
-          return {"draw", {}};
+          return {"draw"};
         },
         [&] {
           context_.next_random();
@@ -102,7 +102,7 @@ TEST_F(Step, ABodyMustNotUpload) {
   const std::vector<std::int32_t> values{1, 2};
   EXPECT_THROW(context_.step(
                    [&]() -> StepKey {
-                     return {"late", {}};
+                     return {"late"};
                    },
                    [&] {
                      context_.indices(values);

@@ -1,6 +1,10 @@
 #include "small_task.h"
 #include "test_data.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,6 +76,68 @@ class SelfContainedRun : public ::testing::Test {
   SmallTask task_{folder_.path()};
   std::vector<std::string> warnings_;
 };
+
+// --- what is not the run's ---
+
+TEST_F(SelfContainedRun, LinksWhereItWritesAreRefusedAndWhatTheyLeadToIsKept) {
+  stop_at(9);
+  for (const char* name : {"tokenizer.json", "metrics.jsonl", "run.json", "last", "last.partial", "best.replaced",
+                           "checkpoint-999", "checkpoint-999.partial"}) {
+    const fs::path link = task_.file("run") / name;
+    const fs::path aside = task_.file("aside");
+    const bool existed = fs::exists(link);
+    if (existed) fs::rename(link, aside);
+    if (!existed) fs::create_directory(aside);
+    fs::create_symlink(aside, link);
+    const auto state = [&] {
+      return fs::is_directory(aside) ? content("aside")
+                                     : std::map<std::string, std::string>{{"", core::read_file(aside)}};
+    };
+    const auto before = state();
+    EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }),
+                AllOf(HasSubstr(link.string()), HasSubstr("is a link")))
+        << name;
+    EXPECT_EQ(state(), before) << name;
+    fs::remove(link);
+    if (existed)
+      fs::rename(aside, link);
+    else
+      fs::remove_all(aside);
+  }
+  fs::create_symlink("checkpoint-9", task_.file("run") / "newest");
+  train(task_.config(), StartMode::kResume);  // a link of the user's own is none of our business
+}
+
+TEST_F(SelfContainedRun, DoesNotBeginInAModelFolderNorOverAnotherTokenizer) {
+  fs::create_directory(task_.file("model"));
+  for (const char* name : {"config.json", "model.safetensors", "metrics.jsonl"}) {
+    core::write_file(task_.file("model") / name, "precious");
+    EXPECT_THAT(error_of([&] { train(task_.config({output("model")})); }), HasSubstr(name));
+    EXPECT_EQ(core::read_file(task_.file("model") / name), "precious");
+    fs::remove(task_.file("model") / name);
+  }
+  core::write_file(task_.file("model") / "tokenizer.json", "precious");
+  EXPECT_THAT(error_of([&] { train(task_.config({output("model")})); }), HasSubstr("is another tokenizer"));
+  EXPECT_EQ(core::read_file(task_.file("model") / "tokenizer.json"), "precious");
+}
+
+TEST_F(SelfContainedRun, ParametersThatAreNoNumbersAreNotSaved) {
+  const std::string error = error_of([&] {
+    train(task_.config({"training.schedule.learning_rate=1e30", "training.schedule.warmup=0", "checkpoint.every=1",
+                        "checkpoint.keep=1", "training.updates=5"}));
+  });
+  EXPECT_THAT(error, HasSubstr("training diverged"));
+  for (const auto& entry : fs::directory_iterator(task_.file("run"))) {
+    const fs::path weights = entry.path() / "model.safetensors";
+    if (!fs::exists(weights)) continue;
+    const std::string bytes = core::read_file(weights);
+    std::uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    std::vector<float> values((bytes.size() - sizeof header - header) / sizeof(float));
+    std::memcpy(values.data(), bytes.data() + sizeof header + header, values.size() * sizeof(float));
+    EXPECT_TRUE(std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) << entry.path();
+  }
+}
 
 // --- row 7: one trainer at a time ---
 

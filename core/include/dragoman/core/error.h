@@ -35,7 +35,8 @@ struct SourceLocation {
   }
 };
 
-/// The one exception type that Dragoman throws.
+/// What Dragoman throws of itself. Exceptions of the standard library pass through it: std::bad_alloc, and
+/// std::filesystem::filesystem_error where the system says no to something that nobody expected to fail.
 ///
 /// `what()` is one line that says what was wrong with the actual values, where (file, line, offset, tensor), and what
 /// to do. A program can print it as it is, whatever file the values came from: control characters are escaped, and it

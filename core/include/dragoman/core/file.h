@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -54,7 +55,8 @@ class LineReader {
       : LineReader(InputFile(path, std::move(stop))) {}
   explicit LineReader(InputFile file);
 
-  /// Stores the next line and returns true, or returns false at the end. `line` keeps its capacity. A line over 1 GiB
+  /// Stores the next line and returns true, or returns false at the end. A byte order mark before the first line is no
+  /// part of it. `line` keeps its capacity. A line over 1 GiB
   /// is Error{kBadInput}: no text has one, but devices do.
   bool next(std::string& line);
   /// Lines read so far; the number (from 1) of the line that next() stored last.
@@ -79,8 +81,14 @@ class LineReader {
   std::uint64_t bytes_read_ = 0;
 };
 
+/// Whether both names lead to one file, or would if it were there. "-" is no file.
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
 /// What is behind the name of a file or folder in the making.
 inline constexpr std::string_view kPartialSuffix = ".partial";
+
+/// What is behind that for the file that says what it is of.
+inline constexpr std::string_view kJobSuffix = ".job";
 
 /// What becomes of the `<path>.partial` that an interrupted run left behind.
 enum class PartialPolicy : std::uint8_t {
@@ -96,6 +104,10 @@ struct OutputOptions {
   /// in `<path>.partial.job`, and kResume refuses a partial file of something else, naming the keys that differ. Empty:
   /// nothing is kept or compared.
   std::string identity = {};
+  /// How many lines of the partial file are known, by its notes, to be of this job; kResume drops those behind them.
+  /// Not set: all that are complete.
+  using Vouched = std::function<std::uint64_t(const std::vector<std::string>& notes)>;
+  Vouched vouched = {};
   /// Ends the wait for a pipe that nobody reads.
   std::stop_token stop = {};
 };

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <dragoman/core/file_lock.h>
 
@@ -12,6 +13,10 @@ namespace dragoman::core {
 /// The path without links, "." and "..", absolute and without a slash at its end; it need not exist. Error{kIo} if it
 /// cannot be followed, Error{kInvalidArgument} for the root folder, whose place nothing can take.
 std::filesystem::path resolve_folder(const std::filesystem::path& path);
+
+/// What is in the folder, sorted by name. Error{kIo} if it cannot be listed, whenever that shows; a folder that is not
+/// there counts as empty.
+std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
 /// Makes the folder and those above it; true if it was not there. Error{kIo}.
 bool make_folder(const std::filesystem::path& folder);

@@ -27,5 +27,8 @@ struct Quoted {
 template <>
 struct fmt::formatter<dragoman::core::Quoted> {
   static constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-  static fmt::format_context::iterator format(const dragoman::core::Quoted& quoted, fmt::format_context& context);
+  /// Here and not in a source, since its name lies outside of what the shared library exports.
+  static fmt::format_context::iterator format(const dragoman::core::Quoted& quoted, fmt::format_context& context) {
+    return fmt::format_to(context.out(), "{}", dragoman::core::quote(quoted.text));
+  }
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -26,20 +27,20 @@ enum class EndedPlace : std::uint8_t {
 /// How a hypothesis' score follows from the sum s of its log probabilities and its length n, and the search rules that
 /// belong to it. The presets reproduce published systems, so that a converted model can be compared:
 ///
-///     none     s                             n counts the end   kBound         kVacant
-///     gnmt     s / ((5 + n) / 6)^alpha       counts it          kBound         kVacant     Wu et al. 2016, eq. 14
-///     fairseq  s / n^alpha                   counts it          kBeamFinished  kRefilled fairseq/sequence_generator.py
-///     marian   (s - word_penalty n)/n^alpha  counts it          kBeamEmpty     kClosed     src/translator/history.h
-///     ct2      s / n^alpha                   does not count it  kBeamFinished, or kBestEnded if alpha is 0; kRefilled
-///                                                                              CTranslate2 src/decoding.cc
+///     none     s                              kBound                                       kVacant
+///     gnmt     s / ((5 + n) / 6)^alpha        kBound                                       kVacant
+///     fairseq  s / n^alpha                    kBeamFinished                                kRefilled
+///     marian   (s - word_penalty n)/n^alpha   kBeamEmpty                                   kClosed
+///     ct2      s / n^alpha                    kBeamFinished, or kBestEnded if alpha is 0   kRefilled
 ///
-/// s always includes the end's log probability; n is at least 1. A hypothesis that was cut has no end.
+/// From Wu et al. 2016, eq. 14; fairseq/sequence_generator.py; Marian src/translator/history.h; CTranslate2
+/// src/decoding.cc. s includes the end's log probability, and n counts the end, in all of them; n is at least 1. A
+/// hypothesis that was cut has no end.
 struct LengthPenalty {
   enum class Kind : std::uint8_t { kNone, kPower, kGnmt };
   Kind kind = Kind::kPower;
   double alpha = 1;
   double word_penalty = 0;
-  bool count_end = true;
   StopRule stop = StopRule::kBeamFinished;
   EndedPlace ended_place = EndedPlace::kRefilled;
 
@@ -48,6 +49,7 @@ struct LengthPenalty {
   static LengthPenalty fairseq(double alpha = 1);
   static LengthPenalty marian(double alpha = 0, double word_penalty = 0);
   static LengthPenalty ct2(double alpha = 1);
+  static constexpr std::array<std::string_view, 5> kPresets = {"fairseq", "gnmt", "marian", "ct2", "none"};
   /// By name, with the preset's own alpha unless one is given; an unknown name is an Error{kInvalidArgument} that lists
   /// them.
   static LengthPenalty preset(std::string_view name, std::optional<double> alpha = {});

@@ -19,6 +19,8 @@ struct PipelineOptions {
   int threads = 0;
   /// A failed record ends the run with an error, instead of becoming an empty line that is counted.
   bool fail_on_error = false;
+  /// What reports of progress call the run.
+  std::string name = "run";
   core::LogSink log{};
   core::ProgressSink progress{};
 };
@@ -65,7 +67,8 @@ class Pipeline {
 /// The identity of the output is made of all of it but paths: resuming another job is refused.
 ///
 /// Relative paths are relative to the working directory. Stages that plugins registered in the host are found by name.
-/// The host must outlive the pipeline. `where` names the configuration in messages.
+/// The host must outlive the pipeline, and may load a plugin meanwhile: see Translator. `where` names the configuration
+/// in messages.
 Pipeline make_pipeline(const core::Json& configuration, const std::string& where, plugins::Host& host, int threads);
 
 }  // namespace dragoman::pipeline

@@ -17,9 +17,6 @@ enum class RecordFormat : std::uint8_t {
   kTsv,    ///< columns with a tab between them
 };
 
-/// "text", "jsonl" or "tsv"; Error{kInvalidArgument} on anything else.
-RecordFormat parse_record_format(const std::string& name);
-
 inline constexpr std::uint64_t kMostColumns = 65536;
 
 struct ReadOptions {
@@ -77,6 +74,8 @@ struct WriteOptions {
   core::PartialPolicy partial = core::PartialPolicy::kRefuse;
   /// What the lines are of, as OutputOptions::identity.
   std::string identity{};
+  /// How many lines notes vouch for, as OutputOptions::vouched.
+  core::OutputOptions::Vouched vouched{};
 };
 
 /// Writes one line per record, in the order of the calls. A failed record is an empty line, or in jsonl one with its

@@ -29,7 +29,8 @@ struct TranslateOptions {
   bool details = false;
   /// Whether the model may hold weights that are NaN or infinite; for research. Whoever loads the model looks at it.
   bool allow_non_finite = false;
-  /// Replaces the built-in strategies, for one that a plugin registered; called once per worker.
+  /// Replaces the built-in strategies, for one that a plugin registered; called once per worker, by the thread
+  /// that calls run().
   std::function<std::unique_ptr<decoding::SearchStrategy>()> make_strategy{};
 };
 

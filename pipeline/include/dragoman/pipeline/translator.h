@@ -13,17 +13,16 @@
 
 namespace dragoman::pipeline {
 
-/// Reads the options of a search and of its workers. Keys may be spelled with '-' or '_'. Those of the pipeline stage
-/// `translate` and of the command of that name are the same: decoder, beam_size, n_best, length_penalty, alpha, ...,
-/// threads, batch_tokens, rows, device, details, allow_non_finite. A value out of its range is an Error{kBadInput} that
+/// Reads the options of the pipeline stage `translate`, which find_built_in_stage("translate") lists; keys are spelled
+/// with '_'. May load the plugin of a device: see Translator. A value out of its range is an Error{kBadInput} that
 /// names its key.
 TranslateOptions read_translate_options(core::OptionReader& options, plugins::Host& host);
 
 /// A model folder ready to translate: loaded, packed for inference, with its tokenizers. Immutable; threads share it.
 class LoadedTranslationModel {
  public:
-  /// Throws as plugins::load_model; and unless `allow_non_finite`, Error{kBadInput} that names the tensor which holds a
-  /// NaN or an infinite value.
+  /// May load a plugin: see Translator. Throws as plugins::load_model; and unless `allow_non_finite`, Error{kBadInput}
+  /// that names the tensor which holds a NaN or an infinite value.
   LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host,
                          tensor::Device device = tensor::Device::kCpu, bool allow_non_finite = false);
   TranslationModel view() const {
@@ -40,7 +39,9 @@ class LoadedTranslationModel {
 ///     dragoman::pipeline::Translator translator("models/de-en", host);
 ///     std::string english = translator.translate("Guten Morgen!");
 ///
-/// Calls take turns. Throws core::Error.
+/// Calls take turns. Throws core::Error. Making one may load a plugin into the host (a model of a plugin's type, a
+/// device by name), and that must not overlap with anything else that uses the host, the translate() of another
+/// Translator included: make them all first, or let the host load its plugins at the start.
 class Translator {
  public:
   /// The host must outlive the translator.

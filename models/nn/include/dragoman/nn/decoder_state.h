@@ -28,8 +28,7 @@ struct RowStateId {
 
 /// What a decoder keeps, without the data: the widths of
 ///  - histories: keys and values of self-attention, one row per token, append-only; every hypothesis reads its own
-///  ancestors, so reordering
-///    beams copies indices and never keys or values;
+///    ancestors, so reordering beams copies indices and never keys or values;
 ///  - memories: keys and values of cross-attention, made once per sentence and shared by its hypotheses;
 ///  - row states: one row per hypothesis (a recurrent cell), gathered by parent at each step.
 class StateLayout {
@@ -67,10 +66,9 @@ struct AlignmentHeads {
 
 /// All that a decoder remembers between calls; the same decoder code runs on two kinds of it:
 ///  - whole(): teacher forcing. One row per sentence, whole targets in one call, gradients flow through memories and
-///  histories.
+///    histories.
 ///  - the pooled state: admits and releases sentences at any time, and each step continues any set of hypotheses of the
-///  admitted sentences by one or
-///    more tokens. No gradients.
+///    admitted sentences by one or more tokens. No gradients.
 /// Belongs to one thread. Memory comes from the context's device and is recycled, so steps of a warm pool do not
 /// allocate.
 class DecoderState {
@@ -90,7 +88,8 @@ class DecoderState {
   void store_memories(Context& context, std::span<const KeyValue> memories);
   /// Frees a sentence and all its hypotheses.
   void release(std::int32_t slot);
-  /// Names the rows of the next decode() call.
+  /// Names the rows of the next decode() call, which checks them: each continues a row of the last step that had the
+  /// same slot, in a slot that is live. Else it throws Error{kInvalidArgument}.
   void set_rows(std::span<const RowRef> rows);
   /// Bytes of keys and values held for live sentences.
   std::size_t bytes_in_use() const noexcept { return history_.bytes_in_use() + memory_.bytes_in_use(); }
@@ -118,7 +117,8 @@ class DecoderState {
 
   // --- for Seq2SeqModel ---
 
-  /// Checks `next` against the rows and makes room: row r gets next.sequence(r) appended to its history.
+  /// Checks `next` against the rows, before anything changes, and makes room: row r gets next.sequence(r), of at least
+  /// one token, appended to its history.
   void begin_step(Context& context, const tensor::RaggedTokens& next);
 
   // --- for layers, within decode() ---
@@ -173,6 +173,7 @@ class DecoderState {
   DecoderState() = default;
   std::int32_t append_history_row(Slot& slot);
   std::int32_t free_slot();
+  bool is_live(std::int32_t slot) const;
   void check_step(const tensor::RaggedTokens& next) const;
   void begin_whole_step(const tensor::RaggedTokens& next);
   void append_histories(const tensor::RaggedTokens& next);
@@ -197,7 +198,7 @@ class DecoderState {
   RowPool memory_;
   std::vector<Slot> slots_;
   std::vector<RowRef> rows_;
-  std::int64_t previous_rows_ = 0;
+  std::vector<RowRef> previous_rows_;
   std::vector<std::int32_t> parents_;
   std::vector<std::int32_t> new_rows_;
   /// Row r's ancestors in the history are [ancestor_offsets_[r], ancestor_offsets_[r + 1]) of ancestors_.rows; and

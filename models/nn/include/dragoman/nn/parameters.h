@@ -106,9 +106,13 @@ class ParameterStore {
   std::vector<bool> written_gradients() const;
   void set_written_gradients(const std::vector<bool>& written) const;
 
-  /// Packs every weight for inference with the context's backend (once per process; afterwards read-only and shared by
-  /// all workers). Gradients must not be attached.
+  /// Packs every weight that is not packed yet for inference with the context's backend (afterwards read-only and
+  /// shared by all workers). Gradients must not be attached.
   void prepare(Context& context, tensor::ComputeType type, const PrepareOptions& options = {});
+
+  /// Drops what prepare() made of the values that were. For whoever writes into values(); the store's own functions
+  /// call it.
+  void values_changed();
 
   /// Another one whenever values, gradients or packed forms have moved: part of the key of a step.
   std::int64_t generation() const noexcept { return generation_; }

@@ -37,10 +37,11 @@ inline std::uint64_t random_stream(const RandomState& random) {
 /// Returns x itself unless the context is in training mode and rate > 0. 0 <= rate < 1.
 Variable dropout(Context& context, const Variable& x, double rate);
 
-/// The rate that applies in this context: 0 outside of training. Error{kInvalidArgument} unless 0 <= rate < 1.
+/// The rate that applies in this context: 0 outside of training. Error{kInvalidArgument} unless 0 <= rate < 1, or if
+/// it is so close to 1 that in units of 1/65536 nothing would be kept.
 inline double effective_rate(const Context& context, double rate) {
-  core::require(rate >= 0 && rate < 1, core::ErrorCode::kInvalidArgument,
-                "the dropout rate must lie in [0, 1) but is {}", rate);
+  core::require(rate >= 0 && rate < 1 && dropout_threshold(rate) < 65536, core::ErrorCode::kInvalidArgument,
+                "the dropout rate must lie in [0, 1 - 2^-17) but is {}", rate);
   return context.training() ? rate : 0;
 }
 

@@ -39,7 +39,8 @@ struct RowLosses {
 
 /// The loss of hidden [T, d] under a projection to the vocabulary. It ends the graph: with a tape set it computes the
 /// gradients of projection weight and bias at once and records the one of `hidden`; Tape::backward() then does the
-/// rest. Rows go through in chunks, so logits [T, V] never exist. `gradient_scale` is one number, needed with a tape.
+/// rest. Rows go through in chunks, so logits [T, V] never exist. `gradient_scale` is one number, needed with a tape:
+/// Error{kInvalidArgument} without it.
 RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Projection& projection,
                              const Indices& targets, double label_smoothing, const DeviceArray<double>& gradient_scale);
 /// Their sums, in the order of the rows. Waits for the device.

@@ -78,7 +78,7 @@ class Context {
   /// must outlive the step.
   template <class T>
   DeviceArray<T> upload(std::span<const T> values) {
-    const void* data = memory_->host_readable() ? values.data() : upload_bytes(values.data(), values.size_bytes());
+    const void* data = memory_->reads_host_memory() ? values.data() : upload_bytes(values.data(), values.size_bytes());
     return {static_cast<const T*>(data), static_cast<std::int64_t>(values.size())};
   }
   /// The same of values that do not outlive the step.

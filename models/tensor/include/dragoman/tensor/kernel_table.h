@@ -49,9 +49,8 @@ class KernelTable {
   }
 
   Device device() const noexcept { return device_; }
-  /// Takes out what was registered since the table had `count` kernels; a plugin whose registration throws is undone
-  /// with it.
   std::size_t count() const noexcept { return kernels_.size(); }
+  /// Takes a kernel out, so that a plugin whose registration throws leaves none.
   void erase(std::string_view name);
   template <class Visitor>
   void for_each_name(Visitor&& visitor) const {

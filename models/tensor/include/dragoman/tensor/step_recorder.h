@@ -5,7 +5,6 @@
 #include <array>
 #include <compare>
 #include <cstdint>
-#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -17,11 +16,14 @@ struct StepKey {
   static constexpr std::size_t kMostNumbers = 14;
 
   /// `name` is a literal that says which piece of code the step is.
-  constexpr StepKey(std::string_view name_in, std::initializer_list<std::int64_t> numbers_in) : name(name_in) {
-    std::copy_n(numbers_in.begin(), std::min(numbers_in.size(), kMostNumbers), numbers.begin());
+  constexpr StepKey(std::string_view name_in) : name(name_in) {}
+  template <std::size_t N>
+  requires(N <= kMostNumbers) constexpr StepKey(std::string_view name_in, const std::int64_t (&numbers_in)[N])
+      : name(name_in) {
+    std::copy_n(numbers_in, N, numbers.begin());
   }
   /// Of a step that must not be recorded.
-  static constexpr StepKey never() { return {{}, {}}; }
+  static constexpr StepKey never() { return {std::string_view()}; }
   auto operator<=>(const StepKey&) const = default;
 
   std::string_view name;

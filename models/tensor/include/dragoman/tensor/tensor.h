@@ -24,7 +24,8 @@ struct Tensor {
   std::int64_t size() const noexcept { return rows * cols; }
   bool contiguous() const noexcept { return stride == cols || rows <= 1; }
 
-  /// Typed pointer to row i. T must match the dtype: checked in debug builds only, kernels call this in inner loops.
+  /// Typed pointer to row i, or to the first element. T must match the dtype, which is not checked: kernels call this
+  /// in inner loops.
   template <class T>
   T* row(std::int64_t i) const noexcept {
     return static_cast<T*>(data) + i * stride;

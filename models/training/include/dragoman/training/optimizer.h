@@ -24,6 +24,8 @@ class Optimizer {
             double clip_norm, double ema_decay);
 
   /// The global norm of the gradients.
+  /// Whether all parameters are finite numbers.
+  bool parameters_are_finite(tensor::Context& context) const;
   double gradient_norm(tensor::Context& context) const;
   /// Runs one Context::step(): one Adam step with gradients scaled so that their norm is at most clip_norm; `update`
   /// counts from 1. The average then takes average = d * average + (1 - d) * parameters with d = min(decay, (1 +

@@ -41,6 +41,9 @@ struct Record {
     message = std::move(why);
   }
   bool failed() const noexcept { return status == RecordStatus::kFailed; }
+
+  /// About how many bytes of memory it takes, fields included: what queues are bounded by.
+  std::size_t weight() const;
 };
 
 }  // namespace dragoman::pipeline

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include <dragoman/core/json_fwd.h>
 #include <dragoman/pipeline_api/record.h>
@@ -18,8 +20,12 @@ class MapStage {
   virtual void process(Record& record) const = 0;
 };
 
+/// Names that no registered stage can have: those of the stages that pipelines have of themselves.
+inline constexpr std::array<std::string_view, 7> kBuiltInStageNames = {"read",   "normalize", "split", "translate",
+                                                                       "encode", "decode",    "write"};
+
 /// Makes a stage from its options in the pipeline's configuration. The caller finish()es the reader, so a key that the
-/// factory did not ask for is an error.
+/// factory did not ask for is an error. A '-' in a key reads as '_', so options are asked for with '_'.
 using StageFactory = std::function<std::unique_ptr<MapStage>(core::OptionReader& options)>;
 
 }  // namespace dragoman::pipeline

@@ -26,11 +26,15 @@ class Catalogue {
 
   /// A name that is taken is an Error{kInvalidArgument} that says by whom.
   void add(Entry entry, const std::string& provider) {
-    const Registered<Entry>* taken = find(entry.name);
-    core::require(taken == nullptr, core::ErrorCode::kInvalidArgument,
-                  "the {} '{}' is registered already, by '{}': rename one of them", kind_, entry.name,
-                  taken == nullptr ? "" : taken->provider);
+    const std::string owner = owner_of(entry.name);
+    core::require(owner.empty(), core::ErrorCode::kInvalidArgument,
+                  "the {} '{}' is registered already, by '{}': rename one of them", kind_, entry.name, owner);
     entries_.push_back({std::move(entry), provider});
+  }
+
+  /// Keeps a name for what is found elsewhere: add() refuses it as one that `owner` has taken.
+  void reserve(std::string_view name, std::string_view owner) {
+    reserved_.push_back({std::string(name), std::string(owner)});
   }
 
   /// nullptr if there is none of that name.
@@ -51,6 +55,14 @@ class Catalogue {
   const std::string& kind() const noexcept { return kind_; }
 
  private:
+  /// Empty: the name is free.
+  std::string owner_of(std::string_view name) const {
+    for (const Reserved& reserved : reserved_)
+      if (reserved.name == name) return reserved.owner;
+    const Registered<Entry>* taken = find(name);
+    return taken == nullptr ? "" : taken->provider;
+  }
+
   [[noreturn]] void fail_unknown(std::string_view name) const {
     std::vector<std::string> names;
     std::string listed;
@@ -64,8 +76,14 @@ class Catalogue {
                nearest.empty() ? "" : ", did you mean '" + nearest + "'?", listed.empty() ? "none" : listed);
   }
 
+  struct Reserved {
+    std::string name;
+    std::string owner;
+  };
+
   std::string kind_;
   std::vector<Registered<Entry>> entries_;
+  std::vector<Reserved> reserved_;
 };
 
 }  // namespace dragoman::plugins

@@ -1,0 +1,134 @@
+#include "command_reference.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <dragoman/pipeline/stage_options.h>
+#include <dragoman/training/option_table.h>
+
+namespace dragoman::cli {
+namespace {
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+std::string arguments_of(const CommandReference& command) {
+  std::string text;
+  for (const std::string& argument : command.arguments) text += fmt::format(" [{}]", argument);
+  return text;
+}
+
+bool is_common(const OptionReference& option) {
+  return option.name == "help" || option.name == "quiet" || option.name == "progress";
+}
+
+std::string spelled(const OptionReference& option) {
+  const std::string letter = option.letter.empty() ? "" : fmt::format("-{}, ", option.letter);
+  return fmt::format("{}--{}{}{}", letter, option.name, option.value.empty() ? "" : " ", option.value);
+}
+
+std::string escaped(const std::string& text) {
+  return replaced(replaced(replaced(text, "<", "&lt;"), "|", "\\|"), "*", "\\*");
+}
+
+std::string markdown_row(const OptionReference& option) {
+  const std::string fallback = option.fallback.empty() ? "" : fmt::format("`{}`", option.fallback);
+  return fmt::format("| `{}` | {} | {} |\n", spelled(option), fallback, escaped(option.help));
+}
+
+/// Keys of YAML, as in options of a table.
+std::string markdown_table(const std::vector<core::Option>& options) {
+  std::string table = "\n| key | value | default | |\n|---|---|---|---|\n";
+  for (const core::Option& option : options) {
+    const std::string value = !option.choices.empty()      ? fmt::format("{}", fmt::join(option.choices, ", "))
+                              : option.placeholder.empty() ? "true or false"
+                                                           : option.placeholder;
+    const std::string fallback = option.fallback.is_null()     ? ""
+                                 : option.fallback.is_string() ? option.fallback.get<std::string>()
+                                                               : core::one_line(option.fallback);
+    table += fmt::format("| `{}` | {} | {} | {} |\n", option.name, escaped(value),
+                         fallback.empty() ? "" : fmt::format("`{}`", fallback), escaped(option.help));
+  }
+  return table;
+}
+
+std::string settings_as_markdown() {
+  std::string page =
+      "\n# Keys\n\nWhat stands in YAML files. The same tables are what their readers go by.\n"
+      "\n## Training configurations\n\n`dragoman train FILE`; [training.md](training.md) explains, and\n"
+      "[train.yml](../examples/multi30k/train.yml) is a whole one. The keys of the Transformer stand there, too: those "
+      "of a model type belong to\n"
+      "the model, and `train --dump-config` shows them all.\n";
+  page += markdown_table(training::config_options());
+  page += "\n## Stages of pipelines\n\n`dragoman run FILE`; see [pipelines.md](pipelines.md). `-` may stand for `_`.\n";
+  for (const pipeline::BuiltInStage& stage : pipeline::built_in_stages())
+    page += fmt::format("\n### {}\n\n{}.\n{}", stage.name, stage.summary, markdown_table(*stage.options));
+  return page;
+}
+
+/// A line of text in which nothing is a request or a macro of roff.
+std::string roff(std::string text) {
+  text = replaced(replaced(std::move(text), "\\", "\\e"), "-", "\\-");
+  if (text.starts_with('.') || text.starts_with('\'')) text.insert(0, "\\&");
+  return text;
+}
+
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c; });
+  return text;
+}
+
+}  // namespace
+
+std::string as_markdown(const std::vector<CommandReference>& commands) {
+  std::string page =
+      "# Commands\n\n"
+      "What `dragoman COMMAND --help` says, in one page; `dragoman reference` writes it. Every command also takes\n"
+      "`-h, --help`, `-q, --quiet` (no progress and no notes, only errors) and `--progress auto|json|none`. What "
+      "stands in\n"
+      "`[ ]` behind a command may stand there without the name of its option.\n";
+  for (const CommandReference& command : commands) {
+    page += fmt::format("\n## {}\n\n`dragoman {} [OPTIONS]{}`: {}.\n", command.name, command.name,
+                        arguments_of(command), command.summary);
+    if (!command.examples.empty())
+      page += fmt::format("\n<!-- not run by tests: files that you have -->\n\n```\n{}```\n", command.examples);
+    std::string rows;
+    for (const OptionReference& option : command.options)
+      if (!is_common(option)) rows += markdown_row(option);
+    if (!rows.empty()) page += "\n| option | default | |\n|---|---|---|\n" + rows;
+  }
+  return page + settings_as_markdown();
+}
+
+std::string as_man_page(const std::vector<CommandReference>& commands) {
+  std::string page =
+      ".TH DRAGOMAN 1\n.SH NAME\ndragoman \\- neural machine translation\n.SH SYNOPSIS\n"
+      ".B dragoman\n.I COMMAND\n[\\fIOPTIONS\\fR]\n.SH COMMANDS\n";
+  for (const CommandReference& command : commands)
+    page += fmt::format(".TP\n.B {}\n{}\n", roff(command.name), roff(command.summary));
+  for (const CommandReference& command : commands) {
+    page += fmt::format(".SH {}\n.B dragoman {}\n[\\fIOPTIONS\\fR]{}\n.PP\n{}.\n", roff(upper(command.name)),
+                        roff(command.name), roff(arguments_of(command)), roff(command.summary));
+    if (!command.examples.empty()) {
+      page += ".PP\n.nf\n";
+      for (std::size_t begin = 0; begin < command.examples.size();) {
+        const std::size_t end = command.examples.find('\n', begin);
+        page += roff(command.examples.substr(begin, end - begin)) + "\n";
+        begin = end + 1;
+      }
+      page += ".fi\n";
+    }
+    for (const OptionReference& option : command.options) {
+      const std::string fallback = option.fallback.empty() ? "" : fmt::format(" (default: {})", option.fallback);
+      page += fmt::format(".TP\n.B {}\n{}\n", roff(spelled(option)), roff(option.help + fallback));
+    }
+  }
+  return page;
+}
+
+}  // namespace dragoman::cli

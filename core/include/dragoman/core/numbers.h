@@ -1,0 +1,57 @@
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace dragoman::core {
+
+/// The number that all of `text` spells, without sign + or spaces around it; nothing if it spells none or one that the
+/// type does not hold.
+template <class Number>
+std::optional<Number> spelled_number(std::string_view text) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
+/// What numbers something takes. What is not finite is never among them.
+template <class Number>
+struct NumberRange {
+  Number least = 0;
+  Number most = std::numeric_limits<Number>::max();
+  bool least_included = true;
+  bool most_included = true;
+
+  constexpr bool contains(Number number) const {
+    // Written so that what is not a number is refused.
+    return (number > least || (least_included && number == least)) &&
+           (number < most || (most_included && number == most));
+  }
+  /// "must be a whole number from 1 to 8".
+  std::string demand() const {
+    constexpr Number kLowest = std::numeric_limits<Number>::lowest();
+    if constexpr (std::integral<Number>) {
+      return fmt::format("must be a whole number from {} to {}", least_included ? least : least + 1, most);
+    } else {
+      if (least == kLowest) return "must be a finite number";
+      const std::string bound = fmt::format("must be a number {} {}", least_included ? "of at least" : "above", least);
+      if (most == std::numeric_limits<Number>::max()) return bound;
+      return fmt::format("{} and {} {}", bound, most_included ? "at most" : "below", most);
+    }
+  }
+};
+
+/// A share: above 0 and at most 1.
+inline constexpr NumberRange<double> kShare{.least = 0, .most = 1, .least_included = false};
+inline constexpr NumberRange<double> kPositive{.least = 0, .least_included = false};
+inline constexpr NumberRange<double> kAnyNumber{.least = std::numeric_limits<double>::lowest()};
+
+}  // namespace dragoman::core

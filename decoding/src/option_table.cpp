@@ -1,0 +1,77 @@
+#include "dragoman/decoding/option_table.h"
+
+namespace dragoman::decoding {
+namespace {
+
+using core::Json;
+using core::OptionReader;
+using core::OptionTable;
+
+constexpr std::int32_t kMostHypotheses = 10000;
+
+OptionTable<SamplingOptions> sampling_table() {
+  return OptionTable<SamplingOptions>()
+      .group("Sampling (--decoder sampling)")
+      .number("temperature", &SamplingOptions::temperature, core::kPositive, "X", "flatter above 1")
+      .number("top_k", &SamplingOptions::top_k, {}, "N", "draw from the N most probable tokens; 0: from all")
+      .number("top_p", &SamplingOptions::top_p, core::kShare, "P",
+              "draw from the most probable tokens of total probability P")
+      .number("seed", &SamplingOptions::seed, {}, "N", "what the draws follow from, with the number of the line");
+}
+
+/// The preset and its strength make one value.
+void add_length_penalty(OptionTable<DecodingOptions>& table) {
+  core::Option preset{.name = "length_penalty",
+                      .placeholder = "PRESET",
+                      .help = "how scores follow from lengths, and when to stop, as in another toolkit",
+                      .fallback = "fairseq"};
+  for (const std::string_view name : LengthPenalty::kPresets) preset.choices.emplace_back(name);
+  core::Option alpha{.name = "alpha",
+                     .placeholder = "X",
+                     .help = "strength of the length penalty (default: the preset's)",
+                     .parse = OptionTable<DecodingOptions>::number_parser(core::kAnyNumber)};
+  table.custom({std::move(preset), std::move(alpha)}, [](OptionReader& reader, DecodingOptions& options) {
+    if (!reader.has("length_penalty") && !reader.has("alpha")) return;
+    const auto name = reader.get("length_penalty", "fairseq");
+    std::optional<double> strength;
+    if (reader.has("alpha")) strength = reader.get("alpha", 1.0);
+    options.length_penalty = LengthPenalty::preset(name, strength);
+  });
+}
+
+OptionTable<DecodingOptions> make_table() {
+  using Options = DecodingOptions;
+  OptionTable<Options> table;
+  table.group("Search")
+      .text("decoder", &Options::strategy, "NAME", "beam, greedy, sampling, or a plugin's")
+      .number("beam_size", &Options::beam_size, {.least = 1, .most = kMostHypotheses}, "N", "hypotheses kept")
+      .number("n_best", &Options::n_best, {.least = 1, .most = kMostHypotheses}, "N", "hypotheses returned (jsonl)");
+  add_length_penalty(table);
+  table
+      .number("coverage_penalty", &Options::coverage_penalty, {}, "X",
+              "score less what leaves source tokens unattended; needs a model with an alignment; 0: off")
+      .number("patience", &Options::patience, {.least = 0, .most = 1000, .least_included = false}, "X",
+              "above 1: look at more ended hypotheses before stopping")
+      .number("minimum_length", &Options::minimum_length, {}, "N", "shortest translation in tokens")
+      .number("maximum_length", &Options::maximum_length, {}, "N",
+              "longest translation in tokens; 0: as the factor and the offset say")
+      .number("maximum_length_factor", &Options::maximum_length_factor, {.least = 0, .most = 1000}, "X",
+              "longest translation, in source tokens")
+      .number("maximum_length_offset", &Options::maximum_length_offset, {}, "N", "and so many tokens more")
+      .number("repetition_penalty", &Options::repetition_penalty, core::kPositive, "X", "above 1: repeat less")
+      .number("no_repeat_ngram", &Options::no_repeat_ngram, {}, "N", "no N-gram of tokens twice; 0: off")
+      .flag("suppress_unknown", &Options::suppress_unknown, "never choose the unknown token")
+      .flag("replace_unknown", &Options::replace_unknown, "put the source word in the place of an unknown token")
+      .flag("alignment", &Options::want_alignment, "report attention weights (jsonl)")
+      .include(&Options::sampling, sampling_table());
+  return table;
+}
+
+}  // namespace
+
+const OptionTable<DecodingOptions>& option_table() {
+  static const OptionTable<DecodingOptions> table = make_table();
+  return table;
+}
+
+}  // namespace dragoman::decoding

@@ -1,0 +1,301 @@
+#include "config_tables.h"
+
+#include "dragoman/training/option_table.h"
+
+#include <dragoman/core/parallel.h>
+
+namespace dragoman::training {
+namespace {
+
+using core::Json;
+using core::Option;
+using core::OptionReader;
+using core::OptionTable;
+
+constexpr std::int64_t kMany = std::int64_t{1} << 40;
+constexpr core::NumberRange<std::int64_t> kCount{.least = 0, .most = kMany};
+constexpr core::NumberRange<std::int64_t> kAtLeastOne{.least = 1, .most = kMany};
+constexpr core::NumberRange<std::int32_t> kLength{.least = 2, .most = 65536};
+constexpr core::NumberRange<double> kProbability{.least = 0, .most = 1};
+constexpr core::NumberRange<double> kDecay{.least = 0, .most = 1, .most_included = false};
+constexpr core::NumberRange<double> kNotNegative{.least = 0, .most = 1e30};
+
+// --- data ---
+
+/// One path or a list of them.
+std::vector<std::string> read_paths(OptionReader& options, std::string_view key) {
+  const Json& value = options.subtree(key);
+  std::vector<std::string> paths;
+  if (value.is_string()) paths.push_back(value.get<std::string>());
+  if (value.is_array()) {
+    for (const Json& item : value) {
+      options.check(item.is_string(), key, "must hold the names of files");
+      paths.push_back(item.get<std::string>());
+    }
+  }
+  options.check(!paths.empty(), key, "must be the name of a file, or a list of names");
+  return paths;
+}
+
+TextPair read_text_pair(OptionReader options) {
+  TextPair pair{.source = read_paths(options, "source"), .target = read_paths(options, "target")};
+  options.finish();
+  options.check(pair.source.size() == pair.target.size(), "source",
+                fmt::format("names {} files, but target names {}; they are read in pairs", pair.source.size(),
+                            pair.target.size()));
+  return pair;
+}
+
+Json to_json(const TextPair& pair) {
+  const auto paths = [](const std::vector<std::string>& names) {
+    return names.size() == 1 ? Json(names.front()) : Json(names);
+  };
+  return {{"source", paths(pair.source)}, {"target", paths(pair.target)}};
+}
+
+Option files_option(std::string name, std::string help) {
+  return {.name = std::move(name), .placeholder = "{source: FILE, target: FILE}", .help = std::move(help)};
+}
+
+void read_train(OptionReader& data, DataConfig& config) {
+  data.check(data.has("train"), "train", "is missing: give train: {source: FILE, target: FILE}");
+  config.train = read_text_pair(data.child("train"));
+}
+
+void read_validation_texts(OptionReader& data, DataConfig& config) {
+  if (data.has("validation")) config.validation = read_text_pair(data.child("validation"));
+}
+
+void read_tokenizers(OptionReader& data, DataConfig& config) {
+  if (data.subtree("tokenizer").is_string()) {
+    config.source_tokenizer = config.target_tokenizer = data.subtree("tokenizer").get<std::string>();
+    return;
+  }
+  data.check(
+      data.subtree("tokenizer").is_object(), "tokenizer",
+      "is missing: name the tokenizer.json that `dragoman learn-bpe` wrote, or one for source and one for target");
+  OptionReader both = data.child("tokenizer");
+  config.source_tokenizer = both.require_key<std::string>("source");
+  config.target_tokenizer = both.require_key<std::string>("target");
+  both.finish();
+}
+
+void write_tokenizers(const DataConfig& config, Json& json) {
+  if (config.source_tokenizer == config.target_tokenizer)
+    json["tokenizer"] = config.source_tokenizer;
+  else
+    json["tokenizer"] = {{"source", config.source_tokenizer}, {"target", config.target_tokenizer}};
+}
+
+/// The three names stand in an object of their own.
+OptionTable<DataConfig> special_token_table() {
+  return OptionTable<DataConfig>()
+      .text("begin", &DataConfig::begin, "TOKEN", "the decoder's first input, with model.decoder_start: begin")
+      .text("end", &DataConfig::end, "TOKEN", "closes every sequence")
+      .text("unknown", &DataConfig::unknown, "TOKEN", "what a vocabulary has no piece for");
+}
+
+void read_special_tokens(OptionReader& data, DataConfig& config) {
+  OptionReader tokens = data.child("special_tokens");
+  special_token_table().read(tokens, config);
+  tokens.finish();
+}
+
+std::vector<Option> special_token_options() {
+  std::vector<Option> options = special_token_table().options();
+  for (Option& option : options) option.name.insert(0, "special_tokens.");
+  return options;
+}
+
+// --- training ---
+
+OptionTable<OptimizerConfig> optimizer_table() {
+  using Config = OptimizerConfig;
+  return OptionTable<Config>()
+      .number("beta1", &Config::beta1, kDecay, "X", "Adam: decay of the mean of gradients")
+      .number("beta2", &Config::beta2, kDecay, "X", "Adam: decay of the mean of their squares")
+      .number("epsilon", &Config::epsilon, {.least = 0, .most = 1, .least_included = false}, "X",
+              "Adam: added to the root")
+      .number("weight_decay", &Config::weight_decay, kProbability, "X", "AdamW, decoupled");
+}
+
+OptionTable<ScheduleOptions> schedule_table() {
+  using Config = ScheduleOptions;
+  return OptionTable<Config>()
+      .choice("type", &Config::kind,
+              {{"inverse-sqrt", ScheduleKind::kInverseSqrt},
+               {"noam", ScheduleKind::kNoam},
+               {"linear", ScheduleKind::kLinear},
+               {"cosine", ScheduleKind::kCosine},
+               {"constant", ScheduleKind::kConstant}},
+              "NAME", "what follows the warm-up")
+      .number("learning_rate", &Config::learning_rate, {.least = 0, .most = 1e30, .least_included = false}, "X",
+              "the highest one; of noam: a factor")
+      .number("warmup", &Config::warmup, kCount, "N", "updates in which the learning rate rises from 0")
+      .number("final_learning_rate", &Config::final_learning_rate, kNotNegative, "X",
+              "linear and cosine: that of the last update");
+}
+
+// --- validation ---
+
+const std::vector<std::pair<std::string_view, ValidationMetric>> kMetrics = {
+    {"loss", ValidationMetric::kLoss}, {"bleu", ValidationMetric::kBleu}, {"chrf", ValidationMetric::kChrf}};
+
+void read_metrics(OptionReader& options, ValidationConfig& config) {
+  if (options.has("metrics")) {
+    const Json& metrics = options.subtree("metrics");
+    options.check(metrics.is_array(), "metrics", "must be a list of bleu and chrf; [] reports the loss alone");
+    config.bleu = config.chrf = false;
+    for (const Json& metric : metrics) {
+      options.check(metric == "bleu" || metric == "chrf" || metric == "loss", "metrics",
+                    "may hold loss, bleu and chrf");
+      config.bleu = config.bleu || metric == "bleu";
+      config.chrf = config.chrf || metric == "chrf";
+    }
+  }
+  const ValidationMetric usual = config.bleu   ? ValidationMetric::kBleu
+                                 : config.chrf ? ValidationMetric::kChrf
+                                               : ValidationMetric::kLoss;
+  config.metric = options.choice("metric", usual, kMetrics);
+  options.check(config.metric != ValidationMetric::kBleu || config.bleu, "metric",
+                "is bleu, but metrics does not list it");
+  options.check(config.metric != ValidationMetric::kChrf || config.chrf, "metric",
+                "is chrf, but metrics does not list it");
+}
+
+void write_metrics(const ValidationConfig& config, Json& json) {
+  Json metrics = Json::array();
+  if (config.bleu) metrics.push_back("bleu");
+  if (config.chrf) metrics.push_back("chrf");
+  json["metrics"] = std::move(metrics);
+  for (const auto& [name, metric] : kMetrics)
+    if (metric == config.metric) json["metric"] = name;
+}
+
+std::vector<Option> metric_options() {
+  return {{.name = "metrics",
+           .placeholder = "[NAME, ...]",
+           .help = "what is reported besides loss and perplexity: bleu, chrf",
+           .fallback = Json::array({"bleu", "chrf"})},
+          {.name = "metric",
+           .placeholder = "NAME",
+           .help = "what chooses the best model and ends training (default: the first that is reported, else loss)",
+           .choices = {"loss", "bleu", "chrf"}}};
+}
+
+// --- all ---
+
+OptionTable<TrainingConfig> whole_table() {
+  using Config = TrainingConfig;
+  return OptionTable<Config>()
+      .text("output", &Config::output, "FOLDER", "where the run writes; nobody else trains there meanwhile")
+      .number("threads", &Config::threads, {.most = core::kMostThreads}, "N",
+              "0: as many as the process may use; results do not depend on it")
+      .text("device", &Config::device, "NAME", "cpu, reference, or a plugin's; `doctor` lists them")
+      .nested("model", &Config::model, model_table())
+      .nested("data", &Config::data, data_table())
+      .nested("training", &Config::training, recipe_table())
+      .nested("validation", &Config::validation, validation_table())
+      .nested("checkpoint", &Config::checkpoint, checkpoint_table());
+}
+
+}  // namespace
+
+const OptionTable<ModelConfig>& model_table() {
+  using Config = ModelConfig;
+  static const auto table =
+      OptionTable<Config>()
+          .text("type", &Config::type, "NAME", "transformer, or a plugin's; each has keys of its own")
+          .number("maximum_source_length", &Config::maximum_source_length, kLength, "N",
+                  "tokens that translation takes, the end included")
+          .number("maximum_target_length", &Config::maximum_target_length, kLength, "N", "the same of the target")
+          .choice("decoder_start", &Config::decoder_starts_with_end, {{"begin", false}, {"end", true}}, "TOKEN",
+                  "the decoder's first input; end, as in fairseq and Marian");
+  return table;
+}
+
+const OptionTable<DataConfig>& data_table() {
+  using Config = DataConfig;
+  static const auto table =
+      OptionTable<Config>()
+          .custom({files_option("train", "parallel texts, a pair a line; lists are read one after the other")},
+                  read_train, [](const Config& config, Json& json) { json["train"] = to_json(config.train); })
+          .custom({files_option("validation", "the same, to choose the best model by")}, read_validation_texts,
+                  [](const Config& config, Json& json) {
+                    if (!config.validation.empty()) json["validation"] = to_json(config.validation);
+                  })
+          .custom({{.name = "tokenizer",
+                    .placeholder = "FILE",
+                    .help = "of both sides, or {source: FILE, target: FILE}; copied into the run"}},
+                  read_tokenizers, write_tokenizers)
+          .number("maximum_length", &Config::maximum_length, kLength, "N",
+                  "pairs with a longer side, in tokens with the end, are left out")
+          .number("bpe_dropout", &Config::bpe_dropout, kProbability, "P",
+                  "merges left out at random, anew in every epoch; 0: off")
+          .number("bucket_window", &Config::bucket_window, kAtLeastOne, "N",
+                  "pairs sorted by length at a time; 1: none")
+          .custom(special_token_options(), read_special_tokens, [](const Config& config, Json& json) {
+            json["special_tokens"] = Json::object();
+            special_token_table().write(config, json["special_tokens"]);
+          });
+  return table;
+}
+
+const OptionTable<RecipeConfig>& recipe_table() {
+  using Config = RecipeConfig;
+  static const auto table =
+      OptionTable<Config>()
+          .number("seed", &Config::seed, {}, "N", "all that is random follows from it")
+          .number("updates", &Config::updates, kCount, "N", "where training ends; 0: no limit")
+          .number("epochs", &Config::epochs, kCount, "N", "the same, in passes over the data; 0: no limit")
+          .number("batch_tokens", &Config::batch_tokens, {.least = 2, .most = std::int64_t{1} << 30}, "N",
+                  "neither side of a batch has more tokens")
+          .number("accumulate", &Config::accumulate, {.least = 1, .most = 65536}, "N", "batches for one update")
+          .number("label_smoothing", &Config::label_smoothing, {.least = 0, .most = 0.99}, "P",
+                  "share of the target that is spread over the vocabulary")
+          .number("clip_norm", &Config::clip_norm, kNotNegative, "X", "largest norm of a gradient; 0: any")
+          .number("ema_decay", &Config::ema_decay, {.least = 0, .most = 0.9999999}, "X",
+                  "moving average of the parameters, which validation and export then use; 0: off")
+          .number("report_every", &Config::report_every, kAtLeastOne, "N", "updates to a line of metrics.jsonl")
+          .nested("optimizer", &Config::optimizer, optimizer_table())
+          .nested("schedule", &Config::schedule, schedule_table());
+  return table;
+}
+
+const OptionTable<ValidationConfig>& validation_table() {
+  using Config = ValidationConfig;
+  static const auto table =
+      OptionTable<Config>()
+          .number("every", &Config::every, kCount, "N", "updates between validations; 0: one at the end")
+          .custom(metric_options(), read_metrics, write_metrics)
+          .number("patience", &Config::patience, kCount, "N",
+                  "validations without a new best until training ends; 0: any number")
+          .number("beam_size", &Config::beam_size, {.least = 1, .most = 1024}, "N", "of the search")
+          .number("length_penalty", &Config::length_penalty, {.least = 0, .most = 10}, "X",
+                  "alpha of fairseq's length penalty")
+          .number("batch_tokens", &Config::batch_tokens, kAtLeastOne, "N", "source tokens decoded at a time")
+          .number("samples", &Config::samples, {.least = 0, .most = 1000}, "N",
+                  "sentences shown with prediction and reference");
+  return table;
+}
+
+const OptionTable<CheckpointConfig>& checkpoint_table() {
+  using Config = CheckpointConfig;
+  static const auto table =
+      OptionTable<Config>()
+          .number("every", &Config::every, kCount, "N", "updates between checkpoints; 0: one at the end")
+          .number("keep", &Config::keep, {.least = 1, .most = 1000000}, "N", "checkpoints that stay, the newest")
+          .number("average", &Config::average, {.least = 0, .most = 1000}, "N",
+                  "checkpoints whose mean becomes the model `average`; 0: none")
+          .choice("average_of", &Config::average_of, {{"last", AverageOf::kLast}, {"best", AverageOf::kBest}}, "WHICH",
+                  "which of them")
+          .choice("export", &Config::export_f16, {{"f32", false}, {"f16", true}}, "TYPE", "of models' weights");
+  return table;
+}
+
+const std::vector<Option>& config_options() {
+  static const OptionTable<TrainingConfig> table = whole_table();
+  return table.options();
+}
+
+}  // namespace dragoman::training

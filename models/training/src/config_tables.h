@@ -1,0 +1,17 @@
+#pragma once
+
+#include <dragoman/core/option_table.h>
+#include <dragoman/training/config.h>
+
+namespace dragoman::training {
+
+// The keys of each part of a configuration: how they are read, written, checked and explained.
+
+/// Those that every model type has; the others are the model's own.
+const core::OptionTable<ModelConfig>& model_table();
+const core::OptionTable<DataConfig>& data_table();
+const core::OptionTable<RecipeConfig>& recipe_table();
+const core::OptionTable<ValidationConfig>& validation_table();
+const core::OptionTable<CheckpointConfig>& checkpoint_table();
+
+}  // namespace dragoman::training

@@ -1,0 +1,173 @@
+#include "stage_settings.h"
+
+#include "dragoman/pipeline/stage_options.h"
+
+#include <algorithm>
+
+#include <dragoman/core/parallel.h>
+#include <dragoman/core/yaml.h>
+#include <dragoman/decoding/option_table.h>
+
+namespace dragoman::pipeline {
+namespace {
+
+using core::OptionTable;
+
+constexpr core::NumberRange<std::uint64_t> kColumns{.least = 1, .most = kMostColumns};
+
+std::vector<std::pair<std::string_view, RecordFormat>> formats() {
+  return {{"text", RecordFormat::kText}, {"jsonl", RecordFormat::kJsonl}, {"tsv", RecordFormat::kTsv}};
+}
+
+OptionTable<decoding::LoopLimits> limits_table() {
+  using Limits = decoding::LoopLimits;
+  return OptionTable<Limits>()
+      .group("Machine")
+      .number("batch_tokens", &Limits::maximum_encoder_tokens, {.least = 1}, "N",
+              "source tokens encoded together (no effect on results)")
+      .number("rows", &Limits::maximum_rows, {.least = 1}, "N",
+              "hypotheses in flight per worker (no effect on results)");
+}
+
+OptionTable<TranslateOptions> translate_options_table() {
+  using Options = TranslateOptions;
+  return OptionTable<Options>()
+      .include(&Options::decoding, decoding::option_table())
+      .group("Results")
+      .flag("details", &Options::details, "scores, tokens and alternatives beside the text")
+      .group("Machine")
+      .number("threads", &Options::threads, {.most = core::kMostThreads}, "N",
+              fmt::format("workers, at most {}; 0: as many as the process may use", core::kMostThreads))
+      .include(&Options::limits, limits_table())
+      .flag("allow_non_finite", &Options::allow_non_finite,
+            "use a model although it holds weights that are NaN or infinite");
+}
+
+/// `min_p=0.2`, as for --set; several are merged by whoever collects them.
+core::Json decoder_option(const std::string& word) {
+  core::Json options = core::Json::object();
+  core::set_option(options, word);
+  return options;
+}
+
+void read_decoder_options(core::OptionReader& options, TranslateSettings& settings) {
+  if (!options.has("decoder_options")) return;
+  settings.decoder_options = options.subtree("decoder_options");
+  options.check(settings.decoder_options.is_object(), "decoder_options", "must hold keys and values");
+}
+
+}  // namespace
+
+const OptionTable<ReadSettings>& read_table() {
+  static const auto table =
+      OptionTable<ReadSettings>()
+          .text("path", &ReadSettings::path, "FILE", "text, one record a line (gz and zst too); - is standard input")
+          .choice("format", &ReadSettings::format, formats(), "FORMAT",
+                  "text, jsonl (an object a line) or tsv (columns)")
+          .text("key", &ReadSettings::key, "KEY", "of jsonl: what holds the text")
+          .number("column", &ReadSettings::column, kColumns, "N", "of tsv: what holds the text");
+  return table;
+}
+
+const OptionTable<WriteSettings>& write_table() {
+  static const auto table =
+      OptionTable<WriteSettings>()
+          .text("path", &WriteSettings::path, "FILE",
+                "what is written (.gz and .zst: compressed); - is standard output")
+          .choice("format", &WriteSettings::format, formats(), "FORMAT", "text, jsonl (all that is known) or tsv")
+          .number("column", &WriteSettings::column, kColumns, "N", "of tsv: what the text replaces")
+          .flag("resume", &WriteSettings::resume,
+                "continue an interrupted run of the same input, model and options: keep the complete lines of "
+                "OUTPUT.partial")
+          .flag("overwrite", &WriteSettings::overwrite, "begin anew, though an interrupted run left OUTPUT.partial");
+  return table;
+}
+
+const OptionTable<SplitSettings>& split_table() {
+  static const auto table = OptionTable<SplitSettings>().text("locale", &SplitSettings::locale, "LOCALE",
+                                                              "the language of the text (de, en, ...)");
+  return table;
+}
+
+const OptionTable<NormalizeSettings>& normalize_table() {
+  static const auto table = OptionTable<NormalizeSettings>()
+                                .choice("form", &NormalizeSettings::form,
+                                        {{"none", "none"}, {"nfc", "nfc"}, {"nfkc", "nfkc"}}, "FORM", "of Unicode")
+                                .flag("lowercase", &NormalizeSettings::lowercase, "lower-case the text");
+  return table;
+}
+
+const OptionTable<EncodeSettings>& encode_table() {
+  static const auto table =
+      OptionTable<EncodeSettings>()
+          .text("tokenizer", &EncodeSettings::tokenizer, "FILE", "of any kind that is read")
+          .choice("format", &EncodeSettings::ids, {{"pieces", false}, {"ids", true}}, "FORMAT", "what is written");
+  return table;
+}
+
+const OptionTable<DecodeSettings>& decode_table() {
+  static const auto table =
+      OptionTable<DecodeSettings>()
+          .text("tokenizer", &DecodeSettings::tokenizer, "FILE", "of any kind that is read")
+          .choice("format", &DecodeSettings::ids, {{"pieces", false}, {"ids", true}}, "FORMAT", "what is read");
+  return table;
+}
+
+const OptionTable<TranslateSettings>& translate_table() {
+  using Settings = TranslateSettings;
+  static const auto table =
+      OptionTable<Settings>()
+          .group("Files")
+          .text("model", &Settings::model, "DIR", "model folder")
+          .include(&Settings::options, translate_options_table())
+          .group("Search")
+          .custom({{.name = "decoder_options",
+                    .placeholder = "KEY=VALUE",
+                    .help = "options that a plugin's decoder has of its own (YAML: an object)",
+                    .parse = decoder_option}},
+                  read_decoder_options)
+          .group("Machine")
+          .text("device", &Settings::device, "NAME",
+                "cpu, reference (slow, double precision), or a plugin's; `doctor` lists them")
+          .choice("compute", &Settings::compute, {{"fp32", "fp32"}}, "TYPE", "number type of the weights: fp32");
+  return table;
+}
+
+const std::vector<BuiltInStage>& built_in_stages() {
+  static const std::vector<BuiltInStage> stages = {
+      {.name = "read",
+       .summary = "where the records come from",
+       .options = &read_table().options(),
+       .idle_options = {"path"}},
+      {.name = "normalize", .summary = "Unicode normalisation", .options = &normalize_table().options()},
+      {.name = "split",
+       .summary = "mark sentences, which translate then takes one by one",
+       .options = &split_table().options()},
+      {.name = "translate",
+       .summary = "translate each record, or each of its sentences",
+       .options = &translate_table().options(),
+       .content_options = {"model"},
+       .idle_options = {"threads", "batch_tokens", "rows"}},
+      {.name = "encode",
+       .summary = "text becomes its pieces or ids",
+       .options = &encode_table().options(),
+       .content_options = {"tokenizer"}},
+      {.name = "decode",
+       .summary = "pieces or ids become text",
+       .options = &decode_table().options(),
+       .content_options = {"tokenizer"}},
+      {.name = "write",
+       .summary = "where the records go",
+       .options = &write_table().options(),
+       .idle_options = {"path", "resume", "overwrite"}},
+  };
+  return stages;
+}
+
+const BuiltInStage* find_built_in_stage(std::string_view name) {
+  const auto& stages = built_in_stages();
+  const auto found = std::ranges::find(stages, name, &BuiltInStage::name);
+  return found == stages.end() ? nullptr : &*found;
+}
+
+}  // namespace dragoman::pipeline

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <string>
+
+#include <dragoman/core/option_table.h>
+#include <dragoman/pipeline/record_io.h>
+#include <dragoman/pipeline/translate_service.h>
+
+namespace dragoman::pipeline {
+
+// What each stage is told, and the table of its options. A file has no default where there is no sensible one: then its
+// name is empty until somebody says it.
+
+struct ReadSettings {
+  std::string path = "-";
+  RecordFormat format = RecordFormat::kText;
+  std::string key = "source";
+  std::uint64_t column = 1;
+};
+const core::OptionTable<ReadSettings>& read_table();
+
+struct WriteSettings {
+  std::string path = "-";
+  RecordFormat format = RecordFormat::kText;
+  std::uint64_t column = 1;
+  bool resume = false;
+  bool overwrite = false;
+};
+const core::OptionTable<WriteSettings>& write_table();
+
+struct SplitSettings {
+  std::string locale = "en";
+};
+const core::OptionTable<SplitSettings>& split_table();
+
+struct NormalizeSettings {
+  std::string form = "nfc";
+  bool lowercase = false;
+};
+const core::OptionTable<NormalizeSettings>& normalize_table();
+
+struct EncodeSettings {
+  std::string tokenizer;
+  bool ids = false;
+};
+const core::OptionTable<EncodeSettings>& encode_table();
+
+struct DecodeSettings {
+  std::string tokenizer;
+  bool ids = false;
+};
+const core::OptionTable<DecodeSettings>& decode_table();
+
+/// Names stand for what only a host can say: see read_translate_options().
+struct TranslateSettings {
+  std::string model;
+  TranslateOptions options;
+  core::Json decoder_options = core::Json::object();  ///< of a plugin's decoder, which reads them itself
+  std::string device = "cpu";
+  std::string compute = "fp32";
+};
+const core::OptionTable<TranslateSettings>& translate_table();
+
+/// Settings from their table; a key of `needed` that is missing is an Error{kBadInput}.
+template <class Settings>
+Settings read_settings(core::OptionReader& options, const core::OptionTable<Settings>& table, const char* needed = "") {
+  if (*needed != '\0') options.require_key<std::string>(needed);
+  Settings settings;
+  table.read(options, settings);
+  return settings;
+}
+
+}  // namespace dragoman::pipeline
