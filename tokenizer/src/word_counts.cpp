@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <memory>
 
 #include <dragoman/core/error.h>
 

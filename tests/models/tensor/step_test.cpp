@@ -79,15 +79,12 @@ TEST_F(Step, EqualKeysAreReplayedAndOthersAreNot) {
 TEST_F(Step, AReplayLeavesWhatTheBodyLeft) {
   const auto step = [&] {
     context_.set_random(1, 2);
-    return context_.step(
-        [&]() -> StepKey {
-          return {"draw"};
-        },
-        [&] {
-          context_.next_random();
-          context_.next_random();
-          return context_.allocate(3, 4);
-        });
+    return context_.step([&]() -> StepKey { return {"draw"}; },
+                         [&] {
+                           context_.next_random();
+                           context_.next_random();
+                           return context_.allocate(3, 4);
+                         });
   };
   const Tensor first = step();
   const void* after = context_.allocate(1, 1).data;
@@ -100,14 +97,11 @@ TEST_F(Step, AReplayLeavesWhatTheBodyLeft) {
 
 TEST_F(Step, ABodyMustNotUpload) {
   const std::vector<std::int32_t> values{1, 2};
-  EXPECT_THROW(context_.step(
-                   [&]() -> StepKey {
-                     return {"late"};
-                   },
-                   [&] {
-                     context_.indices(values);
-                     return 0;
-                   }),
+  EXPECT_THROW(context_.step([&]() -> StepKey { return {"late"}; },
+                             [&] {
+                               context_.indices(values);
+                               return 0;
+                             }),
                core::Error);
   EXPECT_EQ(recorder_->abandoned, 1);
   EXPECT_NO_THROW(context_.step([&] { context_.indices(values); })) << "a step that is never recorded may";

@@ -22,8 +22,8 @@ class DeviceMemory {
 
   /// Whether the host may read and write the memory itself.
   virtual bool host_readable() const noexcept { return true; }
-  /// Whether kernels may read whatever the host can: then nothing needs to be uploaded, and weights can stay in a mapped
-  /// file. More than the above: memory that both share (managed memory) is readable, but a vector's is not.
+  /// Whether kernels may read whatever the host can: then nothing needs to be uploaded, and weights can stay in a
+  /// mapped file. More than the above: memory that both share (managed memory) is readable, but a vector's is not.
   virtual bool reads_host_memory() const noexcept;
   /// From the host to the device.
   virtual void copy_in(void* to, const void* from, std::size_t bytes);

@@ -23,8 +23,8 @@ namespace dragoman::plugins {
 using ModelFactory =
     std::function<std::unique_ptr<nn::Seq2SeqModel>(const nn::SequenceSpec& spec, const core::Json& config)>;
 
-/// Makes a search, for one worker; called by one thread at a time. `own` are the options that belong to this strategy alone; the caller finish()es it, so a key that
-/// the factory did not ask for is an error.
+/// Makes a search, for one worker; called by one thread at a time. `own` are the options that belong to this strategy
+/// alone; the caller finish()es it, so a key that the factory did not ask for is an error.
 using SearchStrategyFactory = std::function<std::unique_ptr<decoding::SearchStrategy>(
     const decoding::DecodingOptions& options, core::OptionReader& own)>;
 /// Makes a logits processor; `own` as above.
