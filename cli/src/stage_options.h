@@ -15,10 +15,10 @@ namespace dragoman::cli {
 /// become the stage's settings.
 class StageOptions {
  public:
-  /// Some of a stage's options, or all of those whose group has a title, `hidden` ones left out.
+  /// `hidden` are options that add_to() leaves out.
   explicit StageOptions(std::string_view stage, std::vector<std::string_view> hidden = {});
 
-  /// Adds them under their groups' titles.
+  /// Adds all others under their groups' titles.
   void add_to(boost::program_options::options_description& options);
   /// Adds one of them under another name: `--input,i` for the option `path`.
   void add_as(const std::string& name, std::string_view option, boost::program_options::options_description& options);
