@@ -1,6 +1,6 @@
 #include "tiny_model.h"
 
-#include <chrono>
+#include <ctime>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -130,11 +130,11 @@ TEST_F(RecordIoTest, AHundredThousandKeysTakeNoTimeToSpeakOf) {
   std::string line = "{";
   for (int i = 0; i < 100000; ++i) line += fmt::format("\"key{}\": {}, ", i, i);
   line += "\"source\": \"ok\"}\n";
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of the processor: others may be busy, too
   const auto records = read({.path = write(line), .format = RecordFormat::kJsonl});
   const std::string out = written(records, RecordFormat::kJsonl);
   // Looking each key up among those before it took 12 s; sorted, they take 0.1 s.
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(std::clock() - start, 5 * CLOCKS_PER_SEC);
   EXPECT_EQ(records.front().text, "ok");
   EXPECT_THAT(out, ::testing::HasSubstr("\"key99999\":99999"));
 }
