@@ -203,7 +203,7 @@ fs::path StagedFolder::put_in_place() {
     return {};
   }
   if (exchange(staging_, target_)) return staging_;
-  const fs::path replaced = with_suffix(target_, kReplacedSuffix);
+  fs::path replaced = with_suffix(target_, kReplacedSuffix);
   rename_path(target_, replaced);
   try {
     rename_path(staging_, target_);

@@ -34,9 +34,9 @@ void add_tokenizers(Report& report, const formats::ModelFolder& folder) {
 
 /// What stands at a place of a record; null if there is nothing. A record may be of another version, or damaged.
 const Json& at(const Json& record, const char* place) {
-  static const Json kNothing;
+  static const Json nothing;
   const Json::json_pointer pointer(place);
-  return record.contains(pointer) ? record[pointer] : kNothing;
+  return record.contains(pointer) ? record[pointer] : nothing;
 }
 
 std::string text_of(const Json& value) {

@@ -56,7 +56,7 @@ Report describe_weights(const std::filesystem::path& path, const InspectOptions&
   report.add_row("weights", fmt::format("{} bytes ({:.1f} MB)", bytes, static_cast<double>(bytes) / 1e6));
   core::Json metadata = core::Json::object();
   for (const auto& [key, value] : file.metadata()) {
-    report.add_row("metadata", key + " = " + value);
+    report.add_row("metadata", fmt::format("{} = {}", key, value));
     metadata[key] = value;
   }
   report.add_value("metadata", std::move(metadata));

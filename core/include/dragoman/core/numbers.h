@@ -42,7 +42,7 @@ struct NumberRange {
       return fmt::format("must be a whole number from {} to {}", least_included ? least : least + 1, most);
     } else {
       if (least == kLowest) return "must be a finite number";
-      const std::string bound = fmt::format("must be a number {} {}", least_included ? "of at least" : "above", least);
+      std::string bound = fmt::format("must be a number {} {}", least_included ? "of at least" : "above", least);
       if (most == std::numeric_limits<Number>::max()) return bound;
       return fmt::format("{} and {} {}", bound, most_included ? "at most" : "below", most);
     }

@@ -70,13 +70,13 @@ class OptionTable {
         });
   }
 
-  OptionTable& flag(std::string name, bool T::*member, std::string help) {
+  OptionTable& flag(const std::string& name, bool T::*member, std::string help) {
     Option option{.name = name, .placeholder = {}, .help = std::move(help)};
     option.fallback = T{}.*member;
     return add_plain(std::move(option), member);
   }
 
-  OptionTable& text(std::string name, std::string T::*member, std::string placeholder, std::string help) {
+  OptionTable& text(const std::string& name, std::string T::*member, std::string placeholder, std::string help) {
     Option option{.name = name, .placeholder = std::move(placeholder), .help = std::move(help)};
     if (const std::string fallback = T{}.*member; !fallback.empty()) option.fallback = fallback;
     option.parse = [](const std::string& word) { return Json(word); };
@@ -129,7 +129,7 @@ class OptionTable {
 
   /// The options of a part as an object of its own.
   template <class Part>
-  OptionTable& nested(std::string name, Part T::*member, const OptionTable<Part>& table) {
+  OptionTable& nested(const std::string& name, Part T::*member, const OptionTable<Part>& table) {
     for (Option option : table.options()) {
       option.name = name + "." + option.name;
       options_.push_back(std::move(option));
