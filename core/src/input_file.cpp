@@ -233,6 +233,8 @@ bool LineReader::fill() {
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   if (a == "-" || b == "-") return false;
   std::error_code error;
+  // Devices and pipes are no files that one could replace: a terminal may be read and written.
+  if (std::filesystem::is_other(a, error)) return false;
   if (std::filesystem::equivalent(a, b, error) && !error) return true;
   const auto resolved_a = std::filesystem::weakly_canonical(a, error);
   if (error) return false;

@@ -121,13 +121,21 @@ struct OutputFile::Impl {
     return complete_lines(compression, descriptor.get(), partial, most);
   }
 
+  /// By the last note that does not speak of more lines than there are: of further ones it cannot be seen what they
+  /// were.
+  std::uint64_t vouched_up_to(std::uint64_t lines, const OutputOptions::Vouched& vouched) const {
+    std::vector<std::string> notes = job.notes();
+    while (!notes.empty() && vouched(notes) > lines) notes.pop_back();
+    return vouched(notes);
+  }
+
   /// Goes on after the last complete line, or after the last one that the notes vouch for.
   void resume(const OutputOptions::Vouched& vouched) {
     CompleteLines kept = count_lines(std::numeric_limits<std::uint64_t>::max());
     if (kept.lines == 0) return;
     if (!identity.empty()) {
       job.resume(identity, partial);
-      if (vouched) kept = count_lines(vouched(job.notes()));
+      if (vouched) kept = count_lines(vouched_up_to(kept.lines, vouched));
       if (kept.lines == 0) return;
     }
     cut(static_cast<off_t>(kept.bytes));

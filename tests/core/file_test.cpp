@@ -74,6 +74,7 @@ TEST_F(FileTest, KnowsWhichNamesAreOfOneFile) {
   EXPECT_TRUE(same_file(folder_ / "new", folder_.path() / "." / "new")) << "before it is there";
   EXPECT_FALSE(same_file(folder_ / "a", folder_ / "b"));
   EXPECT_FALSE(same_file("-", "-"));
+  EXPECT_FALSE(same_file("/dev/null", "/dev/null")) << "nor is a terminal that is read and written";
 }
 
 TEST_F(FileTest, AnEmptyFileHasNoLines) {

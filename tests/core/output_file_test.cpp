@@ -190,6 +190,17 @@ TEST_F(OutputFileTest, AnEmptyNameIsRefused) {
   EXPECT_THROW(OutputFile(""), Error);
 }
 
+/// A power cut may take lines of the file and leave the notes.
+TEST_F(OutputFileTest, ANoteThatSpeaksOfMoreLinesThanThereAreVouchesForNone) {
+  const auto vouched = [](const std::vector<std::string>& notes) {
+    return notes.empty() ? std::uint64_t{0} : std::stoull(notes.back());
+  };
+  put(partial(), "1\n2\n3\n");
+  put(folder_ / "out.partial.job", "{}\n2\n5\n");
+  const OutputFile file(out(), {.partial = PartialPolicy::kResume, .identity = "{}", .vouched = vouched});
+  EXPECT_EQ(file.lines_kept(), 2U);
+}
+
 TEST_F(OutputFileTest, GoesOnAfterTheLinesThatItsNotesVouchFor) {
   const auto vouched = [](const std::vector<std::string>& notes) {
     return notes.empty() ? std::uint64_t{0} : std::stoull(notes.back());

@@ -119,16 +119,18 @@ OptionTable<OptimizerConfig> optimizer_table() {
       .number("weight_decay", &Config::weight_decay, kProbability, "X", "AdamW, decoupled");
 }
 
+std::vector<std::pair<std::string_view, ScheduleKind>> schedules() {
+  std::vector<std::pair<std::string_view, ScheduleKind>> named;
+  for (const ScheduleKind kind : {ScheduleKind::kInverseSqrt, ScheduleKind::kNoam, ScheduleKind::kLinear,
+                                  ScheduleKind::kCosine, ScheduleKind::kConstant})
+    named.emplace_back(name_of(kind), kind);
+  return named;
+}
+
 OptionTable<ScheduleOptions> schedule_table() {
   using Config = ScheduleOptions;
   return OptionTable<Config>()
-      .choice("type", &Config::kind,
-              {{"inverse-sqrt", ScheduleKind::kInverseSqrt},
-               {"noam", ScheduleKind::kNoam},
-               {"linear", ScheduleKind::kLinear},
-               {"cosine", ScheduleKind::kCosine},
-               {"constant", ScheduleKind::kConstant}},
-              "NAME", "what follows the warm-up")
+      .choice("type", &Config::kind, schedules(), "NAME", "what follows the warm-up")
       .number("learning_rate", &Config::learning_rate, {.least = 0, .most = 1e30, .least_included = false}, "X",
               "the highest one; of noam: a factor")
       .number("warmup", &Config::warmup, kCount, "N", "updates in which the learning rate rises from 0")

@@ -66,7 +66,8 @@ void RunFolder::require_no_links() const {
 void RunFolder::require_room() const {
   std::error_code ignored;
   if (fs::exists(file("run.json"), ignored)) return;
-  for (const char* name : {"config.json", "model.safetensors", "metrics.jsonl"})
+  for (const char* name : {"config.json", "model.safetensors", "metrics.jsonl", "best/config.json", "last/config.json",
+                           "average/config.json"})
     core::require(!fs::exists(file(name), ignored), ErrorCode::kInvalidArgument,
                   "{}: holds {}, which is not of a training run; name another folder as output", path_.string(), name);
 }

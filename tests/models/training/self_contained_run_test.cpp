@@ -116,6 +116,13 @@ TEST_F(SelfContainedRun, DoesNotBeginInAModelFolderNorOverAnotherTokenizer) {
     EXPECT_EQ(core::read_file(task_.file("model") / name), "precious");
     fs::remove(task_.file("model") / name);
   }
+  for (const char* name : {"best", "last", "average"}) {
+    fs::create_directory(task_.file("model") / name);
+    core::write_file(task_.file("model") / name / "config.json", "precious");
+    EXPECT_THAT(error_of([&] { train(task_.config({output("model")})); }), HasSubstr(name));
+    EXPECT_EQ(core::read_file(task_.file("model") / name / "config.json"), "precious");
+    fs::remove_all(task_.file("model") / name);
+  }
   core::write_file(task_.file("model") / "tokenizer.json", "precious");
   EXPECT_THAT(error_of([&] { train(task_.config({output("model")})); }), HasSubstr("is another tokenizer"));
   EXPECT_EQ(core::read_file(task_.file("model") / "tokenizer.json"), "precious");
