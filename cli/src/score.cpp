@@ -8,30 +8,13 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/utf8.h>
-#include <dragoman/decoding/score.h>
-#include <dragoman/pipeline/line_policy.h>
-#include <dragoman/pipeline/translator.h>
+#include <dragoman/pipeline/scorer.h>
 
 namespace dragoman::cli {
 namespace {
 
 namespace po = boost::program_options;
 using core::ErrorCode;
-
-/// A ragged batch that owns its tokens.
-struct TokenBatch {
-  std::vector<std::int32_t> tokens;
-  std::vector<std::int32_t> offsets{0};
-  void add(const std::vector<std::int32_t>& sequence) {
-    tokens.insert(tokens.end(), sequence.begin(), sequence.end());
-    offsets.push_back(static_cast<std::int32_t>(tokens.size()));
-  }
-  void clear() {
-    tokens.clear();
-    offsets.assign(1, 0);
-  }
-  tensor::RaggedTokens view() const { return {tokens, offsets}; }
-};
 
 class Score final : public Command {
  public:
@@ -66,23 +49,23 @@ class Score final : public Command {
     if (source_ == "-" && target_ == "-") throw UsageError("--source and --target cannot both be standard input");
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
     plugins::Host host(host_options_);
-    const tensor::Device device = host.device(device_);
-    const pipeline::LoadedTranslationModel loaded(model_, host, device, allow_non_finite_);
-    const pipeline::TranslationModel model = loaded.view();
-    const auto executor = core::make_executor(threads_);
-    const auto context = host.runtime().make_context(device, *executor);
+    pipeline::Scorer scorer(model_, host,
+                            {.length_penalty = decoding::LengthPenalty::preset(length_penalty_),
+                             .threads = threads_,
+                             .device = host.device(device_),
+                             .allow_non_finite = allow_non_finite_});
     core::LineReader sources(source_, session.stop);
     core::LineReader targets(target_, session.stop);
     core::OutputFile out(output_, {.stop = session.stop});
     for (bool more = true; more;) {
+      std::vector<pipeline::LinePair> pairs;
+      more = read_pairs(sources, targets, pairs);
+      std::vector<pipeline::LineScore> scores;
+      if (!session.stop.stop_requested()) scores = score(scorer, std::move(pairs), session.stop);
       if (session.stop.stop_requested())
         core::fail(ErrorCode::kInterrupted, "interrupted at line {}; finished lines are in {}", sources.line_number(),
                    out.partial_name());
-      more = read_batch(model, sources, targets);
-      write_batch(model,
-                  decoding::score(*model.model, *context, source_batch_.view(), target_batch_.view(),
-                                  decoding::LengthPenalty::preset(length_penalty_)),
-                  out);
+      for (const pipeline::LineScore& line : scores) write(line, out);
       core::report(session.progress,
                    {.stage = "score", .done = sources.line_number(), .total = 0, .unit = "lines", .figures = {}});
     }
@@ -90,61 +73,48 @@ class Score final : public Command {
   }
 
  private:
-  static constexpr std::size_t kBatchTokens = 8192;
+  /// Of text that is scored together: enough to keep all threads busy.
+  static constexpr std::size_t kBatchBytes = std::size_t{1} << 18;
 
   /// Reads the next lines; false at the end of both files.
-  bool read_batch(const pipeline::TranslationModel& model, core::LineReader& sources, core::LineReader& targets) {
-    source_batch_.clear();
-    target_batch_.clear();
-    std::string source;
-    std::string target;
-    while (source_batch_.tokens.size() < kBatchTokens) {
-      const bool have_source = sources.next(source);
-      const bool have_target = targets.next(target);
+  static bool read_pairs(core::LineReader& sources, core::LineReader& targets, std::vector<pipeline::LinePair>& pairs) {
+    for (std::size_t bytes = 0; bytes < kBatchBytes;) {
+      pipeline::LinePair pair;
+      const bool have_source = sources.next(pair.source);
+      const bool have_target = targets.next(pair.target);
       core::require(have_source == have_target, ErrorCode::kBadInput,
                     "{} ends after {} lines but {} goes on; they must be parallel",
                     have_source ? targets.name() : sources.name(), sources.line_number() - (have_source ? 1 : 0),
                     have_source ? sources.name() : targets.name());
       if (!have_source) return false;
-      add_pair(model, source, target, sources);
+      bytes += pair.source.size() + pair.target.size() + 1;
+      pair.where = fmt::format("{}: line {}", sources.name(), sources.line_number());
+      pairs.push_back(std::move(pair));
     }
     return true;
   }
 
-  void add_pair(const pipeline::TranslationModel& model, std::string& source, std::string& target,
-                const core::LineReader& lines) {
-    pipeline::clean_line(source);
-    pipeline::clean_line(target);
-    std::vector<std::int32_t> source_tokens = model.source_tokenizer->encode(source);
-    const std::vector<std::int32_t> target_tokens = model.target_tokenizer->encode(target);
-    const nn::SequenceSpec& spec = model.model->spec();
-    core::require(source_tokens.size() < static_cast<std::size_t>(spec.maximum_source_length) &&
-                      target_tokens.size() < static_cast<std::size_t>(spec.maximum_target_length),
-                  ErrorCode::kBadInput,
-                  "{}: line {}: {} source and {} target tokens are more than the model takes ({} and {})", lines.name(),
-                  lines.line_number(), source_tokens.size(), target_tokens.size(), spec.maximum_source_length - 1,
-                  spec.maximum_target_length - 1);
-    source_tokens.push_back(spec.end);
-    source_batch_.add(source_tokens);
-    target_batch_.add(target_tokens);
+  /// Nothing if the user interrupts.
+  static std::vector<pipeline::LineScore> score(pipeline::Scorer& scorer, std::vector<pipeline::LinePair> pairs,
+                                                const std::stop_token& stop) {
+    try {
+      return scorer.score(std::move(pairs), stop);
+    } catch (const core::Error& error) {
+      if (error.code() != ErrorCode::kInterrupted) throw;
+      return {};
+    }
   }
 
-  void write_batch(const pipeline::TranslationModel& model, const std::vector<decoding::TargetScore>& scores,
-                   core::OutputFile& out) {
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      if (format_ == "text") {
-        out.write(fmt::format("{:.6f}\n", scores[i].score));
-        continue;
-      }
-      core::Json pieces = core::Json::array();
-      for (const std::int32_t token : target_batch_.view().sequence(static_cast<std::int64_t>(i)))
-        pieces.push_back(model.target_tokenizer->piece(token));
-      const core::Json line{{"score", scores[i].score},
-                            {"log_probability", scores[i].log_probability},
-                            {"tokens", std::move(pieces)},
-                            {"token_log_probabilities", scores[i].token_log_probabilities}};
-      out.write(core::one_line(line) + "\n");
+  void write(const pipeline::LineScore& score, core::OutputFile& out) const {
+    if (format_ == "text") {
+      out.write(fmt::format("{:.6f}\n", score.score));
+      return;
     }
+    const core::Json line{{"score", score.score},
+                          {"log_probability", score.log_probability},
+                          {"tokens", score.pieces},
+                          {"token_log_probabilities", score.token_log_probabilities}};
+    out.write(core::one_line(line) + "\n");
   }
 
   std::string model_;
@@ -157,8 +127,6 @@ class Score final : public Command {
   std::string device_;
   bool allow_non_finite_ = false;
   plugins::HostOptions host_options_;
-  TokenBatch source_batch_;
-  TokenBatch target_batch_;
 };
 
 }  // namespace

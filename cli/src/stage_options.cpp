@@ -62,10 +62,10 @@ void StageOptions::add(const std::string& name, const core::Option& option, po::
     options.add_options()(name.c_str(), value, option.help.c_str());
     return;
   }
-  if (option.placeholder == "KEY=VALUE") {
+  if (option.repeated) {
     auto* values = po::value<std::vector<std::string>>()->composing()->value_name(option.placeholder);
     values->notifier([this, word, &option](const std::vector<std::string>& texts) {
-      for (const std::string& text : texts) settings_[option.name].update(parse(word, option, text));
+      for (const std::string& text : texts) settings_[option.name].update(parse(word, option, text), true);
     });
     options.add_options()(name.c_str(), values, option.help.c_str());
     return;

@@ -17,8 +17,10 @@ void copy(const LiveHypothesis& from, LiveHypothesis& to) {
 
 }  // namespace
 
-void ActiveSentence::begin(const DecodingOptions& options, const nn::SequenceSpec& spec, std::int32_t starts) {
+void ActiveSentence::begin(const nn::SequenceSpec& spec) {
   const Sentence& sentence = state.sentence;
+  const DecodingOptions& options = searcher->options();
+  const std::int32_t starts = searcher->strategy->starts();
   const auto prefix = static_cast<std::int32_t>(sentence.target_prefix.size());
   state.options = &options;
   state.spec = &spec;
@@ -44,6 +46,7 @@ void ActiveSentence::begin(const DecodingOptions& options, const nn::SequenceSpe
 void ActiveSentence::record(const StepResult& result, std::int32_t first_row, std::int64_t first_token,
                             std::int64_t tokens_per_row) {
   first_row_ = first_row;
+  const bool keeps_attention = needs_alignment(*state.options) && !result.alignments.empty();
   for (LiveHypothesis& hypothesis : state.live) {
     for (std::int64_t i = 0; i < tokens_per_row; ++i) {
       const auto token = static_cast<std::size_t>(first_token + i);
@@ -51,7 +54,7 @@ void ActiveSentence::record(const StepResult& result, std::int32_t first_row, st
         hypothesis.token_log_probabilities.push_back(result.forced_log_probabilities[token]);
         hypothesis.log_probability += result.forced_log_probabilities[token];
       }
-      if (!result.alignments.empty())
+      if (keeps_attention)
         hypothesis.attention.insert(hypothesis.attention.end(), result.alignments[token].begin(),
                                     result.alignments[token].end());
     }
@@ -83,6 +86,19 @@ void ActiveSentence::give_up() {
   state.finished.clear();
   finish({.parent = 0, .stopped_by = StoppedBy::kNotFinite, .log_probability = 0, .rank = 1});
   state.live.clear();
+}
+
+void ActiveSentence::fail(std::exception_ptr error) {
+  failure = std::move(error);
+  state.live.clear();
+}
+
+void ActiveSentence::retire() {
+  state.sentence.search.reset();
+  state.memory.reset();
+  state.finished.clear();
+  failure = nullptr;
+  searcher = nullptr;
 }
 
 void ActiveSentence::finish(const Advance::Ending& ending) {

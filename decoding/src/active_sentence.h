@@ -2,8 +2,9 @@
 
 #include "dragoman/decoding/sentence.h"
 #include "dragoman/decoding/step_model.h"
-#include "dragoman/decoding/strategy.h"
+#include "searcher.h"
 
+#include <exception>
 #include <vector>
 
 namespace dragoman::decoding {
@@ -14,9 +15,12 @@ class ActiveSentence {
  public:
   SentenceState state;
   std::int32_t slot = -1;
+  Searcher* searcher = nullptr;
+  /// Why it has no result, if it has none.
+  std::exception_ptr failure;
 
-  /// Takes state.sentence as a new one.
-  void begin(const DecodingOptions& options, const nn::SequenceSpec& spec, std::int32_t starts);
+  /// Takes state.sentence as a new one, for `searcher`.
+  void begin(const nn::SequenceSpec& spec);
   /// Row of living hypothesis `index` in the last step that it continues; -1 before the first.
   std::int32_t parent_row(std::size_t index) const { return fresh_ ? -1 : first_row_ + parents_[index]; }
   bool fresh() const noexcept { return fresh_; }
@@ -30,6 +34,9 @@ class ActiveSentence {
   void give_up();
   /// Drops the living.
   void abandon() { state.live.clear(); }
+  void fail(std::exception_ptr error);
+  /// Forgets what it holds on behalf of others, and keeps its memory for a later sentence.
+  void retire();
 
  private:
   void finish(const Advance::Ending& ending);

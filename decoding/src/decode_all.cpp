@@ -30,14 +30,12 @@ class ListSink final : public HypothesisSink {
 
 std::vector<std::vector<Hypothesis>> decode_all(StepModel& model, const std::vector<Sentence>& sentences,
                                                 const DecodingOptions& options, const LoopLimits& limits) {
-  return decode_all(model, sentences, options, make_strategy(options), {}, limits);
+  return decode_all(model, sentences, std::make_shared<const Search>(options), limits);
 }
 
 std::vector<std::vector<Hypothesis>> decode_all(StepModel& model, const std::vector<Sentence>& sentences,
-                                                const DecodingOptions& options,
-                                                std::unique_ptr<SearchStrategy> strategy,
-                                                LogitsProcessors further_processors, const LoopLimits& limits) {
-  DecodingLoop loop(model, options, std::move(strategy), std::move(further_processors), limits);
+                                                SharedSearch usual, const LoopLimits& limits) {
+  DecodingLoop loop(model, std::move(usual), limits);
   ListSource source(sentences);
   ListSink sink(sentences.size());
   loop.run(source, sink);

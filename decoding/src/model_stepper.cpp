@@ -105,7 +105,7 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
         next = model_->prepare_target(*context_, request.next, state_);
         options = ops::upload(*context_,
                               {.k = request.candidates,
-                               .temperature = request.temperature,
+                               .temperatures = request.temperatures,
                                .edits = request.edits,
                                .noise = request.noise},
                               rows, vocabulary);

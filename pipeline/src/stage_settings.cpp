@@ -50,6 +50,26 @@ core::Json decoder_option(const std::string& word) {
   return options;
 }
 
+/// `prefer` or `prefer.bias=2`.
+core::Json logits_processor(const std::string& word) {
+  core::Json processors = core::Json::object();
+  if (word.find('=') == std::string::npos)
+    processors[word] = core::Json::object();
+  else
+    core::set_option(processors, word);
+  core::require(processors.begin()->is_object(), core::ErrorCode::kInvalidArgument,
+                "must be NAME or NAME.KEY=VALUE, as in {}.KEY=VALUE", processors.begin().key());
+  return processors;
+}
+
+void read_logits_processors(core::OptionReader& options, TranslateSettings& settings) {
+  if (!options.has("logits_processors")) return;
+  settings.logits_processors = options.subtree("logits_processors");
+  options.check(settings.logits_processors.is_object(), "logits_processors", "must hold names and their options");
+  for (const auto& [name, own] : settings.logits_processors.items())
+    options.check(own.is_object(), "logits_processors", "must hold an object of options for each name");
+}
+
 void read_decoder_options(core::OptionReader& options, TranslateSettings& settings) {
   if (!options.has("decoder_options")) return;
   settings.decoder_options = options.subtree("decoder_options");
@@ -124,8 +144,15 @@ const OptionTable<TranslateSettings>& translate_table() {
           .custom({{.name = "decoder_options",
                     .placeholder = "KEY=VALUE",
                     .help = "options that a plugin's decoder has of its own (YAML: an object)",
-                    .parse = decoder_option}},
+                    .parse = decoder_option,
+                    .repeated = true}},
                   read_decoder_options)
+          .custom({{.name = "logits_processors",
+                    .placeholder = "NAME[.KEY=VALUE]",
+                    .help = "plugins' logits processors, with their options (YAML: an object of objects)",
+                    .parse = logits_processor,
+                    .repeated = true}},
+                  read_logits_processors)
           .group("Machine")
           .text("device", &Settings::device, "NAME",
                 "cpu, reference (slow, double precision), or a plugin's; `doctor` lists them")

@@ -55,7 +55,8 @@ const core::OptionTable<DecodeSettings>& decode_table();
 struct TranslateSettings {
   std::string model;
   TranslateOptions options;
-  core::Json decoder_options = core::Json::object();  ///< of a plugin's decoder, which reads them itself
+  core::Json decoder_options = core::Json::object();    ///< of a plugin's decoder, which reads them itself
+  core::Json logits_processors = core::Json::object();  ///< of plugins: name to options, which it reads itself
   std::string device = "cpu";
   std::string compute = "fp32";
 };

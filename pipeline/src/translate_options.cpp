@@ -1,7 +1,10 @@
 #include "dragoman/pipeline/translator.h"
 #include "stage_settings.h"
 
+#include <fmt/format.h>
+
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -9,6 +12,30 @@ namespace {
 bool is_built_in(const plugins::Registry& registry, const std::string& strategy) {
   const auto* found = registry.search_strategies().find(strategy);
   return found != nullptr && found->provider == plugins::kBuiltin;
+}
+
+/// Makes the logits processors that the settings name.
+decoding::Search::MakeProcessors make_processors(const core::Json& named, const plugins::Registry& registry,
+                                                 const std::string& where) {
+  struct Wanted {
+    plugins::LogitsProcessorFactory make;
+    core::Json own;
+    std::string where;
+  };
+  std::vector<Wanted> wanted;
+  for (const auto& [name, own] : named.items())
+    wanted.push_back({registry.logits_processors().get(name).make, own,
+                      fmt::format("{}: logits_processors: {}", where, core::printable(name, 80))});
+  if (wanted.empty()) return {};
+  return [wanted](const nn::SequenceSpec& spec) {
+    decoding::LogitsProcessors processors;
+    for (const Wanted& processor : wanted) {
+      core::OptionReader own(processor.own, processor.where);
+      processors.push_back(processor.make(spec, own));
+      own.finish();
+    }
+    return processors;
+  };
 }
 
 }  // namespace
@@ -34,6 +61,7 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
   };
   make();  // what is wrong with the options is better known before a model is loaded
   if (!is_built_in(registry, strategy)) translate.make_strategy = make;
+  translate.make_further_processors = make_processors(settings.logits_processors, registry, options.where());
   return translate;
 }
 

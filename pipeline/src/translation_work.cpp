@@ -16,9 +16,6 @@ using core::Json;
 using decoding::Hypothesis;
 using decoding::StoppedBy;
 
-/// Bookkeeping of a record besides its text.
-constexpr std::size_t kRecordOverhead = 512;
-
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t") == std::string_view::npos;
 }
@@ -57,16 +54,16 @@ std::string decode_replacing_unknown(const TranslationModel& model, const Transl
   return text;
 }
 
-std::string decode_hypothesis(const TranslationModel& model, const TranslateOptions& options,
-                              const TranslationPart& part, const Hypothesis& hypothesis) {
-  std::string text = options.decoding.replace_unknown ? decode_replacing_unknown(model, part, hypothesis)
-                                                      : model.target_tokenizer->decode(hypothesis.tokens);
+std::string decode_hypothesis(const TranslationModel& model, const RecordOptions& options, const TranslationPart& part,
+                              const Hypothesis& hypothesis) {
+  std::string text = options.search->options().replace_unknown ? decode_replacing_unknown(model, part, hypothesis)
+                                                               : model.target_tokenizer->decode(hypothesis.tokens);
   core::replace_invalid_utf8(text);
   keep_on_one_line(text);
   return text;
 }
 
-Json details_of(const TranslationModel& model, const TranslateOptions& options, const TranslationPart& part,
+Json details_of(const TranslationModel& model, const RecordOptions& options, const TranslationPart& part,
                 const Hypothesis& hypothesis) {
   Json pieces = Json::array();
   for (const std::int32_t token : hypothesis.tokens) pieces.push_back(model.target_tokenizer->piece(token));
@@ -80,7 +77,7 @@ Json details_of(const TranslationModel& model, const TranslateOptions& options, 
   return details;
 }
 
-Json details_of(const TranslationModel& model, const TranslateOptions& options, const TranslationPart& part) {
+Json details_of(const TranslationModel& model, const RecordOptions& options, const TranslationPart& part) {
   Json details = details_of(model, options, part, part.hypotheses.front());
   if (part.hypotheses.size() == 1) return details;
   Json& alternatives = details["n_best"] = Json::array();
@@ -90,7 +87,7 @@ Json details_of(const TranslationModel& model, const TranslateOptions& options, 
 }
 
 /// One part: its details join the record's fields. Several: they become a list.
-void add_details(const TranslationModel& model, const TranslateOptions& options, TranslationWork& work,
+void add_details(const TranslationModel& model, const RecordOptions& options, TranslationWork& work,
                  const std::string& source) {
   set_result(work.record, "source", source);
   if (work.parts.size() == 1) {
@@ -109,7 +106,6 @@ TranslationWork prepare_translation(const TranslationModel& model, Record record
   TranslationWork work;
   work.record = std::move(record);
   const std::string_view text = work.record.text;
-  work.weight = kRecordOverhead + work.record.weight();
   if (!work.record.failed() && !is_blank(text)) {
     if (work.record.sentences.empty()) {
       add_sentence(model, work, text, "");
@@ -123,11 +119,10 @@ TranslationWork prepare_translation(const TranslationModel& model, Record record
       work.after = text.substr(done);
     }
   }
-  work.parts_open = work.parts.size();
   return work;
 }
 
-void finish_part(const TranslationModel& model, const TranslateOptions& options, std::vector<Hypothesis> hypotheses,
+void finish_part(const TranslationModel& model, const RecordOptions& options, std::vector<Hypothesis> hypotheses,
                  TranslationPart& part) {
   const Hypothesis& best = hypotheses.front();
   part.stopped_by = best.stopped_by;
@@ -138,7 +133,7 @@ void finish_part(const TranslationModel& model, const TranslateOptions& options,
     part.source = {};
 }
 
-std::size_t finish_translation(const TranslationModel& model, const TranslateOptions& options, TranslationWork& work) {
+std::size_t finish_translation(const TranslationModel& model, const RecordOptions& options, TranslationWork& work) {
   if (work.record.failed()) return 0;
   std::size_t cut = 0;
   for (const TranslationPart& part : work.parts) {

@@ -20,24 +20,22 @@ struct TranslationPart {
   decoding::StoppedBy stopped_by = decoding::StoppedBy::kEnd;
 };
 
-/// A record on its way through the translate service.
+/// A record that is being translated.
 struct TranslationWork {
   Record record;
   std::vector<TranslationPart> parts;
   std::string after;  ///< text behind the last part
-  std::size_t parts_open = 0;
-  std::size_t weight = 0;
   bool split_for_length = false;
 };
 
 /// Cuts the record's text into parts.
 TranslationWork prepare_translation(const TranslationModel& model, Record record);
 
-/// Stores a part's result: the best hypothesis as text.
-void finish_part(const TranslationModel& model, const TranslateOptions& options,
+/// Stores a part's result: the best hypothesis as text. `options` with a search, here as below.
+void finish_part(const TranslationModel& model, const RecordOptions& options,
                  std::vector<decoding::Hypothesis> hypotheses, TranslationPart& part);
 
 /// Puts the translated parts together in the record. Returns how many of them were cut at the length limit.
-std::size_t finish_translation(const TranslationModel& model, const TranslateOptions& options, TranslationWork& work);
+std::size_t finish_translation(const TranslationModel& model, const RecordOptions& options, TranslationWork& work);
 
 }  // namespace dragoman::pipeline

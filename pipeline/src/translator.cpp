@@ -1,6 +1,7 @@
 #include "dragoman/pipeline/translator.h"
 
 #include "dragoman/pipeline/line_policy.h"
+#include "record_translator.h"
 
 #include <mutex>
 
@@ -9,25 +10,20 @@
 namespace dragoman::pipeline {
 namespace {
 
-class VectorSource final : public RecordSource {
- public:
-  explicit VectorSource(std::vector<Record>& records) : records_(&records) {}
-  std::optional<Record> next() override {
-    return position_ == records_->size() ? std::nullopt : std::optional(std::move((*records_)[position_++]));
+/// Results of records that are submitted together, each at its place.
+struct Results {
+  explicit Results(std::size_t size) : records(size) {}
+
+  void put(std::size_t i, TranslatedRecord result) {
+    records[i] = std::move(result.record);
+    if (!result.error) return;
+    const std::lock_guard lock(mutex);
+    if (!error) error = result.error;
   }
 
- private:
-  std::vector<Record>* records_;
-  std::size_t position_ = 0;
-};
-
-class VectorSink final : public RecordSink {
- public:
-  bool put(Record record) override {
-    records.push_back(std::move(record));
-    return true;
-  }
   std::vector<Record> records;
+  std::mutex mutex;
+  std::exception_ptr error;
 };
 
 }  // namespace
@@ -42,29 +38,60 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
 }
 
 struct Translator::Impl {
-  Impl(const std::filesystem::path& folder, plugins::Host& host, TranslateOptions options)
+  Impl(const std::filesystem::path& folder, plugins::Host& host, const TranslateOptions& options)
       : model(folder, host, options.device, options.allow_non_finite),
-        service(host.runtime(), model.view(), std::move(options)) {}
+        records(model.view()),
+        usual{.search = options.search(), .details = options.details},
+        engine(host.runtime(), *model.view().model,
+               {.threads = options.threads, .device = options.device, .limits = options.limits}),
+        client(engine) {
+    usual.search->check(engine.model().spec());
+  }
+
+  RecordOptions with_search(RecordOptions options) const {
+    if (options.search == nullptr) options.search = usual.search;
+    return options;
+  }
+
   LoadedTranslationModel model;
-  TranslateService service;
-  std::mutex mutex;
+  RecordTranslator records;
+  RecordOptions usual;
+  engine::TranslationEngine engine;
+  /// Of submit().
+  engine::Client client;
 };
 
 Translator::Translator(const std::filesystem::path& model_folder, plugins::Host& host, TranslateOptions options)
-    : impl_(std::make_unique<Impl>(model_folder, host, std::move(options))) {}
+    : impl_(std::make_unique<Impl>(model_folder, host, options)) {}
 Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
 Translator& Translator::operator=(Translator&&) noexcept = default;
 
-std::vector<Record> Translator::translate(std::vector<Record> records) {
-  const std::lock_guard lock(impl_->mutex);
-  VectorSource source(records);
-  VectorSink sink;
-  impl_->service.run(source, sink, std::stop_source());
-  return std::move(sink.records);
+void Translator::submit(Record record, RecordOptions options, Done done) {
+  impl_->records.submit(
+      impl_->client, std::move(record), impl_->with_search(std::move(options)),
+      [done = std::move(done)](TranslatedRecord result) { done(std::move(result.record), std::move(result.error)); });
 }
 
-std::vector<std::string> Translator::translate(std::span<const std::string> lines) {
+std::vector<Record> Translator::translate(std::vector<Record> records, const RecordOptions& options) {
+  const RecordOptions own = impl_->with_search(options);
+  Results results(records.size());
+  {
+    engine::Client client(impl_->engine);
+    for (std::size_t i = 0; i < records.size(); ++i)
+      impl_->records.submit(client, std::move(records[i]), own,
+                            [&results, i](TranslatedRecord result) { results.put(i, std::move(result)); });
+    client.wait();
+  }
+  if (results.error) std::rethrow_exception(results.error);
+  return std::move(results.records);
+}
+
+std::vector<Record> Translator::translate(std::vector<Record> records) {
+  return translate(std::move(records), impl_->usual);
+}
+
+std::vector<std::string> Translator::translate(std::span<const std::string> lines, const RecordOptions& options) {
   std::vector<Record> records(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     records[i].line = i + 1;
@@ -72,13 +99,21 @@ std::vector<std::string> Translator::translate(std::span<const std::string> line
     clean_line(records[i].text);
   }
   std::vector<std::string> results;
-  for (Record& record : translate(std::move(records))) results.push_back(std::move(record.text));
+  for (Record& record : translate(std::move(records), options)) results.push_back(std::move(record.text));
   return results;
 }
 
-std::string Translator::translate(std::string_view text) {
+std::vector<std::string> Translator::translate(std::span<const std::string> lines) {
+  return translate(lines, impl_->usual);
+}
+
+std::string Translator::translate(std::string_view text, const RecordOptions& options) {
   const std::string line(text);
-  return std::move(translate(std::span(&line, 1)).front());
+  return std::move(translate(std::span(&line, 1), options).front());
+}
+
+std::string Translator::translate(std::string_view text) {
+  return translate(text, impl_->usual);
 }
 
 }  // namespace dragoman::pipeline

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -42,6 +44,10 @@ class Given final : public SentenceSource {
     return Supply::kSentence;
   }
 
+  bool stopped(std::uint64_t id) override { return stopped_ids.contains(id); }
+
+  std::set<std::uint64_t> stopped_ids;
+
  private:
   std::vector<Sentence> sentences_;
   int stall_every_;
@@ -71,7 +77,7 @@ TEST(DecodingLoop, ResultsDoNotDependOnLimitsOrOrder) {
 TEST(DecodingLoop, KeepsWithinItsLimitsAndReleasesEverything) {
   TableModel model({.vocabulary = 12});
   const auto sentences = random_sentences(60, 8);
-  decode_all(model, sentences, {}, LoopLimits{.maximum_rows = 40});
+  decode_all(model, sentences, DecodingOptions{}, LoopLimits{.maximum_rows = 40});
   EXPECT_LE(model.largest_step(), 40U);
   EXPECT_GT(model.largest_step(), 20U);
   EXPECT_GT(model.largest_admission(), 4U) << "sentences are to be encoded together";
@@ -92,11 +98,11 @@ TEST(DecodingLoop, KeepsWithinItsMemory) {
 TEST(DecodingLoop, AStalledSourceDoesNotHoldUpWhatIsInFlight) {
   TableModel model({.vocabulary = 12});
   const auto sentences = random_sentences(30, 6);
-  DecodingLoop loop(model, {}, {.maximum_rows = 24});
+  DecodingLoop loop(model, DecodingOptions{}, {.maximum_rows = 24});
   Given source(sentences, 2);
   Collected sink;
   EXPECT_TRUE(loop.run(source, sink));
-  const auto expected = decode_all(model, sentences, {});
+  const auto expected = decode_all(model, sentences, DecodingOptions{});
   ASSERT_EQ(sink.ids.size(), sentences.size());
   std::vector<std::vector<Hypothesis>> sorted(sentences.size());
   for (std::size_t i = 0; i < sink.ids.size(); ++i) sorted[sink.ids[i] - 100] = sink.results[i];
@@ -106,7 +112,7 @@ TEST(DecodingLoop, AStalledSourceDoesNotHoldUpWhatIsInFlight) {
 TEST(DecodingLoop, StopsWhenAskedAndCanRunAgain) {
   TableModel model({.vocabulary = 12});
   const auto sentences = random_sentences(40, 6);
-  DecodingLoop loop(model, {}, {.maximum_rows = 16});
+  DecodingLoop loop(model, DecodingOptions{}, {.maximum_rows = 16});
   std::stop_source stop;
   Collected sink;
   sink.on_delivery = [&] {
@@ -125,7 +131,7 @@ TEST(DecodingLoop, StopsWhenAskedAndCanRunAgain) {
 
 TEST(DecodingLoop, AFailureLeavesNothingBehind) {
   TableModel model({.vocabulary = 12});
-  DecodingLoop loop(model, {}, {.maximum_rows = 16});
+  DecodingLoop loop(model, DecodingOptions{}, {.maximum_rows = 16});
   Collected sink;
   sink.on_delivery = [] { throw std::runtime_error("full"); };
   Given source(random_sentences(40, 6));
@@ -168,7 +174,7 @@ TEST(DecodingLoop, TheLongestTranslationMayStillEnd) {
 
 TEST(DecodingLoop, SentencesOfNothingButTheEnd) {
   TableModel model({.vocabulary = 8});
-  const auto found = decode_all(model, {{.source = {TableModel::kEnd}}}, {});
+  const auto found = decode_all(model, {{.source = {TableModel::kEnd}}}, DecodingOptions{});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_FALSE(found[0].empty());
   EXPECT_LE(found[0][0].tokens.size(), 10U);
@@ -176,7 +182,7 @@ TEST(DecodingLoop, SentencesOfNothingButTheEnd) {
 
 TEST(DecodingLoop, NoSentencesNoResults) {
   TableModel model({});
-  EXPECT_TRUE(decode_all(model, {}, {}).empty());
+  EXPECT_TRUE(decode_all(model, {}, DecodingOptions{}).empty());
 }
 
 TEST(DecodingLoop, EveryHypothesisStartsWithThePrefix) {
@@ -203,7 +209,8 @@ TEST(DecodingLoop, EveryHypothesisStartsWithThePrefix) {
 
 TEST(DecodingLoop, APrefixLongerThanTheUsualLimitRaisesIt) {
   TableModel model({.vocabulary = 9});
-  const auto found = decode_all(model, {{.source = {3, 2}, .target_prefix = std::vector<std::int32_t>(30, 4)}}, {});
+  const auto found =
+      decode_all(model, {{.source = {3, 2}, .target_prefix = std::vector<std::int32_t>(30, 4)}}, DecodingOptions{});
   EXPECT_EQ(found[0][0].tokens.size(), 30U);
 }
 
@@ -235,7 +242,7 @@ TEST(DecodingLoop, BadSentencesAreNamed) {
                                   {.source = {3, 2}, .line = std::uint64_t{1} << 48}};
   for (const Sentence& sentence : bad) {
     try {
-      decode_all(model, {{.source = {3, 2}}, sentence}, {});
+      decode_all(model, {{.source = {3, 2}}, sentence}, DecodingOptions{});
       ADD_FAILURE() << "accepted";
     } catch (const core::Error& error) {
       EXPECT_EQ(error.code(), core::ErrorCode::kInvalidArgument);
@@ -243,6 +250,13 @@ TEST(DecodingLoop, BadSentencesAreNamed) {
     }
     EXPECT_EQ(model.live_slots(), 0U);
   }
+}
+
+/// A search with a strategy of this type, made with these arguments.
+template <class Strategy, class... Arguments>
+SharedSearch search_with(Arguments... arguments) {
+  return std::make_shared<const Search>(DecodingOptions{},
+                                        [arguments...] { return std::make_unique<Strategy>(arguments...); });
 }
 
 /// A plugin's strategy with memory of its own: takes the second best token in every other step.
@@ -267,7 +281,7 @@ class Alternating final : public SearchStrategy {
 TEST(DecodingLoop, TakesStrategiesOfOthers) {
   TableModel model({.vocabulary = 9, .end_bias = -2});
   const auto sentences = random_sentences(10, 5);
-  const auto found = decode_all(model, sentences, {}, std::make_unique<Alternating>(), {});
+  const auto found = decode_all(model, sentences, search_with<Alternating>());
   for (std::size_t i = 0; i < sentences.size(); ++i) {
     std::vector<std::int32_t> before;
     for (std::size_t t = 0; t < found[i][0].tokens.size(); ++t) {
@@ -291,7 +305,7 @@ class Runaway final : public SearchStrategy {
 
 TEST(DecodingLoop, FaultyStrategiesAreCaught) {
   TableModel model({});
-  EXPECT_THROW(decode_all(model, random_sentences(2, 3), {}, std::make_unique<Runaway>(), {}), core::Error);
+  EXPECT_THROW(decode_all(model, random_sentences(2, 3), search_with<Runaway>()), core::Error);
   EXPECT_EQ(model.live_slots(), 0U);
 }
 
@@ -313,7 +327,7 @@ class Promising final : public SearchStrategy {
 TEST(DecodingLoop, StrategiesThatPromiseNonsenseAreRefused) {
   TableModel model({.vocabulary = 9});
   const auto refused = [&](StepNeeds needs, std::int32_t starts, std::int32_t live) {
-    EXPECT_THROW(DecodingLoop(model, {}, std::make_unique<Promising>(needs, starts, live), {}), core::Error);
+    EXPECT_THROW(DecodingLoop(model, search_with<Promising>(needs, starts, live)), core::Error);
   };
   refused({}, 1, 0);
   refused({}, 0, 1);
@@ -331,14 +345,135 @@ class Failing final : public LogitsProcessor {
   void apply(const SentenceState&, const LiveHypothesis&, RowEdits&) override { throw std::bad_alloc(); }
 };
 
+SharedSearch failing_search() {
+  return std::make_shared<const Search>(
+      DecodingOptions{}, [] { return make_strategy({}); },
+      [](const nn::SequenceSpec&) {
+        LogitsProcessors processors;
+        processors.push_back(std::make_unique<Failing>());
+        return processors;
+      });
+}
+
 TEST(DecodingLoop, WhateverFailsLeavesNoSentenceInTheModel) {
   TableModel model({});
-  LogitsProcessors processors;
-  processors.push_back(std::make_unique<Failing>());
-  DecodingLoop loop(model, {}, make_strategy({}), std::move(processors));
+  DecodingLoop loop(model, failing_search());
   Given source(random_sentences(5, 3));
   Collected sink;
   EXPECT_THROW(loop.run(source, sink), std::bad_alloc);
+  EXPECT_EQ(model.live_slots(), 0U);
+}
+
+// --- sentences with searches, stops and failures of their own ---
+
+TEST(DecodingLoop, SentencesOfDifferentSearchesDoNotTouchEachOther) {
+  TableModel model({.vocabulary = 12, .end_bias = 0.5});
+  const auto sentences = random_sentences(60, 8);
+  const DecodingOptions kinds[] = {
+      {.beam_size = 5, .n_best = 3, .no_repeat_ngram = 2},
+      {.strategy = "greedy", .minimum_length = 4},
+      {.strategy = "sampling", .n_best = 2, .sampling = {.temperature = 1.7, .seed = 9}},
+      {.strategy = "sampling", .sampling = {.temperature = 0.6, .top_k = 3}},
+      {.beam_size = 2, .coverage_penalty = 0.3, .want_alignment = true},
+      {.strategy = "greedy", .maximum_length = 3},
+  };
+  std::vector<SharedSearch> searches;
+  for (const DecodingOptions& options : kinds) searches.push_back(std::make_shared<const Search>(options));
+  auto mixed = sentences;
+  std::vector<std::vector<Hypothesis>> expected;
+  for (std::size_t i = 0; i < mixed.size(); ++i) {
+    mixed[i].search = searches[i % searches.size()];
+    expected.push_back(decode_all(model, {sentences[i]}, mixed[i].search).front());
+  }
+  for (const std::int64_t rows : {1, 7, 20, 1000})
+    expect_same(expected, decode_all(model, mixed, DecodingOptions{}, LoopLimits{.maximum_rows = rows}));
+  EXPECT_EQ(model.live_slots(), 0U);
+}
+
+TEST(DecodingLoop, ManySearchesOneAfterTheOther) {
+  TableModel model({.vocabulary = 9});
+  auto sentences = random_sentences(100, 5);
+  for (std::size_t i = 0; i < sentences.size(); ++i)
+    sentences[i].search =
+        std::make_shared<const Search>(DecodingOptions{.strategy = "sampling", .sampling = {.seed = i}});
+  const auto together = decode_all(model, sentences, DecodingOptions{});
+  for (std::size_t i = 0; i < sentences.size(); i += 7)
+    expect_same({together[i]}, decode_all(model, {sentences[i]}, DecodingOptions{}));
+}
+
+/// Notes failures and goes on.
+class Noted final : public HypothesisSink {
+ public:
+  void deliver(std::uint64_t id, std::vector<Hypothesis> hypotheses) override {
+    results.emplace(id, std::move(hypotheses));
+  }
+  void fail(std::uint64_t id, std::exception_ptr error) override {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& failure) {
+      failures.emplace(id, failure.what());
+    }
+  }
+  std::map<std::uint64_t, std::vector<Hypothesis>> results;
+  std::map<std::uint64_t, std::string> failures;
+};
+
+TEST(DecodingLoop, AFailureOfOneSentenceIsItsOwn) {
+  TableModel model({.vocabulary = 9});
+  auto sentences = random_sentences(40, 6);
+  const auto expected = decode_all(model, sentences, DecodingOptions{});
+  sentences[3].source = {99, 2};
+  sentences[11].search = failing_search();
+  sentences[12].search = search_with<Runaway>();
+  sentences[20].search = search_with<Promising>(StepNeeds{.candidates = 1000}, 1, 1);
+  sentences[21].search = search_with<Promising>(StepNeeds{}, 1, 1);  // drops every hypothesis
+  DecodingLoop loop(model, DecodingOptions{}, {.maximum_rows = 24});
+  Given source(sentences);
+  source.stopped_ids = {130};
+  Noted sink;
+  EXPECT_TRUE(loop.run(source, sink));
+  EXPECT_EQ(model.live_slots(), 0U);
+  const std::map<std::size_t, std::string> reasons{
+      {3, "outside of the vocabulary"},          {11, "bad_alloc"},
+      {12, "went on beyond the longest length"}, {20, "wants 1000 candidates"},
+      {21, "dropped every hypothesis"},          {30, "was stopped"}};
+  EXPECT_EQ(sink.failures.size(), reasons.size());
+  for (std::size_t i = 0; i < sentences.size(); ++i) {
+    if (const auto reason = reasons.find(i); reason != reasons.end())
+      EXPECT_NE(sink.failures[100 + i].find(reason->second), std::string::npos) << sink.failures[100 + i];
+    else
+      expect_same({expected[i]}, {sink.results[100 + i]});
+  }
+}
+
+TEST(DecodingLoop, ASentenceInFlightCanBeStopped) {
+  TableModel model({.vocabulary = 9, .end_bias = -std::numeric_limits<double>::infinity()});
+  auto sentences = random_sentences(2, 6);
+  // The second is long, and is stopped when the first is done.
+  sentences[0].source = {3, 2};
+  sentences[1].source.assign(60, 3);
+  sentences[1].source.push_back(2);
+  class Stopping final : public HypothesisSink {
+   public:
+    explicit Stopping(Given& source) : source_(&source) {}
+    void deliver(std::uint64_t id, std::vector<Hypothesis>) override {
+      delivered.push_back(id);
+      source_->stopped_ids = {101};
+    }
+    void fail(std::uint64_t id, std::exception_ptr) override { failed.push_back(id); }
+    std::vector<std::uint64_t> delivered;
+    std::vector<std::uint64_t> failed;
+
+   private:
+    Given* source_;
+  };
+  DecodingLoop loop(model, DecodingOptions{});
+  Given source(sentences);
+  Stopping sink(source);
+  EXPECT_TRUE(loop.run(source, sink));
+  EXPECT_EQ(sink.delivered, std::vector<std::uint64_t>{100});
+  EXPECT_EQ(sink.failed, std::vector<std::uint64_t>{101});
+  EXPECT_LT(loop.statistics().steps, 40U);
   EXPECT_EQ(model.live_slots(), 0U);
 }
 

@@ -168,10 +168,14 @@ class EveryOther final : public LogitsProcessor {
 
 TEST(LogitsProcessor, FurtherOnesMayBeAdded) {
   TableModel model({.vocabulary = 6, .end_bias = -1});
-  const DecodingOptions options{.strategy = "greedy"};
-  LogitsProcessors further;
-  further.push_back(std::make_unique<EveryOther>());
-  const auto found = decode_all(model, random_sentences(5, 4), options, make_strategy(options), std::move(further));
+  const auto search = std::make_shared<const Search>(
+      DecodingOptions{.strategy = "greedy"}, [] { return make_greedy({}); },
+      [](const nn::SequenceSpec&) {
+        LogitsProcessors further;
+        further.push_back(std::make_unique<EveryOther>());
+        return further;
+      });
+  const auto found = decode_all(model, random_sentences(5, 4), search);
   for (const auto& hypotheses : found) {
     ASSERT_FALSE(hypotheses[0].tokens.empty());
     for (std::size_t t = 0; t < hypotheses[0].tokens.size(); t += 2) EXPECT_EQ(hypotheses[0].tokens[t], 3);

@@ -126,9 +126,9 @@ TEST(ModelStepper, ReleasedSlotsAndTheirMemoryAreUsedAgain) {
   SmallModel small;
   ModelStepper stepper(small.model(), small.context());
   const auto sentences = small_sentences(30, 7);
-  const auto first = decode_all(stepper, sentences, {}, LoopLimits{.maximum_rows = 8});
+  const auto first = decode_all(stepper, sentences, DecodingOptions{}, LoopLimits{.maximum_rows = 8});
   EXPECT_EQ(stepper.bytes_in_use(), 0U);
-  testing::expect_same(first, decode_all(stepper, sentences, {}, LoopLimits{.maximum_rows = 8}));
+  testing::expect_same(first, decode_all(stepper, sentences, DecodingOptions{}, LoopLimits{.maximum_rows = 8}));
 }
 
 TEST(ModelStepper, AForcedPrefixEqualsTheSameStepsOneByOne) {

@@ -136,10 +136,10 @@ void TableModel::step(const decoding::StepRequest& request, decoding::StepResult
       double& logit = scores[static_cast<std::size_t>(edit.token)];
       logit = (logit > 0 ? logit / edit.penalty : logit * edit.penalty) + edit.bias;
     }
-    for (double& logit : scores) logit /= request.temperature;
+    for (double& logit : scores) logit /= request.temperatures.empty() ? 1 : request.temperatures[r];
     scores = log_softmax(scores);
     std::vector<double> ranking = scores;
-    for (std::size_t v = 0; v < ranking.size() && !request.noise.empty(); ++v)
+    for (std::size_t v = 0; v < ranking.size() && !request.noise.empty() && request.noise[r].drawn; ++v)
       ranking[v] += ops::gumbel_noise(request.noise[r], options_.vocabulary, static_cast<std::int64_t>(v));
     std::vector<std::int32_t> order(scores.size());
     std::iota(order.begin(), order.end(), 0);

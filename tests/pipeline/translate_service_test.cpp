@@ -11,6 +11,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
+#include <dragoman/pipeline/scorer.h>
 #include <dragoman/pipeline/translator.h>
 
 namespace dragoman::pipeline {
@@ -54,6 +55,106 @@ TEST_F(TranslateServiceTest, ResultsDoNotDependOnThreadsRowsBatchesOrOrder) {
     std::vector<std::string> results = translate(reversed, options);
     std::reverse(results.begin(), results.end());
     EXPECT_EQ(results, expected) << strategy;
+  }
+}
+
+TEST_F(TranslateServiceTest, CallersOnDifferentThreadsWithDifferentOptionsGetWhatTheyGetAlone) {
+  const std::vector<std::string> input = lines(40);
+  std::vector<RecordOptions> options(4);
+  options[1].search = std::make_shared<const decoding::Search>(decoding::DecodingOptions{.strategy = "greedy"});
+  options[2].search = std::make_shared<const decoding::Search>(
+      decoding::DecodingOptions{.strategy = "sampling", .sampling = {.temperature = 1.5, .seed = 8}});
+  options[3].search = std::make_shared<const decoding::Search>(decoding::DecodingOptions{.beam_size = 7});
+  std::vector<std::vector<std::string>> expected;
+  for (const RecordOptions& own : options)
+    expected.push_back(Translator(model_.path(), host_, {.threads = 1}).translate(input, own));
+  EXPECT_NE(expected[0], expected[1]);
+  Translator shared(model_.path(), host_, {.threads = 2});
+  std::vector<std::vector<std::string>> found(options.size());
+  {
+    std::vector<std::jthread> callers;
+    for (std::size_t caller = 0; caller < options.size(); ++caller)
+      callers.emplace_back([&, caller] { found[caller] = shared.translate(input, options[caller]); });
+  }
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(TranslateServiceTest, SubmittedRecordsComeBackOnce) {
+  const std::vector<std::string> input = lines(60);
+  const std::vector<std::string> expected = translate(input, {.threads = 1});
+  std::vector<std::string> found(input.size());
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t done = 0;
+  Translator translator(model_.path(), host_, {.threads = 2});
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    Record record;
+    record.line = i + 1;
+    record.text = input[i];
+    translator.submit(std::move(record), {}, [&, i](Record result, const std::exception_ptr& error) {
+      const std::lock_guard lock(mutex);
+      EXPECT_EQ(error, nullptr);
+      found[i] = result.text;
+      ++done;
+      changed.notify_all();
+    });
+  }
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return done == input.size(); }));
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(TranslateServiceTest, ATranslatorThatGoesEndsWhatIsUnderWay) {
+  std::atomic<int> interrupted = 0;
+  std::atomic<int> called = 0;
+  constexpr int kRecords = 300;
+  {
+    Translator translator(model_.path(), host_, {.threads = 1});
+    for (int i = 0; i < kRecords; ++i) {
+      Record record;
+      record.text = "the cat sat on the mat";
+      translator.submit(std::move(record), {}, [&](const Record&, const std::exception_ptr& error) {
+        ++called;
+        interrupted += error != nullptr ? 1 : 0;
+      });
+    }
+  }
+  EXPECT_EQ(called, kRecords);
+  EXPECT_GT(interrupted, 0);
+}
+
+TEST_F(TranslateServiceTest, OptionsThatTheModelCannotFollowAreRefusedAtOnce) {
+  TranslateOptions options;
+  options.decoding.suppressed = {{1000000}};
+  EXPECT_THROW(Translator(model_.path(), host_, options), core::Error);
+  options = {};
+  options.make_further_processors = [](const nn::SequenceSpec&) -> decoding::LogitsProcessors {
+    core::fail(core::ErrorCode::kBadInput, "no such word");
+  };
+  EXPECT_THROW(Translator(model_.path(), host_, options), core::Error);
+}
+
+TEST_F(TranslateServiceTest, ScoresDoNotDependOnThreadsOrCompany) {
+  const std::vector<std::string> input = lines(50);
+  std::vector<LinePair> pairs;
+  for (std::size_t i = 0; i + 1 < input.size(); ++i)
+    pairs.push_back({input[i].substr(0, 15), input[i + 1].substr(0, 15), "pair"});
+  Scorer one(model_.path(), host_, {.threads = 1});
+  Scorer several(model_.path(), host_, {.threads = 3});
+  const std::vector<LineScore> together = several.score(pairs);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const LineScore alone = one.score({pairs[i]}).front();
+    EXPECT_EQ(together[i].score, alone.score);
+    EXPECT_EQ(together[i].token_log_probabilities, alone.token_log_probabilities);
+    EXPECT_EQ(together[i].pieces.size() + 1, alone.token_log_probabilities.size());
+  }
+  pairs[3].source = std::string(100, 'z');
+  pairs[3].where = "here";
+  try {
+    several.score(pairs);
+    FAIL() << "it is longer than the model takes";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("here: "));
   }
 }
 

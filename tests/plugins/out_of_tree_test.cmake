@@ -68,6 +68,41 @@ if(NOT status EQUAL 1 OR NOT complaint MATCHES "decoder_options.*'min_q'.*did yo
   message(FATAL_ERROR "a misspelt option of a decoder gave status ${status} and '${complaint}'")
 endif()
 
+# The plugin's logits processor, on the command line and in YAML: with so high a penalty no token comes twice.
+set(translate ${program} translate --quiet --plugin example --model ${SOURCE}/examples/multi30k/model --input ${WORK}/source)
+run(${translate} --logits-processors frequency-penalty.alpha=1000 --minimum-length 15 --maximum-length 15 --format jsonl)
+string(JSON length LENGTH "${output}" tokens)
+set(seen "")
+foreach(i RANGE 1 ${length})
+  math(EXPR i "${i} - 1")
+  string(JSON token GET "${output}" tokens ${i})
+  if(token IN_LIST seen OR length LESS 15)
+    message(FATAL_ERROR "a token is said twice, or few are said: '${output}'")
+  endif()
+  list(APPEND seen "${token}")
+endforeach()
+set(on_the_command_line "${output}")
+file(WRITE ${WORK}/penalty.yml "stages:
+  - read: {path: ${WORK}/source}
+  - translate:
+      model: ${SOURCE}/examples/multi30k/model
+      minimum_length: 15
+      maximum_length: 15
+      details: true
+      logits_processors: {frequency-penalty: {alpha: 1000}}
+  - write: {path: '-', format: jsonl}
+")
+run(${program} run --quiet --plugin example ${WORK}/penalty.yml)
+if(NOT output STREQUAL on_the_command_line)
+  message(FATAL_ERROR "YAML gives '${output}' where the command line gives '${on_the_command_line}'")
+endif()
+foreach(wrong "frequency-penalty.alfa=1" "frequency-penalty.alpha=-1" "frequency")
+  execute_process(COMMAND ${translate} --logits-processors ${wrong} RESULT_VARIABLE status ERROR_VARIABLE complaint OUTPUT_QUIET)
+  if(NOT status EQUAL 1 OR NOT complaint MATCHES "alpha|frequency-penalty")
+    message(FATAL_ERROR "${wrong} gave status ${status} and '${complaint}'")
+  endif()
+endforeach()
+
 file(WRITE ${WORK}/squeeze.yml "stages:\n  - read: {path: ${WORK}/input}\n  - squeeze: {}\n  - write: {path: ${WORK}/output}\n")
 file(WRITE ${WORK}/input "  two   words \n")
 run(${program} run ${WORK}/squeeze.yml --plugin example)

@@ -1,4 +1,5 @@
 #include "average_attention.h"
+#include "frequency_penalty.h"
 #include "min_p_sampling.h"
 #include "squeeze.h"
 
@@ -20,6 +21,9 @@ void register_example(plugins::Registrar& registrar) {
                                                 {"decoder_layers", 2},
                                                 {"dropout", 0}}});
   registrar.add(plugins::SearchStrategyEntry{"min-p", "min-p sampling (Nguyen et al. 2024)", example::make_min_p});
+  registrar.add(plugins::LogitsProcessorEntry{
+      "frequency-penalty", "tokens become less likely each time they are said",
+      [](const nn::SequenceSpec&, core::OptionReader& own) { return example::make_frequency_penalty(own); }});
   registrar.add(plugins::StageEntry{"squeeze", "blanks in a row become one", example::make_squeeze});
 }
 

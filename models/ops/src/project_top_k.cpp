@@ -26,8 +26,12 @@ void check(const TopKOptions& options, std::int64_t rows, std::int64_t vocabular
   using core::ErrorCode;
   core::require(options.k >= 1 && options.k <= vocabulary, ErrorCode::kInvalidArgument,
                 "project_top_k: {} candidates asked for out of a vocabulary of {}", options.k, vocabulary);
-  core::require(options.temperature > 0, ErrorCode::kInvalidArgument,
-                "project_top_k: the temperature must be above 0 but is {}", options.temperature);
+  core::require(options.temperatures.empty() || static_cast<std::int64_t>(options.temperatures.size()) == rows,
+                ErrorCode::kInvalidArgument, "project_top_k: temperatures for {} rows but there are {}",
+                options.temperatures.size(), rows);
+  for (const double temperature : options.temperatures)
+    core::require(temperature > 0, ErrorCode::kInvalidArgument,
+                  "project_top_k: the temperature must be above 0 but is {}", temperature);
   core::require(options.noise.empty() || static_cast<std::int64_t>(options.noise.size()) == rows,
                 ErrorCode::kInvalidArgument, "project_top_k: noise for {} rows but there are {}", options.noise.size(),
                 rows);
@@ -45,17 +49,30 @@ DeviceArray<LogitEdit> upload_edits(Context& context, std::span<const LogitEdit>
   return context.upload_copy(std::span<const LogitEdit>(filled));
 }
 
+/// On a device that keeps steps a recorded call reads them whether or not the step that was recorded had any.
+DeviceArray<double> upload_temperatures(Context& context, std::span<const double> temperatures, std::int64_t rows) {
+  if (!context.records() || !temperatures.empty()) return context.upload(temperatures);
+  return context.upload_copy(std::span<const double>(std::vector<double>(static_cast<std::size_t>(rows), 1)));
+}
+
 TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k) {
   return {context.arena().allocate(rows, k, tensor::DType::kI32, context.device()), context.allocate(rows, k)};
 }
 
-void apply_edits(Context& context, const Tensor& logits, std::span<const LogitEdit> edits) {
-  if (edits.empty()) return;
+/// Edits come first, as in the kernels.
+void edit_and_temper(Context& context, const Tensor& logits, const TopKOptions& options) {
+  if (options.edits.empty() && options.temperatures.empty()) return;
   const auto view = tensor::HostView::of(context.memory(), logits);
-  for (const LogitEdit& edit : edits) {
+  for (const LogitEdit& edit : options.edits) {
     const double logit = tensor::element(view.tensor(), edit.row, edit.token);
     const double penalised = logit > 0 ? logit / edit.penalty : logit * edit.penalty;
     tensor::set_element(view.tensor(), edit.row, edit.token, penalised + edit.bias);
+  }
+  for (std::size_t i = 0; i < options.temperatures.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    for (std::int64_t token = 0; token < logits.cols; ++token)
+      tensor::set_element(view.tensor(), row, token,
+                          tensor::element(view.tensor(), row, token) / options.temperatures[i]);
   }
   view.store();
 }
@@ -64,8 +81,8 @@ void select_row(const Tensor& log_probabilities, std::int64_t row, const TopKOpt
   const std::int64_t vocabulary = log_probabilities.cols;
   std::vector<double> ranking(static_cast<std::size_t>(vocabulary));
   for (std::int64_t token = 0; token < vocabulary; ++token) {
-    const double noise =
-        options.noise.empty() ? 0 : gumbel_noise(options.noise[static_cast<std::size_t>(row)], vocabulary, token);
+    const RowNoise* row_noise = options.noise.empty() ? nullptr : &options.noise[static_cast<std::size_t>(row)];
+    const double noise = row_noise == nullptr || !row_noise->drawn ? 0 : gumbel_noise(*row_noise, vocabulary, token);
     ranking[static_cast<std::size_t>(token)] = tensor::element(log_probabilities, row, token) + noise;
   }
   std::vector<std::int32_t> order(static_cast<std::size_t>(vocabulary));
@@ -93,8 +110,7 @@ double gumbel_noise(const RowNoise& noise, std::int64_t vocabulary, std::int64_t
 
 UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary) {
   check(options, rows, vocabulary);
-  const std::vector<double> temperatures(static_cast<std::size_t>(rows), options.temperature);
-  return {options, context.upload_copy(std::span(temperatures)), upload_edits(context, options.edits),
+  return {options, upload_temperatures(context, options.temperatures, rows), upload_edits(context, options.edits),
           context.upload(options.noise)};
 }
 
@@ -126,8 +142,7 @@ TopK project_top_k_composite(Context& context, const Tensor& hidden, const Proje
   const Variable logits =
       linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
              {projection.bias.value, nullptr});
-  apply_edits(context, logits.value, options.edits);
-  context.kernels().get(kScale)(context, {logits.value, 1 / options.temperature, logits.value, false});
+  edit_and_temper(context, logits.value, options);
   const Variable log_probabilities = log_softmax(context, logits);
   const TopK result = allocate_result(context, hidden.rows, options.k);
   const auto values = tensor::HostView::of(context.memory(), log_probabilities.value);

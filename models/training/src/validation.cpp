@@ -5,18 +5,13 @@
 #include <mutex>
 
 #include <dragoman/core/error.h>
-#include <dragoman/decoding/decoding_loop.h>
-#include <dragoman/decoding/model_stepper.h>
+#include <dragoman/engine/translation_engine.h>
 #include <dragoman/evaluation/bleu.h>
 #include <dragoman/evaluation/chrf.h>
 #include <dragoman/training/loss.h>
 
 namespace dragoman::training {
 namespace {
-
-/// Sentences that one task decodes. Enough to keep a pool of rows full, few enough that several threads share a
-/// validation set of a thousand.
-constexpr std::size_t kGroup = 96;
 
 decoding::DecodingOptions decoding_options(const ValidationConfig& config) {
   decoding::DecodingOptions options;
@@ -26,38 +21,30 @@ decoding::DecodingOptions decoding_options(const ValidationConfig& config) {
   return options;
 }
 
-/// Hands out the sentences of one group.
-class GroupSource final : public decoding::SentenceSource {
+/// Turns results back into text, each at the place of its sentence. Called by the engine's workers.
+class Texts {
  public:
-  GroupSource(const SequenceList& sources, std::span<const std::uint32_t> group) : sources_(&sources), group_(group) {}
-  decoding::Supply next(decoding::Sentence& sentence, bool /*may_wait*/) override {
-    if (next_ == group_.size()) return decoding::Supply::kEnd;
-    const std::uint32_t i = group_[next_++];
-    const auto tokens = (*sources_)[i];
-    sentence.id = sentence.line = i;
-    sentence.source.assign(tokens.begin(), tokens.end());
-    sentence.target_prefix.clear();
-    return decoding::Supply::kSentence;
+  Texts(const tokenizer::Tokenizer& tokenizer, std::size_t size, const core::ProgressSink& progress)
+      : tokenizer_(&tokenizer), progress_(&progress), texts_(size) {}
+
+  void put(std::size_t i, const engine::TranslationResult& result) {
+    if (result.error) std::rethrow_exception(result.error);
+    texts_[i] = tokenizer_->decode(result.hypotheses.front().tokens);
+    const std::lock_guard lock(mutex_);
+    if (++done_ % kReported == 0 || done_ == texts_.size())
+      core::report(*progress_,
+                   {.stage = "validate", .done = done_, .total = texts_.size(), .unit = "sentences", .figures = {}});
   }
+  std::vector<std::string> take() { return std::move(texts_); }
 
  private:
-  const SequenceList* sources_;
-  std::span<const std::uint32_t> group_;
-  std::size_t next_ = 0;
-};
+  static constexpr std::uint64_t kReported = 100;
 
-/// Turns results back into text, each at the place of its sentence.
-class TextSink final : public decoding::HypothesisSink {
- public:
-  TextSink(const tokenizer::Tokenizer& tokenizer, std::vector<std::string>& texts)
-      : tokenizer_(&tokenizer), texts_(&texts) {}
-  void deliver(std::uint64_t id, std::vector<decoding::Hypothesis> hypotheses) override {
-    (*texts_)[id] = tokenizer_->decode(hypotheses.front().tokens);
-  }
-
- private:
   const tokenizer::Tokenizer* tokenizer_;
-  std::vector<std::string>* texts_;
+  const core::ProgressSink* progress_;
+  std::vector<std::string> texts_;
+  std::mutex mutex_;
+  std::uint64_t done_ = 0;
 };
 
 std::vector<std::string> lines_of(const LineList& text) {
@@ -138,32 +125,27 @@ void Validator::measure_loss(const nn::Seq2SeqModel& model, ValidationResult& re
 
 std::vector<std::string> Validator::translate(const nn::Seq2SeqModel& model, const core::ProgressSink& progress,
                                               const std::stop_token& stop) const {
-  const EpochPlan one_batch = EpochPlan::in_order_of_length(corpus_->pairs(), INT64_MAX);
-  const std::span<const std::uint32_t> order = one_batch.batch(0);
-  std::vector<std::string> texts(order.size());
-  std::mutex mutex;
-  std::uint64_t done = 0;
-  core::for_each_range(
-      *executor_, static_cast<std::int64_t>(order.size()), kGroup, [&](std::int64_t begin, std::int64_t end) {
-        const auto group = order.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-        decode_group(model, group, texts, stop);
-        const std::lock_guard lock(mutex);
-        done += group.size();
-        core::report(progress,
-                     {.stage = "validate", .done = done, .total = order.size(), .unit = "sentences", .figures = {}});
-      });
-  return texts;
-}
-
-void Validator::decode_group(const nn::Seq2SeqModel& model, std::span<const std::uint32_t> group,
-                             std::vector<std::string>& texts, const std::stop_token& stop) const {
-  core::SequentialExecutor executor;
-  const auto context = runtime_->make_context(device_, executor);
-  decoding::ModelStepper stepper(model, *context);
-  decoding::DecodingLoop loop(stepper, decoding_options(config_), {.maximum_encoder_tokens = config_.batch_tokens});
-  GroupSource source(corpus_->pairs().source, group);
-  TextSink sink(*tokenizers_.target, texts);
-  core::require(loop.run(source, sink, stop), core::ErrorCode::kInterrupted, "interrupted during validation");
+  engine::TranslationEngine engine(
+      *runtime_, model,
+      {.threads = executor_->threads(), .device = device_, .limits = {.maximum_encoder_tokens = config_.batch_tokens}});
+  const auto search = std::make_shared<const decoding::Search>(decoding_options(config_));
+  const SequenceList& sources = corpus_->pairs().source;
+  Texts texts(*tokenizers_.target, corpus_->size(), progress);
+  engine::Client client(engine);
+  for (std::size_t i = 0; i < corpus_->size(); ++i) {
+    const auto tokens = sources[i];
+    client.submit(
+        engine::TranslationRequest{
+            .source = {tokens.begin(), tokens.end()}, .target_prefix = {}, .line = i, .search = search, .stop = stop},
+        [&texts, i](const engine::TranslationResult& result) { texts.put(i, result); });
+  }
+  try {
+    client.wait();
+  } catch (...) {
+    require_going(stop);
+    throw;
+  }
+  return texts.take();
 }
 
 }  // namespace dragoman::training

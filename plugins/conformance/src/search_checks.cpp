@@ -14,12 +14,6 @@ namespace {
 using decoding::Hypothesis;
 using Results = std::vector<std::vector<Hypothesis>>;
 
-/// What is under test, made anew for each loop: a strategy and processors belong to one.
-struct Search {
-  std::function<std::unique_ptr<decoding::SearchStrategy>(const decoding::DecodingOptions&)> strategy;
-  std::function<decoding::LogitsProcessors()> processors;
-};
-
 std::vector<decoding::Sentence> example_sentences() {
   constexpr std::uint64_t kStream = 500;
   std::vector<decoding::Sentence> sentences;
@@ -34,14 +28,28 @@ std::vector<decoding::Sentence> example_sentences() {
 
 class SearchBench {
  public:
-  SearchBench(const Host& host, Search search)
+  SearchBench(const Host& host, decoding::SharedSearch search)
       : subject_(host.registry().models().get("transformer"), host.runtime(), {.packed = true}),
         search_(std::move(search)) {}
 
   Results run(const std::vector<decoding::Sentence>& sentences, const decoding::LoopLimits& limits = {}) {
     decoding::ModelStepper stepper(subject_.model(), subject_.context());
-    const decoding::DecodingOptions options;
-    return decoding::decode_all(stepper, sentences, options, search_.strategy(options), search_.processors(), limits);
+    return decoding::decode_all(stepper, sentences, search_, limits);
+  }
+
+  /// Each sentence twice: by the search under test, and by beam search; the results of the first.
+  Results run_beside_others(const std::vector<decoding::Sentence>& sentences) {
+    const auto beam = std::make_shared<const decoding::Search>(decoding::DecodingOptions{.beam_size = 3});
+    std::vector<decoding::Sentence> both;
+    for (const decoding::Sentence& sentence : sentences) {
+      both.push_back(sentence);
+      both.push_back(sentence);
+      both.back().search = beam;
+    }
+    const Results all = run(both);
+    Results own;
+    for (std::size_t i = 0; i < all.size(); i += 2) own.push_back(all[i]);
+    return own;
   }
 
   Results one_by_one(const std::vector<decoding::Sentence>& sentences) {
@@ -52,7 +60,7 @@ class SearchBench {
 
  private:
   Subject subject_;
-  Search search_;
+  decoding::SharedSearch search_;
 };
 
 bool same(const Hypothesis& a, const Hypothesis& b) {
@@ -109,14 +117,17 @@ Finding check_search_invariance(SearchBench& bench) {
   if (Finding finding = differs(bench.run(sentences), "among others"); !finding.passed) return finding;
   if (Finding finding = differs(bench.run(sentences, {.maximum_rows = 1}), "in a narrow pool"); !finding.passed)
     return finding;
+  if (Finding finding = differs(bench.run_beside_others(sentences), "beside sentences of another search");
+      !finding.passed)
+    return finding;
   std::ranges::reverse(sentences);
   Results reversed = bench.run(sentences);
   std::ranges::reverse(reversed);
   if (Finding finding = differs(reversed, "in another order"); !finding.passed) return finding;
-  return {true, "alone, among others, in a narrow pool and in another order: equal bits"};
+  return {true, "alone, among others, beside another search, in a narrow pool and in another order: equal bits"};
 }
 
-std::vector<Verdict> check_search(const Host& host, const std::string& name, const Search& search) {
+std::vector<Verdict> check_search(const Host& host, const std::string& name, const decoding::SharedSearch& search) {
   const std::pair<const char*, Finding (*)(SearchBench&)> checks[] = {{"results", check_results},
                                                                       {"batch-invariance", check_search_invariance}};
   std::vector<Verdict> verdicts;
@@ -144,22 +155,23 @@ auto make_without_options(Make make) {
 }  // namespace
 
 std::vector<Verdict> check_search_strategy(const Host& host, const SearchStrategyEntry& entry) {
-  const Search search{[&entry](const decoding::DecodingOptions& options) {
-                        return make_without_options([&](core::OptionReader& own) { return entry.make(options, own); });
-                      },
-                      [] { return decoding::LogitsProcessors{}; }};
-  return check_search(host, entry.name, search);
+  const decoding::DecodingOptions options;
+  const auto make = [&] {
+    return make_without_options([&](core::OptionReader& own) { return entry.make(options, own); });
+  };
+  return check_search(host, entry.name, std::make_shared<const decoding::Search>(options, make));
 }
 
 std::vector<Verdict> check_logits_processor(const Host& host, const LogitsProcessorEntry& entry) {
-  const Search search{[](const decoding::DecodingOptions& options) { return decoding::make_greedy(options); },
-                      [&entry] {
-                        decoding::LogitsProcessors processors;
-                        processors.push_back(make_without_options(
-                            [&](core::OptionReader& own) { return entry.make(example_spec(), own); }));
-                        return processors;
-                      }};
-  return check_search(host, entry.name, search);
+  const decoding::DecodingOptions options{.strategy = "greedy"};
+  const auto make_processors = [&](const nn::SequenceSpec& spec) {
+    decoding::LogitsProcessors processors;
+    processors.push_back(make_without_options([&](core::OptionReader& own) { return entry.make(spec, own); }));
+    return processors;
+  };
+  const auto make_greedy = [&] { return decoding::make_greedy(options); };
+  return check_search(host, entry.name,
+                      std::make_shared<const decoding::Search>(options, make_greedy, make_processors));
 }
 
 }  // namespace dragoman::plugins

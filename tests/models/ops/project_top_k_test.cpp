@@ -68,7 +68,8 @@ Expected expected_candidates(const Problem& problem, const ops::TopKOptions& opt
       for (const ops::LogitEdit& edit : options.edits)
         if (edit.row == r && edit.token == v)
           logit = (logit > 0 ? logit / edit.penalty : logit * edit.penalty) + edit.bias;
-      logits.push_back(logit / options.temperature);
+      logits.push_back(options.temperatures.empty() ? logit
+                                                    : logit / options.temperatures[static_cast<std::size_t>(r)]);
     }
     double sum = 0;
     for (const double logit : logits) sum += std::exp(logit);
@@ -76,9 +77,9 @@ Expected expected_candidates(const Problem& problem, const ops::TopKOptions& opt
     auto& ranks = result.ranks.emplace_back();
     std::vector<std::pair<double, std::int32_t>> ranked;
     for (std::int64_t v = 0; v < problem.vocabulary; ++v) {
-      const double noise = options.noise.empty()
-                               ? 0
-                               : ops::gumbel_noise(options.noise[static_cast<std::size_t>(r)], problem.vocabulary, v);
+      const bool noisy = !options.noise.empty() && options.noise[static_cast<std::size_t>(r)].drawn;
+      const double noise =
+          noisy ? ops::gumbel_noise(options.noise[static_cast<std::size_t>(r)], problem.vocabulary, v) : 0;
       log_probabilities.push_back(logits[static_cast<std::size_t>(v)] - std::log(sum));
       ranks.push_back(log_probabilities.back() + noise);
       ranked.emplace_back(-ranks.back(), static_cast<std::int32_t>(v));
@@ -147,10 +148,22 @@ TEST_P(TopKTest, FindsWhatSoftmaxAndSortFind) {
       if (k <= problem.vocabulary) expect_right(GetParam(), problem, {.k = k}, "plain");
 }
 
-TEST_P(TopKTest, DividesByTheTemperature) {
-  for (const double temperature : {0.25, 1.5, 8.0})
-    expect_right(GetParam(), {3, 16, 700}, {.k = 6, .temperature = temperature},
-                 "temperature " + std::to_string(temperature));
+TEST_P(TopKTest, DividesByTheTemperatureOfEachRow) {
+  const std::vector<double> temperatures{0.25, 1.5, 8.0};
+  expect_right(GetParam(), {3, 16, 700}, {.k = 6, .temperatures = temperatures}, "temperatures");
+}
+
+TEST_P(TopKTest, MoreCandidatesThanARowNeedsBeginWithThoseThatItNeeds) {
+  for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
+    Rig rig(GetParam());
+    const Candidates few = find(rig, {5, 16, 2100}, {.k = 3}, form);
+    const Candidates many = find(rig, {5, 16, 2100}, {.k = 1024}, form);
+    for (std::size_t row = 0; row < few.tokens.size(); ++row)
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(few.tokens[row][i], many.tokens[row][i]);
+        EXPECT_EQ(few.log_probabilities[row][i], many.log_probabilities[row][i]);
+      }
+  }
 }
 
 TEST_P(TopKTest, AppliesEditsBeforeTheSoftmax) {
@@ -168,7 +181,8 @@ TEST_P(TopKTest, AppliesEditsBeforeTheSoftmax) {
   EXPECT_EQ(expected.tokens[2][0], (unedited.tokens[2][0] + 1) % 300);
   expect_right(GetParam(), problem, {.k = 3, .edits = edits}, "edits");
   expect_right(GetParam(), problem, {.k = 300, .edits = std::span(edits).first(1)}, "one edit");
-  expect_right(GetParam(), problem, {.k = 3, .temperature = 2, .edits = edits}, "edits and temperature");
+  const std::vector<double> temperatures(3, 2.0);
+  expect_right(GetParam(), problem, {.k = 3, .temperatures = temperatures, .edits = edits}, "edits and temperature");
 }
 
 TEST_P(TopKTest, AForcedTokenIsAllThatIsLeft) {
@@ -209,9 +223,27 @@ TEST_P(TopKTest, NoiseChangesTheRankButNotTheProbabilities) {
   std::vector<ops::RowNoise> noise;
   for (std::uint64_t row = 0; row < 4; ++row) noise.push_back({.seed = 42, .stream = row, .step = 3});
   expect_right(GetParam(), problem, {.k = 5, .noise = noise}, "noise");
-  expect_right(GetParam(), problem, {.k = 5, .temperature = 0.7, .noise = noise}, "noise and temperature");
+  const std::vector<double> temperatures(4, 0.7);
+  expect_right(GetParam(), problem, {.k = 5, .temperatures = temperatures, .noise = noise}, "noise and temperature");
   EXPECT_NE(expected_candidates(problem, {.k = 5, .noise = noise}).tokens,
             expected_candidates(problem, {.k = 5}).tokens);
+}
+
+TEST_P(TopKTest, ARowWithoutNoiseIsThatOfACallWithoutNoise) {
+  const Problem problem{4, 16, 700};
+  std::vector<ops::RowNoise> noise;
+  for (std::uint64_t row = 0; row < 4; ++row)
+    noise.push_back({.seed = 42, .stream = row, .step = 3, .drawn = row % 2 == 0});
+  expect_right(GetParam(), problem, {.k = 5, .noise = noise}, "noise in some rows");
+  for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
+    Rig rig(GetParam());
+    const Candidates mixed = find(rig, problem, {.k = 5, .noise = noise}, form);
+    const Candidates without = find(rig, problem, {.k = 5}, form);
+    for (const std::size_t row : {1, 3}) {
+      EXPECT_EQ(mixed.tokens[row], without.tokens[row]);
+      EXPECT_EQ(mixed.log_probabilities[row], without.log_probabilities[row]);
+    }
+  }
 }
 
 TEST_P(TopKTest, ARowDoesNotDependOnTheOthersNorOnThreads) {
@@ -272,7 +304,8 @@ TEST_P(TopKTest, RefusesWhatCannotBe) {
   };
   EXPECT_THROW(run({.k = 6}), core::Error);
   EXPECT_THROW(run({.k = 0}), core::Error);
-  EXPECT_THROW(run({.k = 1, .temperature = 0}), core::Error);
+  for (const std::vector<double>& temperatures : {std::vector<double>{1, 0}, std::vector<double>{1}})
+    EXPECT_THROW(run({.k = 1, .temperatures = temperatures}), core::Error);
   const std::vector<ops::RowNoise> one(1);
   EXPECT_THROW(run({.k = 1, .noise = one}), core::Error);
   for (const ops::LogitEdit& bad : {ops::LogitEdit{.row = 2}, ops::LogitEdit{.token = 5}, ops::LogitEdit{.row = -1}})

@@ -27,6 +27,8 @@ struct Option {
   /// The value that a word of a command line stands for. Error{kInvalidArgument}: "must be ...".
   std::function<Json(const std::string& word)> parse{};
   std::string group{};  ///< the title under which it is listed
+  /// A command line may have it several times: its values are objects, which are merged.
+  bool repeated = false;
 };
 
 /// The options that fill a struct, each said once: its key, its member, its range, its help. From the table come the

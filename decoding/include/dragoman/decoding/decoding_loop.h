@@ -1,15 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <stop_token>
 #include <vector>
 
-#include <dragoman/decoding/logits_processor.h>
-#include <dragoman/decoding/options.h>
+#include <dragoman/decoding/search.h>
 #include <dragoman/decoding/sentence.h>
 #include <dragoman/decoding/step_model.h>
-#include <dragoman/decoding/strategy.h>
 
 namespace dragoman::decoding {
 
@@ -27,6 +26,11 @@ class SentenceSource {
   /// one or the end; the loop passes false while it has other work, so that a slow producer does not hold up what is in
   /// flight. A source that is asked to stop returns kEnd.
   virtual Supply next(Sentence& sentence, bool may_wait) = 0;
+  /// Asked before each step about each sentence in flight: whether nobody wants its result any more.
+  virtual bool stopped(std::uint64_t id) {
+    static_cast<void>(id);
+    return false;
+  }
 };
 
 /// Where results go. Called by the loop's thread, in the order in which sentences finish.
@@ -35,6 +39,10 @@ class HypothesisSink {
   virtual ~HypothesisSink();
   /// At most n_best hypotheses, at least one, best first.
   virtual void deliver(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
+  /// A sentence that has no result, through no fault of the others: the model cannot take it (empty, too long, unknown
+  /// ids, a prefix beyond the limit: Error{kInvalidArgument} naming its id), its search failed, or it was
+  /// stopped (Error{kInterrupted}). What this throws ends the run; by default the error.
+  virtual void fail(std::uint64_t id, std::exception_ptr error);
 };
 
 struct LoopLimits {
@@ -56,22 +64,21 @@ struct LoopStatistics {
 };
 
 /// Translates a stream of sentences: keeps as many in flight as the limits allow, admits new ones (encoded together) as
-/// others finish, and asks the strategy what to do with each. A sentence for which the model gives a score that is not
-/// a finite number ends there, with one hypothesis that says so: no strategy can rank it. A sentence's result does not
-/// depend on the limits, on order, or on what else is in flight. Belongs to one thread.
+/// others finish, and asks the strategy of each what to do with it: each sentence may have a search of its own. A
+/// sentence for which the model gives a score that is not a finite number ends there, with one hypothesis that says so:
+/// no strategy can rank it. A sentence's result does not depend on the limits, on order, or on what else is in flight.
+/// Belongs to one thread.
 class DecodingLoop {
  public:
-  /// With the built-in strategy and processors that the options name. The model must outlive the loop.
+  /// `usual` is the search of sentences that name none. The model must outlive the loop.
+  DecodingLoop(StepModel& model, SharedSearch usual, const LoopLimits& limits = {});
+  /// With the built-in strategy and processors that the options name.
   DecodingLoop(StepModel& model, const DecodingOptions& options, const LoopLimits& limits = {});
-  /// With any strategy, and processors that run after those that the options ask for.
-  DecodingLoop(StepModel& model, const DecodingOptions& options, std::unique_ptr<SearchStrategy> strategy,
-               LogitsProcessors further_processors, const LoopLimits& limits = {});
   ~DecodingLoop();
 
   /// True when the source has ended and all is delivered; false when a stop was requested: sentences in flight are then
-  /// dropped. A sentence that the model cannot take (empty, too long, unknown ids, a prefix beyond the limit) is an
-  /// Error{kInvalidArgument} naming its id. After a return or a throw no sentence is left in the model, and the loop
-  /// can run again.
+  /// dropped. What the model throws ends the run. After a return or a throw no sentence is left in the model, and the
+  /// loop can run again.
   bool run(SentenceSource& source, HypothesisSink& sink, std::stop_token stop = {});
 
   /// Summed over all runs.
@@ -87,8 +94,6 @@ class DecodingLoop {
 std::vector<std::vector<Hypothesis>> decode_all(StepModel& model, const std::vector<Sentence>& sentences,
                                                 const DecodingOptions& options, const LoopLimits& limits = {});
 std::vector<std::vector<Hypothesis>> decode_all(StepModel& model, const std::vector<Sentence>& sentences,
-                                                const DecodingOptions& options,
-                                                std::unique_ptr<SearchStrategy> strategy,
-                                                LogitsProcessors further_processors, const LoopLimits& limits = {});
+                                                SharedSearch usual, const LoopLimits& limits = {});
 
 }  // namespace dragoman::decoding

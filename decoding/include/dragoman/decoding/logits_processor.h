@@ -18,6 +18,7 @@ class RowEdits {
 
   /// Appends the edits to `all` as those of `row`, sorted and unique, and forgets them.
   void move_to(std::int32_t row, std::vector<ops::LogitEdit>& all);
+  void clear() { edits_.clear(); }
 
  private:
   void edit(std::int32_t token, float penalty, float bias) { edits_.push_back({0, token, penalty, bias}); }

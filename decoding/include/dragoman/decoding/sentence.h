@@ -2,6 +2,7 @@
 
 #include <any>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include <dragoman/decoding/options.h>
 
 namespace dragoman::decoding {
+
+class Search;
 
 /// What is to be translated.
 struct Sentence {
@@ -21,6 +24,8 @@ struct Sentence {
   /// What random draws are keyed by (with the seed): a sentence's samples depend on it and on nothing around it. Below
   /// 2^48.
   std::uint64_t line = 0;
+  /// How it is searched; nullptr: as the loop's other sentences without one.
+  std::shared_ptr<const Search> search{};
 };
 
 /// A hypothesis under way.

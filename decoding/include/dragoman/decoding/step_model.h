@@ -15,12 +15,13 @@ struct StepRequest {
   std::span<const nn::RowRef> rows{};
   /// What row r appends to its history: at least one token, more for a forced prefix. The first is the decoder start.
   tensor::RaggedTokens next{};
-  /// Candidates wanted per row, at most the vocabulary.
+  /// Candidates wanted per row, at most the vocabulary. A row that needs fewer looks at the first of them only.
   std::int64_t candidates = 1;
-  double temperature = 1;
+  /// Empty, or one per row: what logits are divided by.
+  std::span<const double> temperatures{};
   /// Sorted by (row, token), unique.
   std::span<const ops::LogitEdit> edits{};
-  /// Empty, or one per row: candidates are then ranked by log probability plus noise.
+  /// Empty, or one per row: candidates are then ranked by log probability plus noise, where it is drawn.
   std::span<const ops::RowNoise> noise{};
   bool alignment = false;
 };

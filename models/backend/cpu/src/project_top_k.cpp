@@ -60,8 +60,8 @@ class Projection {
     tiles_ = allocate<float>(context_, blocks_of(rows, kTileRows) * tile_floats_);
     for (std::int64_t first = 0; first < vocabulary_; first += width_) run_panel(begin, end, first);
     for (std::int64_t r = 0; r < rows; ++r)
-      finish_row(states_[r], arguments_.k, !arguments_.noise.empty(), arguments_.tokens.row<std::int32_t>(begin + r),
-                 arguments_.log_probabilities.row<float>(begin + r));
+      finish_row(states_[r], arguments_.k, noise_of(begin + r) != nullptr,
+                 arguments_.tokens.row<std::int32_t>(begin + r), arguments_.log_probabilities.row<float>(begin + r));
   }
 
   void run_panel(std::int64_t begin, std::int64_t end, std::int64_t first_token) {
@@ -93,6 +93,11 @@ class Projection {
                               arguments_.hidden.cols, storage);
   }
 
+  /// nullptr: its candidates are ranked without noise.
+  const ops::RowNoise* noise_of(std::int64_t r) const {
+    return arguments_.noise.empty() || !arguments_.noise[r].drawn ? nullptr : &arguments_.noise[r];
+  }
+
   void take_row(std::int64_t r, std::int64_t first_token, std::int64_t count, float* logits, RowState& state) const {
     take_panel({.logits = logits,
                 .bias = arguments_.bias.empty() ? nullptr : arguments_.bias.as<float>() + first_token,
@@ -101,7 +106,7 @@ class Projection {
                 .edits = edits_of(arguments_.edits, r, first_token, first_token + count),
                 .inverse_temperature =
                     arguments_.temperatures.empty() ? 1 : static_cast<float>(1 / arguments_.temperatures[r]),
-                .noise = arguments_.noise.empty() ? nullptr : &arguments_.noise[r],
+                .noise = noise_of(r),
                 .vocabulary = vocabulary_,
                 .k = arguments_.k},
                state);

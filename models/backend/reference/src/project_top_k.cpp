@@ -25,7 +25,8 @@ std::vector<double> ranks(const ops::ProjectTopKArguments& arguments, std::int64
   const auto vocabulary = static_cast<std::int64_t>(result.size());
   for (std::int64_t v = 0; v < vocabulary; ++v) {
     double& rank = result[static_cast<std::size_t>(v)];
-    if (!arguments.noise.empty()) rank += ops::gumbel_noise(arguments.noise[row], vocabulary, v);
+    if (!arguments.noise.empty() && arguments.noise[row].drawn)
+      rank += ops::gumbel_noise(arguments.noise[row], vocabulary, v);
     if (std::isnan(rank)) rank = -std::numeric_limits<double>::infinity();
   }
   return result;

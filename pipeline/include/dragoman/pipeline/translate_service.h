@@ -1,9 +1,9 @@
 #pragma once
 
-#include <functional>
+#include <atomic>
 #include <memory>
 
-#include <dragoman/decoding/decoding_loop.h>
+#include <dragoman/engine/translation_engine.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/pipeline/service.h>
 #include <dragoman/runtime/runtime.h>
@@ -29,16 +29,29 @@ struct TranslateOptions {
   bool details = false;
   /// Whether the model may hold weights that are NaN or infinite; for research. Whoever loads the model looks at it.
   bool allow_non_finite = false;
-  /// Replaces the built-in strategies, for one that a plugin registered; called once per worker, by the thread
-  /// that calls run().
-  std::function<std::unique_ptr<decoding::SearchStrategy>()> make_strategy{};
+  /// Replaces the built-in strategies, for one that a plugin registered, and adds logits processors, as
+  /// decoding::Search has them.
+  decoding::Search::MakeStrategy make_strategy{};
+  decoding::Search::MakeProcessors make_further_processors{};
+
+  /// The search that they describe; Error{kInvalidArgument} if it makes no sense.
+  decoding::SharedSearch search() const;
+};
+
+/// How one record is translated.
+struct RecordOptions {
+  /// nullptr: as the translator's options say. One search may be shared by any number of records and translators.
+  decoding::SharedSearch search{};
+  bool details = false;
+  /// When it asks, the record ends with Error{kInterrupted}.
+  std::stop_token stop{};
 };
 
 /// Translates records: text in, text out. What has no tokens becomes an empty text; what is longer than the model takes
-/// is cut at blanks, translated part by part, and joined again. One worker per core pulls sentences into its pool; a
-/// result does not depend on the number of workers or on the order of the records. Memory is bounded: a record enters
-/// only while less than kBytesInFlight of text is under way. A record for which the model's scores are not finite
-/// numbers fails.
+/// is cut at blanks, translated part by part, and joined again. The workers of an engine that lives as long as the
+/// service do it; a result does not depend on their number or on the order of the records. Memory is bounded: a record
+/// enters only while less than kBytesInFlight of text is under way. A record for which the model's scores are not
+/// finite numbers fails.
 class TranslateService final : public Service {
  public:
   static constexpr std::size_t kBytesInFlight = std::size_t{16} << 20;
@@ -47,17 +60,18 @@ class TranslateService final : public Service {
   TranslateService(const runtime::Runtime& runtime, const TranslationModel& model, TranslateOptions options);
   ~TranslateService() override;
 
+  /// Any number of runs at a time.
   void run(RecordSource& source, RecordSink& sink, std::stop_source stop) override;
 
   /// Records whose text was cut into parts because it was too long, and translations that reached the length limit.
   void add_counts(LineCounts& counts) const override;
 
  private:
-  const runtime::Runtime* runtime_;
   TranslationModel model_;
-  TranslateOptions options_;
-  std::uint64_t records_split_ = 0;
-  std::uint64_t hit_length_limit_ = 0;
+  RecordOptions options_;
+  engine::TranslationEngine engine_;
+  std::atomic<std::uint64_t> records_split_ = 0;
+  std::atomic<std::uint64_t> hit_length_limit_ = 0;
 };
 
 }  // namespace dragoman::pipeline

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,8 +40,9 @@ class LoadedTranslationModel {
 ///     dragoman::pipeline::Translator translator("models/de-en", host);
 ///     std::string english = translator.translate("Guten Morgen!");
 ///
-/// Calls take turns. Throws core::Error. Making one may load a plugin into the host (a model of a plugin's type, a
-/// device by name), and that must not overlap with anything else that uses the host, the translate() of another
+/// Calls from any number of threads share the workers of one engine, which live as long as the translator; a record may
+/// have options of its own. Throws core::Error. Making one may load a plugin into the host (a model of a plugin's type,
+/// a device by name), and that must not overlap with anything else that uses the host, the translate() of another
 /// Translator included: make them all first, or let the host load its plugins at the start.
 class Translator {
  public:
@@ -51,10 +53,20 @@ class Translator {
   Translator& operator=(Translator&&) noexcept;
 
   std::string translate(std::string_view text);
+  std::string translate(std::string_view text, const RecordOptions& options);
   /// One result per line, in order.
   std::vector<std::string> translate(std::span<const std::string> lines);
+  std::vector<std::string> translate(std::span<const std::string> lines, const RecordOptions& options);
   /// With scores, tokens and alternatives in Record::fields if the options ask for details.
   std::vector<Record> translate(std::vector<Record> records);
+  std::vector<Record> translate(std::vector<Record> records, const RecordOptions& options);
+
+  /// Called once, by a worker of the engine: the translated record, or why there is none. It must be quick, must not
+  /// throw, and must not call the translator.
+  using Done = std::function<void(Record, std::exception_ptr)>;
+  /// Returns when the record is on its way; waits only where megabytes of records are. All that is under way when the
+  /// translator is destroyed ends with Error{kInterrupted}.
+  void submit(Record record, RecordOptions options, Done done);
 
  private:
   struct Impl;

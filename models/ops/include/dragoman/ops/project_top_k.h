@@ -23,6 +23,8 @@ struct RowNoise {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
   std::uint64_t step = 0;
+  /// False: no noise in this row, though others of the call have some.
+  bool drawn = true;
 };
 
 /// For every row of hidden [R, d]: logits = hidden * weight^T + bias, edited, divided by its temperature; then the `k`
@@ -45,8 +47,8 @@ inline constexpr KernelKey<void(Context&, const ProjectTopKArguments&)> kProject
 
 struct TopKOptions {
   std::int64_t k = 1;
-  double temperature = 1;
-  /// Edits and noise must outlive the step.
+  /// All must outlive the step. Temperatures: one per row, or none: 1.
+  std::span<const double> temperatures = {};
   std::span<const LogitEdit> edits = {};
   std::span<const RowNoise> noise = {};
 };
@@ -54,7 +56,7 @@ struct TopKOptions {
 /// Options, and as kernels read them.
 struct UploadedTopKOptions {
   TopKOptions host;
-  DeviceArray<double> temperatures;  ///< one per row
+  DeviceArray<double> temperatures;
   DeviceArray<LogitEdit> edits;
   DeviceArray<RowNoise> noise;
 };

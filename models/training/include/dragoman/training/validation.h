@@ -41,8 +41,7 @@ inline bool higher_is_better(ValidationMetric metric) noexcept {
 std::string describe(const ValidationResult& result);
 
 /// Scores models on a parallel text: by teacher forcing, and by decoding for real and comparing text with text.
-/// Sentences are decoded in groups that are a function of the text alone, so the result has the same bits for any
-/// number of threads. One thread at a time.
+/// The result has the same bits for any number of threads. One thread at a time.
 class Validator {
  public:
   /// `corpus` must have kept its text; it, the runtime and the executor must outlive the validator.
@@ -58,8 +57,6 @@ class Validator {
 
  private:
   void measure_loss(const nn::Seq2SeqModel& model, ValidationResult& result, const std::stop_token& stop) const;
-  void decode_group(const nn::Seq2SeqModel& model, std::span<const std::uint32_t> group,
-                    std::vector<std::string>& texts, const std::stop_token& stop) const;
 
   const Corpus* corpus_;
   TokenizerPair tokenizers_;

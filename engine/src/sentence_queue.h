@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-namespace dragoman::pipeline {
+namespace dragoman::engine {
 
 /// A sentence that may be handed to a worker.
 struct WaitingSentence {
@@ -71,4 +71,4 @@ class SentenceQueue {
   Clock::time_point opened_;
 };
 
-}  // namespace dragoman::pipeline
+}  // namespace dragoman::engine

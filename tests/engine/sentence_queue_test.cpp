@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dragoman::pipeline {
+namespace dragoman::engine {
 namespace {
 
 /// A queue whose workers take `per_sentence` for each sentence, full of sentences of rising length.
@@ -63,4 +63,4 @@ TEST_F(SentenceQueueTest, OfEquallyLongSentencesTheFirstGoesFirst) {
 }
 
 }  // namespace
-}  // namespace dragoman::pipeline
+}  // namespace dragoman::engine

@@ -1,0 +1,47 @@
+#include "dragoman/decoding/search.h"
+
+#include <mutex>
+
+namespace dragoman::decoding {
+namespace {
+
+std::mutex& factories() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+}  // namespace
+
+Search::Search(DecodingOptions options) : options_(std::move(options)) {
+  decoding::check(options_);
+  decoding::make_strategy(options_);
+}
+
+Search::Search(DecodingOptions options, MakeStrategy make_strategy, MakeProcessors make_further_processors)
+    : options_(std::move(options)),
+      make_strategy_(std::move(make_strategy)),
+      make_further_processors_(std::move(make_further_processors)) {
+  decoding::check(options_);
+}
+
+std::unique_ptr<SearchStrategy> Search::strategy() const {
+  if (!make_strategy_) return decoding::make_strategy(options_);
+  const std::lock_guard lock(factories());
+  return make_strategy_();
+}
+
+LogitsProcessors Search::processors(const nn::SequenceSpec& spec) const {
+  LogitsProcessors result = make_processors(options_, spec);
+  if (!make_further_processors_) return result;
+  const std::lock_guard lock(factories());
+  for (auto& processor : make_further_processors_(spec)) result.push_back(std::move(processor));
+  return result;
+}
+
+void Search::check(const nn::SequenceSpec& spec) const {
+  decoding::check(options_, spec);
+  strategy();
+  processors(spec);
+}
+
+}  // namespace dragoman::decoding

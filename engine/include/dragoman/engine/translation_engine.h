@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include <dragoman/decoding/decoding_loop.h>
+#include <dragoman/decoding/score.h>
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/runtime/runtime.h>
+
+namespace dragoman::engine {
+
+struct EngineOptions {
+  /// Workers, each with its own decoding loop on one core; 0: as many as the process may keep busy. One starts when
+  /// there is work for it and lives as long as the engine. Where the operating system refuses to start so many, there
+  /// are fewer.
+  int threads = 0;
+  tensor::Device device = tensor::Device::kCpu;
+  /// Of each worker.
+  decoding::LoopLimits limits{};
+  /// A client waits to submit while its requests under way hold more than this.
+  std::size_t client_bytes = std::size_t{64} << 20;
+};
+
+/// A sentence to translate.
+struct TranslationRequest {
+  /// With the closing end.
+  std::vector<std::int32_t> source{};
+  /// Every hypothesis starts with these tokens.
+  std::vector<std::int32_t> target_prefix{};
+  /// What random draws are keyed by, as decoding::Sentence::line.
+  std::uint64_t line = 0;
+  /// nullptr: beam search with its defaults. Requests of different searches go through the same steps.
+  decoding::SharedSearch search{};
+  /// When it asks, the request ends with Error{kInterrupted}.
+  std::stop_token stop{};
+};
+
+/// Exactly one of the two: at most n_best hypotheses, best first; or why there is none.
+struct TranslationResult {
+  std::vector<decoding::Hypothesis> hypotheses{};
+  std::exception_ptr error{};
+};
+
+/// A target whose probability is asked for.
+struct ScoreRequest {
+  /// With the closing end.
+  std::vector<std::int32_t> source{};
+  /// Without the end, which is scored, too.
+  std::vector<std::int32_t> target{};
+  decoding::LengthPenalty penalty{};
+  std::stop_token stop{};
+};
+
+struct ScoreResult {
+  decoding::TargetScore score{};
+  std::exception_ptr error{};
+};
+
+/// Translates and scores with one model for whoever asks, for as long as it lives. Its workers keep their threads,
+/// memory and packed steps between requests; requests of all clients share the workers' steps. A request's result
+/// depends on nothing but the request: not on the number of workers, on order, or on what else is under way; and so its
+/// failure is its own. Clients that have requests waiting take turns, sentence by sentence.
+class TranslationEngine {
+ public:
+  /// Runtime and model, whose weights must not change while a request is under way, must outlive the engine.
+  TranslationEngine(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, EngineOptions options = {});
+  /// All clients must be gone.
+  ~TranslationEngine();
+  TranslationEngine(const TranslationEngine&) = delete;
+  TranslationEngine& operator=(const TranslationEngine&) = delete;
+
+  const nn::Seq2SeqModel& model() const noexcept;
+  int threads() const noexcept;
+
+  struct Impl;
+
+ private:
+  friend class Client;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Somebody who submits requests to an engine, from any number of threads. Callbacks are called by a worker, which does
+/// nothing else meanwhile: they must not wait for the engine, so submit() is not for them. What a callback throws
+/// reaches wait().
+class Client {
+ public:
+  using OnTranslation = std::function<void(TranslationResult)>;
+  using OnScore = std::function<void(ScoreResult)>;
+
+  /// The engine must outlive the client.
+  explicit Client(TranslationEngine& engine);
+  /// Cancels what is under way and waits for its callbacks.
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  /// Waits while too much of this client is under way. Error{kInterrupted} after cancel(), Error{kIo} if no worker can
+  /// be started: then the callback is not called.
+  void submit(TranslationRequest request, OnTranslation done);
+  void submit(ScoreRequest request, OnScore done);
+
+  /// All requests under way end soon, with Error{kInterrupted}, and no more are taken. Thread-safe, callbacks included.
+  void cancel() noexcept;
+  /// Waits until nothing is under way; throws what the first callback threw that threw anything.
+  void wait();
+
+  struct State;
+
+ private:
+  TranslationEngine::Impl* engine_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace dragoman::engine

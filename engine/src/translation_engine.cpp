@@ -1,0 +1,105 @@
+#include "dragoman/engine/translation_engine.h"
+
+#include "request_queue.h"
+#include "worker.h"
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::engine {
+namespace {
+
+/// What a request takes besides its tokens.
+constexpr std::size_t kRequestOverhead = 256;
+
+std::size_t bytes_of(const TranslationRequest& request) {
+  return kRequestOverhead + sizeof(std::int32_t) * (request.source.size() + request.target_prefix.size());
+}
+std::size_t bytes_of(const ScoreRequest& request) {
+  return kRequestOverhead + sizeof(std::int32_t) * (request.source.size() + request.target.size());
+}
+
+}  // namespace
+
+struct TranslationEngine::Impl {
+  const runtime::Runtime* runtime;
+  const nn::Seq2SeqModel* model;
+  EngineOptions options;
+  decoding::SharedSearch usual = std::make_shared<const decoding::Search>(decoding::DecodingOptions{});
+  RequestQueue queue;
+  std::size_t most_workers;
+  /// Guarded by the queue's lock, under which workers are started.
+  std::vector<std::jthread> workers;
+
+  Impl(const runtime::Runtime& engine_runtime, const nn::Seq2SeqModel& engine_model, EngineOptions engine_options)
+      : runtime(&engine_runtime), model(&engine_model), options(engine_options) {
+    options.threads = core::thread_count(options.threads);
+    most_workers = static_cast<std::size_t>(options.threads);
+    workers.reserve(most_workers);
+  }
+  ~Impl() { queue.close(); }
+
+  bool start_worker() {
+    if (workers.size() == most_workers) return false;
+    const auto body = [this] { Worker(*runtime, *model, options, usual, queue).run(); };
+    if (workers.empty()) {
+      workers.push_back(core::start_thread("translates", body));
+      return true;
+    }
+    std::optional<std::jthread> worker = core::try_start_thread(body);
+    if (worker)
+      workers.push_back(std::move(*worker));
+    else
+      most_workers = workers.size();
+    return worker.has_value();
+  }
+
+  template <class Request, class Task, class Done>
+  void submit(Client::State& client, Request request, Done done) {
+    auto job = std::make_unique<Job>();
+    job->client = &client;
+    job->bytes = bytes_of(request);
+    job->task = Task{std::move(request), std::move(done)};
+    queue.submit(std::move(job), options.client_bytes, [this] { return start_worker(); });
+  }
+};
+
+TranslationEngine::TranslationEngine(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model,
+                                     EngineOptions options)
+    : impl_(std::make_unique<Impl>(runtime, model, options)) {}
+TranslationEngine::~TranslationEngine() = default;
+
+const nn::Seq2SeqModel& TranslationEngine::model() const noexcept {
+  return *impl_->model;
+}
+int TranslationEngine::threads() const noexcept {
+  return impl_->options.threads;
+}
+
+Client::Client(TranslationEngine& engine) : engine_(engine.impl_.get()), state_(std::make_unique<State>()) {
+  engine_->queue.add(*state_);
+}
+
+Client::~Client() {
+  cancel();
+  try {
+    engine_->queue.wait(*state_);
+  } catch (...) {
+    // Of a callback, and nobody asked.
+  }
+  engine_->queue.remove(*state_);
+}
+
+void Client::submit(TranslationRequest request, OnTranslation done) {
+  engine_->submit<TranslationRequest, Job::Translation>(*state_, std::move(request), std::move(done));
+}
+void Client::submit(ScoreRequest request, OnScore done) {
+  engine_->submit<ScoreRequest, Job::Score>(*state_, std::move(request), std::move(done));
+}
+void Client::cancel() noexcept {
+  engine_->queue.cancel(*state_);
+}
+void Client::wait() {
+  engine_->queue.wait(*state_);
+}
+
+}  // namespace dragoman::engine

@@ -1,0 +1,175 @@
+#include "worker.h"
+
+#include <utility>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::engine {
+namespace {
+
+/// Of sources and targets that go through teacher forcing together.
+constexpr std::size_t kScoreTokens = 2048;
+
+std::exception_ptr stopped_error() {
+  return std::make_exception_ptr(core::Error(core::ErrorCode::kInterrupted, "the request was stopped"));
+}
+
+/// A ragged batch that owns its tokens.
+struct TokenBatch {
+  std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> offsets{0};
+
+  void add(const std::vector<std::int32_t>& sequence) {
+    tokens.insert(tokens.end(), sequence.begin(), sequence.end());
+    offsets.push_back(static_cast<std::int32_t>(tokens.size()));
+  }
+  tensor::RaggedTokens view() const { return {tokens, offsets}; }
+};
+
+}  // namespace
+
+Worker::Tools::Tools(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, const EngineOptions& options,
+                     const decoding::SharedSearch& usual)
+    : context(runtime.make_context(options.device, executor)),
+      stepper(model, *context),
+      loop(stepper, usual, options.limits) {}
+
+Worker::Tools& Worker::tools() {
+  if (!tools_) tools_ = std::make_unique<Tools>(*runtime_, *model_, *options_, *usual_);
+  return *tools_;
+}
+
+void Worker::run() {
+  for (;;) {
+    switch (queue_->wait_for_work(seat_)) {
+      case Work::kTranslations:
+        translate();
+        break;
+      case Work::kScores:
+        score_batch();
+        queue_->scores_done();
+        break;
+      case Work::kEnd:
+        return;
+    }
+  }
+}
+
+void Worker::translate() {
+  try {
+    tools().loop.run(*this, *this);
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception();
+    tools_.reset();
+    // Without tools nothing may be in flight yet: then one request learns of it, so that all do in the end.
+    if (in_flight_.empty())
+      if (auto job = queue_->take_translation(seat_)) finish_failed(std::move(job), error);
+    for (auto& [id, job] : std::exchange(in_flight_, {})) finish_failed(std::move(job), error);
+  }
+}
+
+decoding::Supply Worker::next(decoding::Sentence& sentence, bool may_wait) {
+  while (auto job = queue_->take_translation(seat_)) {
+    if (job->stopped()) {
+      finish_failed(std::move(job), stopped_error());
+      continue;
+    }
+    TranslationRequest& request = std::get<Job::Translation>(job->task).request;
+    sentence.id = next_id_++;
+    std::unique_ptr<Job>* place = nullptr;
+    try {
+      place = &in_flight_[sentence.id];
+    } catch (...) {
+      finish_failed(std::move(job), std::current_exception());
+      throw;
+    }
+    sentence.line = request.line;
+    sentence.search = request.search;
+    sentence.source = std::move(request.source);
+    sentence.target_prefix = std::move(request.target_prefix);
+    *place = std::move(job);
+    return decoding::Supply::kSentence;
+  }
+  return may_wait ? decoding::Supply::kEnd : decoding::Supply::kNone;
+}
+
+bool Worker::stopped(std::uint64_t id) {
+  return in_flight_.at(id)->stopped();
+}
+
+void Worker::deliver(std::uint64_t id, std::vector<decoding::Hypothesis> hypotheses) {
+  finish(std::move(in_flight_.extract(id).mapped()), TranslationResult{.hypotheses = std::move(hypotheses)});
+}
+
+void Worker::fail(std::uint64_t id, std::exception_ptr error) {
+  finish_failed(std::move(in_flight_.extract(id).mapped()), error);
+}
+
+void Worker::score_batch() {
+  std::vector<std::unique_ptr<Job>> jobs = queue_->take_scores(seat_, kScoreTokens);
+  for (auto& job : jobs)
+    if (job->stopped()) finish_failed(std::move(job), stopped_error());
+  std::erase(jobs, nullptr);
+  if (jobs.empty()) return;
+  try {
+    score(jobs);
+  } catch (...) {
+    // One by one, so that a pair that the model cannot take fails alone.
+    for (auto& job : jobs) {
+      if (job == nullptr) continue;
+      try {
+        score({&job, 1});
+      } catch (...) {
+        tools_.reset();
+        finish_failed(std::move(job), std::current_exception());
+      }
+    }
+  }
+}
+
+/// Finishes the jobs, or throws before any of them is finished.
+void Worker::score(std::span<std::unique_ptr<Job>> jobs) {
+  TokenBatch sources;
+  TokenBatch targets;
+  for (const auto& job : jobs) {
+    const ScoreRequest& request = std::get<Job::Score>(job->task).request;
+    sources.add(request.source);
+    targets.add(request.target);
+  }
+  auto scores = decoding::score(*model_, *tools().context, sources.view(), targets.view());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const ScoreRequest& request = std::get<Job::Score>(jobs[i]->task).request;
+    scores[i].score = request.penalty.score(scores[i].log_probability,
+                                            static_cast<std::int64_t>(request.target.size()), true);
+    finish(std::move(jobs[i]), ScoreResult{.score = std::move(scores[i])});
+  }
+}
+
+void Worker::finish(std::unique_ptr<Job> job, TranslationResult result) {
+  std::exception_ptr thrown;
+  try {
+    std::get<Job::Translation>(job->task).done(std::move(result));
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  queue_->finish(seat_, *job, std::move(thrown));
+}
+
+void Worker::finish(std::unique_ptr<Job> job, ScoreResult result) {
+  std::exception_ptr thrown;
+  try {
+    std::get<Job::Score>(job->task).done(std::move(result));
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  queue_->finish(seat_, *job, std::move(thrown));
+}
+
+void Worker::finish_failed(std::unique_ptr<Job> job, const std::exception_ptr& error) {
+  if (std::holds_alternative<Job::Translation>(job->task))
+    finish(std::move(job), TranslationResult{.error = error});
+  else
+    finish(std::move(job), ScoreResult{.error = error});
+}
+
+}  // namespace dragoman::engine

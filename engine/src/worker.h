@@ -1,0 +1,61 @@
+#pragma once
+
+#include "dragoman/engine/translation_engine.h"
+#include "request_queue.h"
+
+#include <memory>
+#include <unordered_map>
+
+#include <dragoman/core/parallel.h>
+#include <dragoman/decoding/model_stepper.h>
+
+namespace dragoman::engine {
+
+/// One thread's part of an engine: takes requests from the queue until that is closed.
+class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
+ public:
+  Worker(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, const EngineOptions& options,
+         const decoding::SharedSearch& usual, RequestQueue& queue)
+      : runtime_(&runtime), model_(&model), options_(&options), usual_(&usual), queue_(&queue) {}
+
+  void run();
+
+ private:
+  /// What a worker computes with; made anew after a failure, which may have left anything behind.
+  struct Tools {
+    core::SequentialExecutor executor;
+    std::unique_ptr<tensor::Context> context;
+    decoding::ModelStepper stepper;
+    decoding::DecodingLoop loop;
+
+    Tools(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, const EngineOptions& options,
+          const decoding::SharedSearch& usual);
+  };
+
+  Tools& tools();
+  void translate();
+  void score_batch();
+  void score(std::span<std::unique_ptr<Job>> jobs);
+
+  // Of the decoding loop.
+  decoding::Supply next(decoding::Sentence& sentence, bool may_wait) override;
+  bool stopped(std::uint64_t id) override;
+  void deliver(std::uint64_t id, std::vector<decoding::Hypothesis> hypotheses) override;
+  void fail(std::uint64_t id, std::exception_ptr error) override;
+
+  void finish(std::unique_ptr<Job> job, TranslationResult result);
+  void finish(std::unique_ptr<Job> job, ScoreResult result);
+  void finish_failed(std::unique_ptr<Job> job, const std::exception_ptr& error);
+
+  const runtime::Runtime* runtime_;
+  const nn::Seq2SeqModel* model_;
+  const EngineOptions* options_;
+  const decoding::SharedSearch* usual_;
+  RequestQueue* queue_;
+  Seat seat_;
+  std::unique_ptr<Tools> tools_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Job>> in_flight_;
+  std::uint64_t next_id_ = 0;
+};
+
+}  // namespace dragoman::engine

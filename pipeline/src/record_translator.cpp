@@ -1,0 +1,103 @@
+#include "record_translator.h"
+
+#include "translation_work.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::pipeline {
+namespace {
+
+/// A record between submit() and its end. Its parts are finished by several workers at a time.
+class RecordUnderWay {
+ public:
+  RecordUnderWay(const TranslationModel& model, Record record, RecordOptions options, RecordTranslator::Done done)
+      : model_(model),
+        options_(std::move(options)),
+        done_(std::move(done)),
+        work_(prepare_translation(model, std::move(record))),
+        open_(work_.parts.size()) {}
+
+  std::size_t parts() const { return work_.parts.size(); }
+
+  engine::TranslationRequest request_of(std::size_t part) {
+    // Draws are keyed by line and part; 4096 parts of a line are apart before keys could meet those of another line.
+    return {.source = options_.details || options_.search->options().replace_unknown
+                          ? work_.parts[part].source
+                          : std::move(work_.parts[part].source),
+            .line = work_.record.line * 4096 + part % 4096,
+            .search = options_.search,
+            .stop = options_.stop};
+  }
+
+  void finish_part(std::size_t part, engine::TranslationResult result) {
+    try {
+      if (result.error) std::rethrow_exception(result.error);
+      pipeline::finish_part(model_, options_, std::move(result.hypotheses), work_.parts[part]);
+    } catch (...) {
+      keep(std::current_exception());
+    }
+    close_parts(1);
+  }
+
+  void fail_parts(std::size_t count, std::exception_ptr error) {
+    keep(std::move(error));
+    close_parts(count);
+  }
+
+  /// The record, when nothing of it is open any more.
+  void finish() {
+    TranslatedRecord result;
+    result.split_for_length = work_.split_for_length;
+    result.error = error_;
+    if (!result.error) {
+      try {
+        result.parts_cut = finish_translation(model_, options_, work_);
+      } catch (...) {
+        result.error = std::current_exception();
+      }
+    }
+    result.record = std::move(work_.record);
+    done_(std::move(result));
+  }
+
+ private:
+  void close_parts(std::size_t count) {
+    if (open_.fetch_sub(count) == count) finish();
+  }
+  void keep(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::move(error);
+  }
+
+  TranslationModel model_;
+  RecordOptions options_;
+  RecordTranslator::Done done_;
+  TranslationWork work_;
+  std::atomic<std::size_t> open_;
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+void RecordTranslator::submit(engine::Client& client, Record record, RecordOptions options, Done done) const {
+  const auto under_way =
+      std::make_shared<RecordUnderWay>(model_, std::move(record), std::move(options), std::move(done));
+  const std::size_t parts = under_way->parts();
+  if (parts == 0) return under_way->finish();
+  for (std::size_t part = 0; part < parts; ++part) {
+    try {
+      client.submit(under_way->request_of(part), [under_way, part](engine::TranslationResult result) {
+        under_way->finish_part(part, std::move(result));
+      });
+    } catch (...) {
+      return under_way->fail_parts(parts - part, std::current_exception());
+    }
+  }
+}
+
+}  // namespace dragoman::pipeline

@@ -1,0 +1,356 @@
+#include "dragoman/engine/translation_engine.h"
+
+#include "no_more_threads.h"
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
+#include <dragoman/core/random.h>
+#include <dragoman/decoding/model_stepper.h>
+#include <dragoman/transformer/transformer.h>
+
+namespace dragoman::engine {
+namespace {
+
+using decoding::DecodingOptions;
+using decoding::Hypothesis;
+using decoding::Search;
+using decoding::SharedSearch;
+using Hypotheses = std::vector<Hypothesis>;
+
+std::vector<std::vector<std::int32_t>> random_sources(std::size_t count) {
+  std::vector<std::vector<std::int32_t>> sources(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t length = core::random_below(17, 5, i, 0);
+    for (std::uint64_t t = 0; t < length; ++t)
+      sources[i].push_back(4 + static_cast<std::int32_t>(core::random_below(200, 5, i, t + 1)));
+    sources[i].push_back(nn::SequenceSpec{}.end);
+  }
+  return sources;
+}
+
+std::string message_of(const std::exception_ptr& error) {
+  if (!error) return "";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& failure) {
+    return failure.what();
+  }
+}
+
+void expect_equal(const Hypotheses& a, const Hypotheses& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].tokens, b[i].tokens);
+    EXPECT_EQ(a[i].score, b[i].score);
+    EXPECT_EQ(a[i].token_log_probabilities, b[i].token_log_probabilities);
+    EXPECT_EQ(a[i].alignment, b[i].alignment);
+  }
+}
+
+class TranslationEngineTest : public ::testing::Test {
+ protected:
+  TranslationEngineTest() : model_(transformer::make_transformer(spec(), config())) {
+    const auto context = make_context();
+    model_->parameters().allocate(context->memory(), context->float_type(), tensor::Device::kCpu);
+    model_->parameters().initialise(3);
+    model_->parameters().prepare(*context, tensor::ComputeType::kF32);
+  }
+
+  static nn::SequenceSpec spec() {
+    nn::SequenceSpec result;
+    result.source_vocabulary = 211;
+    result.target_vocabulary = 211;
+    result.maximum_source_length = 64;
+    result.maximum_target_length = 64;
+    return result;
+  }
+  static core::Json config() {
+    return {{"d_model", 32},       {"heads", 4},          {"feed_forward", 48},
+            {"encoder_layers", 1}, {"decoder_layers", 1}, {"tying", "all"}};
+  }
+  std::unique_ptr<tensor::Context> make_context() { return runtime_.make_context(tensor::Device::kCpu, executor_); }
+
+  /// By a decoding loop of its own, which knows of nothing else.
+  Hypotheses alone(const std::vector<std::int32_t>& source, std::uint64_t line, const SharedSearch& search) {
+    const auto context = make_context();
+    decoding::ModelStepper stepper(*model_, *context);
+    return decode_all(stepper, {{.source = source, .line = line}}, search).front();
+  }
+  static TranslationRequest request(std::vector<std::int32_t> source, std::uint64_t line, SharedSearch search) {
+    return {.source = std::move(source), .target_prefix = {}, .line = line, .search = std::move(search), .stop = {}};
+  }
+
+  /// A search that takes a while: nothing ends before the longest length.
+  static SharedSearch endless() {
+    return std::make_shared<const Search>(DecodingOptions{.minimum_length = 63, .maximum_length = 63});
+  }
+
+  runtime::Runtime runtime_;
+  core::SequentialExecutor executor_;
+  std::unique_ptr<nn::Seq2SeqModel> model_;
+};
+
+TEST_F(TranslationEngineTest, RequestsOfAnyKindFromAnyThreadAreWhatTheyAreAlone) {
+  const auto sources = random_sources(90);
+  const SharedSearch searches[] = {
+      std::make_shared<const Search>(DecodingOptions{.beam_size = 5, .n_best = 3, .maximum_length = 20}),
+      std::make_shared<const Search>(DecodingOptions{.strategy = "greedy", .maximum_length = 9}),
+      std::make_shared<const Search>(DecodingOptions{.strategy = "sampling",
+                                                     .n_best = 2,
+                                                     .maximum_length = 12,
+                                                     .sampling = {.temperature = 1.3, .seed = 4}}),
+      std::make_shared<const Search>(
+          DecodingOptions{.strategy = "sampling", .maximum_length = 12, .sampling = {.top_k = 7, .top_p = 0.8}}),
+      std::make_shared<const Search>(DecodingOptions{.maximum_length = 11, .want_alignment = true}),
+  };
+  for (const int threads : {1, 3}) {
+    TranslationEngine engine(runtime_, *model_, {.threads = threads, .limits = {.maximum_rows = 40}});
+    std::vector<Hypotheses> results(sources.size());
+    {
+      std::vector<std::jthread> callers;
+      for (std::size_t caller = 0; caller < 3; ++caller)
+        callers.emplace_back([&, caller] {
+          Client client(engine);
+          for (std::size_t i = caller; i < sources.size(); i += 3)
+            client.submit(request(sources[i], i, searches[i % 5]), [&, i](TranslationResult result) {
+              EXPECT_EQ(message_of(result.error), "");
+              results[i] = std::move(result.hypotheses);
+            });
+          client.wait();
+        });
+    }
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      expect_equal(results[i], alone(sources[i], i, searches[i % 5]));
+  }
+}
+
+TEST_F(TranslationEngineTest, ScoresAreThoseOfTeacherForcing) {
+  const auto sources = random_sources(120);
+  TranslationEngine engine(runtime_, *model_, {.threads = 2});
+  Client client(engine);
+  std::vector<decoding::TargetScore> scores(sources.size());
+  std::atomic<int> translated = 0;
+  const auto short_search = std::make_shared<const Search>(DecodingOptions{.maximum_length = 5});
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    std::vector<std::int32_t> target(sources[(i + 1) % sources.size()]);
+    target.pop_back();
+    client.submit(ScoreRequest{.source = sources[i],
+                               .target = std::move(target),
+                               .penalty = decoding::LengthPenalty::preset("fairseq"),
+                               .stop = {}},
+                  [&, i](ScoreResult result) {
+                    EXPECT_EQ(message_of(result.error), "");
+                    scores[i] = std::move(result.score);
+                  });
+    // Both kinds get on.
+    client.submit(request(sources[i], i, short_search), [&](const TranslationResult& result) {
+      EXPECT_EQ(message_of(result.error), "");
+      ++translated;
+    });
+  }
+  client.wait();
+  EXPECT_EQ(translated, 120);
+  const auto context = make_context();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    std::vector<std::int32_t> target(sources[(i + 1) % sources.size()]);
+    target.pop_back();
+    const std::vector<std::int32_t> source_offsets{0, static_cast<std::int32_t>(sources[i].size())};
+    const std::vector<std::int32_t> target_offsets{0, static_cast<std::int32_t>(target.size())};
+    const auto expected = decoding::score(*model_, *context, {sources[i], source_offsets}, {target, target_offsets},
+                                          decoding::LengthPenalty::preset("fairseq"));
+    EXPECT_EQ(scores[i].token_log_probabilities, expected.front().token_log_probabilities);
+    EXPECT_EQ(scores[i].log_probability, expected.front().log_probability);
+    EXPECT_EQ(scores[i].score, expected.front().score);
+  }
+}
+
+TEST_F(TranslationEngineTest, AFailureIsThatOfItsRequest) {
+  TranslationEngine engine(runtime_, *model_, {.threads = 1});
+  Client client(engine);
+  std::vector<std::string> messages(7, "not called");
+  const auto translate = [&](std::size_t i, TranslationRequest what) {
+    client.submit(std::move(what),
+                  [&messages, i](const TranslationResult& result) { messages[i] = message_of(result.error); });
+  };
+  const auto score = [&](std::size_t i, ScoreRequest what) {
+    client.submit(std::move(what),
+                  [&messages, i](const ScoreResult& result) { messages[i] = message_of(result.error); });
+  };
+  const auto sources = random_sources(7);
+  translate(0, request(sources[0], 0, nullptr));
+  translate(1, request({999, 2}, 1, nullptr));
+  translate(2, request(sources[2], 2,
+                       std::make_shared<const Search>(DecodingOptions{.strategy = "broken"}, [] {
+                         return std::unique_ptr<decoding::SearchStrategy>();
+                       })));
+  std::stop_source stop;
+  stop.request_stop();
+  TranslationRequest stopped = request(sources[3], 3, nullptr);
+  stopped.stop = stop.get_token();
+  translate(3, std::move(stopped));
+  score(4, {.source = sources[4], .target = {5, 6}, .penalty = {}, .stop = {}});
+  score(5, {.source = sources[5], .target = {5, 999}, .penalty = {}, .stop = {}});
+  translate(6, request(sources[6], 6, nullptr));
+  client.wait();
+  using ::testing::HasSubstr;
+  EXPECT_THAT(messages, ::testing::ElementsAre("", HasSubstr("outside of the vocabulary"), HasSubstr("no search strategy"),
+                                               HasSubstr("stopped"), "", HasSubstr("999"), ""));
+}
+
+TEST_F(TranslationEngineTest, WhatCannotBeComputedWithFailsRequestByRequest) {
+  TranslationEngine engine(runtime_, *model_, {.threads = 1, .device = tensor::Device::of("nowhere")});
+  Client client(engine);
+  std::atomic<int> failed = 0;
+  for (const auto& source : random_sources(30)) {
+    client.submit(request(source, 0, nullptr),
+                  [&](const TranslationResult& result) { failed += message_of(result.error).empty() ? 0 : 1; });
+    client.submit(ScoreRequest{.source = source, .target = {}, .penalty = {}, .stop = {}},
+                  [&](const ScoreResult& result) { failed += message_of(result.error).empty() ? 0 : 1; });
+  }
+  client.wait();
+  EXPECT_EQ(failed, 60);
+}
+
+TEST_F(TranslationEngineTest, ASearchThatThrowsFailsItsSentencesAndTheEngineGoesOn) {
+  /// Runs out of memory in the middle of a sentence.
+  class Greedy final : public decoding::SearchStrategy {
+   public:
+    explicit Greedy(std::atomic<bool>& broken) : broken_(&broken) {}
+    decoding::StepNeeds needs(std::int64_t) const override { return {}; }
+    std::int32_t maximum_live() const override { return 1; }
+    void advance(decoding::SentenceState& state, const decoding::Candidates& candidates,
+                 decoding::Advance& result) override {
+      if (*broken_ && state.length == 3) throw std::bad_alloc();
+      if (state.length == state.maximum_length)
+        result.endings.push_back({0, decoding::StoppedBy::kLength, 0, 0});
+      else
+        result.continuations.push_back({0, 5, candidates.log_probability(0, 0)});
+    }
+
+   private:
+    std::atomic<bool>* broken_;
+  };
+  std::atomic<bool> broken = true;
+  const auto search = std::make_shared<const Search>(DecodingOptions{.maximum_length = 6},
+                                                     [&] { return std::make_unique<Greedy>(broken); });
+  TranslationEngine engine(runtime_, *model_, {.threads = 1});
+  std::atomic<int> failed = 0;
+  std::atomic<int> translated = 0;
+  Client client(engine);
+  for (const bool fails : {true, false}) {
+    broken = fails;
+    for (const auto& source : random_sources(5))
+      client.submit(request(source, 0, search), [&](const TranslationResult& result) {
+        ++(result.error ? failed : translated);
+      });
+    client.wait();
+  }
+  EXPECT_EQ(failed, 5);
+  EXPECT_EQ(translated, 5);
+}
+
+TEST_F(TranslationEngineTest, AShortRequestDoesNotWaitForALongQueue) {
+  TranslationEngine engine(runtime_, *model_, {.threads = 1, .limits = {.maximum_rows = 8}});
+  const SharedSearch slow = endless();
+  Client bulk(engine);
+  std::atomic<int> bulk_done = 0;
+  for (const auto& source : random_sources(60))
+    bulk.submit(request(source, 0, slow), [&](const TranslationResult&) { ++bulk_done; });
+  Client other(engine);
+  int done_before = -1;
+  other.submit(request({7, 8, 2}, 0, slow), [&](const TranslationResult&) { done_before = bulk_done; });
+  other.wait();
+  // Two fit in the pool at a time, so at most those in it and one turn each come first.
+  EXPECT_LE(done_before, 8);
+  bulk.cancel();
+}
+
+TEST_F(TranslationEngineTest, ACancelledClientEndsSoonAndOthersAreNotTouched) {
+  TranslationEngine engine(runtime_, *model_, {.threads = 2});
+  std::atomic<int> interrupted = 0;
+  std::atomic<int> done = 0;
+  Client other(engine);
+  {
+    Client client(engine);
+    for (const auto& source : random_sources(500))
+      client.submit(request(source, 0, endless()), [&](const TranslationResult& result) {
+        ++(message_of(result.error).find("stopped") != std::string::npos ? interrupted : done);
+      });
+    other.submit(request({7, 8, 2}, 0, nullptr), [](const TranslationResult& result) {
+      EXPECT_EQ(message_of(result.error), "");
+    });
+    client.cancel();
+    EXPECT_THROW(client.submit(request({7, 2}, 0, nullptr), [](const TranslationResult&) {}), core::Error);
+  }
+  EXPECT_EQ(interrupted + done, 500) << "each callback is called before the client is gone";
+  EXPECT_GT(interrupted, 300);
+  other.wait();
+}
+
+TEST_F(TranslationEngineTest, WhoSubmitsTooMuchWaits) {
+  constexpr std::size_t kBytes = 2000;
+  TranslationEngine engine(runtime_, *model_, {.threads = 1, .limits = {.maximum_rows = 4}, .client_bytes = kBytes});
+  Client client(engine);
+  std::atomic<int> under_way = 0;
+  int most = 0;
+  const auto search = std::make_shared<const Search>(DecodingOptions{.maximum_length = 4});
+  for (const auto& source : random_sources(200)) {
+    ++under_way;
+    client.submit(request(source, 0, search), [&](const TranslationResult&) { --under_way; });
+    most = std::max(most, under_way.load());
+  }
+  client.wait();
+  EXPECT_LE(most, 12) << "a request takes more than 256 bytes";
+}
+
+TEST_F(TranslationEngineTest, OneWorkerIsEnoughForOneRequestAtATime) {
+  TranslationEngine engine(runtime_, *model_, {.threads = 8});
+  Client client(engine);
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  for (int i = 0; i < 20; ++i) {
+    client.submit(request({7, 8, 2}, 0, nullptr), [&](const TranslationResult&) {
+      const std::lock_guard lock(mutex);
+      threads.insert(std::this_thread::get_id());
+    });
+    client.wait();
+  }
+  EXPECT_EQ(threads.size(), 1U);
+}
+
+TEST_F(TranslationEngineTest, WhatACallbackThrowsReachesWhoWaits) {
+  TranslationEngine engine(runtime_, *model_, {.threads = 1});
+  Client client(engine);
+  client.submit(request({7, 2}, 0, nullptr), [](const TranslationResult&) { throw std::runtime_error("no room"); });
+  EXPECT_THROW(client.wait(), std::runtime_error);
+  client.wait();
+}
+
+TEST_F(TranslationEngineTest, WithoutThreadsThereIsAnError) {
+  TranslationEngine engine(runtime_, *model_, {.threads = 2});
+  Client client(engine);
+  {
+    const dragoman::testing::NoMoreThreads refused;
+    try {
+      client.submit(request({7, 2}, 0, nullptr), [](const TranslationResult&) { FAIL() << "was translated"; });
+      FAIL() << "it was taken";
+    } catch (const core::Error& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("cannot start a thread"));
+    }
+  }
+  client.submit(request({7, 2}, 0, nullptr), [](const TranslationResult& result) {
+    EXPECT_EQ(message_of(result.error), "");
+  });
+  client.wait();
+}
+
+}  // namespace
+}  // namespace dragoman::engine
