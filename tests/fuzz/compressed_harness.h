@@ -27,7 +27,9 @@ inline std::string unpack(const std::filesystem::path& path, std::size_t block_s
   return content;
 }
 
+/// But for a byte order mark, which says what the text is and is no part of it.
 inline void check_lines(const std::filesystem::path& path, std::string_view content) {
+  if (content.starts_with("\xEF\xBB\xBF")) content.remove_prefix(3);
   core::LineReader reader(path);
   std::string joined;
   std::string line;
