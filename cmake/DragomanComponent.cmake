@@ -1,15 +1,19 @@
-# dragoman_component(name SOURCES file... [DEPENDS component...] [PUBLIC_LINK target...] [PRIVATE_LINK target...])
+# dragoman_component(name SOURCES file... [DEPENDS component...] [ROOMS component...] [PUBLIC_LINK target...] [PRIVATE_LINK target...])
 #
-# One folder, one static library `dragoman_<name>`, one include root `<folder>/include`. Headers are included as
-# <dragoman/<name>/file.h>; private headers live beside the sources. The components are later joined in one shared library.
+# One folder, one static library `dragoman_<name>`, one include root `<folder>/include`, whose headers are public and installed. Headers that
+# nobody else sees live beside the sources. The components are later joined in one shared library.
+#
+# A component may consist of rooms, components of their own. They see more of one another than others do: `<folder>/internal` is a second
+# include root, which is not installed, and whoever names a room in ROOMS sees it too, as tests do that name `<name>_internal`.
 set_property(GLOBAL PROPERTY DRAGOMAN_COMPONENTS "")
 set_property(GLOBAL PROPERTY DRAGOMAN_INCLUDE_ROOTS "")
 # A package that one component looks for is linked by the shared library, too.
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 
 function(dragoman_component name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;ROOMS;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
   set(target dragoman_${name})
+  set(scope INTERFACE)
   if(ARG_SOURCES)
     add_library(${target} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
@@ -20,14 +24,34 @@ function(dragoman_component name)
     set_property(GLOBAL APPEND PROPERTY DRAGOMAN_COMPONENTS ${target})
   else()
     add_library(${target} INTERFACE)
-    set(scope INTERFACE)
   endif()
-  target_include_directories(${target} ${scope} ${CMAKE_CURRENT_SOURCE_DIR}/include)
-  set_property(GLOBAL APPEND PROPERTY DRAGOMAN_INCLUDE_ROOTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
-  foreach(dependency IN LISTS ARG_DEPENDS)
+  if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include)
+    target_include_directories(${target} ${scope} ${CMAKE_CURRENT_SOURCE_DIR}/include)
+    set_property(GLOBAL APPEND PROPERTY DRAGOMAN_INCLUDE_ROOTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
+  endif()
+  foreach(dependency IN LISTS ARG_DEPENDS ARG_ROOMS)
     target_link_libraries(${target} ${scope} dragoman_${dependency})
   endforeach()
   foreach(library IN LISTS ARG_PUBLIC_LINK)
     target_link_libraries(${target} ${scope} ${library})
   endforeach()
+  dragoman_internal_headers(${target} ${ARG_ROOMS})
+endfunction()
+
+# The target `<target>_internal`: the internal headers of a component and of the rooms that it names, for the component itself and for whoever
+# links it.
+function(dragoman_internal_headers target)
+  set(internal ${target}_internal)
+  add_library(${internal} INTERFACE)
+  target_link_libraries(${internal} INTERFACE ${target})
+  foreach(room IN LISTS ARGN)
+    target_link_libraries(${internal} INTERFACE dragoman_${room}_internal)
+  endforeach()
+  if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/internal)
+    target_include_directories(${internal} INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/internal)
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:${internal},INTERFACE_INCLUDE_DIRECTORIES>)
+  endif()
 endfunction()

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+
 namespace dragoman::cli {
 namespace {
 

@@ -14,7 +14,8 @@
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
-#include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/tokenizer/vocabulary_editing.h>
 
 namespace dragoman::cli {

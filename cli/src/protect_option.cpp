@@ -2,7 +2,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
-#include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 
 namespace dragoman::cli {
 namespace {

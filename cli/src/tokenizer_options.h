@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 

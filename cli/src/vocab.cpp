@@ -9,6 +9,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/corpus_statistics.h>
 #include <dragoman/tokenizer/vocabulary_editing.h>
 

@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include <dragoman/core/error.h>
-#include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/training/trainer.h>
 
 int main(int argc, char** argv) try {

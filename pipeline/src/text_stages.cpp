@@ -10,6 +10,7 @@
 #include <dragoman/core/numbers.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::pipeline {
 namespace {

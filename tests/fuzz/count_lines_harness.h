@@ -1,6 +1,6 @@
 #pragma once
 
-#include "count_lines.h"
+#include "counting/count_file.h"
 #include "target.h"
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace dragoman::fuzz {
 
 /// Reads the text as lines of a count file: of words, or of whole lines.
 inline void read_count_lines(std::string_view text, bool whole_lines) {
-  tokenizer::CountLines lines(text, {.name = "fuzz", .whole_lines = whole_lines, .counted = 5});
+  tokenizer::CountFileReader lines(text, {.name = "fuzz", .whole_lines = whole_lines, .counted = 5});
   std::uint64_t sum = 0;
   for (std::string_view word = lines.next(); !word.empty(); word = lines.next()) {
     sum += lines.count();
     promise(lines.count() > 0 && lines.occurrences() == sum, "counts are positive and are added up");
-    promise(sum <= tokenizer::CountLines::kMostOccurrences - 5, "the sum of the counts stays in bounds");
+    promise(sum <= tokenizer::CountFileReader::kMostOccurrences - 5, "the sum of the counts stays in bounds");
     promise(word.find('\n') == std::string_view::npos, "a word stands on one line");
     promise(word.data() >= text.data() && word.data() + word.size() < text.data() + text.size(),
             "a word is part of the text");

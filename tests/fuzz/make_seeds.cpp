@@ -5,6 +5,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/transformer/transformer.h>
 
 namespace dragoman::fuzz {

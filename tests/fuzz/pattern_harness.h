@@ -1,8 +1,8 @@
 #pragma once
 
-#include "glossaries.h"
-#include "pattern/marked_pattern.h"
-#include "pattern/pattern.h"
+#include "pre_tokenizing/glossaries.h"
+#include "regex/marked_pattern.h"
+#include "regex/pattern.h"
 #include "target.h"
 
 #include <algorithm>

@@ -1,15 +1,17 @@
 #pragma once
 
 #include "formats/byte_level.h"
-#include "formats/sentencepiece.h"
 #include "formats/subword_nmt.h"
 #include "formats/youtokentome.h"
+#include "sentencepiece/sentencepiece_files.h"
 #include "target.h"
 
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 

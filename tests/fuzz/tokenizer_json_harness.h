@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/tokenizer/vocabulary_editing.h>
 

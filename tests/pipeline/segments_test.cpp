@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/tokenizer/tokenizer_files.h>
+
 namespace dragoman::pipeline {
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/host/host.h>
-#include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/transformer/transformer.h>
 
 namespace dragoman::testing {

@@ -10,6 +10,7 @@
 
 #include <dragoman/core/json.h>
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 
 namespace dragoman::plugins {
 namespace {

@@ -5,6 +5,7 @@
 #include <dragoman/tokenizer/batch_encoding.h>
 #include <dragoman/tokenizer/offsets.h>
 #include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/tokenizer/vocabulary_editing.h>
 
 // What docs/tokenizer.md shows under "In C++", line by line.

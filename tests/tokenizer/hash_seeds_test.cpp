@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/hash.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/count_words.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/tokenizer/vocabulary_editing.h>
 

@@ -4,6 +4,9 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/utf8.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/byte_pieces.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 
 namespace dragoman::tokenizer {
 namespace {

@@ -8,6 +8,9 @@
 #include <vector>
 
 #include <dragoman/core/file.h>
+#include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::testing {

@@ -11,6 +11,8 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/byte_pieces.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/tokenizer/unigram_tokenizer.h>
 

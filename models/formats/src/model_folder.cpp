@@ -9,6 +9,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::formats {

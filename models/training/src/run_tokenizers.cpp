@@ -6,6 +6,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/fingerprint.h>
 #include <dragoman/formats/checksums.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::training {

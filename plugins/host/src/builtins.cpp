@@ -1,6 +1,7 @@
 #include "builtins.h"
 
 #include <dragoman/core/options.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/transformer/transformer.h>
 
 namespace dragoman::plugins {

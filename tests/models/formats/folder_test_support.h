@@ -9,6 +9,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
 
 namespace dragoman::formats::testing {
 

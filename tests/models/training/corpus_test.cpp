@@ -6,6 +6,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/training/corpus.h>
 
 namespace dragoman::training {

@@ -11,6 +11,7 @@
 #include <dragoman/decoding/model_stepper.h>
 #include <dragoman/decoding/score.h>
 #include <dragoman/evaluation/bleu.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/training/validation.h>
 
 namespace dragoman::training {

@@ -1,0 +1,110 @@
+#include "formats/youtokentome.h"
+
+#include "formats_test_support.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/options.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class YouTokenToMe : public ::testing::Test {
+ protected:
+  const std::filesystem::path path_ = testing::golden_file("youtokentome.model");
+  const core::Json rows_ = core::load_json(testing::golden_file("youtokentome.json").string());
+  const BpeTokenizer tokenizer_{read_tokenizer_file(path_)};
+};
+
+TEST_F(YouTokenToMe, SameIdsAsTheProgram) {
+  ASSERT_GE(rows_.size(), 200U);
+  for (const core::Json& row : rows_)
+    EXPECT_EQ(tokenizer_.encode(row["text"].get<std::string>()), row["ids"].get<std::vector<std::int32_t>>())
+        << row["text"];
+}
+
+/// Special pieces decode to nothing here; the program was told to leave them out, too.
+TEST_F(YouTokenToMe, SameDecodedTextAsTheProgram) {
+  for (const core::Json& row : rows_)
+    EXPECT_EQ(tokenizer_.decode(row["ids"].get<std::vector<std::int32_t>>()), row["decoded"].get<std::string>());
+}
+
+TEST_F(YouTokenToMe, PiecesKeepTheirPlacesInTheText) {
+  for (const core::Json& row : rows_) {
+    const auto text = row["text"].get<std::string>();
+    std::size_t end = 0;
+    for (const Piece& piece : tokenizer_.encode_pieces(text)) {
+      EXPECT_LE(end, piece.begin);
+      EXPECT_LE(piece.begin, piece.end);
+      end = piece.end;
+    }
+    EXPECT_LE(end, text.size());
+  }
+}
+
+TEST_F(YouTokenToMe, TokenizerJsonKeepsTheIds) {
+  const BpeTokenizer again = BpeTokenizer::parse(tokenizer_.to_json(), "json");
+  for (const core::Json& row : rows_)
+    EXPECT_EQ(again.encode(row["text"].get<std::string>()), row["ids"].get<std::vector<std::int32_t>>()) << row["text"];
+}
+
+TEST_F(YouTokenToMe, IsRecognisedAndNotWritten) {
+  const std::string content = core::read_file(path_);
+  EXPECT_EQ(recognise(path_, content), FileKind::kYouTokenToMe);
+  EXPECT_EQ(recognise(path_, content.substr(0, content.find('\n', 60) + 1)), FileKind::kYouTokenToMe);
+  const testing::TemporaryFolder folder;
+  EXPECT_THAT(testing::error_of([&] {
+                write_tokenizer_file(tokenizer_.definition(), FileKind::kYouTokenToMe, folder / "out.model");
+              }),
+              AllOf(HasSubstr("out.model: "), HasSubstr("only read")));
+}
+
+// A mark, a, b; the merges ab and, with the mark in front, all of it; the special ids.
+constexpr const char* kSmall = "3 2\n9601 4\n97 5\n98 6\n5 6 7\n4 7 8\n1 0 2 3\n";
+
+std::string error_of_text(const std::string& text) {
+  return testing::error_of([&] { BpeTokenizer(read_youtokentome(text, "file")); });
+}
+
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = kSmall;
+  return error_of_text(text.replace(text.find(from), from.size(), to));
+}
+
+TEST(YouTokenToMeReader, ReadsASmallModel) {
+  const BpeTokenizer tokenizer(read_youtokentome(kSmall, "file"));
+  EXPECT_THAT(testing::pieces_of(tokenizer, "ab  b ac"),
+              ElementsAre("\xE2\x96\x81"
+                          "ab",
+                          "\xE2\x96\x81", "b", "\xE2\x96\x81", "a", "<UNK>"));
+  EXPECT_EQ(tokenizer.id("<PAD>"), 0);
+  EXPECT_EQ(tokenizer.id("<EOS>"), 3);
+  EXPECT_EQ(error_of_text("2 0\n9601 1\n97 2\n0 -1 -1 -1\n"), "no error");
+}
+
+TEST(YouTokenToMeReader, RefusesDamage) {
+  EXPECT_THAT(error_of_text(""), HasSubstr("file: line 1: expected the number of characters"));
+  EXPECT_THAT(changed("3 2", "3 3"), HasSubstr("need 8 lines, but the file has 7"));
+  EXPECT_THAT(changed("3 2", "3 99999999999999"), HasSubstr("cannot be"));
+  EXPECT_THAT(changed("97 5", "97 x"), HasSubstr("file: line 3: expected a code point and its id"));
+  EXPECT_THAT(changed("97 5", "55296 5"), HasSubstr("line 3: 55296 is not the code point"));
+  EXPECT_THAT(changed("97 5", "97 9"), HasSubstr("line 3: the id 9 is not one of the 9 pieces"));
+  EXPECT_THAT(changed("98 6", "98 5"), HasSubstr("line 4: the id 5 is that of 'a' already"));
+  EXPECT_THAT(changed("98 6", "97 6"), HasSubstr("line 4: 'a' has the id 5 already"));
+  EXPECT_THAT(changed("5 6 7", "5 8 7"), HasSubstr("line 5: no line above makes the piece 8"));
+  EXPECT_THAT(changed("5 6 7", "5 1 7"), HasSubstr("the special piece 1 cannot merge"));
+  EXPECT_THAT(changed("4 7 8", "5 6 8"), HasSubstr("line 6: 'ab' has the id 7 already"));
+  EXPECT_THAT(changed("1 0 2 3", "-1 0 2 3"), HasSubstr("line 7: a model without <UNK>"));
+  EXPECT_THAT(changed("1 0 2 3", "1 2 3"), HasSubstr("line 7: expected the ids of <UNK>"));
+  EXPECT_THAT(changed("9601 4", "99 4"), HasSubstr("U+2581"));
+  EXPECT_THAT(error_of_text("2 0\n9601 0\n97 1\n2 -1 -1 -1\n"), HasSubstr("the id 0"));
+}
+
+}  // namespace
+}  // namespace dragoman::tokenizer

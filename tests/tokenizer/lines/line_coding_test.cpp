@@ -1,0 +1,121 @@
+#include "tokenizer_test_support.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/learn_bpe.h>
+#include <dragoman/tokenizer/line_coding.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LineCoding : public ::testing::Test {
+ protected:
+  std::string encode(const std::string& text, const LineCodingOptions& options) {
+    return run(text, [&](const std::filesystem::path& in, core::OutputFile& out) {
+      encode_lines(tokenizer_, in, out, options);
+    });
+  }
+  std::string decode(const std::string& text, const LineCodingOptions& options) {
+    return run(text, [&](const std::filesystem::path& in, core::OutputFile& out) {
+      changed_ = decode_lines(tokenizer_, in, out, options);
+    });
+  }
+  std::string decode_error(const std::string& text, const LineCodingOptions& options) {
+    try {
+      decode(text, options);
+    } catch (const core::Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  BpeTokenizer tokenizer_ = BpeTokenizer::load(testing::golden_file("default.tokenizer.json"));
+  std::uint64_t changed_ = 0;
+  static constexpr LineFormat kIds = LineFormat::kIds;
+
+ private:
+  template <class Code>
+  std::string run(const std::string& text, Code code) {
+    core::write_file(folder_ / "in", text);
+    core::OutputFile output(folder_ / "out");
+    code(folder_ / "in", output);
+    output.commit();
+    return core::read_file(folder_ / "out");
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(LineCoding, OneLineOutForEachLineIn) {
+  EXPECT_EQ(encode("", {}), "");
+  EXPECT_EQ(encode("\n\n", {}), "\n\n");
+  EXPECT_EQ(encode("the river\n\nthe", {}), "\u2581the \u2581river\n\n\u2581the\n");
+  EXPECT_EQ(encode("a \u2581\r\n", {}), "\u2581a \u2581 \u2581 <0x0D>\n") << "a carriage return is kept";
+}
+
+TEST_F(LineCoding, BothFormatsComeBack) {
+  const std::string text = core::read_file(testing::golden_file("corpus.txt")) + "  odd \xFF bytes\t\r\n\n";
+  EXPECT_EQ(decode(encode(text, {}), {}), text);
+  EXPECT_EQ(decode(encode(text, {.format = kIds}), {.format = kIds}), text);
+  EXPECT_EQ(changed_, 0U);
+}
+
+TEST_F(LineCoding, TheOutputDoesNotDependOnTheNumberOfThreads) {
+  std::string text;
+  for (int i = 0; i < 30'000; ++i) text += "the interpreter sat between delegations " + std::to_string(i) + "\n";
+  LineCodingOptions options;
+  options.encode = {.mode = EncodingMode::kDropout, .dropout = 0.2, .seed = 4};
+  options.threads = 1;
+  const std::string one = encode(text, options);
+  options.threads = 5;
+  EXPECT_EQ(encode(text, options), one);
+  EXPECT_EQ(decode(one, options), text);
+}
+
+TEST_F(LineCoding, DropoutDrawsAreKeyedByLine) {
+  LineCodingOptions options;
+  options.encode = {.mode = EncodingMode::kDropout, .dropout = 0.5, .seed = 4};
+  const std::string lines = encode("the interpreter\nthe interpreter\nthe interpreter\n", options);
+  options.encode.line = 2;
+  EXPECT_EQ(encode("the interpreter\n", options), lines.substr(lines.rfind('\n', lines.size() - 2) + 1));
+}
+
+TEST_F(LineCoding, WhatIsNoPieceOrIdIsAnErrorWithItsLine) {
+  EXPECT_THAT(decode_error("\u2581the\n\u2581river nonsensepiece\n", {}),
+              AllOf(HasSubstr("line 2"), HasSubstr("'nonsensepiece'")));
+  EXPECT_THAT(decode_error("1 2\n3\n4 x\n", {.format = kIds}), AllOf(HasSubstr("line 3"), HasSubstr("'x'")));
+  EXPECT_THAT(decode_error("640\n", {.format = kIds}), AllOf(HasSubstr("line 1"), HasSubstr("from 0 to 639")));
+  EXPECT_THAT(decode_error("-1\n", {.format = kIds}), HasSubstr("'-1'"));
+  EXPECT_THAT(decode_error("99999999999999999999\n", {.format = kIds}), HasSubstr("line 1"));
+  EXPECT_THAT(decode_error("12a\n", {.format = kIds}), HasSubstr("'12a'"));
+}
+
+TEST_F(LineCoding, ADecodedLineFeedBecomesASpace) {
+  EXPECT_EQ(decode("\u2581the <0x0A> \u2581river\n\u2581the\n", {}), "the  river\nthe\n");
+  EXPECT_EQ(changed_, 1U);
+}
+
+TEST_F(LineCoding, PiecesWithSpacesCannotBeListed) {
+  LearnOptions options;
+  options.vocab_size = 300;
+  options.word_marks = false;
+  tokenizer_ = testing::learn_from("a b a b a b\n", options);
+  EXPECT_THROW(encode("a b\n", {}), core::Error);
+  EXPECT_EQ(decode(encode("a b\n", {.format = kIds}), {.format = kIds}), "a b\n");
+}
+
+TEST_F(LineCoding, StopsWhenAsked) {
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "in", "the river\n");
+  core::OutputFile output(folder / "out");
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(encode_lines(tokenizer_, folder / "in", output, {}, {}, stop.get_token()), core::Error);
+}
+
+}  // namespace
+}  // namespace dragoman::tokenizer

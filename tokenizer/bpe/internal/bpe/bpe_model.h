@@ -1,0 +1,93 @@
+#pragma once
+
+#include "base/character_table.h"
+#include "base/piece_table.h"
+#include "base/trie.h"
+#include "merging/linear_merger.h"
+#include "merging/merge_table.h"
+#include "merging/merge_word.h"
+#include "merging/short_word_merge.h"
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/core/lazy.h>
+#include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::tokenizer {
+
+/// What a line's words share while they are encoded.
+struct WordBuffers {
+  std::vector<Symbol> word;
+  MergeBuffers merge;
+  std::string suffixed;
+  std::vector<Symbol> expanded;
+  std::uint64_t draws = 0;  ///< of the random numbers of the line
+};
+
+/// Words to symbols in the three modes. Immutable after construction.
+class BpeModel {
+ public:
+  /// `definition` must outlive the model and stay where it is. Throws Error{kBadInput} that begins with `name` if it
+  /// contradicts itself.
+  BpeModel(const BpeDefinition& definition, const std::string& name);
+
+  /// Encodes one normalised word into buffers.word.
+  void encode_word(std::string_view word, const EncodeOptions& options, WordBuffers& buffers) const;
+  /// The same for kExact, without looking first whether the word is a piece as a whole: for words that rarely are.
+  void encode_rare_word(std::string_view word, WordBuffers& buffers) const;
+  /// Whether encode_rare_word() only splits words into characters and merges those, so that it can be done in two steps
+  /// for many words together: split_short() and merge().
+  bool merges_short_words() const noexcept { return merges_short_words_; }
+  /// Appends the characters of the word; false if they are too many, or one has no piece.
+  bool split_short(std::string_view word, ShortWord& out) const noexcept;
+  void merge(std::span<ShortWord* const> words) const { merge_short_words(merges_, words); }
+  /// The id of any piece, added tokens included, or -1.
+  std::int32_t find(std::string_view piece) const noexcept { return all_.find(piece); }
+
+ private:
+  void check_and_index(const std::string& name);
+  void check_and_index_merges(const std::string& name);
+  void check_end_of_word(const std::string& name) const;
+  void check_expansions(const std::string& name) const;
+  void index_characters();
+  void index_byte_alphabet();
+  void index_final_forms();
+  Trie make_trie() const;
+  std::vector<bool> find_whole_words() const;
+  bool merges_to_itself(std::int32_t id, WordBuffers& buffers) const;
+  bool can_spell(std::string_view word) const noexcept;
+
+  /// The word as one piece where that is what its merges give, else -1.
+  std::int32_t whole_word(std::string_view word, WordBuffers& buffers) const;
+  void split_characters(std::string_view word, std::vector<Symbol>& out) const;
+  void split_bytes(std::string_view word, std::vector<Symbol>& out) const;
+  void merge(WordBuffers& buffers) const;
+  bool merge_linear(std::vector<Symbol>& word) const;
+  void drop_end_of_word(std::vector<Symbol>& out) const;
+  void expand(WordBuffers& buffers) const;
+  void add_unknown(std::string_view word, std::size_t begin, std::size_t length, std::vector<Symbol>& out) const;
+  void match_longest(std::string_view word, std::vector<Symbol>& out) const;
+
+  const BpeDefinition* definition_;
+  PieceTable<> all_;
+  std::vector<std::string> raw_;  // with a byte alphabet: the bytes of each piece, else empty
+  PieceTable<> vocabulary_;       // by what stands in the text; without added tokens that the model does not list
+  MergeTable merges_{{}};
+  CharacterTable characters_;
+  CharacterTable final_characters_;        // with the suffix attached
+  std::vector<std::int32_t> final_forms_;  // with a separate suffix: by id, the piece with the suffix behind it
+  std::int32_t end_of_word_ = -1;          // the separate suffix
+  bool merge_in_rounds_ = false;
+  bool merges_short_words_ = false;
+  std::array<std::int32_t, 256> bytes_{};
+  core::Lazy<Trie> trie_;                // for greedy matching only
+  core::Lazy<LinearMerger> linear_;      // for long words only
+  core::Lazy<std::vector<bool>> whole_;  // by id: the characters of the piece merge into the piece
+};
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "base/word_key.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <hwy/highway.h>
+
+namespace dragoman::tokenizer {
+
+/// Cuts text at spaces, and gives each short word with its key: those are found, cut out and packed in one vector.
+class SpacedWordScanner {
+ public:
+  /// `readable` bytes from the beginning of the text on may be read, be they of other texts.
+  SpacedWordScanner(std::string_view text, std::size_t readable) noexcept
+      : at_(text.data()), end_(text.data() + text.size()), readable_(text.data() + readable), more_(!text.empty()) {}
+
+  /// Whether a word follows, be it the empty one behind the last space.
+  bool more() const noexcept { return more_; }
+  /// The next word; `key` becomes its key if it has at most WordKey::kInlineBytes bytes.
+  std::string_view next(WordKey& key) noexcept {
+    const char* begin = at_;
+    std::size_t size = 0;
+    if (static_cast<std::size_t>(readable_ - begin) >= kVector && (size = short_word(key)) < kVector) {
+      advance(begin + size);
+      return {begin, size};
+    }
+    const std::string_view rest(begin, static_cast<std::size_t>(end_ - begin));
+    const std::string_view word = rest.substr(0, rest.find(' ', size));
+    if (word.size() <= WordKey::kInlineBytes) key = WordKey::of(word);
+    advance(begin + word.size());
+    return word;
+  }
+
+ private:
+  static constexpr std::size_t kVector = 16;
+
+  void advance(const char* end) noexcept {
+    more_ = end < end_;
+    at_ = end + 1;
+  }
+  /// The size of the word here, with its key, or something larger than fits into a vector.
+  std::size_t short_word(WordKey& key) const noexcept {
+    namespace hn = hwy::HWY_NAMESPACE;
+    constexpr hn::FixedTag<std::uint8_t, kVector> kBytes{};
+    const auto bytes = hn::LoadU(kBytes, reinterpret_cast<const std::uint8_t*>(at_));
+    const std::intptr_t space = hn::FindFirstTrue(kBytes, hn::Eq(bytes, hn::Set(kBytes, ' ')));
+    const auto left = static_cast<std::size_t>(end_ - at_);
+    const std::size_t size = std::min(space < 0 ? kVector : static_cast<std::size_t>(space), left);
+    if (size >= kVector) return kVector;
+    const auto inside = hn::FirstN(kBytes, size);
+    std::uint64_t units[2];
+    hn::StoreU(hn::IfThenElseZero(inside, bytes), kBytes, reinterpret_cast<std::uint8_t*>(units));
+    key = WordKey::packed(units[0], units[1], size);
+    return size;
+  }
+
+  const char* at_;
+  const char* end_;
+  const char* readable_;
+  bool more_;
+};
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,382 @@
+#include "bpe/bpe_model.h"
+
+#include "pre_tokenizing/spaced_words.h"
+
+#include <algorithm>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
+#include <dragoman/core/random.h>
+#include <dragoman/core/utf8.h>
+#include <dragoman/tokenizer/byte_pieces.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using core::ErrorCode;
+using core::Quoted;
+using core::require;
+
+/// Symbols count the bytes that they span, and places of symbols, in 32 bits.
+constexpr std::size_t kMostWordBytes = 0xFFFFFFFE;
+
+std::size_t index(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+/// The added token with each id, or null.
+std::vector<const AddedToken*> added_by_id(const BpeDefinition& definition) {
+  std::vector<const AddedToken*> added(definition.pieces.size(), nullptr);
+  for (const AddedToken& token : definition.added_tokens) added[index(token.id)] = &token;
+  return added;
+}
+
+std::string describe_character(std::string_view character) {
+  const core::DecodedCharacter c = core::decode_utf8(character, 0);
+  return c.valid ? fmt::format("U+{:04X}", static_cast<std::uint32_t>(c.code_point))
+                 : fmt::format("byte 0x{:02X}", static_cast<unsigned char>(character[0]));
+}
+
+std::vector<std::string> raw_pieces(const BpeDefinition& definition) {
+  std::vector<std::string> raw;
+  if (!definition.byte_level) return raw;
+  for (const std::string& piece : definition.pieces) raw.push_back(from_byte_alphabet(piece).value_or(""));
+  return raw;
+}
+
+bool in_range(std::int32_t id, const BpeDefinition& definition) {
+  return id >= 0 && index(id) < definition.pieces.size();
+}
+
+}  // namespace
+
+BpeModel::BpeModel(const BpeDefinition& definition, const std::string& name)
+    : definition_(&definition),
+      all_(definition.pieces),
+      raw_(raw_pieces(definition)),
+      vocabulary_(definition.byte_level ? raw_ : definition.pieces) {
+  check_and_index(name);
+  check_and_index_merges(name);
+  check_end_of_word(name);
+  check_expansions(name);
+  if (definition.byte_level)
+    index_byte_alphabet();
+  else
+    index_characters();
+  if (definition.end_of_word == EndOfWord::kSeparate) index_final_forms();
+  merge_in_rounds_ = definition.merge_in_rounds && rounds_matter(definition.merges, definition.pieces.size());
+  merges_short_words_ = !merge_in_rounds_ && !definition.byte_level && !definition.ignore_merges &&
+                        definition.end_of_word == EndOfWord::kNone && definition.expansions.empty() &&
+                        definition.unused.empty();
+}
+
+void BpeModel::check_end_of_word(const std::string& name) const {
+  const BpeDefinition& d = *definition_;
+  require((d.end_of_word == EndOfWord::kNone) == d.end_of_word_suffix.empty(), ErrorCode::kBadInput,
+          "{}: the end-of-word suffix is {}; it must be empty exactly if words have no mark at their end", name,
+          Quoted{d.end_of_word_suffix});
+  require(!d.byte_level || d.end_of_word == EndOfWord::kNone, ErrorCode::kUnsupported,
+          "{}: an end-of-word suffix together with a byte-level alphabet is not supported", name);
+  require(
+      !cuts_inside_words(d) || (d.split == WordSplit::kBefore && !d.byte_level && d.end_of_word == EndOfWord::kNone),
+      ErrorCode::kUnsupported,
+      "{}: splitting digits, case or punctuation, and protected patterns, go with words that begin at a mark or are "
+      "whole lines, "
+      "without a byte-level alphabet or end-of-word suffix",
+      name);
+  require(!d.byte_level || !d.byte_fallback, ErrorCode::kUnsupported,
+          "{}: byte fallback together with a byte-level alphabet is not supported", name);
+}
+
+void BpeModel::check_expansions(const std::string& name) const {
+  const BpeDefinition& d = *definition_;
+  require(d.expansions.empty() || d.expansions.size() == d.pieces.size(), ErrorCode::kBadInput,
+          "{}: {} pieces, but {} expansions", name, d.pieces.size(), d.expansions.size());
+  for (const auto& expansion : d.expansions)
+    for (const std::int32_t id : expansion)
+      require(in_range(id, d), ErrorCode::kBadInput, "{}: an expansion names the piece {} that does not exist", name,
+              id);
+}
+
+void BpeModel::check_and_index(const std::string& name) {
+  const BpeDefinition& d = *definition_;
+  require(d.pieces.size() <= MergeTable::kMaxPieces && d.merges.size() <= MergeTable::kMaxMerges,
+          ErrorCode::kUnsupported, "{}: {} pieces and {} merges are too many; at most {} and {} are supported", name,
+          d.pieces.size(), d.merges.size(), MergeTable::kMaxPieces, MergeTable::kMaxMerges);
+  for (const AddedToken& token : d.added_tokens)
+    require(in_range(token.id, d), ErrorCode::kBadInput, "{}: the added token {} is not among the {} pieces", name,
+            token.id, d.pieces.size());
+  require(!d.unknown || in_range(*d.unknown, d), ErrorCode::kBadInput, "{}: the unknown token is not among the pieces",
+          name);
+  const auto added = added_by_id(d);
+  std::vector<bool> unused(d.pieces.size(), false);
+  for (const std::int32_t id : d.unused) {
+    require(in_range(id, d), ErrorCode::kBadInput, "{}: the unused piece {} is not among the {} pieces", name, id,
+            d.pieces.size());
+    unused[index(id)] = true;
+  }
+  for (std::size_t i = 0; i < d.pieces.size(); ++i) {
+    const auto id = static_cast<std::int32_t>(i);
+    require(!d.pieces[i].empty(), ErrorCode::kBadInput, "{}: piece {} is empty", name, id);
+    require(core::find_invalid_utf8(d.pieces[i]) == std::string::npos, ErrorCode::kBadInput,
+            "{}: piece {} is not valid UTF-8", name, id);
+    require(all_.add(id), ErrorCode::kBadInput, "{}: {} is the text of two pieces, {} and {}", name,
+            Quoted{d.pieces[i]}, all_.find(d.pieces[i]), id);
+    const bool listed = !unused[i] && (added[i] == nullptr || added[i]->in_vocabulary);
+    if (listed && (!d.byte_level || !raw_[i].empty())) vocabulary_.add(id);
+  }
+  for (int byte = 0; byte < 256 && d.byte_fallback; ++byte) {
+    const std::string piece = piece_of_byte(static_cast<unsigned char>(byte));
+    bytes_[static_cast<std::size_t>(byte)] = vocabulary_.find(piece);
+    require(vocabulary_.find(piece) >= 0, ErrorCode::kBadInput, "{}: byte fallback is on, but the piece {} is missing",
+            name, piece);
+  }
+}
+
+void BpeModel::check_and_index_merges(const std::string& name) {
+  const BpeDefinition& d = *definition_;
+  const auto added = added_by_id(d);
+  for (std::size_t rank = 0; rank < d.merges.size(); ++rank) {
+    const Merge& merge = d.merges[rank];
+    require(in_range(merge.left, d) && in_range(merge.right, d) && in_range(merge.result, d), ErrorCode::kBadInput,
+            "{}: merge {} names a piece that does not exist", name, rank);
+  }
+  merges_ = MergeTable(d.merges);
+  for (std::size_t rank = 0; rank < d.merges.size(); ++rank) {
+    const Merge& merge = d.merges[rank];
+    const std::string& result = d.pieces[index(merge.result)];
+    const std::string& left = d.pieces[index(merge.left)];
+    const std::string& right = d.pieces[index(merge.right)];
+    require(left.size() + right.size() == result.size() && result.starts_with(left) && result.ends_with(right),
+            ErrorCode::kBadInput, "{}: merge {} does not spell its result {}", name, rank, Quoted{result});
+    // Otherwise ordinary text could turn into a token that means something else.
+    require(added[index(merge.result)] == nullptr, ErrorCode::kBadInput, "{}: merge {} spells the added token {}", name,
+            rank, Quoted{result});
+    require(!d.byte_fallback || !byte_of_piece(result), ErrorCode::kBadInput, "{}: merge {} spells the byte piece {}",
+            name, rank, Quoted{result});
+    require(merges_.rank(merge.left, merge.right) == rank, ErrorCode::kBadInput, "{}: merge {} repeats merge {}", name,
+            rank, merges_.rank(merge.left, merge.right));
+  }
+}
+
+void BpeModel::index_characters() {
+  for (std::size_t i = 0; i < definition_->pieces.size(); ++i) {
+    const std::string& piece = definition_->pieces[i];
+    const core::DecodedCharacter c = core::decode_utf8(piece, 0);
+    if (vocabulary_.find(piece) < 0) continue;
+    if (c.length == piece.size()) characters_.set(c.code_point, static_cast<std::int32_t>(i));
+    if (definition_->end_of_word == EndOfWord::kAttached && piece.substr(c.length) == definition_->end_of_word_suffix)
+      final_characters_.set(c.code_point, static_cast<std::int32_t>(i));
+  }
+}
+
+void BpeModel::index_byte_alphabet() {
+  for (std::size_t byte = 0; byte < 256; ++byte)
+    bytes_[byte] = vocabulary_.find(std::string(1, static_cast<char>(byte)));
+}
+
+void BpeModel::index_final_forms() {
+  const std::string& suffix = definition_->end_of_word_suffix;
+  end_of_word_ = vocabulary_.find(suffix);
+  for (const std::string& piece : definition_->pieces) final_forms_.push_back(vocabulary_.find(piece + suffix));
+}
+
+Trie BpeModel::make_trie() const {
+  const auto added = added_by_id(*definition_);
+  std::vector<Trie::Entry> entries;
+  for (std::size_t i = 0; i < definition_->pieces.size(); ++i) {
+    const std::string& piece = definition_->pieces[i];
+    const bool is_byte = definition_->byte_fallback && byte_of_piece(piece);
+    const std::string& text = definition_->byte_level ? raw_[i] : piece;
+    if (added[i] == nullptr && !is_byte && vocabulary_.find(text) >= 0)
+      entries.emplace_back(text, static_cast<std::int32_t>(i));
+  }
+  return Trie(std::move(entries));
+}
+
+bool BpeModel::merges_to_itself(std::int32_t id, WordBuffers& buffers) const {
+  std::string_view piece = definition_->byte_level ? raw_[index(id)] : definition_->pieces[index(id)];
+  if (definition_->end_of_word != EndOfWord::kNone) {
+    if (!piece.ends_with(definition_->end_of_word_suffix)) return false;
+    piece.remove_suffix(definition_->end_of_word_suffix.size());
+  }
+  if (piece.empty() || !can_spell(piece)) return false;
+  split_characters(piece, buffers.word);
+  merge(buffers);
+  return buffers.word.size() == 1 && buffers.word[0].id == id;
+}
+
+bool BpeModel::can_spell(std::string_view word) const noexcept {
+  for (std::size_t i = 0; i < word.size();) {
+    const core::DecodedCharacter c = core::decode_utf8(word, i);
+    const std::size_t length = definition_->byte_level ? 1 : c.length;
+    const bool last = definition_->end_of_word == EndOfWord::kAttached && i + length == word.size();
+    const std::int32_t id = definition_->byte_level ? bytes_[static_cast<unsigned char>(word[i])]
+                            : !c.valid              ? -1
+                            : last                  ? final_characters_.find(c.code_point)
+                                                    : characters_.find(c.code_point);
+    if (id < 0) return false;
+    i += length;
+  }
+  return true;
+}
+
+std::vector<bool> BpeModel::find_whole_words() const {
+  WordBuffers buffers;
+  std::vector<bool> whole(definition_->pieces.size(), false);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const std::string& piece = definition_->pieces[i];
+    if (vocabulary_.find(definition_->byte_level ? raw_[i] : piece) < 0) continue;
+    whole[i] = definition_->ignore_merges || merges_to_itself(static_cast<std::int32_t>(i), buffers);
+  }
+  return whole;
+}
+
+std::int32_t BpeModel::whole_word(std::string_view word, WordBuffers& buffers) const {
+  if (definition_->end_of_word != EndOfWord::kNone) {
+    buffers.suffixed.assign(word).append(definition_->end_of_word_suffix);
+    word = buffers.suffixed;
+  }
+  const std::int32_t id = vocabulary_.find(word);
+  if (id < 0) return -1;
+  const std::vector<bool>& whole = whole_.get([this] { return find_whole_words(); });
+  return whole[index(id)] ? id : -1;
+}
+
+void BpeModel::encode_word(std::string_view word, const EncodeOptions& options, WordBuffers& buffers) const {
+  require(word.size() <= kMostWordBytes, ErrorCode::kBadInput,
+          "a word of {} bytes is too long to be encoded; break the line", word.size());
+  buffers.word.clear();
+  const bool draws = options.mode == EncodingMode::kDropout && options.dropout > 0;
+  if (options.mode == EncodingMode::kGreedy) {
+    match_longest(word, buffers.word);
+  } else if (const std::int32_t id = draws ? -1 : whole_word(word, buffers); id >= 0) {
+    buffers.word.push_back({id, static_cast<std::uint32_t>(word.size())});
+  } else {
+    split_characters(word, buffers.word);
+    if (draws)
+      merge_with_dropout(merges_, buffers.word, buffers.merge, [&] {
+        return core::random_uniform(options.seed, options.line, buffers.draws++) < options.dropout;
+      });
+    else
+      merge(buffers);
+    if (end_of_word_ >= 0) drop_end_of_word(buffers.word);
+  }
+  if (!definition_->expansions.empty()) expand(buffers);
+}
+
+void BpeModel::merge(WordBuffers& buffers) const {
+  if (merge_in_rounds_) return merge_in_rounds(merges_, buffers.word, buffers.merge);
+  if (buffers.word.size() > kShortWord && merge_linear(buffers.word)) return;
+  merge_exact(merges_, buffers.word, buffers.merge);
+}
+
+bool BpeModel::merge_linear(std::vector<Symbol>& word) const {
+  const auto make = [this] { return LinearMerger(definition_->merges, merges_, definition_->pieces.size()); };
+  return linear_.get(make).merge(word).has_value();
+}
+
+/// What stands in front of a suffix that merged with nothing takes its final form.
+void BpeModel::drop_end_of_word(std::vector<Symbol>& out) const {
+  if (out.size() < 2 || out.back().id != end_of_word_) return;
+  out.pop_back();
+  const std::int32_t final_form = final_forms_[index(out.back().id)];
+  if (final_form >= 0) out.back().id = final_form;
+}
+
+void BpeModel::expand(WordBuffers& buffers) const {
+  const std::string& suffix = definition_->end_of_word_suffix;
+  buffers.expanded.clear();
+  for (const Symbol& symbol : buffers.word) {
+    const auto& parts = definition_->expansions[index(symbol.id)];
+    if (parts.empty()) buffers.expanded.push_back(symbol);
+    for (const std::int32_t part : parts) {
+      const std::string& piece = definition_->pieces[index(part)];
+      const bool is_final = !suffix.empty() && piece.ends_with(suffix);
+      buffers.expanded.push_back({part, static_cast<std::uint32_t>(piece.size() - (is_final ? suffix.size() : 0))});
+    }
+  }
+  buffers.word.swap(buffers.expanded);
+}
+
+void BpeModel::encode_rare_word(std::string_view word, WordBuffers& buffers) const {
+  const bool special = definition_->ignore_merges || end_of_word_ >= 0 || !definition_->expansions.empty();
+  if (special || word.size() > kMostWordBytes) return encode_word(word, {}, buffers);
+  split_characters(word, buffers.word);
+  merge(buffers);
+}
+
+bool BpeModel::split_short(std::string_view word, ShortWord& out) const noexcept {
+  for (std::size_t i = 0; i < word.size();) {
+    const auto byte = static_cast<unsigned char>(word[i]);
+    const core::DecodedCharacter c = byte < 0x80 ? core::DecodedCharacter{byte, 1, true} : core::decode_utf8(word, i);
+    const std::int32_t id = c.valid ? characters_.find(c.code_point) : -1;
+    if (id < 0 || out.size == ShortWord::kMost) return false;
+    out.ids[out.size++] = id;
+    i += c.length;
+  }
+  return true;
+}
+
+void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out) const {
+  out.clear();
+  if (definition_->byte_level) return split_bytes(word, out);
+  for (std::size_t i = 0; i < word.size();) {
+    const auto byte = static_cast<unsigned char>(word[i]);
+    const core::DecodedCharacter c = byte < 0x80 ? core::DecodedCharacter{byte, 1, true} : core::decode_utf8(word, i);
+    const bool last = definition_->end_of_word == EndOfWord::kAttached && i + c.length == word.size();
+    const std::int32_t id = c.valid ? (last ? final_characters_ : characters_).find(c.code_point) : -1;
+    if (id >= 0)
+      out.push_back({id, static_cast<std::uint32_t>(c.length)});
+    else
+      add_unknown(word, i, c.length, out);
+    i += c.length;
+  }
+  if (end_of_word_ >= 0) out.push_back({end_of_word_, 0});
+}
+
+void BpeModel::split_bytes(std::string_view word, std::vector<Symbol>& out) const {
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const std::int32_t id = bytes_[static_cast<unsigned char>(word[i])];
+    if (id >= 0)
+      out.push_back({id, 1});
+    else
+      add_unknown(word, i, 1, out);
+  }
+}
+
+void BpeModel::add_unknown(std::string_view word, std::size_t begin, std::size_t length,
+                           std::vector<Symbol>& out) const {
+  if (definition_->byte_fallback) {
+    for (const char byte : word.substr(begin, length)) out.push_back({bytes_[static_cast<unsigned char>(byte)], 1});
+    return;
+  }
+  require(
+      definition_->unknown.has_value(), ErrorCode::kBadInput,
+      "{} is not in the vocabulary, which has neither byte fallback nor an unknown token; learn one with byte fallback",
+      describe_character(word.substr(begin)));
+  const std::int32_t unknown = *definition_->unknown;
+  if (definition_->fuse_unknown && !out.empty() && out.back().id == unknown)
+    out.back().length += static_cast<std::uint32_t>(length);
+  else
+    out.push_back({unknown, static_cast<std::uint32_t>(length)});
+}
+
+void BpeModel::match_longest(std::string_view word, std::vector<Symbol>& out) const {
+  require(definition_->end_of_word == EndOfWord::kNone, ErrorCode::kUnsupported,
+          "greedy encoding is not defined for a vocabulary that marks the ends of words; use exact");
+  const Trie& trie = trie_.get([this] { return make_trie(); });
+  for (std::size_t i = 0; i < word.size();) {
+    const Trie::Match match = trie.longest_prefix(word.substr(i));
+    if (match.value >= 0) {
+      out.push_back({match.value, static_cast<std::uint32_t>(match.length)});
+      i += match.length;
+    } else {
+      const std::size_t length = definition_->byte_level ? 1 : core::decode_utf8(word, i).length;
+      add_unknown(word, i, length, out);
+      i += length;
+    }
+  }
+}
+
+}  // namespace dragoman::tokenizer

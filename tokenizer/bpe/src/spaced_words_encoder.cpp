@@ -1,0 +1,245 @@
+#include "spaced_words_encoder.h"
+
+#include "bpe/spaced_word_scanner.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+/// How many words wait at most: so many that there are enough new ones to merge together.
+constexpr std::size_t kBlock = 512;
+/// How many words are looked up at a time.
+constexpr std::size_t kGroup = 32;
+/// In place of the number of a word's ids, where they are too many to be packed.
+constexpr std::size_t kElsewhere = 255;
+/// In how many lines the bytes behind the end of a line are looked for: one is enough, or lines are short.
+constexpr std::size_t kLinesAhead = 4;
+/// Words of more bytes have more symbols than a short one may.
+constexpr std::size_t kMostShortBytes = 4 * ShortWord::kMost;
+
+/// How many bytes may be read from the first text on: lines lie one behind the other, with a line feed between them.
+/// Others may lie anywhere, or nowhere if they are empty, so addresses are compared as numbers.
+std::size_t readable_bytes(std::span<const std::string_view> texts) {
+  const auto address = [](const char* at) { return reinterpret_cast<std::uintptr_t>(at); };
+  std::string_view last = texts.front();
+  for (const std::string_view next : texts.subspan(1, std::min<std::size_t>(texts.size() - 1, kLinesAhead))) {
+    if (address(next.data()) != address(last.data()) + last.size() + 1) break;
+    last = next;
+  }
+  return static_cast<std::size_t>(last.data() + last.size() - texts.front().data());
+}
+
+}  // namespace
+
+bool SpacedWordsEncoder::applies_to(const BpeDefinition& definition, const EncodeOptions& options) {
+  using Kind = NormalizerStep::Kind;
+  if (options.mode == EncodingMode::kDropout || definition.split != WordSplit::kBefore ||
+      definition.split_pattern != kWordMark || definition.byte_level || definition.end_of_word != EndOfWord::kNone ||
+      definition.metaspace || definition.sentencepiece)
+    return false;
+  for (const AddedToken& token : definition.added_tokens)
+    if (!token.special || options.match_special_tokens) return false;
+  const auto& steps = definition.normalizer;
+  if (steps.size() < 2) return false;
+  const NormalizerStep& prepend = steps[steps.size() - 2];
+  const NormalizerStep& replace = steps.back();
+  return prepend.kind == Kind::kPrepend && prepend.content == kWordMark && replace.kind == Kind::kReplace &&
+         replace.pattern == " " && replace.content == kWordMark &&
+         std::all_of(steps.begin(), steps.end() - 2, stays_within_words);
+}
+
+SpacedWordsEncoder::SpacedWordsEncoder(const BpeDefinition& definition, const PreTokenizer& pre_tokenizer,
+                                       const BpeModel& model, const EncodeOptions& options)
+    : pre_tokenizer_(pre_tokenizer),
+      model_(model),
+      options_(options),
+      plain_(definition),
+      inner_splits_(InnerSplits::of(definition)),
+      only_marks_(plain_.exist() && definition.protected_pattern.empty()),
+      merges_together_(only_marks_ && options.mode == EncodingMode::kExact && model.merges_short_words()) {
+  words_.resize(kBlock);
+  new_.resize(kBlock);
+  short_.resize(kBlock);
+  merge_order_.resize(kBlock);
+  new_ids_.resize(kBlock);
+  try {
+    std::vector<std::int32_t> mark;
+    append_pre_token(kWordMark, mark);
+    mark_ids_.resize(std::max(WordCache::kMostBytes, PackedIds::bytes(mark.size())));
+    PackedIds::pack(mark, mark_ids_.data());
+  } catch (const core::Error&) {
+    // The vocabulary cannot spell it. That is a fault of the first text with a space too many, if one comes.
+    mark_ids_.clear();
+  }
+}
+
+void SpacedWordsEncoder::encode(std::string_view text, std::uint64_t /*line*/, std::vector<std::int32_t>& ids) {
+  begin();
+  add_words(text, text.size(), {ids, nullptr});
+  flush({ids, nullptr});
+}
+
+void SpacedWordsEncoder::encode_all(std::span<const std::string_view> texts, std::uint64_t /*first_line*/,
+                                    EncodedTexts& out) {
+  begin();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    add_words(texts[i], readable_bytes(texts.subspan(i)), {out.ids, &out.offsets});
+    ends_.push_back(waiting_);
+  }
+  flush({out.ids, &out.offsets});
+}
+
+/// The last call may have been left by an exception.
+void SpacedWordsEncoder::begin() {
+  waiting_ = 0;
+  new_words_ = 0;
+  ends_.clear();
+}
+
+/// Whether a word is known cannot be foretold, so nothing branches on it, and nothing is stored at a place that depends
+/// on it, until a group of words is looked up.
+void SpacedWordsEncoder::add_words(std::string_view text, std::size_t readable, const Output& output) {
+  static constexpr std::uint8_t kNew = 0;
+  const std::uint8_t* mark = mark_ids_.empty() ? &kNew : mark_ids_.data();
+  std::array<Scanned, kGroup> group;
+  std::uint64_t are_new = 0;
+  const auto look_up = [&](std::size_t i) {
+    const std::string_view word = group[i].text();
+    const std::uint8_t* ids = word.empty() ? mark : cache_.find(word, group[i].key, &kNew);
+    words_[waiting_ + i] = ids;
+    are_new |= std::uint64_t{ids == &kNew} << i;
+  };
+  SpacedWordScanner scanner(text, readable);
+  while (scanner.more()) {
+    if (waiting_ + kGroup > kBlock) flush(output);
+    const bool fetch_first = cache_.is_large();
+    std::size_t size = 0;
+    for (; size < kGroup && scanner.more(); ++size) {
+      Scanned& word = group[size];
+      const std::string_view scanned = scanner.next(word.key);
+      word.begin = scanned.data();
+      word.size = scanned.size();
+      if (fetch_first)
+        cache_.prefetch(scanned, word.key);
+      else
+        look_up(size);
+    }
+    for (std::size_t i = 0; fetch_first && i < size; ++i) look_up(i);
+    for (; are_new != 0; are_new &= are_new - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(are_new));
+      new_[new_words_++] = {waiting_ + i, group[i]};
+    }
+    waiting_ += size;
+  }
+}
+
+void SpacedWordsEncoder::flush(const Output& output) {
+  encode_new();
+  write(output);
+  // Not before: an entry that was found must stay as it is until its ids are written.
+  for (std::size_t i = 0; i < new_words_; ++i) {
+    const PackedIds ids(new_ids_[i].bytes);
+    if (ids.size() != kElsewhere) cache_.insert(new_[i].word.text(), new_[i].word.key, ids);
+  }
+  begin();
+}
+
+/// Appends the ids of the words that wait, and ends the texts that end among them.
+void SpacedWordsEncoder::write(const Output& output) const {
+  constexpr std::size_t kAtOnce = 4;  // ids of a word that are written, be they fewer: most have no more
+  std::size_t at = output.ids.size();
+  std::size_t size = at + kAtOnce;
+  for (std::size_t i = 0; i < waiting_; ++i) size += PackedIds(words_[i]).size();
+  for (const auto& ids : others_) size += ids.size();
+  output.ids.resize(size);
+  std::int32_t* out = output.ids.data();
+  auto end = ends_.begin();
+  auto other = others_.begin();
+  for (std::size_t i = 0;; ++i) {
+    for (; end != ends_.end() && *end == i; ++end) output.offsets->push_back(at);
+    if (i == waiting_) break;
+    const PackedIds ids(words_[i]);
+    if (ids.size() == kElsewhere) {
+      std::copy(other->begin(), other->end(), out + at);
+      at += other++->size();
+      continue;
+    }
+    for (std::size_t k = 0; k < kAtOnce; ++k) out[at + k] = ids[k];
+    for (std::size_t k = kAtOnce; k < ids.size(); ++k) out[at + k] = ids[k];
+    at += ids.size();
+  }
+  output.ids.resize(at);
+}
+
+void SpacedWordsEncoder::encode_new() {
+  others_.clear();
+  for (std::size_t i = 0; i < new_words_; ++i)
+    if (!split_short(new_[i].word.text(), short_[i])) short_[i].size = 0;
+  merge_short();
+  for (std::size_t i = 0; i < new_words_; ++i) {
+    std::span<const std::int32_t> ids(short_[i].ids, short_[i].size);
+    if (ids.empty()) ids = others_.emplace_back(encode_alone(new_[i].word.text()));
+    words_[new_[i].place] = new_ids_[i].bytes;
+    new_ids_[i].bytes[0] = kElsewhere;
+    if (ids.size() > ShortWord::kMost) continue;
+    PackedIds::pack(ids, new_ids_[i].bytes);
+    if (short_[i].size == 0) others_.pop_back();
+  }
+}
+
+/// In the order of their sizes, since words that are merged together take as long as the longest of them.
+void SpacedWordsEncoder::merge_short() {
+  std::array<std::uint32_t, ShortWord::kMost + 2> begins{};
+  for (std::size_t i = 0; i < new_words_; ++i) ++begins[short_[i].size + 1];
+  for (std::size_t size = 1; size < begins.size(); ++size) begins[size] += begins[size - 1];
+  for (std::size_t i = 0; i < new_words_; ++i) merge_order_[begins[short_[i].size]++] = &short_[i];
+  model_.merge(std::span(merge_order_).first(new_words_));
+}
+
+/// False if the word must be encoded alone.
+bool SpacedWordsEncoder::split_short(std::string_view word, ShortWord& out) {
+  if (!merges_together_ || word.size() > kMostShortBytes || !plain_.contain(word)) return false;
+  if (inner_splits_.any() && !is_one_part(word)) return false;
+  out.size = 0;
+  return model_.split_short(kWordMark, out) && model_.split_short(word, out);
+}
+
+std::string_view SpacedWordsEncoder::marked(std::string_view word) {
+  marked_word_ = kWordMark;
+  marked_word_ += word;
+  return marked_word_;
+}
+
+bool SpacedWordsEncoder::is_one_part(std::string_view word) {
+  const std::string_view text = marked(word);
+  return inner_splits_.end_of_first(text) == text.size();
+}
+
+std::vector<std::int32_t> SpacedWordsEncoder::encode_alone(std::string_view word) {
+  std::vector<std::int32_t> ids;
+  if (only_marks_ && plain_.contain(word)) {
+    const std::string_view text = marked(word);
+    inner_splits_.for_each(text, 0, text.size(), [&](std::size_t begin, std::size_t end) {
+      append_pre_token(text.substr(begin, end - begin), ids);
+    });
+  } else {
+    pre_tokenizer_.for_each_pre_token(word, false, false,
+                                      [&](const PreToken& token) { append_pre_token(token.text, ids); });
+  }
+  return ids;
+}
+
+void SpacedWordsEncoder::append_pre_token(std::string_view text, std::vector<std::int32_t>& ids) {
+  if (options_.mode == EncodingMode::kExact)
+    model_.encode_rare_word(text, buffers_);  // common words are whole pieces, but those are remembered
+  else
+    model_.encode_word(text, options_, buffers_);
+  for (const Symbol& symbol : buffers_.word) ids.push_back(symbol.id);
+}
+
+}  // namespace dragoman::tokenizer

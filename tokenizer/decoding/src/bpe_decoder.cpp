@@ -1,0 +1,115 @@
+#include "decoding/bpe_decoder.h"
+
+#include "definition/escapes.h"
+
+#include <algorithm>
+
+#include <dragoman/core/error.h>
+#include <dragoman/tokenizer/byte_pieces.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+/// Replacements read from a hostile file could make a piece as long as memory is large.
+constexpr std::size_t kMaxGrowth = 64;
+
+std::string replace_all(const std::string& text, const Replacement& replacement, std::size_t limit) {
+  std::string result;
+  std::size_t begin = 0;
+  for (std::size_t match = text.find(replacement.pattern); match != std::string::npos;
+       match = text.find(replacement.pattern, begin)) {
+    result.append(text, begin, match - begin).append(replacement.content);
+    core::require(result.size() <= limit, core::ErrorCode::kBadInput,
+                  "the decoder of this tokenizer makes a piece more than {} times as long; correct its Replace steps",
+                  kMaxGrowth);
+    begin = match + replacement.pattern.size();
+  }
+  return result.append(text, begin);
+}
+
+std::string surface_of(const std::string& piece, const DecoderDefinition& decoder) {
+  std::string text = piece;
+  if (decoder.byte_level) return from_byte_alphabet(text).value_or(text);
+  if (decoder.metaspace) return replace_all(text, {kWordMark, " "}, text.size());
+  for (const Replacement& replacement : decoder.replacements)
+    text = replace_all(text, replacement, piece.size() * kMaxGrowth);
+  const auto byte = decoder.byte_fallback ? byte_of_piece(text) : std::nullopt;
+  return byte ? std::string(1, static_cast<char>(*byte)) : text;
+}
+
+}  // namespace
+
+bool BpeDecoder::may_refuse(const BpeDefinition& definition) {
+  return std::ranges::any_of(definition.decoder.replacements,
+                             [](const auto& step) { return step.content.size() > step.pattern.size(); });
+}
+
+BpeDecoder::BpeDecoder(const BpeDefinition& definition)
+    : escapes_(definition.decoder.escapes),
+      strip_(definition.decoder.strip),
+      strip_count_(definition.decoder.strip_count) {
+  const std::string& suffix = definition.decoder.word_suffix;
+  for (const std::string& piece : definition.pieces) {
+    const bool ends_word = !suffix.empty() && piece.ends_with(suffix);
+    surfaces_.push_back(ends_word ? piece.substr(0, piece.size() - suffix.size()) + " "
+                                  : surface_of(piece, definition.decoder));
+    ends_word_.push_back(ends_word);
+  }
+  if (definition.decoder.metaspace.value_or(PrependScheme::kNever) != PrependScheme::kNever)
+    for (const std::string& piece : definition.pieces)
+      first_surfaces_.push_back(replace_all(piece, {kWordMark, ""}, piece.size()));
+  special_.assign(definition.pieces.size(), false);
+  for (const AddedToken& token : definition.added_tokens) {
+    if (token.special) {
+      special_[static_cast<std::size_t>(token.id)] = true;
+      surfaces_[static_cast<std::size_t>(token.id)].clear();
+      ends_word_[static_cast<std::size_t>(token.id)] = false;
+    } else if (definition.decoder.drop_space_after_symbols) {
+      symbols_.push_back(surfaces_[static_cast<std::size_t>(token.id)]);
+    }
+  }
+}
+
+std::string BpeDecoder::decode(std::span<const std::int32_t> ids) const {
+  std::string text;
+  bool first = has_first_surfaces();
+  for (const std::int32_t id : ids) {
+    text += first && !is_special(id) ? first_surface(id) : surface(id);
+    first = first && is_special(id);
+  }
+  if (ends_with_a_word(ids)) text.pop_back();
+  if (!escapes_.empty() && text.find(kEscapeCharacter) != std::string::npos) {
+    std::string undone;
+    undo_escapes(escapes_, text, false, undone);
+    text = std::move(undone);
+  }
+  if (!symbols_.empty()) text = drop_space_after_symbols(text);
+  std::string_view rest = text;
+  for (std::size_t i = 0; i < strip_count_ && !strip_.empty() && rest.starts_with(strip_); ++i)
+    rest.remove_prefix(strip_.size());
+  text.erase(0, text.size() - rest.size());  // at once: a text may be all spaces
+  return text;
+}
+
+bool BpeDecoder::ends_with_a_word(std::span<const std::int32_t> ids) const {
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id)
+    if (!surfaces_[static_cast<std::size_t>(*id)].empty()) return ends_word_[static_cast<std::size_t>(*id)];
+  return false;
+}
+
+/// The stretch after a symbol was encoded like a text of its own, with a word mark in front that stands for no space.
+std::string BpeDecoder::drop_space_after_symbols(const std::string& text) const {
+  std::string result;
+  std::size_t begin = 0;
+  for (std::size_t space = text.find(' '); space != std::string::npos; space = text.find(' ', space + 1)) {
+    const std::string_view before = std::string_view(text).substr(0, space);
+    if (std::none_of(symbols_.begin(), symbols_.end(),
+                     [&](const std::string& symbol) { return before.ends_with(symbol); }))
+      continue;
+    result.append(text, begin, space - begin);
+    begin = space + 1;
+  }
+  return result.append(text, begin);
+}
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,110 @@
+#include "decoding/bpe_streaming_decoder.h"
+
+#include "definition/escapes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/utf8.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+/// How many bytes at the end of the text may be the beginning of a character: such that some continuation is valid.
+std::size_t unfinished_bytes(std::string_view text) {
+  constexpr std::size_t kMost = 3;
+  for (std::size_t count = std::min(kMost, text.size()); count > 0; --count) {
+    const std::string_view tail = text.substr(text.size() - count);
+    const core::DecodedCharacter c = core::decode_utf8(tail, 0);
+    // An ill-formed sequence is as long as what could begin a character, so one that ends the text may yet become one.
+    if (!c.valid && c.length == count && core::utf8_length(static_cast<unsigned char>(tail[0])) > count) return count;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void check_id(std::int32_t id, std::int32_t size) {
+  core::require(id >= 0 && id < size, core::ErrorCode::kInvalidArgument,
+                "the id {} is not in the vocabulary, whose ids run from 0 to {}", id,
+                static_cast<std::int64_t>(size) - 1);
+}
+
+BpeStreamingDecoder::BpeStreamingDecoder(const BpeDecoder& decoder, std::int32_t size)
+    : decoder_(decoder), size_(size) {
+  for (const std::string& symbol : decoder.symbols()) longest_symbol_ = std::max(longest_symbol_, symbol.size());
+}
+
+void BpeStreamingDecoder::decode(std::int32_t id, std::string& text) {
+  check_id(id, size_);
+  const bool is_first = first_ && decoder_.has_first_surfaces() && !decoder_.is_special(id);
+  std::string_view surface = is_first ? decoder_.first_surface(id) : decoder_.surface(id);
+  first_ = first_ && decoder_.is_special(id);
+  if (surface.empty()) return;
+  if (space_waits_) add(" ", text);
+  space_waits_ = decoder_.ends_word(id);
+  if (space_waits_) surface.remove_suffix(1);
+  add(surface, text);
+}
+
+void BpeStreamingDecoder::finish(std::string& text) {
+  if (!escaped_.empty()) add_unescaped(std::exchange(escaped_, {}), text);  // it is no escape
+  strip_start(false);
+  text += waiting_;
+  waiting_.clear();
+  before_.clear();
+  space_waits_ = false;
+  first_ = true;
+  stripped_ = 0;
+  stripping_ = true;
+}
+
+void BpeStreamingDecoder::add(std::string_view joined, std::string& text) {
+  if (decoder_.escapes().empty()) return add_unescaped(joined, text);
+  escaped_ += joined;
+  std::string undone;
+  escaped_.erase(0, undo_escapes(decoder_.escapes(), escaped_, true, undone));
+  add_unescaped(undone, text);
+}
+
+void BpeStreamingDecoder::add_unescaped(std::string_view joined, std::string& text) {
+  if (longest_symbol_ > 0)
+    drop_spaces_after_symbols(joined);
+  else
+    waiting_ += joined;
+  if (strip_start(true)) give_whole_characters(text);
+}
+
+void BpeStreamingDecoder::drop_spaces_after_symbols(std::string_view joined) {
+  for (const char c : joined) {
+    if (c != ' ' || !follows_symbol()) waiting_ += c;
+    before_ += c;
+    if (before_.size() > longest_symbol_) before_.erase(0, before_.size() - longest_symbol_);
+  }
+}
+
+bool BpeStreamingDecoder::follows_symbol() const {
+  return std::ranges::any_of(decoder_.symbols(), [&](const std::string& symbol) { return before_.ends_with(symbol); });
+}
+
+/// Takes off what goes at the start; false while that is open because `more` may come.
+bool BpeStreamingDecoder::strip_start(bool more) {
+  const std::string& strip = decoder_.strip();
+  while (stripping_ && stripped_ < decoder_.strip_count() && !strip.empty() && waiting_.starts_with(strip)) {
+    waiting_.erase(0, strip.size());
+    ++stripped_;
+  }
+  const bool open = more && stripping_ && stripped_ < decoder_.strip_count() && waiting_.size() < strip.size() &&
+                    std::string_view(strip).starts_with(waiting_);
+  if (!open) stripping_ = false;
+  return !open;
+}
+
+void BpeStreamingDecoder::give_whole_characters(std::string& text) {
+  const std::size_t whole = waiting_.size() - unfinished_bytes(waiting_);
+  text.append(waiting_, 0, whole);
+  waiting_.erase(0, whole);
+}
+
+}  // namespace dragoman::tokenizer

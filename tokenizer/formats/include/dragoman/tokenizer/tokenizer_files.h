@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::tokenizer {
+
+/// The kinds of tokenizer files that can be read; docs/tokenizer.md says what of each.
+enum class FileKind {
+  kTokenizerJson,  ///< Hugging Face `tokenizer.json`, our native file
+  kSubwordNmt,     ///< codes of subword-nmt, version 0.1 or 0.2
+  kFastBpe,        ///< codes of fastBPE: a count behind each merge, no version
+  kGpt2,           ///< `vocab.json` with `merges.txt` beside it
+  kSentencePiece,  ///< a SentencePiece `.model` of type BPE or unigram
+  kTiktoken,       ///< a rank file of tiktoken: a token in base64 and its rank on each line
+  kYouTokenToMe,   ///< a model of YouTokenToMe
+};
+
+/// "tokenizer-json", "subword-nmt", "fastbpe", "gpt2", "sentencepiece", "tiktoken", "youtokentome".
+std::string_view name_of(FileKind kind) noexcept;
+std::optional<FileKind> file_kind(std::string_view name) noexcept;
+/// All names, for messages and help texts.
+std::vector<std::string> file_kind_names();
+
+/// What some files leave to the program that reads them.
+struct ReadOptions {
+  /// If not given: recognised by content.
+  std::optional<FileKind> kind = {};
+  /// Codes: what subword-nmt's --separator says.
+  std::string separator = "@@";
+  /// Codes: subword-nmt's --vocabulary, or empty, and its --vocabulary-threshold.
+  std::filesystem::path vocabulary = {};
+  std::int64_t vocabulary_threshold = 0;
+  /// Codes: subword-nmt's --glossaries, regular expressions for words and parts of words that stay as they are. Lines
+  /// of pieces, and ids of a `dictionary`, are as there; the codes' own ids have <unk> for them. Other files refuse.
+  std::vector<std::string> glossaries = {};
+  /// A list of pieces whose ids take the place of the file's own: fairseq's dict.txt or, if its name ends with .yml,
+  /// .yaml or .json, Marian's vocabulary. A piece that is not in it becomes its unknown piece. Empty: none.
+  std::filesystem::path dictionary = {};
+  /// Rank files: how text is cut into words. If not given: as cl100k_base does if there are as many tokens as there,
+  /// else as GPT-2 does.
+  std::optional<WordSplit> split = {};
+};
+
+/// What kind of file `content` is; `path` is looked at for the files that a kind keeps beside it. Throws
+/// Error{kBadInput} if it is none of them.
+FileKind recognise(const std::filesystem::path& path, std::string_view content);
+
+/// The tokenizer that gives the ids or pieces of the program that the file belongs to. Throws Error{kIo};
+/// Error{kBadInput} for a damaged file and Error{kUnsupported} for one that we cannot follow exactly; both name the
+/// place and the reason.
+std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
+
+/// Reads whatever kind of tokenizer the file holds, as open_tokenizer_file() without options does, and throws as it
+/// does.
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
+
+/// What a file of merges says, to be looked at, changed or written as another kind. Throws as open_tokenizer_file()
+/// does, and Error{kUnsupported} for a unigram model or with a dictionary.
+BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
+/// The same from what the caller has read of `path`, decompressed; only files that a kind keeps beside it are read.
+BpeDefinition parse_tokenizer_file(const std::filesystem::path& path, const std::string& content,
+                                   const ReadOptions& options = {});
+
+/// Whether write_tokenizer_file() would write a file that treats texts with U+2581 or U+241B in another way.
+bool loses_mark_escape(const BpeDefinition& definition, FileKind kind);
+
+/// Writes `definition` as a file of the kind, with the same pieces or ids for every text of valid UTF-8. Throws
+/// Error{kUnsupported}, naming the path and the reason, if the kind cannot represent it. kGpt2 takes the path of the
+/// vocab.json and writes merges.txt beside it. The one exception: kSentencePiece has no escapes, so there a U+2581 of
+/// the text is a space, as in all models of that kind (loses_mark_escape()).
+void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path);
+
+}  // namespace dragoman::tokenizer

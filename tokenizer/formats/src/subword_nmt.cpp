@@ -1,0 +1,306 @@
+#include "formats/subword_nmt.h"
+
+#include "merging/merge_word.h"
+#include "text_fields.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/hash.h>
+#include <dragoman/core/quote.h>
+#include <dragoman/core/utf8.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using core::ErrorCode;
+using core::Quoted;
+using core::require;
+
+constexpr std::string_view kSuffix = "</w>";
+constexpr std::string_view kVersion = "#version:";
+constexpr const char* kUnknown = "<unk>";
+/// Splitting all pieces of a hostile file could fill any memory.
+constexpr std::size_t kMaxExpansion = std::size_t{1} << 26;
+
+std::size_t index(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+struct Rule {
+  std::string left;
+  std::string right;
+};
+
+struct Codes {
+  EndOfWord end_of_word = EndOfWord::kAttached;
+  std::vector<Rule> rules;         // without repetitions
+  std::vector<std::size_t> lasts;  // where each rule stands for the last time
+  std::vector<std::size_t> lines;  // the rule on each line
+};
+
+/// As subword-nmt reads it: the last word of the line, with trailing ".0" cut off.
+EndOfWord read_version(std::string_view line, const std::string& name) {
+  std::string_view version = strip(line.substr(kVersion.size()), " \t\r");
+  version = version.substr(version.find_last_of(" \t") + 1);
+  while (version.ends_with(".0")) version.remove_suffix(2);
+  if (version == "0.1") return EndOfWord::kSeparate;
+  require(version == "0.2", ErrorCode::kUnsupported,
+          "{}: line 1: version {} of codes is not supported; 0.1 and 0.2 are", name, Quoted{version});
+  return EndOfWord::kAttached;
+}
+
+/// Text that looks like the end of a word would change what the merges mean.
+void check_suffix(const Rule& rule, EndOfWord end_of_word, const std::string& where) {
+  const std::string result = rule.left + rule.right;
+  const std::size_t place = result.find(kSuffix);
+  if (place == std::string::npos) return;
+  require(place + kSuffix.size() == result.size() && rule.right.ends_with(kSuffix) && !rule.left.empty(),
+          ErrorCode::kUnsupported, "{}: {} and {} spell {} inside a word; take this merge out", where,
+          Quoted{rule.left}, Quoted{rule.right}, kSuffix);
+  require(end_of_word == EndOfWord::kSeparate || rule.right != kSuffix, ErrorCode::kBadInput,
+          "{}: {} stands alone, which only version 0.1 of codes has; correct the first line", where, kSuffix);
+}
+
+Rule read_rule(std::string_view line, FileKind kind, const std::string& where) {
+  const auto fields = split_at(strip(line, "\r "), ' ');
+  const std::size_t count = kind == FileKind::kFastBpe ? 3 : 2;
+  require(fields.size() == count && std::ranges::none_of(fields, &std::string_view::empty), ErrorCode::kBadInput,
+          "{}: expected {} with one space between, found {} fields", where,
+          count == 3 ? "two pieces and a count" : "two pieces", fields.size());
+  require(count == 2 || parse_integer(fields[2]), ErrorCode::kBadInput, "{}: {} is not a count", where,
+          Quoted{fields.back()});
+  require(core::find_invalid_utf8(line) == std::string::npos, ErrorCode::kBadInput, "{}: not valid UTF-8", where);
+  return {std::string(fields[0]), std::string(fields[1])};
+}
+
+Codes read_rules(std::string_view text, FileKind kind, const std::string& name) {
+  Codes codes;
+  std::unordered_map<std::string, std::size_t, core::TextHash> known;
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  const auto lines = split_at(text, '\n');
+  std::size_t first = 0;
+  if (kind == FileKind::kSubwordNmt) {
+    codes.end_of_word = text.starts_with(kVersion) ? read_version(lines[0], name) : EndOfWord::kSeparate;
+    first = text.starts_with(kVersion) ? 1 : 0;
+  }
+  for (std::size_t i = first; i < lines.size(); ++i) {
+    const std::string where = fmt::format("{}: line {}", name, i + 1);
+    Rule rule = read_rule(lines[i], kind, where);
+    check_suffix(rule, codes.end_of_word, where);
+    const auto [place, is_new] = known.emplace(fmt::format("{} {}", rule.left, rule.right), codes.rules.size());
+    codes.lines.push_back(place->second);
+    if (is_new) {
+      codes.rules.push_back(std::move(rule));
+      codes.lasts.push_back(i);
+    } else {
+      codes.lasts[place->second] = i;
+    }
+  }
+  return codes;
+}
+
+class DefinitionBuilder {
+ public:
+  DefinitionBuilder(const Codes& codes, const std::string& separator) {
+    definition_.end_of_word = codes.end_of_word;
+    definition_.end_of_word_suffix = kSuffix;
+    definition_.split = WordSplit::kBetween;
+    definition_.split_pattern = std::string(" ");
+    definition_.decoder.word_suffix = kSuffix;
+    definition_.continuation_mark = separator;
+    definition_.merge_in_rounds = true;
+    if (codes.lines.size() > codes.rules.size()) definition_.code_lines = codes.lines;
+    add(kUnknown);
+    definition_.unknown = 0;
+    definition_.added_tokens.push_back({.id = 0, .special = true});
+    add_characters(codes);
+    add_merges(codes);
+    if (codes.end_of_word == EndOfWord::kSeparate) add_final_forms();
+  }
+
+  BpeDefinition finish() { return std::move(definition_); }
+
+ private:
+  std::int32_t add(const std::string& piece) {
+    const auto [place, is_new] = ids_.emplace(piece, static_cast<std::int32_t>(definition_.pieces.size()));
+    if (is_new) definition_.pieces.push_back(piece);
+    return place->second;
+  }
+
+  void add_characters(const Codes& codes) {
+    std::set<char32_t> characters;
+    const auto collect = [&](std::string_view piece) {
+      if (piece.ends_with(kSuffix)) piece.remove_suffix(kSuffix.size());
+      for (std::size_t i = 0; i < piece.size();) {
+        const core::DecodedCharacter c = core::decode_utf8(piece, i);
+        characters.insert(c.code_point);
+        i += c.length;
+      }
+    };
+    for (const Rule& rule : codes.rules) {
+      collect(rule.left);
+      collect(rule.right);
+    }
+    if (codes.end_of_word == EndOfWord::kSeparate) add(std::string(kSuffix));
+    for (const char32_t character : characters) {
+      std::string piece;
+      core::append_utf8(piece, character);
+      add(piece);
+      add(piece.append(kSuffix));
+    }
+  }
+
+  void add_merges(const Codes& codes) {
+    for (const Rule& rule : codes.rules) {
+      const std::int32_t left = add(rule.left);
+      const std::int32_t right = add(rule.right);
+      definition_.merges.push_back({left, right, add(rule.left + rule.right)});
+    }
+  }
+
+  /// A separate end of word that merged with nothing leaves a piece that ends its word.
+  void add_final_forms() {
+    const std::size_t count = definition_.pieces.size();
+    for (std::size_t i = 1; i < count; ++i)
+      if (!definition_.pieces[i].ends_with(kSuffix)) add(definition_.pieces[i] + std::string(kSuffix));
+  }
+
+  BpeDefinition definition_;
+  std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
+};
+
+// ---- a restricted vocabulary
+
+using Vocabulary = std::unordered_set<std::string, core::TextHash>;
+
+Vocabulary read_vocabulary(const ReadOptions& options) {
+  Vocabulary words;
+  core::LineReader lines(options.vocabulary);
+  for (std::string line; lines.next(line);) {
+    const auto fields = split_at(strip(line, "\r "), ' ');
+    const auto count = fields.size() == 2 ? parse_integer(fields[1]) : std::nullopt;
+    require(count.has_value(), ErrorCode::kBadInput, "{}: line {}: expected a piece and its count", lines.name(),
+            lines.line_number());
+    if (*count >= options.vocabulary_threshold) words.emplace(fields[0]);
+  }
+  return words;
+}
+
+/// What each piece outside the vocabulary is split into, as subword-nmt does: by undoing merges until what is left is
+/// in the vocabulary or no merge makes it.
+class PieceSplitter {
+ public:
+  PieceSplitter(const BpeDefinition& definition, const Codes& codes, const Vocabulary& vocabulary)
+      : definition_(definition), merges_(definition.pieces.size(), kNone) {
+    for (const std::string& piece : definition.pieces) listed_.push_back(vocabulary.contains(shown(piece)));
+    for (std::size_t i = 0; i < definition.merges.size(); ++i) {
+      std::size_t& chosen = merges_[index(definition.merges[i].result)];
+      if (chosen == kNone || codes.lasts[i] < codes.lasts[chosen]) chosen = i;
+    }
+  }
+
+  std::vector<std::vector<std::int32_t>> split_all(const std::string& name) const {
+    std::vector<std::vector<std::int32_t>> expansions(definition_.pieces.size());
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < expansions.size(); ++i) {
+      if (listed_[i] || merges_[i] == kNone) continue;
+      expansions[i] = split(static_cast<std::int32_t>(i));
+      total += expansions[i].size();
+      require(total < kMaxExpansion, ErrorCode::kBadInput,
+              "{}: pieces outside the vocabulary split into too many; use a larger vocabulary", name);
+    }
+    return expansions;
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  std::string shown(const std::string& piece) const {
+    if (piece.ends_with(kSuffix)) return piece.substr(0, piece.size() - kSuffix.size());
+    return piece + definition_.continuation_mark;
+  }
+
+  std::vector<std::int32_t> split(std::int32_t whole) const {
+    std::vector<std::int32_t> parts;
+    std::vector<std::int32_t> waiting = {whole};
+    while (!waiting.empty()) {
+      const std::int32_t id = waiting.back();
+      waiting.pop_back();
+      if (listed_[index(id)] || merges_[index(id)] == kNone) {
+        parts.push_back(id);
+      } else {
+        waiting.push_back(definition_.merges[merges_[index(id)]].right);
+        waiting.push_back(definition_.merges[merges_[index(id)]].left);
+      }
+    }
+    return parts;
+  }
+
+  const BpeDefinition& definition_;
+  std::vector<bool> listed_;         // by id
+  std::vector<std::size_t> merges_;  // by id: the merge to undo
+};
+
+// ---- writing
+
+void check_writable(const BpeDefinition& d) {
+  const auto check = [](bool condition, std::string_view reason) {
+    require(condition, ErrorCode::kUnsupported, "codes of subword-nmt cannot represent this tokenizer: {}", reason);
+  };
+  check(d.end_of_word != EndOfWord::kNone && d.end_of_word_suffix == kSuffix,
+        "its words do not end with </w>, and a space in front of a word is not the same");
+  check(d.split == WordSplit::kBetween && d.split_pattern == " ", "it does not split words at spaces");
+  check(d.normalizer.empty(), "it normalises text; normalise before encoding");
+  check(d.unknown.has_value() && !d.fuse_unknown && !d.byte_fallback,
+        "it writes characters outside the vocabulary otherwise");
+  check(!d.ignore_merges, "it takes whole words from the vocabulary without merges");
+  check(std::ranges::all_of(d.code_lines, [&](std::size_t rank) { return rank < d.merges.size(); }),
+        "the lines of its codes name a merge that does not exist");
+  check(d.expansions.empty(), "it has a restricted vocabulary; keep codes and vocabulary as two files");
+  check(d.merge_in_rounds || !rounds_matter(d.merges, d.pieces.size()),
+        "its merges stand in an order that subword-nmt applies otherwise");
+  check(std::ranges::all_of(d.added_tokens, &AddedToken::special), "it has user-defined symbols");
+  for (const Merge& merge : d.merges)
+    check((d.pieces[index(merge.left)] + d.pieces[index(merge.right)]).find_first_of(" \r\n") == std::string::npos,
+          "a merge holds a space or a line end");
+}
+
+}  // namespace
+
+BpeDefinition read_codes(std::string_view text, FileKind kind, const std::string& name, const ReadOptions& options) {
+  require(!options.separator.empty() && options.separator.find_first_of(" \r\n") == std::string::npos,
+          ErrorCode::kInvalidArgument, "the separator {} must be a text without spaces", Quoted{options.separator});
+  const Codes codes = read_rules(text, kind, name);
+  BpeDefinition definition = DefinitionBuilder(codes, options.separator).finish();
+  definition.glossaries = options.glossaries;
+  if (!options.vocabulary.empty()) {
+    require(codes.end_of_word == EndOfWord::kAttached, ErrorCode::kUnsupported,
+            "{}: a vocabulary with codes of version 0.1 is not supported: subword-nmt writes empty pieces for them",
+            name);
+    const auto vocabulary = read_vocabulary(options);
+    if (!vocabulary.empty())  // subword-nmt takes an empty one for none
+      definition.expansions = PieceSplitter(definition, codes, vocabulary).split_all(name);
+  }
+  return definition;
+}
+
+std::string write_codes(const BpeDefinition& definition) {
+  check_writable(definition);
+  std::string text(kVersion);
+  text += definition.end_of_word == EndOfWord::kSeparate ? " 0.1\n" : " 0.2\n";
+  const auto write = [&](const Merge& merge) {
+    text += fmt::format("{} {}\n", definition.pieces[index(merge.left)], definition.pieces[index(merge.right)]);
+  };
+  if (definition.code_lines.empty())
+    std::ranges::for_each(definition.merges, write);
+  else
+    for (const std::size_t rank : definition.code_lines) write(definition.merges[rank]);
+  return text;
+}
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,270 @@
+#include "dragoman/tokenizer/tokenizer_files.h"
+
+#include "base/base64.h"
+#include "definition/escapes.h"
+#include "dictionary_tokenizer.h"
+#include "formats/byte_level.h"
+#include "formats/subword_nmt.h"
+#include "formats/youtokentome.h"
+#include "json/tokenizer_json.h"
+#include "sentencepiece/sentencepiece_files.h"
+#include "text_fields.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using core::ErrorCode;
+using core::require;
+
+constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
+constexpr std::pair<FileKind, std::string_view> kNames[] = {
+    {FileKind::kTokenizerJson, "tokenizer-json"},
+    {FileKind::kSubwordNmt, "subword-nmt"},
+    {FileKind::kFastBpe, "fastbpe"},
+    {FileKind::kGpt2, "gpt2"},
+    {FileKind::kSentencePiece, "sentencepiece"},
+    {FileKind::kTiktoken, "tiktoken"},
+    {FileKind::kYouTokenToMe, "youtokentome"},
+};
+
+/// How many lines a kind is recognised by.
+constexpr std::size_t kLooks = 16;
+
+std::vector<std::string_view> first_lines(std::string_view content) {
+  std::vector<std::string_view> lines;
+  while (!content.empty() && lines.size() < kLooks) {
+    const std::size_t end = content.find('\n');
+    lines.push_back(strip(content.substr(0, end), "\r "));
+    content.remove_prefix(end == std::string_view::npos ? content.size() : end + 1);
+  }
+  return lines;
+}
+
+/// Whether every line has so many fields, of which the last is a number if `counted`.
+bool has_fields(const std::vector<std::string_view>& lines, std::size_t count, bool counted) {
+  return std::ranges::all_of(lines, [&](std::string_view line) {
+    const auto fields = split_at(line, ' ');
+    return fields.size() == count && std::ranges::none_of(fields, &std::string_view::empty) &&
+           (!counted || parse_integer(fields.back()));
+  });
+}
+
+/// A message of pieces begins with the first of them: a field of bytes whose first field is its text.
+bool starts_with_a_piece(std::string_view content) {
+  return content.size() > 3 && content[0] == '\n' && content[2] == '\n' && content[1] > 0;
+}
+
+/// {"piece": 0, ...: a text and a number, where a tokenizer.json has "version": "1.0".
+bool is_plain_vocabulary(std::string_view object) {
+  std::size_t i = object.find_first_not_of(" \t\r\n", 1);
+  if (i == std::string_view::npos || object[i] != '"') return false;
+  for (++i; i < object.size() && object[i] != '"'; ++i)
+    if (object[i] == '\\') ++i;
+  i = object.find_first_not_of(" \t\r\n:", std::min(i + 1, object.size()));
+  return i != std::string_view::npos && object[i] >= '0' && object[i] <= '9';
+}
+
+bool are_ranks(const std::vector<std::string_view>& lines) {
+  if (lines.empty() || !has_fields(lines, 2, true)) return false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto fields = split_at(lines[i], ' ');
+    if (!from_base64(fields[0]) || parse_integer(fields[1]) != static_cast<std::int64_t>(i)) return false;
+  }
+  return true;
+}
+
+/// vocab.json and merges.txt may have a name in front, as in "roberta-vocab.json".
+std::filesystem::path beside(const std::filesystem::path& path, std::string_view own, std::string_view other) {
+  const std::string name = path.filename().string();
+  const std::string_view front = std::string_view(name).substr(0, name.size() - std::min(name.size(), own.size()));
+  return path.parent_path() / fmt::format("{}{}", name.ends_with(own) ? front : "", other);
+}
+
+constexpr std::string_view kVocabularyName = "vocab.json";
+constexpr std::string_view kMergesName = "merges.txt";
+
+std::filesystem::path vocabulary_beside(const std::filesystem::path& merges) {
+  return beside(merges, kMergesName, kVocabularyName);
+}
+
+std::filesystem::path merges_beside(const std::filesystem::path& vocabulary) {
+  return beside(vocabulary, kVocabularyName, kMergesName);
+}
+
+BpeDefinition read_gpt2_files(const std::filesystem::path& path, const std::string& content) {
+  if (content.starts_with("#version:"))
+    return read_gpt2(core::read_file(vocabulary_beside(path), kLargestFile), content, path.string());
+  return read_gpt2(content, core::read_file(merges_beside(path), kLargestFile), path.string());
+}
+
+Dictionary read_dictionary(const std::filesystem::path& path) {
+  const std::string text = core::read_file(path, kLargestFile);
+  const std::string extension = path.extension().string();
+  const bool marian = extension == ".yml" || extension == ".yaml" || extension == ".json";
+  return marian ? parse_marian_dictionary(text, path.string()) : parse_fairseq_dictionary(text, path.string());
+}
+
+void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::path& path) {
+  require(path.filename().string().ends_with(kVocabularyName), ErrorCode::kInvalidArgument,
+          "{}: the name of the vocabulary must end with {}, so that {} is found beside it", path.string(),
+          kVocabularyName, kMergesName);
+  const Gpt2Files files = write_gpt2(definition);
+  core::write_file(merges_beside(path), files.merges_text);
+  core::write_file(path, files.vocabulary_json);
+}
+
+/// Other kinds have patterns of their own, or none.
+void check_glossaries(const ReadOptions& options, FileKind kind, const std::filesystem::path& path) {
+  require(options.glossaries.empty() || kind == FileKind::kSubwordNmt || kind == FileKind::kFastBpe,
+          ErrorCode::kInvalidArgument, "{}: glossaries go with codes of subword-nmt or fastBPE, and this is {}",
+          path.string(), name_of(kind));
+}
+
+/// What no kind but tokenizer.json has a place for.
+void check_cuts(const BpeDefinition& definition, FileKind kind) {
+  const auto check = [&](bool condition, std::string_view what) {
+    require(condition, ErrorCode::kUnsupported, "{} has no place for {}; write tokenizer-json", name_of(kind), what);
+  };
+  check(definition.protected_pattern.empty(), "a protected pattern");
+  check(!definition.split_case, "cutting at changes of case");
+  check(!definition.split_punctuation, "cutting at punctuation");
+}
+
+FileKind kind_of(const std::filesystem::path& path, const std::string& content, const ReadOptions& options) {
+  const FileKind kind = options.kind ? *options.kind : recognise(path, content);
+  check_glossaries(options, kind, path);
+  return kind;
+}
+
+BpeDefinition read_kind(FileKind kind, const std::filesystem::path& path, const std::string& content,
+                        const ReadOptions& options) {
+  switch (kind) {
+    case FileKind::kTokenizerJson:
+      return read_tokenizer_json(content, path.string());
+    case FileKind::kSubwordNmt:
+    case FileKind::kFastBpe:
+      return read_codes(content, kind, path.string(), options);
+    case FileKind::kGpt2:
+      return read_gpt2_files(path, content);
+    case FileKind::kSentencePiece:
+      return read_sentencepiece(content, path.string());
+    case FileKind::kTiktoken:
+      return read_tiktoken(content, path.string(), options);
+    case FileKind::kYouTokenToMe:
+      return read_youtokentome(content, path.string());
+  }
+  core::fail(ErrorCode::kInternal, "a kind of file without a reader");
+}
+
+void write_kind(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
+  switch (kind) {
+    case FileKind::kTokenizerJson:
+      return core::write_file(path, write_tokenizer_json(definition));
+    case FileKind::kSubwordNmt:
+      return core::write_file(path, write_codes(definition));
+    case FileKind::kGpt2:
+      return write_gpt2_files(definition, path);
+    case FileKind::kSentencePiece:
+      return core::write_file(path, write_sentencepiece(definition));
+    case FileKind::kTiktoken:
+      return core::write_file(path, write_tiktoken(definition));
+    case FileKind::kYouTokenToMe:
+      core::fail(ErrorCode::kUnsupported, "models of YouTokenToMe are only read; write tokenizer-json");
+    case FileKind::kFastBpe:
+      break;
+  }
+  core::fail(ErrorCode::kUnsupported,
+             "codes of fastBPE cannot be written, since the counts in them are not known; write codes of subword-nmt");
+}
+
+}  // namespace
+
+std::string_view name_of(FileKind kind) noexcept {
+  for (const auto& [known, name] : kNames)
+    if (known == kind) return name;
+  return "?";
+}
+
+std::optional<FileKind> file_kind(std::string_view name) noexcept {
+  for (const auto& [kind, known] : kNames)
+    if (known == name) return kind;
+  return std::nullopt;
+}
+
+std::vector<std::string> file_kind_names() {
+  std::vector<std::string> names;
+  for (const auto& [kind, name] : kNames) names.emplace_back(name);
+  return names;
+}
+
+FileKind recognise(const std::filesystem::path& path, std::string_view content) {
+  const std::size_t first = content.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && content[first] == '{')
+    return is_plain_vocabulary(content.substr(first)) ? FileKind::kGpt2 : FileKind::kTokenizerJson;
+  if (starts_with_a_piece(content)) return FileKind::kSentencePiece;
+  const auto lines = first_lines(content);
+  if (content.starts_with("#version:"))
+    return std::filesystem::exists(vocabulary_beside(path)) && path.filename().string().ends_with("merges.txt")
+               ? FileKind::kGpt2
+               : FileKind::kSubwordNmt;
+  if (looks_like_youtokentome(content, lines)) return FileKind::kYouTokenToMe;
+  if (are_ranks(lines)) return FileKind::kTiktoken;
+  if (!lines.empty() && has_fields(lines, 3, true)) return FileKind::kFastBpe;
+  if (!lines.empty() && has_fields(lines, 2, false)) return FileKind::kSubwordNmt;
+  core::fail(ErrorCode::kBadInput, "{}: not a tokenizer file of a known kind ({}); name the kind if it is one",
+             path.string(), fmt::join(file_kind_names(), ", "));
+}
+
+BpeDefinition parse_tokenizer_file(const std::filesystem::path& path, const std::string& content,
+                                   const ReadOptions& options) {
+  require(options.dictionary.empty(), ErrorCode::kUnsupported,
+          "{}: a tokenizer with the ids of a dictionary encodes and decodes, but cannot be converted", path.string());
+  return read_kind(kind_of(path, content, options), path, content, options);
+}
+
+BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
+  return parse_tokenizer_file(path, core::read_file(path, kLargestFile), options);
+}
+
+std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
+  if (!options.dictionary.empty()) {
+    ReadOptions segmenter = options;
+    segmenter.dictionary.clear();
+    return std::make_unique<DictionaryTokenizer>(open_tokenizer_file(path, segmenter),
+                                                 read_dictionary(options.dictionary));
+  }
+  const std::string content = core::read_file(path, kLargestFile);
+  const FileKind kind = kind_of(path, content, options);
+  if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string());
+  return std::make_unique<BpeTokenizer>(read_kind(kind, path, content, options), path.string());
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path) {
+  return open_tokenizer_file(path);
+}
+
+bool loses_mark_escape(const BpeDefinition& definition, FileKind kind) {
+  return kind == FileKind::kSentencePiece && escapes_only_mark(definition);
+}
+
+void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
+  try {
+    require(definition.glossaries.empty(), ErrorCode::kUnsupported,
+            "no file has a place for glossaries; give them where text is encoded (encode --glossary)");
+    if (kind != FileKind::kTokenizerJson) check_cuts(definition, kind);
+    write_kind(definition, kind, path);
+  } catch (const core::Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    core::fail(ErrorCode::kUnsupported, "{}: {}", path.string(), error.what());
+  }
+}
+
+}  // namespace dragoman::tokenizer

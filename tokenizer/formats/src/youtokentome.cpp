@@ -1,0 +1,187 @@
+#include "formats/youtokentome.h"
+
+#include "text_fields.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/hash.h>
+#include <dragoman/core/quote.h>
+#include <dragoman/core/utf8.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using core::ErrorCode;
+using core::Quoted;
+using core::require;
+using Kind = NormalizerStep::Kind;
+using Numbers = std::vector<std::int64_t>;
+
+/// The specials in the order in which the last line of the file gives their ids.
+constexpr const char* kSpecials[] = {"<UNK>", "<PAD>", "<BOS>", "<EOS>"};
+constexpr std::int64_t kMostLines = std::int64_t{1} << 30;
+/// What the program takes for a space, all of which end a word.
+constexpr const char* kSpaces[] = {"\t", "\n", "\v", "\f", "\r", kWordMark};
+
+/// The numbers of a line, or nothing if it holds something else.
+std::optional<Numbers> parse_numbers(std::string_view line) {
+  Numbers numbers;
+  for (const std::string_view field : split_at(strip(line, "\r "), ' ')) {
+    const auto number = parse_integer(field);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+class ModelReader {
+ public:
+  ModelReader(std::string_view text, const std::string& name) : name_(name) {
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    lines_ = split_at(text, '\n');
+  }
+
+  BpeDefinition read() {
+    const Numbers counts = next(2, "the number of characters and the number of merges");
+    const std::int64_t characters = counts[0];
+    const std::int64_t merges = counts[1];
+    check(characters > 0 && merges >= 0 && characters < kMostLines && merges < kMostLines,
+          fmt::format("there cannot be {} characters and {} merges", characters, merges));
+    check(characters + merges + 2 == static_cast<std::int64_t>(lines_.size()),
+          fmt::format("{} characters and {} merges need {} lines, but the file has {}; it is damaged", characters,
+                      merges, characters + merges + 2, lines_.size()));
+    read_specials(characters + merges);
+    for (std::int64_t i = 0; i < characters; ++i) read_character();
+    for (std::int64_t i = 0; i < merges; ++i) read_merge();
+    describe_text();
+    return std::move(definition_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const {
+    core::fail(ErrorCode::kBadInput, "{}: line {}: {}", name_, at_, reason);
+  }
+  void check(bool condition, const std::string& reason) const {
+    if (!condition) fail(reason);
+  }
+
+  Numbers next(std::size_t count, std::string_view what) {
+    const auto numbers = parse_numbers(lines_[at_++]);
+    if (!numbers || numbers->size() != count) fail(fmt::format("expected {}", what));
+    return *numbers;
+  }
+
+  /// The last line, read first since the number of pieces depends on it.
+  void read_specials(std::int64_t others) {
+    const std::size_t back = std::exchange(at_, lines_.size() - 1);
+    const Numbers ids = next(4, "the ids of <UNK>, <PAD>, <BOS> and <EOS>");
+    const auto specials = std::ranges::count_if(ids, [](std::int64_t id) { return id != -1; });
+    definition_.pieces.resize(static_cast<std::size_t>(others + specials));
+    check(ids[0] >= 0, "a model without <UNK> cannot encode unknown characters");
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] == -1) continue;
+      const std::int32_t id = set_piece(ids[i], kSpecials[i]);
+      definition_.added_tokens.push_back({.id = id, .special = true});
+      if (i == 0) definition_.unknown = id;
+    }
+    at_ = back;
+  }
+
+  void read_character() {
+    const Numbers line = next(2, "a code point and its id");
+    check(line[0] > 0 && line[0] < 0x110000 && (line[0] < 0xD800 || line[0] > 0xDFFF),
+          fmt::format("{} is not the code point of a character", line[0]));
+    std::string character;
+    core::append_utf8(character, static_cast<char32_t>(line[0]));
+    set_piece(line[1], character);
+  }
+
+  void read_merge() {
+    const Numbers line = next(3, "the ids of two pieces and of what they become");
+    const std::int32_t left = known(line[0]);
+    const std::int32_t right = known(line[1]);
+    const auto text = [&](std::int32_t id) -> const std::string& {
+      return definition_.pieces[static_cast<std::size_t>(id)];
+    };
+    definition_.merges.push_back({left, right, set_piece(line[2], text(left) + text(right))});
+  }
+
+  /// A piece that a line above has made.
+  std::int32_t known(std::int64_t id) const {
+    check(in_range(id) && !definition_.pieces[static_cast<std::size_t>(id)].empty(),
+          fmt::format("no line above makes the piece {}", id));
+    const bool special = std::ranges::any_of(definition_.added_tokens, [&](const auto& t) { return t.id == id; });
+    check(!special, fmt::format("the special piece {} cannot merge", id));
+    return static_cast<std::int32_t>(id);
+  }
+
+  std::int32_t set_piece(std::int64_t id, const std::string& text) {
+    check(in_range(id), fmt::format("the id {} is not one of the {} pieces", id, definition_.pieces.size()));
+    total_ += text.size();
+    check(total_ < kMostText, "the pieces are too long together; the file is damaged");
+    std::string& place = definition_.pieces[static_cast<std::size_t>(id)];
+    check(place.empty(), fmt::format("the id {} is that of {} already", id, Quoted{place}));
+    const auto [known, is_new] = ids_.emplace(text, id);
+    check(is_new, fmt::format("{} has the id {} already; two pieces with one text are not supported", Quoted{text},
+                              known->second));
+    place = text;
+    return static_cast<std::int32_t>(id);
+  }
+
+  bool in_range(std::int64_t id) const { return id >= 0 && id < static_cast<std::int64_t>(definition_.pieces.size()); }
+
+  /// Words stand between any kind of space, with a mark in front; unknown characters of a word are one piece together.
+  void describe_text() {
+    check(ids_.contains(kWordMark), "the character U+2581, which stands in front of words, is missing");
+    // The program takes the id 0 for "merged away" and drops such a piece in front of a word.
+    check(definition_.added_tokens.end() !=
+              std::ranges::find_if(definition_.added_tokens, [](const auto& t) { return t.id == 0; }),
+          "the id 0 is not that of a special piece, so the program that wrote this drops it in front of words");
+    definition_.fuse_unknown = true;
+    definition_.split_pattern = std::string(kWordMark);
+    auto& steps = definition_.normalizer;
+    for (const char* space : kSpaces) steps.push_back({Kind::kReplace, space, " "});
+    for (const Kind kind : {Kind::kTrimStart, Kind::kTrimEnd, Kind::kSqueeze}) steps.push_back({kind, " ", {}});
+    steps.push_back({Kind::kPrepend, {}, kWordMark});
+    steps.push_back({Kind::kReplace, " ", kWordMark});
+    definition_.decoder.replacements.push_back({kWordMark, " "});
+    definition_.decoder.strip = std::string(" ");
+    definition_.decoder.strip_count = 1;
+  }
+
+  /// Merges that double a piece again and again could fill any memory.
+  static constexpr std::size_t kMostText = std::size_t{1} << 28;
+
+  std::vector<std::string_view> lines_;
+  std::string name_;
+  std::size_t at_ = 0;  // the line that is read; counted from 1 once it has been taken
+  std::size_t total_ = 0;
+  BpeDefinition definition_;
+  std::unordered_map<std::string, std::int64_t, core::TextHash> ids_;
+};
+
+}  // namespace
+
+bool looks_like_youtokentome(std::string_view content, const std::vector<std::string_view>& lines) {
+  if (lines.size() < 3) return false;
+  const auto counts = parse_numbers(lines[0]);
+  if (!counts || counts->size() != 2) return false;
+  const auto [characters, merges] = std::pair((*counts)[0], (*counts)[1]);
+  if (characters <= 0 || characters >= kMostLines || merges < 0 || merges >= kMostLines) return false;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const auto numbers = parse_numbers(lines[i]);
+    const auto line = static_cast<std::int64_t>(i);
+    const std::size_t expected = line <= characters ? 2 : line <= characters + merges ? 3 : 4;
+    if (!numbers || numbers->size() != expected) return false;
+  }
+  return std::ranges::count(content, '\n') <= characters + merges + 2;
+}
+
+BpeDefinition read_youtokentome(std::string_view text, const std::string& name) {
+  return ModelReader(text, name).read();
+}
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "counting/character_counts.h"
+
+#include <optional>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+/// Throws Error{kInvalidArgument} unless 0 < coverage <= 1.
+void check_coverage(double coverage);
+
+/// The most frequent characters that together make up that share of a text, and `always`, if it occurs. The counts are
+/// by falling count; so is the result.
+std::vector<char32_t> choose_alphabet(const std::vector<CharacterCount>& counts, double coverage,
+                                      std::optional<char32_t> always);
+
+}  // namespace dragoman::tokenizer

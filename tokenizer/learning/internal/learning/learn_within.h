@@ -1,0 +1,16 @@
+#pragma once
+
+#include "counting/collect_words.h"
+#include "counting/memory_plan.h"
+#include "dragoman/tokenizer/learn_bpe.h"
+
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+
+namespace dragoman::tokenizer {
+
+/// learn_bpe() and learn_bpe_from_counts() with the memory shared out; what `options` say of threads and memory is not
+/// looked at.
+BpeTokenizer learn_within(const MemoryPlan& plan, const WordSource& source, const LearnOptions& options,
+                          const core::ProgressSink& progress, const core::LogSink& log, const std::stop_token& stop);
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "learning/pair_statistics.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <dragoman/core/hash.h>
+#include <dragoman/core/log.h>
+#include <dragoman/tokenizer/bpe_definition.h>
+
+namespace dragoman::tokenizer {
+
+/// Learns merges into a definition until it has so many pieces, or no pair is left.
+class MergeLearner {
+ public:
+  /// `definition`, which has the symbols of the statistics as its pieces, must outlive this.
+  MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces);
+
+  void run(PairStatistics& statistics, const core::ProgressSink& progress, const std::stop_token& stop);
+
+ private:
+  void report(const core::ProgressSink& progress, const std::stop_token& stop) const;
+  std::int32_t result_of(const PairStatistics::Pair& pair);
+
+  BpeDefinition& definition_;
+  std::size_t wanted_;
+  std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
+  std::vector<bool> reserved_;  // by id of the first pieces: not to be made by merges
+};
+
+/// Says so if a vocabulary is smaller than it was to be.
+void warn_if_short(const BpeDefinition& definition, std::size_t wanted_pieces, std::uint64_t min_frequency,
+                   const core::LogSink& log);
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,133 @@
+#pragma once
+
+#include "base/pair_map.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <dragoman/core/huge_pages.h>
+
+namespace dragoman::tokenizer {
+
+inline constexpr std::int32_t kBarrierCell = -1;
+/// The most cells of a text, and places of pairs: both are numbered in 32 bits.
+inline constexpr std::size_t kMostCells = 0xFFFFFFFE;
+
+/// The words from cell `begin` on occur so often in the corpus.
+struct WordWeight {
+  std::uint32_t begin;
+  std::int64_t weight;
+};
+
+/// What PairStatistics and its shards share. Only `lengths` changes, between steps.
+struct MergeText {
+  core::PageVector<std::int32_t> cells;  ///< a shard writes its own only
+  std::vector<WordWeight> weights;
+  std::vector<std::uint32_t> lengths;  ///< of each symbol, in cells
+};
+
+/// One merge. `result` may be new, or a symbol that spells the same.
+struct MergeStep {
+  std::int32_t left;
+  std::int32_t right;
+  std::int32_t result;
+};
+
+/// The words of a range of cells, and where pairs begin in them: what one thread works on while a pair is merged.
+/// Shards touch nothing of one another, so each step may run on all of them at once.
+///
+/// A symbol of n characters covers n cells and stands in its first and its last one, so both neighbours are found
+/// without links; cells swallowed by a merge hold what no pair begins with. Lists of places grow stale and are checked
+/// against the cells when used. In a run of k equal symbols the pair of that symbol with itself counts k / 2: what
+/// merging from the left would give.
+class PairShard {
+ public:
+  /// Places [begin, end) of the shard's list where a pair begins.
+  struct Places {
+    std::uint32_t begin;
+    std::uint32_t end;
+    std::uint32_t size() const { return end - begin; }
+  };
+  /// What one step does to its pairs with one neighbour.
+  struct Change {
+    std::int64_t lost = 0;        ///< occurrences beside the merged symbols
+    std::int64_t gained = 0;      ///< occurrences beside the result
+    std::uint32_t positions = 0;  ///< number of new places where the pair with the result begins
+    std::uint32_t place = 0;      ///< after the step: the end of those places
+    bool touched = false;
+    Places places() const { return {place - positions, place}; }
+  };
+  /// The changes on one side of the merged symbols, by neighbour.
+  class Side {
+   public:
+    Change& at(std::int32_t neighbour);
+    const Change& operator[](std::int32_t neighbour) const { return changes_[static_cast<std::size_t>(neighbour)]; }
+    const std::vector<std::int32_t>& touched() const noexcept { return touched_; }
+    void make_room(std::size_t symbols) { changes_.resize(symbols); }
+    void clear();
+
+   private:
+    friend class PairShard;
+    void add_begin(std::int32_t neighbour, std::uint32_t cell);
+
+    std::vector<Change> changes_;
+    std::vector<std::int32_t> touched_;
+    std::vector<std::pair<std::int32_t, std::uint32_t>> begins_;  // where pairs with the result begin
+  };
+  struct PairPlaces {
+    std::int64_t count = 0;
+    Places places{kUncounted, 0};
+  };
+
+  /// The words of cells [begin, end), which begins and ends with a barrier. The text must outlive the shard.
+  PairShard(MergeText& text, std::uint32_t begin, std::uint32_t end);
+
+  /// All pairs of neighbouring symbols, or only those with one symbol, and their places, which are added to the list.
+  PairMap<PairPlaces> index_pairs(std::optional<std::int32_t> with);
+  /// Replaces every occurrence of the step's pair, from left to right, by its result; `places` are those of the pair.
+  /// What it does to other pairs stands in left() and right() until they are cleared.
+  void merge(const MergeStep& step, std::span<const Places> places);
+
+  void make_room(std::size_t symbols);
+  Side& left() noexcept { return left_; }
+  Side& right() noexcept { return right_; }
+
+ private:
+  static constexpr std::int32_t kSwallowed = -2;
+  static constexpr std::uint32_t kUncounted = 0xFFFFFFFF;
+
+  std::uint32_t length(std::int32_t symbol) const { return text_.lengths[static_cast<std::size_t>(symbol)]; }
+  std::uint32_t run_before(std::uint32_t cell, std::int32_t symbol) const;
+  std::uint32_t run_from(std::uint32_t cell, std::int32_t symbol) const;
+  std::int64_t weight_at(std::uint32_t cell);
+
+  core::PageVector<std::uint32_t> number_pairs(PairMap<PairPlaces>& pairs, std::optional<std::int32_t> with);
+  std::span<const std::uint32_t> in_order(std::span<const Places> places);
+  void merge_pair(const MergeStep& step, std::uint32_t cell);
+  void merge_run(const MergeStep& step, std::uint32_t cell);
+  void lose_left(const MergeStep& step, std::uint32_t begin, std::int64_t weight);
+  void lose_right(const MergeStep& step, std::uint32_t end, std::int64_t weight);
+  void gain_left(const MergeStep& step, std::uint32_t begin, std::int64_t weight);
+  void gain_right(const MergeStep& step, std::uint32_t end, std::int64_t weight);
+  void gain_repeats(const MergeStep& step, std::uint32_t begin, std::uint32_t made, std::int64_t weight);
+  void write_symbol(std::uint32_t begin, std::uint32_t middle, std::int32_t symbol);
+  void file_positions(Side& side);
+
+  MergeText& text_;
+  core::PageVector<std::int32_t>& cells_;
+  std::uint32_t begin_;
+  std::uint32_t end_;
+  std::size_t weight_ = 0;  // the place in the weights of the last look-up
+  std::uint32_t run_end_ =
+      0;  // the cell after the last result made in a step, and the number of results in a row there
+  std::uint32_t run_length_ = 0;
+  core::PageVector<std::uint32_t> positions_;
+  core::PageVector<std::uint32_t> gathered_;
+  Side left_;
+  Side right_;
+};
+
+}  // namespace dragoman::tokenizer

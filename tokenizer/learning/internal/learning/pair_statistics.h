@@ -1,0 +1,112 @@
+#pragma once
+
+#include "base/pair_map.h"
+#include "learning/pair_shard.h"
+#include "reading/thread_arena.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <dragoman/core/huge_pages.h>
+
+namespace dragoman::tokenizer {
+
+/// The words of a corpus as symbols, with exact counts of neighbouring pairs that are kept up to date while pairs are
+/// merged.
+///
+/// Words lie one after the other in one array of cells, a barrier between them, and are dealt out to shards, which find
+/// and replace the occurrences of a pair, on several threads if there are many. The counts of all pairs are kept here,
+/// by one thread, so nothing depends on the number of shards.
+///
+/// Only counts of pairs with the result of the latest merge can rise. So a heap whose entries may be too high, and are
+/// put back lower when they come up, always yields the true maximum; and a pair that begins with too few occurrences
+/// need not be on record: most pairs of a large corpus begin so. Only if a result is merged to again, which no
+/// learned vocabulary was seen to do, those with it are counted afresh.
+class PairStatistics {
+ public:
+  static constexpr std::int32_t kBarrier = kBarrierCell;
+
+  using Weight = WordWeight;
+  /// Words by falling count: a barrier, then each word with a barrier behind it. Barriers inside a word part what must
+  /// not be merged.
+  struct Text {
+    core::PageVector<std::int32_t> cells;
+    std::vector<Weight> weights;
+  };
+  struct Pair {
+    std::int32_t left;
+    std::int32_t right;
+    std::uint64_t count;
+  };
+  /// How the work is divided. The result does not depend on it.
+  struct Division {
+    std::size_t shards = 1;
+    std::size_t worth_sharing = 2048;  ///< steps with fewer places stay on the calling thread
+  };
+  /// As many shards as threads, unless the text is too small for that.
+  static Division divide(const Text& text, const ThreadArena& arena);
+
+  /// Counts all pairs of a text of at most kMostCells. Pairs with fewer than `min_count` (at least 1) occurrences are
+  /// never offered. The arena must outlive the statistics.
+  PairStatistics(Text text, std::uint64_t min_count, ThreadArena& arena, const Division& division);
+  PairStatistics(const PairStatistics&) = delete;
+  PairStatistics& operator=(const PairStatistics&) = delete;
+
+  /// Takes out the pair to merge next: most occurrences, then smallest left id, then smallest right id. A pair is
+  /// offered once, unless merging to an id that exists makes more of it.
+  std::optional<Pair> pop_best();
+  /// Replaces every occurrence of (left, right), from left to right, by `result`, which may be new or one that spells
+  /// the same.
+  void merge(const Pair& pair, std::int32_t result);
+
+ private:
+  static constexpr std::uint32_t kNoSegment = 0xFFFFFFFF;
+
+  /// Places of one step in one shard; `next` is another segment of the same pair.
+  struct Segment {
+    PairShard::Places places;
+    std::uint32_t shard;
+    std::uint32_t next;
+  };
+  struct PairState {
+    std::int64_t count = 0;
+    std::uint32_t segment = kNoSegment;
+  };
+  struct HeapEntry {
+    std::int64_t count;
+    std::uint64_t key;
+    bool operator<(const HeapEntry& other) const {
+      return count != other.count ? count < other.count : key > other.key;
+    }
+  };
+
+  PairState& state(std::int32_t left, std::int32_t right) { return pairs_.at(pair_key(left, right)); }
+  void make_room(std::int32_t symbol);
+  void add_shards(std::size_t count);
+  void record_pairs(std::optional<std::int32_t> with, std::int64_t least);
+  template <class Body>
+  void for_each_shard(bool in_parallel, Body&& body);
+  std::size_t collect_places(const PairState& pair);
+  void add_segment(PairState& pair, const PairShard::Places& places, std::size_t shard);
+  void apply(const MergeStep& step);
+  template <class SideOf>
+  void sum_up(SideOf&& side_of);
+  template <class SideOf, class KeyOf>
+  void add_gained(SideOf&& side_of, KeyOf&& key_of);
+  template <class SideOf, class KeyOf>
+  void take_lost(SideOf&& side_of, KeyOf&& key_of);
+  void offer(std::uint64_t key, std::int64_t count);
+
+  std::int64_t min_count_;
+  ThreadArena& arena_;
+  std::size_t worth_sharing_;
+  MergeText text_;
+  std::vector<PairShard> shards_;
+  std::vector<std::vector<PairShard::Places>> places_;  // by shard, of the pair being merged
+  PairMap<PairState> pairs_;
+  core::PageVector<Segment> segments_;
+  std::vector<HeapEntry> heap_;
+};
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "base/character_table.h"
+#include "counting/character_counts.h"
+#include "counting/memory_plan.h"
+#include "counting/word_runs.h"
+#include "learning/pair_statistics.h"
+
+#include <cstdint>
+#include <stop_token>
+#include <vector>
+
+#include <dragoman/core/log.h>
+#include <dragoman/tokenizer/bpe_definition.h>
+
+namespace dragoman::tokenizer {
+
+/// A LearningCorpus whose words are on disk: they are read from there as often as they are needed, and only their
+/// layout comes into memory. One thread at a time.
+class SpilledCorpus {
+ public:
+  /// Leaves out words that occur less than `min_count` times and does to the others what `definition` says is done to
+  /// text. Words that this changes are counted anew within the plan.
+  SpilledCorpus(WordRuns& words, std::uint64_t min_count, const BpeDefinition& definition, const MemoryPlan& plan,
+                const core::ProgressSink& progress, const std::stop_token& stop);
+
+  std::uint64_t distinct_words() const noexcept { return words_.words; }
+  /// The words that were left out, and all words, before they were split.
+  const WordTotal& dropped() const noexcept { return dropped_; }
+  const WordTotal& total() const noexcept { return total_; }
+  /// By falling count, then by code point.
+  std::vector<CharacterCount> count_characters();
+  /// The number of cells of the layout; known after count_characters().
+  std::uint64_t cells() const;
+  /// The smallest `min_count` with which the layout has at most so many cells; 0 if there is none below 4096. Known
+  /// after count_characters().
+  std::uint64_t min_count_for(std::uint64_t most_cells) const;
+  /// The words as symbols: each character's id, or a barrier if it has none.
+  PairStatistics::Text lay_out(const CharacterTable& ids);
+
+ private:
+  static constexpr std::uint64_t kSmall = 1 << 12;
+  /// A word that occurs kSmall times or more.
+  struct FrequentWord {
+    std::uint64_t count;
+    std::uint64_t cells;
+  };
+
+  template <class Visit>
+  void for_each_word(Visit&& visit) const;
+  void note_word(std::uint64_t count, std::uint64_t cells);
+  std::vector<std::size_t> place_frequent_words(PairStatistics::Text& text) const;
+  std::vector<std::size_t> place_rare_words(PairStatistics::Text& text, std::size_t cell) const;
+
+  const core::ProgressSink& progress_;
+  const std::stop_token& stop_;
+  bool mark_is_implied_;
+  WordTotal dropped_;
+  WordTotal total_;
+  WordRun words_;
+  std::vector<std::uint64_t> cells_by_count_;  ///< of the words below kSmall
+  std::vector<FrequentWord> frequent_;         ///< in the order of words_
+};
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,233 @@
+#include "dragoman/tokenizer/learn_bpe.h"
+
+#include "definition/add_token.h"
+#include "definition/escapes.h"
+#include "learn_reproduced.h"
+#include "learning/alphabet.h"
+#include "learning/learn_within.h"
+#include "learning/learning_corpus.h"
+#include "learning/merge_learner.h"
+#include "learning/spilled_corpus.h"
+#include "regex/marked_pattern.h"
+#include "regex/pattern.h"
+
+#include <algorithm>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/utf8.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/byte_pieces.h>
+#include <dragoman/tokenizer/word_mark.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using core::ErrorCode;
+using core::require;
+
+void check_options(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options) {
+  require(!inputs.empty(), ErrorCode::kInvalidArgument, "there is no file to learn from");
+  check_coverage(options.character_coverage);
+  require(options.vocab_size > 0, ErrorCode::kInvalidArgument, "the vocabulary size is {}; it must be above 0",
+          options.vocab_size);
+  require(options.smallest_vocab_size >= 0 && options.smallest_vocab_size <= options.vocab_size,
+          ErrorCode::kInvalidArgument, "the smallest vocabulary size is {}; it must be from 0 to the size, {}",
+          options.smallest_vocab_size, options.vocab_size);
+  require(options.threads >= 0, ErrorCode::kInvalidArgument, "the number of threads is {}; it must not be negative",
+          options.threads);
+  require(!options.split_case || !options.lowercase, ErrorCode::kInvalidArgument,
+          "there is nothing to cut at changes of case in lower-cased text; leave one of the two out");
+}
+
+/// Whether words can be counted apart: none of the patterns sees what follows the space behind a word.
+bool patterns_stay_in_words(const LearnOptions& options) {
+  if (options.protected_patterns.empty()) return true;
+  const Pattern pattern(join_patterns(options.protected_patterns, true), PatternDialect::kOniguruma);
+  return pattern.stops_before(kWordMarkCharacter);
+}
+
+bool needs_whole_lines(WordSource::Kind kind, const LearnOptions& options) {
+  if (!options.word_marks) return true;
+  const bool in_words = patterns_stay_in_words(options);
+  require(
+      in_words || kind == WordSource::Kind::kTexts, ErrorCode::kInvalidArgument,
+      "a protected pattern can match a space, or depends on what follows a word, but count files hold single words; "
+      "learn from the text itself (--input)");
+  return !in_words;
+}
+
+void add_first_pieces(BpeDefinition& definition, const LearnOptions& options) {
+  for (const std::string& token : options.special_tokens) {
+    if (token == "<unk>") definition.unknown = static_cast<std::int32_t>(definition.pieces.size());
+    add_token(definition, token, true);
+  }
+  definition.byte_fallback = options.byte_fallback;
+  for (int byte = 0; byte < 256 && options.byte_fallback; ++byte)
+    definition.pieces.push_back(piece_of_byte(static_cast<unsigned char>(byte)));
+  for (const std::string& symbol : options.user_symbols) add_token(definition, symbol, false);
+}
+
+/// The mark goes in front of every text and into every place of a space, and comes off again: so spaces at the start
+/// survive, too.
+void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
+  using Kind = NormalizerStep::Kind;
+  if (options.normalization == Normalization::kNfc) definition.normalizer.push_back({Kind::kNfc, {}, {}});
+  if (options.normalization == Normalization::kNfkc) definition.normalizer.push_back({Kind::kNfkc, {}, {}});
+  if (options.lowercase) definition.normalizer.push_back({Kind::kLowercase, {}, {}});
+  definition.split_digits = options.split_digits;
+  definition.split_case = options.split_case;
+  definition.split_punctuation = options.split_punctuation;
+  definition.protected_pattern = join_patterns(options.protected_patterns, options.word_marks);
+  definition.decoder.byte_fallback = options.byte_fallback;
+  add_escapes(definition, options.word_marks && options.escape_marks);
+  if (!options.word_marks) return;
+  definition.normalizer.push_back({Kind::kPrepend, {}, kWordMark});
+  definition.normalizer.push_back({Kind::kReplace, " ", kWordMark});
+  definition.split_pattern = std::string(kWordMark);
+  definition.decoder.replacements.push_back({kWordMark, " "});
+  definition.decoder.drop_space_after_symbols = !options.user_symbols.empty();
+  definition.decoder.strip = std::string(" ");
+  definition.decoder.strip_count = 1;
+}
+
+/// Adds a piece for each character; returns the ids by character. One that is a user-defined symbol already is left
+/// alone.
+CharacterTable add_alphabet(BpeDefinition& definition, const std::vector<char32_t>& alphabet) {
+  CharacterTable ids;
+  for (const char32_t character : alphabet) {
+    std::string piece;
+    core::append_utf8(piece, character);
+    if (std::find(definition.pieces.begin(), definition.pieces.end(), piece) != definition.pieces.end()) continue;
+    ids.set(character, static_cast<std::int32_t>(definition.pieces.size()));
+    definition.pieces.push_back(piece);
+  }
+  return ids;
+}
+
+void check_size(const BpeDefinition& definition, std::size_t first_character, const LearnOptions& options) {
+  const std::size_t characters = definition.pieces.size() - first_character;
+  const std::int32_t size = options.smallest_vocab_size > 0 ? options.smallest_vocab_size : options.vocab_size;
+  require(static_cast<std::size_t>(size) >= definition.pieces.size(), ErrorCode::kInvalidArgument,
+          "a vocabulary of {} is too small: {} special tokens, {} bytes, {} user symbols and {} characters need at "
+          "least {}; "
+          "ask for more pieces or for less character coverage",
+          size, options.special_tokens.size(), options.byte_fallback ? 256 : 0, options.user_symbols.size(), characters,
+          definition.pieces.size());
+}
+
+std::string file_list(const std::vector<std::filesystem::path>& files) {
+  return files.size() == 1 ? files.front().string()
+                           : fmt::format("{} and {} further files", files.front().string(), files.size() - 1);
+}
+
+/// One call that learns. The words on their way: counted, then a corpus of them, then nothing but its layout.
+class Learning {
+ public:
+  Learning(const MemoryPlan& plan, const WordSource& source, const LearnOptions& options,
+           const core::ProgressSink& progress, const core::LogSink& log, const std::stop_token& stop)
+      : plan_(plan), source_(source), options_(options), progress_(progress), log_(log), stop_(stop) {
+    add_first_pieces(definition_, options);
+    add_text_steps(definition_, options);
+  }
+
+  BpeTokenizer run() {
+    ThreadArena arena(plan_.threads);
+    PairStatistics::Text text = count_and_lay_out(arena);
+    const PairStatistics::Division division = PairStatistics::divide(text, arena);
+    PairStatistics statistics(std::move(text), options_.min_frequency, arena, division);
+    const auto wanted = static_cast<std::size_t>(options_.vocab_size);
+    MergeLearner(definition_, wanted).run(statistics, progress_, stop_);
+    warn_if_short(definition_, wanted, options_.min_frequency, log_);
+    return BpeTokenizer(std::move(definition_), "learned vocabulary");
+  }
+
+ private:
+  PairStatistics::Text count_and_lay_out(ThreadArena& arena) {
+    CountedWords words = collect_words(source_, plan_, arena, progress_, stop_);
+    if (words.on_disk) {
+      SpilledCorpus corpus(*words.on_disk, options_.min_word_count, definition_, plan_, progress_, stop_);
+      report_dropped(corpus.dropped(), corpus.total(), options_.min_word_count, log_);
+      return lay_out(corpus, [&] { return corpus.min_count_for(most_cells()); });
+    }
+    drop_rare_words(words.in_memory);
+    LearningCorpus corpus(std::move(words.in_memory), definition_, arena);
+    return lay_out(corpus, [] { return 0; });
+  }
+
+  void drop_rare_words(WordCounts& words) const {
+    if (options_.min_word_count < 2) return;
+    const WordTotal all = words.total();
+    report_dropped(words.drop_below(options_.min_word_count), all, options_.min_word_count, log_);
+  }
+
+  template <class Corpus, class MinCountThatFits>
+  PairStatistics::Text lay_out(Corpus& corpus, MinCountThatFits&& min_count_that_fits) {
+    require(corpus.distinct_words() > 0, ErrorCode::kBadInput, "{}: no words to learn from{}", file_list(source_.files),
+            options_.min_word_count < 2 ? "" : fmt::format(" occur {} times or more", options_.min_word_count));
+    core::log(log_, core::LogLevel::kInfo, fmt::format("{} distinct words", corpus.distinct_words()));
+    const std::size_t first_character = definition_.pieces.size();
+    const auto mark = options_.word_marks ? std::optional(kWordMarkCharacter) : std::nullopt;
+    const auto alphabet = choose_alphabet(corpus.count_characters(), options_.character_coverage, mark);
+    const CharacterTable ids = add_alphabet(definition_, alphabet);
+    check_size(definition_, first_character, options_);
+    if (corpus.cells() > most_cells()) fail_for_memory(corpus.distinct_words(), corpus.cells(), min_count_that_fits());
+    return corpus.lay_out(ids);
+  }
+
+  std::uint64_t most_cells() const {
+    return tokenizer::most_cells(plan_, static_cast<std::uint64_t>(options_.vocab_size));
+  }
+
+  [[noreturn]] void fail_for_memory(std::uint64_t words, std::uint64_t cells, std::uint64_t min_count) const {
+    const std::string needed = in_megabytes(learning_bytes(cells, static_cast<std::uint64_t>(options_.vocab_size)));
+    core::fail(ErrorCode::kInvalidArgument,
+               "{}: learning from its {} distinct words takes {} of memory and the budget is {}; allow more (--memory "
+               "{}), or leave out rare words (--min-word-count {})",
+               file_list(source_.files), words, needed, in_megabytes(plan_.budget), needed,
+               min_count == 0 ? "N" : std::to_string(min_count));
+  }
+
+  const MemoryPlan& plan_;
+  const WordSource& source_;
+  const LearnOptions& options_;
+  const core::ProgressSink& progress_;
+  const core::LogSink& log_;
+  const std::stop_token& stop_;
+  BpeDefinition definition_;
+};
+
+BpeTokenizer learn_from_files(const std::vector<std::filesystem::path>& files, WordSource::Kind kind,
+                              const LearnOptions& options, const core::ProgressSink& progress, const core::LogSink& log,
+                              const std::stop_token& stop) {
+  check_options(files, options);
+  const WordSource source{.files = files,
+                          .kind = kind,
+                          .whole_lines = needs_whole_lines(kind, options),
+                          .invalid_utf8 = options.invalid_utf8};
+  if (!std::holds_alternative<std::monostate>(options.reproduce))
+    return learn_reproduced(source, options, progress, log, stop);
+  return learn_within(MemoryPlan::of(options.memory, options.threads), source, options, progress, log, stop);
+}
+
+}  // namespace
+
+BpeTokenizer learn_within(const MemoryPlan& plan, const WordSource& source, const LearnOptions& options,
+                          const core::ProgressSink& progress, const core::LogSink& log, const std::stop_token& stop) {
+  return Learning(plan, source, options, progress, log, stop).run();
+}
+
+void check_protected_pattern(const std::string& pattern) {
+  join_patterns({pattern}, true);
+}
+
+BpeTokenizer learn_bpe(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options,
+                       const core::ProgressSink& progress, const core::LogSink& log, std::stop_token stop) {
+  return learn_from_files(inputs, WordSource::Kind::kTexts, options, progress, log, stop);
+}
+
+BpeTokenizer learn_bpe_from_counts(const std::vector<std::filesystem::path>& counts, const LearnOptions& options,
+                                   const core::ProgressSink& progress, const core::LogSink& log, std::stop_token stop) {
+  return learn_from_files(counts, WordSource::Kind::kCounts, options, progress, log, stop);
+}
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,138 @@
+#include "learning/learning_corpus.h"
+
+#include "base/characters.h"
+#include "counting/collect_words.h"
+#include "learned_words.h"
+#include "pre_tokenizing/pre_tokenizer.h"
+#include "pre_tokenizing/spaced_words.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+constexpr std::size_t kBlockWords = std::size_t{1} << 14;
+
+/// What pairs occur in all must fit in 63 bits. The sum is rounded, so it stops well before.
+constexpr double kMostOccurrences = 4e18;
+
+}  // namespace
+
+void check_corpus_size(std::uint64_t cells, double occurrences) {
+  core::require(cells <= kMostCells, core::ErrorCode::kBadInput,
+                "the distinct words of the corpus hold more than {} characters; leave out rare words, or learn from a "
+                "sample of its lines",
+                kMostCells);
+  core::require(occurrences < kMostOccurrences, core::ErrorCode::kBadInput,
+                "the corpus holds about {:.2g} characters, more than can be counted; divide the counts of its words",
+                occurrences);
+}
+
+/// Normalising each distinct word once gives the same as normalising lines, since no form of Unicode normalisation
+/// composes or reorders across a space.
+WordCounts split_into_pre_tokens(const WordCounts& words, const BpeDefinition& definition, ThreadArena& arena) {
+  const PreTokenizer pre_tokenizer(definition);
+  const std::vector<WordCount> raw = words.by_count();
+  ThreadCounts split;
+  split.for_each_block(arena, raw.size(), [&](WordCounts& counts, std::size_t i) {
+    for_each_learned_word(pre_tokenizer, raw[i].word, [&](std::string_view word) { counts.add(word, raw[i].count); });
+  });
+  return split.join(arena);
+}
+
+LearningCorpus::LearningCorpus(WordCounts words, const BpeDefinition& definition, ThreadArena& arena)
+    : arena_(arena),
+      mark_is_implied_(effect_on_spaced_words(definition) == SpacedWordEffect::kMark),
+      counts_(std::move(words)) {
+  if (mark_is_implied_)
+    split_at_marks(definition);
+  else if (effect_on_spaced_words(definition) == SpacedWordEffect::kAny)
+    counts_ = split_into_pre_tokens(counts_, definition, arena);
+  words_ = counts_.by_count();
+  for (std::size_t begin = 0; begin < words_.size(); begin += kBlockWords)
+    blocks_.push_back({.begin = begin, .end = std::min(words_.size(), begin + kBlockWords), .characters = {}});
+}
+
+/// The few words that hold a mark, or what is escaped, themselves are changed or fall apart into several.
+void LearningCorpus::split_at_marks(const BpeDefinition& definition) {
+  const PlainWords plain(definition);
+  std::vector<std::pair<std::string, std::uint64_t>> changed;
+  counts_.for_each([&](std::string_view word, std::uint64_t count) {
+    if (!plain.contain(word)) changed.emplace_back(word, count);
+  });
+  const PreTokenizer pre_tokenizer(definition);
+  for (const auto& [word, count] : changed) counts_.remove(word);
+  for (const auto& entry : changed)
+    pre_tokenizer.for_each_pre_token(entry.first, false, false, [&](const PreToken& token) {
+      const std::string_view word = token.text.substr(std::string_view(kWordMark).size());
+      if (!word.empty()) counts_.add(word, entry.second);
+    });
+}
+
+void LearningCorpus::count_block(Block& block) const {
+  CharacterCounts characters;
+  for (std::size_t i = block.begin; i < block.end; ++i) {
+    const std::uint64_t count = words_[i].count;
+    const std::size_t cells_before = block.cells;
+    for_each_character(words_[i].word, mark_is_implied_, [&](char32_t character, bool valid) {
+      ++block.cells;
+      if (valid) characters.add(character, count);
+    });
+    ++block.cells;
+    block.occurrences += static_cast<double>(count) * static_cast<double>(block.cells - cells_before);
+  }
+  block.characters = characters.take();
+}
+
+std::vector<CharacterCount> LearningCorpus::count_characters() {
+  arena_.for_each(blocks_.size(), [&](std::size_t b) { count_block(blocks_[b]); });
+  CharacterCounts counts;
+  double occurrences = 0;
+  for (Block& block : blocks_) {
+    for (const CharacterCount& entry : block.characters) counts.add(entry.character, entry.count);
+    block.characters = {};
+    occurrences += block.occurrences;
+  }
+  check_corpus_size(cells(), occurrences);
+  return counts.take_sorted();
+}
+
+std::uint64_t LearningCorpus::cells() const {
+  std::uint64_t cells = 1;
+  for (const Block& block : blocks_) cells += block.cells;
+  return cells;
+}
+
+PairStatistics::Text LearningCorpus::lay_out(const CharacterTable& ids) {
+  std::vector<std::size_t> begins(1, 1);
+  for (const Block& block : blocks_) begins.push_back(begins.back() + block.cells);
+  PairStatistics::Text text;
+  text.cells.resize(begins.back());
+  text.cells[0] = PairStatistics::kBarrier;
+  std::vector<std::vector<PairStatistics::Weight>> weights(blocks_.size());
+  const auto lay_out_block = [&](std::size_t b) {
+    std::size_t cell = begins[b];
+    for (std::size_t i = blocks_[b].begin; i < blocks_[b].end; ++i) {
+      const auto weight = static_cast<std::int64_t>(words_[i].count);
+      if (weights[b].empty() || weights[b].back().weight != weight)
+        weights[b].push_back({static_cast<std::uint32_t>(cell), weight});
+      for_each_character(words_[i].word, mark_is_implied_, [&](char32_t character, bool valid) {
+        const std::int32_t id = valid ? ids.find(character) : -1;
+        text.cells[cell++] = id >= 0 ? id : PairStatistics::kBarrier;
+      });
+      text.cells[cell++] = PairStatistics::kBarrier;
+    }
+  };
+  arena_.for_each(blocks_.size(), lay_out_block);
+  for (const auto& of_block : weights)
+    for (const PairStatistics::Weight& entry : of_block)
+      if (text.weights.empty() || text.weights.back().weight != entry.weight) text.weights.push_back(entry);
+  return text;
+}
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,197 @@
+#include "learning/pair_statistics.h"
+
+#include <algorithm>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+/// How far ahead of its turn a pair is fetched from memory.
+constexpr std::size_t kPairsAhead = 8;
+/// Less is not worth the second thread's waking up.
+constexpr std::size_t kCellsOfShard = std::size_t{1} << 18;
+
+}  // namespace
+
+PairStatistics::Division PairStatistics::divide(const Text& text, const ThreadArena& arena) {
+  const auto threads = static_cast<std::size_t>(arena.threads());
+  return {.shards = std::clamp<std::size_t>(text.cells.size() / kCellsOfShard, 1, threads)};
+}
+
+PairStatistics::PairStatistics(Text text, std::uint64_t min_count, ThreadArena& arena, const Division& division)
+    : min_count_(static_cast<std::int64_t>(std::max<std::uint64_t>(min_count, 1))),
+      arena_(arena),
+      worth_sharing_(division.worth_sharing),
+      text_{.cells = std::move(text.cells), .weights = std::move(text.weights), .lengths = {}} {
+  add_shards(division.shards);
+  make_room(std::max(0, *std::max_element(text_.cells.begin(), text_.cells.end())));
+  record_pairs(std::nullopt, min_count_);
+}
+
+/// Equal shares of the cells, cut at barriers.
+void PairStatistics::add_shards(std::size_t count) {
+  const auto size = text_.cells.size();
+  shards_.reserve(count);
+  places_.resize(count);
+  std::size_t begin = 0;
+  for (std::size_t s = 1; s <= count; ++s) {
+    std::size_t end = std::max(begin + 1, size * s / count);
+    while (end < size && text_.cells[end - 1] != kBarrier) ++end;
+    shards_.emplace_back(text_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end));
+    begin = end - 1;  // the barrier belongs to both, and neither writes it
+  }
+}
+
+void PairStatistics::make_room(std::int32_t symbol) {
+  const std::size_t size = static_cast<std::size_t>(symbol) + 1;
+  if (size <= text_.lengths.size()) return;
+  text_.lengths.resize(size, 1);
+  for (PairShard& shard : shards_) shard.make_room(size);
+}
+
+template <class Body>
+void PairStatistics::for_each_shard(bool in_parallel, Body&& body) {
+  if (!in_parallel || shards_.size() == 1) {
+    for (std::size_t s = 0; s < shards_.size(); ++s) body(s);
+    return;
+  }
+  arena_.for_each(shards_.size(), body);
+}
+
+/// Counts all pairs, or those with one symbol, and records those of `least` or more that are not on record.
+void PairStatistics::record_pairs(std::optional<std::int32_t> with, std::int64_t least) {
+  std::vector<PairMap<PairShard::PairPlaces>> counted(shards_.size());
+  for_each_shard(true, [&](std::size_t s) { counted[s] = shards_[s].index_pairs(with); });
+  for (std::size_t s = 0; s < counted.size(); ++s)
+    counted[s].for_each([&](std::uint64_t key, const PairShard::PairPlaces& pair) {
+      std::int64_t count = pair.count;
+      for (std::size_t other = 0; other < counted.size(); ++other) {
+        const PairShard::PairPlaces* more = other == s ? nullptr : counted[other].find(key);
+        if (more != nullptr && other < s) return;  // recorded, or not, when that shard's turn was
+        if (more != nullptr) count += more->count;
+      }
+      if (count < least || pairs_.find(key) != nullptr) return;
+      PairState& state = pairs_.at(key);
+      state.count = count;
+      for (std::size_t other = s; other < counted.size(); ++other)
+        if (const PairShard::PairPlaces* part = counted[other].find(key)) add_segment(state, part->places, other);
+      offer(key, count);
+    });
+}
+
+std::optional<PairStatistics::Pair> PairStatistics::pop_best() {
+  while (!heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end());
+    const HeapEntry top = heap_.back();
+    heap_.pop_back();
+    const std::int32_t left = pair_left(top.key);
+    const std::int32_t right = pair_right(top.key);
+    const std::int64_t count = state(left, right).count;
+    if (count == top.count) return Pair{left, right, static_cast<std::uint64_t>(count)};
+    offer(top.key, count);
+  }
+  return std::nullopt;
+}
+
+void PairStatistics::offer(std::uint64_t key, std::int64_t count) {
+  if (count < min_count_) return;
+  heap_.push_back({count, key});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+void PairStatistics::merge(const Pair& pair, std::int32_t result) {
+  const MergeStep step{.left = pair.left, .right = pair.right, .result = result};
+  if (static_cast<std::size_t>(result) < text_.lengths.size()) record_pairs(result, 1);
+  make_room(result);
+  const auto length = [&](std::int32_t symbol) { return text_.lengths[static_cast<std::size_t>(symbol)]; };
+  text_.lengths[static_cast<std::size_t>(result)] = length(pair.left) + length(pair.right);
+  PairState& merged = state(pair.left, pair.right);
+  const std::size_t places = collect_places(merged);
+  merged = {};
+  for_each_shard(places >= worth_sharing_, [&](std::size_t s) { shards_[s].merge(step, places_[s]); });
+  apply(step);
+}
+
+/// Returns how many they are.
+std::size_t PairStatistics::collect_places(const PairState& pair) {
+  for (auto& places : places_) places.clear();
+  std::size_t count = 0;
+  for (std::uint32_t s = pair.segment; s != kNoSegment; s = segments_[s].next) {
+    places_[segments_[s].shard].push_back(segments_[s].places);
+    count += segments_[s].places.size();
+  }
+  return count;
+}
+
+void PairStatistics::add_segment(PairState& pair, const PairShard::Places& places, std::size_t shard) {
+  segments_.push_back({places, static_cast<std::uint32_t>(shard), pair.segment});
+  pair.segment = static_cast<std::uint32_t>(segments_.size() - 1);
+}
+
+/// Adds the changes of all shards to the first one's.
+template <class SideOf>
+void PairStatistics::sum_up(SideOf&& side_of) {
+  PairShard::Side& first = side_of(shards_.front());
+  for (std::size_t s = 1; s < shards_.size(); ++s) {
+    const PairShard::Side& side = side_of(shards_[s]);
+    for (const std::int32_t neighbour : side.touched()) {
+      PairShard::Change& sum = first.at(neighbour);
+      sum.lost += side[neighbour].lost;
+      sum.gained += side[neighbour].gained;
+    }
+  }
+}
+
+/// What pairs with the result have gained on one side of it.
+template <class SideOf, class KeyOf>
+void PairStatistics::add_gained(SideOf&& side_of, KeyOf&& key_of) {
+  const PairShard::Side& sums = side_of(shards_.front());
+  const std::vector<std::int32_t>& touched = sums.touched();
+  for (std::size_t i = 0; i < touched.size(); ++i) {
+    if (i + kPairsAhead < touched.size()) pairs_.prefetch(key_of(touched[i + kPairsAhead]));
+    const std::int32_t neighbour = touched[i];
+    const bool begins = std::any_of(shards_.begin(), shards_.end(),
+                                    [&](PairShard& shard) { return side_of(shard)[neighbour].positions > 0; });
+    if (!begins) continue;
+    const std::uint64_t key = key_of(neighbour);
+    const std::int64_t gained = sums[neighbour].gained;
+    if (gained < min_count_ && pairs_.find(key) == nullptr) continue;
+    PairState& pair = pairs_.at(key);
+    pair.count += gained;
+    for (std::size_t s = 0; s < shards_.size(); ++s) {
+      const PairShard::Change& part = side_of(shards_[s])[neighbour];
+      if (part.positions > 0) add_segment(pair, part.places(), s);
+    }
+    offer(key, pair.count);
+  }
+}
+
+/// What pairs with the merged symbols have lost on one side of them; and makes that side ready for the next step.
+template <class SideOf, class KeyOf>
+void PairStatistics::take_lost(SideOf&& side_of, KeyOf&& key_of) {
+  const PairShard::Side& sums = side_of(shards_.front());
+  const std::vector<std::int32_t>& touched = sums.touched();
+  for (std::size_t i = 0; i < touched.size(); ++i) {
+    if (i + kPairsAhead < touched.size()) pairs_.prefetch(key_of(touched[i + kPairsAhead]));
+    const std::int64_t lost = sums[touched[i]].lost;
+    if (lost == 0) continue;
+    if (PairState* pair = pairs_.find(key_of(touched[i]))) pair->count -= lost;
+  }
+  for (PairShard& shard : shards_) side_of(shard).clear();
+}
+
+/// Gains go first: what one place gains, the next one may lose (`abab`), and a pair that was not put on record with all
+/// that it gained has nothing to lose.
+void PairStatistics::apply(const MergeStep& step) {
+  const auto left = [](PairShard& shard) -> PairShard::Side& { return shard.left(); };
+  const auto right = [](PairShard& shard) -> PairShard::Side& { return shard.right(); };
+  sum_up(left);
+  sum_up(right);
+  add_gained(left, [&](std::int32_t neighbour) { return pair_key(neighbour, step.result); });
+  add_gained(right, [&](std::int32_t neighbour) { return pair_key(step.result, neighbour); });
+  take_lost(left, [&](std::int32_t neighbour) { return pair_key(neighbour, step.left); });
+  take_lost(right, [&](std::int32_t neighbour) { return pair_key(step.right, neighbour); });
+}
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stop_token>
+
+#include <dragoman/core/file.h>
+#include <dragoman/core/log.h>
+#include <dragoman/tokenizer/invalid_utf8.h>
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::tokenizer {
+
+enum class LineFormat {
+  kPieces,  ///< pieces as they stand in the tokenizer file, separated by one space
+  kIds,     ///< decimal ids, separated by one space
+};
+
+struct LineCodingOptions {
+  LineFormat format = LineFormat::kPieces;
+  /// `line` is the number of the first input line; it is counted up from there.
+  EncodeOptions encode = {};
+  /// 0 means core::default_threads(). The output does not depend on it.
+  int threads = 0;
+  /// Of the text that encode_lines() reads.
+  InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;
+};
+
+/// One line of pieces or ids per line of the text file `input` (gz and zst included, "-" is standard input), in order;
+/// a CR before LF is kept as a character. Memory is bounded by a few blocks of lines. Does not commit `output`. Throws
+/// Error{kUnsupported} for kPieces if a piece holds a space or a line feed, since the line could not be read back, and
+/// Error{kInterrupted} when `stop` asks; what was finished by then is written.
+void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
+                  const LineCodingOptions& options, const core::ProgressSink& progress = {},
+                  const std::stop_token& stop = {});
+
+/// The way back. A line with something that is not a piece or an id throws Error{kBadInput} naming file and line. A
+/// decoded line feed is written as a space, so that lines stay lines; returns the number of lines where that happened.
+/// Of the options, `encode` is not used.
+std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
+                           const LineCodingOptions& options, const core::ProgressSink& progress = {},
+                           const std::stop_token& stop = {});
+
+}  // namespace dragoman::tokenizer

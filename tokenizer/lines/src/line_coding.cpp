@@ -1,0 +1,149 @@
+#include "dragoman/tokenizer/line_coding.h"
+
+#include "lines/line_encoder.h"
+#include "reading/chunk_loop.h"
+#include "reading/thread_arena.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <limits>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/function_ref.h>
+#include <dragoman/core/quote.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using core::ErrorCode;
+using core::Quoted;
+using core::require;
+
+/// Visits the lines of a chunk with their numbers from 0.
+template <class Visit>
+void for_each_line(const Chunk& chunk, Visit&& visit) {
+  const std::string_view text = chunk.text();
+  std::uint64_t number = chunk.first_line;
+  for (std::size_t begin = 0; begin < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    visit(text.substr(begin, end - begin), number);
+    begin = end + 1;
+  }
+}
+
+std::vector<std::string_view> lines_of(const Chunk& chunk) {
+  std::vector<std::string_view> lines;
+  for_each_line(chunk, [&](std::string_view line, std::uint64_t /*number*/) { lines.push_back(line); });
+  return lines;
+}
+
+/// Reads chunks in order, turns several at a time into text, and writes them in order.
+void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, std::string_view stage,
+                    const core::ProgressSink& progress, const core::RunStop& stop,
+                    core::FunctionRef<std::string(const Chunk&)> code) {
+  // What was read before an interruption is still coded and written.
+  bool interrupted = false;
+  const auto read = [&](Chunk& chunk) {
+    try {
+      interrupted = stop.token().stop_requested();
+      if (!interrupted) reader.next(chunk);
+    } catch (const core::Error& error) {
+      if (error.code() != ErrorCode::kInterrupted) throw;
+      interrupted = true;
+    }
+    if (interrupted || chunk.size == 0) return false;
+    core::report(
+        progress,
+        {.stage = std::string(stage), .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
+    return true;
+  };
+  std::int64_t lines = 0;
+  const auto write = [&](const std::string& text) {
+    lines += std::count(text.begin(), text.end(), '\n');
+    output.write(text);
+    output.flush();  // whoever waits at the other end of a pipe gets every line that was read
+    return true;
+  };
+  process_chunks(*core::make_executor(threads), stop, read, code, write);
+  require(!interrupted, ErrorCode::kInterrupted, "interrupted after {} lines of {}, which are in {}", lines,
+          reader.name(), output.partial_name());
+}
+
+std::int32_t parse_id(std::string_view word, const Tokenizer& tokenizer, const std::string& where) {
+  std::int32_t id = -1;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+  require(error == std::errc() && end == word.data() + word.size() && id >= 0 && id < tokenizer.size(),
+          ErrorCode::kBadInput, "{}: {} is not an id from 0 to {}", where, Quoted{word}, tokenizer.size() - 1);
+  return id;
+}
+
+std::int32_t parse_piece(std::string_view word, const Tokenizer& tokenizer, const std::string& where) {
+  const auto id = tokenizer.id(word);
+  require(id.has_value(), ErrorCode::kBadInput, "{}: {} is not a piece of this tokenizer", where, Quoted{word});
+  return *id;
+}
+
+std::vector<std::int32_t> parse_line(std::string_view line, LineFormat format, const Tokenizer& tokenizer,
+                                     const std::string& where) {
+  std::vector<std::int32_t> ids;
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t end = std::min(line.find(' ', begin), line.size());
+    const std::string_view word = line.substr(begin, end - begin);
+    if (!word.empty())
+      ids.push_back(format == LineFormat::kIds ? parse_id(word, tokenizer, where)
+                                               : parse_piece(word, tokenizer, where));
+    begin = end + 1;
+  }
+  return ids;
+}
+
+}  // namespace
+
+void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
+                  const LineCodingOptions& options, const core::ProgressSink& progress, const std::stop_token& stop) {
+  const LineEncoding encoding(tokenizer, options);
+  OnePerThread<LineEncoder> encoders;
+  const auto encode = [&](const Chunk& chunk) {
+    std::string text;
+    text.reserve(chunk.size * 2);
+    encoders.with([&] { return LineEncoder(encoding); },
+                  [&](LineEncoder& encoder) {
+                    encoder.append_all(lines_of(chunk), options.encode.line + chunk.first_line, text);
+                  });
+    return text;
+  };
+  const core::RunStop run_stop(stop);
+  ChunkReader reader({input}, ChunkReader::Unit::kLine, run_stop.token(), std::numeric_limits<std::size_t>::max(),
+                     options.invalid_utf8);
+  for_each_chunk(reader, output, options.threads, "encode", progress, run_stop, encode);
+}
+
+std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
+                           const LineCodingOptions& options, const core::ProgressSink& progress,
+                           const std::stop_token& stop) {
+  if (options.format == LineFormat::kPieces) check_pieces_can_be_listed(tokenizer);
+  const std::string joined_mark = options.format == LineFormat::kPieces ? continuation_mark(tokenizer) : std::string();
+  std::atomic<std::uint64_t> lines_with_line_feed = 0;
+  const core::RunStop run_stop(stop);
+  ChunkReader reader({input}, ChunkReader::Unit::kLine, run_stop.token());
+  const std::string name = input == "-" ? "standard input" : input.string();
+  const auto decode = [&](const Chunk& chunk) {
+    std::string text;
+    for_each_line(chunk, [&](std::string_view coded, std::uint64_t number) {
+      const std::string where = fmt::format("{}: line {}", name, number + 1);
+      std::string line = joined_mark.empty() ? tokenizer.decode(parse_line(coded, options.format, tokenizer, where))
+                                             : join_continued(coded, joined_mark);
+      if (line.find('\n') != std::string::npos) {
+        std::replace(line.begin(), line.end(), '\n', ' ');
+        ++lines_with_line_feed;
+      }
+      text.append(line) += '\n';
+    });
+    return text;
+  };
+  for_each_chunk(reader, output, options.threads, "decode", progress, run_stop, decode);
+  return lines_with_line_feed;
+}
+
+}  // namespace dragoman::tokenizer

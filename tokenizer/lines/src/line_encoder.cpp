@@ -1,0 +1,142 @@
+#include "lines/line_encoder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <dragoman/core/error.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+
+namespace dragoman::tokenizer {
+
+using core::ErrorCode;
+using core::require;
+
+void check_pieces_can_be_listed(const Tokenizer& tokenizer) {
+  for (std::int32_t id = 0; id < tokenizer.size(); ++id)
+    require(tokenizer.piece(id).find_first_of(" \n") == std::string_view::npos, ErrorCode::kUnsupported,
+            "the piece {} of this tokenizer holds a space or a line feed, so that a line of pieces could not be read "
+            "back; use ids",
+            id);
+}
+
+std::string continuation_mark(const Tokenizer& tokenizer) {
+  const auto* bpe = dynamic_cast<const BpeTokenizer*>(&tokenizer);
+  return bpe == nullptr ? std::string() : bpe->definition().continuation_mark;
+}
+
+namespace {
+
+bool ends_word(const BpeDefinition& definition, std::int32_t id) {
+  return definition.pieces[static_cast<std::size_t>(id)].ends_with(definition.end_of_word_suffix);
+}
+
+}  // namespace
+
+void append_continued_piece(const BpeTokenizer& tokenizer, const Piece& piece, std::string_view text,
+                            std::string& out) {
+  const BpeDefinition& definition = tokenizer.definition();
+  const bool unknown = piece.id == definition.unknown;
+  out.append(unknown ? text.substr(piece.begin, piece.end - piece.begin) : tokenizer.piece(piece.id));
+  const bool ends_segment = unknown || (!definition.glossaries.empty() && ends_word(definition, piece.id));
+  if (ends_segment && piece.end < text.size() && text[piece.end] != ' ') out.append(definition.continuation_mark);
+}
+
+std::string join_continued(std::string_view line, std::string_view mark) {
+  const std::string joint = std::string(mark) + " ";
+  std::string text;
+  for (std::size_t match = line.find(joint); match != std::string_view::npos; match = line.find(joint)) {
+    text.append(line.substr(0, match));
+    line.remove_prefix(match + joint.size());
+  }
+  if (line.ends_with(mark)) line.remove_suffix(mark.size());
+  return text.append(line);
+}
+
+IdTexts::IdTexts(const Tokenizer& tokenizer, LineFormat format) : slots_(static_cast<std::size_t>(tokenizer.size())) {
+  for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
+    std::string text = format == LineFormat::kIds ? std::to_string(id) : std::string(tokenizer.piece(id));
+    text += ' ';
+    Slot& slot = slots_[static_cast<std::size_t>(id)];
+    slot.size = static_cast<std::uint8_t>(std::min<std::size_t>(text.size(), kLong));
+    if (text.size() > kSlotText) {
+      slot.size = kLong;
+      const auto place = static_cast<std::uint32_t>(long_texts_.size());
+      std::memcpy(slot.text, &place, sizeof place);
+      long_texts_.push_back(std::move(text));
+    } else {
+      std::memcpy(slot.text, text.data(), text.size());
+    }
+  }
+}
+
+void IdTexts::append(std::span<const std::int32_t> ids, std::string& out) const {
+  const std::size_t start = out.size();
+  std::size_t end = start;
+  out.resize(start + ids.size() * sizeof(Slot) + 1);
+  for (const std::int32_t id : ids) {
+    const Slot& slot = slots_[static_cast<std::size_t>(id)];
+    if (slot.size != kLong) {
+      std::memcpy(out.data() + end, &slot, sizeof slot);  // what is too much is overwritten
+      end += slot.size;
+    } else {
+      std::uint32_t place;
+      std::memcpy(&place, slot.text, sizeof place);
+      const std::string& text = long_texts_[place];
+      out.resize(out.size() + text.size());
+      text.copy(out.data() + end, text.size());
+      end += text.size();
+    }
+  }
+  out.resize(end > start ? end - 1 : end);
+  out += '\n';
+}
+
+LineEncoding::LineEncoding(const Tokenizer& t, const LineCodingOptions& o)
+    : tokenizer(t),
+      options(o),
+      mark(o.format == LineFormat::kPieces ? continuation_mark(t) : std::string()),
+      texts(t, o.format) {
+  if (o.format == LineFormat::kPieces) check_pieces_can_be_listed(t);
+}
+
+void LineEncoder::append(std::string_view line, std::uint64_t number, std::string& out) {
+  if (!encoding_->mark.empty()) return append_continued(line, number, out);
+  ids_.clear();
+  encoder_->encode(line, number, ids_);
+  encoding_->texts.append(ids_, out);
+}
+
+void LineEncoder::append_all(std::span<const std::string_view> lines, std::uint64_t number, std::string& out) {
+  constexpr std::size_t kLines = 64;  // so few that their ids stay in a cache
+  if (!encoding_->mark.empty()) {
+    for (const std::string_view line : lines) append_continued(line, number++, out);
+    return;
+  }
+  for (std::size_t first = 0; first < lines.size(); first += kLines) {
+    encoded_.clear();
+    encoder_->encode_all(lines.subspan(first, std::min(kLines, lines.size() - first)), number + first, encoded_);
+    for (std::size_t i = 0; i < encoded_.size(); ++i) encoding_->texts.append(encoded_[i], out);
+  }
+}
+
+/// White space at both ends stays, as in subword-nmt.
+void LineEncoder::append_continued(std::string_view line, std::uint64_t number, std::string& out) const {
+  constexpr std::string_view kSpace = " \r";
+  const std::size_t begin = std::min(line.find_first_not_of(kSpace), line.size());
+  const std::size_t end = line.find_last_not_of(kSpace) + 1;
+  out.append(line.substr(0, begin));
+  const std::string_view text = begin < end ? line.substr(begin, end - begin) : std::string_view();
+  EncodeOptions options = encoding_->options.encode;
+  options.line = number;
+  const auto& tokenizer = static_cast<const BpeTokenizer&>(encoding_->tokenizer);
+  std::string_view space;
+  for (const Piece& piece : tokenizer.encode_pieces(text, options)) {
+    out.append(space);
+    space = " ";
+    append_continued_piece(tokenizer, piece, text, out);
+  }
+  if (begin < end) out.append(line.substr(end));
+  out += '\n';
+}
+
+}  // namespace dragoman::tokenizer

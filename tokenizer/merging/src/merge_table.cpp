@@ -1,0 +1,80 @@
+#include "merging/merge_table.h"
+
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/hash.h>
+
+namespace dragoman::tokenizer {
+
+MergeTable::MergeTable(const std::vector<Merge>& merges) {
+  results_.reserve(merges.size());
+  for (const Merge& merge : merges) results_.push_back(merge.result);
+  constexpr int kAttempts = 16;
+  int attempt = 0;
+  while (attempt < kAttempts && !fill(merges, attempt)) ++attempt;
+  core::require(attempt < kAttempts, core::ErrorCode::kUnsupported,
+                "the {} merges cannot be put into a table: their ids collide in {} different ways", merges.size(),
+                kAttempts);
+  index_joins(merges);
+}
+
+/// A merge joins the last symbol of its left side and the first of its right side; both sides are single symbols or
+/// made by merges, which as a rule stand before.
+void MergeTable::index_joins(const std::vector<Merge>& merges) {
+  std::int32_t most = 0;
+  for (const Merge& merge : merges) most = std::max({most, merge.left, merge.right, merge.result});
+  const auto at = [](auto& list, std::int32_t id) -> auto& {
+    return list[static_cast<std::size_t>(id)];
+  };
+  std::vector<std::int32_t> first(static_cast<std::size_t>(most) + 1);
+  std::iota(first.begin(), first.end(), 0);
+  std::vector<std::int32_t> last = first;
+  for (const Merge& merge : merges) {
+    at(first, merge.result) = at(first, merge.left);
+    at(last, merge.result) = at(last, merge.right);
+  }
+  joins_.assign((std::size_t{1} << kJoinBits) / 64, 0);
+  for (const Merge& merge : merges) {
+    // Not so in a list whose merges stand behind those that use them, or that spells a piece in two ways: then all may.
+    if (at(first, merge.result) != at(first, merge.left) || at(last, merge.result) != at(last, merge.right))
+      return joins_.assign(joins_.size(), ~std::uint64_t{0});
+    // The sides themselves, too: a last character with its mark may be a symbol and made by a merge.
+    for (const std::int32_t left : {at(last, merge.left), merge.left})
+      for (const std::int32_t right : {at(first, merge.right), merge.right}) {
+        const std::uint64_t bit = join_bit(left, right);
+        joins_[bit / 64] |= std::uint64_t{1} << (bit % 64);
+      }
+  }
+}
+
+/// Random multipliers for each attempt; from the fourth on the table is larger, too.
+bool MergeTable::fill(const std::vector<Merge>& merges, int attempt) {
+  for (int which = 0; which < 2; ++which)
+    multipliers_[which] = core::hash_integer(static_cast<std::uint64_t>(2 * attempt + which + 1)) | 1;
+  const std::size_t size = std::bit_ceil(merges.size() * 2 + 2) << std::max(0, std::min(attempt - 3, 3));
+  shift_ = 64 - std::countr_zero(size);
+  slots_.assign(size, kFree);
+  for (std::size_t r = 0; r < merges.size(); ++r) {
+    if (rank(merges[r].left, merges[r].right) != kNoRank) continue;
+    if (!insert((pack(merges[r].left, merges[r].right) << kRankBits) | r)) return false;
+  }
+  return true;
+}
+
+/// Whoever is in the way moves to its other place.
+bool MergeTable::insert(std::uint64_t slot) {
+  constexpr int kMoves = 500;
+  std::size_t at = place(slot >> kRankBits, 0);
+  for (int moves = 0; moves < kMoves; ++moves) {
+    std::swap(slot, slots_[at]);
+    if (slot == kFree) return true;
+    const std::size_t first = place(slot >> kRankBits, 0);
+    at = at == first ? place(slot >> kRankBits, 1) : first;
+  }
+  return false;
+}
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "normalizing/normalizer.h"
+#include "normalizing/sentencepiece_normalizer.h"
+#include "pre_tokenizing/added_token_finder.h"
+#include "pre_tokenizing/glossaries.h"
+#include "pre_tokenizing/inner_splits.h"
+#include "regex/pattern.h"
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <dragoman/core/function_ref.h>
+
+namespace dragoman::tokenizer {
+
+/// One word of a stretch of text between added tokens, after normalisation, or an added token. What a glossary keeps
+/// is the unknown token with its place in the text.
+struct PreToken {
+  std::int32_t added_token = -1;  ///< its id, or -1 for a word
+  std::string_view text;          ///< the word after normalisation; valid during the call only
+  std::span<const std::size_t>
+      origin;             ///< for each byte of the word, and its end, the offset in the text; empty if not tracked
+  std::size_t begin = 0;  ///< an added token's range in the text
+  std::size_t end = 0;
+  bool is_protected = false;  ///< a word of what the protected pattern matches, of which nothing is learned
+};
+
+/// Cuts text into what the merges see: added tokens out, the rest normalised, words apart. Learner and encoders share
+/// it, so that a vocabulary is learned on the same words that it will be used on.
+class PreTokenizer {
+ public:
+  explicit PreTokenizer(const BpeDefinition& definition);
+
+  void for_each_pre_token(std::string_view text, bool match_special, bool track,
+                          core::FunctionRef<void(const PreToken&)> visit) const;
+
+  /// Whether cutting the text at spaces first, and then each word with a mark in front, gives the same pre-tokens.
+  bool words_stand_alone() const;
+
+ private:
+  struct Stretch {
+    std::string_view whole;  ///< the normalised text
+    std::span<const std::size_t> origin;
+    std::size_t begin;  ///< the part of it that is cut into words
+    std::size_t end;
+    bool is_protected;
+  };
+
+  void visit_text(std::string_view text, std::size_t begin, bool track,
+                  core::FunctionRef<void(const PreToken&)> visit) const;
+  void visit_between_symbols(const AlignedText& normal, core::FunctionRef<void(const PreToken&)> visit) const;
+  void visit_between_protected(const AlignedText& normal, core::FunctionRef<void(const PreToken&)> visit) const;
+  void visit_words(const Stretch& stretch, core::FunctionRef<void(const PreToken&)> visit) const;
+  void visit_word(const Stretch& word, core::FunctionRef<void(const PreToken&)> visit) const;
+  void visit_glossary_segments(const Stretch& word, core::FunctionRef<void(const PreToken&)> visit) const;
+  std::size_t word_end(std::string_view text, std::size_t start) const;
+  std::size_t after_word(std::string_view text, std::size_t end) const;
+
+  AddedTokenFinder added_;
+  Normalizer normalizer_;
+  std::optional<PrependScheme> metaspace_;
+  std::optional<SentencePieceNormalizer> sentencepiece_;  // in place of normalizer_
+  AddedTokenFinder symbols_;                              // in its result
+  WordSplit split_;
+  std::string split_pattern_;
+  InnerSplits inner_splits_;
+  std::optional<Pattern> protected_;
+  std::optional<Glossaries> glossaries_;
+  std::int32_t unknown_;
+  bool add_prefix_space_;
+};
+
+}  // namespace dragoman::tokenizer

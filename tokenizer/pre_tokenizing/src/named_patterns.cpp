@@ -1,0 +1,158 @@
+#include "pre_tokenizing/named_patterns.h"
+
+#include <algorithm>
+
+#include <unicode/uchar.h>
+
+#include <dragoman/core/utf8.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kCl100k =
+    R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)";
+constexpr std::string_view kCl100kVariant =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+enum class Class { kLetter, kNumber, kSpace, kOther };
+
+struct Character {
+  Class kind = Class::kOther;
+  char32_t code_point = 0;
+  std::size_t length = 0;  ///< 0: the end of the text
+};
+
+Class class_of(char32_t code_point) {
+  const auto c = static_cast<UChar32>(code_point);
+  const auto mask = U_GET_GC_MASK(c);
+  if ((mask & U_GC_L_MASK) != 0) return Class::kLetter;
+  if ((mask & U_GC_N_MASK) != 0) return Class::kNumber;
+  return u_isUWhiteSpace(c) != 0 ? Class::kSpace : Class::kOther;
+}
+
+Character character_at(std::string_view text, std::size_t i) {
+  if (i >= text.size()) return {};
+  const core::DecodedCharacter c = core::decode_utf8(text, i);
+  return {c.valid ? class_of(c.code_point) : Class::kOther, c.code_point, c.length};
+}
+
+bool is(const Character& c, Class kind) {
+  return c.length > 0 && c.kind == kind;
+}
+
+std::size_t run_end(std::string_view text, std::size_t i, Class kind, std::size_t limit = std::string_view::npos) {
+  for (Character c = character_at(text, i); limit > 0 && is(c, kind); c = character_at(text, i)) {
+    i += c.length;
+    --limit;
+  }
+  return i;
+}
+
+bool is_line_end(char c) {
+  return c == '\r' || c == '\n';
+}
+
+std::size_t line_ends_end(std::string_view text, std::size_t i) {
+  while (i < text.size() && is_line_end(text[i])) ++i;
+  return i;
+}
+
+char ascii_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// The length of 's, 't, 're and so on at `begin`, or 0.
+std::size_t contraction_length(std::string_view text, std::size_t begin, bool any_case) {
+  constexpr std::string_view kLongS = "\xC5\xBF";  // folds to s
+  const std::string_view rest = text.substr(begin);
+  if (!rest.starts_with('\'')) return 0;
+  if (any_case && rest.substr(1).starts_with(kLongS)) return 1 + kLongS.size();
+  for (const std::string_view ending : {"s", "t", "m", "d", "re", "ve", "ll"}) {
+    const std::string_view found = rest.substr(1, ending.size());
+    if (std::equal(found.begin(), found.end(), ending.begin(), ending.end(),
+                   [&](char a, char b) { return (any_case ? ascii_lower(a) : a) == b; }))
+      return 1 + ending.size();
+  }
+  return 0;
+}
+
+/// A run of white space; the last character of it is left to what follows, unless that is the end of the text or it is
+/// the only one.
+std::size_t space_end(std::string_view text, std::size_t begin) {
+  std::size_t last = begin;
+  std::size_t end = begin;
+  for (Character c = character_at(text, end); is(c, Class::kSpace); c = character_at(text, end)) {
+    last = end;
+    end += c.length;
+  }
+  return end < text.size() && last > begin ? last : end;
+}
+
+std::size_t gpt2_word_end(std::string_view text, std::size_t begin) {
+  if (const std::size_t length = contraction_length(text, begin, false); length > 0) return begin + length;
+  const std::size_t word = text[begin] == ' ' ? begin + 1 : begin;
+  const Character first = character_at(text, word);
+  if (first.length > 0 && first.kind != Class::kSpace) return run_end(text, word, first.kind);
+  return space_end(text, begin);
+}
+
+/// White space up to the last line end in it stands together.
+std::size_t cl100k_space_end(WordSplit split, std::string_view text, std::size_t begin) {
+  const std::size_t end = run_end(text, begin, Class::kSpace);
+  if (split == WordSplit::kCl100k && end == text.size()) return end;
+  const std::string_view run = text.substr(begin, end - begin);
+  const std::size_t last_line_end = run.find_last_of("\r\n");
+  return last_line_end != std::string_view::npos ? begin + last_line_end + 1 : space_end(text, begin);
+}
+
+std::size_t cl100k_word_end(WordSplit split, std::string_view text, std::size_t begin) {
+  constexpr std::size_t kDigits = 3;
+  if (const std::size_t length = contraction_length(text, begin, true); length > 0) return begin + length;
+  const Character first = character_at(text, begin);
+  if (first.kind == Class::kLetter) return run_end(text, begin, Class::kLetter);
+  if (first.kind == Class::kNumber) return run_end(text, begin, Class::kNumber, kDigits);
+  const std::size_t second = begin + first.length;
+  if (!is_line_end(text[begin]) && is(character_at(text, second), Class::kLetter))
+    return run_end(text, second, Class::kLetter);
+  const std::size_t word = text[begin] == ' ' ? second : begin;
+  if (is(character_at(text, word), Class::kOther)) return line_ends_end(text, run_end(text, word, Class::kOther));
+  return cl100k_space_end(split, text, begin);
+}
+
+std::size_t white_space_begin(std::string_view text, std::size_t begin) {
+  Character c = character_at(text, begin);
+  for (; c.length > 0 && c.kind != Class::kSpace; c = character_at(text, begin)) begin += c.length;
+  return begin;
+}
+
+}  // namespace
+
+std::size_t pattern_word_end(WordSplit split, std::string_view text, std::size_t begin) noexcept {
+  if (split == WordSplit::kWhiteSpace) return white_space_begin(text, begin);
+  return split == WordSplit::kGpt2 ? gpt2_word_end(text, begin) : cl100k_word_end(split, text, begin);
+}
+
+std::string_view regular_expression(WordSplit split) noexcept {
+  switch (split) {
+    case WordSplit::kGpt2:
+      return kGpt2;
+    case WordSplit::kCl100k:
+      return kCl100k;
+    case WordSplit::kCl100kVariant:
+      return kCl100kVariant;
+    case WordSplit::kBefore:
+    case WordSplit::kBetween:
+    case WordSplit::kWhiteSpace:
+      break;
+  }
+  return {};
+}
+
+std::optional<WordSplit> split_of_regular_expression(std::string_view expression) noexcept {
+  for (const WordSplit split : {WordSplit::kGpt2, WordSplit::kCl100k, WordSplit::kCl100kVariant})
+    if (expression == regular_expression(split)) return split;
+  return std::nullopt;
+}
+
+}  // namespace dragoman::tokenizer

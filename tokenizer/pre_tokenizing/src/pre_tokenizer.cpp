@@ -1,0 +1,174 @@
+#include "pre_tokenizing/pre_tokenizer.h"
+
+#include "pre_tokenizing/named_patterns.h"
+
+#include <algorithm>
+
+#include <dragoman/core/utf8.h>
+#include <dragoman/tokenizer/word_mark.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+std::vector<std::string_view> user_symbols(const BpeDefinition& definition) {
+  std::vector<std::string_view> symbols;
+  for (const AddedToken& token : definition.added_tokens)
+    if (!token.special) symbols.emplace_back(definition.pieces[static_cast<std::size_t>(token.id)]);
+  return symbols;
+}
+
+void put_in_front(std::string_view prefix, AlignedText& text) {
+  text.text.insert(0, prefix);
+  if (!text.origin.empty()) text.origin.insert(text.origin.begin(), prefix.size(), text.origin.front());
+}
+
+/// `first`: the text is not behind an added token.
+AlignedText write_marks(PrependScheme scheme, bool first, AlignedText in) {
+  constexpr std::string_view kMark = kWordMark;
+  AlignedText out;
+  for (std::size_t i = 0; i < in.text.size(); ++i) {
+    const std::string_view written = in.text[i] == ' ' ? kMark : std::string_view(in.text).substr(i, 1);
+    out.text += written;
+    if (!in.origin.empty()) out.origin.insert(out.origin.end(), written.size(), in.origin[i]);
+  }
+  if (!in.origin.empty()) out.origin.push_back(in.origin.back());
+  const bool prepends = scheme == PrependScheme::kAlways || (scheme == PrependScheme::kFirst && first);
+  if (prepends && !out.text.empty() && !out.text.starts_with(kMark)) put_in_front(kMark, out);
+  return out;
+}
+
+}  // namespace
+
+PreTokenizer::PreTokenizer(const BpeDefinition& definition)
+    : added_(AddedTokenFinder::in_raw_text(definition)),
+      normalizer_(definition.normalizer),
+      metaspace_(definition.metaspace),
+      symbols_(AddedTokenFinder::in_normal_text(definition)),
+      split_(definition.split),
+      split_pattern_(definition.split_pattern),
+      inner_splits_(InnerSplits::of(definition)),
+      unknown_(definition.unknown.value_or(-1)),
+      add_prefix_space_(definition.byte_level && definition.add_prefix_space) {
+  if (definition.sentencepiece)
+    sentencepiece_.emplace(*definition.sentencepiece, user_symbols(definition), "the tokenizer");
+  if (!definition.protected_pattern.empty())
+    protected_.emplace(definition.protected_pattern, PatternDialect::kOniguruma);
+  if (!definition.glossaries.empty()) glossaries_.emplace(definition.glossaries);
+}
+
+bool PreTokenizer::words_stand_alone() const {
+  return !protected_ || protected_->stops_before(kWordMarkCharacter);
+}
+
+void PreTokenizer::for_each_pre_token(std::string_view text, bool match_special, bool track,
+                                      core::FunctionRef<void(const PreToken&)> visit) const {
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const AddedTokenFinder::Match match = added_.find(text, begin, match_special);
+    if (begin < match.begin) visit_text(text.substr(begin, match.begin - begin), begin, track, visit);
+    if (match.id >= 0)
+      visit({.added_token = match.id, .text = {}, .origin = {}, .begin = match.begin, .end = match.end});
+    begin = match.end;
+  }
+}
+
+std::size_t PreTokenizer::word_end(std::string_view text, std::size_t start) const {
+  if (split_ != WordSplit::kBefore && split_ != WordSplit::kBetween) return pattern_word_end(split_, text, start);
+  if (split_pattern_.empty()) return text.size();
+  if (split_ == WordSplit::kBetween) return std::min(text.find(split_pattern_, start), text.size());
+  const std::size_t own_mark = text.substr(start).starts_with(split_pattern_) ? split_pattern_.size() : 0;
+  return std::min(text.find(split_pattern_, start + own_mark), text.size());
+}
+
+/// Where to look for the next word: behind what stands between words and vanishes.
+std::size_t PreTokenizer::after_word(std::string_view text, std::size_t end) const {
+  if (split_ == WordSplit::kBetween) return end + split_pattern_.size();
+  if (split_ == WordSplit::kWhiteSpace && end < text.size()) return end + core::decode_utf8(text, end).length;
+  return end;
+}
+
+void PreTokenizer::visit_text(std::string_view text, std::size_t begin, bool track,
+                              core::FunctionRef<void(const PreToken&)> visit) const {
+  if (sentencepiece_) {
+    AlignedText normal;
+    sentencepiece_->apply(text, begin, track, normal);
+    return visit_between_symbols(normal, visit);
+  }
+  AlignedText normal = normalizer_.apply(text, begin, track);
+  if (add_prefix_space_ && !normal.text.empty() && normal.text.front() != ' ') put_in_front(" ", normal);
+  if (metaspace_) normal = write_marks(*metaspace_, begin == 0, std::move(normal));
+  visit_between_protected(normal, visit);
+}
+
+void PreTokenizer::visit_between_symbols(const AlignedText& normal,
+                                         core::FunctionRef<void(const PreToken&)> visit) const {
+  const auto origin = [&](std::size_t at) { return normal.origin.empty() ? 0 : normal.origin[at]; };
+  for (std::size_t start = 0; start < normal.text.size();) {
+    const AddedTokenFinder::Match match = symbols_.find(normal.text, start, false);
+    visit_words({normal.text, normal.origin, start, match.begin, false}, visit);
+    if (match.id >= 0)
+      visit(
+          {.added_token = match.id, .text = {}, .origin = {}, .begin = origin(match.begin), .end = origin(match.end)});
+    start = match.end;
+  }
+}
+
+void PreTokenizer::visit_between_protected(const AlignedText& normal,
+                                           core::FunctionRef<void(const PreToken&)> visit) const {
+  const std::string_view whole = normal.text;
+  const std::span<const std::size_t> origin = normal.origin;
+  std::size_t start = 0;
+  if (protected_) {
+    Pattern::Search search(*protected_, whole);
+    for (auto match = search.next(); match; match = search.next()) {
+      visit_words({whole, origin, start, match->begin, false}, visit);
+      visit_words({whole, origin, match->begin, match->end, true}, visit);
+      start = match->end;
+    }
+  }
+  visit_words({whole, origin, start, whole.size(), false}, visit);
+}
+
+void PreTokenizer::visit_words(const Stretch& stretch, core::FunctionRef<void(const PreToken&)> visit) const {
+  const std::string_view text = stretch.whole.substr(0, stretch.end);
+  std::size_t start = stretch.begin;
+  while (start < stretch.end) {
+    Stretch word = stretch;
+    word.begin = start;
+    word.end = word_end(text, start);
+    if (glossaries_)
+      visit_glossary_segments(word, visit);
+    else
+      visit_word(word, visit);
+    start = after_word(text, word.end);
+  }
+}
+
+void PreTokenizer::visit_word(const Stretch& word, core::FunctionRef<void(const PreToken&)> visit) const {
+  inner_splits_.for_each(word.whole, word.begin, word.end, [&](std::size_t begin, std::size_t end) {
+    const auto origin = word.origin.empty() ? word.origin : word.origin.subspan(begin, end - begin + 1);
+    visit({.added_token = -1,
+           .text = word.whole.substr(begin, end - begin),
+           .origin = origin,
+           .is_protected = word.is_protected});
+  });
+}
+
+/// Without tracking, the place of a glossary's text is not known; whoever asks for ids alone does not look at it.
+void PreTokenizer::visit_glossary_segments(const Stretch& word, core::FunctionRef<void(const PreToken&)> visit) const {
+  for (const Glossaries::Segment& segment : glossaries_->cut(word.whole.substr(word.begin, word.end - word.begin))) {
+    Stretch part = word;
+    part.begin = word.begin + segment.begin;
+    part.end = word.begin + segment.end;
+    if (!segment.listed)
+      visit_word(part, visit);
+    else
+      visit({.added_token = unknown_,
+             .text = {},
+             .origin = {},
+             .begin = word.origin.empty() ? 0 : word.origin[part.begin],
+             .end = word.origin.empty() ? 0 : word.origin[part.end]});
+  }
+}
+
+}  // namespace dragoman::tokenizer

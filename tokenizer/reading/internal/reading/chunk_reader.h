@@ -1,0 +1,71 @@
+#pragma once
+
+#include "reading/chunk.h"
+#include "reading/utf8_policy.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/core/file.h>
+
+namespace dragoman::tokenizer {
+
+/// Chunks that have been used, to be filled again: fresh memory for each would cost more than reading it. Thread-safe.
+class ChunkPool {
+ public:
+  std::shared_ptr<Chunk> take();
+  void give_back(std::shared_ptr<Chunk> chunk);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Chunk>> free_;
+};
+
+/// Reads files one after the other in chunks of about a megabyte that end where a word (or line) does; a longer word
+/// makes a longer chunk. The end of a file ends its last word. One thread at a time.
+class ChunkReader {
+ public:
+  enum class Unit { kWord, kLine };
+
+  /// A word (or line) that would need a chunk of more than `limit` bytes is an Error{kBadInput}, as may be what is not
+  /// UTF-8.
+  ChunkReader(std::vector<std::filesystem::path> inputs, Unit unit, std::stop_token stop,
+              std::size_t limit = std::numeric_limits<std::size_t>::max(),
+              InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep)
+      : inputs_(std::move(inputs)), unit_(unit), limit_(limit), stop_(std::move(stop)), utf8_(invalid_utf8) {}
+
+  /// Fills the chunk; it stays empty at the end.
+  void next(Chunk& chunk);
+  std::uint64_t bytes_read() const noexcept { return bytes_read_; }
+  /// Lines handed out, if lines are asked for.
+  std::uint64_t lines_read() const noexcept { return lines_read_; }
+  /// Of the file that is read or was read last, for messages.
+  const std::string& name() const noexcept { return name_; }
+
+ private:
+  bool fill(Chunk& chunk);
+  bool open_next();
+  std::size_t last_boundary(std::string_view text, std::size_t from) const;
+
+  std::vector<std::filesystem::path> inputs_;
+  Unit unit_;
+  std::size_t limit_;
+  std::stop_token stop_;
+  Utf8Policy utf8_;
+  std::size_t next_input_ = 0;
+  std::optional<core::InputFile> file_;
+  std::string name_;
+  std::string rest_;
+  std::uint64_t bytes_read_ = 0;
+  std::uint64_t lines_read_ = 0;
+};
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,262 @@
+#include "regex/pattern_parser.h"
+
+#include "atom_parser.h"
+#include "pattern_scanner.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using Kind = Instruction::Kind;
+
+constexpr std::size_t kMaxInstructions = 4096;
+constexpr int kMaxDepth = 100;
+
+/// Instructions for a part of the pattern, left at their end.
+struct Code {
+  std::vector<Instruction> steps;
+  bool can_be_empty = true;
+};
+
+struct Quantifier {
+  std::size_t least = 1;
+  std::optional<std::size_t> most;  ///< none: no limit
+  bool lazy = false;
+};
+
+class PatternParser {
+ public:
+  PatternParser(std::string_view pattern, PatternDialect dialect) : in_(pattern), dialect_(dialect) {}
+
+  ParsedPattern parse() {
+    Code code = alternatives();
+    if (!in_.at_end()) in_.fail("this ) closes nothing; write \\) for the character");
+    if (code.can_be_empty) in_.fail_at(0, "it can match the empty text; a match must have at least one character");
+    code.steps.push_back({.kind = Kind::kMatch});
+    for (Instruction& step : code.steps)
+      if (step.kind == Kind::kSplit) step.memory = parsed_.program.splits++;
+    parsed_.program.code = std::move(code.steps);
+    for (icu::UnicodeSet& set : parsed_.program.classes) set.freeze();
+    return std::move(parsed_);
+  }
+
+ private:
+  Code alternatives() {
+    Code code = sequence();
+    while (in_.take('|')) code = either(std::move(code), sequence());
+    return code;
+  }
+
+  Code sequence() {
+    Code code;
+    while (!in_.at_end() && in_.peek() != '|' && in_.peek() != ')') append(code, repeated());
+    return code;
+  }
+
+  Code repeated() {
+    const std::size_t begin = in_.offset();
+    Code code = part();
+    const auto quantifier = read_quantifier();
+    if (!quantifier) return code;
+    if (code.can_be_empty) in_.fail_at(begin, "what is repeated here can match the empty text");
+    if (read_quantifier()) in_.fail("a quantifier behind a quantifier is not supported");
+    return repeat(code, *quantifier, begin);
+  }
+
+  Code part() {
+    switch (in_.peek()) {
+      case '(':
+        return group();
+      case '^':
+      case '$':
+        return anchor();
+      case '*':
+      case '+':
+      case '?':
+        in_.fail("there is nothing to repeat; put a backslash in front for the character");
+      case '{':
+        if (read_quantifier()) in_.fail_before("there is nothing to repeat; put a backslash in front of the brace");
+        [[fallthrough]];
+      default:
+        return in_.peek() == '\\' ? escape() : single(read_atom(in_, dialect_, parsed_, false));
+    }
+  }
+
+  Code group() {
+    const std::size_t begin = in_.offset();
+    if (++depth_ > kMaxDepth) in_.fail("groups are nested too deeply");
+    in_.take('(');
+    Code code = in_.take('?') ? special_group(begin) : capturing_group(begin);
+    if (!in_.take(')')) in_.fail_at(begin, "this ( is not closed; write \\( for the character");
+    --depth_;
+    return code;
+  }
+
+  /// subword-nmt would write the text of a group once more.
+  Code capturing_group(std::size_t begin) {
+    if (dialect_ == PatternDialect::kPython)
+      in_.fail_at(begin, "a group that captures makes subword-nmt repeat text; write (?:...)");
+    return alternatives();
+  }
+
+  Code special_group(std::size_t begin) {
+    if (in_.take(':')) return alternatives();
+    const bool behind = in_.take('<');
+    const bool negative = in_.take('!');
+    if (!negative && !in_.take('=')) in_.fail_at(begin, "of groups with (?, only (?: (?= (?! (?<= (?<! are supported");
+    if (in_.at_end() || in_.peek() == ')' || in_.peek() == '(') in_.fail("look-around takes one character or class");
+    const std::uint32_t characters = read_atom(in_, dialect_, parsed_, true);
+    if (!in_.at_end() && in_.peek() != ')') in_.fail("look-around takes one character or class");
+    return assertion(
+        behind ? (negative ? Kind::kNotBehind : Kind::kBehind) : (negative ? Kind::kNotAhead : Kind::kAhead),
+        characters);
+  }
+
+  Code anchor() {
+    if (dialect_ != PatternDialect::kPython)
+      in_.fail(
+          "^ and $ are not supported: words are learned without the lines that they stand in; write \\^ or \\$ "
+          "for the character");
+    const bool begin = in_.take('^');
+    if (!begin) in_.take('$');
+    return assertion(begin ? Kind::kTextBegin : Kind::kLineFeedAtEnd, 0);
+  }
+
+  Code escape() {
+    const char letter = in_.peek(1);
+    if (letter == 'b' || letter == 'B') {
+      in_.skip(2);
+      return assertion(letter == 'b' ? Kind::kWordBoundary : Kind::kNoWordBoundary, word_class());
+    }
+    if (dialect_ == PatternDialect::kPython && (letter == 'A' || letter == 'Z')) {
+      in_.skip(2);
+      return assertion(letter == 'A' ? Kind::kTextBegin : Kind::kTextEnd, 0);
+    }
+    return single(read_atom(in_, dialect_, parsed_, false));
+  }
+
+  std::uint32_t word_class() {
+    parsed_.program.classes.push_back(*class_of_escape('w', dialect_, false));
+    return static_cast<std::uint32_t>(parsed_.program.classes.size() - 1);
+  }
+
+  static Code assertion(Kind kind, std::uint32_t characters) {
+    return {.steps = {{.kind = kind, .characters = characters}}, .can_be_empty = true};
+  }
+  static Code single(std::uint32_t characters) {
+    return {.steps = {{.kind = Kind::kCharacter, .characters = characters}}, .can_be_empty = false};
+  }
+
+  // ---- quantifiers
+
+  std::optional<Quantifier> read_quantifier() {
+    if (in_.at_end()) return std::nullopt;
+    Quantifier quantifier;
+    if (in_.take('*'))
+      quantifier = {.least = 0, .most = {}};
+    else if (in_.take('+'))
+      quantifier = {.least = 1, .most = {}};
+    else if (in_.take('?'))
+      quantifier = {.least = 0, .most = 1};
+    else if (!read_interval(quantifier))
+      return std::nullopt;
+    if (in_.take('+')) in_.fail_before("possessive quantifiers are not supported");
+    quantifier.lazy = in_.take('?');
+    return quantifier;
+  }
+
+  /// {m}, {m,} or {m,n}; other braces are characters.
+  bool read_interval(Quantifier& quantifier) {
+    const std::size_t begin = in_.offset();
+    if (!in_.take('{')) return false;
+    if (!in_.at_end() && in_.peek() == ',') in_.fail_at(begin, "write {0,n} for a repetition, or \\{ for the brace");
+    const auto least = in_.take_number();
+    const bool range = least && in_.take(',');
+    const auto most = range ? in_.take_number() : least;
+    if (!least || !in_.take('}')) {
+      in_.go_back_to(begin);
+      return false;
+    }
+    if (most && *most < *least) in_.fail_at(begin, "the second number of the repetition is smaller than the first");
+    quantifier = {.least = *least, .most = most};
+    const bool fixed = !range;
+    if (fixed && !in_.at_end() && in_.peek() == '?') in_.fail("programs differ in what a ? behind {n} means");
+    return true;
+  }
+
+  Code repeat(const Code& once, const Quantifier& quantifier, std::size_t begin) {
+    const std::size_t copies = std::max<std::size_t>(quantifier.most.value_or(quantifier.least + 1), 1);
+    if (copies > kMaxInstructions || copies * (once.steps.size() + 2) > kMaxInstructions) fail_for_size(begin);
+    Code code;
+    for (std::size_t i = 0; i < quantifier.least; ++i) append(code, once);
+    if (!quantifier.most)
+      append(code, loop(once, quantifier.lazy));
+    else
+      append(code, optional(once, *quantifier.most - quantifier.least, quantifier.lazy));
+    return code;
+  }
+
+  /// split; once; back to the split.
+  static Code loop(const Code& once, bool lazy) {
+    const auto size = static_cast<std::int32_t>(once.steps.size());
+    Code code{.steps = {split(1, size + 2, lazy)}, .can_be_empty = true};
+    code.steps.insert(code.steps.end(), once.steps.begin(), once.steps.end());
+    code.steps.push_back({.kind = Kind::kJump, .first = -(size + 1)});
+    return code;
+  }
+
+  /// split; once; split; once; ...: each split leads to the end, too.
+  static Code optional(const Code& once, std::size_t times, bool lazy) {
+    Code code;
+    const auto size = static_cast<std::int32_t>(once.steps.size());
+    for (std::size_t i = times; i > 0; --i) {
+      code.steps.push_back(split(1, static_cast<std::int32_t>(i) * (size + 1), lazy));
+      code.steps.insert(code.steps.end(), once.steps.begin(), once.steps.end());
+    }
+    return code;
+  }
+
+  static Instruction split(std::int32_t into, std::int32_t past, bool lazy) {
+    return {.kind = Kind::kSplit, .first = lazy ? past : into, .second = lazy ? into : past};
+  }
+
+  Code either(Code first, const Code& second) {
+    check_size(first, second);
+    const auto first_size = static_cast<std::int32_t>(first.steps.size());
+    const auto second_size = static_cast<std::int32_t>(second.steps.size());
+    Code code{.steps = {split(1, first_size + 2, false)}, .can_be_empty = first.can_be_empty || second.can_be_empty};
+    code.steps.insert(code.steps.end(), first.steps.begin(), first.steps.end());
+    code.steps.push_back({.kind = Kind::kJump, .first = second_size + 1});
+    code.steps.insert(code.steps.end(), second.steps.begin(), second.steps.end());
+    return code;
+  }
+
+  void append(Code& code, const Code& next) {
+    check_size(code, next);
+    code.steps.insert(code.steps.end(), next.steps.begin(), next.steps.end());
+    code.can_be_empty = code.can_be_empty && next.can_be_empty;
+  }
+
+  void check_size(const Code& first, const Code& second) const {
+    if (first.steps.size() + second.steps.size() + 2 > kMaxInstructions) fail_for_size(0);
+  }
+  [[noreturn]] void fail_for_size(std::size_t offset) const {
+    in_.fail_at(offset, "it takes more than 4096 steps; repeat less");
+  }
+
+  PatternScanner in_;
+  PatternDialect dialect_;
+  ParsedPattern parsed_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+ParsedPattern parse_pattern(std::string_view pattern, PatternDialect dialect) {
+  return PatternParser(pattern, dialect).parse();
+}
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,322 @@
+#include "sentencepiece/sentencepiece_files.h"
+
+#include "base/trie.h"
+#include "definition/escapes.h"
+#include "merging/ranked_pieces.h"
+#include "normalizing/character_map.h"
+#include "pre_tokenizing/spaced_words.h"
+#include "sentencepiece/sentencepiece_model.h"
+#include "sentencepiece_unigram.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/hash.h>
+#include <dragoman/core/quote.h>
+#include <dragoman/core/utf8.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/byte_pieces.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using core::ErrorCode;
+using core::Quoted;
+using core::require;
+using Kind = NormalizerStep::Kind;
+using Model = SentencePieceModel;
+using StoredPiece = Model::Piece;
+
+constexpr std::size_t kAllSpaces = 0x7FFFFFFF;
+
+void check_supported(const Model& model, const std::string& name) {
+  const auto check = [&](bool condition, std::string_view reason) {
+    require(condition, ErrorCode::kUnsupported, "{}: {}", name, reason);
+  };
+  check(model.model_type != Model::kUnigram,
+        "a SentencePiece model of the type unigram has no merges; it encodes and decodes, but cannot be converted");
+  check(model.model_type == Model::kBpe,
+        fmt::format("a SentencePiece model of the type {}; bpe and unigram are supported",
+                    name_of_model_type(model.model_type)));
+  check(!model.denormalizer, "a denormaliser is not supported");
+}
+
+/// Whether a symbol is found in the text before normalisation exactly where it is found behind it, and nothing that
+/// happens to the text looks beyond it: steps that are applied between symbols do the same.
+bool stays_apart(const Model& model, const StoredPiece& symbol) {
+  return !model.dummy_prefix && !model.remove_extra_spaces && symbol.text.find(' ') == std::string::npos &&
+         symbol.text.find(kWordMark) == std::string::npos;
+}
+
+/// Whether steps that follow one another do what the library does character by character.
+bool has_steps(const Model& model) {
+  return model.character_map.empty() && !model.space_as_suffix && model.escape_spaces &&
+         std::ranges::all_of(model.pieces, [&](const StoredPiece& piece) {
+           return piece.type != Model::kUserDefined || stays_apart(model, piece);
+         });
+}
+
+SentencePieceNormalization normalization_of(const Model& model) {
+  return {.name = model.normalizer_name,
+          .character_map = model.character_map,
+          .dummy_prefix = model.dummy_prefix,
+          .remove_extra_spaces = model.remove_extra_spaces,
+          .escape_spaces = model.escape_spaces,
+          .space_as_suffix = model.space_as_suffix};
+}
+
+std::vector<NormalizerStep> normalizer_of(const Model& model) {
+  std::vector<NormalizerStep> steps;
+  if (model.remove_extra_spaces)
+    for (const Kind kind : {Kind::kTrimStart, Kind::kTrimEnd, Kind::kSqueeze}) steps.push_back({kind, " ", {}});
+  if (model.dummy_prefix) steps.push_back({Kind::kPrepend, {}, kWordMark});
+  steps.push_back({Kind::kReplace, " ", kWordMark});
+  // SentencePiece takes marks off at the end only after spaces became marks, so those of the text vanish, too.
+  if (model.remove_extra_spaces) steps.push_back({Kind::kTrimEnd, kWordMark, {}});
+  return steps;
+}
+
+void add_decoder_steps(const Model& model, DecoderDefinition& decoder) {
+  decoder.replacements.push_back({kWordMark, " "});
+  if (model.dummy_prefix || model.remove_extra_spaces) {
+    decoder.strip = std::string(" ");
+    decoder.strip_count = model.remove_extra_spaces ? kAllSpaces : 1;
+  }
+}
+
+/// Ranks by falling score, equal for equal scores.
+std::vector<std::int64_t> rank_scores(const std::vector<StoredPiece>& pieces) {
+  std::vector<float> scores;
+  for (const StoredPiece& piece : pieces) scores.push_back(piece.score);
+  std::ranges::sort(scores, std::greater<>());
+  std::vector<std::int64_t> ranks;
+  for (const StoredPiece& piece : pieces)
+    ranks.push_back(std::ranges::lower_bound(scores, piece.score, std::greater<>()) - scores.begin());
+  return ranks;
+}
+
+bool is_one_character(std::string_view text) {
+  return !text.empty() && core::decode_utf8(text, 0).length == text.size();
+}
+
+/// Which pieces merges can make. A text that holds a user-defined symbol is none, for it is cut there first.
+std::vector<bool> find_mergeable(const std::vector<StoredPiece>& pieces) {
+  std::vector<Trie::Entry> entries;
+  for (const StoredPiece& piece : pieces)
+    if (piece.type == Model::kUserDefined) entries.emplace_back(piece.text, 0);
+  const Trie symbols(std::move(entries));
+  std::vector<bool> mergeable;
+  for (const StoredPiece& piece : pieces) {
+    bool holds_symbol = false;
+    for (std::size_t at = 0; at < piece.text.size() && !holds_symbol && !symbols.empty(); ++at)
+      holds_symbol = symbols.longest_prefix(std::string_view(piece.text).substr(at)).length > 0;
+    mergeable.push_back((piece.type == Model::kNormal || piece.type == Model::kUnused) && !holds_symbol);
+  }
+  return mergeable;
+}
+
+using CharacterIds = std::unordered_map<std::string_view, std::int32_t, core::TextHash>;
+
+/// The library's merges look at texts alone, so that even unknown characters become pieces. Ours do not.
+std::vector<std::int32_t> characters_of(std::string_view piece, const CharacterIds& characters,
+                                        const std::string& name) {
+  std::vector<std::int32_t> parts;
+  for (std::size_t at = 0; at < piece.size();) {
+    const std::size_t length = core::decode_utf8(piece, at).length;
+    const auto character = characters.find(piece.substr(at, length));
+    require(character != characters.end(), ErrorCode::kUnsupported,
+            "{}: the piece {} holds the character {}, which is no piece made from text itself; that is not "
+            "supported",
+            name, Quoted{piece}, Quoted{piece.substr(at, length)});
+    parts.push_back(character->second);
+    at += length;
+  }
+  return parts;
+}
+
+RankedPieces rank_pieces(const std::vector<StoredPiece>& pieces, const std::string& name) {
+  const std::vector<bool> mergeable = find_mergeable(pieces);
+  CharacterIds characters;
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    if (pieces[i].type == Model::kNormal && is_one_character(pieces[i].text))
+      characters.emplace(pieces[i].text, static_cast<std::int32_t>(i));
+  RankedPieces ranked;
+  ranked.ranks = rank_scores(pieces);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const bool apart = !mergeable[i] || (pieces[i].type == Model::kUnused && is_one_character(pieces[i].text));
+    ranked.texts.push_back(apart ? std::string() : pieces[i].text);
+    ranked.parts.push_back(apart ? std::vector<std::int32_t>() : characters_of(pieces[i].text, characters, name));
+    if (apart) ranked.ranks[i] = -1;
+  }
+  return ranked;
+}
+
+/// An unused piece that merges made falls apart again into what they made it of.
+std::vector<std::vector<std::int32_t>> expand_unused(const BpeDefinition& definition) {
+  std::vector<bool> unused(definition.pieces.size(), false);
+  for (const std::int32_t id : definition.unused) unused[static_cast<std::size_t>(id)] = true;
+  std::vector<Merge> merges;
+  for (const Merge& merge : definition.merges)
+    if (unused[static_cast<std::size_t>(merge.result)]) merges.push_back(merge);
+  if (merges.empty()) return {};
+  // Shorter pieces first: they are what the longer ones fall apart into.
+  std::ranges::stable_sort(merges, std::less<>(), [&](const Merge& merge) {
+    return definition.pieces[static_cast<std::size_t>(merge.result)].size();
+  });
+  std::vector<std::vector<std::int32_t>> expansions(definition.pieces.size());
+  for (const Merge& merge : merges) {
+    auto& expansion = expansions[static_cast<std::size_t>(merge.result)];
+    for (const std::int32_t part : {merge.left, merge.right}) {
+      const auto& parts = expansions[static_cast<std::size_t>(part)];
+      if (parts.empty())
+        expansion.push_back(part);
+      else
+        expansion.insert(expansion.end(), parts.begin(), parts.end());
+    }
+  }
+  return expansions;
+}
+
+/// Whether no merge reaches over the beginning of a word, so that words can be encoded apart.
+bool words_are_apart(const BpeDefinition& definition) {
+  const auto apart = [&](const Merge& merge) {
+    return definition.pieces[static_cast<std::size_t>(merge.result)].find(kWordMark, 1) == std::string::npos;
+  };
+  return std::ranges::find(definition.pieces, kWordMark) != definition.pieces.end() &&
+         std::ranges::all_of(definition.merges, apart);
+}
+
+void add_piece(const StoredPiece& piece, const std::string& name, BpeDefinition& definition) {
+  const auto id = static_cast<std::int32_t>(definition.pieces.size());
+  require(piece.type >= Model::kNormal && piece.type <= Model::kByte, ErrorCode::kBadInput,
+          "{}: piece {} has the unknown type {}", name, id, piece.type);
+  if (piece.type == Model::kUnknown) {
+    require(!definition.unknown, ErrorCode::kBadInput, "{}: {} is a second unknown piece", name, Quoted{piece.text});
+    definition.unknown = id;
+  }
+  if (piece.type == Model::kUnused) definition.unused.push_back(id);
+  const bool special = piece.type == Model::kUnknown || piece.type == Model::kControl;
+  // A character of the text that has the name of a special piece is unknown.
+  if (special || piece.type == Model::kUserDefined)
+    definition.added_tokens.push_back(
+        {.id = id, .special = special, .in_vocabulary = !special || !is_one_character(piece.text)});
+  definition.pieces.push_back(piece.text);
+}
+
+// ---- writing
+
+[[noreturn]] void cannot_write(std::string_view reason) {
+  core::fail(ErrorCode::kUnsupported, "a SentencePiece model cannot represent this tokenizer: {}", reason);
+}
+
+void check_writable(const BpeDefinition& d) {
+  if (d.byte_level) cannot_write("its pieces are spelled in the byte alphabet");
+  if (d.end_of_word != EndOfWord::kNone) cannot_write("it marks the ends of words");
+  if (!d.unknown) cannot_write("it has no unknown token");
+  if (!d.byte_fallback && !d.fuse_unknown) cannot_write("each unknown character gives an unknown token of its own");
+  if (d.ignore_merges) cannot_write("it takes whole words from the vocabulary without merges");
+  if (d.merge_in_rounds) cannot_write("it has merges in rounds");
+  if (d.metaspace) cannot_write("it looks for a mark at the start of a text before it puts one there (Metaspace)");
+}
+
+Model normalizer_options(const BpeDefinition& definition) {
+  Model model;
+  if (definition.sentencepiece) {
+    const SentencePieceNormalization& d = *definition.sentencepiece;
+    model.normalizer_name = d.name;
+    model.character_map = d.character_map;
+    model.dummy_prefix = d.dummy_prefix;
+    model.remove_extra_spaces = d.remove_extra_spaces;
+    model.escape_spaces = d.escape_spaces;
+    model.space_as_suffix = d.space_as_suffix;
+    return model;
+  }
+  model.normalizer_name = "identity";
+  for (const bool dummy_prefix : {true, false})
+    for (const bool remove_extra_spaces : {true, false}) {
+      model.dummy_prefix = dummy_prefix;
+      model.remove_extra_spaces = remove_extra_spaces;
+      if (definition.normalizer == normalizer_of(model)) return model;
+    }
+  cannot_write("its normalisation is not one that such a model can describe");
+}
+
+std::vector<StoredPiece> stored_pieces(const BpeDefinition& d, const std::vector<Merge>& merges) {
+  constexpr std::size_t kExactInFloat = std::size_t{1} << 24;
+  if (merges.size() + d.pieces.size() >= kExactInFloat) cannot_write("it has too many merges for scores");
+  std::vector<StoredPiece> pieces;
+  for (std::size_t i = 0; i < d.pieces.size(); ++i)
+    pieces.push_back({d.pieces[i], -static_cast<float>(merges.size() + i), Model::kNormal});
+  for (std::size_t rank = 0; rank < merges.size(); ++rank)
+    pieces[static_cast<std::size_t>(merges[rank].result)].score = -static_cast<float>(rank);
+  for (StoredPiece& piece : pieces)
+    if (d.byte_fallback && byte_of_piece(piece.text)) piece = {piece.text, 0, Model::kByte};
+  for (const AddedToken& token : d.added_tokens) {
+    StoredPiece& piece = pieces[static_cast<std::size_t>(token.id)];
+    piece = {piece.text, 0,
+             token.id == *d.unknown ? Model::kUnknown
+             : token.special        ? Model::kControl
+                                    : Model::kUserDefined};
+  }
+  for (const std::int32_t id : d.unused) pieces[static_cast<std::size_t>(id)].type = Model::kUnused;
+  return pieces;
+}
+
+/// The way of splitting is not compared: it only says whether words can be encoded apart.
+void check_same(const BpeDefinition& read, const BpeDefinition& definition, const std::vector<Merge>& merges) {
+  if (read.merges != merges)
+    cannot_write("two neighbours whose text is a piece merge in SentencePiece, which differs from its merges");
+  if (read.sentencepiece != definition.sentencepiece || read.normalizer != definition.normalizer)
+    cannot_write("a new text, with a mark in front, begins behind each of its user-defined symbols");
+  if (read.expansions != definition.expansions) cannot_write("it has a restricted vocabulary");
+  if (read.split != definition.split || cuts_inside_words(definition) ||
+      (definition.split_pattern != read.split_pattern && !definition.split_pattern.empty()))
+    cannot_write("it cuts words in another way");
+}
+
+}  // namespace
+
+BpeDefinition read_sentencepiece(std::string_view bytes, const std::string& name) {
+  const Model model = parse_sentencepiece_model(bytes, name);
+  check_supported(model, name);
+  if (!model.character_map.empty()) CharacterMap(model.character_map, name);  // throws if it is damaged
+  BpeDefinition definition;
+  for (const StoredPiece& piece : model.pieces) add_piece(piece, name, definition);
+  require(definition.unknown.has_value(), ErrorCode::kBadInput, "{}: no unknown piece", name);
+  definition.byte_fallback = model.byte_fallback;
+  definition.fuse_unknown = true;
+  definition.decoder.byte_fallback =
+      std::ranges::find(model.pieces, Model::kByte, &StoredPiece::type) != model.pieces.end();
+  if (has_steps(model)) {
+    definition.normalizer = normalizer_of(model);
+    add_decoder_steps(model, definition.decoder);
+  } else {
+    definition.sentencepiece = normalization_of(model);
+  }
+  definition.merges = explicit_merges(rank_pieces(model.pieces, name), name);
+  definition.expansions = expand_unused(definition);
+  if (words_are_apart(definition)) definition.split_pattern = std::string(kWordMark);
+  return definition;
+}
+
+std::unique_ptr<Tokenizer> open_sentencepiece(std::string_view bytes, const std::string& name) {
+  const Model model = parse_sentencepiece_model(bytes, name);
+  if (model.model_type == Model::kUnigram) return std::make_unique<UnigramTokenizer>(read_unigram(model, name), name);
+  return std::make_unique<BpeTokenizer>(read_sentencepiece(bytes, name), name);
+}
+
+std::string write_sentencepiece(const BpeDefinition& escaped) {
+  const BpeDefinition definition = escapes_only_mark(escaped) ? without_escapes(escaped) : escaped;
+  check_writable(definition);
+  const std::vector<Merge> merges = reachable_merges(definition);
+  Model model = normalizer_options(definition);
+  model.model_type = Model::kBpe;
+  model.byte_fallback = definition.byte_fallback;
+  model.pieces = stored_pieces(definition, merges);
+  std::string bytes = serialize(model);
+  check_same(read_sentencepiece(bytes, "the model as written"), definition, merges);
+  return bytes;
+}
+
+}  // namespace dragoman::tokenizer

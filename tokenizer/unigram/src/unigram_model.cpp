@@ -1,0 +1,112 @@
+#include "unigram_model.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
+#include <dragoman/core/utf8.h>
+#include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/byte_pieces.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using core::ErrorCode;
+using core::Quoted;
+using core::require;
+using Type = UnigramPiece::Type;
+
+/// An unknown character is this much worse than the worst piece.
+constexpr float kUnknownPenalty = 10.0F;
+/// What each byte but the first adds to the score of a user-defined symbol, whatever score the model gives it.
+constexpr double kSymbolBonus = 0.1;
+
+bool is_made_from_text(const UnigramPiece& piece) {
+  return piece.type == Type::kNormal || piece.type == Type::kUserDefined;
+}
+
+}  // namespace
+
+UnigramModel::UnigramModel(const UnigramDefinition& definition, const std::vector<std::string>& texts,
+                           const std::string& name)
+    : all_(texts) {
+  check_and_index(definition, name);
+  if (definition.byte_fallback) index_bytes(definition, name);
+  compute_scores(definition);
+  std::vector<Trie::Entry> entries;
+  for (std::size_t id = 0; id < definition.pieces.size(); ++id)
+    if (is_made_from_text(definition.pieces[id])) entries.emplace_back(texts[id], static_cast<std::int32_t>(id));
+  trie_ = Trie(std::move(entries));
+}
+
+void UnigramModel::check_and_index(const UnigramDefinition& definition, const std::string& name) {
+  constexpr std::size_t kMaxPieces = std::numeric_limits<std::int32_t>::max();
+  require(definition.pieces.size() <= kMaxPieces, ErrorCode::kUnsupported, "{}: {} pieces are too many", name,
+          definition.pieces.size());
+  for (std::size_t i = 0; i < definition.pieces.size(); ++i) {
+    const UnigramPiece& piece = definition.pieces[i];
+    const auto id = static_cast<std::int32_t>(i);
+    require(!piece.text.empty(), ErrorCode::kBadInput, "{}: piece {} is empty", name, i);
+    require(core::find_invalid_utf8(piece.text) == std::string::npos, ErrorCode::kBadInput,
+            "{}: piece {} is not valid UTF-8", name, i);
+    require(piece.text.find('\0') == std::string::npos, ErrorCode::kUnsupported,
+            "{}: piece {} holds the character U+0000; that is not supported", name, i);
+    require(all_.add(id), ErrorCode::kBadInput, "{}: {} is the text of two pieces, {} and {}", name, Quoted{piece.text},
+            all_.find(piece.text), i);
+    if (piece.type != Type::kUnknown) continue;
+    require(unknown_ < 0, ErrorCode::kBadInput, "{}: {} is a second unknown piece", name, Quoted{piece.text});
+    unknown_ = id;
+  }
+  require(unknown_ >= 0, ErrorCode::kBadInput, "{}: no unknown piece", name);
+  require(std::ranges::any_of(definition.pieces, is_made_from_text), ErrorCode::kBadInput,
+          "{}: no piece that could be made from text", name);
+}
+
+void UnigramModel::index_bytes(const UnigramDefinition& definition, const std::string& name) {
+  for (std::size_t byte = 0; byte < bytes_.size(); ++byte) {
+    const std::string piece = piece_of_byte(static_cast<unsigned char>(byte));
+    bytes_[byte] = all_.find(piece);
+    require(bytes_[byte] >= 0 && definition.pieces[static_cast<std::size_t>(bytes_[byte])].type == Type::kByte,
+            ErrorCode::kBadInput, "{}: byte fallback is on, but the byte piece {} is missing", name, piece);
+  }
+}
+
+/// As the library computes them, to the last bit.
+void UnigramModel::compute_scores(const UnigramDefinition& definition) {
+  float least = std::numeric_limits<float>::max();
+  for (const UnigramPiece& piece : definition.pieces) {
+    if (piece.type == Type::kNormal) least = std::min(least, piece.score);
+    scores_.push_back(piece.type == Type::kUserDefined
+                          ? static_cast<float>(kSymbolBonus * static_cast<double>(piece.text.size() - 1))
+                          : piece.score);
+  }
+  unknown_score_ = least - kUnknownPenalty;
+}
+
+void UnigramModel::segment(std::string_view text, UnigramBuffers& buffers) const {
+  require(text.size() < std::numeric_limits<std::uint32_t>::max(), ErrorCode::kBadInput,
+          "a text of {} bytes is too long to be encoded; split it into lines", text.size());
+  auto& best = buffers.best;
+  best.assign(text.size() + 1, {0, -1, 0});
+  const auto consider = [&best](std::size_t begin, std::size_t end, std::int32_t id, float score) {
+    if (best[end].id < 0 || score > best[end].score) best[end] = {score, id, static_cast<std::uint32_t>(begin)};
+  };
+  for (std::size_t begin = 0; begin < text.size();) {
+    const float before = best[begin].score;
+    const std::size_t character = core::utf8_length(static_cast<unsigned char>(text[begin]));
+    bool known = false;
+    trie_.for_each_prefix(text.substr(begin), [&](std::int32_t id, std::size_t length) {
+      consider(begin, begin + length, id, scores_[static_cast<std::size_t>(id)] + before);
+      known = known || length == character;
+    });
+    if (!known) consider(begin, begin + character, unknown_, unknown_score_ + before);
+    begin += character;
+  }
+  buffers.segments.clear();
+  for (std::size_t end = text.size(); end > 0; end = best[end].begin)
+    buffers.segments.push_back({best[end].id, best[end].begin, end});
+  std::ranges::reverse(buffers.segments);
+}
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "base/piece_table.h"
+#include "base/trie.h"
+#include "dragoman/tokenizer/unigram_tokenizer.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+/// A piece of a normalised text and the bytes [begin, end) that it stands for.
+struct Segment {
+  std::int32_t id;
+  std::size_t begin;
+  std::size_t end;
+};
+
+/// The best way to the end of each prefix of a text, by the length of the prefix.
+struct UnigramBuffers {
+  struct Best {
+    float score;
+    std::int32_t id;  // of the last piece on it, or -1: no way leads here
+    std::uint32_t begin;
+  };
+  std::vector<Best> best;
+  std::vector<Segment> segments;
+};
+
+/// Normalised text to pieces. Immutable after construction.
+class UnigramModel {
+ public:
+  /// `texts` are those of the definition's pieces, by id, and must outlive the model. Throws Error{kBadInput,
+  /// kUnsupported} that begins with `name`.
+  UnigramModel(const UnigramDefinition& definition, const std::vector<std::string>& texts, const std::string& name);
+
+  /// Cuts valid UTF-8 into the pieces of the greatest sum of scores, into buffers.segments; unknown characters stay
+  /// apart. Throws Error{kBadInput} for 4 GiB or more.
+  void segment(std::string_view text, UnigramBuffers& buffers) const;
+
+  std::int32_t unknown() const noexcept { return unknown_; }
+  /// With byte fallback: the id of each byte.
+  std::int32_t byte(unsigned char value) const noexcept { return bytes_[value]; }
+  /// The id of any piece, or -1.
+  std::int32_t find(std::string_view piece) const noexcept { return all_.find(piece); }
+
+ private:
+  void check_and_index(const UnigramDefinition& definition, const std::string& name);
+  void index_bytes(const UnigramDefinition& definition, const std::string& name);
+  void compute_scores(const UnigramDefinition& definition);
+
+  PieceTable<> all_;
+  std::int32_t unknown_ = -1;
+  std::array<std::int32_t, 256> bytes_{};
+  Trie trie_;                  // of the pieces that are made from text
+  std::vector<float> scores_;  // by id
+  float unknown_score_ = 0;
+};
+
+}  // namespace dragoman::tokenizer

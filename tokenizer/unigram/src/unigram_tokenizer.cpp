@@ -1,0 +1,217 @@
+#include "dragoman/tokenizer/unigram_tokenizer.h"
+
+#include "decoding/bpe_streaming_decoder.h"
+#include "decoding/sentencepiece_decoder.h"
+#include "normalizing/sentencepiece_normalizer.h"
+#include "unigram_model.h"
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/utf8.h>
+#include <dragoman/tokenizer/byte_pieces.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using core::ErrorCode;
+using core::require;
+using Type = UnigramPiece::Type;
+
+std::vector<std::string> texts_of(const UnigramDefinition& definition) {
+  std::vector<std::string> texts;
+  for (const UnigramPiece& piece : definition.pieces) texts.push_back(piece.text);
+  return texts;
+}
+
+std::vector<std::string_view> texts_of_type(const UnigramDefinition& definition, Type type) {
+  std::vector<std::string_view> texts;
+  for (const UnigramPiece& piece : definition.pieces)
+    if (piece.type == type) texts.emplace_back(piece.text);
+  return texts;
+}
+
+SentencePieceNormalization normalization_of(const UnigramDefinition& definition) {
+  return {.character_map = definition.character_map,
+          .dummy_prefix = definition.dummy_prefix,
+          .remove_extra_spaces = definition.remove_extra_spaces,
+          .escape_spaces = definition.escape_spaces,
+          .space_as_suffix = definition.space_as_suffix};
+}
+
+bool is_special_type(Type type) {
+  return type == Type::kUnknown || type == Type::kControl;
+}
+
+Trie special_pieces(const UnigramDefinition& definition) {
+  std::vector<Trie::Entry> entries;
+  for (std::size_t id = 0; id < definition.pieces.size(); ++id)
+    if (is_special_type(definition.pieces[id].type))
+      entries.emplace_back(definition.pieces[id].text, static_cast<std::int32_t>(id));
+  return Trie(std::move(entries));
+}
+
+std::vector<DecodedPiece> decoded_pieces(const UnigramDefinition& definition) {
+  using Kind = DecodedPiece::Kind;
+  std::vector<DecodedPiece> decoded;
+  for (const UnigramPiece& piece : definition.pieces) {
+    if (piece.type == Type::kByte)
+      decoded.push_back({.kind = Kind::kByte, .byte = static_cast<char>(byte_of_piece(piece.text).value_or(0))});
+    else if (is_special_type(piece.type))
+      decoded.push_back({.kind = Kind::kSurface,
+                         .text = piece.type == Type::kUnknown ? std::string_view(definition.unknown_surface) : ""});
+    else
+      decoded.push_back({.text = piece.text});
+  }
+  return decoded;
+}
+
+void check(const EncodeOptions& options) {
+  require(options.mode == EncodingMode::kExact, ErrorCode::kUnsupported,
+          "a unigram model has no merges, so only the mode exact is supported: the most probable pieces");
+}
+
+struct Buffers {
+  AlignedText normal;
+  UnigramBuffers unigram;
+};
+
+}  // namespace
+
+struct UnigramTokenizer::Impl {
+  Impl(UnigramDefinition d, const std::string& name)
+      : definition(std::move(d)),
+        texts(texts_of(definition)),
+        model(definition, texts, name),
+        normalizer(normalization_of(definition), texts_of_type(definition, Type::kUserDefined), name),
+        special(special_pieces(definition)),
+        decoded(decoded_pieces(definition)) {
+    require(core::find_invalid_utf8(definition.unknown_surface) == std::string::npos, ErrorCode::kBadInput,
+            "{}: what the unknown piece decodes to is not valid UTF-8", name);
+  }
+
+  const UnigramPiece& at(std::int32_t id) const {
+    check_id(id, static_cast<std::int32_t>(definition.pieces.size()));
+    return definition.pieces[static_cast<std::size_t>(id)];
+  }
+
+  /// Calls visit(id, begin, end) for each piece of the text; offsets are those of the text if `track`, else 0.
+  template <class Visitor>
+  void for_each_piece(std::string_view text, const EncodeOptions& options, bool track, Buffers& buffers,
+                      Visitor&& visit) const {
+    if (!options.match_special_tokens) return encode_stretch(text, 0, track, buffers, visit);
+    std::size_t begin = 0;
+    for (std::size_t at = 0; at < text.size();) {
+      const Trie::Match match = special.longest_prefix(text.substr(at));
+      if (match.value < 0) {
+        ++at;
+        continue;
+      }
+      encode_stretch(text.substr(begin, at - begin), begin, track, buffers, visit);
+      visit(match.value, at, at + match.length);
+      begin = at += match.length;
+    }
+    encode_stretch(text.substr(begin), begin, track, buffers, visit);
+  }
+
+  template <class Visitor>
+  void encode_stretch(std::string_view text, std::size_t begin, bool track, Buffers& buffers, Visitor&& visit) const {
+    normalizer.apply(text, begin, track, buffers.normal);
+    model.segment(buffers.normal.text, buffers.unigram);
+    const auto origin = [&](std::size_t at) { return track ? buffers.normal.origin[at] : 0; };
+    const auto& segments = buffers.unigram.segments;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const Segment& first = segments[i];
+      if (first.id == model.unknown() && definition.byte_fallback) {
+        // The last byte has the place of the character.
+        for (std::size_t at = first.begin; at < first.end; ++at)
+          visit(model.byte(static_cast<unsigned char>(buffers.normal.text[at])), origin(first.begin),
+                origin(at + 1 < first.end ? first.begin : first.end));
+        continue;
+      }
+      if (first.id == model.unknown())  // one piece for a run
+        while (i + 1 < segments.size() && segments[i + 1].id == model.unknown()) ++i;
+      visit(first.id, origin(first.begin), origin(segments[i].end));
+    }
+  }
+
+  UnigramDefinition definition;
+  std::vector<std::string> texts;  // by id
+  UnigramModel model;
+  SentencePieceNormalizer normalizer;
+  Trie special;
+  std::vector<DecodedPiece> decoded;  // by id
+};
+
+UnigramTokenizer::UnigramTokenizer(UnigramDefinition definition, const std::string& name)
+    : impl_(std::make_unique<const Impl>(std::move(definition), name)) {}
+UnigramTokenizer::~UnigramTokenizer() = default;
+UnigramTokenizer::UnigramTokenizer(UnigramTokenizer&&) noexcept = default;
+UnigramTokenizer& UnigramTokenizer::operator=(UnigramTokenizer&&) noexcept = default;
+
+std::int32_t UnigramTokenizer::size() const {
+  return static_cast<std::int32_t>(impl_->definition.pieces.size());
+}
+
+std::vector<std::int32_t> UnigramTokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  std::vector<std::int32_t> ids;
+  make_encoder(options)->encode(text, 0, ids);
+  return ids;
+}
+
+std::vector<Piece> UnigramTokenizer::encode_pieces(std::string_view text, const EncodeOptions& options) const {
+  check(options);
+  Buffers buffers;
+  std::vector<Piece> pieces;
+  impl_->for_each_piece(text, options, true, buffers, [&](std::int32_t id, std::size_t begin, std::size_t end) {
+    pieces.push_back({id, begin, end});
+  });
+  return pieces;
+}
+
+std::unique_ptr<TextEncoder> UnigramTokenizer::make_encoder(const EncodeOptions& options) const {
+  class Encoder final : public TextEncoder {
+   public:
+    Encoder(const Impl& impl, const EncodeOptions& options) : impl_(impl), options_(options) { check(options_); }
+    void encode(std::string_view text, std::uint64_t /*line*/, std::vector<std::int32_t>& ids) override {
+      impl_.for_each_piece(text, options_, false, buffers_,
+                           [&](std::int32_t id, std::size_t, std::size_t) { ids.push_back(id); });
+    }
+
+   private:
+    const Impl& impl_;
+    EncodeOptions options_;
+    Buffers buffers_;
+  };
+  return std::make_unique<Encoder>(*impl_, options);
+}
+
+std::string UnigramTokenizer::decode(std::span<const std::int32_t> ids) const {
+  const auto decoder = make_decoder();
+  std::string text;
+  for (const std::int32_t id : ids) decoder->decode(id, text);
+  decoder->finish(text);
+  return text;
+}
+
+std::unique_ptr<StreamingDecoder> UnigramTokenizer::make_decoder() const {
+  const UnigramDefinition& d = impl_->definition;
+  return std::make_unique<SentencePieceDecoder>(impl_->decoded, d.dummy_prefix, d.remove_extra_spaces);
+}
+
+std::string_view UnigramTokenizer::piece(std::int32_t id) const {
+  return impl_->at(id).text;
+}
+
+std::optional<std::int32_t> UnigramTokenizer::id(std::string_view piece) const {
+  const std::int32_t found = impl_->model.find(piece);
+  return found >= 0 ? std::optional(found) : std::nullopt;
+}
+
+bool UnigramTokenizer::is_special(std::int32_t id) const {
+  return is_special_type(impl_->at(id).type);
+}
+
+const UnigramDefinition& UnigramTokenizer::definition() const noexcept {
+  return impl_->definition;
+}
+
+}  // namespace dragoman::tokenizer
