@@ -246,6 +246,7 @@ bool LineReader::next(std::string& line) {
   constexpr std::size_t kLongestLine = std::size_t{1} << 30;
   line.clear();
   bool any = false;
+  bool whole = false;
   while (begin_ < end_ || fill()) {
     any = true;
     const char* start = buffer_.get() + begin_;
@@ -259,10 +260,15 @@ bool LineReader::next(std::string& line) {
     if (newline != nullptr) {
       ++begin_;
       ++bytes_read_;
+      whole = true;
       break;
     }
   }
-  if (any && line_number_++ == 0 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+  if (line_number_ == 0 && line.starts_with("\xef\xbb\xbf")) {
+    line.erase(0, 3);
+    any = whole || !line.empty();  // a mark and nothing else is a text without lines
+  }
+  line_number_ += any ? 1 : 0;
   return any;
 }
 
