@@ -139,8 +139,8 @@ void Worker::score(std::span<std::unique_ptr<Job>> jobs) {
   auto scores = decoding::score(*model_, *tools().context, sources.view(), targets.view());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const ScoreRequest& request = std::get<Job::Score>(jobs[i]->task).request;
-    scores[i].score = request.penalty.score(scores[i].log_probability,
-                                            static_cast<std::int64_t>(request.target.size()), true);
+    scores[i].score =
+        request.penalty.score(scores[i].log_probability, static_cast<std::int64_t>(request.target.size()), true);
     finish(std::move(jobs[i]), ScoreResult{.score = std::move(scores[i])});
   }
 }

@@ -5,6 +5,7 @@
 #include "split_stage.h"
 #include "text_stages.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -72,20 +73,8 @@ class Builder {
   void add(const std::string& name, const Json& settings, const std::string& where) {
     core::OptionReader options(settings, where);
     identity_.add_stage(name, settings);
-    if (name == "read")
-      pipeline_.read(read_options(read_settings(options, read_table())));
-    else if (name == "write")
-      add_write(write_options(read_settings(options, write_table()), options));
-    else if (name == "translate")
-      pipeline_.add(translate_stage(options));
-    else if (name == "split")
-      pipeline_.add(std::make_unique<SplitStage>(read_settings(options, split_table()).locale));
-    else if (name == "normalize")
-      pipeline_.add(make_normalize_stage(read_settings(options, normalize_table())));
-    else if (name == "encode")
-      pipeline_.add(make_encode_stage(read_settings(options, encode_table(), "tokenizer")));
-    else if (name == "decode")
-      pipeline_.add(make_decode_stage(read_settings(options, decode_table(), "tokenizer")));
+    if (const auto built_in = adders().find(name); built_in != adders().end())
+      (this->*built_in->second)(options);
     else
       pipeline_.add(registered_stage(name, options));
     options.finish();
@@ -99,16 +88,42 @@ class Builder {
   }
 
  private:
-  void add_write(WriteOptions write) {
-    core::require(!write_, ErrorCode::kInvalidArgument, "a pipeline writes to one place: there are two write stages");
-    write_ = std::move(write);
+  /// How each of built_in_stages() is added.
+  static const std::map<std::string_view, void (Builder::*)(core::OptionReader&)>& adders() {
+    static const std::map<std::string_view, void (Builder::*)(core::OptionReader&)> all = {
+        {"read", &Builder::add_read},           {"write", &Builder::add_write},
+        {"translate", &Builder::add_translate}, {"split", &Builder::add_split},
+        {"normalize", &Builder::add_normalize}, {"encode", &Builder::add_encode},
+        {"decode", &Builder::add_decode},
+    };
+    return all;
   }
 
-  std::unique_ptr<Service> translate_stage(core::OptionReader& options) {
+  void add_read(core::OptionReader& options) { pipeline_.read(read_options(read_settings(options, read_table()))); }
+
+  void add_write(core::OptionReader& options) {
+    core::require(!write_, ErrorCode::kInvalidArgument, "a pipeline writes to one place: there are two write stages");
+    write_ = write_options(read_settings(options, write_table()), options);
+  }
+
+  void add_translate(core::OptionReader& options) {
     const auto model = options.require_key<std::string>("model");
     TranslateOptions translate = read_translate_options(options, *host_);
     if (translate.threads == 0) translate.threads = threads_;
-    return std::make_unique<TranslateStage>(model, *host_, std::move(translate));
+    pipeline_.add(std::make_unique<TranslateStage>(model, *host_, std::move(translate)));
+  }
+
+  void add_split(core::OptionReader& options) {
+    pipeline_.add(std::make_unique<SplitStage>(read_settings(options, split_table()).locale));
+  }
+  void add_normalize(core::OptionReader& options) {
+    pipeline_.add(make_normalize_stage(read_settings(options, normalize_table())));
+  }
+  void add_encode(core::OptionReader& options) {
+    pipeline_.add(make_encode_stage(read_settings(options, encode_table(), "tokenizer")));
+  }
+  void add_decode(core::OptionReader& options) {
+    pipeline_.add(make_decode_stage(read_settings(options, decode_table(), "tokenizer")));
   }
 
   std::unique_ptr<const MapStage> registered_stage(const std::string& name, core::OptionReader& options) {

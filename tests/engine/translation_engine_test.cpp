@@ -103,10 +103,8 @@ TEST_F(TranslationEngineTest, RequestsOfAnyKindFromAnyThreadAreWhatTheyAreAlone)
   const SharedSearch searches[] = {
       std::make_shared<const Search>(DecodingOptions{.beam_size = 5, .n_best = 3, .maximum_length = 20}),
       std::make_shared<const Search>(DecodingOptions{.strategy = "greedy", .maximum_length = 9}),
-      std::make_shared<const Search>(DecodingOptions{.strategy = "sampling",
-                                                     .n_best = 2,
-                                                     .maximum_length = 12,
-                                                     .sampling = {.temperature = 1.3, .seed = 4}}),
+      std::make_shared<const Search>(DecodingOptions{
+          .strategy = "sampling", .n_best = 2, .maximum_length = 12, .sampling = {.temperature = 1.3, .seed = 4}}),
       std::make_shared<const Search>(
           DecodingOptions{.strategy = "sampling", .maximum_length = 12, .sampling = {.top_k = 7, .top_p = 0.8}}),
       std::make_shared<const Search>(DecodingOptions{.maximum_length = 11, .want_alignment = true}),
@@ -127,8 +125,7 @@ TEST_F(TranslationEngineTest, RequestsOfAnyKindFromAnyThreadAreWhatTheyAreAlone)
           client.wait();
         });
     }
-    for (std::size_t i = 0; i < sources.size(); ++i)
-      expect_equal(results[i], alone(sources[i], i, searches[i % 5]));
+    for (std::size_t i = 0; i < sources.size(); ++i) expect_equal(results[i], alone(sources[i], i, searches[i % 5]));
   }
 }
 
@@ -187,8 +184,7 @@ TEST_F(TranslationEngineTest, AFailureIsThatOfItsRequest) {
   const auto sources = random_sources(7);
   translate(0, request(sources[0], 0, nullptr));
   translate(1, request({999, 2}, 1, nullptr));
-  translate(2, request(sources[2], 2,
-                       std::make_shared<const Search>(DecodingOptions{.strategy = "broken"}, [] {
+  translate(2, request(sources[2], 2, std::make_shared<const Search>(DecodingOptions{.strategy = "broken"}, [] {
                          return std::unique_ptr<decoding::SearchStrategy>();
                        })));
   std::stop_source stop;
@@ -201,8 +197,9 @@ TEST_F(TranslationEngineTest, AFailureIsThatOfItsRequest) {
   translate(6, request(sources[6], 6, nullptr));
   client.wait();
   using ::testing::HasSubstr;
-  EXPECT_THAT(messages, ::testing::ElementsAre("", HasSubstr("outside of the vocabulary"), HasSubstr("no search strategy"),
-                                               HasSubstr("stopped"), "", HasSubstr("999"), ""));
+  EXPECT_THAT(messages,
+              ::testing::ElementsAre("", HasSubstr("outside of the vocabulary"), HasSubstr("no search strategy"),
+                                     HasSubstr("stopped"), "", HasSubstr("999"), ""));
 }
 
 TEST_F(TranslationEngineTest, WhatCannotBeComputedWithFailsRequestByRequest) {
@@ -248,9 +245,8 @@ TEST_F(TranslationEngineTest, ASearchThatThrowsFailsItsSentencesAndTheEngineGoes
   for (const bool fails : {true, false}) {
     broken = fails;
     for (const auto& source : random_sources(5))
-      client.submit(request(source, 0, search), [&](const TranslationResult& result) {
-        ++(result.error ? failed : translated);
-      });
+      client.submit(request(source, 0, search),
+                    [&](const TranslationResult& result) { ++(result.error ? failed : translated); });
     client.wait();
   }
   EXPECT_EQ(failed, 5);
@@ -284,9 +280,8 @@ TEST_F(TranslationEngineTest, ACancelledClientEndsSoonAndOthersAreNotTouched) {
       client.submit(request(source, 0, endless()), [&](const TranslationResult& result) {
         ++(message_of(result.error).find("stopped") != std::string::npos ? interrupted : done);
       });
-    other.submit(request({7, 8, 2}, 0, nullptr), [](const TranslationResult& result) {
-      EXPECT_EQ(message_of(result.error), "");
-    });
+    other.submit(request({7, 8, 2}, 0, nullptr),
+                 [](const TranslationResult& result) { EXPECT_EQ(message_of(result.error), ""); });
     client.cancel();
     EXPECT_THROW(client.submit(request({7, 2}, 0, nullptr), [](const TranslationResult&) {}), core::Error);
   }
@@ -346,9 +341,8 @@ TEST_F(TranslationEngineTest, WithoutThreadsThereIsAnError) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr("cannot start a thread"));
     }
   }
-  client.submit(request({7, 2}, 0, nullptr), [](const TranslationResult& result) {
-    EXPECT_EQ(message_of(result.error), "");
-  });
+  client.submit(request({7, 2}, 0, nullptr),
+                [](const TranslationResult& result) { EXPECT_EQ(message_of(result.error), ""); });
   client.wait();
 }
 

@@ -1,0 +1,66 @@
+#include "options/line_format.h"
+#include "options/number_option.h"
+#include "options/tokenizer_options.h"
+#include "program/command.h"
+
+#include <fmt/format.h>
+
+#include <dragoman/core/file.h>
+#include <dragoman/tokenizer/line_coding.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+class Decode final : public Command {
+ public:
+  std::string_view name() const override { return "decode"; }
+  std::string_view summary() const override { return "turn lines of pieces or ids back into text"; }
+  std::string_view examples() const override {
+    return "dragoman decode --tokenizer tokenizer.json corpus.pieces --output corpus.txt\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()  //
+        ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"),
+         "tokenizer.json, or another kind of file that `convert` reads")  //
+        ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"),
+         "pieces or ids; - is standard input")                                                             //
+        ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")  //
+        ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"),
+         "of the input: pieces or ids")  //
+        ("threads", thread_count(coding_.threads),
+         "0: as many as the process may use; the output does not depend on it");
+    tokenizer_options_.add_to(options);
+  }
+  std::vector<std::string> positional() const override { return {"input"}; }
+
+  void run(const Session& session) override {
+    if (core::same_file(input_, output_)) throw UsageError("--output " + output_ + ": is the input");
+    coding_.format = line_format(format_);
+    const auto tokenizer = tokenizer_options_.load(tokenizer_);
+    core::OutputFile output(output_, {.stop = session.stop});
+    const auto changed = tokenizer::decode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
+    output.commit();
+    if (changed > 0)
+      core::log(session.log, core::LogLevel::kWarning,
+                fmt::format("{} lines held a line feed, written as a space", changed));
+  }
+
+ private:
+  tokenizer::LineCodingOptions coding_;
+  TokenizerOptions tokenizer_options_;
+  std::string tokenizer_;
+  std::string input_;
+  std::string output_;
+  std::string format_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_decode() {
+  return std::make_unique<Decode>();
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,52 @@
+#include "options/host_options.h"
+#include "program/command.h"
+#include "version.h"
+
+#include <fmt/format.h>
+#include <unicode/uversion.h>
+
+#include <dragoman/core/parallel.h>
+#include <dragoman/host/host.h>
+
+namespace dragoman::cli {
+namespace {
+
+/// What this installation can do on this machine, in the words that a bug report needs.
+class Doctor final : public Command {
+ public:
+  std::string_view name() const override { return "doctor"; }
+  std::string_view summary() const override { return "show backends, CPU features and libraries, and what is missing"; }
+  std::string_view examples() const override {
+    return "dragoman doctor\n"
+           "dragoman doctor --plugin ./myplugin.so\n";
+  }
+  void add_options(boost::program_options::options_description& options) override {
+    add_host_options(options, host_options_);
+  }
+  void run(const Session&) override {
+    const plugins::Host host(host_options_);
+    fmt::print("dragoman   {}\n", kVersion);
+    fmt::print("compiler   {}\n", __VERSION__);
+    fmt::print("threads    {} (affinity and cgroup quota)\n", core::default_threads());
+    for (const auto& backend : host.runtime().backends())
+      fmt::print("{:<10} {}: {}\n", backend->name(), state_of(*backend), backend->describe());
+    fmt::print("ICU        {}\n", U_ICU_VERSION);
+  }
+
+ private:
+  static std::string state_of(const tensor::Backend& backend) {
+    const int devices = backend.device_count();
+    if (devices == 0) return "no such device on this machine";
+    return devices == 1 ? "ok" : fmt::format("{} devices", devices);
+  }
+
+  plugins::HostOptions host_options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_doctor() {
+  return std::make_unique<Doctor>();
+}
+
+}  // namespace dragoman::cli

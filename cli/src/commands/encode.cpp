@@ -1,0 +1,89 @@
+#include "options/invalid_utf8_option.h"
+#include "options/line_format.h"
+#include "options/number_option.h"
+#include "options/tokenizer_options.h"
+#include "program/command.h"
+
+#include <optional>
+
+#include <dragoman/core/file.h>
+#include <dragoman/tokenizer/line_coding.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+tokenizer::EncodingMode encoding_mode(const std::string& word) {
+  if (word == "exact") return tokenizer::EncodingMode::kExact;
+  if (word == "greedy") return tokenizer::EncodingMode::kGreedy;
+  if (word == "dropout") return tokenizer::EncodingMode::kDropout;
+  throw UsageError("--mode " + word + ": must be exact, greedy or dropout");
+}
+
+class Encode final : public Command {
+ public:
+  std::string_view name() const override { return "encode"; }
+  std::string_view summary() const override { return "turn lines of text into pieces or ids"; }
+  std::string_view examples() const override {
+    return "dragoman encode --tokenizer tokenizer.json corpus.txt --output corpus.pieces\n"
+           "dragoman encode --tokenizer tokenizer.json --format ids corpus.txt --output corpus.ids\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()  //
+        ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"),
+         "tokenizer.json, or another kind of file that `convert` reads")                                      //
+        ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "text; - is standard input")  //
+        ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")     //
+        ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"), "pieces or ids")       //
+        ("mode", po::value(&mode_)->default_value("exact")->value_name("MODE"),
+         "exact (merge order), greedy (longest match) or dropout (seeded BPE-dropout)")  //
+        ("dropout", real_number("--dropout", dropout_, {.least = 0, .most = 1})->value_name("P"),
+         "with --mode dropout: probability that a merge is left out (default 0.1)")  //
+        ("seed", whole_number("--seed", coding_.encode.seed, std::uint64_t{0})->default_value("0")->value_name("N"),
+         "with --mode dropout")  //
+        ("match-special", po::bool_switch(&coding_.encode.match_special_tokens),
+         "special tokens in the text become special pieces instead of plain text")  //
+        ("threads", thread_count(coding_.threads),
+         "0: as many as the process may use; the output does not depend on it");
+    utf8_.add_to(options);
+    tokenizer_options_.add_to(options);
+  }
+  std::vector<std::string> positional() const override { return {"input"}; }
+
+  void run(const Session& session) override {
+    if (core::same_file(input_, output_)) throw UsageError("--output " + output_ + ": is the input");
+    coding_.format = line_format(format_);
+    coding_.invalid_utf8 = utf8_.value();
+    coding_.encode.mode = encoding_mode(mode_);
+    if (dropout_ && coding_.encode.mode != tokenizer::EncodingMode::kDropout)
+      throw UsageError("--dropout has an effect with --mode dropout only");
+    coding_.encode.dropout = dropout_.value_or(coding_.encode.dropout);
+    if (coding_.format == tokenizer::LineFormat::kIds && tokenizer_options_.codes_have_no_ids())
+      throw UsageError("--glossary with --format ids: codes have no ids for what glossaries keep; give a --dictionary");
+    const auto tokenizer = tokenizer_options_.load(tokenizer_);
+    core::OutputFile output(output_, {.stop = session.stop});
+    tokenizer::encode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
+    output.commit();
+  }
+
+ private:
+  tokenizer::LineCodingOptions coding_;
+  std::optional<double> dropout_;
+  TokenizerOptions tokenizer_options_;
+  InvalidUtf8Option utf8_;
+  std::string tokenizer_;
+  std::string input_;
+  std::string output_;
+  std::string format_;
+  std::string mode_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_encode() {
+  return std::make_unique<Encode>();
+}
+
+}  // namespace dragoman::cli

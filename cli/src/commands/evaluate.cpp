@@ -1,0 +1,266 @@
+#include "options/number_option.h"
+#include "program/command.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/options.h>
+#include <dragoman/evaluation/bleu.h>
+#include <dragoman/evaluation/bootstrap.h>
+#include <dragoman/evaluation/chrf.h>
+#include <dragoman/evaluation/ter.h>
+#include <dragoman/evaluation/text_file.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+/// More would change no digit that is printed.
+constexpr std::uint32_t kMostResamples = 1'000'000;
+
+template <class Value>
+Value choose(std::string_view option, const std::string& word,
+             std::initializer_list<std::pair<std::string_view, Value>> choices) {
+  std::string known;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  throw UsageError(fmt::format("--{} {}: must be one of {}", option, word, known));
+}
+
+std::vector<std::string> split_at_commas(const std::string& list) {
+  std::vector<std::string> words(1);
+  for (const char c : list) {
+    if (c == ',')
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+/// The object that sacreBLEU prints: the signature's fields appear again one by one.
+core::Json as_json(const evaluation::Score& score, int decimals) {
+  const auto rounded = [&](double value) { return std::stod(fmt::format("{:.{}f}", value, decimals)); };
+  core::Json json{{"name", score.name}, {"score", rounded(score.value)}, {"signature", score.signature}};
+  if (score.confidence && score.confidence->mean > 0) {
+    json["confidence_mean"] = rounded(score.confidence->mean);
+    json["confidence_var"] = rounded(score.confidence->half_width);
+    json["confidence"] =
+        fmt::format("μ = {:.{}f} ± {:.{}f}", score.confidence->mean, decimals, score.confidence->half_width, decimals);
+  }
+  if (!score.details.empty()) json["verbose_score"] = score.details;
+  for (std::size_t begin = 0; begin < score.signature.size();) {
+    const std::size_t end = std::min(score.signature.find('|', begin), score.signature.size());
+    const std::string field = score.signature.substr(begin, end - begin);
+    const std::size_t colon = field.find(':');
+    json[field.substr(0, colon)] = field.substr(colon + 1);
+    begin = end + 1;
+  }
+  return json;
+}
+
+class Evaluate final : public Command {
+ public:
+  std::string_view name() const override { return "evaluate"; }
+  std::string_view summary() const override {
+    return "score translations against references: BLEU, chrF, TER, as sacreBLEU does";
+  }
+  std::string_view examples() const override {
+    return "dragoman evaluate --reference test.en hypothesis.en\n"
+           "dragoman evaluate --reference test.en --metrics bleu,chrf --confidence --baseline old.en new.en\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()  //
+        ("hypothesis,i", po::value(&hypothesis_)->default_value("-")->value_name("FILE"),
+         "translations, one a line (may be gz or zst); - is standard input")  //
+        ("reference,r", po::value(&references_)->required()->multitoken()->composing()->value_name("FILE..."),
+         "one or more references, each with as many lines")  //
+        ("metrics,m", po::value(&metrics_)->default_value("bleu")->value_name("LIST"),
+         "which of bleu, chrf, chrf++ and ter, with commas between")                                                //
+        ("score-only,b", po::bool_switch(&score_only_), "print only the number of each metric, one a line")         //
+        ("json", po::bool_switch(&json_), "print JSON as sacreBLEU does: an object, or a list if several metrics")  //
+        ("width,w", whole_number("--width", decimals_, 0, 15)->default_value("1")->value_name("N"),
+         "digits after the decimal point")                                                                   //
+        ("sentence-level", po::bool_switch(&sentence_level_), "score each line by itself, with one metric")  //
+        ("lowercase", po::bool_switch(&lowercase_),
+         "BLEU and chrF without regard to case; TER disregards it unless --ter-case-sensitive")  //
+        ("tokenize", po::value(&tokenizer_)->default_value("13a")->value_name("NAME"),
+         "BLEU: 13a, intl, char or none")  //
+        ("smooth-method", po::value(&smoothing_)->default_value("exp")->value_name("NAME"),
+         "BLEU: exp, floor, add-k or none")  //
+        ("smooth-value", real_number("--smooth-value", bleu_.smoothing_value, {.least = 0})->value_name("X"),
+         "BLEU: for floor (default 0.1) and add-k (default 1)")                                                   //
+        ("ter-normalized", po::bool_switch(&ter_.normalized), "TER: separate punctuation, resolve XML entities")  //
+        ("ter-no-punct", po::bool_switch(&ter_.no_punct), "TER: remove punctuation")                              //
+        ("ter-asian-support", po::bool_switch(&ter_.asian_support),
+         "TER: the two above for Chinese and Japanese, too")                                       //
+        ("ter-case-sensitive", po::bool_switch(&ter_.case_sensitive), "TER: with regard to case")  //
+        ("confidence",
+         whole_number("--confidence", confidence_samples_, std::uint32_t{2}, kMostResamples)
+             ->implicit_value("1000")
+             ->value_name("N"),
+         "add the 95 % confidence interval of N bootstrap resamples (1000 if N is not given)")  //
+        ("baseline", po::value(&baseline_)->value_name("FILE"),
+         "other translations of the same lines: add the p-value of the difference (paired bootstrap)")  //
+        ("seed", whole_number("--seed", bootstrap_.seed, std::uint64_t{0})->default_value("12345")->value_name("N"),
+         "for --confidence and --baseline");
+  }
+  std::vector<std::string> positional() const override { return {"hypothesis"}; }
+
+  void run(const Session& session) override {
+    check_usage();
+    if (confidence_samples_) bootstrap_.samples = *confidence_samples_;
+    const auto metrics = make_metrics();
+    const evaluation::TextFile hypothesis = evaluation::read_text_file(hypothesis_, session.stop);
+    const auto references = read_parallel(references_, hypothesis, session.stop);
+    warn_if_tokenized(hypothesis, session);
+    if (sentence_level_)
+      print_sentences(*metrics.front(), hypothesis.lines, references);
+    else
+      print_corpus(metrics, hypothesis, references, session);
+  }
+
+ private:
+  using Metrics = std::vector<std::unique_ptr<evaluation::Metric>>;
+  using Streams = std::vector<std::vector<std::string>>;
+
+  void check_usage() const {
+    const auto from_input =
+        std::count(references_.begin(), references_.end(), "-") + (hypothesis_ == "-") + (baseline_ == "-");
+    if (from_input > 1)
+      throw UsageError("only one of --hypothesis, --reference and --baseline can be standard input (-)");
+    if (!sentence_level_) return;
+    if (metrics_.find(',') != std::string::npos) throw UsageError("--sentence-level takes one metric");
+    if (confidence_samples_ || !baseline_.empty())
+      throw UsageError("--sentence-level has no confidence interval and no baseline");
+  }
+
+  Metrics make_metrics() {
+    bleu_.lowercase = lowercase_;
+    bleu_.effective_order = sentence_level_;
+    bleu_.tokenizer = choose<evaluation::BleuTokenizer>("tokenize", tokenizer_,
+                                                        {{"13a", evaluation::BleuTokenizer::k13a},
+                                                         {"intl", evaluation::BleuTokenizer::kInternational},
+                                                         {"char", evaluation::BleuTokenizer::kCharacter},
+                                                         {"none", evaluation::BleuTokenizer::kNone}});
+    bleu_.smoothing = choose<evaluation::BleuSmoothing>("smooth-method", smoothing_,
+                                                        {{"exp", evaluation::BleuSmoothing::kExponential},
+                                                         {"floor", evaluation::BleuSmoothing::kFloor},
+                                                         {"add-k", evaluation::BleuSmoothing::kAddK},
+                                                         {"none", evaluation::BleuSmoothing::kNone}});
+    Metrics metrics;
+    for (const std::string& name : split_at_commas(metrics_)) metrics.push_back(make_metric(name));
+    return metrics;
+  }
+
+  std::unique_ptr<evaluation::Metric> make_metric(const std::string& name) const {
+    if (name == "bleu") return std::make_unique<evaluation::Bleu>(bleu_);
+    if (name == "ter") return std::make_unique<evaluation::Ter>(ter_);
+    const int word_order = choose<int>("metrics", name, {{"bleu", 0}, {"chrf", 0}, {"chrf++", 2}, {"ter", 0}});
+    return std::make_unique<evaluation::Chrf>(
+        evaluation::ChrfOptions{.word_order = word_order, .lowercase = lowercase_});
+  }
+
+  static Streams read_parallel(const std::vector<std::string>& paths, const evaluation::TextFile& hypothesis,
+                               const std::stop_token& stop) {
+    Streams streams;
+    for (const std::string& path : paths) {
+      evaluation::TextFile file = evaluation::read_text_file(path, stop);
+      evaluation::check_parallel(hypothesis, file);
+      streams.push_back(std::move(file.lines));
+    }
+    return streams;
+  }
+
+  /// A period set off by a space is the mark of text that was tokenised and not joined again, which changes scores.
+  static void warn_if_tokenized(const evaluation::TextFile& hypothesis, const Session& session) {
+    constexpr std::ptrdiff_t kSuspicious = 100;
+    const auto count = std::count_if(hypothesis.lines.begin(), hypothesis.lines.end(),
+                                     [](const auto& line) { return line.ends_with(" ."); });
+    if (count >= kSuspicious)
+      core::log(
+          session.log, core::LogLevel::kWarning,
+          fmt::format("{} lines of {} end in \" .\": scores of tokenised text cannot be compared, detokenise it first",
+                      count, hypothesis.name));
+  }
+
+  void print_sentences(const evaluation::Metric& metric, const std::vector<std::string>& hypotheses,
+                       const Streams& references) const {
+    core::OutputFile output("-");
+    for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+      std::vector<std::string> of_sentence;
+      for (const auto& stream : references) of_sentence.push_back(stream[i]);
+      const evaluation::Score score = sentence_score(metric, hypotheses[i], of_sentence);
+      output.write((json_ ? as_json(score, decimals_).dump() : score_line(score)) + "\n");
+    }
+    output.commit();
+  }
+
+  void print_corpus(const Metrics& metrics, const evaluation::TextFile& hypothesis, const Streams& references,
+                    const Session& session) const {
+    const Streams baselines = baseline_.empty() ? Streams{} : read_parallel({baseline_}, hypothesis, session.stop);
+    const auto confidence = confidence_samples_ ? std::optional(bootstrap_) : std::nullopt;
+    core::Json list = core::Json::array();
+    std::string lines;
+    for (const auto& metric : metrics) {
+      core::require(!session.stop.stop_requested(), core::ErrorCode::kInterrupted,
+                    "interrupted while scoring; nothing was printed");
+      const auto statistics = evaluation::count_segments(*metric, hypothesis.lines, references);
+      const evaluation::Score score = evaluation::score_segments(*metric, statistics, confidence);
+      list.push_back(as_json(score, decimals_));
+      lines += score_line(score) + "\n";
+      for (const auto& baseline : baselines)
+        compare(*metric, statistics, count_segments(*metric, baseline, references), list, lines);
+    }
+    core::OutputFile output("-");
+    output.write(json_ ? (list.size() == 1 ? list.front() : list).dump(1) + "\n" : lines);
+    output.commit();
+  }
+
+  void compare(const evaluation::Metric& metric, const evaluation::SegmentStatistics& system,
+               const evaluation::SegmentStatistics& baseline, core::Json& list, std::string& lines) const {
+    const double value = metric.value(baseline.sum());
+    const double p_value = evaluation::paired_bootstrap(metric, baseline, system, bootstrap_);
+    list.back()["baseline_score"] = value;
+    list.back()["p_value"] = p_value;
+    if (!score_only_)
+      lines += fmt::format("{}|baseline|bs:{}|seed:{} = {:.{}f} (p = {:.4f})\n", metric.name(), bootstrap_.samples,
+                           bootstrap_.seed, value, decimals_, p_value);
+  }
+
+  std::string score_line(const evaluation::Score& score) const {
+    return score_only_ ? score.number(decimals_) : score.text(decimals_);
+  }
+
+  evaluation::BleuOptions bleu_;
+  evaluation::TerOptions ter_;
+  evaluation::BootstrapOptions bootstrap_;
+  std::string hypothesis_;
+  std::vector<std::string> references_;
+  std::string baseline_;
+  std::string metrics_;
+  std::string tokenizer_;
+  std::string smoothing_;
+  int decimals_ = 1;
+  bool score_only_ = false;
+  bool json_ = false;
+  bool sentence_level_ = false;
+  bool lowercase_ = false;
+  std::optional<std::uint32_t> confidence_samples_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_evaluate() {
+  return std::make_unique<Evaluate>();
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,164 @@
+#include "options/invalid_utf8_option.h"
+#include "options/memory_option.h"
+#include "options/number_option.h"
+#include "options/protect_option.h"
+#include "options/reproduce_options.h"
+#include "options/text_inputs.h"
+#include "options/tokenizer_options.h"
+#include "options/user_symbols_file.h"
+#include "options/vocab_size_option.h"
+#include "program/command.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/learn_bpe.h>
+#include <dragoman/tokenizer/vocabulary_editing.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+tokenizer::Normalization normalization(const std::string& word) {
+  if (word == "none") return tokenizer::Normalization::kNone;
+  if (word == "nfc") return tokenizer::Normalization::kNfc;
+  if (word == "nfkc") return tokenizer::Normalization::kNfkc;
+  throw UsageError("--normalization " + word + ": must be none, nfc or nfkc");
+}
+
+class LearnBpe final : public Command {
+ public:
+  std::string_view name() const override { return "learn-bpe"; }
+  std::string_view summary() const override {
+    return "learn a BPE vocabulary from text, joint if several files are given";
+  }
+  std::string_view examples() const override {
+    return "dragoman learn-bpe --vocab-size 32000 --output tokenizer.json train.de train.en\n"
+           "dragoman learn-bpe --vocab-size 8000 16000 32000 --output vocab-{size}.json 'corpus/*.zst'\n"
+           "dragoman learn-bpe --counts corpus.counts --vocab-size 32000 --output tokenizer.json\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()  //
+        ("input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
+         "text, one sentence a line; gz and zst are recognised, - is standard input, patterns in quotes are "
+         "expanded")  //
+        ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
+         "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
+        ("output,o", po::value(&output_)->required()->value_name("FILE"),
+         "where to write; {size} in the name stands for the vocabulary size")  //
+        ("to", po::value(&to_)->default_value("tokenizer-json")->value_name("KIND"),
+         "kind of file to write, as for convert")  //
+        ("min-frequency",
+         whole_number("--min-frequency", learn_.min_frequency, std::uint64_t{0})->default_value("2")->value_name("N"),
+         "merge no pair that occurs less often")  //
+        ("min-word-count",
+         whole_number("--min-word-count", learn_.min_word_count, std::uint64_t{0})->default_value("1")->value_name("N"),
+         "leave out words that occur less often in the corpus")  //
+        ("character-coverage",
+         real_number("--character-coverage", learn_.character_coverage, kShare)
+             ->default_value("1")
+             ->value_name("SHARE"),
+         "share of the characters that get a piece of their own")  //
+        ("special", po::value(&learn_.special_tokens)->multitoken()->value_name("TOKEN..."),
+         "special tokens in the order of their ids, instead of <unk> <s> </s>")  //
+        ("user-symbol", po::value(&learn_.user_symbols)->multitoken()->value_name("SYMBOL..."),
+         "texts that always stay one piece")                                                                //
+        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "a file of them, one a line")  //
+        ("no-byte-fallback", po::bool_switch(&no_byte_fallback_),
+         "leave out the 256 bytes; unknown characters become <unk>")  //
+        ("normalization", po::value(&normalization_)->default_value("none")->value_name("FORM"),
+         "none, nfc or nfkc")                                                                      //
+        ("lowercase", po::bool_switch(&learn_.lowercase), "lower-case the text")                   //
+        ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a word by itself")  //
+        ("split-case", po::bool_switch(&learn_.split_case),
+         "words end where an upper-case letter follows a lower-case one, as in camelCase")  //
+        ("split-punctuation", po::bool_switch(&learn_.split_punctuation),
+         "letters, numbers and other characters are words apart")  //
+        ("no-escape", po::bool_switch(&no_escape_),
+         "let a U+2581 of the text come back as a space, as in SentencePiece, not as itself")  //
+        ("threads", thread_count(learn_.threads),
+         "0: as many as the process may use; the result does not depend on it");
+    protect_.add_to(options);
+    sizes_.add_to(options);
+    utf8_.add_to(options);
+    memory_.add_to(options);
+    reproduce_.add_to(options);
+  }
+  std::vector<std::string> positional() const override { return {"input"}; }
+
+  void run(const Session& session) override {
+    const std::vector<std::int32_t> sizes = sizes_.sizes(inputs_, output_);
+    learn_.smallest_vocab_size = sizes.front();
+    learn_.vocab_size = sizes.back();
+    require_folder_of_output();
+    if (inputs_.empty() == counts_.empty()) throw UsageError("learn-bpe needs either --input or --counts");
+    if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
+    learn_.protected_patterns = protect_.patterns();
+    learn_.byte_fallback = !no_byte_fallback_;
+    learn_.normalization = normalization(normalization_);
+    learn_.memory = memory_.budget(output_);
+    learn_.invalid_utf8 = utf8_.value();
+    if (!counts_.empty() && learn_.invalid_utf8 != tokenizer::InvalidUtf8::kKeep)
+      throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
+    learn_.reproduce = reproduce_.choice(learn_.byte_fallback);
+    const tokenizer::FileKind kind = TokenizerOptions::file_kind(to_, "--to");
+    learn_.escape_marks = !no_escape_ && kind != tokenizer::FileKind::kSentencePiece;
+    if (kind == tokenizer::FileKind::kFastBpe)
+      throw UsageError(
+          "--to fastbpe: not written; write codes of subword-nmt, which differ in the first line and counts");
+    const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
+    const auto learn = counts_.empty() ? tokenizer::learn_bpe : tokenizer::learn_bpe_from_counts;
+    const auto learned = learn(files, learn_, session.progress, session.log, session.stop);
+    for (const std::int32_t size : sizes) {
+      const std::string path = path_for_size(output_, size);
+      if (sizes.size() > 1 && size < learned.size())
+        save(truncate(learned.definition(), size).definition, kind, path, session.log);
+      else
+        save(learned.definition(), kind, path, session.log);
+    }
+  }
+
+ private:
+  /// Before a corpus is read for nothing.
+  void require_folder_of_output() const {
+    const std::filesystem::path folder = std::filesystem::path(output_).parent_path();
+    std::error_code ignored;
+    core::require(folder.empty() || std::filesystem::is_directory(folder, ignored), core::ErrorCode::kIo,
+                  "{}: there is no folder {}; make it, or name another output", output_, folder.string());
+  }
+
+  static void save(const tokenizer::BpeDefinition& learned, tokenizer::FileKind kind, const std::string& path,
+                   const core::LogSink& log) {
+    tokenizer::write_tokenizer_file(learned, kind, path);
+    core::log(log, core::LogLevel::kInfo,
+              fmt::format("{}: {} pieces, {} merges", path, learned.pieces.size(), learned.merges.size()));
+  }
+
+  tokenizer::LearnOptions learn_;
+  ProtectOption protect_;
+  VocabSizeOption sizes_;
+  MemoryOption memory_;
+  InvalidUtf8Option utf8_;
+  ReproduceOptions reproduce_;
+  std::vector<std::string> inputs_;
+  std::vector<std::string> counts_;
+  std::string output_;
+  std::string symbols_file_;
+  std::string to_;
+  std::string normalization_;
+  bool no_byte_fallback_ = false;
+  bool no_escape_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_learn_bpe() {
+  return std::make_unique<LearnBpe>();
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,107 @@
+#include "options/host_options.h"
+#include "options/option_group.h"
+#include "options/stage_options.h"
+#include "program/command.h"
+
+#include <fmt/format.h>
+
+#include <dragoman/core/json.h>
+#include <dragoman/pipeline/pipeline.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+class Translate final : public Command {
+ public:
+  std::string_view name() const override { return "translate"; }
+  std::string_view summary() const override { return "translate text, line by line"; }
+  std::string_view examples() const override {
+    return "dragoman translate --model models/de-en --input news.de --output news.en\n"
+           "echo 'Guten Morgen!' | dragoman translate --model models/de-en --beam-size 8\n"
+           "dragoman translate --model models/de-en news.de --format jsonl --n-best 4 --output news.jsonl\n"
+           "dragoman translate --model models/de-en news.de --output news.en --resume\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    po::options_description files = option_group("Files");
+    translate_.add_as("model,m", "model", files);
+    read_.add_as("input,i", "path", files);
+    write_.add_as("output,o", "path", files);
+    read_.add_as("input-format", "format", files);
+    read_.add_as("input-key", "key", files);
+    read_.add_as("input-column", "column", files);
+    files.add_options()("format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
+                        "text, or jsonl: scores, tokens and alternatives of each line")(
+        "split", po::value(&split_)->value_name("LOCALE"),
+        "translate sentence by sentence, split by the rules of a language (de, en, ...)");
+    write_.add_as("resume", "resume", files);
+    write_.add_as("overwrite", "overwrite", files);
+    files.add_options()("on-error", po::value(&on_error_)->default_value("keep")->value_name("POLICY"),
+                        "a line that cannot be translated: keep (an empty line, counted) or fail");
+    options.add(files);
+    translate_.add_to(options);
+    po::options_description plugins = option_group("Plugins");
+    add_host_options(plugins, host_options_);
+    options.add(plugins);
+  }
+  std::vector<std::string> positional() const override { return {"input"}; }
+
+  void run(const Session& session) override {
+    check_together();
+    plugins::Host host(host_options_);
+    const int threads = translate_.settings()["threads"].get<int>();
+    pipeline::Pipeline pipeline = pipeline::make_pipeline(configuration(), "translate", host, threads);
+    const pipeline::LineCounts counts = pipeline.run({.threads = threads,
+                                                      .fail_on_error = on_error_ == "fail",
+                                                      .name = "translate",
+                                                      .log = session.log,
+                                                      .progress = session.progress},
+                                                     session.stop);
+    if (const std::string text = pipeline::describe(counts); !text.empty()) session.log(core::LogLevel::kInfo, text);
+  }
+
+ private:
+  void check_together() const {
+    const core::Json& search = translate_.settings();
+    if (!search.contains("model")) throw UsageError("the option '--model' is required but missing");
+    if (search["decoder"] == "beam" && search["beam_size"] < search["n_best"])
+      throw UsageError(fmt::format("--n-best {} needs a --beam-size of at least that", search["n_best"].get<int>()));
+    if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
+    if (format_ == "text" && (search["n_best"] > 1 || search["alignment"] == true))
+      throw UsageError("--n-best and --alignment need --format jsonl: text has one line per input line");
+    if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
+    if (write_.settings()["resume"] == true && write_.settings()["overwrite"] == true)
+      throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
+  }
+
+  core::Json configuration() const {
+    core::Json translate = translate_.settings();
+    translate["details"] = format_ == "jsonl";
+    core::Json write = write_.settings();
+    write["format"] = format_;
+    core::Json stages = core::Json::array();
+    stages.push_back({{"read", read_.settings()}});
+    if (!split_.empty()) stages.push_back({{"split", {{"locale", split_}}}});
+    stages.push_back({{"translate", std::move(translate)}});
+    stages.push_back({{"write", std::move(write)}});
+    return {{"stages", std::move(stages)}};
+  }
+
+  StageOptions read_{"read"};
+  StageOptions translate_{"translate", {"model", "details"}};
+  StageOptions write_{"write"};
+  std::string format_;
+  std::string split_;
+  std::string on_error_;
+  plugins::HostOptions host_options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_translate() {
+  return std::make_unique<Translate>();
+}
+
+}  // namespace dragoman::cli

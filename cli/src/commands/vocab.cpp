@@ -1,0 +1,162 @@
+#include "options/invalid_utf8_option.h"
+#include "options/number_option.h"
+#include "options/text_inputs.h"
+#include "options/tokenizer_options.h"
+#include "options/user_symbols_file.h"
+#include "program/command.h"
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/corpus_statistics.h>
+#include <dragoman/tokenizer/vocabulary_editing.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+using tokenizer::BpeDefinition;
+using tokenizer::VocabularyEdit;
+
+class Vocab final : public Command {
+ public:
+  std::string_view name() const override { return "vocab"; }
+  std::string_view summary() const override {
+    return "truncate, prune, extend or merge vocabularies, with a map from old ids to new ones";
+  }
+  std::string_view examples() const override {
+    return "dragoman vocab truncate tokenizer.json --size 16000 --output smaller.json --map ids.tsv\n"
+           "dragoman vocab extend tokenizer.json --corpus new.txt --size 40000 --output larger.json\n";
+  }
+  std::vector<std::string> positional() const override { return {"action", "tokenizer"}; }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()                                                                                      //
+        ("action", po::value(&action_)->required()->value_name("ACTION"), "truncate, prune, extend or merge")  //
+        ("tokenizer,t", po::value(&files_)->required()->composing()->value_name("FILE"),
+         "tokenizer.json, or another kind of file that `convert` reads; merge takes two")                   //
+        ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")  //
+        ("map", po::value(&map_)->value_name("FILE"),
+         "where to write lines of old id, tab and new id, - for a piece that is gone; of merge, the ids of the second "
+         "file")  //
+        ("size", whole_number("--size", size_, std::int32_t{1})->value_name("N"),
+         "truncate, extend --corpus: number of pieces in all")  //
+        ("corpus", po::value(&corpus_)->multitoken()->value_name("FILE..."),
+         "prune: text that says which pieces are used; extend: text to learn further merges from; as for learn-bpe")  //
+        ("min-frequency",
+         whole_number("--min-frequency", extension_.min_frequency, std::uint64_t{0})
+             ->default_value("2")
+             ->value_name("N"),
+         "extend --corpus: a pair that occurs less often is not merged")  //
+        ("character-coverage",
+         real_number("--character-coverage", extension_.character_coverage, kShare)
+             ->default_value("1")
+             ->value_name("SHARE"),
+         "extend --corpus: share of its characters that have a piece afterwards")  //
+        ("min-count",
+         whole_number("--min-count", prune_.min_count, std::uint64_t{0})->default_value("1")->value_name("N"),
+         "prune: pieces that occur less often there go, save for what other pieces are made of")  //
+        ("drop-characters", po::bool_switch(&prune_.drop_characters),
+         "prune: rare characters go, too, and become bytes")                                                      //
+        ("special", po::value(&special_)->multitoken()->value_name("TOKEN..."), "extend: special tokens to add")  //
+        ("user-symbol", po::value(&symbols_)->multitoken()->value_name("SYMBOL..."),
+         "extend: texts to add that always stay one piece")                                                         //
+        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "extend: a file of them, one a line")  //
+        ("threads", thread_count(threads_),
+         "prune, extend --corpus: 0: as many as the process may use; the output does not depend on it");
+    invalid_utf8_.add_to(options);
+    tokenizer_options_.add_to(options);
+  }
+
+  void run(const Session& session) override {
+    const std::size_t wanted = action_ == "merge" ? 2 : 1;
+    if (files_.size() != wanted)
+      throw UsageError(fmt::format("vocab {}: takes {} tokenizer file{}, not {}", action_, wanted,
+                                   wanted == 1 ? "" : "s", files_.size()));
+    for (const std::string& file : map_.empty() ? std::vector<std::string>() : files_) require_another_file(file);
+    if (!map_.empty()) require_another_file(output_);
+    const VocabularyEdit edit = this->edit(session);
+    const tokenizer::BpeTokenizer checked(edit.definition, output_);
+    checked.save(output_);
+    if (!map_.empty()) core::write_file(map_, id_map_lines(edit));
+    core::log(session.log, core::LogLevel::kInfo,
+              fmt::format("{}: {} pieces, {} merges", output_, checked.size(), edit.definition.merges.size()));
+  }
+
+ private:
+  void require_another_file(const std::string& file) const {
+    if (core::same_file(map_, file)) throw UsageError(fmt::format("--map {}: is the tokenizer file {}", map_, file));
+  }
+
+  BpeDefinition read(const std::string& path) const {
+    return tokenizer::read_tokenizer_file(path, tokenizer_options_.read_options());
+  }
+
+  VocabularyEdit edit(const Session& session) const {
+    if (action_ == "truncate") return truncated();
+    if (action_ == "prune") return pruned(session);
+    if (action_ == "extend") return extended(session);
+    if (action_ == "merge") return merge_vocabularies(read(files_[0]), read(files_[1]));
+    throw UsageError("vocab " + action_ + ": must be truncate, prune, extend or merge");
+  }
+
+  VocabularyEdit truncated() const {
+    if (size_ == 0) throw UsageError("vocab truncate needs --size");
+    return truncate(read(files_[0]), size_);
+  }
+
+  VocabularyEdit pruned(const Session& session) const {
+    if (corpus_.empty()) throw UsageError("vocab prune needs --corpus");
+    const tokenizer::BpeTokenizer full(read(files_[0]), files_[0]);
+    const auto statistics =
+        tokenizer::measure_corpus(full, expand_files(corpus_), threads_, session.progress, session.stop);
+    core::require(statistics.pieces > 0, core::ErrorCode::kBadInput,
+                  "{}: the corpus is empty, so every piece would go; give text that is like what will be encoded",
+                  corpus_.front());
+    return prune(full.definition(), statistics.piece_counts, prune_);
+  }
+
+  /// Tokens first: merges then stay clear of them.
+  VocabularyEdit extended(const Session& session) const {
+    std::vector<std::string> symbols = symbols_;
+    if (!symbols_file_.empty()) append_user_symbols(symbols_file_, symbols);
+    if (special_.empty() && symbols.empty() && corpus_.empty())
+      throw UsageError("vocab extend needs --special, --user-symbol, --user-symbols-file or --corpus");
+    VocabularyEdit edit = extend(read(files_[0]), special_, symbols);
+    if (corpus_.empty()) return edit;
+    if (size_ == 0) throw UsageError("vocab extend --corpus needs --size");
+    tokenizer::CorpusExtension options = extension_;
+    options.size = size_;
+    options.threads = threads_;
+    options.invalid_utf8 = invalid_utf8_.value();
+    edit.definition =
+        extend_with_corpus(edit.definition, expand_files(corpus_), options, session.progress, session.log, session.stop)
+            .definition;
+    return edit;
+  }
+
+  TokenizerOptions tokenizer_options_;
+  std::string action_;
+  std::vector<std::string> files_;
+  std::string output_;
+  std::string map_;
+  std::int32_t size_ = 0;
+  std::vector<std::string> corpus_;
+  tokenizer::PruneOptions prune_;
+  tokenizer::CorpusExtension extension_;
+  InvalidUtf8Option invalid_utf8_;
+  std::vector<std::string> special_;
+  std::vector<std::string> symbols_;
+  std::string symbols_file_;
+  int threads_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_vocab() {
+  return std::make_unique<Vocab>();
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,83 @@
+#include "options/stage_options.h"
+
+#include "options/option_group.h"
+#include "program/command.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/pipeline/stage_options.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+std::string as_written(std::string_view name) {
+  std::string written(name);
+  std::ranges::replace(written, '_', '-');
+  return written;
+}
+
+std::string without_letter(const std::string& name) {
+  return name.substr(0, name.find(','));
+}
+
+core::Json parse(const std::string& name, const core::Option& option, const std::string& word) {
+  try {
+    return option.parse(word);
+  } catch (const core::Error& error) {
+    throw UsageError(fmt::format("--{} '{}': {}", name, word, error.what()));
+  }
+}
+
+}  // namespace
+
+StageOptions::StageOptions(std::string_view stage, std::vector<std::string_view> hidden)
+    : options_(pipeline::find_built_in_stage(stage)->options), hidden_(std::move(hidden)) {}
+
+void StageOptions::add_to(po::options_description& options) {
+  std::vector<std::string> titles;
+  for (const core::Option& option : *options_)
+    if (std::ranges::find(titles, option.group) == titles.end()) titles.push_back(option.group);
+  for (const std::string& title : titles) {
+    po::options_description group = option_group(title);
+    for (const core::Option& option : *options_)
+      if (option.group == title && std::ranges::find(hidden_, option.name) == hidden_.end())
+        add(as_written(option.name), option, group);
+    if (!group.options().empty()) options.add(group);
+  }
+}
+
+void StageOptions::add_as(const std::string& name, std::string_view option, po::options_description& options) {
+  add(name, *std::ranges::find(*options_, option, &core::Option::name), options);
+}
+
+void StageOptions::add(const std::string& name, const core::Option& option, po::options_description& options) {
+  const std::string word = without_letter(name);
+  if (option.placeholder.empty()) {
+    auto* value = po::bool_switch()->notifier([this, key = option.name](bool given) { settings_[key] = given; });
+    options.add_options()(name.c_str(), value, option.help.c_str());
+    return;
+  }
+  if (option.repeated) {
+    auto* values = po::value<std::vector<std::string>>()->composing()->value_name(option.placeholder);
+    values->notifier([this, word, &option](const std::vector<std::string>& texts) {
+      for (const std::string& text : texts) settings_[option.name].update(parse(word, option, text), true);
+    });
+    options.add_options()(name.c_str(), values, option.help.c_str());
+    return;
+  }
+  auto* value = po::value<std::string>()->value_name(option.placeholder);
+  if (option.fallback.is_string())
+    value->default_value(option.fallback.get<std::string>());
+  else if (!option.fallback.is_null())
+    value->default_value(core::one_line(option.fallback));
+  value->notifier(
+      [this, word, &option](const std::string& text) { settings_[option.name] = parse(word, option, text); });
+  options.add_options()(name.c_str(), value, option.help.c_str());
+}
+
+}  // namespace dragoman::cli

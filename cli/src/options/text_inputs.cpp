@@ -1,0 +1,54 @@
+#include "options/text_inputs.h"
+
+#include <glob.h>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::cli {
+namespace {
+
+class Matches {
+ public:
+  explicit Matches(const std::string& pattern) : status_(::glob(pattern.c_str(), GLOB_ERR, nullptr, &found_)) {}
+  Matches(const Matches&) = delete;
+  Matches& operator=(const Matches&) = delete;
+  ~Matches() { ::globfree(&found_); }
+
+  int status() const { return status_; }
+  void append_to(std::vector<std::filesystem::path>& files) const {
+    files.insert(files.end(), found_.gl_pathv, found_.gl_pathv + found_.gl_pathc);
+  }
+
+ private:
+  glob_t found_{};
+  int status_;
+};
+
+bool is_pattern(const std::string& value) {
+  std::error_code ignored;
+  return value.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(value, ignored);
+}
+
+void append_matches(const std::string& pattern, std::vector<std::filesystem::path>& files) {
+  const Matches matches(pattern);
+  core::require(matches.status() != GLOB_NOMATCH, core::ErrorCode::kIo,
+                "{}: no file matches this pattern; check the folder and the ending", pattern);
+  core::require(matches.status() == 0, core::ErrorCode::kIo,
+                "{}: cannot list the files that match: a folder cannot be read; check its permissions", pattern);
+  matches.append_to(files);
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> expand_files(const std::vector<std::string>& values) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& value : values) {
+    if (is_pattern(value))
+      append_matches(value, files);
+    else
+      files.emplace_back(value);
+  }
+  return files;
+}
+
+}  // namespace dragoman::cli

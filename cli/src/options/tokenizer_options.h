@@ -1,0 +1,77 @@
+#pragma once
+
+#include "options/number_option.h"
+#include "program/command.h"
+
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
+
+namespace dragoman::cli {
+
+/// The options of commands that read tokenizer files other than `tokenizer.json`, which leave some things open.
+class TokenizerOptions {
+ public:
+  void add_to(boost::program_options::options_description& options) {
+    namespace po = boost::program_options;
+    options.add_options()  //
+        ("separator", po::value(&read_.separator)->default_value(read_.separator)->value_name("MARK"),
+         "codes: what stands behind a piece that does not end its word")  //
+        ("vocabulary", po::value(&vocabulary_)->value_name("FILE"),
+         "codes: pieces that are not in this list of pieces and counts are split, as subword-nmt does")  //
+        ("vocabulary-threshold",
+         whole_number("--vocabulary-threshold", read_.vocabulary_threshold, std::int64_t{0})
+             ->default_value("0")
+             ->value_name("N"),
+         "with --vocabulary: nor those that are counted less often")  //
+        ("glossary", po::value(&read_.glossaries)->multitoken()->value_name("REGEX..."),
+         "codes: words and parts of words that these match stay as they are, as with subword-nmt's --glossaries")  //
+        ("dictionary", po::value(&dictionary_)->value_name("FILE"),
+         "take the ids from fairseq's dict.txt or from Marian's vocab.yml")  //
+        ("pattern", po::value(&pattern_)->value_name("PATTERN"),
+         "rank files: how text is cut into words, gpt2, cl100k or cl100k-earlier");
+  }
+
+  tokenizer::ReadOptions read_options(const std::string& kind = "") const {
+    tokenizer::ReadOptions read = read_;
+    read.vocabulary = vocabulary_;
+    read.dictionary = dictionary_;
+    if (!pattern_.empty()) read.split = word_split();
+    if (!kind.empty()) read.kind = file_kind(kind, "--from");
+    return read;
+  }
+
+  std::unique_ptr<tokenizer::Tokenizer> load(const std::string& path) const {
+    return tokenizer::open_tokenizer_file(path, read_options());
+  }
+
+  /// Whether there are glossaries and the ids are the codes' own.
+  bool codes_have_no_ids() const { return !read_.glossaries.empty() && dictionary_.empty(); }
+
+  static tokenizer::FileKind file_kind(const std::string& name, std::string_view option) {
+    if (const auto kind = tokenizer::file_kind(name)) return *kind;
+    throw UsageError(
+        fmt::format("{} {}: must be one of: {}", option, name, fmt::join(tokenizer::file_kind_names(), ", ")));
+  }
+
+ private:
+  tokenizer::WordSplit word_split() const {
+    if (pattern_ == "gpt2") return tokenizer::WordSplit::kGpt2;
+    if (pattern_ == "cl100k") return tokenizer::WordSplit::kCl100k;
+    if (pattern_ == "cl100k-earlier") return tokenizer::WordSplit::kCl100kVariant;
+    throw UsageError("--pattern " + pattern_ + ": must be gpt2, cl100k or cl100k-earlier");
+  }
+
+  tokenizer::ReadOptions read_;
+  std::string vocabulary_;
+  std::string dictionary_;
+  std::string pattern_;
+};
+
+}  // namespace dragoman::cli

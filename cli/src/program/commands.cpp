@@ -1,0 +1,27 @@
+#include "program/command.h"
+
+namespace dragoman::cli {
+
+std::vector<std::unique_ptr<Command>> make_commands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(make_learn_bpe());
+  commands.push_back(make_count_words());
+  commands.push_back(make_encode());
+  commands.push_back(make_decode());
+  commands.push_back(make_convert());
+  commands.push_back(make_verify());
+  commands.push_back(make_vocab());
+  commands.push_back(make_train());
+  commands.push_back(make_translate());
+  commands.push_back(make_score());
+  commands.push_back(make_evaluate());
+  commands.push_back(make_run());
+  commands.push_back(make_average());
+  commands.push_back(make_inspect());
+  commands.push_back(make_plugins());
+  commands.push_back(make_doctor());
+  commands.push_back(make_reference());
+  return commands;
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,73 @@
+#include "program/standard_streams.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::cli {
+namespace {
+
+using core::ErrorCode;
+
+bool reader_has_gone() {
+  pollfd state{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&state, 1, 0) > 0 && (state.revents & POLLERR) != 0;
+}
+
+/// Of the first write that failed; 0 if none has.
+int print_error = 0;
+
+/// write(2) behind the stream `stdout`: through interruptions, and remembering why it failed, which a stream does not.
+ssize_t print(void* /*cookie*/, const char* data, std::size_t size) {
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t n = ::write(STDOUT_FILENO, data + done, size - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      if (print_error == 0) print_error = errno;
+      return static_cast<ssize_t>(done);
+    }
+    done += static_cast<std::size_t>(n);
+  }
+  return static_cast<ssize_t>(size);
+}
+
+}  // namespace
+
+void hold_standard_streams() {
+  // The wrong way round on purpose: what is read from a closed input, or written to a closed output, must stay an
+  // error.
+  constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", kModes[fd]);  // takes the lowest free number
+  FILE* stream = ::fopencookie(nullptr, "w", {.read = nullptr, .write = &print, .seek = nullptr, .close = nullptr});
+  if (stream == nullptr) return;  // no memory: the stream that was there will do
+  std::setvbuf(stream, nullptr, ::isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, BUFSIZ);
+  stdout = stream;  // a variable, says the C library's manual (section 12.2)
+}
+
+bool write_to_standard_error(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+void finish_standard_output() {
+  const bool complete = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (complete) return;
+  if (print_error == EPIPE || reader_has_gone())
+    core::fail(ErrorCode::kClosedPipe, "standard output: cannot write: its reader has gone away");
+  core::require(print_error != EBADF, ErrorCode::kIo, "standard output: cannot write: it is closed");
+  core::fail(ErrorCode::kIo, "standard output: cannot write: {}", std::generic_category().message(print_error));
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,146 @@
+#include "program/terminal.h"
+
+#include "program/command.h"
+#include "program/standard_streams.h"
+
+#include <sys/ioctl.h>
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
+
+namespace dragoman::cli {
+namespace {
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<long>(std::lround(seconds));
+  return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                       : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+std::string short_number(double value) {
+  if (std::fabs(value) >= 1e9) return fmt::format("{:.2f}G", value / 1e9);
+  if (std::fabs(value) >= 1e6) return fmt::format("{:.2f}M", value / 1e6);
+  if (std::fabs(value) >= 1e4) return fmt::format("{:.1f}k", value / 1e3);
+  if (value == std::floor(value) || std::fabs(value) >= 100) return fmt::format("{:.0f}", value);
+  return std::fabs(value) < 0.01 ? fmt::format("{:.3g}", value) : fmt::format("{:.3f}", value);
+}
+
+std::size_t terminal_width() {
+  struct winsize size {};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+/// A narrow terminal cuts the end: how far and how long stand first.
+std::string describe(const core::Progress& progress, double elapsed, double rate) {
+  std::string text = progress.stage + " ";
+  if (progress.total > 0) {
+    const double part = std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
+    text += fmt::format("{:3.0f}% {}/{} {}", 100 * part, short_number(static_cast<double>(progress.done)),
+                        short_number(static_cast<double>(progress.total)), progress.unit);
+  } else {
+    text += fmt::format("{} {}", short_number(static_cast<double>(progress.done)), progress.unit);
+  }
+  text += ", " + duration(elapsed);
+  if (progress.total > progress.done && rate > 0)
+    text += fmt::format(", ETA {}", duration(static_cast<double>(progress.total - progress.done) / rate));
+  if (rate > 0) text += fmt::format(", {}/s", short_number(rate));
+  for (const auto& [name, value] : progress.figures) text += fmt::format(", {} {}", name, short_number(value));
+  return text;
+}
+
+std::string as_json(const core::Progress& progress, double elapsed, double rate) {
+  nlohmann::ordered_json line{
+      {"stage", progress.stage}, {"done", progress.done}, {"unit", progress.unit}, {"seconds", elapsed}};
+  if (progress.total > 0) line["total"] = progress.total;
+  if (rate > 0) line["rate"] = rate;
+  for (const auto& [name, value] : progress.figures) line[name] = value;
+  return line.dump();
+}
+
+}  // namespace
+
+ProgressStyle progress_style(const std::string& word) {
+  if (word == "auto") return isatty(STDERR_FILENO) != 0 ? ProgressStyle::kBar : ProgressStyle::kLines;
+  if (word == "json") return ProgressStyle::kJson;
+  if (word == "none") return ProgressStyle::kNone;
+  throw UsageError(fmt::format("--progress {}: must be auto, json or none", word));
+}
+
+void Terminal::put(std::string_view text) {
+  reachable_ = reachable_ && write_to_standard_error(text);
+}
+
+void Terminal::erase_bar() {
+  if (bar_visible_) put("\r\x1b[K");
+  bar_visible_ = false;
+}
+
+void Terminal::message(core::LogLevel level, std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  erase_bar();
+  if (style_ == ProgressStyle::kJson) {
+    const nlohmann::ordered_json line{{level == core::LogLevel::kWarning ? "warning" : "message", text}};
+    put(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  } else {
+    put(fmt::format("{}{}\n", level == core::LogLevel::kWarning ? "dragoman: warning: " : "",
+                    core::printable(text, core::Error::kLongestMessage)));
+  }
+}
+
+bool Terminal::due(const core::Progress& progress) {
+  const auto now = Clock::now();
+  if (progress.stage != stage_) {
+    stage_ = progress.stage;
+    stage_start_ = now;
+    first_starts_.try_emplace(stage_, now);
+    stage_first_ = progress.done;
+    last_shown_ = now;
+    return style_ == ProgressStyle::kBar;
+  }
+  const auto interval =
+      style_ == ProgressStyle::kBar ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10000);
+  const bool complete = progress.total > 0 && progress.done >= progress.total;
+  if (!complete && now - last_shown_ < interval) return false;
+  last_shown_ = now;
+  return true;
+}
+
+void Terminal::show(const core::Progress& progress) {
+  const std::lock_guard lock(mutex_);
+  if (style_ == ProgressStyle::kNone || !due(progress)) return;
+  const auto seconds_since = [now = Clock::now()](Clock::time_point start) {
+    return std::chrono::duration<double>(now - start).count();
+  };
+  const double elapsed = seconds_since(first_starts_[stage_]);
+  const double counted = seconds_since(stage_start_);
+  const double rate =
+      counted > 0.05 ? static_cast<double>(progress.done - std::min(progress.done, stage_first_)) / counted : 0;
+  switch (style_) {
+    case ProgressStyle::kBar:
+      put(fmt::format("\r{}\x1b[K", describe(progress, elapsed, rate).substr(0, terminal_width() - 1)));
+      bar_visible_ = true;
+      break;
+    case ProgressStyle::kLines:
+      put(describe(progress, elapsed, rate) + "\n");
+      break;
+    case ProgressStyle::kJson:
+      put(as_json(progress, elapsed, rate) + "\n");
+      break;
+    case ProgressStyle::kNone:
+      break;
+  }
+}
+
+void Terminal::finish() {
+  const std::lock_guard lock(mutex_);
+  if (bar_visible_) put("\n");
+  bar_visible_ = false;
+}
+
+}  // namespace dragoman::cli
