@@ -13,10 +13,10 @@
 namespace dragoman::nn {
 namespace {
 
-using testing::HiddenMemory;
 using testing::error_of;
-using testing::values_of;
 using ::testing::HasSubstr;
+using testing::HiddenMemory;
+using testing::values_of;
 
 class ConstantTest : public ::testing::Test {
  protected:

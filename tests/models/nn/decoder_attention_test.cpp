@@ -9,11 +9,11 @@ namespace {
 
 using testing::attend;
 using testing::error_of;
+using ::testing::HasSubstr;
 using testing::random_rows;
 using testing::ReferenceContext;
 using testing::Rows;
 using testing::rows_of;
-using ::testing::HasSubstr;
 
 constexpr std::size_t kWidth = 6;
 constexpr int kHeads = 2;
@@ -96,8 +96,7 @@ class DecoderAttentionTest : public ::testing::Test {
   Rows look_at_source(DecoderState& state, const Rows& queries, const std::vector<std::int32_t>& offsets) {
     const std::vector<std::int32_t> tokens(queries.size(), 1);
     state.begin_step(context_, {tokens, offsets});
-    return rows_of(
-        state.attend_memory(context_, memory_, {reference_.tensor(queries), nullptr}, kHeads, 0).value);
+    return rows_of(state.attend_memory(context_, memory_, {reference_.tensor(queries), nullptr}, kHeads, 0).value);
   }
   /// The same by hand, over source tokens [begin, end).
   std::vector<double> attend_to_source(const std::vector<double>& query, std::ptrdiff_t begin, std::ptrdiff_t end,
@@ -239,7 +238,8 @@ TEST_F(DecoderAttentionTest, AnAlignmentIsTheMeanOfTheHeadsThatWereAskedFor) {
           Rows weights;
           attend_to_source(queries[t], t < 2 ? 0 : 4, t < 2 ? 4 : 6, &weights);
           std::vector<double> expected = weights[0];
-          for (std::size_t j = 0; heads == 2 && j < expected.size(); ++j) expected[j] = (expected[j] + weights[1][j]) / 2;
+          for (std::size_t j = 0; heads == 2 && j < expected.size(); ++j)
+            expected[j] = (expected[j] + weights[1][j]) / 2;
           const std::vector<float> found = state.alignment(static_cast<std::int64_t>(t));
           ASSERT_EQ(found.size(), expected.size());
           for (std::size_t j = 0; j < found.size(); ++j)

@@ -8,11 +8,11 @@
 namespace dragoman::nn {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::random_rows;
 using testing::ReferenceContext;
 using testing::Rows;
 using testing::rows_of;
-using ::testing::ElementsAre;
 
 /// x W^T + b with loops, W and b as the store has them.
 Rows times(const Rows& x, const ParameterStore& store, const std::string& layer) {

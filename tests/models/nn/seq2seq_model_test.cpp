@@ -10,15 +10,20 @@
 namespace dragoman::nn {
 namespace {
 
-using testing::error_of;
-using testing::ReferenceContext;
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
+using testing::ReferenceContext;
 
 core::Json spec_json(const core::Json& changes = core::Json::object()) {
-  core::Json json{{"source_vocabulary", 20}, {"target_vocabulary", 30}, {"begin", 4},
-                  {"end", 5},                {"unknown", 6},            {"decoder_start", 7},
-                  {"maximum_source_length", 8}, {"maximum_target_length", 9}};
+  core::Json json{{"source_vocabulary", 20},
+                  {"target_vocabulary", 30},
+                  {"begin", 4},
+                  {"end", 5},
+                  {"unknown", 6},
+                  {"decoder_start", 7},
+                  {"maximum_source_length", 8},
+                  {"maximum_target_length", 9}};
   for (const auto& [key, value] : changes.items()) json[key] = value;
   return json;
 }
@@ -84,7 +89,8 @@ TEST_F(Seq2SeqModelTest, SourcesArePreparedWithPositionsOfTheirOwn) {
 TEST_F(Seq2SeqModelTest, SourcesThatTheModelCannotTakeAreRefused) {
   EXPECT_EQ(source_refusal({19, 0, 1, 2, 3, 4, 6, 5}, {0, 8}), "no error") << "the longest";
   EXPECT_THAT(source_refusal({1, 1, 1, 1, 1, 1, 1, 1, 5, 5}, {0, 9, 10}), HasSubstr("source 0 of the batch has 9"));
-  EXPECT_THAT(source_refusal({1, 5}, {0, 2, 2}), HasSubstr("source 1 of the batch has 0 tokens; the model takes 1 to 8"));
+  EXPECT_THAT(source_refusal({1, 5}, {0, 2, 2}),
+              HasSubstr("source 1 of the batch has 0 tokens; the model takes 1 to 8"));
   EXPECT_THAT(source_refusal({1, 20}, {0, 2}), HasSubstr("token 20 at position 1 is outside of the vocabulary of 20"));
   EXPECT_THAT(source_refusal({-1, 5}, {0, 2}), HasSubstr("token -1 at position 0"));
   EXPECT_THAT(source_refusal({1, 5}, {0, 1}), HasSubstr("offsets must start at 0 and end at the number of tokens, 2"));
