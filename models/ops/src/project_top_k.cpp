@@ -93,8 +93,10 @@ double gumbel_noise(const RowNoise& noise, std::int64_t vocabulary, std::int64_t
 
 UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary) {
   check(options, rows, vocabulary);
-  const std::vector<double> temperatures(static_cast<std::size_t>(rows), options.temperature);
-  return {options, context.upload_copy(std::span(temperatures)), upload_edits(context, options.edits),
+  const auto count = static_cast<std::size_t>(rows);
+  auto* temperatures = static_cast<double*>(context.host_arena().allocate(count * sizeof(double)));
+  std::fill_n(temperatures, count, options.temperature);
+  return {options, context.upload(std::span<const double>(temperatures, count)), upload_edits(context, options.edits),
           context.upload(options.noise)};
 }
 
