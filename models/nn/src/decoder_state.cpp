@@ -69,6 +69,7 @@ void DecoderState::admit(Context& context, std::span<const std::int32_t> source_
   core::require(slots.size() + 1 == source_offsets.size(), core::ErrorCode::kInvalidArgument,
                 "{} slots for {} sentences", slots.size(), source_offsets.size() - 1);
   std::vector<std::int32_t> rows;
+  rows.reserve(static_cast<std::size_t>(source_offsets.back()));
   for (std::size_t b = 0; b < slots.size(); ++b) {
     slots[b] = free_slot();
     Slot& slot = slots_[static_cast<std::size_t>(slots[b])];

@@ -9,14 +9,16 @@ namespace dragoman::ops {
 
 /// Throws Error{kInvalidArgument} naming the op unless both tensors have equal shapes.
 inline void require_same_shape(std::string_view op, const Tensor& a, const Tensor& b) {
-  core::require(a.rows == b.rows && a.cols == b.cols, core::ErrorCode::kInvalidArgument,
-                "{}: the operands' shapes differ: {} and {}", op, tensor::describe(a), tensor::describe(b));
+  if (a.rows != b.rows || a.cols != b.cols)  // not require(): a description takes memory, which hot loops do not
+    core::fail(core::ErrorCode::kInvalidArgument, "{}: the operands' shapes differ: {} and {}", op, tensor::describe(a),
+               tensor::describe(b));
 }
 
 /// Throws unless `row` is a vector as long as x is wide.
 inline void require_row(std::string_view op, const Tensor& x, const Tensor& row, std::string_view what) {
-  core::require(row.rows == 1 && row.cols == x.cols, core::ErrorCode::kInvalidArgument,
-                "{}: the {} must be [1, {}] but is {}", op, what, x.cols, tensor::describe(row));
+  if (row.rows != 1 || row.cols != x.cols)
+    core::fail(core::ErrorCode::kInvalidArgument, "{}: the {} must be [1, {}] but is {}", op, what, x.cols,
+               tensor::describe(row));
 }
 
 /// A target for a gradient that may not be wanted: empty value if not.

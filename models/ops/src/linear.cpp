@@ -15,8 +15,9 @@ struct LinearShape {
 LinearShape check_operands(const Variable& x, const Weight& weight, const Variable& bias) {
   const LinearShape shape = weight.packed != nullptr ? LinearShape{weight.packed->rows(), weight.packed->cols()}
                                                      : LinearShape{weight.value.value.rows, weight.value.value.cols};
-  core::require(x.value.cols == shape.inputs, core::ErrorCode::kInvalidArgument,
-                "linear: the weight takes {} inputs but x is {}", shape.inputs, tensor::describe(x.value));
+  if (x.value.cols != shape.inputs)
+    core::fail(core::ErrorCode::kInvalidArgument, "linear: the weight takes {} inputs but x is {}", shape.inputs,
+               tensor::describe(x.value));
   if (!bias.empty()) tensor::require_shape(bias.value, 1, shape.outputs, "linear: the bias");
   return shape;
 }

@@ -9,9 +9,9 @@ namespace dragoman::ops {
 Variable matmul(Context& context, const Variable& a, const Variable& b, bool transpose_b) {
   const std::int64_t inner = transpose_b ? b.value.cols : b.value.rows;
   const std::int64_t columns = transpose_b ? b.value.rows : b.value.cols;
-  core::require(a.value.cols == inner, core::ErrorCode::kInvalidArgument,
-                "matmul: the inner sizes differ: {} times {}{}", tensor::describe(a.value), tensor::describe(b.value),
-                transpose_b ? " transposed" : "");
+  if (a.value.cols != inner)
+    core::fail(core::ErrorCode::kInvalidArgument, "matmul: the inner sizes differ: {} times {}{}",
+               tensor::describe(a.value), tensor::describe(b.value), transpose_b ? " transposed" : "");
   const bool record = autograd::recording(context, a, b);
   const Variable y = autograd::make_variable(context, context.allocate(a.value.rows, columns), record);
   context.kernels().get(kMatMul)(context, {a.value, false, b.value, transpose_b, y.value, false});

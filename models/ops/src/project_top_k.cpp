@@ -52,7 +52,10 @@ DeviceArray<LogitEdit> upload_edits(Context& context, std::span<const LogitEdit>
 /// On a device that keeps steps a recorded call reads them whether or not the step that was recorded had any.
 DeviceArray<double> upload_temperatures(Context& context, std::span<const double> temperatures, std::int64_t rows) {
   if (!context.records() || !temperatures.empty()) return context.upload(temperatures);
-  return context.upload_copy(std::span<const double>(std::vector<double>(static_cast<std::size_t>(rows), 1)));
+  const auto count = static_cast<std::size_t>(rows);
+  auto* ones = static_cast<double*>(context.host_arena().allocate(count * sizeof(double)));
+  std::fill_n(ones, count, 1.0);
+  return context.upload(std::span<const double>(ones, count));
 }
 
 TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k) {

@@ -11,9 +11,9 @@ Tensor gather_rows(Context& context, const Tensor& x, const DeviceIndices& rows)
 }
 
 void scatter_rows(Context& context, const Tensor& x, const DeviceIndices& rows, const Tensor& y) {
-  core::require(x.rows == rows.size() && x.cols == y.cols && x.dtype == y.dtype, core::ErrorCode::kInvalidArgument,
-                "scatter_rows: {} rows of {} do not go from {} to {}", rows.size(), tensor::name_of(x.dtype),
-                tensor::describe(x), tensor::describe(y));
+  if (x.rows != rows.size() || x.cols != y.cols || x.dtype != y.dtype)
+    core::fail(core::ErrorCode::kInvalidArgument, "scatter_rows: {} rows of {} do not go from {} to {}", rows.size(),
+               tensor::name_of(x.dtype), tensor::describe(x), tensor::describe(y));
   context.kernels().get(kScatterRows)(context, {x, rows, y});
 }
 

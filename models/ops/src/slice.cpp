@@ -59,8 +59,9 @@ Variable assemble(Context& context, std::int64_t rows, std::int64_t cols, std::s
 
 template <std::size_t parts>
 std::array<Variable, parts> split_columns(Context& context, const Variable& x) {
-  core::require(x.value.cols % parts == 0, core::ErrorCode::kInvalidArgument,
-                "split_columns: {} does not divide into {} parts", tensor::describe(x.value), parts);
+  if (x.value.cols % parts != 0)
+    core::fail(core::ErrorCode::kInvalidArgument, "split_columns: {} does not divide into {} parts",
+               tensor::describe(x.value), parts);
   const std::int64_t width = x.value.cols / static_cast<std::int64_t>(parts);
   const bool record = autograd::recording(context, x);
   const Tensor dx = record ? context.allocate(x.value.rows, x.value.cols) : Tensor{};

@@ -5,8 +5,8 @@
 namespace dragoman::tensor {
 
 Tensor Tensor::row_range(std::int64_t begin, std::int64_t end) const {
-  core::require(0 <= begin && begin <= end && end <= rows, core::ErrorCode::kInvalidArgument,
-                "rows [{}, {}) are not in {}", begin, end, describe(*this));
+  if (begin < 0 || begin > end || end > rows)  // not require(): a description takes memory, which hot loops do not
+    core::fail(core::ErrorCode::kInvalidArgument, "rows [{}, {}) are not in {}", begin, end, describe(*this));
   Tensor part = *this;
   part.data = static_cast<char*>(data) + static_cast<std::size_t>(begin * stride) * size_of(dtype);
   part.rows = end - begin;
@@ -14,8 +14,8 @@ Tensor Tensor::row_range(std::int64_t begin, std::int64_t end) const {
 }
 
 Tensor Tensor::col_range(std::int64_t begin, std::int64_t end) const {
-  core::require(0 <= begin && begin <= end && end <= cols, core::ErrorCode::kInvalidArgument,
-                "columns [{}, {}) are not in {}", begin, end, describe(*this));
+  if (begin < 0 || begin > end || end > cols)
+    core::fail(core::ErrorCode::kInvalidArgument, "columns [{}, {}) are not in {}", begin, end, describe(*this));
   Tensor part = *this;
   part.data = static_cast<char*>(data) + static_cast<std::size_t>(begin) * size_of(dtype);
   part.cols = end - begin;
@@ -27,8 +27,8 @@ std::string describe(const Tensor& tensor) {
 }
 
 void require_shape(const Tensor& tensor, std::int64_t rows, std::int64_t cols, std::string_view what) {
-  core::require(tensor.rows == rows && tensor.cols == cols, core::ErrorCode::kInvalidArgument,
-                "{} must be [{}, {}] but is {}", what, rows, cols, describe(tensor));
+  if (tensor.rows != rows || tensor.cols != cols)
+    core::fail(core::ErrorCode::kInvalidArgument, "{} must be [{}, {}] but is {}", what, rows, cols, describe(tensor));
 }
 
 }  // namespace dragoman::tensor

@@ -1,13 +1,11 @@
 #include "dragoman/nn/parameters.h"
 
 #include "hidden_memory.h"
+#include "nn_harness.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <dragoman/core/error.h>
-#include <dragoman/core/parallel.h>
-#include <dragoman/nn/constant.h>
 #include <dragoman/ops/matmul.h>
 #include <dragoman/tensor/host_view.h>
 
@@ -17,8 +15,11 @@ namespace {
 using tensor::Device;
 using tensor::DType;
 using tensor::HostView;
+using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
 using testing::HiddenMemory;
+using testing::values_of;
 
 void fill(ParameterStore& store) {
   const Scope scope(store);
@@ -26,15 +27,6 @@ void fill(ParameterStore& store) {
   (scope / "encoder").vector("bias", 5, Initialiser::constant(0));
   scope.matrix("table", 3, 4, Initialiser::normal(0.5));
   scope.vector("gain", 4, Initialiser::constant(1));
-}
-
-/// All values of a tensor that may be anywhere.
-std::vector<double> values_of(tensor::DeviceMemory& memory, const tensor::Tensor& tensor) {
-  const HostView view = HostView::of(memory, tensor);
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < tensor.rows; ++i)
-    for (std::int64_t j = 0; j < tensor.cols; ++j) values.push_back(tensor::element(view.tensor(), i, j));
-  return values;
 }
 
 TEST(ParameterStore, NamesAreDottedPathsAndShapesAreKept) {
@@ -183,23 +175,148 @@ TEST(ParameterStore, NonFiniteValuesAreFoundWhereverTheyAre) {
   }
 }
 
-TEST(Constant, IsMadeInTheMemoryOfItsContext) {
-  HiddenMemory memory;
-  const tensor::KernelTable kernels(Device::kCpu);
-  core::SequentialExecutor executor;
-  const tensor::Context context(kernels, memory, DType::kF32, executor);
-  int made = 0;
-  {
-    const Constant table(2, 2, [&] {
-      ++made;
-      return std::vector<double>{1, 2, 3, 4};
-    });
-    EXPECT_EQ(values_of(memory, table.on(context)), (std::vector<double>{1, 2, 3, 4}));
-    table.on(context);
-    EXPECT_EQ(made, 1);
-    const tensor::Context elsewhere(kernels, Device::kReference, memory, DType::kF32, executor);
-    EXPECT_THROW(table.on(elsewhere), core::Error);
+TEST(ParameterStore, StandInTheOrderOfTheirConstruction) {
+  ParameterStore store;
+  fill(store);
+  const Scope layers = Scope(store) / "layers";
+  (layers / 10).vector("bias", 2, Initialiser::constant(0));
+  (layers / 2 / "inner").vector("bias", 2, Initialiser::constant(0));
+  std::vector<std::string> names;
+  for (const Parameter& parameter : store.all()) names.push_back(parameter.name);
+  EXPECT_THAT(names,
+              ElementsAre("encoder.weight", "encoder.bias", "table", "gain", "layers.10.bias", "layers.2.inner.bias"));
+}
+
+TEST(ParameterStore, ShapesThatHoldNothingOrTooMuchAreRefused) {
+  ParameterStore store;
+  const Scope scope(store);
+  const Initialiser zero = Initialiser::constant(0);
+  EXPECT_THAT(error_of([&] { scope.matrix("w", 0, 3, zero); }), HasSubstr("'w' has the empty shape [0, 3]"));
+  EXPECT_THAT(error_of([&] { scope.vector("w", -1, zero); }), HasSubstr("'w' has the empty shape [1, -1]"));
+  const std::int64_t much = std::int64_t{1} << 40;
+  EXPECT_THAT(error_of([&] { scope.matrix("w", much, much, zero); }), HasSubstr("which no memory holds"));
+  EXPECT_TRUE(store.all().empty());
+}
+
+/// Optimisers and checkpoints walk through the flat buffer, so it must hold each parameter once and zeros between them.
+TEST(ParameterStore, OneBufferHoldsEveryParameterOnACacheLineOfItsOwn) {
+  ParameterStore store;
+  fill(store);
+  store.allocate(tensor::host_memory(), DType::kF32, Device::kCpu);
+  double next = 1;
+  for (const Parameter& parameter : store.all()) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(parameter.value.data) % 64, 0U) << parameter.name;
+    for (std::int64_t i = 0; i < parameter.rows; ++i)
+      for (std::int64_t j = 0; j < parameter.cols; ++j) tensor::set_element(parameter.value, i, j, next++);
   }
+  // 35, 5, 12 and 4 values in blocks of 16.
+  std::vector<double> expected;
+  next = 1;
+  for (const int values : {35, 5, 12, 4}) {
+    for (int i = 0; i < values; ++i) expected.push_back(next++);
+    while (expected.size() % 16 != 0) expected.push_back(0);
+  }
+  EXPECT_EQ(values_of(store.memory(), store.flat_values()), expected);
+}
+
+TEST(ParameterStore, InitialValuesDependOnSeedAndPlaceAlone) {
+  const auto second_values = [](std::int64_t width_of_first, DType dtype, std::uint64_t seed) {
+    ParameterStore store;
+    Scope(store).matrix("first", 3, width_of_first, Initialiser::normal(1));
+    Scope(store).matrix("second", 4, 5, Initialiser::normal(1));
+    store.allocate(tensor::host_memory(), dtype, Device::kReference);
+    store.initialise(seed);
+    return values_of(store.memory(), store.find("second")->value);
+  };
+  const std::vector<double> values = second_values(2, DType::kF64, 3);
+  EXPECT_EQ(second_values(7, DType::kF64, 3), values) << "another first parameter";
+  EXPECT_NE(second_values(2, DType::kF64, 4), values) << "another seed";
+  std::vector<double> rounded;
+  for (const double value : values) rounded.push_back(static_cast<double>(static_cast<float>(value)));
+  EXPECT_EQ(second_values(2, DType::kF32, 3), rounded) << "another type";
+}
+
+TEST(ParameterStore, WhatNeedsMemoryOfItsOwnSaysSo) {
+  ParameterStore store;
+  fill(store);
+  EXPECT_THAT(error_of([&] { store.initialise(1); }), HasSubstr("allocate() the parameters before initialising"));
+  EXPECT_THAT(error_of([&] { store.attach_gradients(tensor::host_memory()); }),
+              HasSubstr("allocate() the parameters before attaching"));
+}
+
+/// Two parameters in memory of the test.
+class BoundParameters : public ::testing::Test {
+ protected:
+  BoundParameters() {
+    Scope(store_).matrix("weight", 2, 3, Initialiser::constant(0)).is_weight = true;
+    Scope(store_).vector("bias", 2, Initialiser::constant(0));
+    views_ = {{weight_->data(), 2, 3, 3, DType::kF64, Device::kReference},
+              {bias_.data(), 1, 2, 2, DType::kF64, Device::kReference}};
+  }
+
+  ParameterStore store_;
+  std::shared_ptr<std::vector<double>> weight_ = std::make_shared<std::vector<double>>(6, 1.5);
+  std::vector<double> bias_{7, 8};
+  std::vector<Tensor> views_;
+};
+
+TEST_F(BoundParameters, AreReadWhereTheyStand) {
+  store_.bind(views_, weight_);
+  (*weight_)[5] = 42;
+  EXPECT_EQ(tensor::element(store_.find("weight")->value, 1, 2), 42);
+  EXPECT_TRUE(store_.flat_values().empty()) << "there is no buffer that holds them all";
+  EXPECT_THROW(store_.initialise(1), core::Error) << "they are not ours to write";
+}
+
+TEST_F(BoundParameters, KeepTheirOwnerUntilTheyStandElsewhere) {
+  store_.bind(views_, weight_);
+  const std::weak_ptr<std::vector<double>> owner = weight_;
+  weight_.reset();
+  EXPECT_FALSE(owner.expired());
+  store_.allocate(tensor::host_memory(), DType::kF64, Device::kReference);
+  EXPECT_TRUE(owner.expired());
+}
+
+TEST_F(BoundParameters, OfAnotherNumberOrShapeAreRefused) {
+  EXPECT_THAT(error_of([&] { store_.bind(std::span(views_).first(1), nullptr); }),
+              HasSubstr("1 tensors were given for 2 parameters"));
+  std::swap(views_[0], views_[1]);
+  EXPECT_THAT(error_of([&] { store_.bind(views_, nullptr); }), HasSubstr("weight"));
+  std::swap(views_[0], views_[1]);
+  views_[0].stride = 4;
+  EXPECT_THAT(error_of([&] { store_.bind(views_, nullptr); }), HasSubstr("must be contiguous"));
+}
+
+TEST_F(BoundParameters, GiveBackTheMemoryOfWhatWasPackedAndNothingElse) {
+  std::vector<const void*> released;
+  store_.bind(views_, weight_, [&](const Tensor& values) { released.push_back(values.data); });
+  tensor::KernelTable kernels(Device::kReference);
+  kernels.set(
+      ops::kPackWeight,
+      [](tensor::Context&, const tensor::Tensor& value, tensor::ComputeType) -> std::unique_ptr<tensor::PackedWeight> {
+        return std::make_unique<FakePacked>(value);
+      });
+  core::SequentialExecutor executor;
+  tensor::Context context(kernels, tensor::host_memory(), DType::kF64, executor);
+  store_.prepare(context, tensor::ComputeType::kF32);
+  EXPECT_THAT(released, ElementsAre(static_cast<const void*>(weight_->data())));
+  store_.prepare(context, tensor::ComputeType::kF32);
+  EXPECT_EQ(released.size(), 1U) << "it is packed once";
+}
+
+TEST(ParameterStore, RemembersWhichGradientsAStepHasWritten) {
+  ParameterStore store;
+  fill(store);
+  EXPECT_THAT(store.written_gradients(), ElementsAre(false, false, false, false)) << "there are none";
+  store.allocate(tensor::host_memory(), DType::kF64, Device::kReference);
+  store.attach_gradients(tensor::host_memory());
+  store.begin_gradients();
+  store.all()[2].gradient->written = true;
+  const std::vector<bool> written = store.written_gradients();
+  EXPECT_THAT(written, ElementsAre(false, false, true, false));
+  store.begin_gradients();
+  store.set_written_gradients(written);
+  EXPECT_EQ(store.written_gradients(), written);
 }
 
 }  // namespace
