@@ -19,7 +19,7 @@ SentenceSource::~SentenceSource() = default;
 HypothesisSink::~HypothesisSink() = default;
 
 void HypothesisSink::fail(std::uint64_t, std::exception_ptr error) {
-  std::rethrow_exception(error);
+  std::rethrow_exception(std::move(error));
 }
 
 struct DecodingLoop::Impl {

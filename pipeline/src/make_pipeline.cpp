@@ -53,9 +53,9 @@ WriteOptions write_options(const WriteSettings& settings, const core::OptionRead
 /// The translate stage together with the model that it uses.
 class TranslateStage final : public Service {
  public:
-  TranslateStage(const std::string& model, plugins::Host& host, TranslateOptions options)
+  TranslateStage(const std::string& model, plugins::Host& host, const TranslateOptions& options)
       : model_(model, host, options.device, options.allow_non_finite),
-        service_(host.runtime(), model_.view(), std::move(options)) {}
+        service_(host.runtime(), model_.view(), options) {}
   void run(RecordSource& source, RecordSink& sink, std::stop_source stop) override {
     service_.run(source, sink, std::move(stop));
   }
@@ -110,7 +110,7 @@ class Builder {
     const auto model = options.require_key<std::string>("model");
     TranslateOptions translate = read_translate_options(options, *host_);
     if (translate.threads == 0) translate.threads = threads_;
-    pipeline_.add(std::make_unique<TranslateStage>(model, *host_, std::move(translate)));
+    pipeline_.add(std::make_unique<TranslateStage>(model, *host_, translate));
   }
 
   void add_split(core::OptionReader& options) {

@@ -127,7 +127,7 @@ decoding::SharedSearch TranslateOptions::search() const {
 }
 
 TranslateService::TranslateService(const runtime::Runtime& runtime, const TranslationModel& model,
-                                   TranslateOptions options)
+                                   const TranslateOptions& options)
     : model_(model),
       options_{.search = options.search(), .details = options.details},
       engine_(runtime, *model.model, {.threads = options.threads, .device = options.device, .limits = options.limits}) {

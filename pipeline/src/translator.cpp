@@ -61,7 +61,7 @@ struct Translator::Impl {
   engine::Client client;
 };
 
-Translator::Translator(const std::filesystem::path& model_folder, plugins::Host& host, TranslateOptions options)
+Translator::Translator(const std::filesystem::path& model_folder, plugins::Host& host, const TranslateOptions& options)
     : impl_(std::make_unique<Impl>(model_folder, host, options)) {}
 Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;

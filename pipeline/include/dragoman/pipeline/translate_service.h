@@ -57,7 +57,7 @@ class TranslateService final : public Service {
   static constexpr std::size_t kBytesInFlight = std::size_t{16} << 20;
 
   /// `runtime` must outlive the service.
-  TranslateService(const runtime::Runtime& runtime, const TranslationModel& model, TranslateOptions options);
+  TranslateService(const runtime::Runtime& runtime, const TranslationModel& model, const TranslateOptions& options);
   ~TranslateService() override;
 
   /// Any number of runs at a time.

@@ -47,7 +47,7 @@ class LoadedTranslationModel {
 class Translator {
  public:
   /// The host must outlive the translator.
-  Translator(const std::filesystem::path& model_folder, plugins::Host& host, TranslateOptions options = {});
+  Translator(const std::filesystem::path& model_folder, plugins::Host& host, const TranslateOptions& options = {});
   ~Translator();
   Translator(Translator&&) noexcept;
   Translator& operator=(Translator&&) noexcept;
