@@ -124,6 +124,21 @@ TEST_F(JourneyTest, InterruptedOnASilentInputTranslateKeepsItsLinesAndResumes) {
   EXPECT_EQ(content("stopped"), expected);
 }
 
+TEST_F(JourneyTest, AnInterruptedScoreSaysHowManyLinesItHasWritten) {
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += "\u2581 \u2581 \u2581\n";  // more than is scored together
+  std::ofstream(*folder_ / "many") << text;
+  BackgroundProgram program(folder_->path(), {"score", "--quiet", "--model", "run/best", "--source", "-", "--target",
+                                              "many", "--output", "scores"});
+  program.write(text.substr(0, text.size() / 20 * 19));
+  ASSERT_TRUE(eventually([&] { return !content("scores.partial").empty(); })) << program.error();
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait(), 130);
+  const std::string written = content("scores.partial");
+  const auto lines = std::count(written.begin(), written.end(), '\n');
+  EXPECT_THAT(program.error(), HasSubstr("interrupted after " + std::to_string(lines) + " lines"));
+}
+
 TEST_F(JourneyTest, EveryCommandThatReadsCanBeInterruptedWhileItsInputIsSilent) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"encode", "--tokenizer", "tokenizer.json"},

@@ -57,15 +57,21 @@ class Score final : public Command {
     core::LineReader sources(source_, session.stop);
     core::LineReader targets(target_, session.stop);
     core::OutputFile out(output_, {.stop = session.stop});
+    std::size_t written = 0;
     for (bool more = true; more;) {
-      std::vector<pipeline::LinePair> pairs;
-      more = read_pairs(sources, targets, pairs);
       std::vector<pipeline::LineScore> scores;
-      if (!session.stop.stop_requested()) scores = score(scorer, std::move(pairs), session.stop);
+      try {
+        std::vector<pipeline::LinePair> pairs;
+        more = read_pairs(sources, targets, pairs);
+        scores = scorer.score(std::move(pairs), session.stop);
+      } catch (const core::Error& error) {
+        if (error.code() != ErrorCode::kInterrupted) throw;
+      }
       if (session.stop.stop_requested())
-        core::fail(ErrorCode::kInterrupted, "interrupted at line {}; finished lines are in {}", sources.line_number(),
-                   out.partial_name());
+        core::fail(ErrorCode::kInterrupted, "interrupted after {} lines, which are in {}", written, out.partial_name());
       for (const pipeline::LineScore& line : scores) write(line, out);
+      out.flush();
+      written += scores.size();
       core::report(session.progress,
                    {.stage = "score", .done = sources.line_number(), .total = 0, .unit = "lines", .figures = {}});
     }
@@ -92,17 +98,6 @@ class Score final : public Command {
       pairs.push_back(std::move(pair));
     }
     return true;
-  }
-
-  /// Nothing if the user interrupts.
-  static std::vector<pipeline::LineScore> score(pipeline::Scorer& scorer, std::vector<pipeline::LinePair> pairs,
-                                                const std::stop_token& stop) {
-    try {
-      return scorer.score(std::move(pairs), stop);
-    } catch (const core::Error& error) {
-      if (error.code() != ErrorCode::kInterrupted) throw;
-      return {};
-    }
   }
 
   void write(const pipeline::LineScore& score, core::OutputFile& out) const {
