@@ -35,7 +35,11 @@ endif()
 if(DRAGOMAN_SANITIZER)
   # At -O1 files compile in 60 to 80 percent of the processor time that they take at -O2; but there, and with checks in between, GCC takes
   # variables for uninitialised that are not.
-  add_compile_options(-fsanitize=${DRAGOMAN_SANITIZER} -fno-omit-frame-pointer -O1 -g1 -Wno-maybe-uninitialized)
+  add_compile_options(-fsanitize=${DRAGOMAN_SANITIZER} -fno-omit-frame-pointer -O1 -g1)
+  # Of values that the instrumentation itself adds.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-maybe-uninitialized)
+  endif()
   add_link_options(-fsanitize=${DRAGOMAN_SANITIZER})
   if(DRAGOMAN_SANITIZER MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)

@@ -41,11 +41,9 @@ void RequestQueue::submit(std::unique_ptr<Job> job, std::size_t most_bytes, cons
   core::require(!client.cancelled, core::ErrorCode::kInterrupted, "the request was cancelled");
   if (translations_ + scores_ >= free_ && start_worker()) ++free_;
   const bool translation = std::holds_alternative<Job::Translation>(job->task);
-  const std::uint64_t id = next_id_++;
   const std::size_t bytes = job->bytes;
   const std::size_t length = length_of(*job);
-  jobs_.emplace(id, std::move(job));
-  (translation ? client.translations : client.scores).push({length, id});
+  (translation ? client.translations : client.scores).push(length, std::move(job));
   ++(translation ? translations_ : scores_);
   ++client.jobs;
   client.bytes += bytes;
@@ -64,7 +62,7 @@ void RequestQueue::wait(Client::State& client) {
   if (client.thrown) std::rethrow_exception(std::exchange(client.thrown, nullptr));
 }
 
-Work RequestQueue::wait_for_work(Seat& seat) {
+Work RequestQueue::wait_for_work(Seat& seat) noexcept {
   std::unique_lock lock(mutex_);
   set_free(seat, true);
   work_.wait(lock, [&] { return closed_ || translations_ > 0 || scores_ > 0; });
@@ -74,7 +72,7 @@ Work RequestQueue::wait_for_work(Seat& seat) {
   return Work::kScores;
 }
 
-std::unique_ptr<Job> RequestQueue::take_translation(Seat& seat) {
+std::unique_ptr<Job> RequestQueue::take_translation(Seat& seat) noexcept {
   const std::lock_guard lock(mutex_);
   if (closed_ || scores_want_a_worker()) return nullptr;
   if (seat.jobs > 0 && translations_ <= free_) return nullptr;
@@ -84,25 +82,25 @@ std::unique_ptr<Job> RequestQueue::take_translation(Seat& seat) {
   return take(seat, client->translations);
 }
 
-std::vector<std::unique_ptr<Job>> RequestQueue::take_scores(Seat& seat, std::size_t tokens) {
+std::size_t RequestQueue::take_scores(Seat& seat, std::size_t tokens, std::span<std::unique_ptr<Job>> batch) noexcept {
   const std::lock_guard lock(mutex_);
-  std::vector<std::unique_ptr<Job>> batch;
-  for (std::size_t sum = 0; sum < tokens && !closed_;) {
+  std::size_t taken = 0;
+  for (std::size_t sum = 0; sum < tokens && taken < batch.size() && !closed_; ++taken) {
     Client::State* client = next_client(&Client::State::scores);
     if (client == nullptr) break;
     --scores_;
-    batch.push_back(take(seat, client->scores));
-    sum += length_of(*batch.back());
+    batch[taken] = take(seat, client->scores);
+    sum += length_of(*batch[taken]);
   }
-  return batch;
+  return taken;
 }
 
-void RequestQueue::scores_done() {
+void RequestQueue::scores_done() noexcept {
   const std::lock_guard lock(mutex_);
   --scoring_;
 }
 
-void RequestQueue::finish(Seat& seat, const Job& job, std::exception_ptr thrown) {
+void RequestQueue::finish(Seat& seat, const Job& job, std::exception_ptr thrown) noexcept {
   const std::lock_guard lock(mutex_);
   if (--seat.jobs == 0) set_free(seat, true);
   Client::State& client = *job.client;
@@ -112,26 +110,26 @@ void RequestQueue::finish(Seat& seat, const Job& job, std::exception_ptr thrown)
   client.changed.notify_all();
 }
 
-void RequestQueue::close() {
+void RequestQueue::close() noexcept {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   work_.notify_all();
 }
 
-void RequestQueue::set_free(Seat& seat, bool free) {
+void RequestQueue::set_free(Seat& seat, bool free) noexcept {
   if (seat.free == free) return;
   seat.free = free;
   free ? ++free_ : --free_;
 }
 
-std::unique_ptr<Job> RequestQueue::take(Seat& seat, SentenceQueue& queue) {
+std::unique_ptr<Job> RequestQueue::take(Seat& seat, Jobs& queue) noexcept {
   set_free(seat, false);
   ++seat.jobs;
-  return std::move(jobs_.extract(queue.pop()).mapped());
+  return queue.pop();
 }
 
 /// Whose turn it is, of those that wait; the turn is then the next one's.
-Client::State* RequestQueue::next_client(SentenceQueue Client::State::*queue) {
+Client::State* RequestQueue::next_client(Jobs Client::State::*queue) noexcept {
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     Client::State* client = clients_[(turn_ + i) % clients_.size()];
     if ((client->*queue).empty()) continue;

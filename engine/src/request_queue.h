@@ -7,9 +7,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <thread>
-#include <unordered_map>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -45,7 +43,8 @@ struct Seat {
 
 /// What clients have asked for and no worker has taken yet, and who takes what: clients take turns; translations and
 /// scores, which go through steps of different kinds, get their workers; a worker that has sentences in flight leaves
-/// the last ones to workers that have none. Thread-safe.
+/// the last ones to workers that have none. Thread-safe. What workers call asks for no memory, and a job is always in
+/// somebody's hands: so none is lost where there is no memory.
 class RequestQueue {
  public:
   // --- clients ---
@@ -61,21 +60,24 @@ class RequestQueue {
   // --- workers ---
 
   /// Waits for work of any kind; which kind the worker is to do. kEnd when the queue was closed.
-  Work wait_for_work(Seat& seat);
+  Work wait_for_work(Seat& seat) noexcept;
   /// The next translation for this worker; nullptr if there is none for it now.
-  std::unique_ptr<Job> take_translation(Seat& seat);
-  /// Scores to go through together, of about so many tokens; at least one if any waits.
-  std::vector<std::unique_ptr<Job>> take_scores(Seat& seat, std::size_t tokens);
+  std::unique_ptr<Job> take_translation(Seat& seat) noexcept;
+  /// Puts scores to go through together, of about so many tokens, at the front of `batch`, whose places are empty; how
+  /// many: at least one if any waits.
+  std::size_t take_scores(Seat& seat, std::size_t tokens, std::span<std::unique_ptr<Job>> batch) noexcept;
   /// The worker that wait_for_work() sent to scores is done with its batch.
-  void scores_done();
+  void scores_done() noexcept;
   /// The job's callback has been called. `thrown` is what that threw.
-  void finish(Seat& seat, const Job& job, std::exception_ptr thrown);
-  void close();
+  void finish(Seat& seat, const Job& job, std::exception_ptr thrown) noexcept;
+  void close() noexcept;
 
  private:
-  std::unique_ptr<Job> take(Seat& seat, SentenceQueue& queue);
-  void set_free(Seat& seat, bool free);
-  Client::State* next_client(SentenceQueue Client::State::*queue);
+  using Jobs = SentenceQueue<std::unique_ptr<Job>>;
+
+  std::unique_ptr<Job> take(Seat& seat, Jobs& queue) noexcept;
+  void set_free(Seat& seat, bool free) noexcept;
+  Client::State* next_client(Jobs Client::State::*queue) noexcept;
   /// Scores wait and nobody sees to them.
   bool scores_want_a_worker() const { return scores_ > 0 && scoring_ == 0; }
 
@@ -83,8 +85,6 @@ class RequestQueue {
   std::condition_variable work_;
   std::vector<Client::State*> clients_;
   std::size_t turn_ = 0;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Job>> jobs_;
-  std::uint64_t next_id_ = 0;
   std::size_t translations_ = 0;  ///< that wait
   std::size_t scores_ = 0;        ///< that wait
   std::size_t free_ = 0;          ///< workers
@@ -96,8 +96,8 @@ class RequestQueue {
 
 /// Of one client; but for `cancelled`, the queue's lock guards it.
 struct dragoman::engine::Client::State {
-  SentenceQueue translations;
-  SentenceQueue scores;
+  SentenceQueue<std::unique_ptr<Job>> translations;
+  SentenceQueue<std::unique_ptr<Job>> scores;
   std::size_t jobs = 0;  ///< under way
   std::size_t bytes = 0;
   std::exception_ptr thrown;

@@ -6,20 +6,15 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <vector>
+#include <utility>
 
 namespace dragoman::engine {
-
-/// A sentence that may be handed to a worker.
-struct WaitingSentence {
-  std::size_t length;  ///< in tokens
-  std::uint64_t id;
-};
 
 /// Sentences in the order in which workers get them: in windows of consecutive ones, longest first within a window, so
 /// that those decoded together have about the same length. Results are handed on in the order of the input, so the
 /// first may have to wait for the last of its window: windows begin small and grow only while one takes less than
-/// kWindowTime. Not thread-safe.
+/// kWindowTime. Not thread-safe. `Item` is what a sentence is handed over as; moving it may not throw.
+template <class Item>
 class SentenceQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -29,33 +24,38 @@ class SentenceQueue {
 
   explicit SentenceQueue(std::function<Clock::time_point()> now = &Clock::now) : now_(std::move(now)) {}
 
-  bool empty() const { return window_.empty() && later_.empty(); }
-  void push(const WaitingSentence& sentence) { later_.push_back(sentence); }
-  /// The id of the next sentence; there must be one.
-  std::uint64_t pop() {
-    if (window_.empty()) open_window();
-    const std::uint64_t id = window_.back().id;
-    window_.pop_back();
-    return id;
+  bool empty() const noexcept { return waiting_.empty(); }
+  /// `length` is in tokens.
+  void push(std::size_t length, Item item) { waiting_.push_back({length, pushed_++, std::move(item)}); }
+  /// The next sentence; there must be one. Asks for no memory, so that whoever serves the queue cannot lose one.
+  Item pop() noexcept {
+    if (window_left_ == 0) open_window();
+    --window_left_;
+    Item next = std::move(waiting_.front().item);
+    waiting_.pop_front();
+    return next;
   }
 
  private:
-  void open_window() {
+  struct Waiting {
+    std::size_t length;
+    std::uint64_t number;  ///< in the order of push()
+    Item item;
+  };
+
+  void open_window() noexcept {
     adapt_size();
-    opened_size_ = std::min(size_, later_.size());
-    const auto end = later_.begin() + static_cast<std::ptrdiff_t>(opened_size_);
-    window_.assign(later_.begin(), end);
-    later_.erase(later_.begin(), end);
-    // The next one stands last; of equally long ones it is the first to come.
-    std::sort(window_.begin(), window_.end(), [](const WaitingSentence& a, const WaitingSentence& b) {
-      return a.length != b.length ? a.length < b.length : a.id > b.id;
-    });
+    window_size_ = window_left_ = std::min(size_, waiting_.size());
+    std::sort(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(window_size_),
+              [](const Waiting& a, const Waiting& b) {
+                return a.length != b.length ? a.length > b.length : a.number < b.number;
+              });
     opened_ = now_();
   }
 
   /// As many as the workers took in kWindowTime at their last pace, and at most twice as many as before.
-  void adapt_size() {
-    if (opened_size_ < size_) return;  // it was not full, since the input is slow or this is the first
+  void adapt_size() noexcept {
+    if (window_size_ < size_) return;  // it was not full, since the input is slow or this is the first
     const std::chrono::duration<double> taken = now_() - opened_;
     const double pace = static_cast<double>(size_) / std::max(taken.count(), 1e-6);
     const double wanted =
@@ -64,10 +64,12 @@ class SentenceQueue {
   }
 
   std::function<Clock::time_point()> now_;
-  std::deque<WaitingSentence> later_;
-  std::vector<WaitingSentence> window_;
-  std::size_t size_ = kSmallest;
-  std::size_t opened_size_ = 0;
+  /// The open window and what comes after it.
+  std::deque<Waiting> waiting_;
+  std::uint64_t pushed_ = 0;
+  std::size_t size_ = kSmallest;  ///< of the next window
+  std::size_t window_size_ = 0;   ///< when it was opened
+  std::size_t window_left_ = 0;
   Clock::time_point opened_;
 };
 

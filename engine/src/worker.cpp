@@ -1,5 +1,6 @@
 #include "worker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <dragoman/core/error.h>
@@ -10,8 +11,12 @@ namespace {
 /// Of sources and targets that go through teacher forcing together.
 constexpr std::size_t kScoreTokens = 2048;
 
-std::exception_ptr stopped_error() {
-  return std::make_exception_ptr(core::Error(core::ErrorCode::kInterrupted, "the request was stopped"));
+std::exception_ptr stopped_error() noexcept {
+  try {
+    return std::make_exception_ptr(core::Error(core::ErrorCode::kInterrupted, "the request was stopped"));
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 /// A ragged batch that owns its tokens.
@@ -39,7 +44,7 @@ Worker::Tools& Worker::tools() {
   return *tools_;
 }
 
-void Worker::run() {
+void Worker::run() noexcept {
   for (;;) {
     switch (queue_->wait_for_work(seat_)) {
       case Work::kTranslations:
@@ -55,7 +60,7 @@ void Worker::run() {
   }
 }
 
-void Worker::translate() {
+void Worker::translate() noexcept {
   try {
     tools().loop.run(*this, *this);
   } catch (...) {
@@ -105,11 +110,11 @@ void Worker::fail(std::uint64_t id, std::exception_ptr error) {
   finish_failed(std::move(in_flight_.extract(id).mapped()), error);
 }
 
-void Worker::score_batch() {
-  std::vector<std::unique_ptr<Job>> jobs = queue_->take_scores(seat_, kScoreTokens);
-  for (auto& job : jobs)
+void Worker::score_batch() noexcept {
+  const std::span all = std::span(batch_).first(queue_->take_scores(seat_, kScoreTokens, batch_));
+  for (auto& job : all)
     if (job->stopped()) finish_failed(std::move(job), stopped_error());
-  std::erase(jobs, nullptr);
+  const std::span jobs(all.begin(), std::remove(all.begin(), all.end(), nullptr));
   if (jobs.empty()) return;
   try {
     score(jobs);
@@ -145,7 +150,7 @@ void Worker::score(std::span<std::unique_ptr<Job>> jobs) {
   }
 }
 
-void Worker::finish(std::unique_ptr<Job> job, TranslationResult result) {
+void Worker::finish(std::unique_ptr<Job> job, TranslationResult result) noexcept {
   std::exception_ptr thrown;
   try {
     std::get<Job::Translation>(job->task).done(std::move(result));
@@ -155,7 +160,7 @@ void Worker::finish(std::unique_ptr<Job> job, TranslationResult result) {
   queue_->finish(seat_, *job, std::move(thrown));
 }
 
-void Worker::finish(std::unique_ptr<Job> job, ScoreResult result) {
+void Worker::finish(std::unique_ptr<Job> job, ScoreResult result) noexcept {
   std::exception_ptr thrown;
   try {
     std::get<Job::Score>(job->task).done(std::move(result));
@@ -165,7 +170,7 @@ void Worker::finish(std::unique_ptr<Job> job, ScoreResult result) {
   queue_->finish(seat_, *job, std::move(thrown));
 }
 
-void Worker::finish_failed(std::unique_ptr<Job> job, const std::exception_ptr& error) {
+void Worker::finish_failed(std::unique_ptr<Job> job, const std::exception_ptr& error) noexcept {
   if (std::holds_alternative<Job::Translation>(job->task))
     finish(std::move(job), TranslationResult{.error = error});
   else

@@ -3,7 +3,9 @@
 #include "dragoman/engine/translation_engine.h"
 #include "request_queue.h"
 
+#include <array>
 #include <memory>
+#include <span>
 #include <unordered_map>
 
 #include <dragoman/core/parallel.h>
@@ -11,14 +13,15 @@
 
 namespace dragoman::engine {
 
-/// One thread's part of an engine: takes requests from the queue until that is closed.
+/// One thread's part of an engine: takes requests from the queue until that is closed. Whatever fails, each request
+/// that it takes gets its callback, and the thread goes on.
 class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
  public:
   Worker(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, const EngineOptions& options,
          const decoding::SharedSearch& usual, RequestQueue& queue)
       : runtime_(&runtime), model_(&model), options_(&options), usual_(&usual), queue_(&queue) {}
 
-  void run();
+  void run() noexcept;
 
  private:
   /// What a worker computes with; made anew after a failure, which may have left anything behind.
@@ -33,8 +36,8 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   };
 
   Tools& tools();
-  void translate();
-  void score_batch();
+  void translate() noexcept;
+  void score_batch() noexcept;
   void score(std::span<std::unique_ptr<Job>> jobs);
 
   // Of the decoding loop.
@@ -43,9 +46,9 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   void deliver(std::uint64_t id, std::vector<decoding::Hypothesis> hypotheses) override;
   void fail(std::uint64_t id, std::exception_ptr error) override;
 
-  void finish(std::unique_ptr<Job> job, TranslationResult result);
-  void finish(std::unique_ptr<Job> job, ScoreResult result);
-  void finish_failed(std::unique_ptr<Job> job, const std::exception_ptr& error);
+  void finish(std::unique_ptr<Job> job, TranslationResult result) noexcept;
+  void finish(std::unique_ptr<Job> job, ScoreResult result) noexcept;
+  void finish_failed(std::unique_ptr<Job> job, const std::exception_ptr& error) noexcept;
 
   const runtime::Runtime* runtime_;
   const nn::Seq2SeqModel* model_;
@@ -56,6 +59,8 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   std::unique_ptr<Tools> tools_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Job>> in_flight_;
   std::uint64_t next_id_ = 0;
+  /// What goes through teacher forcing together; all empty between batches.
+  std::array<std::unique_ptr<Job>, 256> batch_;
 };
 
 }  // namespace dragoman::engine

@@ -8,8 +8,10 @@ namespace {
 /// A queue whose workers take `per_sentence` for each sentence, full of sentences of rising length.
 class SentenceQueueTest : public ::testing::Test {
  protected:
+  using Queue = SentenceQueue<std::uint64_t>;
+
   void fill(std::uint64_t count) {
-    for (std::uint64_t id = 0; id < count; ++id) queue_.push({id, id});
+    for (std::uint64_t id = 0; id < count; ++id) queue_.push(id, id);
   }
   std::uint64_t take(std::chrono::microseconds per_sentence) {
     now_ += per_sentence;
@@ -25,8 +27,8 @@ class SentenceQueueTest : public ::testing::Test {
   }
 
   std::uint64_t taken_ = 0;
-  SentenceQueue::Clock::time_point now_{};
-  SentenceQueue queue_{[this] { return now_; }};
+  Queue::Clock::time_point now_{};
+  Queue queue_{[this] { return now_; }};
 };
 
 TEST_F(SentenceQueueTest, WindowsBeginSmallAndGrowWhileTheyAreQuick) {
@@ -44,7 +46,7 @@ TEST_F(SentenceQueueTest, AFinishedLineWaitsAboutASecondForThoseBeforeIt) {
   EXPECT_GE(size, 150U);
   EXPECT_LE(size, 250U);
   for (int i = 0; i < 3; ++i) take_window(std::chrono::seconds(1));
-  EXPECT_EQ(take_window(std::chrono::seconds(1)), SentenceQueue::kSmallest);
+  EXPECT_EQ(take_window(std::chrono::seconds(1)), Queue::kSmallest);
 }
 
 TEST_F(SentenceQueueTest, ASlowInputIsHandedOutAtOnceAndSaysNothingAboutThePace) {
@@ -58,7 +60,7 @@ TEST_F(SentenceQueueTest, ASlowInputIsHandedOutAtOnceAndSaysNothingAboutThePace)
 }
 
 TEST_F(SentenceQueueTest, OfEquallyLongSentencesTheFirstGoesFirst) {
-  for (std::uint64_t id = 0; id < 5; ++id) queue_.push({7, id});
+  for (std::uint64_t id = 0; id < 5; ++id) queue_.push(7, id);
   for (std::uint64_t id = 0; id < 5; ++id) EXPECT_EQ(queue_.pop(), id);
 }
 

@@ -1,8 +1,10 @@
 #include "dragoman/engine/translation_engine.h"
 
+#include "failing_allocation.h"
 #include "no_more_threads.h"
 
 #include <atomic>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -327,6 +329,46 @@ TEST_F(TranslationEngineTest, WhatACallbackThrowsReachesWhoWaits) {
   client.submit(request({7, 2}, 0, nullptr), [](const TranslationResult&) { throw std::runtime_error("no room"); });
   EXPECT_THROW(client.wait(), std::runtime_error);
   client.wait();
+}
+
+/// Each allocation of a worker fails once, alone and with all that come after it; every request is answered all the
+/// same, and afterwards the engine works as before.
+TEST_F(TranslationEngineTest, NoRequestIsLostWhereThereIsNoMemory) {
+  const auto sources = random_sources(12);
+  const auto search = std::make_shared<const Search>(DecodingOptions{.beam_size = 2, .maximum_length = 3});
+  std::stop_source stop;
+  stop.request_stop();
+  const auto submit_all = [&](Client& client, std::atomic<int>& answers) {
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      client.submit(request(sources[i], i, search), [&](const TranslationResult&) { ++answers; });
+      ScoreRequest pair{.source = sources[i], .target = {5, 6}, .penalty = {}, .stop = {}};
+      if (i % 3 == 0) pair.stop = stop.get_token();
+      if (i % 4 == 0) pair.target = {999};
+      client.submit(std::move(pair), [&](const ScoreResult&) { ++answers; });
+    }
+    client.wait();
+  };
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  std::int64_t allocations = 0;
+  for (const bool only_one : {true, false}) {
+    // The first ones are those of a new worker; later ones come again and again, so not each is tried.
+    for (std::int64_t first = 1;; first += first < 400 ? 1 : 17) {
+      TranslationEngine engine(runtime_, *model_, {.threads = 1, .limits = {.maximum_rows = 6}});
+      Client client(engine);
+      std::atomic<int> answers = 0;
+      {
+        const dragoman::testing::FailingAllocations failing(first, only_one ? first : kAll);
+        submit_all(client, answers);
+        allocations = failing.count();
+      }
+      ASSERT_EQ(answers, 24) << "allocation " << first << " failed";
+      client.submit(request(sources[0], 0, search),
+                    [&](const TranslationResult& result) { EXPECT_EQ(message_of(result.error), "") << first; });
+      client.wait();
+      if (first > allocations) break;
+    }
+    EXPECT_GT(allocations, 20);
+  }
 }
 
 TEST_F(TranslationEngineTest, WithoutThreadsThereIsAnError) {
