@@ -32,8 +32,8 @@ class HiddenHost {
     for (const auto& [name, steps] : {std::pair{"hidden", Steps::kRun}, {"replaying", Steps::kReplay}}) {
       const tensor::KernelTable& cpu = host_.runtime().kernels(Device::kCpu);
       auto backend = std::make_shared<testing::HiddenBackend>(cpu, name, steps);
-      backend->wrap<ssru::kScan>(cpu);
-      backend->wrap<ssru::kScanBackward>(cpu);
+      backend->wrap(ssru::kScan, cpu);
+      backend->wrap(ssru::kScanBackward, cpu);
       host_.runtime().add(std::move(backend));
     }
   }

@@ -3,18 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include <dragoman/ops/adam.h>
-#include <dragoman/ops/attention.h>
-#include <dragoman/ops/dropout.h>
-#include <dragoman/ops/elementwise.h>
-#include <dragoman/ops/embedding.h>
-#include <dragoman/ops/layer_norm.h>
-#include <dragoman/ops/linear.h>
-#include <dragoman/ops/matmul.h>
-#include <dragoman/ops/project_top_k.h>
-#include <dragoman/ops/rows.h>
-#include <dragoman/ops/softmax.h>
-#include <dragoman/ops/softmax_cross_entropy.h>
+#include <dragoman/ops/kernels.h>
 
 namespace dragoman::testing {
 
@@ -61,41 +50,8 @@ void require_device_addresses(tensor::Context& context, const void* arguments, s
 
 HiddenBackend::HiddenBackend(const tensor::KernelTable& cpu, std::string_view name, Steps steps)
     : Backend(name), steps_(steps) {
-  wrap<ops::kAdd>(cpu);
-  wrap<ops::kAddRow>(cpu);
-  wrap<ops::kScale>(cpu);
-  wrap<ops::kMultiply>(cpu);
-  wrap<ops::kColumnSum>(cpu);
-  wrap<ops::kActivation>(cpu);
-  wrap<ops::kActivationBackward>(cpu);
-  wrap<ops::kDropout>(cpu);
-  wrap<ops::kMatMul>(cpu);
-  wrap<ops::kPackWeight>(cpu);
-  wrap<ops::kLinear>(cpu);
-  wrap<ops::kLayerNorm>(cpu);
-  wrap<ops::kLayerNormBackward>(cpu);
-  wrap<ops::kResidualLayerNorm>(cpu);
-  wrap<ops::kResidualLayerNormBackward>(cpu);
-  wrap<ops::kSoftmax>(cpu);
-  wrap<ops::kSoftmaxBackward>(cpu);
-  wrap<ops::kCrossEntropyRows>(cpu);
-  wrap<ops::kEmbedding>(cpu);
-  wrap<ops::kEmbeddingBackward>(cpu);
-  wrap<ops::kAttention>(cpu);
-  wrap<ops::kAttentionBackward>(cpu);
-  wrap<ops::kCachedAttention>(cpu);
-  wrap<ops::kProjectTopK>(cpu);
-  wrap<ops::kGatherRows>(cpu);
-  wrap<ops::kScatterRows>(cpu);
-  wrap<ops::kAdam>(cpu);
-  wrap<ops::kMovingAverage>(cpu);
-  wrap<ops::kSumOfSquares>(cpu);
-  cpu.for_each_name([&](std::string_view op) {
-    bool known = false;
-    kernels().for_each_name([&](std::string_view wrapped) { known = known || wrapped == op; });
-    if (!known && op.find('.') == std::string_view::npos)  // with a dot: a plugin's
-      core::fail(core::ErrorCode::kInternal, "the hidden backend has no kernel for the op '{}'", op);
-  });
+  ops::for_each_key(ops::kKernels, [&](auto key) { wrap(key, cpu); });
+  ops::for_each_key(ops::kFusedKernels, [&](auto key) { wrap(key, cpu); });
 }
 
 }  // namespace dragoman::testing

@@ -54,16 +54,18 @@ class HiddenRecorder final : public tensor::StepRecorder {
 void require_device_addresses(tensor::Context& context, const void* arguments, std::size_t bytes,
                               std::string_view kernel);
 
-/// Runs inner kernels with the device's memory open. There is one for each key of a program.
-template <const auto& key>
+/// Runs an inner kernel with the device's memory open. There is one for each signature of a program, and so for each
+/// key: every key has arguments of its own.
+template <class Signature>
 struct HiddenKernel;
 
 /// The usual form: one struct of arguments.
-template <class Arguments, const tensor::KernelKey<void(tensor::Context&, const Arguments&)>& key>
-struct HiddenKernel<key> {
+template <class Arguments>
+struct HiddenKernel<void(tensor::Context&, const Arguments&)> {
   static_assert(std::is_trivially_copyable_v<Arguments>, "a device keeps copies of a kernel's arguments");
 
   static inline void (*inner)(tensor::Context&, const Arguments&) = nullptr;
+  static inline std::string_view name;
   static void run(tensor::Context& context, const Arguments& arguments) {
     const HiddenMemory::Open open(static_cast<HiddenMemory&>(context.memory()));
     inner(context, arguments);
@@ -72,7 +74,7 @@ struct HiddenKernel<key> {
 #if __has_builtin(__builtin_clear_padding)
     Arguments plain = arguments;
     __builtin_clear_padding(&plain);  // which holds whatever was on the stack before
-    require_device_addresses(context, &plain, sizeof plain, key.name);
+    require_device_addresses(context, &plain, sizeof plain, name);
 #endif
     if (context.recorder() != nullptr)
       static_cast<HiddenRecorder*>(context.recorder())->add([arguments](tensor::Context& c) { run(c, arguments); });
@@ -81,9 +83,10 @@ struct HiddenKernel<key> {
 };
 
 /// What makes something for the host, such as a packed weight: never part of a step.
-template <class Result, class... Arguments, const tensor::KernelKey<Result(tensor::Context&, Arguments...)>& key>
-requires(!std::is_void_v<Result>) struct HiddenKernel<key> {
+template <class Result, class... Arguments>
+requires(!std::is_void_v<Result>) struct HiddenKernel<Result(tensor::Context&, Arguments...)> {
   static inline Result (*inner)(tensor::Context&, Arguments...) = nullptr;
+  static inline std::string_view name;
   static Result call(tensor::Context& context, Arguments... arguments) {
     const HiddenMemory::Open open(static_cast<HiddenMemory&>(context.memory()));
     return inner(context, arguments...);
@@ -97,7 +100,7 @@ class HiddenBackend : public tensor::Backend {
  public:
   enum class Steps { kRun, kReplay };
 
-  /// With the kernels of all ops. An op of `cpu` that this class does not know is an error: add it to the list.
+  /// With the kernels of all ops.
   explicit HiddenBackend(const tensor::KernelTable& cpu, std::string_view name = "hidden", Steps steps = Steps::kRun);
 
   int device_count() const override { return 1; }
@@ -112,10 +115,12 @@ class HiddenBackend : public tensor::Backend {
   RecorderCounts& counts() const noexcept { return counts_; }
 
   /// For kernels of plugins.
-  template <const auto& key>
-  void wrap(const tensor::KernelTable& cpu) {
-    HiddenKernel<key>::inner = cpu.get(key);
-    kernels().set(key, HiddenKernel<key>::call);
+  template <class Signature>
+  void wrap(tensor::KernelKey<Signature> key, const tensor::KernelTable& cpu) {
+    using Kernel = HiddenKernel<Signature>;
+    Kernel::inner = cpu.get(key);
+    Kernel::name = key.name;
+    kernels().set(key, Kernel::call);
   }
 
  private:

@@ -70,13 +70,15 @@ HWY_EXPORT(activation_tile);
 HWY_EXPORT(activation_backward_tile);
 HWY_EXPORT(bias_activation_rows_simd);
 
-void activation(Context& context, const ops::ActivationArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::ActivationArguments& arguments) {
   for_each_tile(context.executor(), arguments.y.rows, arguments.y.cols, [&](const Tile& tile) {
     HWY_DYNAMIC_DISPATCH(activation_tile)(arguments, tile);
   });
 }
 
-void activation_backward(Context& context, const ops::ActivationBackwardArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::ActivationBackwardArguments& arguments) {
   for_each_tile(context.executor(), arguments.dx.rows, arguments.dx.cols, [&](const Tile& tile) {
     HWY_DYNAMIC_DISPATCH(activation_backward_tile)(arguments, tile);
   });

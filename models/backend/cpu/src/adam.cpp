@@ -86,21 +86,24 @@ HWY_EXPORT(adam_range);
 HWY_EXPORT(moving_average_range);
 HWY_EXPORT(sum_of_squares_range);
 
-void adam(Context& context, const ops::AdamArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::AdamArguments& arguments) {
   core::for_each_range(context.executor(), arguments.parameters.size(), kBlockElements,
                        [&](std::int64_t begin, std::int64_t end) {
                          HWY_DYNAMIC_DISPATCH(adam_range)(arguments, begin, end);
                        });
 }
 
-void moving_average(Context& context, const ops::MovingAverageArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::MovingAverageArguments& arguments) {
   core::for_each_range(context.executor(), arguments.average.size(), kBlockElements,
                        [&](std::int64_t begin, std::int64_t end) {
                          HWY_DYNAMIC_DISPATCH(moving_average_range)(arguments, begin, end);
                        });
 }
 
-void sum_of_squares(Context& context, const ops::SumOfSquaresArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::SumOfSquaresArguments& arguments) {
   const Tensor& x = arguments.x;
   const std::int64_t across = (x.cols + kBlockElements - 1) / kBlockElements;
   const std::int64_t pieces = x.rows * across;

@@ -115,7 +115,8 @@ namespace dragoman::backend::cpu {
 
 HWY_EXPORT(attention_range);
 
-void attention(Context& context, const ops::AttentionArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::AttentionArguments& arguments) {
   const DropoutMask mask(arguments.rate, arguments.random);
   for_each_unit(
       context, arguments,

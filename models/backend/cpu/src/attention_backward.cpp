@@ -153,7 +153,8 @@ namespace dragoman::backend::cpu {
 
 HWY_EXPORT(attention_backward_range);
 
-void attention_backward(Context& context, const ops::AttentionBackwardArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::AttentionBackwardArguments& arguments) {
   const DropoutMask mask(arguments.forward.rate, arguments.forward.random);
   for_each_unit(
       context, arguments.forward,

@@ -139,7 +139,8 @@ constexpr std::int64_t kRowsPerBlock = 8;
 
 }  // namespace
 
-void cached_attention(Context& context, const ops::CachedAttentionArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::CachedAttentionArguments& arguments) {
   const std::int64_t rows = arguments.q.rows;
   const auto most = static_cast<std::size_t>(arguments.longest);
   const auto blocks = static_cast<std::size_t>((rows + kRowsPerBlock - 1) / kRowsPerBlock);

@@ -53,7 +53,8 @@ void reduce_partials(const float* partials, std::int64_t count, std::int64_t str
   if (!target.value.empty()) HWY_DYNAMIC_DISPATCH(sum_partials)(partials, count, stride, target);
 }
 
-void column_sum(Context& context, const ops::ColumnSumArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::ColumnSumArguments& arguments) {
   const Tensor& x = arguments.x;
   const std::int64_t block = reduction_block_rows(x.rows);
   const std::int64_t blocks = (x.rows + block - 1) / block;

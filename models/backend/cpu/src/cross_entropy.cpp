@@ -60,7 +60,8 @@ namespace dragoman::backend::cpu {
 
 HWY_EXPORT(cross_entropy_range);
 
-void cross_entropy_rows(Context& context, const ops::CrossEntropyRowsArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::CrossEntropyRowsArguments& arguments) {
   core::for_each_range(context.executor(), arguments.logits.rows, rows_per_block(arguments.logits.cols),
                        [&](std::int64_t begin, std::int64_t end) {
                          HWY_DYNAMIC_DISPATCH(cross_entropy_range)(arguments, begin, end);

@@ -37,7 +37,8 @@ namespace dragoman::backend::cpu {
 
 HWY_EXPORT(dropout_tile);
 
-void dropout(Context& context, const ops::DropoutArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::DropoutArguments& arguments) {
   const DropoutMask mask(arguments.rate, arguments.random);
   for_each_tile(context.executor(), arguments.y.rows, arguments.y.cols, [&](const Tile& tile) {
     HWY_DYNAMIC_DISPATCH(dropout_tile)(arguments, mask, tile);

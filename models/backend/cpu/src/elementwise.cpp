@@ -86,25 +86,29 @@ HWY_EXPORT(add_row_tile);
 HWY_EXPORT(scale_tile);
 HWY_EXPORT(multiply_tile);
 
-void add(Context& context, const ops::AddArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::AddArguments& arguments) {
   for_each_tile(context.executor(), arguments.y.rows, arguments.y.cols, [&](const Tile& tile) {
     HWY_DYNAMIC_DISPATCH(add_tile)(arguments, tile);
   });
 }
 
-void add_row(Context& context, const ops::AddRowArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::AddRowArguments& arguments) {
   for_each_tile(context.executor(), arguments.y.rows, arguments.y.cols, [&](const Tile& tile) {
     HWY_DYNAMIC_DISPATCH(add_row_tile)(arguments, tile);
   });
 }
 
-void scale(Context& context, const ops::ScaleArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::ScaleArguments& arguments) {
   for_each_tile(context.executor(), arguments.y.rows, arguments.y.cols, [&](const Tile& tile) {
     HWY_DYNAMIC_DISPATCH(scale_tile)(arguments, tile);
   });
 }
 
-void multiply(Context& context, const ops::MultiplyArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::MultiplyArguments& arguments) {
   for_each_tile(context.executor(), arguments.y.rows, arguments.y.cols, [&](const Tile& tile) {
     HWY_DYNAMIC_DISPATCH(multiply_tile)(arguments, tile);
   });

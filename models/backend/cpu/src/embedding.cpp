@@ -91,7 +91,8 @@ constexpr std::int64_t kSliceCols = 64;
 
 }  // namespace
 
-void embedding(Context& context, const ops::EmbeddingArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::EmbeddingArguments& arguments) {
   const DropoutMask mask(arguments.rate, arguments.random);
   core::for_each_range(context.executor(), arguments.y.rows, rows_per_block(arguments.y.cols),
                        [&](std::int64_t begin, std::int64_t end) {
@@ -99,7 +100,8 @@ void embedding(Context& context, const ops::EmbeddingArguments& arguments) {
                        });
 }
 
-void embedding_backward(Context& context, const ops::EmbeddingBackwardArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::EmbeddingBackwardArguments& arguments) {
   const DropoutMask mask(arguments.rate, arguments.random);
   core::for_each_range(context.executor(), arguments.dtable.value.cols, kSliceCols,
                        [&](std::int64_t begin, std::int64_t end) {

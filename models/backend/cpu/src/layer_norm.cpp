@@ -98,7 +98,8 @@ void run(Context& context, const LayerNormRows& rows) {
 
 }  // namespace
 
-void layer_norm(Context& context, const ops::LayerNormArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::LayerNormArguments& arguments) {
   run(context, {.residual = {},
                 .x = {},
                 .mask = DropoutMask(0, {}),
@@ -111,7 +112,8 @@ void layer_norm(Context& context, const ops::LayerNormArguments& arguments) {
                 .inverse_deviation = arguments.inverse_deviation});
 }
 
-void residual_layer_norm(Context& context, const ops::ResidualLayerNormArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::ResidualLayerNormArguments& arguments) {
   run(context, {.residual = arguments.residual,
                 .x = arguments.x,
                 .mask = DropoutMask(arguments.rate, arguments.random),

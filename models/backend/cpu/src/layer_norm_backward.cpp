@@ -134,7 +134,8 @@ void run(Context& context, const LayerNormBackwardRows& rows, const autograd::Gr
 
 }  // namespace
 
-void layer_norm_backward(Context& context, const ops::LayerNormBackwardArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::LayerNormBackwardArguments& arguments) {
   run(context,
       {.sum = arguments.x,
        .gain = arguments.gain,
@@ -148,7 +149,8 @@ void layer_norm_backward(Context& context, const ops::LayerNormBackwardArguments
       arguments.dgain, arguments.dbias);
 }
 
-void residual_layer_norm_backward(Context& context, const ops::ResidualLayerNormBackwardArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::ResidualLayerNormBackwardArguments& arguments) {
   run(context,
       {.sum = arguments.sum,
        .gain = arguments.gain,

@@ -75,7 +75,8 @@ void linear_packed(Context& context, const ops::LinearArguments& arguments) {
 
 }  // namespace
 
-void linear(Context& context, const ops::LinearArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::LinearArguments& arguments) {
   if (arguments.y.size() == 0) return;
   if (arguments.packed != nullptr)
     linear_packed(context, arguments);

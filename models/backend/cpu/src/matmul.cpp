@@ -13,7 +13,8 @@ const float* part(const Tensor& operand, std::int64_t index, bool is_row) {
 
 }  // namespace
 
-void matmul(Context& context, const ops::MatMulArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::MatMulArguments& arguments) {
   const std::int64_t m = arguments.c.rows;
   const std::int64_t n = arguments.c.cols;
   const std::int64_t k = arguments.transpose_a ? arguments.a.rows : arguments.a.cols;

@@ -117,7 +117,7 @@ void multiply_rows(const PackedMatrix& matrix, const float* x, std::int64_t x_st
   }
 }
 
-std::unique_ptr<PackedWeight> pack_weight(Context& context, const Tensor& weight, tensor::ComputeType type) {
+std::unique_ptr<PackedWeight> kernel(Context& context, const Tensor& weight, tensor::ComputeType type) {
   core::require(type == tensor::ComputeType::kF32, core::ErrorCode::kUnsupported,
                 "the cpu backend computes in fp32 only");
   core::require(weight.rows > 0 && weight.cols > 0, core::ErrorCode::kInvalidArgument,

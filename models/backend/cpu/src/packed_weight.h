@@ -21,7 +21,8 @@ inline std::int64_t panel_width(std::int64_t outputs) {
   return outputs <= kWidest ? outputs : kPanelOutputs;
 }
 
-/// What `pack_weight` makes: the weight in panels of panel_width() outputs, the last one perhaps narrower.
+/// What the kernel of ops::kPackWeight makes: the weight in panels of panel_width() outputs, the last one perhaps
+/// narrower.
 class PackedPanels final : public tensor::PackedWeight {
  public:
   /// `weight` [N, K] may be F32, F16 or BF16.

@@ -123,7 +123,8 @@ class Projection {
 
 }  // namespace
 
-void project_top_k(Context& context, const ops::ProjectTopKArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::ProjectTopKArguments& arguments) {
   Projection(context, arguments).run();
 }
 

@@ -18,7 +18,8 @@ std::size_t width_of(const Tensor& tensor) {
 
 }  // namespace
 
-void gather_rows(Context& context, const ops::GatherRowsArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::GatherRowsArguments& arguments) {
   const std::size_t width = width_of(arguments.y);
   core::for_each_range(context.executor(), arguments.rows.size(), rows_per_block(arguments.y.cols),
                        [&](std::int64_t begin, std::int64_t end) {
@@ -32,7 +33,8 @@ void gather_rows(Context& context, const ops::GatherRowsArguments& arguments) {
                        });
 }
 
-void scatter_rows(Context& context, const ops::ScatterRowsArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::ScatterRowsArguments& arguments) {
   const std::size_t width = width_of(arguments.x);
   core::for_each_range(context.executor(), arguments.rows.size(), rows_per_block(arguments.x.cols),
                        [&](std::int64_t begin, std::int64_t end) {

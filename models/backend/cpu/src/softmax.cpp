@@ -68,14 +68,16 @@ namespace dragoman::backend::cpu {
 HWY_EXPORT(softmax_rows);
 HWY_EXPORT(softmax_backward_rows);
 
-void softmax(Context& context, const ops::SoftmaxArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::SoftmaxArguments& arguments) {
   core::for_each_range(context.executor(), arguments.y.rows, rows_per_block(arguments.y.cols),
                        [&](std::int64_t begin, std::int64_t end) {
                          HWY_DYNAMIC_DISPATCH(softmax_rows)(arguments, begin, end);
                        });
 }
 
-void softmax_backward(Context& context, const ops::SoftmaxBackwardArguments& arguments) {
+template <>
+void kernel(Context& context, const ops::SoftmaxBackwardArguments& arguments) {
   core::for_each_range(context.executor(), arguments.y.rows, rows_per_block(arguments.y.cols),
                        [&](std::int64_t begin, std::int64_t end) {
                          HWY_DYNAMIC_DISPATCH(softmax_backward_rows)(arguments, begin, end);

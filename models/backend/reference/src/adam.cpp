@@ -5,7 +5,8 @@
 
 namespace dragoman::backend::reference {
 
-void adam(Context&, const ops::AdamArguments& arguments) {
+template <>
+void kernel(Context&, const ops::AdamArguments& arguments) {
   const Matrix p(arguments.parameters, "adam");
   const Matrix gradients(arguments.gradients, "adam");
   const Matrix m(arguments.first_moment, "adam");
@@ -24,14 +25,16 @@ void adam(Context&, const ops::AdamArguments& arguments) {
   }
 }
 
-void moving_average(Context&, const ops::MovingAverageArguments& arguments) {
+template <>
+void kernel(Context&, const ops::MovingAverageArguments& arguments) {
   const Matrix average(arguments.average, "moving_average");
   const Matrix values(arguments.values, "moving_average");
   const double decay = arguments.decay[0];
   for (std::int64_t j = 0; j < average.cols(); ++j) average(0, j) = decay * average(0, j) + (1 - decay) * values(0, j);
 }
 
-void sum_of_squares(Context&, const ops::SumOfSquaresArguments& arguments) {
+template <>
+void kernel(Context&, const ops::SumOfSquaresArguments& arguments) {
   const Matrix matrix(arguments.x, "sum_of_squares");
   double sum = 0;
   for (std::int64_t i = 0; i < matrix.rows(); ++i)

@@ -102,7 +102,8 @@ class QueryBackward {
 
 }  // namespace
 
-void attention(Context&, const ops::AttentionArguments& arguments) {
+template <>
+void kernel(Context&, const ops::AttentionArguments& arguments) {
   const Matrix q(arguments.q, "attention");
   const Matrix k(arguments.k, "attention");
   const Matrix v(arguments.v, "attention");
@@ -128,11 +129,13 @@ void attention(Context&, const ops::AttentionArguments& arguments) {
   });
 }
 
-void attention_backward(Context&, const ops::AttentionBackwardArguments& arguments) {
+template <>
+void kernel(Context&, const ops::AttentionBackwardArguments& arguments) {
   for_each_query(arguments.forward, QueryBackward(arguments));
 }
 
-void cached_attention(Context&, const ops::CachedAttentionArguments& arguments) {
+template <>
+void kernel(Context&, const ops::CachedAttentionArguments& arguments) {
   const Matrix q(arguments.q, "cached_attention");
   const Matrix keys(arguments.keys, "cached_attention");
   const Matrix values(arguments.values, "cached_attention");

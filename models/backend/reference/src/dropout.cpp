@@ -15,7 +15,8 @@ double dropout_factor(double rate, const tensor::RandomState& random, std::int64
   return bits >= ops::dropout_threshold(rate) ? ops::dropout_scale(rate) : 0;
 }
 
-void dropout(Context&, const ops::DropoutArguments& arguments) {
+template <>
+void kernel(Context&, const ops::DropoutArguments& arguments) {
   const Matrix x(arguments.x, "dropout");
   const Matrix y(arguments.y, "dropout");
   for (std::int64_t i = 0; i < y.rows(); ++i)

@@ -73,7 +73,8 @@ double activate(ops::Activation activation, double x) {
   core::fail(core::ErrorCode::kInternal, "unknown activation {}", static_cast<int>(activation));
 }
 
-void add(Context&, const ops::AddArguments& arguments) {
+template <>
+void kernel(Context&, const ops::AddArguments& arguments) {
   const Matrix a(arguments.a, "add");
   const Matrix b(arguments.b, "add");
   const Matrix y(arguments.y, "add");
@@ -81,7 +82,8 @@ void add(Context&, const ops::AddArguments& arguments) {
     for (std::int64_t j = 0; j < y.cols(); ++j) y(i, j) = a(i, j) + b(i, j);
 }
 
-void scale(Context&, const ops::ScaleArguments& arguments) {
+template <>
+void kernel(Context&, const ops::ScaleArguments& arguments) {
   const Matrix x(arguments.x, "scale");
   const Matrix y(arguments.y, "scale");
   if (arguments.factor == 0 && !arguments.accumulate) return y.fill(0);
@@ -89,7 +91,8 @@ void scale(Context&, const ops::ScaleArguments& arguments) {
     for (std::int64_t j = 0; j < y.cols(); ++j) y.put(i, j, arguments.factor * x(i, j), arguments.accumulate);
 }
 
-void multiply(Context&, const ops::MultiplyArguments& arguments) {
+template <>
+void kernel(Context&, const ops::MultiplyArguments& arguments) {
   const Matrix a(arguments.a, "multiply");
   const Matrix b(arguments.b, "multiply");
   const Matrix y(arguments.y, "multiply");
@@ -97,7 +100,8 @@ void multiply(Context&, const ops::MultiplyArguments& arguments) {
     for (std::int64_t j = 0; j < y.cols(); ++j) y.put(i, j, a(i, j) * b(i, j), arguments.accumulate);
 }
 
-void add_row(Context&, const ops::AddRowArguments& arguments) {
+template <>
+void kernel(Context&, const ops::AddRowArguments& arguments) {
   const Matrix x(arguments.x, "add_row");
   const Matrix row(arguments.row, "add_row");
   const Matrix y(arguments.y, "add_row");
@@ -105,7 +109,8 @@ void add_row(Context&, const ops::AddRowArguments& arguments) {
     for (std::int64_t j = 0; j < y.cols(); ++j) y(i, j) = x(i, j) + row(0, j);
 }
 
-void column_sum(Context&, const ops::ColumnSumArguments& arguments) {
+template <>
+void kernel(Context&, const ops::ColumnSumArguments& arguments) {
   const Matrix x(arguments.x, "column_sum");
   const Matrix y(arguments.y, "column_sum");
   for (std::int64_t j = 0; j < x.cols(); ++j) {
@@ -115,14 +120,16 @@ void column_sum(Context&, const ops::ColumnSumArguments& arguments) {
   }
 }
 
-void activation(Context&, const ops::ActivationArguments& arguments) {
+template <>
+void kernel(Context&, const ops::ActivationArguments& arguments) {
   const Matrix x(arguments.x, "activation");
   const Matrix y(arguments.y, "activation");
   for (std::int64_t i = 0; i < y.rows(); ++i)
     for (std::int64_t j = 0; j < y.cols(); ++j) y(i, j) = activate(arguments.activation, x(i, j));
 }
 
-void activation_backward(Context&, const ops::ActivationBackwardArguments& arguments) {
+template <>
+void kernel(Context&, const ops::ActivationBackwardArguments& arguments) {
   const Matrix x(arguments.x, "activation_backward");
   const Matrix y(arguments.y, "activation_backward");
   const Matrix dy(arguments.dy, "activation_backward");

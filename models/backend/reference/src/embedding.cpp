@@ -3,7 +3,8 @@
 
 namespace dragoman::backend::reference {
 
-void embedding(Context&, const ops::EmbeddingArguments& arguments) {
+template <>
+void kernel(Context&, const ops::EmbeddingArguments& arguments) {
   const Matrix table(arguments.table, "embedding");
   const Matrix position_table(arguments.position_table, "embedding");
   const Matrix y(arguments.y, "embedding");
@@ -15,7 +16,8 @@ void embedding(Context&, const ops::EmbeddingArguments& arguments) {
     }
 }
 
-void embedding_backward(Context&, const ops::EmbeddingBackwardArguments& arguments) {
+template <>
+void kernel(Context&, const ops::EmbeddingBackwardArguments& arguments) {
   const Matrix dy(arguments.dy, "embedding_backward");
   const Matrix dtable = ready_to_add(arguments.dtable, "embedding_backward");
   for (std::int64_t t = 0; t < dy.rows(); ++t)

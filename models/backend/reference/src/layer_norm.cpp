@@ -26,7 +26,8 @@ struct RowAverages {
 
 }  // namespace
 
-void layer_norm(Context&, const ops::LayerNormArguments& arguments) {
+template <>
+void kernel(Context&, const ops::LayerNormArguments& arguments) {
   const Matrix x(arguments.x, "layer_norm");
   const Matrix gain(arguments.gain, "layer_norm");
   const Matrix bias(arguments.bias, "layer_norm");
@@ -43,7 +44,8 @@ void layer_norm(Context&, const ops::LayerNormArguments& arguments) {
   }
 }
 
-void layer_norm_backward(Context&, const ops::LayerNormBackwardArguments& arguments) {
+template <>
+void kernel(Context&, const ops::LayerNormBackwardArguments& arguments) {
   const Matrix x(arguments.x, "layer_norm_backward");
   const Matrix gain(arguments.gain, "layer_norm_backward");
   const Matrix mean(arguments.mean, "layer_norm_backward");

@@ -3,7 +3,8 @@
 
 namespace dragoman::backend::reference {
 
-void linear(Context&, const ops::LinearArguments& arguments) {
+template <>
+void kernel(Context&, const ops::LinearArguments& arguments) {
   const Matrix x(arguments.x, "linear");
   const WeightReader weight(arguments.weight, arguments.packed, "linear");
   const Matrix bias(arguments.bias, "linear");

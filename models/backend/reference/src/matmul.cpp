@@ -25,7 +25,8 @@ class PackedMatrix final : public tensor::PackedWeight {
 
 }  // namespace
 
-void matmul(Context&, const ops::MatMulArguments& arguments) {
+template <>
+void kernel(Context&, const ops::MatMulArguments& arguments) {
   const Matrix a(arguments.a, "matmul");
   const Matrix b(arguments.b, "matmul");
   const Matrix c(arguments.c, "matmul");
@@ -39,7 +40,7 @@ void matmul(Context&, const ops::MatMulArguments& arguments) {
     }
 }
 
-std::unique_ptr<tensor::PackedWeight> pack_weight(Context&, const Tensor& weight, tensor::ComputeType) {
+std::unique_ptr<tensor::PackedWeight> kernel(Context&, const Tensor& weight, tensor::ComputeType) {
   const bool real = weight.dtype != tensor::DType::kI8 && weight.dtype != tensor::DType::kI32;
   core::require(real, core::ErrorCode::kUnsupported, "pack_weight: the reference backend packs real numbers, not {}",
                 tensor::describe(weight));

@@ -43,7 +43,8 @@ std::vector<std::int32_t> best_first(const std::vector<double>& ranks) {
 
 }  // namespace
 
-void project_top_k(Context&, const ops::ProjectTopKArguments& arguments) {
+template <>
+void kernel(Context&, const ops::ProjectTopKArguments& arguments) {
   const Matrix hidden(arguments.hidden, "project_top_k");
   const WeightReader weight(arguments.weight, arguments.packed, "project_top_k");
   const Matrix bias(arguments.bias, "project_top_k");

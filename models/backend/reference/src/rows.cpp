@@ -3,14 +3,16 @@
 
 namespace dragoman::backend::reference {
 
-void gather_rows(Context&, const ops::GatherRowsArguments& arguments) {
+template <>
+void kernel(Context&, const ops::GatherRowsArguments& arguments) {
   const Matrix x(arguments.x, "gather_rows");
   const Matrix y(arguments.y, "gather_rows");
   for (std::int64_t i = 0; i < arguments.rows.size(); ++i)
     for (std::int64_t j = 0; j < y.cols(); ++j) y(i, j) = arguments.rows[i] < 0 ? 0 : x(arguments.rows[i], j);
 }
 
-void scatter_rows(Context&, const ops::ScatterRowsArguments& arguments) {
+template <>
+void kernel(Context&, const ops::ScatterRowsArguments& arguments) {
   const Matrix x(arguments.x, "scatter_rows");
   const Matrix y(arguments.y, "scatter_rows");
   for (std::int64_t i = 0; i < arguments.rows.size(); ++i)

@@ -19,7 +19,8 @@ void log_softmax_in_place(std::span<double> values) {
   for (double& value : values) value = (value - maximum) - std::log(sum);
 }
 
-void softmax(Context&, const ops::SoftmaxArguments& arguments) {
+template <>
+void kernel(Context&, const ops::SoftmaxArguments& arguments) {
   const Matrix x(arguments.x, "softmax");
   const Matrix y(arguments.y, "softmax");
   std::vector<double> row;
@@ -39,7 +40,8 @@ void softmax(Context&, const ops::SoftmaxArguments& arguments) {
   }
 }
 
-void softmax_backward(Context&, const ops::SoftmaxBackwardArguments& arguments) {
+template <>
+void kernel(Context&, const ops::SoftmaxBackwardArguments& arguments) {
   const Matrix y(arguments.y, "softmax_backward");
   const Matrix dy(arguments.dy, "softmax_backward");
   const Matrix dx(arguments.dx.value, "softmax_backward");

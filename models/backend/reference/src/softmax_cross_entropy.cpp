@@ -6,7 +6,8 @@
 
 namespace dragoman::backend::reference {
 
-void cross_entropy_rows(Context&, const ops::CrossEntropyRowsArguments& arguments) {
+template <>
+void kernel(Context&, const ops::CrossEntropyRowsArguments& arguments) {
   const Matrix logits(arguments.logits, "cross_entropy_rows");
   const Matrix losses(arguments.losses, "cross_entropy_rows");
   const Matrix nlls(arguments.nlls, "cross_entropy_rows");

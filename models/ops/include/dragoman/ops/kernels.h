@@ -1,0 +1,66 @@
+#pragma once
+
+#include <tuple>
+
+#include <dragoman/ops/adam.h>
+#include <dragoman/ops/attention.h>
+#include <dragoman/ops/dropout.h>
+#include <dragoman/ops/elementwise.h>
+#include <dragoman/ops/embedding.h>
+#include <dragoman/ops/layer_norm.h>
+#include <dragoman/ops/linear.h>
+#include <dragoman/ops/matmul.h>
+#include <dragoman/ops/project_top_k.h>
+#include <dragoman/ops/rows.h>
+#include <dragoman/ops/softmax.h>
+#include <dragoman/ops/softmax_cross_entropy.h>
+
+// The one list of kernels. Backends define a kernel for each of these keys and install what stands here, and so does
+// the device of the tests whose memory the host cannot read. A kernel that a backend lacks is an undefined reference.
+namespace dragoman::ops {
+
+/// What every backend has.
+inline constexpr std::tuple kKernels{
+    kAdd,
+    kAddRow,
+    kScale,
+    kMultiply,
+    kColumnSum,
+    kActivation,
+    kActivationBackward,
+    kDropout,
+    kMatMul,
+    kPackWeight,
+    kLinear,
+    kLayerNorm,
+    kLayerNormBackward,
+    kSoftmax,
+    kSoftmaxBackward,
+    kCrossEntropyRows,
+    kEmbedding,
+    kEmbeddingBackward,
+    kAttention,
+    kAttentionBackward,
+    kCachedAttention,
+    kProjectTopK,
+    kGatherRows,
+    kScatterRows,
+    kAdam,
+    kMovingAverage,
+    kSumOfSquares,
+};
+
+/// What a backend may leave out: the op then runs its composite, which the reference backend thereby tests.
+inline constexpr std::tuple kFusedKernels{
+    kResidualLayerNorm,
+    kResidualLayerNormBackward,
+};
+
+/// Calls visit(key) for each key of a list. Backends find a key's kernel by its arguments, so each key has a struct of
+/// its own; std::get refuses a type that occurs twice.
+template <class... Keys, class Visitor>
+void for_each_key(const std::tuple<Keys...>& keys, Visitor&& visit) {
+  (visit(std::get<Keys>(keys)), ...);
+}
+
+}  // namespace dragoman::ops
