@@ -3,7 +3,6 @@
 #include "dragoman/core/utf8.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/core.h>
 
@@ -22,7 +21,6 @@ bool misleads(char32_t c) {
 }
 
 void append_escaped(std::string& out, std::string_view bytes, const DecodedCharacter& character) {
-  const auto to = std::back_inserter(out);
   if (character.valid && character.code_point == '\n') {
     out += "\\n";
   } else if (character.valid && character.code_point == '\r') {
@@ -30,9 +28,9 @@ void append_escaped(std::string& out, std::string_view bytes, const DecodedChara
   } else if (character.valid && character.code_point == '\t') {
     out += "\\t";
   } else if (character.valid && character.code_point >= 0x80) {
-    fmt::format_to(to, "\\u{:04x}", static_cast<std::uint32_t>(character.code_point));
+    out += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(character.code_point));
   } else {
-    for (const char byte : bytes) fmt::format_to(to, "\\x{:02x}", static_cast<unsigned char>(byte));
+    for (const char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
   }
 }
 

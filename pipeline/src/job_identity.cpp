@@ -26,7 +26,7 @@ void JobIdentity::add_stage(const std::string& name, const Json& options) {
   Json& stages = identity_["stages"];
   const auto same = std::count(stages.begin(), stages.end(), Json(name));
   stages.push_back(name);
-  const std::string label = same == 0 ? name : fmt::format("{} {}", name, same + 1);
+  const std::string label = last_ = same == 0 ? name : fmt::format("{} {}", name, same + 1);
   const BuiltInStage* known = find_built_in_stage(name);
   for (const auto& [option, value] : options.items()) {
     if (known != nullptr && holds(known->idle_options, option)) continue;
@@ -36,6 +36,10 @@ void JobIdentity::add_stage(const std::string& name, const Json& options) {
     else
       files_.push_back({key, value.get<std::string>()});
   }
+}
+
+void JobIdentity::add_to_last_stage(const std::string& option, std::string_view value) {
+  identity_[fmt::format("{}.{}", last_, option)] = value;
 }
 
 std::string JobIdentity::text() const {

@@ -54,8 +54,7 @@ WriteOptions write_options(const WriteSettings& settings, const core::OptionRead
 class TranslateStage final : public Service {
  public:
   TranslateStage(const std::string& model, plugins::Host& host, const TranslateOptions& options)
-      : model_(model, host, options.device, options.allow_non_finite),
-        service_(host.runtime(), model_.view(), options) {}
+      : model_(model, host, packing_of(options)), service_(host.runtime(), model_.view(), options) {}
   void run(RecordSource& source, RecordSink& sink, std::stop_source stop) override {
     service_.run(source, sink, std::move(stop));
   }
@@ -110,6 +109,10 @@ class Builder {
     const auto model = options.require_key<std::string>("model");
     TranslateOptions translate = read_translate_options(options, *host_);
     if (translate.threads == 0) translate.threads = threads_;
+    // What `auto` is depends on the machine, and another one may go on with the output.
+    if (translate.compute == tensor::Compute::kAuto)
+      identity_.add_to_last_stage("compute",
+                                  name_of(host_->runtime().compute_type(translate.device, *translate.compute)));
     pipeline_.add(std::make_unique<TranslateStage>(model, *host_, translate));
   }
 

@@ -30,7 +30,8 @@ engine::ScoreRequest to_request(const TranslationModel& model, LinePair& pair) {
 struct Scorer::Impl {
   Impl(const std::filesystem::path& folder, plugins::Host& host, const ScorerOptions& scorer_options)
       : options(scorer_options),
-        model(folder, host, options.device, options.allow_non_finite),
+        model(folder, host,
+              {.device = options.device, .compute = options.compute, .allow_non_finite = options.allow_non_finite}),
         engine(host.runtime(), *model.view().model, {.threads = options.threads, .device = options.device}) {}
 
   ScorerOptions options;

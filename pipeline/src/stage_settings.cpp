@@ -29,6 +29,20 @@ OptionTable<decoding::LoopLimits> limits_table() {
               "hypotheses in flight per worker (no effect on results)");
 }
 
+OptionTable<TranslateOptions> compute_table() {
+  using tensor::Compute;
+  return OptionTable<TranslateOptions>().choice(
+      "compute", &TranslateOptions::compute,
+      {{"stored", std::nullopt},
+       {"fp32", Compute::kF32},
+       {"bf16", Compute::kBF16},
+       {"int8", Compute::kI8},
+       {"auto", Compute::kAuto}},
+      "TYPE",
+      "what weights are multiplied in: fp32, bf16, int8, or auto, the fastest "
+      "on this machine; stored: what the model's folder says");
+}
+
 OptionTable<TranslateOptions> translate_options_table() {
   using Options = TranslateOptions;
   return OptionTable<Options>()
@@ -156,7 +170,7 @@ const OptionTable<TranslateSettings>& translate_table() {
           .group("Machine")
           .text("device", &Settings::device, "NAME",
                 "cpu, reference (slow, double precision), or a plugin's; `doctor` lists them")
-          .choice("compute", &Settings::compute, {{"fp32", "fp32"}}, "TYPE", "number type of the weights: fp32");
+          .include(&Settings::options, compute_table());
   return table;
 }
 

@@ -58,7 +58,6 @@ struct TranslateSettings {
   core::Json decoder_options = core::Json::object();    ///< of a plugin's decoder, which reads them itself
   core::Json logits_processors = core::Json::object();  ///< of plugins: name to options, which it reads itself
   std::string device = "cpu";
-  std::string compute = "fp32";
 };
 const core::OptionTable<TranslateSettings>& translate_table();
 

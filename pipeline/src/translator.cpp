@@ -28,18 +28,24 @@ struct Results {
 
 }  // namespace
 
+Packing packing_of(const TranslateOptions& options) {
+  return {.device = options.device, .compute = options.compute, .allow_non_finite = options.allow_non_finite};
+}
+
 LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host,
-                                               tensor::Device device, bool allow_non_finite)
-    : loaded_(plugins::load_model(folder, host, {.device = device})) {
+                                               const Packing& packing)
+    : loaded_(plugins::load_model(folder, host, {.device = packing.device})) {
+  const auto compute = host.runtime().compute_type(packing.device, packing.compute.value_or(loaded_.config.compute));
   core::SequentialExecutor executor;
-  const auto context = host.runtime().make_context(device, executor);
-  const std::string checked = allow_non_finite ? std::string() : (folder / formats::ModelFiles::kWeights).string();
-  loaded_.model->parameters().prepare(*context, tensor::ComputeType::kF32, {.refuse_non_finite_of = checked});
+  const auto context = host.runtime().make_context(packing.device, executor);
+  const std::string weights = (folder / formats::ModelFiles::kWeights).string();
+  loaded_.model->parameters().prepare(*context, compute,
+                                      {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights});
 }
 
 struct Translator::Impl {
   Impl(const std::filesystem::path& folder, plugins::Host& host, const TranslateOptions& options)
-      : model(folder, host, options.device, options.allow_non_finite),
+      : model(folder, host, packing_of(options)),
         records(model.view()),
         usual{.search = options.search(), .details = options.details},
         engine(host.runtime(), *model.view().model,

@@ -25,7 +25,8 @@ void make_resume_seeds(const fs::path& folder) {
 }
 
 /// A model of a few hundred parameters over the tokenizer of the small task.
-std::string model_folder(const core::Json& own) {
+std::string model_folder(const core::Json& own, tensor::DType dtype = tensor::DType::kF32,
+                         tensor::Compute compute = tensor::Compute::kF32) {
   const fs::path tokenizer_file = scratch() / "task" / "tokenizer.json";
   const auto tokenizer = tokenizer::load_tokenizer(tokenizer_file);
   const nn::SequenceSpec spec{.source_vocabulary = tokenizer->size(),
@@ -41,7 +42,9 @@ std::string model_folder(const core::Json& own) {
   formats::write_model_folder(folder, {.model_type = "transformer",
                                        .model = model.get(),
                                        .tokenizer_json = core::read_file(tokenizer_file),
-                                       .card = "seed"});
+                                       .card = "seed",
+                                       .dtype = dtype,
+                                       .compute = compute});
   std::string seed;
   for (const char* name : {"config.json", "tokenizer.json", "model.safetensors"})
     seed += core::read_file(folder / name) + std::string(kNextFile);
@@ -53,6 +56,10 @@ void make_seeds(const fs::path& corpus) {
   put_seed(corpus / "model_folder" / "pre_norm", model_folder(core::Json::object()));
   put_seed(corpus / "model_folder" / "post_norm",
            model_folder({{"norm", "post"}, {"activation", "swiglu"}, {"positions", "learned"}, {"tying", "none"}}));
+  put_seed(corpus / "model_folder" / "int8",
+           model_folder(core::Json::object(), tensor::DType::kI8, tensor::Compute::kI8));
+  put_seed(corpus / "model_folder" / "bf16",
+           model_folder({{"tying", "none"}}, tensor::DType::kBF16, tensor::Compute::kBF16));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unicode/uversion.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/parallel.h>
 #include <dragoman/host/host.h>
 
@@ -29,7 +30,8 @@ class Doctor final : public Command {
     fmt::print("compiler   {}\n", __VERSION__);
     fmt::print("threads    {} (affinity and cgroup quota)\n", core::default_threads());
     for (const auto& backend : host.runtime().backends())
-      fmt::print("{:<10} {}: {}\n", backend->name(), state_of(*backend), backend->describe());
+      fmt::print("{:<10} {}: {}; --compute {}\n", backend->name(), state_of(*backend), backend->describe(),
+                 number_types(*backend));
     fmt::print("ICU        {}\n", U_ICU_VERSION);
   }
 
@@ -38,6 +40,19 @@ class Doctor final : public Command {
     const int devices = backend.device_count();
     if (devices == 0) return "no such device on this machine";
     return devices == 1 ? "ok" : fmt::format("{} devices", devices);
+  }
+
+  /// "fp32, bf16, int8, auto (int8)"
+  static std::string number_types(const tensor::Backend& backend) {
+    std::string types;
+    for (const tensor::Compute compute : {tensor::Compute::kF32, tensor::Compute::kBF16, tensor::Compute::kI8}) {
+      try {
+        types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(backend.compute_type(compute)));
+      } catch (const core::Error&) {
+        continue;  // not of this backend
+      }
+    }
+    return fmt::format("{}, auto ({})", types, name_of(backend.compute_type(tensor::Compute::kAuto)));
   }
 
   plugins::HostOptions host_options_;

@@ -39,6 +39,9 @@ class Score final : public Command {
         "threads", thread_count(threads_), threads_help("threads").c_str())(
         "device", po::value(&device_)->default_value("cpu")->value_name("NAME"),
         "cpu, reference (slow, double precision), or a plugin's; `doctor` lists them")(
+        "compute", po::value(&compute_)->default_value("stored")->value_name("TYPE"),
+        "what weights are multiplied in: fp32, bf16, int8, or auto, the fastest on this machine; stored: what the "
+        "model's folder says")(  //
         "allow-non-finite", po::bool_switch(&allow_non_finite_),
         "use a model although it holds weights that are NaN or infinite");
     add_host_options(options, host_options_);
@@ -53,6 +56,7 @@ class Score final : public Command {
                             {.length_penalty = decoding::LengthPenalty::preset(length_penalty_),
                              .threads = threads_,
                              .device = host.device(device_),
+                             .compute = compute(),
                              .allow_non_finite = allow_non_finite_});
     core::LineReader sources(source_, session.stop);
     core::LineReader targets(target_, session.stop);
@@ -112,6 +116,12 @@ class Score final : public Command {
     out.write(core::one_line(line) + "\n");
   }
 
+  std::optional<tensor::Compute> compute() const {
+    const auto found = tensor::find_compute(compute_);
+    if (!found && compute_ != "stored") throw UsageError("--compute must be stored, fp32, bf16, int8 or auto");
+    return found;
+  }
+
   std::string model_;
   std::string source_;
   std::string target_;
@@ -120,6 +130,7 @@ class Score final : public Command {
   std::string length_penalty_;
   int threads_ = 0;
   std::string device_;
+  std::string compute_;
   bool allow_non_finite_ = false;
   plugins::HostOptions host_options_;
 };

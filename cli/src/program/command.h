@@ -61,6 +61,7 @@ std::unique_ptr<Command> make_run();
 std::unique_ptr<Command> make_inspect();
 std::unique_ptr<Command> make_plugins();
 std::unique_ptr<Command> make_doctor();
+std::unique_ptr<Command> make_quantize();
 std::unique_ptr<Command> make_reference();
 
 }  // namespace dragoman::cli

@@ -17,6 +17,7 @@ std::vector<std::unique_ptr<Command>> make_commands() {
   commands.push_back(make_evaluate());
   commands.push_back(make_run());
   commands.push_back(make_average());
+  commands.push_back(make_quantize());
   commands.push_back(make_inspect());
   commands.push_back(make_plugins());
   commands.push_back(make_doctor());

@@ -115,15 +115,22 @@ ModelConfig read_model_config(const Json& json, const std::string& where) {
   config.sequences = nn::read_sequence_spec(options.subtree("sequences"), where + ": sequences");
   if (const Json& model = options.subtree("model"); !model.is_null()) config.model = model;
   options.check(config.model.is_object(), "model", "must hold keys and values");
+  if (version >= 2) {
+    const auto compute = tensor::find_compute(options.get("compute", std::string(name_of(config.compute))));
+    options.check(compute.has_value(), "compute", "must be fp32, bf16, int8 or auto");
+    config.compute = *compute;
+  }
   options.finish();
   return config;
 }
 
 Json to_json(const ModelConfig& config) {
-  Json json{{"format_version", ModelConfig::kFormatVersion}, {"model_type", config.model_type}};
+  const bool plain = config.compute == tensor::Compute::kF32;
+  Json json{{"format_version", plain ? 1 : ModelConfig::kFormatVersion}, {"model_type", config.model_type}};
   if (!config.plugin.empty()) json["plugin"] = config.plugin;
   json["sequences"] = nn::to_json(config.sequences);
   json["model"] = config.model;
+  if (!plain) json["compute"] = name_of(config.compute);
   return json;
 }
 
@@ -167,7 +174,8 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
                 target.string());
   FolderReplacement replacement(target);
   const Path& folder = replacement.folder();
-  const ModelConfig config{content.model_type, content.plugin, content.model->spec(), content.model->config()};
+  const ModelConfig config{content.model_type, content.plugin, content.model->spec(), content.model->config(),
+                           content.compute};
   core::write_file(folder / ModelFiles::kConfig, to_json(config).dump(2) + "\n");
   write_tokenizers(content, folder);
   core::write_file(folder / ModelFiles::kCard, content.card);

@@ -4,13 +4,16 @@
 #include "dragoman/formats/mapped_file.h"
 
 #include <algorithm>
+#include <deque>
 #include <unordered_set>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/hash.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/tensor/context.h>
 #include <dragoman/tensor/host_view.h>
+#include <dragoman/tensor/int8.h>
 
 namespace dragoman::formats {
 namespace {
@@ -20,6 +23,7 @@ using core::Json;
 using core::quote;
 
 constexpr std::size_t kShown = 4;
+constexpr std::string_view kScalesSuffix = "_scale";
 
 /// "a, b, c, d and 17 more"
 std::string first_few(const std::vector<std::string>& items) {
@@ -60,7 +64,7 @@ class Comparison {
       compare(parameter, configuration);
     }
     for (const StoredTensor& stored : file.tensors())
-      if (!wanted.contains(stored.name)) surplus_.push_back(quote(stored.name));
+      if (!wanted.contains(stored.name) && !is_scales(stored)) surplus_.push_back(quote(stored.name));
   }
 
   void require_equal() const {
@@ -87,6 +91,15 @@ class Comparison {
           fmt::format("{} (the configuration says {}, the file has {}{})", quote(parameter.name), describe_shape(shape),
                       describe_shape(std::span(stored->shape).first(std::min<std::size_t>(stored->shape.size(), 8))),
                       likely_keys(shape, stored->shape, configuration)));
+    if (stored->dtype == tensor::DType::kI8 && file_->find(scales_name(parameter.name)) == nullptr)
+      missing_.push_back(quote(scales_name(parameter.name)));
+  }
+
+  bool is_scales(const StoredTensor& stored) const {
+    if (!stored.name.ends_with(kScalesSuffix)) return false;
+    const std::string_view matrix = std::string_view(stored.name).substr(0, stored.name.size() - kScalesSuffix.size());
+    const StoredTensor* found = file_->find(matrix);
+    return found != nullptr && found->dtype == tensor::DType::kI8;
   }
 
   static void append(std::string& text, const std::vector<std::string>& items, std::string_view what) {
@@ -101,40 +114,101 @@ class Comparison {
   std::vector<std::string> reshaped_;
 };
 
-void require_floats(const SafetensorsFile& file, const LoadOptions& options) {
+void require_scales(const SafetensorsFile& file, const StoredTensor& matrix) {
+  const StoredTensor& scales = *file.find(scales_name(matrix.name));
+  core::require(matrix.shape.size() == 2 && scales.dtype == tensor::DType::kF32 &&
+                    scales.shape == std::vector{matrix.shape.front()},
+                ErrorCode::kBadInput,
+                "{}: the scales {} of an I8 matrix {} are {} {}; they must be one F32 for each row", file.name(),
+                quote(scales.name), describe_shape(matrix.shape), scales.type, describe_shape(scales.shape));
+}
+
+void require_known_types(const SafetensorsFile& file, const LoadOptions& options) {
   core::require(is_float(options.dtype), ErrorCode::kInvalidArgument, "parameters cannot be loaded as {}",
                 tensor::name_of(options.dtype));
   for (const StoredTensor& stored : file.tensors())
-    core::require(stored.dtype && is_float(*stored.dtype), ErrorCode::kUnsupported,
-                  "{}: byte {}: the tensor {} is of type {}; weights must be F32, F16, BF16 or F64", file.name(),
-                  stored.offset, quote(stored.name), stored.type);
+    if (stored.dtype == tensor::DType::kI8)
+      require_scales(file, stored);
+    else
+      core::require(stored.dtype && is_float(*stored.dtype), ErrorCode::kUnsupported,
+                    "{}: byte {}: the tensor {} is of type {}; weights must be F32, F16, BF16, F64, or I8 with scales",
+                    file.name(), stored.offset, quote(stored.name), stored.type);
 }
 
-tensor::Tensor view_of(const SafetensorsFile& file, const StoredTensor& stored, const nn::Parameter& parameter,
-                       tensor::Device device) {
-  // Tensor has no read-only form; the store's contract says that bound memory is not written.
-  auto* data = const_cast<std::byte*>(file.read(stored).data());
-  return {data, parameter.rows, parameter.cols, parameter.cols, *stored.dtype, device};
+/// Gives `out`, of floats on the host, the values of a parameter.
+void read_values(const SafetensorsFile& file, const StoredTensor& stored, const tensor::Tensor& out) {
+  if (stored.dtype != tensor::DType::kI8) return file.read(stored, out);
+  std::vector<std::int8_t> row(static_cast<std::size_t>(out.cols));
+  std::vector<float> scales(static_cast<std::size_t>(out.rows));
+  const auto view = [](auto& values, tensor::DType dtype) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    return tensor::Tensor{values.data(), 1, count, count, dtype, tensor::Device::kCpu};
+  };
+  file.read(*file.find(scales_name(stored.name)), view(scales, tensor::DType::kF32));
+  for (std::int64_t i = 0; i < out.rows; ++i) {
+    const tensor::Tensor numbers = view(row, tensor::DType::kI8);
+    file.read(stored, i * out.cols, numbers);
+    const tensor::StoredMatrix matrix(numbers, view(scales, tensor::DType::kF32).col_range(i, i + 1));
+    for (std::int64_t j = 0; j < out.cols; ++j) tensor::set_element(out, i, j, tensor::element(matrix, 0, j));
+  }
 }
 
 bool aligned(const std::byte* data, tensor::DType dtype) {
   return reinterpret_cast<std::uintptr_t>(data) % tensor::size_of(dtype) == 0;
 }
 
-bool can_be_mapped(const SafetensorsFile& file, const LoadOptions& options) {
-  const auto usable = [&](const StoredTensor& stored) {
-    return stored.dtype == options.dtype && aligned(file.read(stored).data(), options.dtype);
-  };
-  return options.memory == WeightMemory::kMapped && options.device_memory->reads_host_memory() &&
-         std::all_of(file.tensors().begin(), file.tensors().end(), usable);
+tensor::Tensor view_of(const SafetensorsFile& file, const StoredTensor& stored, std::int64_t rows, std::int64_t cols,
+                       tensor::Device device) {
+  // Tensor has no read-only form; the store's contract says that bound memory is not written.
+  auto* data = const_cast<std::byte*>(file.read(stored).data());
+  return {data, rows, cols, cols, *stored.dtype, device};
 }
 
+/// A parameter where it lies in the file; nothing in it if it must be converted.
+tensor::StoredMatrix find_in_place(const SafetensorsFile& file, const nn::Parameter& parameter,
+                                   const LoadOptions& options) {
+  const StoredTensor& stored = *file.find(parameter.name);
+  const bool may_stay = options.stored_types && (parameter.is_weight || parameter.is_table);
+  if (*stored.dtype != options.dtype && !may_stay) return {};
+  if (!aligned(file.read(stored).data(), *stored.dtype)) return {};
+  const tensor::Tensor values = view_of(file, stored, parameter.rows, parameter.cols, options.device);
+  if (*stored.dtype != tensor::DType::kI8) return values;
+  const StoredTensor& scales = *file.find(scales_name(parameter.name));
+  if (!aligned(file.read(scales).data(), tensor::DType::kF32)) return {};
+  return {values, view_of(file, scales, 1, parameter.rows, options.device)};
+}
+
+bool can_be_mapped(const SafetensorsFile& file, const nn::ParameterStore& store, const LoadOptions& options) {
+  if (options.memory != WeightMemory::kMapped || !options.device_memory->reads_host_memory()) return false;
+  // What is not a weight or table is small.
+  return std::ranges::all_of(store.all(), [&](const nn::Parameter& parameter) {
+    return (options.stored_types && !parameter.is_weight && !parameter.is_table) ||
+           !find_in_place(file, parameter, options).values.empty();
+  });
+}
+
+/// Parameters in the file, and copies of those that are not as the device wants them.
+struct MappedValues {
+  explicit MappedValues(SafetensorsFile values_file) : file(std::move(values_file)) {}
+
+  SafetensorsFile file;
+  std::deque<tensor::Buffer> converted;
+};
+
 void map_values(const SafetensorsFile& file, nn::ParameterStore& store, const LoadOptions& options) {
-  std::vector<tensor::Tensor> values;
-  for (const nn::Parameter& parameter : store.all())
-    values.push_back(view_of(file, *file.find(parameter.name), parameter, options.device));
+  const auto owner = std::make_shared<MappedValues>(file);
+  std::vector<tensor::StoredMatrix> values;
+  for (const nn::Parameter& parameter : store.all()) {
+    values.push_back(find_in_place(file, parameter, options));
+    if (!values.back().values.empty()) continue;
+    const auto bytes = static_cast<std::size_t>(parameter.rows * parameter.cols) * tensor::size_of(options.dtype);
+    tensor::Buffer& buffer = owner->converted.emplace_back(*options.device_memory, bytes);
+    values.back().values = {buffer.data(),  parameter.rows, parameter.cols,
+                            parameter.cols, options.dtype,  options.device};
+    read_values(file, *file.find(parameter.name), values.back().values);
+  }
   // Packed weights would otherwise stay in memory twice.
-  store.bind(values, file.owner(), [](const tensor::Tensor& value) {
+  store.bind(values, owner, [](const tensor::Tensor& value) {
     release_pages(value.data, static_cast<std::size_t>(value.size()) * tensor::size_of(value.dtype));
   });
 }
@@ -148,10 +222,23 @@ void copy_values(const SafetensorsFile& file, nn::ParameterStore& store, const L
   if (!allocated_as(store, options)) store.allocate(*options.device_memory, options.dtype, options.device);
   for (const nn::Parameter& parameter : store.all()) {
     const auto view = tensor::HostView::to_be_written(store.memory(), parameter.value);
-    file.read(*file.find(parameter.name), view.tensor());
+    read_values(file, *file.find(parameter.name), view.tensor());
     view.store();
   }
   store.values_changed();
+}
+
+/// Calls body(numbers, scale) for each row of a matrix of floats.
+template <class Body>
+void for_each_quantized_row(const tensor::Tensor& matrix, const Body& body) {
+  std::vector<float> row(static_cast<std::size_t>(matrix.cols));
+  std::vector<std::int8_t> numbers(row.size());
+  for (std::int64_t i = 0; i < matrix.rows; ++i) {
+    for (std::int64_t j = 0; j < matrix.cols; ++j)
+      row[static_cast<std::size_t>(j)] = static_cast<float>(tensor::element(matrix, i, j));
+    const float scale = tensor::quantize_row(row, tensor::kWeightRange, numbers);
+    body(std::span(numbers), scale);
+  }
 }
 
 }  // namespace
@@ -161,19 +248,45 @@ std::vector<std::int64_t> stored_shape(const nn::Parameter& parameter) {
   return {parameter.rows, parameter.cols};
 }
 
+std::string scales_name(std::string_view name) {
+  return std::string(name) + std::string(kScalesSuffix);
+}
+
 void save_parameters(const std::filesystem::path& path, const nn::ParameterStore& store, tensor::DType dtype,
                      const Metadata& metadata) {
-  core::require(is_float(dtype), ErrorCode::kInvalidArgument, "{}: parameters cannot be saved as {}", path.string(),
-                tensor::name_of(dtype));
-  std::vector<TensorSpec> specs;
-  for (const nn::Parameter& parameter : store.all()) {
+  core::require(is_float(dtype) || dtype == tensor::DType::kI8, ErrorCode::kInvalidArgument,
+                "{}: parameters cannot be saved as {}", path.string(), tensor::name_of(dtype));
+  for (const nn::Parameter& parameter : store.all())
     core::require(!parameter.value.empty(), ErrorCode::kInvalidArgument, "{}: the parameter {} has no values to save",
                   path.string(), quote(parameter.name));
-    specs.push_back({parameter.name, dtype, stored_shape(parameter)});
-  }
-  SafetensorsWriter writer(path, std::move(specs), metadata);
+  const bool int8 = dtype == tensor::DType::kI8;
+  const auto is_number = [&](const nn::Parameter& parameter) {
+    return int8 && (parameter.is_weight || parameter.is_table);
+  };
+  // Wider types come first.
+  std::vector<TensorSpec> specs;
   for (const nn::Parameter& parameter : store.all())
-    writer.write(tensor::HostView::of(store.memory(), parameter.value).tensor());
+    specs.push_back(is_number(parameter)
+                        ? TensorSpec{scales_name(parameter.name), tensor::DType::kF32, {parameter.rows}}
+                        : TensorSpec{parameter.name, int8 ? tensor::DType::kF32 : dtype, stored_shape(parameter)});
+  for (const nn::Parameter& parameter : store.all())
+    if (is_number(parameter)) specs.push_back({parameter.name, tensor::DType::kI8, stored_shape(parameter)});
+  SafetensorsWriter writer(path, std::move(specs), metadata);
+  for (const nn::Parameter& parameter : store.all()) {
+    const auto view = tensor::HostView::of(store.memory(), parameter.value);
+    if (is_number(parameter))
+      for_each_quantized_row(view.tensor(), [&](std::span<std::int8_t>, float scale) {
+        writer.write({&scale, 1, 1, 1, tensor::DType::kF32, tensor::Device::kCpu});
+      });
+    else
+      writer.write(view.tensor());
+  }
+  for (const nn::Parameter& parameter : store.all())
+    if (is_number(parameter))
+      for_each_quantized_row(
+          tensor::HostView::of(store.memory(), parameter.value).tensor(), [&](std::span<std::int8_t> numbers, float) {
+            writer.write({numbers.data(), 1, parameter.cols, parameter.cols, tensor::DType::kI8, tensor::Device::kCpu});
+          });
   writer.finish();
 }
 
@@ -181,8 +294,8 @@ void load_parameters(const std::filesystem::path& path, nn::ParameterStore& stor
                      const core::Json* configuration) {
   const SafetensorsFile file = SafetensorsFile::open(path);
   Comparison(file, store, configuration).require_equal();
-  require_floats(file, options);
-  if (can_be_mapped(file, options))
+  require_known_types(file, options);
+  if (can_be_mapped(file, store, options))
     map_values(file, store, options);
   else
     copy_values(file, store, options);

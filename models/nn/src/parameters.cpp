@@ -57,9 +57,10 @@ bool any_not_finite(const Tensor& tensor, std::int64_t row) {
   }
 }
 
-void require_finite(const Parameter& parameter, tensor::DeviceMemory& memory, const std::string& source) {
-  const auto view = tensor::HostView::of(memory, parameter.value);
-  for (std::int64_t row = 0; row < parameter.rows; ++row) {
+/// Of an I8 matrix, the scales.
+void require_finite_values(const Parameter& parameter, tensor::DeviceMemory& memory, const std::string& source) {
+  const auto view = tensor::HostView::of(memory, parameter.scales.empty() ? parameter.value : parameter.scales);
+  for (std::int64_t row = 0; row < view.tensor().rows; ++row) {
     if (!any_not_finite(view.tensor(), row)) continue;
     std::int64_t col = 0;
     while (std::isfinite(tensor::element(view.tensor(), row, col))) ++col;
@@ -142,22 +143,26 @@ void ParameterStore::allocate(tensor::DeviceMemory& memory, tensor::DType dtype,
   std::int64_t offset = 0;
   for (Parameter& parameter : parameters_) {
     parameter.value = place(flat_, offset, parameter);
+    parameter.scales = {};
     offset += padded_size(parameter);
   }
 }
 
-void ParameterStore::bind(std::span<const Tensor> values, std::shared_ptr<const void> owner,
+void ParameterStore::bind(std::span<const tensor::StoredMatrix> values, std::shared_ptr<const void> owner,
                           std::function<void(const Tensor&)> release) {
   core::require(values.size() == parameters_.size(), core::ErrorCode::kInvalidArgument,
                 "{} tensors were given for {} parameters", values.size(), parameters_.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    tensor::require_shape(values[i], parameters_[i].rows, parameters_[i].cols, parameters_[i].name);
-    core::require(values[i].contiguous() && parameters_[i].gradient == nullptr, core::ErrorCode::kInvalidArgument,
-                  "'{}' cannot be bound: its values must be contiguous and it must have no gradient",
-                  parameters_[i].name);
+    tensor::require_shape(values[i].values, parameters_[i].rows, parameters_[i].cols, parameters_[i].name);
+    core::require(
+        values[i].values.contiguous() && parameters_[i].gradient == nullptr, core::ErrorCode::kInvalidArgument,
+        "'{}' cannot be bound: its values must be contiguous and it must have no gradient", parameters_[i].name);
   }
   values_changed();
-  for (std::size_t i = 0; i < values.size(); ++i) parameters_[i].value = values[i];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    parameters_[i].value = values[i].values;
+    parameters_[i].scales = values[i].scales;
+  }
   values_ = {};
   flat_ = {};
   owner_ = std::move(owner);
@@ -217,11 +222,15 @@ void ParameterStore::prepare(Context& context, tensor::ComputeType type, const P
     core::require(parameter.gradient == nullptr, core::ErrorCode::kInvalidArgument,
                   "'{}' has a gradient: pack weights for inference only", parameter.name);
     if (!options.refuse_non_finite_of.empty())
-      require_finite(parameter, context.memory(), options.refuse_non_finite_of);
+      require_finite_values(parameter, context.memory(), options.refuse_non_finite_of);
     if (pack == nullptr || !parameter.is_weight || parameter.packed != nullptr) continue;
-    parameter.packed = pack(context, parameter.value, type);
+    parameter.packed = pack(context, parameter.weight().stored(), type);
     if (parameter.packed != nullptr && release_) release_(parameter.value);
   }
+}
+
+void ParameterStore::require_finite(const std::string& source) const {
+  for (const Parameter& parameter : parameters_) require_finite_values(parameter, memory(), source);
 }
 
 Scope Scope::operator/(std::string_view name) const {

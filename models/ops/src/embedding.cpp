@@ -24,8 +24,9 @@ void backward_into(Context& context, const Indices& ids, std::int32_t first, con
 
 }  // namespace
 
-Variable embedding(Context& context, const Indices& ids, const Variable& table, const Indices& positions,
+Variable embedding(Context& context, const Indices& ids, const Weight& weight, const Indices& positions,
                    const Variable& position_table, const EmbeddingOptions& options) {
+  const Variable& table = weight.value;
   require_in_table(ids, 0, table.value, "the id");
   if (!position_table.empty()) {
     core::require(positions.size() == ids.size() && position_table.value.cols == table.value.cols,
@@ -37,7 +38,7 @@ Variable embedding(Context& context, const Indices& ids, const Variable& table, 
   const RandomState random = rate > 0 ? context.next_random() : RandomState{};
   const bool record = autograd::recording(context, table, position_table);
   const Variable y = autograd::make_variable(context, context.allocate(ids.size(), table.value.cols), record);
-  context.kernels().get(kEmbedding)(context, {ids, table.value, options.scale, positions, position_table.value,
+  context.kernels().get(kEmbedding)(context, {ids, weight.stored(), options.scale, positions, position_table.value,
                                               options.first_position, rate, random, y.value});
   if (record)
     context.tape()->record(context, y.gradient,

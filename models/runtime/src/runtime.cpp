@@ -27,6 +27,8 @@ class CpuBackend final : public HostBackend {
  public:
   CpuBackend() : HostBackend(Device::kCpu.backend()) { backend::cpu::install_kernels(kernels()); }
   tensor::DType float_type() const override { return tensor::DType::kF32; }
+  bool takes_stored_types() const override { return true; }
+  tensor::ComputeType compute_type(tensor::Compute wanted) const override { return backend::cpu::compute_type(wanted); }
   std::string describe() const override { return backend::cpu::simd_level(); }
 };
 
@@ -34,6 +36,16 @@ class ReferenceBackend final : public HostBackend {
  public:
   ReferenceBackend() : HostBackend(Device::kReference.backend()) { backend::reference::install_kernels(kernels()); }
   tensor::DType float_type() const override { return tensor::DType::kF64; }
+  tensor::ComputeType compute_type(tensor::Compute wanted) const override {
+    switch (wanted) {
+      case tensor::Compute::kBF16:
+        return tensor::ComputeType::kBF16;
+      case tensor::Compute::kI8:
+        return tensor::ComputeType::kI8;
+      default:
+        return tensor::ComputeType::kF32;
+    }
+  }
   std::string describe() const override { return "double precision, for tests"; }
 };
 

@@ -1,8 +1,16 @@
 #include "dragoman/tensor/backend.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::tensor {
 
 Backend::~Backend() = default;
+
+ComputeType Backend::compute_type(Compute wanted) const {
+  core::require(wanted == Compute::kF32 || wanted == Compute::kAuto, core::ErrorCode::kUnsupported,
+                "the {} backend does not compute in {}; fp32 is what it has", name(), name_of(wanted));
+  return ComputeType::kF32;
+}
 
 std::unique_ptr<StepRecorder> Backend::make_recorder(Context&) const {
   return nullptr;

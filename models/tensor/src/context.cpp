@@ -7,6 +7,7 @@
 #include <bit>
 
 #include <dragoman/core/error.h>
+#include <dragoman/tensor/packed_weight.h>
 
 namespace dragoman::tensor {
 namespace {
@@ -94,6 +95,11 @@ double element(const Tensor& tensor, std::int64_t row, std::int64_t col) {
       return tensor.row<std::int32_t>(row)[col];
   }
   return 0;
+}
+
+double element(const StoredMatrix& matrix, std::int64_t row, std::int64_t col) {
+  const double value = element(matrix.values, row, col);
+  return matrix.scales.empty() ? value : static_cast<float>(value) * matrix.scales.as<float>()[row];
 }
 
 void set_element(const Tensor& tensor, std::int64_t row, std::int64_t col, double value) {

@@ -277,7 +277,13 @@ const OptionTable<ValidationConfig>& validation_table() {
                   "alpha of fairseq's length penalty")
           .number("batch_tokens", &Config::batch_tokens, kAtLeastOne, "N", "source tokens decoded at a time")
           .number("samples", &Config::samples, {.least = 0, .most = 1000}, "N",
-                  "sentences shown with prediction and reference");
+                  "sentences shown with prediction and reference")
+          .choice("compute", &Config::compute,
+                  {{"fp32", tensor::Compute::kF32},
+                   {"bf16", tensor::Compute::kBF16},
+                   {"int8", tensor::Compute::kI8},
+                   {"auto", tensor::Compute::kAuto}},
+                  "TYPE", "what weights are multiplied in: fp32, bf16, int8, or auto, the fastest on this machine");
   return table;
 }
 

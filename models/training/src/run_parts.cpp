@@ -53,6 +53,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
       environment(std::move(run_environment)),
       folder(config.output, mode),
       device(environment.runtime->device(config.device)),
+      validation_compute(environment.runtime->compute_type(device, config.validation.compute)),
       executor(core::make_executor(config.threads)),
       context(environment.runtime->make_context(device, *executor)),
       tokenizers(load_tokenizers(

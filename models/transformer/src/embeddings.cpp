@@ -24,8 +24,10 @@ std::vector<double> sinusoids(const Config& config, std::int64_t maximum_length)
 
 nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_view name, std::int64_t vocabulary,
                                     const Config& config) {
-  return (scope / name)
-      .matrix("weight", vocabulary, config.d_model, nn::Initialiser::normal(embedding_deviation(config)));
+  nn::Parameter& table =
+      (scope / name).matrix("weight", vocabulary, config.d_model, nn::Initialiser::normal(embedding_deviation(config)));
+  table.is_table = true;
+  return table;
 }
 
 Embeddings::Embeddings(const nn::Scope& scope, const nn::Parameter& table, std::int64_t maximum_length,
@@ -52,7 +54,7 @@ Variable Embeddings::position_table(const Context& context) const {
 Variable Embeddings::operator()(Context& context, const ops::Indices& tokens, const ops::Indices& positions) const {
   const ops::EmbeddingOptions options{
       .scale = scale_, .dropout = norm_ ? 0 : dropout_, .first_position = first_position_};
-  const Variable x = ops::embedding(context, tokens, table_->variable(), positions, position_table(context), options);
+  const Variable x = ops::embedding(context, tokens, table_->weight(), positions, position_table(context), options);
   return norm_ ? ops::dropout(context, (*norm_)(context, x), dropout_) : x;
 }
 

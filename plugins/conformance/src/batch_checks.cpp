@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::plugins {
 namespace {
 
@@ -54,8 +56,22 @@ void step_visits(Stepper& stepper, const std::vector<Pair>& pairs, std::vector<V
 
 }  // namespace
 
-Finding check_batch_invariance(const Bench& bench) {
-  Subject subject = bench.subject(1, true);
+std::vector<tensor::ComputeType> Bench::compute_types() const {
+  std::vector<tensor::ComputeType> types;
+  for (const tensor::Compute compute : {tensor::Compute::kF32, tensor::Compute::kBF16, tensor::Compute::kI8}) {
+    try {
+      types.push_back(runtime.compute_type(device, compute));
+    } catch (const core::Error& error) {
+      if (error.code() != core::ErrorCode::kUnsupported) throw;
+    }
+  }
+  return types;
+}
+
+namespace {
+
+Finding check_batch_invariance_in(const Bench& bench, tensor::ComputeType type) {
+  Subject subject = bench.subject(1, type);
   const std::vector<Pair> pairs = example_pairs();
   const Distance encoder = against_alone(pairs, [&](const std::vector<Pair>& some) { return encode(subject, some); });
   const Distance whole =
@@ -63,13 +79,13 @@ Finding check_batch_invariance(const Bench& bench) {
   const Distance steps =
       against_alone(pairs, [&](const std::vector<Pair>& some) { return decode_stepwise(subject, some); });
   const std::string what = fmt::format(
-      "encoder {:.3g}, whole decoder {:.3g}, steps {:.3g} between a sentence alone and among others; the most",
-      encoder.value, whole.value, steps.value);
+      "{}: encoder {:.3g}, whole decoder {:.3g}, steps {:.3g} between a sentence alone and among others; the most",
+      name_of(type), encoder.value, whole.value, steps.value);
   return judge(larger(larger(encoder, whole), steps), 0, what, kBatchFault);
 }
 
-Finding check_refill(const Bench& bench) {
-  Subject subject = bench.subject(1, true);
+Finding check_refill_in(const Bench& bench, tensor::ComputeType type) {
+  Subject subject = bench.subject(1, type);
   const std::vector<Pair> pairs = example_pairs();
   Stepper stepper(subject);
   std::vector<Visit> visits(pairs.size());
@@ -87,8 +103,30 @@ Finding check_refill(const Bench& bench) {
   Distance found;
   for (std::size_t p = 0; p < pairs.size(); ++p)
     found = larger(found, distance(visits[p].states, decode_stepwise(subject, {pairs[p]})));
-  return judge(found, 0, "sentences that come and go in a running pool against each alone",
+  return judge(found, 0,
+               fmt::format("{}: sentences that come and go in a running pool against each alone", name_of(type)),
                "state is kept outside of the DecoderState, or belongs to a row number instead of a sentence");
+}
+
+/// What is found for the first compute type that fails; else for all.
+Finding in_all_types(const Bench& bench, Finding (*check)(const Bench&, tensor::ComputeType)) {
+  Finding all{true, {}};
+  for (const tensor::ComputeType type : bench.compute_types()) {
+    const Finding finding = check(bench, type);
+    if (!finding.passed) return finding;
+    all.detail += (all.detail.empty() ? "" : "; ") + finding.detail;
+  }
+  return all;
+}
+
+}  // namespace
+
+Finding check_batch_invariance(const Bench& bench) {
+  return in_all_types(bench, check_batch_invariance_in);
+}
+
+Finding check_refill(const Bench& bench) {
+  return in_all_types(bench, check_refill_in);
 }
 
 }  // namespace dragoman::plugins

@@ -115,7 +115,7 @@ Finding check_beam_order(const Bench& bench) {
                  "hypotheses with changing parents against whole passes over their own tokens",
                  "some state is not taken from the parent's row");
 
-  Subject packed = bench.subject(1, true);
+  Subject packed = bench.subject(1, tensor::ComputeType::kF32);
   const std::vector<Matrix> in_order = run_search(packed, pairs, search, 0);
   Distance permuted;
   for (std::uint64_t stream = 1; stream <= 2; ++stream) {

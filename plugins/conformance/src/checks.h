@@ -20,9 +20,11 @@ struct Bench {
   tensor::Device device;
   std::filesystem::path scratch_folder;
 
-  Subject subject(int threads = 1, bool packed = false) const {
+  Subject subject(int threads = 1, std::optional<tensor::ComputeType> packed = {}) const {
     return {entry, runtime, {.device = device, .threads = threads, .packed = packed}};
   }
+  /// In which the device can multiply packed weights.
+  std::vector<tensor::ComputeType> compute_types() const;
 };
 
 /// A finding that passes if the distance is at most `allowed`; `what` names both sides, `fault` the likely cause if it

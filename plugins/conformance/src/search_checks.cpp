@@ -29,7 +29,7 @@ std::vector<decoding::Sentence> example_sentences() {
 class SearchBench {
  public:
   SearchBench(const Host& host, decoding::SharedSearch search)
-      : subject_(host.registry().models().get("transformer"), host.runtime(), {.packed = true}),
+      : subject_(host.registry().models().get("transformer"), host.runtime(), {.packed = tensor::ComputeType::kF32}),
         search_(std::move(search)) {}
 
   Results run(const std::vector<decoding::Sentence>& sentences, const decoding::LoopLimits& limits = {}) {

@@ -70,7 +70,7 @@ Subject::Subject(const ModelEntry& entry, const runtime::Runtime& runtime, const
   store.allocate(memory(), dtype(), options.device);
   store.initialise(kSeed);
   disturb(store);
-  if (options.packed) store.prepare(*context_, tensor::ComputeType::kF32);
+  if (options.packed) store.prepare(*context_, *options.packed);
 }
 
 std::unique_ptr<nn::Seq2SeqModel> Subject::remade(const ModelEntry& entry, const nn::Seq2SeqModel& model) {

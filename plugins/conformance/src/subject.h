@@ -4,6 +4,7 @@
 #include "sentences.h"
 
 #include <memory>
+#include <optional>
 
 #include <dragoman/autograd/tape.h>
 #include <dragoman/core/parallel.h>
@@ -15,8 +16,8 @@ namespace dragoman::plugins {
 struct SubjectOptions {
   tensor::Device device = tensor::Device::kReference;
   int threads = 1;
-  /// Weights packed as for translation; else plain, as in training.
-  bool packed = false;
+  /// Weights packed as for translation, to be multiplied in this; else plain, as in training.
+  std::optional<tensor::ComputeType> packed{};
 };
 
 /// A model of the example configuration on one device, with the same random parameters on every device: no bias is zero

@@ -27,7 +27,8 @@ formats::LoadOptions weight_options(const LoadModelOptions& options, const runti
   return {.device_memory = &runtime.memory(options.device),
           .dtype = runtime.float_type(options.device),
           .device = options.device,
-          .memory = options.trainable ? formats::WeightMemory::kOwned : formats::WeightMemory::kMapped};
+          .memory = options.trainable ? formats::WeightMemory::kOwned : formats::WeightMemory::kMapped,
+          .stored_types = runtime.backend(options.device).takes_stored_types()};
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ LoadedModel load_model(const std::filesystem::path& folder, Host& host, const Lo
   const std::string where = (folder / formats::ModelFiles::kConfig).string();
   require_plugin(opened.config(), where, host, options.may_load_plugin);
   LoadedModel loaded{make_empty_model(opened.config(), where, host.registry()), opened.source_tokenizer(),
-                     opened.target_tokenizer()};
+                     opened.target_tokenizer(), opened.config()};
   opened.load_weights(*loaded.model, weight_options(options, host.runtime()));
   return loaded;
 }

@@ -105,6 +105,7 @@ class ForeignWeight final : public tensor::PackedWeight {
  public:
   std::int64_t rows() const override { return 2; }
   std::int64_t cols() const override { return 3; }
+  tensor::ComputeType type() const override { return tensor::ComputeType::kF32; }
 };
 
 TEST(PackedWeight, RefusesTheWeightOfAnotherBackend) {

@@ -21,22 +21,31 @@ struct WeightShape {
   std::int64_t outputs, inputs;
 };
 
-class PackedRows : public ::testing::TestWithParam<WeightShape> {};
-INSTANTIATE_TEST_SUITE_P(RowStability, PackedRows,
-                         ::testing::Values(WeightShape{128, 128}, WeightShape{256, 256}, WeightShape{768, 256},
-                                           WeightShape{1024, 256}, WeightShape{256, 1024}, WeightShape{512, 512},
-                                           WeightShape{2048, 512}, WeightShape{512, 2048}, WeightShape{6000, 128},
-                                           WeightShape{37, 51}, WeightShape{1, 7}),
-                         [](const auto& test) {
-                           return std::to_string(test.param.outputs) + "x" + std::to_string(test.param.inputs);
-                         });
+using tensor::ComputeType;
+
+class PackedRows : public ::testing::TestWithParam<std::tuple<WeightShape, ComputeType>> {};
+INSTANTIATE_TEST_SUITE_P(
+    RowStability, PackedRows,
+    ::testing::Combine(
+        ::testing::Values(WeightShape{128, 128}, WeightShape{256, 256}, WeightShape{768, 256}, WeightShape{1024, 256},
+                          WeightShape{256, 1024}, WeightShape{512, 512}, WeightShape{2048, 512}, WeightShape{512, 2048},
+                          WeightShape{6000, 128}, WeightShape{37, 51}, WeightShape{1, 7}),
+        ::testing::Values(ComputeType::kF32, ComputeType::kBF16, ComputeType::kI8, ComputeType::kI8Narrow)),
+    [](const auto& test) {
+      const WeightShape shape = std::get<0>(test.param);
+      const ComputeType type = std::get<1>(test.param);
+      return std::to_string(shape.outputs) + "x" + std::to_string(shape.inputs) + "_" +
+             (type == ComputeType::kI8Narrow ? "int8_narrow" : std::string(name_of(type)));
+    });
 
 TEST_P(PackedRows, LinearGivesARowTheSameBitsInAnyCompany) {
-  const auto [outputs, inputs] = GetParam();
+  const auto [shape, type] = GetParam();
+  const auto [outputs, inputs] = shape;
+  if (type == ComputeType::kI8 && !sums_bytes_exactly()) GTEST_SKIP() << "this processor has int8 with 7 bits only";
   constexpr std::int64_t kMost = 600;
   Rig rig;
   Matrix weight(outputs, inputs, random_floats(outputs * inputs, 1));
-  const auto packed = rig.context().kernels().get(ops::kPackWeight)(rig.context(), weight, tensor::ComputeType::kF32);
+  const auto packed = rig.context().kernels().get(ops::kPackWeight)(rig.context(), weight, type);
   const std::vector<float> rows = random_floats(kMost * inputs, 2);
   const auto linear = [&](std::int64_t begin, std::int64_t count) {
     Matrix x(count, inputs, {rows.begin() + begin * inputs, rows.begin() + (begin + count) * inputs});
@@ -61,9 +70,12 @@ TEST(RowStability, TheProbeFindsMoreThanOneBucketForTheUsualShapes) {
   // this test says so.
   for (const WeightShape shape : {WeightShape{512, 512}, WeightShape{2048, 512}, WeightShape{512, 2048}}) {
     const std::vector<float> weight = random_floats(shape.outputs * shape.inputs, 1);
-    tensor::Buffer storage(tensor::host_memory(), PackedMatrix::bytes(shape.outputs, shape.inputs));
-    const PackedMatrix matrix(weight.data(), shape.inputs, shape.outputs, shape.inputs, storage.data());
-    EXPECT_GE(matrix.row_buckets().size(), 8) << shape.outputs << " x " << shape.inputs;
+    for (const GemmType type : {GemmType::kF32, GemmType::kBF16, GemmType::kI8}) {
+      if (type == GemmType::kBF16 && !has_fast_bf16()) continue;  // not used then
+      tensor::Buffer storage(tensor::host_memory(), PackedMatrix::bytes(type, shape.outputs, shape.inputs));
+      const PackedMatrix matrix(type, weight.data(), shape.inputs, shape.outputs, shape.inputs, storage.data());
+      EXPECT_GE(matrix.row_buckets().size(), 7) << shape.outputs << " x " << shape.inputs;
+    }
   }
 }
 

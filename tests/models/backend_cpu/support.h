@@ -6,6 +6,7 @@
 #include <dragoman/backend_cpu/install.h>
 #include <dragoman/core/parallel.h>
 #include <dragoman/tensor/context.h>
+#include <dragoman/tensor/packed_weight.h>
 
 namespace dragoman::backend::cpu {
 
@@ -21,7 +22,8 @@ class Matrix {
   Matrix(std::int64_t rows, std::int64_t cols, std::int64_t gap = 0);
   Matrix(std::int64_t rows, std::int64_t cols, const std::vector<float>& values, std::int64_t gap = 0);
 
-  operator Tensor();  // NOLINT: a matrix is used as its view
+  operator Tensor();                                         // NOLINT: a matrix is used as its view
+  operator tensor::StoredMatrix() { return Tensor(*this); }  // NOLINT: as above
   float& at(std::int64_t row, std::int64_t col) { return data_[static_cast<std::size_t>(row * stride_ + col)]; }
   /// The elements without the gaps.
   std::vector<float> values();

@@ -96,9 +96,34 @@ TEST(ModelFolder, HoldsOneTokenizerForEachSide) {
   EXPECT_EQ(weights.metadata().at("format"), "pt");
 }
 
+TEST(ModelFolder, SaysWhatItsWeightsAreMultipliedIn) {
+  const TemporaryFolder folder;
+  PaperModel model({.source_vocabulary = 5, .target_vocabulary = 5});
+  model.parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
+  for (const tensor::Compute compute : {tensor::Compute::kF32, tensor::Compute::kI8, tensor::Compute::kAuto}) {
+    write_model_folder(folder / "m", {.model_type = "paper",
+                                      .model = &model,
+                                      .tokenizer_json = tokenizer_json("ab"),
+                                      .compute = compute,
+                                      .metadata = {}});
+    EXPECT_EQ(ModelFolder::open(folder / "m").config().compute, compute);
+    const core::Json written = core::load_json(folder / "m" / "config.json");
+    // What an older program can read is written so that it does.
+    EXPECT_EQ(written.contains("compute"), compute != tensor::Compute::kF32);
+    EXPECT_EQ(written["format_version"], compute == tensor::Compute::kF32 ? 1 : 2);
+  }
+  EXPECT_THAT(error_with_config([](core::Json& config) {
+                config["format_version"] = 2;
+                config["compute"] = "int4";
+              }),
+              HasSubstr("compute: must be fp32, bf16, int8 or auto"));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["compute"] = "int8"; }),
+              HasSubstr("unknown key 'compute'"));
+}
+
 TEST(ModelFolder, FaultsOfTheConfigurationAreNamed) {
-  EXPECT_THAT(error_with_config([](core::Json& config) { config["format_version"] = 2; }),
-              HasSubstr("config.json: format_version is 2; this program reads versions 1 to 1"));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["format_version"] = 3; }),
+              HasSubstr("config.json: format_version is 3; this program reads versions 1 to 2"));
   EXPECT_THAT(error_with_config([](core::Json& config) { config.erase("model_type"); }),
               HasSubstr("the key 'model_type' is missing"));
   EXPECT_THAT(error_with_config([](core::Json& config) { config["plugin"] = "../../evil"; }),

@@ -3,8 +3,10 @@
 #include "hidden_memory.h"
 #include "test_data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +14,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
+#include <dragoman/tensor/context.h>
 
 namespace dragoman::formats {
 namespace {
@@ -199,15 +202,129 @@ TEST(Parameters, AVectorIsNotAMatrixOfOneRow) {
   EXPECT_THAT(error_of(folder / "w", matrix), HasSubstr("the configuration says [1, 3], the file has [3]"));
 }
 
-TEST(Parameters, IntegerWeightsAreRefused) {
-  const TemporaryFolder folder;
-  std::int8_t value = 1;
-  SafetensorsWriter writer(folder / "w", {{"a", DType::kI8, {1, 1}}});
-  writer.write({&value, 1, 1, 1, DType::kI8, Device::kCpu});
-  writer.finish();
-  nn::ParameterStore store;
-  nn::Scope(store).matrix("a", 1, 1, nn::Initialiser::constant(1));
-  EXPECT_THAT(error_of(folder / "w", store), HasSubstr("'a' is of type I8; weights must be F32, F16, BF16 or F64"));
+/// A weight, a table and what is neither.
+void add_quantizable(nn::ParameterStore& store) {
+  const nn::Scope scope(store);
+  scope.matrix("table", 5, 4, nn::Initialiser::normal(1)).is_table = true;
+  scope.matrix("weight", 3, 8, nn::Initialiser::normal(1)).is_weight = true;
+  scope.matrix("positions", 2, 4, nn::Initialiser::normal(1));
+  scope.vector("bias", 3, nn::Initialiser::normal(1));
+}
+
+class Int8Parameters : public ::testing::Test {
+ protected:
+  Int8Parameters() {
+    add_quantizable(original_);
+    original_.allocate(tensor::host_memory(), DType::kF32, Device::kCpu);
+    original_.initialise(3);
+    save_parameters(path_, original_, DType::kI8);
+  }
+
+  /// The file with tensor `name` in another form; nothing: without it.
+  void rewrite(const std::string& name, std::optional<TensorSpec> other) {
+    const SafetensorsFile file = SafetensorsFile::open(path_);
+    std::vector<TensorSpec> specs;
+    for (const StoredTensor& stored : file.tensors())
+      if (stored.name != name)
+        specs.push_back({stored.name, *stored.dtype, stored.shape});
+      else if (other)
+        specs.push_back(*other);
+    std::ranges::stable_sort(specs, std::greater(), [](const TensorSpec& spec) { return tensor::size_of(spec.dtype); });
+    SafetensorsWriter writer(folder_ / "other", specs);
+    for (const TensorSpec& spec : specs) {
+      std::int64_t count = 1;
+      for (const std::int64_t size : spec.shape) count *= size;
+      std::vector<std::byte> zeros(static_cast<std::size_t>(count) * tensor::size_of(spec.dtype));
+      writer.write({zeros.data(), 1, count, count, spec.dtype, Device::kCpu});
+    }
+    writer.finish();
+  }
+  std::string error_of_other() {
+    nn::ParameterStore store;
+    add_quantizable(store);
+    return error_of(folder_ / "other", store);
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_ / "w";
+  nn::ParameterStore original_;
+};
+
+TEST_F(Int8Parameters, WeightsAndTablesAreStoredAsNumbersWithScales) {
+  const SafetensorsFile file = SafetensorsFile::open(path_);
+  EXPECT_EQ(file.find("weight")->type, "I8");
+  EXPECT_EQ(file.find("table")->type, "I8");
+  EXPECT_EQ(file.find("positions")->type, "F32");
+  EXPECT_EQ(file.find("bias")->type, "F32");
+  EXPECT_EQ(file.find("weight_scale")->shape, std::vector<std::int64_t>{3});
+  EXPECT_EQ(file.tensors().size(), 6U);
+  // By the definition, in double precision: the largest of a row is 127 steps.
+  const nn::Parameter& weight = *original_.find("weight");
+  const auto* numbers = reinterpret_cast<const std::int8_t*>(file.read("weight").data());
+  const auto* scales = reinterpret_cast<const float*>(file.read("weight_scale").data());
+  for (std::int64_t r = 0; r < 3; ++r) {
+    double largest = 0;
+    for (std::int64_t c = 0; c < 8; ++c) largest = std::max(largest, std::fabs(element(weight.value, r, c)));
+    EXPECT_NEAR(scales[r], largest / 127, 1e-7);
+    for (std::int64_t c = 0; c < 8; ++c)
+      EXPECT_EQ(numbers[r * 8 + c], std::lround(element(weight.value, r, c) * 127 / largest));
+  }
+}
+
+TEST_F(Int8Parameters, AreReadAsWhatTheyStandFor) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    nn::ParameterStore store;
+    add_quantizable(store);
+    load_parameters(path_, store, {.dtype = dtype});
+    for (const char* name : {"table", "weight"})
+      for (std::int64_t r = 0; r < 3; ++r)
+        for (std::int64_t c = 0; c < 4; ++c)
+          EXPECT_NEAR(element(store.find(name)->value, r, c), element(original_.find(name)->value, r, c), 0.02);
+    for (std::int64_t c = 0; c < 4; ++c)
+      EXPECT_EQ(element(store.find("positions")->value, 1, c), element(original_.find("positions")->value, 1, c));
+  }
+}
+
+TEST_F(Int8Parameters, StayInTheFileWhereTheDeviceTakesThem) {
+  nn::ParameterStore mapped, owned;
+  add_quantizable(mapped);
+  add_quantizable(owned);
+  load_parameters(path_, mapped, {.memory = WeightMemory::kMapped, .stored_types = true});
+  load_parameters(path_, owned);
+  EXPECT_EQ(mapped.find("weight")->value.dtype, DType::kI8);
+  EXPECT_EQ(mapped.find("table")->value.dtype, DType::kI8);
+  EXPECT_EQ(mapped.find("positions")->value.dtype, DType::kF32);
+  for (const nn::Parameter& parameter : mapped.all())
+    for (std::int64_t r = 0; r < parameter.rows; ++r)
+      for (std::int64_t c = 0; c < parameter.cols; ++c)
+        EXPECT_EQ(element(tensor::StoredMatrix(parameter.value, parameter.scales), r, c),
+                  element(owned.find(parameter.name)->value, r, c));
+  nn::ParameterStore plain;
+  add_quantizable(plain);
+  load_parameters(path_, plain, {.memory = WeightMemory::kMapped});
+  EXPECT_EQ(plain.find("weight")->value.dtype, DType::kF32) << "for a device that takes floats alone";
+}
+
+TEST_F(Int8Parameters, SixteenBitsStayInTheFileToo) {
+  save_parameters(path_, original_, DType::kBF16);
+  nn::ParameterStore mapped;
+  add_quantizable(mapped);
+  load_parameters(path_, mapped, {.memory = WeightMemory::kMapped, .stored_types = true});
+  EXPECT_EQ(mapped.find("weight")->value.dtype, DType::kBF16);
+  EXPECT_EQ(mapped.find("bias")->value.dtype, DType::kF32) << "other ops take floats alone";
+}
+
+TEST_F(Int8Parameters, FaultsAreNamed) {
+  rewrite("weight_scale", std::nullopt);
+  EXPECT_THAT(error_of_other(), HasSubstr("that the configuration says but the file lacks: 'weight_scale'"));
+  rewrite("weight_scale", TensorSpec{"weight_scale", DType::kF32, {4}});
+  EXPECT_THAT(error_of_other(), HasSubstr("the scales 'weight_scale' of an I8 matrix [3, 8] are F32 [4]"));
+  rewrite("weight_scale", TensorSpec{"weight_scale", DType::kF32, {3, 1}});
+  EXPECT_THAT(error_of_other(), HasSubstr("must be one F32 for each row"));
+  rewrite("bias", TensorSpec{"bias", DType::kI32, {3}});
+  EXPECT_THAT(error_of_other(), HasSubstr("'bias' is of type I32; weights must be F32, F16, BF16, F64, or I8 with"));
+  rewrite("weight", TensorSpec{"weight", DType::kF32, {3, 8}});
+  EXPECT_THAT(error_of_other(), HasSubstr("that the file has but the configuration does not say: 'weight_scale'"));
 }
 
 TEST(Parameters, AStoreWithoutValuesIsNotSaved) {

@@ -100,6 +100,7 @@ class FakePacked final : public tensor::PackedWeight {
       : rows_(weight.rows), cols_(weight.cols), first_(tensor::element(weight, 0, 0)) {}
   std::int64_t rows() const override { return rows_; }
   std::int64_t cols() const override { return cols_; }
+  tensor::ComputeType type() const override { return tensor::ComputeType::kF32; }
   double first() const { return first_; }
 
  private:
@@ -113,11 +114,9 @@ TEST(ParameterStore, PackedFormsDoNotOutliveTheValuesThatTheyWereMadeOf) {
   Parameter& weight = Scope(store).matrix("weight", 2, 3, Initialiser::normal(1));
   weight.is_weight = true;
   tensor::KernelTable kernels(Device::kReference);
-  kernels.set(
-      ops::kPackWeight,
-      [](tensor::Context&, const tensor::Tensor& value, tensor::ComputeType) -> std::unique_ptr<tensor::PackedWeight> {
-        return std::make_unique<FakePacked>(value);
-      });
+  kernels.set(ops::kPackWeight,
+              [](tensor::Context&, const tensor::StoredMatrix& matrix, tensor::ComputeType)
+                  -> std::unique_ptr<tensor::PackedWeight> { return std::make_unique<FakePacked>(matrix.values); });
   core::SequentialExecutor executor;
   tensor::Context context(kernels, tensor::host_memory(), DType::kF64, executor);
   const auto is_fresh = [&] {
@@ -143,7 +142,10 @@ TEST(ParameterStore, PackedFormsDoNotOutliveTheValuesThatTheyWereMadeOf) {
   tensor::Tensor view = weight.value;
   view.data = const_cast<double*>(elsewhere.data());
   view.stride = view.cols;
-  EXPECT_TRUE(prepared_after([&] { store.bind(std::span(&view, 1), nullptr); }));
+  EXPECT_TRUE(prepared_after([&] {
+    const tensor::StoredMatrix bound(view);
+    store.bind(std::span(&bound, 1), nullptr);
+  }));
 }
 
 TEST(ParameterStore, MemoryWithGradientsIsNotLeft) {
@@ -250,14 +252,14 @@ class BoundParameters : public ::testing::Test {
   BoundParameters() {
     Scope(store_).matrix("weight", 2, 3, Initialiser::constant(0)).is_weight = true;
     Scope(store_).vector("bias", 2, Initialiser::constant(0));
-    views_ = {{weight_->data(), 2, 3, 3, DType::kF64, Device::kReference},
-              {bias_.data(), 1, 2, 2, DType::kF64, Device::kReference}};
+    views_ = {Tensor{weight_->data(), 2, 3, 3, DType::kF64, Device::kReference},
+              Tensor{bias_.data(), 1, 2, 2, DType::kF64, Device::kReference}};
   }
 
   ParameterStore store_;
   std::shared_ptr<std::vector<double>> weight_ = std::make_shared<std::vector<double>>(6, 1.5);
   std::vector<double> bias_{7, 8};
-  std::vector<Tensor> views_;
+  std::vector<tensor::StoredMatrix> views_;
 };
 
 TEST_F(BoundParameters, AreReadWhereTheyStand) {
@@ -283,7 +285,7 @@ TEST_F(BoundParameters, OfAnotherNumberOrShapeAreRefused) {
   std::swap(views_[0], views_[1]);
   EXPECT_THAT(error_of([&] { store_.bind(views_, nullptr); }), HasSubstr("weight"));
   std::swap(views_[0], views_[1]);
-  views_[0].stride = 4;
+  views_[0].values.stride = 4;
   EXPECT_THAT(error_of([&] { store_.bind(views_, nullptr); }), HasSubstr("must be contiguous"));
 }
 
@@ -291,11 +293,9 @@ TEST_F(BoundParameters, GiveBackTheMemoryOfWhatWasPackedAndNothingElse) {
   std::vector<const void*> released;
   store_.bind(views_, weight_, [&](const Tensor& values) { released.push_back(values.data); });
   tensor::KernelTable kernels(Device::kReference);
-  kernels.set(
-      ops::kPackWeight,
-      [](tensor::Context&, const tensor::Tensor& value, tensor::ComputeType) -> std::unique_ptr<tensor::PackedWeight> {
-        return std::make_unique<FakePacked>(value);
-      });
+  kernels.set(ops::kPackWeight,
+              [](tensor::Context&, const tensor::StoredMatrix& matrix, tensor::ComputeType)
+                  -> std::unique_ptr<tensor::PackedWeight> { return std::make_unique<FakePacked>(matrix.values); });
   core::SequentialExecutor executor;
   tensor::Context context(kernels, tensor::host_memory(), DType::kF64, executor);
   store_.prepare(context, tensor::ComputeType::kF32);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ struct fmt::formatter<dragoman::core::Quoted> {
   static constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   /// Here and not in a source, since its name lies outside of what the shared library exports.
   static fmt::format_context::iterator format(const dragoman::core::Quoted& quoted, fmt::format_context& context) {
-    return fmt::format_to(context.out(), "{}", dragoman::core::quote(quoted.text));
+    // Not format_to(), for which clang (14, without optimisation) wants a function of libfmt under another name than
+    // GCC's.
+    const std::string text = dragoman::core::quote(quoted.text);
+    return std::copy(text.begin(), text.end(), context.out());
   }
 };

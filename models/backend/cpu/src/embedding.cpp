@@ -3,6 +3,7 @@
 #include "blocks.h"
 #include "dropout_mask.h"
 #include "kernels.h"
+#include "rounding.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "embedding.cpp"
@@ -15,8 +16,9 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-HWY_INLINE void look_up_row(const ops::EmbeddingArguments& arguments, std::int64_t t) {
-  const float* token = arguments.table.row<float>(arguments.ids[t]);
+/// `buffer` is for a row of a table that does not hold floats.
+HWY_INLINE void look_up_row(const ops::EmbeddingArguments& arguments, std::int64_t t, float* buffer) {
+  const float* token = float_row(arguments.table.values, arguments.table.scales, arguments.ids[t], buffer);
   const float* position = arguments.position_table.empty()
                               ? nullptr
                               : arguments.position_table.row<float>(arguments.positions[t] + arguments.first_position);
@@ -30,10 +32,10 @@ HWY_INLINE void look_up_row(const ops::EmbeddingArguments& arguments, std::int64
 }
 
 void embedding_rows(const ops::EmbeddingArguments& arguments, const DropoutMask& mask, std::int64_t begin,
-                    std::int64_t end) {
+                    std::int64_t end, float* buffer) {
   const auto cols = static_cast<std::size_t>(arguments.y.cols);
   for (std::int64_t t = begin; t < end; ++t) {
-    look_up_row(arguments, t);
+    look_up_row(arguments, t, buffer);
     if (!mask.active()) continue;
     float* y = arguments.y.row<float>(t);
     for_each_masked_chunk(mask, static_cast<std::uint64_t>(t) * cols, cols,
@@ -94,10 +96,18 @@ constexpr std::int64_t kSliceCols = 64;
 template <>
 void kernel(Context& context, const ops::EmbeddingArguments& arguments) {
   const DropoutMask mask(arguments.rate, arguments.random);
-  core::for_each_range(context.executor(), arguments.y.rows, rows_per_block(arguments.y.cols),
-                       [&](std::int64_t begin, std::int64_t end) {
-                         HWY_DYNAMIC_DISPATCH(embedding_rows)(arguments, mask, begin, end);
-                       });
+  const tensor::ScratchScope scratch(context.arena());
+  const std::int64_t cols = arguments.y.cols;
+  const std::int64_t rows = rows_per_block(cols);
+  float* buffers = nullptr;
+  if (arguments.table.values.dtype != tensor::DType::kF32) {
+    const std::int64_t blocks = (arguments.y.rows + rows - 1) / rows;
+    buffers = static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(blocks * cols) * sizeof(float)));
+  }
+  core::for_each_range(context.executor(), arguments.y.rows, rows, [&](std::int64_t begin, std::int64_t end) {
+    float* buffer = buffers == nullptr ? nullptr : buffers + begin / rows * cols;
+    HWY_DYNAMIC_DISPATCH(embedding_rows)(arguments, mask, begin, end, buffer);
+  });
 }
 
 template <>

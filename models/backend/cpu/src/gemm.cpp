@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #endif
 
 #include <dragoman/core/error.h>
+#include <dragoman/tensor/dtype.h>
 
 namespace dragoman::backend::cpu {
 namespace {
@@ -88,16 +90,36 @@ dnnl::stream& thread_stream() {
   return stream;
 }
 
-Layout strided(Dimension rows, Dimension cols, Dimension row_stride, Dimension col_stride) {
-  return {{rows, cols}, dnnl::memory::data_type::f32, {row_stride, col_stride}};
+using Element = dnnl::memory::data_type;
+
+struct Elements {
+  Element x;
+  Element weight;
+  Element product;
+};
+
+Elements elements_of(GemmType type) {
+  switch (type) {
+    case GemmType::kF32:
+      return {Element::f32, Element::f32, Element::f32};
+    case GemmType::kBF16:
+      return {Element::bf16, Element::bf16, Element::f32};
+    case GemmType::kI8:
+      return {Element::u8, Element::s8, Element::s32};
+  }
+  core::fail(core::ErrorCode::kInternal, "unknown type of a matrix product");
 }
 
-Layout contiguous(Dimension rows, Dimension cols) {
-  return strided(rows, cols, cols, 1);
+Layout strided(Element element, Dimension rows, Dimension cols, Dimension row_stride, Dimension col_stride) {
+  return {{rows, cols}, element, {row_stride, col_stride}};
 }
 
-Layout any_layout(Dimension rows, Dimension cols) {
-  return {{rows, cols}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+Layout contiguous(Element element, Dimension rows, Dimension cols) {
+  return strided(element, rows, cols, cols, 1);
+}
+
+Layout any_layout(Element element, Dimension rows, Dimension cols) {
+  return {{rows, cols}, element, dnnl::memory::format_tag::any};
 }
 
 dnnl::matmul::primitive_desc describe_matmul(const Layout& source, const Layout& weights, const Layout& destination) {
@@ -111,12 +133,15 @@ dnnl::matmul::primitive_desc describe_matmul(const Layout& source, const Layout&
 }
 
 /// The layout that oneDNN wants the weights in for this many rows.
-Layout preferred_layout(std::int64_t rows, std::int64_t outputs, std::int64_t inputs) {
-  return describe_matmul(contiguous(rows, inputs), any_layout(inputs, outputs), contiguous(rows, outputs))
+Layout preferred_layout(GemmType type, std::int64_t rows, std::int64_t outputs, std::int64_t inputs) {
+  const Elements elements = elements_of(type);
+  return describe_matmul(contiguous(elements.x, rows, inputs), any_layout(elements.weight, inputs, outputs),
+                         contiguous(elements.product, rows, outputs))
       .weights_desc();
 }
 
 struct MatmulKey {
+  GemmType type;
   std::int64_t rows;
   std::int64_t outputs;
   std::int64_t inputs;
@@ -126,7 +151,7 @@ struct MatmulKey {
 struct MatmulKeyHash {
   std::size_t operator()(const MatmulKey& key) const noexcept {
     std::uint64_t hash = 0;
-    for (const std::int64_t part : {key.rows, key.outputs, key.inputs})
+    for (const std::int64_t part : {static_cast<std::int64_t>(key.type), key.rows, key.outputs, key.inputs})
       hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9E3779B97F4A7C15;
     return static_cast<std::size_t>(hash ^ (hash >> 32));
   }
@@ -142,8 +167,9 @@ struct Matmul {
 
 Matmul make_matmul(const MatmulKey& key, const Layout& weights) {
   require_memory_for_code();
-  const auto description =
-      describe_matmul(contiguous(key.rows, key.inputs), weights, contiguous(key.rows, key.outputs));
+  const Elements elements = elements_of(key.type);
+  const auto description = describe_matmul(contiguous(elements.x, key.rows, key.inputs), weights,
+                                           contiguous(elements.product, key.rows, key.outputs));
   return {dnnl::matmul(description), dnnl::memory(description.src_desc(), cpu_engine(), nullptr),
           dnnl::memory(description.dst_desc(), cpu_engine(), nullptr),
           dnnl::memory(description.scratchpad_desc(), cpu_engine())};
@@ -160,8 +186,8 @@ Matmul& cached_matmul(const MatmulKey& key, const Layout& weights) {
   return cache.emplace(key, make_matmul(key, weights)).first->second;
 }
 
-void execute(Matmul& matmul, const float* x, const dnnl::memory& weights, float* y) {
-  matmul.source.set_data_handle(const_cast<float*>(x));
+void execute(Matmul& matmul, const void* x, const dnnl::memory& weights, void* y) {
+  matmul.source.set_data_handle(const_cast<void*>(x));
   matmul.destination.set_data_handle(y);
   const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, matmul.source.get()},
                                        {DNNL_ARG_WEIGHTS, weights.get()},
@@ -171,7 +197,7 @@ void execute(Matmul& matmul, const float* x, const dnnl::memory& weights, float*
         "matmul");
 }
 
-void run_matmul(const MatmulKey& key, const float* x, const dnnl::memory& weights, float* y) {
+void run_matmul(const MatmulKey& key, const void* x, const dnnl::memory& weights, void* y) {
   on_one_thread([&] { translating_errors([&] { execute(cached_matmul(key, weights.get_desc()), x, weights, y); }); });
 }
 
@@ -194,25 +220,38 @@ std::vector<float> repeat(const std::vector<float>& row, std::int64_t rows) {
   return result;
 }
 
+/// Floats as elements of a product whose sums round.
+std::vector<std::byte> as_elements(GemmType type, const std::vector<float>& values) {
+  const std::size_t size = type == GemmType::kF32 ? sizeof(float) : sizeof(std::uint16_t);
+  std::vector<std::byte> elements(values.size() * size);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint16_t bits = tensor::f32_to_bf16(values[i]);
+    std::memcpy(elements.data() + i * size, type == GemmType::kF32 ? static_cast<const void*>(&values[i]) : &bits,
+                size);
+  }
+  return elements;
+}
+
 /// What we know about weights [outputs, inputs].
 struct Shape {
   Layout layout;
   std::vector<std::int64_t> buckets;
 };
 
-dnnl::memory pack(const float* weight, std::int64_t stride, std::int64_t outputs, std::int64_t inputs,
+dnnl::memory pack(GemmType type, const void* weight, std::int64_t stride, std::int64_t outputs, std::int64_t inputs,
                   dnnl::memory packed) {
-  dnnl::memory plain(strided(inputs, outputs, 1, std::max(stride, inputs)), cpu_engine(), const_cast<float*>(weight));
+  dnnl::memory plain(strided(elements_of(type).weight, inputs, outputs, 1, std::max(stride, inputs)), cpu_engine(),
+                     const_cast<void*>(weight));
   dnnl::reorder(plain, packed).execute(thread_stream(), plain, packed);
   return packed;
 }
 
 /// Multiplies `rows` equal rows. Gives the common row of the result, or nothing if its rows differ.
-std::vector<float> common_row(const dnnl::memory& weights, std::int64_t outputs, std::int64_t inputs, std::int64_t rows,
-                              std::uint32_t seed) {
-  const std::vector<float> x = repeat(noise(inputs, seed), rows);
+std::vector<float> common_row(GemmType type, const dnnl::memory& weights, std::int64_t outputs, std::int64_t inputs,
+                              std::int64_t rows, std::uint32_t seed) {
+  const std::vector<std::byte> x = as_elements(type, repeat(noise(inputs, seed), rows));
   std::vector<float> y(static_cast<std::size_t>(rows * outputs));
-  run_matmul({rows, outputs, inputs}, x.data(), weights, y.data());
+  run_matmul({type, rows, outputs, inputs}, x.data(), weights, y.data());
   const std::vector<float> first(y.begin(), y.begin() + outputs);
   const std::vector<float> expected = repeat(first, rows);
   return std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)) == 0 ? first : std::vector<float>();
@@ -220,27 +259,41 @@ std::vector<float> common_row(const dnnl::memory& weights, std::int64_t outputs,
 
 /// The common rows of several multiplications, end to end. Two orders of summation often round to the same bits, so
 /// enough sums are taken that a difference shows: some thousands.
-std::vector<float> common_rows(const dnnl::memory& weights, std::int64_t outputs, std::int64_t inputs,
+std::vector<float> common_rows(GemmType type, const dnnl::memory& weights, std::int64_t outputs, std::int64_t inputs,
                                std::int64_t rows) {
   constexpr std::int64_t kEnoughSums = 4096;
   std::vector<float> result;
   for (std::uint32_t seed = 1;
        seed == 1 || static_cast<std::int64_t>(result.size()) < std::min(kEnoughSums, 256 * outputs); ++seed) {
-    const std::vector<float> row = common_row(weights, outputs, inputs, rows, seed);
+    const std::vector<float> row = common_row(type, weights, outputs, inputs, rows, seed);
     if (row.empty()) return {};
     result.insert(result.end(), row.begin(), row.end());
   }
   return result;
 }
 
+bool has_layout(const Layout& layout, GemmType type, std::int64_t rows, std::int64_t outputs, std::int64_t inputs) {
+  return preferred_layout(type, rows, outputs, inputs) == layout;
+}
+
+/// Of a product whose sums are exact, so that there is nothing to probe.
+std::vector<std::int64_t> buckets_of_layout(const Layout& layout, GemmType type, std::int64_t outputs,
+                                            std::int64_t inputs) {
+  std::vector<std::int64_t> buckets;
+  for (const std::int64_t rows : kBuckets)
+    if (rows == 1 || has_layout(layout, type, rows, outputs, inputs)) buckets.push_back(rows);
+  return buckets;
+}
+
 /// The largest set of buckets that the probe finds to give one row the same bits at all places in all of them. Where
 /// the reference bucket itself fails, smaller ones are tried; a single row always agrees with itself.
-std::vector<std::int64_t> stable_buckets(const dnnl::memory& weights, std::int64_t outputs, std::int64_t inputs) {
+std::vector<std::int64_t> stable_buckets(GemmType type, const dnnl::memory& weights, std::int64_t outputs,
+                                         std::int64_t inputs) {
   std::vector<std::vector<float>> results;
-  for (const std::int64_t rows : kBuckets) {
-    const bool same_layout = preferred_layout(rows, outputs, inputs) == weights.get_desc();
-    results.push_back(same_layout || rows == 1 ? common_rows(weights, outputs, inputs, rows) : std::vector<float>());
-  }
+  for (const std::int64_t rows : kBuckets)
+    results.push_back(rows == 1 || has_layout(weights.get_desc(), type, rows, outputs, inputs)
+                          ? common_rows(type, weights, outputs, inputs, rows)
+                          : std::vector<float>());
   auto reference = static_cast<std::size_t>(std::ranges::find(kBuckets, kReferenceBucket) - kBuckets.begin());
   while (results[reference].empty()) --reference;
   std::vector<std::int64_t> stable;
@@ -251,25 +304,27 @@ std::vector<std::int64_t> stable_buckets(const dnnl::memory& weights, std::int64
   return stable;
 }
 
-Shape probe_shape(std::int64_t outputs, std::int64_t inputs) {
+Shape probe_shape(GemmType type, std::int64_t outputs, std::int64_t inputs) {
   require_memory_for_code();
   return on_one_thread([&] {
-    const Layout layout = preferred_layout(kReferenceBucket, outputs, inputs);
-    const std::vector<float> weight = noise(outputs * inputs, 99);
-    const dnnl::memory packed = pack(weight.data(), inputs, outputs, inputs, dnnl::memory(layout, cpu_engine()));
-    return Shape{layout, stable_buckets(packed, outputs, inputs)};
+    const Layout layout = preferred_layout(type, kReferenceBucket, outputs, inputs);
+    if (type == GemmType::kI8) return Shape{layout, buckets_of_layout(layout, type, outputs, inputs)};
+    const std::vector<std::byte> weight = as_elements(type, noise(outputs * inputs, 99));
+    const dnnl::memory packed = pack(type, weight.data(), inputs, outputs, inputs, dnnl::memory(layout, cpu_engine()));
+    return Shape{layout, stable_buckets(type, packed, outputs, inputs)};
   });
 }
 
 /// Probed once per shape and process; the reference stays valid.
-const Shape& shape_of(std::int64_t outputs, std::int64_t inputs) {
+const Shape& shape_of(GemmType type, std::int64_t outputs, std::int64_t inputs) {
   static std::mutex mutex;
-  static std::map<std::pair<std::int64_t, std::int64_t>, Shape> known;
+  static std::map<std::tuple<GemmType, std::int64_t, std::int64_t>, Shape> known;
   const std::scoped_lock lock(mutex);
-  const auto found = known.find({outputs, inputs});
+  const std::tuple key(type, outputs, inputs);
+  const auto found = known.find(key);
   if (found != known.end()) return found->second;
-  Shape shape = translating_errors([&] { return probe_shape(outputs, inputs); });
-  return known.emplace(std::pair(outputs, inputs), std::move(shape)).first->second;
+  Shape shape = translating_errors([&] { return probe_shape(type, outputs, inputs); });
+  return known.emplace(key, std::move(shape)).first->second;
 }
 
 /// The product over no elements, of which oneDNN's documentation says nothing.
@@ -300,20 +355,20 @@ struct PackedMatrix::Memory {
   dnnl::memory weights;
 };
 
-std::size_t PackedMatrix::bytes(std::int64_t outputs, std::int64_t inputs) {
-  return shape_of(outputs, inputs).layout.get_size();
+std::size_t PackedMatrix::bytes(GemmType type, std::int64_t outputs, std::int64_t inputs) {
+  return shape_of(type, outputs, inputs).layout.get_size();
 }
 
-PackedMatrix::PackedMatrix(const float* weight, std::int64_t stride, std::int64_t outputs, std::int64_t inputs,
-                           void* storage)
-    : outputs_(outputs), inputs_(inputs) {
-  const Shape& shape = shape_of(outputs, inputs);
+PackedMatrix::PackedMatrix(GemmType type, const void* weight, std::int64_t stride, std::int64_t outputs,
+                           std::int64_t inputs, void* storage)
+    : type_(type), outputs_(outputs), inputs_(inputs) {
+  const Shape& shape = shape_of(type, outputs, inputs);
   buckets_ = shape.buckets;
   require_memory_for_code();
   on_one_thread([&] {
     translating_errors([&] {
       dnnl::memory packed(shape.layout, cpu_engine(), storage);
-      memory_ = std::make_unique<Memory>(Memory{pack(weight, stride, outputs, inputs, std::move(packed))});
+      memory_ = std::make_unique<Memory>(Memory{pack(type, weight, stride, outputs, inputs, std::move(packed))});
     });
   });
 }
@@ -322,8 +377,23 @@ PackedMatrix::~PackedMatrix() = default;
 PackedMatrix::PackedMatrix(PackedMatrix&&) noexcept = default;
 PackedMatrix& PackedMatrix::operator=(PackedMatrix&&) noexcept = default;
 
-void PackedMatrix::multiply(const float* x, std::int64_t rows, float* y) const {
-  run_matmul({rows, outputs_, inputs_}, x, memory_->weights, y);
+void PackedMatrix::multiply(const void* x, std::int64_t rows, void* y) const {
+  run_matmul({type_, rows, outputs_, inputs_}, x, memory_->weights, y);
+}
+
+bool sums_bytes_exactly() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::avx512_core_vnni:
+    case dnnl::cpu_isa::avx512_core_bf16:
+    case dnnl::cpu_isa::avx512_core_amx:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool has_fast_bf16() {
+  return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
 }
 
 bool limit_gemm(SimdLevel level) {

@@ -30,25 +30,40 @@ struct GemmArguments {
 /// c = op(a) * op(b), or c += ...; the product over no elements is 0.
 void gemm(const GemmArguments& arguments);
 
+/// What packed matrices are made of: elements of x, of the weight, and of the product.
+enum class GemmType : std::uint8_t {
+  kF32,   ///< float, float, float
+  kBF16,  ///< bf16, bf16, float
+  kI8,    ///< uint8, int8, int32; the sums are exact if no two neighbouring products add up to more than 16 bits hold,
+          ///< or if sums_bytes_exactly()
+};
+/// Whether oneDNN's kernels add products of bytes in 32 bits, as VNNI and AMX do; older instructions cut the sum of two
+/// neighbouring ones to 16.
+bool sums_bytes_exactly();
+/// Whether products of bf16 are faster than those of floats: with AMX.
+bool has_fast_bf16();
+
 /// A weight matrix [outputs, inputs] in the layout that oneDNN's matmul reads fastest.
 class PackedMatrix {
  public:
   /// Bytes that the packed form takes.
-  static std::size_t bytes(std::int64_t outputs, std::int64_t inputs);
+  static std::size_t bytes(GemmType type, std::int64_t outputs, std::int64_t inputs);
 
-  /// Packs `weight`, whose rows lie `stride` elements apart, into `storage` (64-byte aligned, bytes() long), which must
-  /// outlive the object.
-  PackedMatrix(const float* weight, std::int64_t stride, std::int64_t outputs, std::int64_t inputs, void* storage);
+  /// Packs `weight`, of the type's elements, whose rows lie `stride` elements apart, into `storage` (64-byte aligned,
+  /// bytes() long), which must outlive the object.
+  PackedMatrix(GemmType type, const void* weight, std::int64_t stride, std::int64_t outputs, std::int64_t inputs,
+               void* storage);
   ~PackedMatrix();
   PackedMatrix(PackedMatrix&&) noexcept;
   PackedMatrix& operator=(PackedMatrix&&) noexcept;
 
+  GemmType type() const noexcept { return type_; }
   std::int64_t outputs() const noexcept { return outputs_; }
   std::int64_t inputs() const noexcept { return inputs_; }
 
   /// y [rows, outputs] = x [rows, inputs] * weight^T, without gaps between rows: oneDNN 2.6 was seen to choose another
   /// order of summation for another stride of y. `rows` must be one of row_buckets().
-  void multiply(const float* x, std::int64_t rows, float* y) const;
+  void multiply(const void* x, std::int64_t rows, void* y) const;
 
   /// The row counts (rising) for which the bits of a row of y have been seen to depend neither on the row count nor on
   /// the place of the row.
@@ -57,6 +72,7 @@ class PackedMatrix {
  private:
   struct Memory;
 
+  GemmType type_;
   std::int64_t outputs_;
   std::int64_t inputs_;
   std::unique_ptr<Memory> memory_;

@@ -15,6 +15,6 @@ using tensor::Tensor;
 template <class Arguments>
 void kernel(Context& context, const Arguments& arguments);
 /// That of ops::kPackWeight.
-std::unique_ptr<PackedWeight> kernel(Context& context, const Tensor& weight, tensor::ComputeType type);
+std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, tensor::ComputeType type);
 
 }  // namespace dragoman::backend::cpu

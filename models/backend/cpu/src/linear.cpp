@@ -50,23 +50,23 @@ void linear_plain(Context& context, const ops::LinearArguments& arguments) {
 }
 
 void linear_packed(Context& context, const ops::LinearArguments& arguments) {
-  const std::span<const PackedMatrix> panels = panels_of(*arguments.packed).panels();
+  const std::span<const Panel> panels = panels_of(*arguments.packed).panels();
   const std::int64_t rows = arguments.y.rows;
   const std::int64_t row_blocks = (rows + kPackedRows - 1) / kPackedRows;
   const tensor::ScratchScope scratch_scope(context.arena());
   std::size_t scratch_size = 0;
-  for (const PackedMatrix& matrix : panels) scratch_size = std::max(scratch_size, multiply_scratch(matrix));
+  for (const Panel& panel : panels) scratch_size = std::max(scratch_size, multiply_scratch(panel));
   const auto blocks = row_blocks * static_cast<std::int64_t>(panels.size());
   auto* scratch =
       static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(blocks) * scratch_size * sizeof(float)));
   context.executor().for_each(blocks, [&](std::int64_t block) {
-    const std::int64_t panel = block / row_blocks;
-    const PackedMatrix& matrix = panels[static_cast<std::size_t>(panel)];
+    const std::int64_t number = block / row_blocks;
+    const Panel& panel = panels[static_cast<std::size_t>(number)];
     const std::int64_t row = block % row_blocks * kPackedRows;
-    const std::int64_t col = panel * panels.front().outputs();
-    const Tile all{row, std::min(rows, row + kPackedRows), col, col + matrix.outputs()};
-    multiply_rows(matrix, arguments.x.row<float>(row), arguments.x.stride, all.row_end - row,
-                  place_in(arguments.y, all), scratch + static_cast<std::size_t>(block) * scratch_size,
+    const std::int64_t col = number * panels.front().matrix.outputs();
+    const Tile all{row, std::min(rows, row + kPackedRows), col, col + panel.matrix.outputs()};
+    multiply_rows(panel, arguments.x.row<float>(row), arguments.x.stride, all.row_end - row, place_in(arguments.y, all),
+                  scratch + static_cast<std::size_t>(block) * scratch_size,
                   [&](std::int64_t first, std::int64_t count, const Rows& product) {
                     finish(arguments, {row + first, row + first + count, all.col_begin, all.col_end}, product);
                   });

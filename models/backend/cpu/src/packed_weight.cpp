@@ -1,11 +1,14 @@
 #include "packed_weight.h"
 
 #include "kernels.h"
+#include "rounding.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <dragoman/core/error.h>
 #include <dragoman/ops/matmul.h>
+#include <dragoman/tensor/int8.h>
 
 namespace dragoman::backend::cpu {
 namespace {
@@ -23,28 +26,79 @@ void for_each_panel(std::int64_t outputs, const Body& body) {
   for (std::int64_t begin = 0; begin < outputs; begin += width) body(begin, std::min(width, outputs - begin));
 }
 
-std::size_t storage_bytes(const tensor::Tensor& weight) {
+std::size_t storage_bytes(const tensor::StoredMatrix& weight, tensor::ComputeType type) {
   std::size_t bytes = 0;
-  for_each_panel(weight.rows, [&](std::int64_t, std::int64_t outputs) {
-    bytes += aligned(PackedMatrix::bytes(outputs, weight.cols));
-  });
+  for_each_panel(weight.values.rows,
+                 [&](std::int64_t, std::int64_t outputs) { bytes += panel_bytes(type, outputs, weight.values.cols); });
   return bytes;
 }
 
-/// Rows of a weight as floats; `buffer` keeps them if they are stored as something else.
-const float* float_rows(const tensor::Tensor& weight, std::int64_t begin, std::int64_t count,
-                        std::vector<float>& buffer) {
-  if (weight.dtype == tensor::DType::kF32) return weight.row<float>(begin);
-  core::require(weight.dtype == tensor::DType::kF16 || weight.dtype == tensor::DType::kBF16,
-                core::ErrorCode::kUnsupported, "cannot pack the weight {} for fp32 arithmetic",
-                tensor::describe(weight));
-  const auto convert = weight.dtype == tensor::DType::kF16 ? tensor::f16_to_f32 : tensor::bf16_to_f32;
-  buffer.clear();
-  for (std::int64_t r = begin; r < begin + count; ++r) {
-    const auto* bits = weight.row<std::uint16_t>(r);
-    std::transform(bits, bits + weight.cols, std::back_inserter(buffer), convert);
+bool is_int8(tensor::ComputeType type) {
+  return type == tensor::ComputeType::kI8 || type == tensor::ComputeType::kI8Narrow;
+}
+
+/// Without fast products of bf16, floats that bf16 holds are multiplied: the products are exact either way. So they are
+/// for an odd number of inputs, where AMX takes pairs and so multiplies the first value of the next row by 0, which is
+/// NaN if that value is not finite.
+GemmType gemm_type(tensor::ComputeType type, std::int64_t inputs) {
+  if (is_int8(type)) return GemmType::kI8;
+  return type == tensor::ComputeType::kBF16 && has_fast_bf16() && inputs % 2 == 0 ? GemmType::kBF16 : GemmType::kF32;
+}
+
+/// Rows of a weight as whole numbers, with the scale of each.
+struct Numbers {
+  std::vector<std::int8_t> values;
+  std::vector<float> scales;
+};
+
+Numbers numbers_of(const tensor::StoredMatrix& weight, std::int64_t begin, std::int64_t outputs) {
+  const auto cols = static_cast<std::size_t>(weight.values.cols);
+  Numbers numbers{std::vector<std::int8_t>(static_cast<std::size_t>(outputs) * cols), {}};
+  std::vector<float> buffer(cols);
+  for (std::int64_t n = 0; n < outputs; ++n) {
+    const std::span row = std::span(numbers.values).subspan(static_cast<std::size_t>(n) * cols, cols);
+    if (weight.values.dtype == tensor::DType::kI8 && !weight.scales.empty()) {
+      std::copy_n(weight.values.row<std::int8_t>(begin + n), cols, row.begin());
+      numbers.scales.push_back(weight.scales.as<float>()[begin + n]);
+    } else {
+      const float* values = float_row(weight.values, weight.scales, begin + n, buffer.data());
+      numbers.scales.push_back(tensor::quantize_row({values, cols}, tensor::kWeightRange, row));
+    }
   }
-  return buffer.data();
+  return numbers;
+}
+
+Panel pack_int8(const tensor::StoredMatrix& weight, std::int64_t begin, std::int64_t outputs, tensor::ComputeType type,
+                void* storage) {
+  const std::int64_t inputs = weight.values.cols;
+  Numbers numbers = numbers_of(weight, begin, outputs);
+  Panel panel{type, PackedMatrix(GemmType::kI8, numbers.values.data(), inputs, outputs, inputs, storage),
+              std::move(numbers.scales)};
+  for (auto row = numbers.values.begin(); row != numbers.values.end(); row += inputs)
+    panel.zero_sums.push_back(zero_point(type) * std::accumulate(row, row + inputs, 0));
+  return panel;
+}
+
+Panel pack_floats(const tensor::StoredMatrix& weight, std::int64_t begin, std::int64_t outputs,
+                  tensor::ComputeType type, void* storage) {
+  const std::int64_t inputs = weight.values.cols;
+  const GemmType gemm = gemm_type(type, inputs);
+  if (type == tensor::ComputeType::kF32 && weight.values.dtype == tensor::DType::kF32)
+    return {type, PackedMatrix(gemm, weight.values.row<float>(begin), weight.values.stride, outputs, inputs, storage)};
+  std::vector<float> rows;
+  std::vector<float> buffer(static_cast<std::size_t>(inputs));
+  for (std::int64_t n = begin; n < begin + outputs; ++n) {
+    const float* row = float_row(weight.values, weight.scales, n, buffer.data());
+    rows.insert(rows.end(), row, row + inputs);
+  }
+  const FloatRows all{rows.data(), inputs, outputs, inputs};
+  if (gemm == GemmType::kF32) {
+    if (type == tensor::ComputeType::kBF16) round_through_bf16(all, rows.data());
+    return {type, PackedMatrix(gemm, rows.data(), inputs, outputs, inputs, storage)};
+  }
+  std::vector<std::uint16_t> bits(rows.size());
+  round_to_bf16(all, bits.data());
+  return {type, PackedMatrix(gemm, bits.data(), inputs, outputs, inputs, storage)};
 }
 
 struct RowChunk {
@@ -63,11 +117,34 @@ RowChunk next_chunk(std::span<const std::int64_t> buckets, std::int64_t rest) {
 }
 
 /// x with `bucket` rows and no gaps: itself if it is so already, else a copy in `padded` with zero rows at its end.
-const float* pad_rows(const float* x, std::int64_t x_stride, std::int64_t cols, RowChunk chunk, float* padded) {
-  if (chunk.rows == chunk.bucket && (x_stride == cols || chunk.rows == 1)) return x;
-  for (std::int64_t r = 0; r < chunk.rows; ++r) std::copy_n(x + r * x_stride, cols, padded + r * cols);
-  std::fill_n(padded + chunk.rows * cols, (chunk.bucket - chunk.rows) * cols, 0.0F);
+const float* pad_rows(const FloatRows& x, std::int64_t bucket, float* padded) {
+  if (x.rows == bucket && (x.stride == x.cols || x.rows == 1)) return x.data;
+  for (std::int64_t r = 0; r < x.rows; ++r) std::copy_n(x.data + r * x.stride, x.cols, padded + r * x.cols);
+  std::fill_n(padded + x.rows * x.cols, (bucket - x.rows) * x.cols, 0.0F);
   return padded;
+}
+
+/// x as the matrix multiplies it, with `bucket` rows: in `scratch`, or x itself. `scales` are those of int8.
+const void* multiplicand(const Panel& panel, const FloatRows& x, std::int64_t bucket, void* scratch, float* scales) {
+  const auto rest = static_cast<std::size_t>((bucket - x.rows) * x.cols);
+  const std::int64_t end = x.rows * x.cols;
+  if (is_int8(panel.type)) {
+    auto* bytes = static_cast<std::uint8_t*>(scratch);
+    quantize(x, panel.type, bytes, scales);
+    std::fill_n(bytes + end, rest, std::uint8_t{0});
+    return bytes;
+  }
+  if (panel.type == tensor::ComputeType::kF32) return pad_rows(x, bucket, static_cast<float*>(scratch));
+  if (panel.matrix.type() == GemmType::kBF16) {
+    auto* bits = static_cast<std::uint16_t*>(scratch);
+    round_to_bf16(x, bits);
+    std::fill_n(bits + end, rest, std::uint16_t{0});
+    return bits;
+  }
+  auto* floats = static_cast<float*>(scratch);
+  round_through_bf16(x, floats);
+  std::fill_n(floats + end, rest, 0.0F);
+  return floats;
 }
 
 /// Where a chunk's product goes: to its place in y if it has no gaps and fills the bucket, else to `padded`.
@@ -78,15 +155,22 @@ Rows place_of_product(const Rows& y, std::int64_t begin, std::int64_t cols, RowC
 
 }  // namespace
 
-PackedPanels::PackedPanels(tensor::DeviceMemory& memory, const tensor::Tensor& weight)
-    : rows_(weight.rows), cols_(weight.cols), storage_(memory, storage_bytes(weight)) {
+Panel Panel::pack(const tensor::StoredMatrix& weight, std::int64_t begin, std::int64_t outputs,
+                  tensor::ComputeType type, void* storage) {
+  return is_int8(type) ? pack_int8(weight, begin, outputs, type, storage)
+                       : pack_floats(weight, begin, outputs, type, storage);
+}
+
+std::size_t panel_bytes(tensor::ComputeType type, std::int64_t outputs, std::int64_t inputs) {
+  return aligned(PackedMatrix::bytes(gemm_type(type, inputs), outputs, inputs));
+}
+
+PackedPanels::PackedPanels(tensor::DeviceMemory& memory, const tensor::StoredMatrix& weight, tensor::ComputeType type)
+    : rows_(weight.values.rows), cols_(weight.values.cols), type_(type), storage_(memory, storage_bytes(weight, type)) {
   auto* storage = static_cast<char*>(storage_.data());
-  std::vector<float> buffer;
   for_each_panel(rows_, [&](std::int64_t begin, std::int64_t outputs) {
-    const float* panel = float_rows(weight, begin, outputs, buffer);
-    const std::int64_t stride = weight.dtype == tensor::DType::kF32 ? weight.stride : weight.cols;
-    panels_.emplace_back(panel, stride, outputs, cols_, storage);
-    storage += aligned(PackedMatrix::bytes(outputs, cols_));
+    panels_.push_back(Panel::pack(weight, begin, outputs, type, storage));
+    storage += panel_bytes(type, outputs, cols_);
   });
 }
 
@@ -98,31 +182,60 @@ const PackedPanels& panels_of(const tensor::PackedWeight& weight) {
   return *panels;
 }
 
-std::size_t multiply_scratch(const PackedMatrix& matrix) {
-  const auto rows = static_cast<std::size_t>(matrix.row_buckets().back());
-  return aligned(rows * static_cast<std::size_t>(matrix.inputs())) +
-         aligned(rows * static_cast<std::size_t>(matrix.outputs()));
+std::size_t multiply_scratch(const Panel& panel) {
+  const auto rows = static_cast<std::size_t>(panel.matrix.row_buckets().back());
+  return aligned(rows * static_cast<std::size_t>(panel.matrix.inputs())) +
+         aligned(rows * static_cast<std::size_t>(panel.matrix.outputs())) + aligned(rows);
 }
 
-void multiply_rows(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, std::int64_t rows, const Rows& y,
+void multiply_rows(const Panel& panel, const float* x, std::int64_t x_stride, std::int64_t rows, const Rows& y,
                    float* scratch, core::FunctionRef<void(std::int64_t, std::int64_t, const Rows&)> finish) {
+  const PackedMatrix& matrix = panel.matrix;
   for (std::int64_t begin = 0; begin < rows;) {
     const RowChunk chunk = next_chunk(matrix.row_buckets(), rows - begin);
     float* padded_y = scratch + aligned(static_cast<std::size_t>(chunk.bucket * matrix.inputs()));
-    const float* padded_x = pad_rows(x + begin * x_stride, x_stride, matrix.inputs(), chunk, scratch);
+    float* scales = padded_y + aligned(static_cast<std::size_t>(chunk.bucket * matrix.outputs()));
+    const FloatRows x_rows{x + begin * x_stride, x_stride, chunk.rows, matrix.inputs()};
     const Rows product = place_of_product(y, begin, matrix.outputs(), chunk, padded_y);
-    matrix.multiply(padded_x, chunk.bucket, product.data);
+    matrix.multiply(multiplicand(panel, x_rows, chunk.bucket, scratch, scales), chunk.bucket, product.data);
+    if (is_int8(panel.type))
+      dequantize({.y = product.data,
+                  .stride = product.stride,
+                  .rows = chunk.rows,
+                  .cols = matrix.outputs(),
+                  .row_scales = scales,
+                  .col_scales = panel.scales.data(),
+                  .zero_sums = panel.zero_sums.data()});
     finish(begin, chunk.rows, product);
     begin += chunk.rows;
   }
 }
 
-std::unique_ptr<PackedWeight> kernel(Context& context, const Tensor& weight, tensor::ComputeType type) {
-  core::require(type == tensor::ComputeType::kF32, core::ErrorCode::kUnsupported,
-                "the cpu backend computes in fp32 only");
-  core::require(weight.rows > 0 && weight.cols > 0, core::ErrorCode::kInvalidArgument,
-                "cannot pack the empty weight {}", tensor::describe(weight));
-  return std::make_unique<PackedPanels>(context.memory(), weight);
+tensor::ComputeType compute_type(tensor::Compute wanted) {
+  switch (wanted) {
+    case tensor::Compute::kF32:
+      return tensor::ComputeType::kF32;
+    case tensor::Compute::kBF16:
+      return tensor::ComputeType::kBF16;
+    case tensor::Compute::kI8:
+      return sums_bytes_exactly() ? tensor::ComputeType::kI8 : tensor::ComputeType::kI8Narrow;
+    case tensor::Compute::kAuto:
+      return sums_bytes_exactly() ? tensor::ComputeType::kI8 : tensor::ComputeType::kF32;
+  }
+  core::fail(core::ErrorCode::kInternal, "unknown number type");
+}
+
+std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, tensor::ComputeType type) {
+  const Tensor& values = weight.values;
+  core::require(values.rows > 0 && values.cols > 0, core::ErrorCode::kInvalidArgument,
+                "cannot pack the empty weight {}", tensor::describe(values));
+  core::require(!is_int8(type) || values.cols <= tensor::kMostInt8Inputs, core::ErrorCode::kUnsupported,
+                "a product of int8 has at most {} inputs, but the weight is {}", tensor::kMostInt8Inputs,
+                tensor::describe(values));
+  core::require(type != tensor::ComputeType::kI8 || sums_bytes_exactly(), core::ErrorCode::kUnsupported,
+                "this processor adds products of bytes in 16 bits: pack for {}",
+                tensor::name_of(tensor::ComputeType::kI8Narrow));
+  return std::make_unique<PackedPanels>(context.memory(), weight, type);
 }
 
 }  // namespace dragoman::backend::cpu

@@ -21,29 +21,45 @@ inline std::int64_t panel_width(std::int64_t outputs) {
   return outputs <= kWidest ? outputs : kPanelOutputs;
 }
 
+/// Some outputs of a weight, packed in one of the compute types.
+struct Panel {
+  tensor::ComputeType type;
+  PackedMatrix matrix;
+  /// Of int8: the scale of each output, and what the zero point of the activations adds to its sum.
+  std::vector<float> scales{};
+  std::vector<std::int32_t> zero_sums{};
+
+  /// Packs rows [begin, begin + outputs) into `storage`, which has panel_bytes() and outlives the panel.
+  static Panel pack(const tensor::StoredMatrix& weight, std::int64_t begin, std::int64_t outputs,
+                    tensor::ComputeType type, void* storage);
+};
+std::size_t panel_bytes(tensor::ComputeType type, std::int64_t outputs, std::int64_t inputs);
+
 /// What the kernel of ops::kPackWeight makes: the weight in panels of panel_width() outputs, the last one perhaps
 /// narrower.
 class PackedPanels final : public tensor::PackedWeight {
  public:
-  /// `weight` [N, K] may be F32, F16 or BF16.
-  PackedPanels(tensor::DeviceMemory& memory, const tensor::Tensor& weight);
+  /// `weight` [N, K] is as files store it, in any type.
+  PackedPanels(tensor::DeviceMemory& memory, const tensor::StoredMatrix& weight, tensor::ComputeType type);
 
   std::int64_t rows() const override { return rows_; }
   std::int64_t cols() const override { return cols_; }
-  std::span<const PackedMatrix> panels() const noexcept { return panels_; }
+  tensor::ComputeType type() const override { return type_; }
+  std::span<const Panel> panels() const noexcept { return panels_; }
 
  private:
   std::int64_t rows_;
   std::int64_t cols_;
+  tensor::ComputeType type_;
   tensor::Buffer storage_;
-  std::vector<PackedMatrix> panels_;
+  std::vector<Panel> panels_;
 };
 
 /// The packed form behind the opaque type; Error{kInvalidArgument} if another backend made it.
 const PackedPanels& panels_of(const tensor::PackedWeight& weight);
 
-/// Floats of scratch memory that multiply_rows needs with this matrix.
-std::size_t multiply_scratch(const PackedMatrix& matrix);
+/// Floats of scratch memory that multiply_rows needs with this panel.
+std::size_t multiply_scratch(const Panel& panel);
 
 /// Rows of floats that lie `stride` apart.
 struct Rows {
@@ -51,11 +67,11 @@ struct Rows {
   std::int64_t stride;
 };
 
-/// x [rows, inputs] * matrix^T for any number of rows, each row with the same bits as if it were alone. Rows are cut
+/// x [rows, inputs] * panel^T for any number of rows, each row with the same bits as if it were alone. Rows are cut
 /// into buckets, and what is missing to a bucket is padded with zero rows in `scratch`. Calls finish(first row, number
 /// of rows, product) for consecutive rows; the product lies in `y` where that fills a bucket, else in scratch memory,
 /// and may be changed.
-void multiply_rows(const PackedMatrix& matrix, const float* x, std::int64_t x_stride, std::int64_t rows, const Rows& y,
+void multiply_rows(const Panel& panel, const float* x, std::int64_t x_stride, std::int64_t rows, const Rows& y,
                    float* scratch, core::FunctionRef<void(std::int64_t, std::int64_t, const Rows&)> finish);
 
 }  // namespace dragoman::backend::cpu

@@ -66,14 +66,15 @@ class Projection {
 
   void run_panel(std::int64_t begin, std::int64_t end, std::int64_t first_token) {
     const tensor::ScratchScope scratch(context_.arena());
-    std::optional<PackedMatrix> packed_now;
-    const PackedMatrix& matrix = panel(first_token, packed_now);
-    const auto pad_floats = static_cast<std::int64_t>(multiply_scratch(matrix));
+    std::optional<Panel> packed_now;
+    const Panel& weights = panel(first_token, packed_now);
+    const PackedMatrix& matrix = weights.matrix;
+    const auto pad_floats = static_cast<std::int64_t>(multiply_scratch(weights));
     auto* pads = allocate<float>(context_, blocks_of(end - begin, kTileRows) * pad_floats);
     core::for_each_range(context_.executor(), end - begin, kTileRows, [&](std::int64_t row, std::int64_t row_end) {
       const std::int64_t tile = row / kTileRows;
       const Rows logits{tiles_ + tile * tile_floats_, matrix.outputs()};
-      multiply_rows(matrix, arguments_.hidden.row<float>(begin + row), arguments_.hidden.stride, row_end - row, logits,
+      multiply_rows(weights, arguments_.hidden.row<float>(begin + row), arguments_.hidden.stride, row_end - row, logits,
                     pads + tile * pad_floats, [&](std::int64_t first, std::int64_t count, const Rows& product) {
                       for (std::int64_t r = 0; r < count; ++r)
                         take_row(begin + row + first + r, first_token, matrix.outputs(),
@@ -84,13 +85,13 @@ class Projection {
 
   /// The packed panel that begins at `first_token`. A plain weight is packed here: it costs a pass over the weight, and
   /// gives the same bits as a weight packed before.
-  const PackedMatrix& panel(std::int64_t first_token, std::optional<PackedMatrix>& packed_now) {
+  const Panel& panel(std::int64_t first_token, std::optional<Panel>& packed_now) {
     if (arguments_.packed != nullptr)
       return panels_of(*arguments_.packed).panels()[static_cast<std::size_t>(first_token / width_)];
     const std::int64_t outputs = std::min(width_, vocabulary_ - first_token);
-    void* storage = context_.arena().allocate(PackedMatrix::bytes(outputs, arguments_.hidden.cols));
-    return packed_now.emplace(arguments_.weight.row<float>(first_token), arguments_.weight.stride, outputs,
-                              arguments_.hidden.cols, storage);
+    constexpr auto kType = tensor::ComputeType::kF32;
+    void* storage = context_.arena().allocate(panel_bytes(kType, outputs, arguments_.hidden.cols));
+    return packed_now.emplace(Panel::pack(arguments_.weight, first_token, outputs, kType, storage));
   }
 
   /// nullptr: its candidates are ranked without noise.

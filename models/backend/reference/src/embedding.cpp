@@ -5,12 +5,11 @@ namespace dragoman::backend::reference {
 
 template <>
 void kernel(Context&, const ops::EmbeddingArguments& arguments) {
-  const Matrix table(arguments.table, "embedding");
   const Matrix position_table(arguments.position_table, "embedding");
   const Matrix y(arguments.y, "embedding");
   for (std::int64_t t = 0; t < y.rows(); ++t)
     for (std::int64_t j = 0; j < y.cols(); ++j) {
-      double value = arguments.scale * table(arguments.ids[t], j);
+      double value = arguments.scale * tensor::element(arguments.table, arguments.ids[t], j);
       if (position_table) value += position_table(arguments.positions[t] + arguments.first_position, j);
       y(t, j) = value * dropout_factor(arguments.rate, arguments.random, t * y.cols() + j);
     }

@@ -16,7 +16,7 @@ using tensor::Tensor;
 template <class Arguments>
 void kernel(Context& context, const Arguments& arguments);
 /// That of ops::kPackWeight.
-std::unique_ptr<PackedWeight> kernel(Context& context, const Tensor& weight, tensor::ComputeType type);
+std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, tensor::ComputeType type);
 
 /// activation(x), one number.
 double activate(ops::Activation activation, double x);
@@ -26,18 +26,5 @@ double dropout_factor(double rate, const tensor::RandomState& random, std::int64
 
 /// values - log(sum of exp(values)), in place. If nothing lies above -infinity the values stay as they are.
 void log_softmax_in_place(std::span<double> values);
-
-/// weight(n, k) of a plain or packed weight.
-class WeightReader {
- public:
-  WeightReader(const Tensor& plain, const tensor::PackedWeight* packed, std::string_view op);
-  double operator()(std::int64_t n, std::int64_t k) const { return data_[n * stride_ + k]; }
-  std::int64_t rows() const { return rows_; }
-
- private:
-  const double* data_;
-  std::int64_t rows_;
-  std::int64_t stride_;
-};
 
 }  // namespace dragoman::backend::reference

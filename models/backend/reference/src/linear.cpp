@@ -1,23 +1,25 @@
 #include "kernels.h"
 #include "matrix.h"
+#include "weight_reader.h"
 
 namespace dragoman::backend::reference {
 
 template <>
 void kernel(Context&, const ops::LinearArguments& arguments) {
   const Matrix x(arguments.x, "linear");
-  const WeightReader weight(arguments.weight, arguments.packed, "linear");
+  WeightReader weight(arguments.weight, arguments.packed, "linear");
   const Matrix bias(arguments.bias, "linear");
   const Matrix pre_activation(arguments.pre_activation, "linear");
   const Matrix y(arguments.y, "linear");
-  for (std::int64_t i = 0; i < y.rows(); ++i)
+  for (std::int64_t i = 0; i < y.rows(); ++i) {
+    weight.take_row(&x(i, 0));
     for (std::int64_t n = 0; n < y.cols(); ++n) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < x.cols(); ++k) sum += x(i, k) * weight(n, k);
+      double sum = weight.product(n);
       if (bias) sum += bias(0, n);
       if (pre_activation) pre_activation(i, n) = sum;
       y(i, n) = activate(arguments.activation, sum);
     }
+  }
 }
 
 }  // namespace dragoman::backend::reference

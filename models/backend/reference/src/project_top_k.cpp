@@ -1,5 +1,6 @@
 #include "kernels.h"
 #include "matrix.h"
+#include "weight_reader.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,16 +47,14 @@ std::vector<std::int32_t> best_first(const std::vector<double>& ranks) {
 template <>
 void kernel(Context&, const ops::ProjectTopKArguments& arguments) {
   const Matrix hidden(arguments.hidden, "project_top_k");
-  const WeightReader weight(arguments.weight, arguments.packed, "project_top_k");
+  WeightReader weight(arguments.weight, arguments.packed, "project_top_k");
   const Matrix bias(arguments.bias, "project_top_k");
   const Matrix log_probabilities(arguments.log_probabilities, "project_top_k");
   std::vector<double> row(static_cast<std::size_t>(weight.rows()));
   for (std::int64_t r = 0; r < hidden.rows(); ++r) {
-    for (std::int64_t v = 0; v < weight.rows(); ++v) {
-      double logit = bias ? bias(0, v) : 0;
-      for (std::int64_t k = 0; k < hidden.cols(); ++k) logit += hidden(r, k) * weight(v, k);
-      row[static_cast<std::size_t>(v)] = logit;
-    }
+    weight.take_row(&hidden(r, 0));
+    for (std::int64_t v = 0; v < weight.rows(); ++v)
+      row[static_cast<std::size_t>(v)] = weight.product(v) + (bias ? bias(0, v) : 0);
     apply_edits(arguments.edits, r, row);
     if (!arguments.temperatures.empty())
       for (double& logit : row) logit /= arguments.temperatures[r];

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -18,6 +19,7 @@ struct ScorerOptions {
   /// As TranslateOptions'.
   int threads = 0;
   tensor::Device device = tensor::Device::kCpu;
+  std::optional<tensor::Compute> compute{};
   bool allow_non_finite = false;
 };
 

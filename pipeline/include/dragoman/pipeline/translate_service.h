@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include <dragoman/engine/translation_engine.h>
 #include <dragoman/nn/seq2seq_model.h>
@@ -25,6 +26,8 @@ struct TranslateOptions {
   /// system refuses to start so many, there are fewer.
   int threads = 0;
   tensor::Device device = tensor::Device::kCpu;
+  /// What weights are multiplied in; nothing: what the model's folder says. Whoever loads the model packs it so.
+  std::optional<tensor::Compute> compute{};
   /// Fill Record::fields with scores, tokens, alignments and alternatives.
   bool details = false;
   /// Whether the model may hold weights that are NaN or infinite; for research. Whoever loads the model looks at it.

@@ -19,13 +19,21 @@ namespace dragoman::pipeline {
 /// names its key.
 TranslateOptions read_translate_options(core::OptionReader& options, plugins::Host& host);
 
+/// How a model is made ready to translate.
+struct Packing {
+  tensor::Device device = tensor::Device::kCpu;
+  /// Nothing: what the model's folder says.
+  std::optional<tensor::Compute> compute{};
+  bool allow_non_finite = false;
+};
+Packing packing_of(const TranslateOptions& options);
+
 /// A model folder ready to translate: loaded, packed for inference, with its tokenizers. Immutable; threads share it.
 class LoadedTranslationModel {
  public:
-  /// May load a plugin: see Translator. Throws as plugins::load_model; and unless `allow_non_finite`, Error{kBadInput}
-  /// that names the tensor which holds a NaN or an infinite value.
-  LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host,
-                         tensor::Device device = tensor::Device::kCpu, bool allow_non_finite = false);
+  /// May load a plugin: see Translator. Throws as plugins::load_model; and unless non-finite values are allowed,
+  /// Error{kBadInput} that names the tensor which holds one.
+  LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host, const Packing& packing = {});
   TranslationModel view() const {
     return {loaded_.model.get(), loaded_.source_tokenizer.get(), loaded_.target_tokenizer.get()};
   }

@@ -32,12 +32,15 @@ struct ModelFiles {
 
 /// The content of a model folder's config.json.
 struct ModelConfig {
-  static constexpr int kFormatVersion = 1;
+  /// 2: may say `compute`. What can be written as an older version is.
+  static constexpr int kFormatVersion = 2;
 
   std::string model_type;  ///< the name under which a factory is registered: "transformer", ...
   std::string plugin;      ///< name of the plugin that brings the factory; empty for what is built in
   nn::SequenceSpec sequences;
   core::Json model = core::Json::object();  ///< the model's own part, which its factory checks
+  /// What the weights are multiplied in unless somebody asks for something else.
+  tensor::Compute compute = tensor::Compute::kF32;
 };
 
 /// Throws Error{kBadInput} naming `where` and the key. A newer format_version is refused, older ones are read.
@@ -84,8 +87,9 @@ struct ModelFolderContent {
   std::string tokenizer_json{};
   std::string source_tokenizer_json{};
   std::string target_tokenizer_json{};
-  std::string card{};  ///< README.md: data, licence, recipe, scores with signatures
-  tensor::DType dtype = tensor::DType::kF32;
+  std::string card{};                         ///< README.md: data, licence, recipe, scores with signatures
+  tensor::DType dtype = tensor::DType::kF32;  ///< as for save_parameters()
+  tensor::Compute compute = tensor::Compute::kF32;
   Metadata metadata{};  ///< of model.safetensors
 };
 

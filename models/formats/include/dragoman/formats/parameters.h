@@ -23,19 +23,26 @@ struct LoadOptions {
   tensor::DType dtype = tensor::DType::kF32;
   tensor::Device device = tensor::Device::kCpu;
   WeightMemory memory = WeightMemory::kOwned;
+  /// Of mapped files: weights and tables stay in the type that the file has, for backends that take those
+  /// (Backend::takes_stored_types()).
+  bool stored_types = false;
 };
+
+/// The tensor that holds the scales of the I8 matrix `name`, one F32 for each row.
+std::string scales_name(std::string_view name);
 
 /// Shape of a parameter as files store it: [cols] for rank 1, else [rows, cols].
 std::vector<std::int64_t> stored_shape(const nn::Parameter& parameter);
 
-/// Writes all parameters in the order of the store, as `dtype` (a float type), to a safetensors file.
+/// Writes all parameters to a safetensors file, in the order of the store. As `dtype` if that is a float type. As I8:
+/// weights and tables as whole numbers with scales (tensor/int8.h), what else there is as F32.
 void save_parameters(const std::filesystem::path& path, const nn::ParameterStore& store,
                      tensor::DType dtype = tensor::DType::kF32, const Metadata& metadata = {});
 
 /// Gives every parameter of the store the values of the file. Names and shapes must agree exactly: otherwise one
 /// Error{kBadInput} names the missing, the surplus and the differently shaped tensors (the first few of each), and the
 /// keys of `configuration` (the model's config.json, if given) that say the other size. The store is unchanged then.
-/// Error{kUnsupported} for weights that are not floats.
+/// A matrix of the file may be of I8 with scales. Error{kUnsupported} for weights of another type that is not a float.
 void load_parameters(const std::filesystem::path& path, nn::ParameterStore& store, const LoadOptions& options = {},
                      const core::Json* configuration = nullptr);
 

@@ -40,15 +40,19 @@ struct Parameter {
   std::int64_t cols = 0;
   int rank = 2;
   Initialiser initialiser;
-  /// Used as the weight of a `linear`, so that prepare() packs it.
+  /// Used as the weight of a `linear` or of a projection to the vocabulary and so packed by prepare().
   bool is_weight = false;
+  /// Used as the table of an `embedding`.
+  bool is_table = false;
   Tensor value;
+  /// Of a value that is stored as I8: see tensor::StoredMatrix.
+  Tensor scales{};
   std::unique_ptr<const tensor::PackedWeight> packed;
 
   /// The value with its gradient if gradients are attached. Const models hand out mutable gradients: a gradient is not
   /// part of the model.
   Variable variable() const noexcept { return {value, gradient.get()}; }
-  ops::Weight weight() const noexcept { return {variable(), packed.get()}; }
+  ops::Weight weight() const noexcept { return {variable(), packed.get(), scales}; }
 
   std::unique_ptr<Gradient> gradient;
 };
@@ -84,7 +88,9 @@ class ParameterStore {
   /// one contiguous tensor for each, in the order of all(). The store can then be used and packed; initialise() and
   /// attach_gradients() need allocate() first. `release`, if given, is called with the values of each weight that
   /// prepare() has packed: they are not read again soon, so that memory that can come back from a file may go.
-  void bind(std::span<const Tensor> values, std::shared_ptr<const void> owner,
+  /// Weights and tables, if they are nothing else, may be of any type that files store; all others are of the context's
+  /// float type.
+  void bind(std::span<const tensor::StoredMatrix> values, std::shared_ptr<const void> owner,
             std::function<void(const Tensor&)> release = {});
   /// Draws every parameter as its initialiser says; parameter number i uses stream i, so one parameter's values do not
   /// depend on the others.
@@ -109,6 +115,9 @@ class ParameterStore {
   /// Packs every weight that is not packed yet for inference with the context's backend (afterwards read-only and
   /// shared by all workers). Gradients must not be attached.
   void prepare(Context& context, tensor::ComputeType type, const PrepareOptions& options = {});
+
+  /// Error{kBadInput} that names the first value which is not a finite number, and `source`, where it came from.
+  void require_finite(const std::string& source) const;
 
   /// Drops what prepare() made of the values that were. For whoever writes into values(); the store's own functions
   /// call it.

@@ -4,11 +4,12 @@
 
 namespace dragoman::ops {
 
-/// y[t] = dropout(scale * table[ids[t]] + position_table[positions[t] + first_position]). `position_table` may be
-/// empty. The caller guarantees that ids and positions lie within their tables. ids.size() rows.
+/// y[t] = dropout(scale * table[ids[t]] + position_table[positions[t] + first_position]). `table` is of the context's
+/// float type or of a narrower one that files have, I8 with scales among them. `position_table` may be empty. The
+/// caller guarantees that ids and positions lie within their tables. ids.size() rows.
 struct EmbeddingArguments {
   DeviceIndices ids;
-  Tensor table;
+  StoredMatrix table;
   double scale = 1;
   DeviceIndices positions;
   Tensor position_table;
@@ -41,7 +42,11 @@ struct EmbeddingOptions {
 
 /// ids [T] into table [V, d] -> [T, d]. `positions` [T] into position_table [P, d], or an empty position_table.
 /// Error{kInvalidArgument} on an id or position outside of its table.
-Variable embedding(Context& context, const Indices& ids, const Variable& table, const Indices& positions,
+Variable embedding(Context& context, const Indices& ids, const Weight& table, const Indices& positions,
                    const Variable& position_table, const EmbeddingOptions& options);
+inline Variable embedding(Context& context, const Indices& ids, const Variable& table, const Indices& positions,
+                          const Variable& position_table, const EmbeddingOptions& options) {
+  return embedding(context, ids, Weight{table}, positions, position_table, options);
+}
 
 }  // namespace dragoman::ops

@@ -7,8 +7,9 @@
 namespace dragoman::ops {
 
 /// y = activation(x * weight^T + bias): x [T, K], weight [N, K] plain or packed (`packed` wins), bias [1, N] or empty,
-/// y [T, N]. If `pre_activation` is not empty it receives x * weight^T + bias. With a packed weight the kernel is
-/// row-stable: the bits of a row of y do not depend on the other rows or on how many there are.
+/// y [T, N]. If `pre_activation` is not empty it receives x * weight^T + bias. A packed weight is multiplied in its
+/// compute type, and then the kernel is row-stable: the bits of a row of y do not depend on the other rows or on how
+/// many there are.
 struct LinearArguments {
   Tensor x;
   Tensor weight;

@@ -18,9 +18,9 @@ struct MatMulArguments {
 };
 inline constexpr KernelKey<void(Context&, const MatMulArguments&)> kMatMul{"matmul"};
 
-/// Packs a weight [N, K] for `linear`.
-inline constexpr KernelKey<std::unique_ptr<PackedWeight>(Context&, const Tensor&, tensor::ComputeType)> kPackWeight{
-    "pack_weight"};
+/// Packs a weight [N, K] for `linear` and `project_top_k`.
+inline constexpr KernelKey<std::unique_ptr<PackedWeight>(Context&, const StoredMatrix&, tensor::ComputeType)>
+    kPackWeight{"pack_weight"};
 
 /// a [M, K] times b [K, N], or b^T with b [N, K].
 Variable matmul(Context& context, const Variable& a, const Variable& b, bool transpose_b = false);

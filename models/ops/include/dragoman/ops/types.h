@@ -16,12 +16,17 @@ using tensor::Indices;
 using tensor::KernelKey;
 using tensor::PackedWeight;
 using tensor::RandomState;
+using tensor::StoredMatrix;
 using tensor::Tensor;
 
-/// A weight matrix [N, K] (outputs, inputs: PyTorch's layout), plain or packed. Ops take either.
+/// A weight matrix [N, K] (outputs, inputs: PyTorch's layout), plain or packed. Ops take either. One that is stored in
+/// another type than the context's has to be packed; `scales` belong to a plain one of I8, as in StoredMatrix.
 struct Weight {
   Variable value;
   const PackedWeight* packed = nullptr;
+  Tensor scales{};
+
+  StoredMatrix stored() const noexcept { return {value.value, scales}; }
 };
 
 /// A projection to the vocabulary: logits = hidden * weight^T + bias. `bias` may be empty.

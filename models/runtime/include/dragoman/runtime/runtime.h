@@ -38,6 +38,10 @@ class Runtime {
   tensor::DeviceMemory& memory(tensor::Device device) const { return backend(device).memory(device.number()); }
   /// The type in which the device keeps parameters and activations.
   tensor::DType float_type(tensor::Device device) const { return backend(device).float_type(); }
+  /// See Backend::compute_type().
+  tensor::ComputeType compute_type(tensor::Device device, tensor::Compute wanted) const {
+    return backend(device).compute_type(wanted);
+  }
   /// A context on the device, in its float type. The runtime and the executor must outlive it.
   std::unique_ptr<tensor::Context> make_context(tensor::Device device, core::Executor& executor) const;
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <dragoman/tensor/arena.h>
+#include <dragoman/tensor/compute_type.h>
 #include <dragoman/tensor/dtype.h>
 #include <dragoman/tensor/kernel_table.h>
 #include <dragoman/tensor/step_recorder.h>
@@ -33,6 +34,12 @@ class Backend {
   virtual DeviceMemory& memory(int number) const = 0;
   /// What parameters and activations are kept in.
   virtual DType float_type() const = 0;
+  /// Whether its kernels for packing and embedding take a StoredMatrix of any type; else of float_type() alone.
+  virtual bool takes_stored_types() const { return false; }
+  /// What packed weights are multiplied in when a user asks for `wanted`: a table of the machine's instructions, never
+  /// a timing, so that results stay what they are. Error{kUnsupported} for what the backend does not have; fp32 is all
+  /// that one has which does not say otherwise.
+  virtual ComputeType compute_type(Compute wanted) const;
   /// What it computes with, in the words that a bug report needs and a training run records: "avx512, oneDNN 2.6.3".
   /// Results may differ in rounding where this differs.
   virtual std::string describe() const = 0;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <dragoman/core/json.h>
+#include <dragoman/tensor/compute_type.h>
 #include <dragoman/training/schedule.h>
 
 namespace dragoman::training {
@@ -88,6 +89,8 @@ struct ValidationConfig {
   std::int64_t batch_tokens = 2048;
   /// Sentences shown with prediction and reference.
   std::int64_t samples = 2;
+  /// What weights are multiplied in.
+  tensor::Compute compute = tensor::Compute::kF32;
 };
 
 enum class AverageOf : std::uint8_t { kLast, kBest };

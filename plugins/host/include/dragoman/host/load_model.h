@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/host/host.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/tokenizer/tokenizer.h>
@@ -25,6 +26,7 @@ struct LoadedModel {
   /// shared_ptr: both sides often have one and the same tokenizer.
   std::shared_ptr<const tokenizer::Tokenizer> source_tokenizer;
   std::shared_ptr<const tokenizer::Tokenizer> target_tokenizer;
+  formats::ModelConfig config;
 };
 
 /// Opens a model folder, makes the model that its config.json names and gives it its weights, in the device's float

@@ -1,0 +1,63 @@
+#include "options/host_options.h"
+#include "program/command.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/formats/model_folder.h>
+#include <dragoman/host/quantize_model.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+class Quantize final : public Command {
+ public:
+  std::string_view name() const override { return "quantize"; }
+  std::string_view summary() const override { return "round a model's weights to int8 or bf16"; }
+  std::string_view examples() const override {
+    return "dragoman quantize models/de-en --output models/de-en-int8\n"
+           "dragoman quantize models/de-en --type bf16 --output models/de-en-bf16\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()  //
+        ("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
+            "output,o", po::value(&output_)->required()->value_name("DIR"), "the model folder to write")(
+            "type", po::value(&type_)->default_value("int8")->value_name("TYPE"),
+            "int8: a quarter of the size; bf16: half of it");
+    add_host_options(options, host_options_);
+  }
+  std::vector<std::string> positional() const override { return {"model"}; }
+
+  void run(const Session& session) override {
+    const auto type = tensor::find_compute(type_);
+    if (type != tensor::Compute::kI8 && type != tensor::Compute::kBF16) throw UsageError("--type must be int8 or bf16");
+    plugins::Host host(host_options_);
+    plugins::quantize_model(model_, output_, *type, host);
+    const auto bytes = [](const std::string& folder) {
+      const auto weights = std::filesystem::path(folder) / formats::ModelFiles::kWeights;
+      return static_cast<double>(std::filesystem::file_size(weights)) / 1e6;
+    };
+    core::log(
+        session.log, core::LogLevel::kInfo,
+        fmt::format("{}: {:.1f} MB of weights as {}, were {:.1f} MB", output_, bytes(output_), type_, bytes(model_)));
+  }
+
+ private:
+  std::string model_;
+  std::string output_;
+  std::string type_;
+  plugins::HostOptions host_options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_quantize() {
+  return std::make_unique<Quantize>();
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/tensor/packed_weight.h>
+
+namespace dragoman::backend::reference {
+
+/// The product of rows with a weight, in the weight's compute type: docs/numerics.md, line by line.
+class WeightReader {
+ public:
+  /// `packed` wins; a plain weight is multiplied as it is.
+  WeightReader(const tensor::Tensor& plain, const tensor::PackedWeight* packed, std::string_view op);
+
+  std::int64_t rows() const noexcept { return rows_; }
+  /// The row of inputs that product() is about.
+  void take_row(const double* x);
+  /// The sum over k of x[k] * weight[n, k].
+  double product(std::int64_t n) const;
+
+ private:
+  tensor::ComputeType type_ = tensor::ComputeType::kF32;
+  const double* data_;
+  const float* scales_ = nullptr;  ///< of an int8 weight
+  std::int64_t rows_;
+  std::int64_t cols_;
+  std::int64_t stride_;
+  std::vector<double> x_;
+  float x_scale_ = 1;
+};
+
+}  // namespace dragoman::backend::reference

@@ -1,0 +1,63 @@
+#include "dragoman/host/quantize_model.h"
+
+#include "dragoman/host/load_model.h"
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/formats/model_folder.h>
+
+namespace dragoman::plugins {
+namespace {
+
+using core::ErrorCode;
+using formats::ModelFiles;
+using std::filesystem::path;
+
+tensor::DType stored_type(tensor::Compute type) {
+  core::require(type == tensor::Compute::kBF16 || type == tensor::Compute::kI8, ErrorCode::kInvalidArgument,
+                "a model is rounded to bf16 or int8, not to {}", name_of(type));
+  return type == tensor::Compute::kBF16 ? tensor::DType::kBF16 : tensor::DType::kI8;
+}
+
+/// The text of a file, nothing if there is none.
+std::string text_of(const path& file) {
+  return std::filesystem::exists(file) ? core::read_regular_file(file) : std::string();
+}
+
+std::string card_of(const path& folder, tensor::Compute type) {
+  const std::string card = text_of(folder / ModelFiles::kCard);
+  return fmt::format(
+      "{}{}## Rounded weights\n\nMatrices were rounded to {} from the model {}; what stands above was said "
+      "of that.\n",
+      card, card.empty() ? "" : "\n", name_of(type),
+      std::filesystem::absolute(folder).lexically_normal().filename().string());
+}
+
+}  // namespace
+
+void quantize_model(const path& folder, const path& output, tensor::Compute type, Host& host) {
+  const tensor::DType dtype = stored_type(type);
+  std::error_code ignored;
+  core::require(!std::filesystem::equivalent(folder, output, ignored), ErrorCode::kInvalidArgument,
+                "{}: the rounded model would take the place of the model itself; name another folder", output.string());
+  const LoadedModel loaded = load_model(folder, host, {.trainable = true});
+  core::require(loaded.config.compute == tensor::Compute::kF32, ErrorCode::kBadInput,
+                "{}: the model is one of {} already; round the one that it was made of", folder.string(),
+                name_of(loaded.config.compute));
+  const path weights = folder / ModelFiles::kWeights;
+  loaded.model->parameters().require_finite(weights.string());
+  formats::write_model_folder(output, {.model_type = loaded.config.model_type,
+                                       .plugin = loaded.config.plugin,
+                                       .model = loaded.model.get(),
+                                       .tokenizer_json = text_of(folder / ModelFiles::kTokenizer),
+                                       .source_tokenizer_json = text_of(folder / ModelFiles::kSourceTokenizer),
+                                       .target_tokenizer_json = text_of(folder / ModelFiles::kTargetTokenizer),
+                                       .card = card_of(folder, type),
+                                       .dtype = dtype,
+                                       .compute = type,
+                                       .metadata = formats::SafetensorsFile::open(weights).metadata()});
+}
+
+}  // namespace dragoman::plugins

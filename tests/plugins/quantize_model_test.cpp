@@ -1,0 +1,146 @@
+#include "dragoman/host/quantize_model.h"
+
+#include "error_matchers.h"
+#include "test_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/file.h>
+#include <dragoman/formats/checksums.h>
+#include <dragoman/host/load_model.h>
+#include <dragoman/pipeline/scorer.h>
+#include <dragoman/pipeline/translator.h>
+
+namespace dragoman::plugins {
+namespace {
+
+using tensor::Compute;
+using ::testing::HasSubstr;
+using testing::message_of;
+
+const std::filesystem::path kModel = std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "examples/multi30k/model";
+
+const std::vector<std::string> kLines{
+    "Ein Mann in einem blauen Hemd steht auf einer Leiter und putzt ein Fenster.",
+    "Zwei Hunde spielen im Schnee.",
+    "",
+    "Eine Frau.",
+    "Mehrere Kinder laufen an einem sonnigen Tag am Strand entlang und lachen.",
+    "Ein kleines Mädchen klettert in ein Spielhaus aus Holz.",
+    "Menschen sitzen in einem Café vor einem großen Haus und trinken Kaffee, während es regnet.",
+};
+
+std::vector<std::string> translate(const std::filesystem::path& model, const pipeline::TranslateOptions& options) {
+  Host host;
+  return pipeline::Translator(model, host, options).translate(kLines);
+}
+
+class QuantizeModel : public ::testing::Test {
+ protected:
+  std::filesystem::path quantized(Compute type) {
+    Host host;
+    quantize_model(kModel, folder_ / "model", type, host);
+    return folder_ / "model";
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(QuantizeModel, IsSmallerAndSaysSo) {
+  const auto bytes = [](const std::filesystem::path& folder) {
+    return static_cast<double>(std::filesystem::file_size(folder / "model.safetensors"));
+  };
+  for (const auto& [type, part] : {std::pair(Compute::kBF16, 1.01), std::pair(Compute::kI8, 0.54)}) {  // it is of F16
+    const auto model = quantized(type);
+    EXPECT_LT(bytes(model), part * bytes(kModel));
+    EXPECT_EQ(formats::ModelFolder::open(model).config().compute, type);
+    EXPECT_FALSE(formats::verify_checksums(model).empty());
+    EXPECT_EQ(core::read_regular_file(model / "tokenizer.json"), core::read_regular_file(kModel / "tokenizer.json"));
+    EXPECT_THAT(core::read_regular_file(model / "README.md"), HasSubstr("## Rounded weights"));
+  }
+}
+
+TEST_F(QuantizeModel, TranslatesAlmostAsTheOriginal) {
+  const std::vector<std::string> original = translate(kModel, {});
+  for (const Compute type : {Compute::kBF16, Compute::kI8}) {
+    const std::vector<std::string> rounded = translate(quantized(type), {});
+    int equal = 0;
+    for (std::size_t i = 0; i < original.size(); ++i) equal += rounded[i] == original[i] ? 1 : 0;
+    EXPECT_GE(equal, 5) << name_of(type);
+  }
+}
+
+/// The rounded folder multiplies what the original multiplies when it is told to round: in bf16 everything is the same,
+/// in int8 tables are rounded besides.
+TEST_F(QuantizeModel, IsWhatTheOriginalComputesWith) {
+  const auto model = quantized(Compute::kBF16);
+  EXPECT_EQ(translate(model, {}), translate(model, {.compute = Compute::kBF16}));
+  Host host;
+  const std::vector<pipeline::LinePair> pairs{{kLines[0], "A man in a blue shirt is cleaning a window.", "1"},
+                                              {kLines[4], "Children run along the beach.", "2"}};
+  const auto scores = [&](const std::filesystem::path& of, std::optional<Compute> compute) {
+    std::vector<double> result;
+    for (const auto& score : pipeline::Scorer(of, host, {.compute = compute}).score(pairs))
+      result.push_back(score.score);
+    return result;
+  };
+  const std::vector<double> exact = scores(kModel, std::nullopt);
+  const std::vector<double> int8 = scores(quantized(Compute::kI8), std::nullopt);
+  const std::vector<double> int8_weights = scores(kModel, Compute::kI8);
+  EXPECT_EQ(int8, scores(folder_ / "model", Compute::kI8));
+  EXPECT_NE(int8, exact);
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_NEAR(int8[i], exact[i], 0.05 * std::abs(exact[i]));
+    EXPECT_NEAR(int8[i], int8_weights[i], 0.05 * std::abs(exact[i]));
+  }
+}
+
+/// The promise of every number type: neither company nor threads change a line.
+TEST_F(QuantizeModel, ALineIsTheSameInAnyCompanyOnAnyNumberOfThreads) {
+  const auto int8 = quantized(Compute::kI8);
+  for (const auto& [model, compute] : {std::pair(kModel, Compute::kBF16), std::pair(kModel, Compute::kI8),
+                                       std::pair(int8, Compute::kI8), std::pair(kModel, Compute::kAuto)}) {
+    const std::vector<std::string> together = translate(model, {.threads = 1, .compute = compute});
+    EXPECT_EQ(translate(model, {.limits = {.maximum_rows = 5}, .threads = 3, .compute = compute}), together);
+    Host host;
+    pipeline::Translator alone(model, host, {.compute = compute});
+    for (std::size_t i = 0; i < kLines.size(); ++i) EXPECT_EQ(alone.translate(kLines[i]), together[i]);
+  }
+}
+
+/// The definition, computed in double precision element by element, finds the same translations.
+TEST_F(QuantizeModel, TheReferenceAgrees) {
+  const std::vector<std::string> lines{kLines[1], kLines[3]};
+  for (const Compute compute : {Compute::kBF16, Compute::kI8}) {
+    Host host;
+    pipeline::Translator cpu(kModel, host, {.decoding = {.strategy = "greedy"}, .compute = compute});
+    pipeline::Translator reference(
+        kModel, host, {.decoding = {.strategy = "greedy"}, .device = tensor::Device::kReference, .compute = compute});
+    EXPECT_EQ(cpu.translate(lines), reference.translate(lines)) << name_of(compute);
+  }
+}
+
+TEST_F(QuantizeModel, WhatMakesNoSenseIsRefused) {
+  Host host;
+  const auto error = [&](const std::filesystem::path& from, Compute type) {
+    return message_of([&] { quantize_model(from, folder_ / "again", type, host); });
+  };
+  EXPECT_THAT(error(kModel, Compute::kAuto), HasSubstr("rounded to bf16 or int8, not to auto"));
+  EXPECT_THAT(error(quantized(Compute::kI8), Compute::kBF16), HasSubstr("is one of int8 already"));
+  EXPECT_THAT(message_of([&] { quantize_model(folder_ / "model", folder_ / "model", Compute::kI8, host); }),
+              HasSubstr("would take the place of the model itself"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "again"));
+}
+
+TEST_F(QuantizeModel, AnInt8ModelCannotBeDamagedUnseen) {
+  const auto model = quantized(Compute::kI8);
+  const auto file = formats::SafetensorsFile::open(model / "model.safetensors");
+  std::string bytes = core::read_regular_file(model / "model.safetensors");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(bytes.data() + file.find("embedding.weight_scale")->offset + 8, &nan, sizeof nan);
+  core::write_file(model / "model.safetensors", bytes);
+  EXPECT_THAT(message_of([&] { translate(model, {}); }), HasSubstr("the tensor 'embedding.weight' holds nan at"));
+}
+
+}  // namespace
+}  // namespace dragoman::plugins
