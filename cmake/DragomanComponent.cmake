@@ -1,6 +1,6 @@
-# dragoman_component(name SOURCES file... [DEPENDS component...] [ROOMS component...] [PUBLIC_LINK target...] [PRIVATE_LINK target...])
+# dragoman_component(name [DEPENDS component...] [ROOMS component...] [PUBLIC_LINK target...] [PRIVATE_LINK target...])
 #
-# One folder, one static library `dragoman_<name>`, one include root `<folder>/include`, whose headers are public and installed. Headers that
+# One folder, one static library `dragoman_<name>` of all that is in `<folder>/src`, one include root `<folder>/include`, whose headers are public and installed. Headers that
 # nobody else sees live beside the sources. The components are later joined in one shared library.
 #
 # A component may consist of rooms, components of their own. They see more of one another than others do: `<folder>/internal` is a second
@@ -11,11 +11,12 @@ set_property(GLOBAL PROPERTY DRAGOMAN_INCLUDE_ROOTS "")
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 
 function(dragoman_component name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;ROOMS;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;ROOMS;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
   set(target dragoman_${name})
   set(scope INTERFACE)
-  if(ARG_SOURCES)
-    add_library(${target} STATIC ${ARG_SOURCES})
+  file(GLOB sources CONFIGURE_DEPENDS src/*.cpp)
+  if(sources)
+    add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
     target_include_directories(${target} PRIVATE src)
     foreach(library IN LISTS ARG_PRIVATE_LINK)

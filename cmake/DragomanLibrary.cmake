@@ -35,11 +35,11 @@ endforeach()
 target_include_directories(dragoman INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 add_dependencies(dragoman dragoman_sdk_fingerprint)
 
-# dragoman_plugin(name SOURCES file...): a plugin of the source tree, put where an installed one would be found by its name.
+# A bundled plugin, plugins/<name>/src, put where an installed one would be found by its name.
 function(dragoman_plugin name)
-  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
   set(target dragoman_plugin_${name})
-  add_library(${target} MODULE ${ARG_SOURCES})
+  file(GLOB sources CONFIGURE_DEPENDS plugins/${name}/src/*.cpp)
+  add_library(${target} MODULE ${sources})
   target_link_libraries(${target} PRIVATE dragoman)
   set_target_properties(${target} PROPERTIES
     PREFIX ""
@@ -49,3 +49,9 @@ function(dragoman_plugin name)
     LIBRARY_OUTPUT_DIRECTORY ${DRAGOMAN_PLUGIN_FOLDER})
   set_property(GLOBAL APPEND PROPERTY DRAGOMAN_PLUGINS ${target})
 endfunction()
+
+file(GLOB entry_points CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/plugins plugins/*/src/plugin.cpp)
+foreach(entry_point IN LISTS entry_points)
+  string(REPLACE /src/plugin.cpp "" name ${entry_point})
+  dragoman_plugin(${name})
+endforeach()

@@ -1,4 +1,4 @@
-#include "dragoman/decoding/strategy.h"
+#include "built_in_strategies.h"
 
 #include <limits>
 

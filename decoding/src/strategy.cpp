@@ -1,17 +1,36 @@
 #include "dragoman/decoding/strategy.h"
 
+#include "built_in_strategies.h"
+
+#include <fmt/ranges.h>
+
 #include <dragoman/core/error.h>
 
 namespace dragoman::decoding {
+namespace {
+
+constexpr BuiltInStrategy kBuiltIns[] = {
+    {"beam", "beam search: the best of several hypotheses", make_beam},
+    {"greedy", "the most probable token at each step", make_greedy},
+    {"sampling", "random draws (temperature, top-k, top-p)", make_sampling},
+};
+
+}  // namespace
 
 SearchStrategy::~SearchStrategy() = default;
 
+std::span<const BuiltInStrategy> built_in_strategies() {
+  return kBuiltIns;
+}
+
 std::unique_ptr<SearchStrategy> make_strategy(const DecodingOptions& options) {
-  if (options.strategy == "beam") return make_beam(options);
-  if (options.strategy == "greedy") return make_greedy(options);
-  if (options.strategy == "sampling") return make_sampling(options);
-  core::fail(core::ErrorCode::kInvalidArgument,
-             "unknown search strategy '{}'; it must be one of: beam, greedy, sampling", options.strategy);
+  std::vector<std::string_view> names;
+  for (const auto& [name, summary, make] : kBuiltIns) {
+    if (options.strategy == name) return make(options);
+    names.push_back(name);
+  }
+  core::fail(core::ErrorCode::kInvalidArgument, "unknown search strategy '{}'; it must be one of: {}", options.strategy,
+             fmt::join(names, ", "));
 }
 
 std::uint64_t random_stream(const SentenceState& state, const LiveHypothesis& hypothesis) {

@@ -133,14 +133,6 @@ TEST(Conformance, TheBuiltInModelsPass) {
   EXPECT_THAT(complaints(verdicts), IsEmpty());
 }
 
-TEST(Conformance, TheSsruPluginPasses) {
-  const testing::TemporaryFolder scratch;
-  const Host host({.plugins = {DRAGOMAN_SSRU_PLUGIN}});
-  const std::vector<Verdict> verdicts = check_provider(host, "ssru", {.scratch_folder = scratch.path()});
-  EXPECT_GE(verdicts.size(), conformance_checks().size());
-  EXPECT_THAT(complaints(verdicts), IsEmpty());
-}
-
 TEST(Conformance, AnOpWithoutAReferenceKernelIsFound) {
   struct Arguments {};
   static constexpr tensor::KernelKey<void(tensor::Context&, const Arguments&)> kLonely{"lonely"};

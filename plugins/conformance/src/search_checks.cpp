@@ -169,7 +169,7 @@ std::vector<Verdict> check_logits_processor(const Host& host, const LogitsProces
     processors.push_back(make_without_options([&](core::OptionReader& own) { return entry.make(spec, own); }));
     return processors;
   };
-  const auto make_greedy = [&] { return decoding::make_greedy(options); };
+  const auto make_greedy = [&] { return decoding::make_strategy(options); };
   return check_search(host, entry.name,
                       std::make_shared<const decoding::Search>(options, make_greedy, make_processors));
 }

@@ -20,21 +20,17 @@ ModelEntry transformer_entry() {
                       {"dropout", 0}}};
 }
 
-/// The built-in searches have no options but the common ones.
-SearchStrategyEntry strategy_entry(
-    std::string name, std::string summary,
-    std::unique_ptr<decoding::SearchStrategy> (*make)(const decoding::DecodingOptions&)) {
-  return {std::move(name), std::move(summary),
-          [make](const decoding::DecodingOptions& options, core::OptionReader&) { return make(options); }};
+SearchStrategyEntry strategy_entry(const decoding::BuiltInStrategy& strategy) {
+  return {
+      std::string(strategy.name), std::string(strategy.summary),
+      [make = strategy.make](const decoding::DecodingOptions& options, core::OptionReader&) { return make(options); }};
 }
 
 }  // namespace
 
 void register_builtins(Registrar& registrar) {
   registrar.add(transformer_entry());
-  registrar.add(strategy_entry("beam", "beam search: the best of several hypotheses", decoding::make_beam));
-  registrar.add(strategy_entry("greedy", "the most probable token at each step", decoding::make_greedy));
-  registrar.add(strategy_entry("sampling", "random draws (temperature, top-k, top-p)", decoding::make_sampling));
+  for (const auto& strategy : decoding::built_in_strategies()) registrar.add(strategy_entry(strategy));
   registrar.add(TokenizerEntry{"bpe", "byte pair encoding as Hugging Face tokenizer.json", tokenizer::load_tokenizer});
 }
 

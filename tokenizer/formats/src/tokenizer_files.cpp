@@ -25,15 +25,6 @@ using core::ErrorCode;
 using core::require;
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
-constexpr std::pair<FileKind, std::string_view> kNames[] = {
-    {FileKind::kTokenizerJson, "tokenizer-json"},
-    {FileKind::kSubwordNmt, "subword-nmt"},
-    {FileKind::kFastBpe, "fastbpe"},
-    {FileKind::kGpt2, "gpt2"},
-    {FileKind::kSentencePiece, "sentencepiece"},
-    {FileKind::kTiktoken, "tiktoken"},
-    {FileKind::kYouTokenToMe, "youtokentome"},
-};
 
 /// How many lines a kind is recognised by.
 constexpr std::size_t kLooks = 16;
@@ -99,7 +90,7 @@ std::filesystem::path merges_beside(const std::filesystem::path& vocabulary) {
   return beside(vocabulary, kVocabularyName, kMergesName);
 }
 
-BpeDefinition read_gpt2_files(const std::filesystem::path& path, const std::string& content) {
+BpeDefinition read_gpt2_files(const std::filesystem::path& path, const std::string& content, const ReadOptions&) {
   if (content.starts_with("#version:"))
     return read_gpt2(core::read_file(vocabulary_beside(path), kLargestFile), content, path.string());
   return read_gpt2(content, core::read_file(merges_beside(path), kLargestFile), path.string());
@@ -144,64 +135,72 @@ FileKind kind_of(const std::filesystem::path& path, const std::string& content, 
   return kind;
 }
 
-BpeDefinition read_kind(FileKind kind, const std::filesystem::path& path, const std::string& content,
-                        const ReadOptions& options) {
-  switch (kind) {
-    case FileKind::kTokenizerJson:
-      return read_tokenizer_json(content, path.string());
-    case FileKind::kSubwordNmt:
-    case FileKind::kFastBpe:
-      return read_codes(content, kind, path.string(), options);
-    case FileKind::kGpt2:
-      return read_gpt2_files(path, content);
-    case FileKind::kSentencePiece:
-      return read_sentencepiece(content, path.string());
-    case FileKind::kTiktoken:
-      return read_tiktoken(content, path.string(), options);
-    case FileKind::kYouTokenToMe:
-      return read_youtokentome(content, path.string());
-  }
-  core::fail(ErrorCode::kInternal, "a kind of file without a reader");
+template <FileKind kind>
+BpeDefinition read_codes_of(const std::filesystem::path& path, const std::string& content, const ReadOptions& options) {
+  return read_codes(content, kind, path.string(), options);
 }
 
-void write_kind(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
-  switch (kind) {
-    case FileKind::kTokenizerJson:
-      return core::write_file(path, write_tokenizer_json(definition));
-    case FileKind::kSubwordNmt:
-      return core::write_file(path, write_codes(definition));
-    case FileKind::kGpt2:
-      return write_gpt2_files(definition, path);
-    case FileKind::kSentencePiece:
-      return core::write_file(path, write_sentencepiece(definition));
-    case FileKind::kTiktoken:
-      return core::write_file(path, write_tiktoken(definition));
-    case FileKind::kYouTokenToMe:
-      core::fail(ErrorCode::kUnsupported, "models of YouTokenToMe are only read; write tokenizer-json");
-    case FileKind::kFastBpe:
-      break;
-  }
+/// The usual form: all is in one file.
+template <auto read>
+BpeDefinition read_text(const std::filesystem::path& path, const std::string& content, const ReadOptions& options) {
+  if constexpr (std::is_invocable_v<decltype(read), const std::string&, const std::string&, const ReadOptions&>)
+    return read(content, path.string(), options);
+  else
+    return read(content, path.string());
+}
+
+template <auto write>
+void write_text(const BpeDefinition& definition, const std::filesystem::path& path) {
+  core::write_file(path, write(definition));
+}
+
+[[noreturn]] void refuse_fastbpe(const BpeDefinition&, const std::filesystem::path&) {
   core::fail(ErrorCode::kUnsupported,
              "codes of fastBPE cannot be written, since the counts in them are not known; write codes of subword-nmt");
+}
+
+[[noreturn]] void refuse_youtokentome(const BpeDefinition&, const std::filesystem::path&) {
+  core::fail(ErrorCode::kUnsupported, "models of YouTokenToMe are only read; write tokenizer-json");
+}
+
+/// The one list of kinds.
+struct Kind {
+  FileKind kind;
+  std::string_view name;
+  BpeDefinition (*read)(const std::filesystem::path& path, const std::string& content, const ReadOptions& options);
+  void (*write)(const BpeDefinition& definition, const std::filesystem::path& path);
+};
+constexpr Kind kKinds[] = {
+    {FileKind::kTokenizerJson, "tokenizer-json", read_text<read_tokenizer_json>, write_text<write_tokenizer_json>},
+    {FileKind::kSubwordNmt, "subword-nmt", read_codes_of<FileKind::kSubwordNmt>, write_text<write_codes>},
+    {FileKind::kFastBpe, "fastbpe", read_codes_of<FileKind::kFastBpe>, refuse_fastbpe},
+    {FileKind::kGpt2, "gpt2", read_gpt2_files, write_gpt2_files},
+    {FileKind::kSentencePiece, "sentencepiece", read_text<read_sentencepiece>, write_text<write_sentencepiece>},
+    {FileKind::kTiktoken, "tiktoken", read_text<read_tiktoken>, write_text<write_tiktoken>},
+    {FileKind::kYouTokenToMe, "youtokentome", read_text<read_youtokentome>, refuse_youtokentome},
+};
+
+const Kind& description_of(FileKind kind) {
+  const auto* found = std::ranges::find(kKinds, kind, &Kind::kind);
+  require(found != std::end(kKinds), ErrorCode::kInternal, "a kind of file without a reader");
+  return *found;
 }
 
 }  // namespace
 
 std::string_view name_of(FileKind kind) noexcept {
-  for (const auto& [known, name] : kNames)
-    if (known == kind) return name;
-  return "?";
+  const auto* found = std::ranges::find(kKinds, kind, &Kind::kind);
+  return found == std::end(kKinds) ? "?" : found->name;
 }
 
 std::optional<FileKind> file_kind(std::string_view name) noexcept {
-  for (const auto& [kind, known] : kNames)
-    if (known == name) return kind;
-  return std::nullopt;
+  const auto* found = std::ranges::find(kKinds, name, &Kind::name);
+  return found == std::end(kKinds) ? std::nullopt : std::optional(found->kind);
 }
 
 std::vector<std::string> file_kind_names() {
   std::vector<std::string> names;
-  for (const auto& [kind, name] : kNames) names.emplace_back(name);
+  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
   return names;
 }
 
@@ -227,7 +226,7 @@ BpeDefinition parse_tokenizer_file(const std::filesystem::path& path, const std:
                                    const ReadOptions& options) {
   require(options.dictionary.empty(), ErrorCode::kUnsupported,
           "{}: a tokenizer with the ids of a dictionary encodes and decodes, but cannot be converted", path.string());
-  return read_kind(kind_of(path, content, options), path, content, options);
+  return description_of(kind_of(path, content, options)).read(path, content, options);
 }
 
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
@@ -244,7 +243,7 @@ std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path
   const std::string content = core::read_file(path, kLargestFile);
   const FileKind kind = kind_of(path, content, options);
   if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string());
-  return std::make_unique<BpeTokenizer>(read_kind(kind, path, content, options), path.string());
+  return std::make_unique<BpeTokenizer>(description_of(kind).read(path, content, options), path.string());
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path) {
@@ -260,7 +259,7 @@ void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const 
     require(definition.glossaries.empty(), ErrorCode::kUnsupported,
             "no file has a place for glossaries; give them where text is encoded (encode --glossary)");
     if (kind != FileKind::kTokenizerJson) check_cuts(definition, kind);
-    write_kind(definition, kind, path);
+    description_of(kind).write(definition, path);
   } catch (const core::Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
     core::fail(ErrorCode::kUnsupported, "{}: {}", path.string(), error.what());

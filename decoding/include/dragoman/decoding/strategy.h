@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dragoman/decoding/sentence.h>
@@ -78,10 +79,12 @@ class SearchStrategy {
   }
 };
 
-/// The built-in strategies, in a file each.
-std::unique_ptr<SearchStrategy> make_greedy(const DecodingOptions& options);
-std::unique_ptr<SearchStrategy> make_beam(const DecodingOptions& options);
-std::unique_ptr<SearchStrategy> make_sampling(const DecodingOptions& options);
+struct BuiltInStrategy {
+  std::string_view name;
+  std::string_view summary;  ///< one line for `plugins list`
+  std::unique_ptr<SearchStrategy> (*make)(const DecodingOptions&);
+};
+std::span<const BuiltInStrategy> built_in_strategies();
 
 /// The built-in strategy that options.strategy names; another name is an Error{kInvalidArgument} that lists the names.
 /// Plugins' strategies come from the plugin host's registry.

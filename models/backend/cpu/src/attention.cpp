@@ -6,6 +6,8 @@
 #include "dropout_mask.h"
 #include "kernels.h"
 
+#include <dragoman/ops/attention.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "attention.cpp"
 #include <hwy/foreach_target.h>

@@ -3,6 +3,8 @@
 
 #include "kernels.h"
 
+#include <dragoman/ops/attention.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cached_attention.cpp"
 #include <hwy/foreach_target.h>

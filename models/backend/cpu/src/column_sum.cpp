@@ -4,6 +4,8 @@
 
 #include "kernels.h"
 
+#include <dragoman/ops/elementwise.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "column_sum.cpp"
 #include <hwy/foreach_target.h>

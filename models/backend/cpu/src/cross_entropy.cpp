@@ -3,6 +3,8 @@
 #include "blocks.h"
 #include "kernels.h"
 
+#include <dragoman/ops/softmax_cross_entropy.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cross_entropy.cpp"
 #include <hwy/foreach_target.h>

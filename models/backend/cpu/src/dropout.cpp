@@ -2,6 +2,8 @@
 #include "dropout_mask.h"
 #include "kernels.h"
 
+#include <dragoman/ops/dropout.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "dropout.cpp"
 #include <hwy/foreach_target.h>

@@ -3,6 +3,8 @@
 #include "blocks.h"
 #include "kernels.h"
 
+#include <dragoman/ops/elementwise.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "elementwise.cpp"
 #include <hwy/foreach_target.h>

@@ -5,6 +5,8 @@
 #include "kernels.h"
 #include "rounding.h"
 
+#include <dragoman/ops/embedding.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "embedding.cpp"
 #include <hwy/foreach_target.h>

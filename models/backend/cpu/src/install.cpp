@@ -2,6 +2,8 @@
 
 #include "kernels.h"
 
+#include <dragoman/ops/kernels.h>
+
 namespace dragoman::backend::cpu {
 
 void install_kernels(tensor::KernelTable& table) {

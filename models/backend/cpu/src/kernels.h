@@ -2,7 +2,8 @@
 
 #include <memory>
 
-#include <dragoman/ops/kernels.h>
+#include <dragoman/ops/types.h>
+#include <dragoman/tensor/packed_weight.h>
 
 namespace dragoman::backend::cpu {
 

@@ -4,6 +4,8 @@
 #include "kernels.h"
 #include "layer_norm_rows.h"
 
+#include <dragoman/ops/layer_norm.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "layer_norm_backward.cpp"
 #include <hwy/foreach_target.h>

@@ -6,6 +6,8 @@
 #include "kernels.h"
 #include "packed_weight.h"
 
+#include <dragoman/ops/linear.h>
+
 namespace dragoman::backend::cpu {
 namespace {
 

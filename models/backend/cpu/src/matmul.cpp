@@ -2,6 +2,8 @@
 #include "gemm_blocks.h"
 #include "kernels.h"
 
+#include <dragoman/ops/matmul.h>
+
 namespace dragoman::backend::cpu {
 namespace {
 

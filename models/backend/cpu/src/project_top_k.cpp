@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <dragoman/ops/project_top_k.h>
+
 namespace dragoman::backend::cpu {
 namespace {
 

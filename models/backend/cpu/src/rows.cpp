@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <dragoman/ops/rows.h>
+
 namespace dragoman::backend::cpu {
 namespace {
 

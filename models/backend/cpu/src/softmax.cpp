@@ -4,6 +4,8 @@
 #include "blocks.h"
 #include "kernels.h"
 
+#include <dragoman/ops/softmax.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softmax.cpp"
 #include <hwy/foreach_target.h>

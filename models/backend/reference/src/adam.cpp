@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include <dragoman/ops/adam.h>
+
 namespace dragoman::backend::reference {
 
 template <>

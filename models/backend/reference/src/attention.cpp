@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include <dragoman/ops/attention.h>
+
 namespace dragoman::backend::reference {
 namespace {
 

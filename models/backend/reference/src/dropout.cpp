@@ -2,6 +2,7 @@
 #include "matrix.h"
 
 #include <dragoman/core/random.h>
+#include <dragoman/ops/dropout.h>
 
 namespace dragoman::backend::reference {
 

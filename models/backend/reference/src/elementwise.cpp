@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include <dragoman/core/error.h>
+#include <dragoman/ops/elementwise.h>
 
 namespace dragoman::backend::reference {
 namespace {

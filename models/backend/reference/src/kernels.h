@@ -3,7 +3,8 @@
 #include <memory>
 #include <span>
 
-#include <dragoman/ops/kernels.h>
+#include <dragoman/ops/elementwise.h>
+#include <dragoman/tensor/packed_weight.h>
 
 namespace dragoman::backend::reference {
 

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include <dragoman/ops/layer_norm.h>
+
 namespace dragoman::backend::reference {
 namespace {
 

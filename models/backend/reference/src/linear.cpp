@@ -2,6 +2,8 @@
 #include "matrix.h"
 #include "weight_reader.h"
 
+#include <dragoman/ops/linear.h>
+
 namespace dragoman::backend::reference {
 
 template <>

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include <dragoman/ops/project_top_k.h>
+
 namespace dragoman::backend::reference {
 namespace {
 

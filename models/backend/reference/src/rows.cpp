@@ -1,6 +1,8 @@
 #include "kernels.h"
 #include "matrix.h"
 
+#include <dragoman/ops/rows.h>
+
 namespace dragoman::backend::reference {
 
 template <>

@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include <dragoman/ops/softmax.h>
+
 namespace dragoman::backend::reference {
 
 void log_softmax_in_place(std::span<double> values) {

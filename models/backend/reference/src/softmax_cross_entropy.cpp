@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include <dragoman/ops/softmax_cross_entropy.h>
+
 namespace dragoman::backend::reference {
 
 template <>

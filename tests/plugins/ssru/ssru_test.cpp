@@ -23,7 +23,7 @@ double drawn(std::uint64_t stream, std::int64_t row, std::int64_t col) {
 class ScanTest : public ::testing::TestWithParam<tensor::Device> {
  protected:
   ScanTest()
-      : host_({.plugins = {DRAGOMAN_SSRU_PLUGIN}}), context_(host_.runtime().make_context(GetParam(), executor_)) {}
+      : host_({.plugins = {DRAGOMAN_TESTED_PLUGIN}}), context_(host_.runtime().make_context(GetParam(), executor_)) {}
 
   Tensor matrix(std::int64_t rows, std::uint64_t stream) {
     const Tensor tensor = context_->allocate(rows, kWidth);
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, ScanTest, ::testing::Values(tensor::Device::kR
                          [](const auto& test) { return std::string(tensor::name_of(test.param)); });
 
 TEST(Ssru, KeepsNothingPerTokenOfTheTarget) {
-  const plugins::Host host({.plugins = {DRAGOMAN_SSRU_PLUGIN}});
+  const plugins::Host host({.plugins = {DRAGOMAN_TESTED_PLUGIN}});
   const plugins::ModelEntry& entry = host.registry().models().get("ssru");
   nn::SequenceSpec spec;
   spec.source_vocabulary = spec.target_vocabulary = 10;
