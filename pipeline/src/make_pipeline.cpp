@@ -120,10 +120,10 @@ class Builder {
     pipeline_.add(make_normalize_stage(read_settings(options, normalize_table())));
   }
   void add_encode(core::OptionReader& options) {
-    pipeline_.add(make_encode_stage(read_settings(options, encode_table(), "tokenizer")));
+    pipeline_.add(make_encode_stage(read_settings(options, encode_table(), "tokenizer"), host_->registry()));
   }
   void add_decode(core::OptionReader& options) {
-    pipeline_.add(make_decode_stage(read_settings(options, decode_table(), "tokenizer")));
+    pipeline_.add(make_decode_stage(read_settings(options, decode_table(), "tokenizer"), host_->registry()));
   }
 
   std::unique_ptr<const MapStage> registered_stage(const std::string& name, core::OptionReader& options) {

@@ -25,8 +25,13 @@ void make_resume_seeds(const fs::path& folder) {
 }
 
 /// A model of a few hundred parameters over the tokenizer of the small task.
-std::string model_folder(const core::Json& own) {
-  const fs::path tokenizer_file = scratch() / "task" / "tokenizer.json";
+std::string model_folder(const core::Json& own, const formats::StoredTokenizer& stored = {}) {
+  fs::path tokenizer_file = scratch() / "task" / "tokenizer.json";
+  if (!stored.is_native()) {
+    const auto definition = tokenizer::read_tokenizer_file(tokenizer_file);
+    tokenizer_file = scratch() / "tokenizer.model";
+    tokenizer::write_tokenizer_file(definition, tokenizer::FileKind::kSentencePiece, tokenizer_file);
+  }
   const auto tokenizer = tokenizer::load_tokenizer(tokenizer_file);
   const nn::SequenceSpec spec{.source_vocabulary = tokenizer->size(),
                               .target_vocabulary = tokenizer->size(),
@@ -40,12 +45,13 @@ std::string model_folder(const core::Json& own) {
   const fs::path folder = scratch() / "seed";
   formats::write_model_folder(folder, {.model_type = "transformer",
                                        .model = model.get(),
-                                       .tokenizer_json = core::read_file(tokenizer_file),
+                                       .tokenizer = {core::read_file(tokenizer_file), stored},
                                        .card = "seed"});
   std::string seed;
-  for (const char* name : {"config.json", "tokenizer.json", "model.safetensors"})
-    seed += core::read_file(folder / name) + std::string(kNextFile);
-  return seed.substr(0, seed.size() - kNextFile.size());
+  for (const char* name : {"config.json", "tokenizer.json", "model.safetensors", "tokenizer.model"})
+    seed += (fs::exists(folder / name) ? core::read_file(folder / name) : "") + std::string(kNextFile);
+  while (seed.ends_with(kNextFile)) seed.resize(seed.size() - kNextFile.size());
+  return seed;
 }
 
 void make_seeds(const fs::path& corpus) {
@@ -53,6 +59,8 @@ void make_seeds(const fs::path& corpus) {
   put_seed(corpus / "model_folder" / "pre_norm", model_folder(core::Json::object()));
   put_seed(corpus / "model_folder" / "post_norm",
            model_folder({{"norm", "post"}, {"activation", "swiglu"}, {"positions", "learned"}, {"tying", "none"}}));
+  put_seed(corpus / "model_folder" / "other_tokenizer",
+           model_folder(core::Json::object(), {.kind = {.type = "sentencepiece"}}));
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
       executor(core::make_executor(config.threads)),
       context(environment.runtime->make_context(device, *executor)),
       tokenizers(load_tokenizers(
-          config.data, {.folder = &folder, .fork = mode == StartMode::kFork, .log = environment.log, .stop = stop})),
+          config.data,
+          {.folder = &folder, .environment = &environment, .fork = mode == StartMode::kFork, .stop = stop})),
       spec(make_spec(config, tokenizers)),
       model(make_model()) {
   require_room_for_models(config);

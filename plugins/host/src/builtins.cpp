@@ -28,6 +28,14 @@ SearchStrategyEntry strategy_entry(
           [make](const decoding::DecodingOptions& options, core::OptionReader&) { return make(options); }};
 }
 
+TokenizerEntry tokenizer_entry(tokenizer::FileKind kind) {
+  return {std::string(tokenizer::name_of(kind)), std::string(tokenizer::summary_of(kind)),
+          [kind](const tokenizer::TokenizerFile& file, core::OptionReader& own) {
+            return tokenizer::make_tokenizer(kind, file, own);
+          },
+          tokenizer::example_of(kind)};
+}
+
 }  // namespace
 
 void register_builtins(Registrar& registrar) {
@@ -35,7 +43,7 @@ void register_builtins(Registrar& registrar) {
   registrar.add(strategy_entry("beam", "beam search: the best of several hypotheses", decoding::make_beam));
   registrar.add(strategy_entry("greedy", "the most probable token at each step", decoding::make_greedy));
   registrar.add(strategy_entry("sampling", "random draws (temperature, top-k, top-p)", decoding::make_sampling));
-  registrar.add(TokenizerEntry{"bpe", "byte pair encoding as Hugging Face tokenizer.json", tokenizer::load_tokenizer});
+  for (const tokenizer::FileKind kind : tokenizer::registered_kinds()) registrar.add(tokenizer_entry(kind));
 }
 
 }  // namespace dragoman::plugins
