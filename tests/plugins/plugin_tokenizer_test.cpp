@@ -9,6 +9,7 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/yaml.h>
 #include <dragoman/formats/average.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
@@ -22,9 +23,9 @@ namespace dragoman {
 namespace {
 
 namespace fs = std::filesystem;
-using plugins::testing::message_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::message_of;
 using tokenizer::TokenizerKind;
 using training::StartMode;
 using training::testing::SmallTask;

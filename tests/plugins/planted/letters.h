@@ -52,7 +52,7 @@ class Letters final : public dragoman::tokenizer::Tokenizer {
   Ids encode(std::string_view text, const EncodeOptions& options) const override {
     Ids ids;
     for (const Piece& piece : encode_pieces(text, options)) ids.push_back(piece.id);
-    if (fault_ == LettersFault::kCounts && ++calls_ % 3 == 0 && !ids.empty()) ids.pop_back();
+    if (fault_ == LettersFault::kCounts && ++calls_ % 7 == 0 && !ids.empty()) ids.pop_back();
     return ids;
   }
   std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions&) const override {
