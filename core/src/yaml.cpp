@@ -281,6 +281,12 @@ void set_option(Json& tree, std::string_view assignment) {
   *place = value == "-" ? Json("-") : parse_yaml(value, fmt::format("--set {}", assignment));
 }
 
+Json parse_assignment(std::string_view assignment) {
+  Json tree = Json::object();
+  set_option(tree, assignment);
+  return tree;
+}
+
 std::string dump_yaml(const Json& tree) {
   YAML::Emitter out;
   emit(out, tree);

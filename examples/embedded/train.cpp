@@ -19,7 +19,7 @@ int main(int argc, char** argv) try {
   config.model.options = {
       {"d_model", 64}, {"heads", 4}, {"feed_forward", 128}, {"encoder_layers", 2}, {"decoder_layers", 2}};
   config.data.train = {{source}, {target}};
-  config.data.source_tokenizer = config.data.target_tokenizer = tokenizer;
+  config.data.source_tokenizer = config.data.target_tokenizer = {.file = tokenizer};
   config.training.updates = 200;
   config.training.batch_tokens = 2048;
 

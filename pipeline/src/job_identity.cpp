@@ -38,8 +38,10 @@ void JobIdentity::add_stage(const std::string& name, const Json& options) {
   }
 }
 
-void JobIdentity::add_to_last_stage(const std::string& option, std::string_view value) {
-  identity_[fmt::format("{}.{}", last_, option)] = value;
+void JobIdentity::resolve(const std::string& option, const Json& value) {
+  const std::string key = fmt::format("{}.{}", last_, option);
+  identity_.erase(key);
+  if (!value.is_null()) identity_[key] = value;
 }
 
 std::string JobIdentity::text() const {

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <dragoman/core/json.h>
@@ -16,8 +15,8 @@ class JobIdentity {
   /// A stage with the options of its configuration (with underscores). Options that do not affect a line, such as paths
   /// and numbers of threads, are left out; of a model or a tokenizer the files' content counts and not their path.
   void add_stage(const std::string& name, const core::Json& options);
-  /// What an option of the stage that was added last comes to, where that is not in the options.
-  void add_to_last_stage(const std::string& option, std::string_view value);
+  /// What an option of the stage that was added last comes to, whatever it says; null: what is usual.
+  void resolve(const std::string& option, const core::Json& value);
   /// One line of JSON: flat, so that a comparison can name the keys that differ. Reads the files of models and
   /// tokenizers.
   std::string text() const;

@@ -59,6 +59,7 @@ class TranslateStage final : public Service {
     service_.run(source, sink, std::move(stop));
   }
   void add_counts(LineCounts& counts) const override { service_.add_counts(counts); }
+  tensor::ComputeType compute_type() const noexcept { return model_.compute_type(); }
 
  private:
   LoadedTranslationModel model_;
@@ -109,11 +110,11 @@ class Builder {
     const auto model = options.require_key<std::string>("model");
     TranslateOptions translate = read_translate_options(options, *host_);
     if (translate.threads == 0) translate.threads = threads_;
-    // What `auto` is depends on the machine, and another one may go on with the output.
-    if (translate.compute == tensor::Compute::kAuto)
-      identity_.add_to_last_stage("compute",
-                                  name_of(host_->runtime().compute_type(translate.device, *translate.compute)));
-    pipeline_.add(std::make_unique<TranslateStage>(model, *host_, translate));
+    auto stage = std::make_unique<TranslateStage>(model, *host_, translate);
+    // What the folder says and what `auto` is: another machine may go on with the output.
+    const bool usual = stage->compute_type() == tensor::ComputeType::kF32;
+    identity_.resolve("compute", usual ? Json() : Json(name_of(stage->compute_type())));
+    pipeline_.add(std::move(stage));
   }
 
   void add_split(core::OptionReader& options) {
@@ -123,10 +124,10 @@ class Builder {
     pipeline_.add(make_normalize_stage(read_settings(options, normalize_table())));
   }
   void add_encode(core::OptionReader& options) {
-    pipeline_.add(make_encode_stage(read_settings(options, encode_table(), "tokenizer")));
+    pipeline_.add(make_encode_stage(read_settings(options, encode_table(), "tokenizer"), host_->registry()));
   }
   void add_decode(core::OptionReader& options) {
-    pipeline_.add(make_decode_stage(read_settings(options, decode_table(), "tokenizer")));
+    pipeline_.add(make_decode_stage(read_settings(options, decode_table(), "tokenizer"), host_->registry()));
   }
 
   std::unique_ptr<const MapStage> registered_stage(const std::string& name, core::OptionReader& options) {

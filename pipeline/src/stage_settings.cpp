@@ -7,6 +7,7 @@
 #include <dragoman/core/parallel.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/decoding/option_table.h>
+#include <dragoman/tokenizer/tokenizer_kind_table.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -55,13 +56,6 @@ OptionTable<TranslateOptions> translate_options_table() {
       .include(&Options::limits, limits_table())
       .flag("allow_non_finite", &Options::allow_non_finite,
             "use a model although it holds weights that are NaN or infinite");
-}
-
-/// `min_p=0.2`, as for --set; several are merged by whoever collects them.
-core::Json decoder_option(const std::string& word) {
-  core::Json options = core::Json::object();
-  core::set_option(options, word);
-  return options;
 }
 
 /// `prefer` or `prefer.bias=2`.
@@ -135,7 +129,8 @@ const OptionTable<EncodeSettings>& encode_table() {
   static const auto table =
       OptionTable<EncodeSettings>()
           .text("tokenizer", &EncodeSettings::tokenizer, "FILE", "of any kind that is read")
-          .choice("format", &EncodeSettings::ids, {{"pieces", false}, {"ids", true}}, "FORMAT", "what is written");
+          .choice("format", &EncodeSettings::ids, {{"pieces", false}, {"ids", true}}, "FORMAT", "what is written")
+          .include(&EncodeSettings::kind, tokenizer::tokenizer_kind_table());
   return table;
 }
 
@@ -143,7 +138,8 @@ const OptionTable<DecodeSettings>& decode_table() {
   static const auto table =
       OptionTable<DecodeSettings>()
           .text("tokenizer", &DecodeSettings::tokenizer, "FILE", "of any kind that is read")
-          .choice("format", &DecodeSettings::ids, {{"pieces", false}, {"ids", true}}, "FORMAT", "what is read");
+          .choice("format", &DecodeSettings::ids, {{"pieces", false}, {"ids", true}}, "FORMAT", "what is read")
+          .include(&DecodeSettings::kind, tokenizer::tokenizer_kind_table());
   return table;
 }
 
@@ -158,7 +154,7 @@ const OptionTable<TranslateSettings>& translate_table() {
           .custom({{.name = "decoder_options",
                     .placeholder = "KEY=VALUE",
                     .help = "options that a plugin's decoder has of its own (YAML: an object)",
-                    .parse = decoder_option,
+                    .parse = core::parse_assignment,
                     .repeated = true}},
                   read_decoder_options)
           .custom({{.name = "logits_processors",

@@ -5,6 +5,7 @@
 #include <dragoman/core/option_table.h>
 #include <dragoman/pipeline/record_io.h>
 #include <dragoman/pipeline/translate_service.h>
+#include <dragoman/tokenizer/tokenizer_kind.h>
 
 namespace dragoman::pipeline {
 
@@ -41,12 +42,14 @@ const core::OptionTable<NormalizeSettings>& normalize_table();
 
 struct EncodeSettings {
   std::string tokenizer;
+  tokenizer::TokenizerKind kind;
   bool ids = false;
 };
 const core::OptionTable<EncodeSettings>& encode_table();
 
 struct DecodeSettings {
   std::string tokenizer;
+  tokenizer::TokenizerKind kind;
   bool ids = false;
 };
 const core::OptionTable<DecodeSettings>& decode_table();

@@ -9,8 +9,8 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/numbers.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/host/open_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer.h>
-#include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -54,7 +54,8 @@ class NormalizeStage final : public MapStage {
 
 class EncodeStage final : public MapStage {
  public:
-  EncodeStage(const std::string& file, bool ids) : tokenizer_(tokenizer::load_tokenizer(file)), ids_(ids) {}
+  EncodeStage(std::unique_ptr<tokenizer::Tokenizer> tokenizer, bool ids)
+      : tokenizer_(std::move(tokenizer)), ids_(ids) {}
 
   void process(Record& record) const override {
     std::string line;
@@ -73,7 +74,8 @@ class EncodeStage final : public MapStage {
 
 class DecodeStage final : public MapStage {
  public:
-  DecodeStage(const std::string& file, bool ids) : tokenizer_(tokenizer::load_tokenizer(file)), ids_(ids) {}
+  DecodeStage(std::unique_ptr<tokenizer::Tokenizer> tokenizer, bool ids)
+      : tokenizer_(std::move(tokenizer)), ids_(ids) {}
 
   void process(Record& record) const override {
     std::vector<std::int32_t> ids;
@@ -110,12 +112,14 @@ std::unique_ptr<MapStage> make_normalize_stage(const NormalizeSettings& settings
   return std::make_unique<NormalizeStage>(settings.form, settings.lowercase);
 }
 
-std::unique_ptr<MapStage> make_encode_stage(const EncodeSettings& settings) {
-  return std::make_unique<EncodeStage>(settings.tokenizer, settings.ids);
+std::unique_ptr<MapStage> make_encode_stage(const EncodeSettings& settings, const plugins::Registry& registry) {
+  return std::make_unique<EncodeStage>(plugins::open_tokenizer(registry, settings.tokenizer, settings.kind),
+                                       settings.ids);
 }
 
-std::unique_ptr<MapStage> make_decode_stage(const DecodeSettings& settings) {
-  return std::make_unique<DecodeStage>(settings.tokenizer, settings.ids);
+std::unique_ptr<MapStage> make_decode_stage(const DecodeSettings& settings, const plugins::Registry& registry) {
+  return std::make_unique<DecodeStage>(plugins::open_tokenizer(registry, settings.tokenizer, settings.kind),
+                                       settings.ids);
 }
 
 }  // namespace dragoman::pipeline

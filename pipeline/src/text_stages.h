@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include <dragoman/host/registry.h>
 #include <dragoman/pipeline_api/stage.h>
 
 namespace dragoman::pipeline {
@@ -11,8 +12,8 @@ namespace dragoman::pipeline {
 /// Unicode normalisation of the text.
 std::unique_ptr<MapStage> make_normalize_stage(const NormalizeSettings& settings);
 /// The text becomes its pieces or ids with blanks between them.
-std::unique_ptr<MapStage> make_encode_stage(const EncodeSettings& settings);
+std::unique_ptr<MapStage> make_encode_stage(const EncodeSettings& settings, const plugins::Registry& registry);
 /// The text, ids with blanks between them, becomes text again.
-std::unique_ptr<MapStage> make_decode_stage(const DecodeSettings& settings);
+std::unique_ptr<MapStage> make_decode_stage(const DecodeSettings& settings, const plugins::Registry& registry);
 
 }  // namespace dragoman::pipeline

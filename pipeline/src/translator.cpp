@@ -5,6 +5,7 @@
 
 #include <mutex>
 
+#include <dragoman/core/error.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::pipeline {
@@ -26,6 +27,17 @@ struct Results {
   std::exception_ptr error;
 };
 
+tensor::ComputeType find_compute_type(const std::filesystem::path& folder, const plugins::Host& host,
+                                      const Packing& packing, tensor::Compute stored) {
+  if (packing.compute) return host.runtime().compute_type(packing.device, *packing.compute);
+  try {
+    return host.runtime().compute_type(packing.device, stored);
+  } catch (const core::Error& error) {
+    core::fail(error.code(), "{}: compute: {}; choose another type with --compute",
+               (folder / formats::ModelFiles::kConfig).string(), error.what());
+  }
+}
+
 }  // namespace
 
 Packing packing_of(const TranslateOptions& options) {
@@ -34,13 +46,14 @@ Packing packing_of(const TranslateOptions& options) {
 
 LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host,
                                                const Packing& packing)
-    : loaded_(plugins::load_model(folder, host, {.device = packing.device})) {
-  const auto compute = host.runtime().compute_type(packing.device, packing.compute.value_or(loaded_.config.compute));
+    : loaded_(plugins::load_model(folder, host, {.device = packing.device})),
+      compute_type_(find_compute_type(folder, host, packing, loaded_.config.compute)) {
   core::SequentialExecutor executor;
   const auto context = host.runtime().make_context(packing.device, executor);
   const std::string weights = (folder / formats::ModelFiles::kWeights).string();
-  loaded_.model->parameters().prepare(*context, compute,
-                                      {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights});
+  loaded_.model->parameters().prepare(*context, compute_type_,
+                                      {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights,
+                                       .non_finite_hint = "--allow-non-finite uses it all the same"});
 }
 
 struct Translator::Impl {

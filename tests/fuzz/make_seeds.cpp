@@ -25,9 +25,15 @@ void make_resume_seeds(const fs::path& folder) {
 }
 
 /// A model of a few hundred parameters over the tokenizer of the small task.
-std::string model_folder(const core::Json& own, tensor::DType dtype = tensor::DType::kF32,
-                         tensor::Compute compute = tensor::Compute::kF32) {
-  const fs::path tokenizer_file = scratch() / "task" / "tokenizer.json";
+std::string model_folder(const core::Json& own, std::optional<tensor::DType> rounded = {},
+                         tensor::Compute compute = tensor::Compute::kF32, const formats::StoredTokenizer& stored = {}) {
+  fs::path tokenizer_file = scratch() / "task" / "tokenizer.json";
+  if (!stored.is_native()) {
+    auto definition = tokenizer::read_tokenizer_file(tokenizer_file);
+    definition.fuse_unknown = true;  // as all SentencePiece models do
+    tokenizer_file = scratch() / "tokenizer.model";
+    tokenizer::write_tokenizer_file(definition, tokenizer::FileKind::kSentencePiece, tokenizer_file);
+  }
   const auto tokenizer = tokenizer::load_tokenizer(tokenizer_file);
   const nn::SequenceSpec spec{.source_vocabulary = tokenizer->size(),
                               .target_vocabulary = tokenizer->size(),
@@ -41,14 +47,15 @@ std::string model_folder(const core::Json& own, tensor::DType dtype = tensor::DT
   const fs::path folder = scratch() / "seed";
   formats::write_model_folder(folder, {.model_type = "transformer",
                                        .model = model.get(),
-                                       .tokenizer_json = core::read_file(tokenizer_file),
+                                       .tokenizer = {core::read_file(tokenizer_file), stored},
                                        .card = "seed",
-                                       .dtype = dtype,
+                                       .rounded = rounded,
                                        .compute = compute});
   std::string seed;
-  for (const char* name : {"config.json", "tokenizer.json", "model.safetensors"})
-    seed += core::read_file(folder / name) + std::string(kNextFile);
-  return seed.substr(0, seed.size() - kNextFile.size());
+  for (const char* name : {"config.json", "tokenizer.json", "model.safetensors", "tokenizer.model"})
+    seed += (fs::exists(folder / name) ? core::read_file(folder / name) : "") + std::string(kNextFile);
+  while (seed.ends_with(kNextFile)) seed.resize(seed.size() - kNextFile.size());
+  return seed;
 }
 
 void make_seeds(const fs::path& corpus) {
@@ -60,6 +67,8 @@ void make_seeds(const fs::path& corpus) {
            model_folder(core::Json::object(), tensor::DType::kI8, tensor::Compute::kI8));
   put_seed(corpus / "model_folder" / "bf16",
            model_folder({{"tying", "none"}}, tensor::DType::kBF16, tensor::Compute::kBF16));
+  put_seed(corpus / "model_folder" / "other_tokenizer",
+           model_folder(core::Json::object(), {}, tensor::Compute::kF32, {.kind = {.type = "sentencepiece"}}));
 }
 
 }  // namespace

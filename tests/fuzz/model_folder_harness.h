@@ -15,10 +15,11 @@ namespace dragoman::fuzz {
 /// What stands between the files of a folder that is one input.
 inline constexpr std::string_view kNextFile = "\n%%\n";
 
-/// Writes config.json, tokenizer.json and model.safetensors, in this order; files that the input lacks are empty.
+/// Writes config.json, tokenizer.json, model.safetensors and tokenizer.model, in this order; files that the input lacks
+/// are empty.
 inline void put_model_folder(const std::filesystem::path& folder, std::string_view bytes) {
   std::filesystem::create_directory(folder);
-  for (const char* name : {"config.json", "tokenizer.json", "model.safetensors"}) {
+  for (const char* name : {"config.json", "tokenizer.json", "model.safetensors", "tokenizer.model"}) {
     const std::size_t end = bytes.find(kNextFile);
     put_file(folder / name, bytes.substr(0, end));
     bytes = end == std::string_view::npos ? std::string_view() : bytes.substr(end + kNextFile.size());

@@ -230,10 +230,11 @@ TEST_F(InterruptedTest, ResumesOnlyTheSameJobAndSaysWhatDiffers) {
   const std::string kept = partial();
   EXPECT_THAT(error_of(stages(translate_stage(", n-best: 2, details: true"), ", resume: true")), HasSubstr("n_best"));
   EXPECT_THAT(error_of(stages(translate_stage(), ", format: jsonl, resume: true")), HasSubstr("write.format"));
+  EXPECT_THAT(error_of(stages(translate_stage(", compute: int8"), ", resume: true")), HasSubstr("translate.compute"));
   EXPECT_THAT(error_of(stages("  - normalize: {}\n" + translate_stage(), ", resume: true")), HasSubstr("stages"));
   EXPECT_EQ(partial(), kept);
-  // What has no effect on results may differ.
-  run(stages(translate_stage(", threads: 1, rows: 8, batch-tokens: 100"), ", resume: true"));
+  // What has no effect on results may differ, and what comes to the same.
+  run(stages(translate_stage(", threads: 1, rows: 8, batch-tokens: 100, compute: fp32"), ", resume: true"));
   EXPECT_FALSE(std::filesystem::exists(model_.file("out.partial.job")));
 }
 

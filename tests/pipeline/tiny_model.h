@@ -35,8 +35,7 @@ class TinyModel {
     model->parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
     model->parameters().initialise(3);
     formats::write_model_folder(
-        path(),
-        {.model_type = "transformer", .model = model.get(), .tokenizer_json = learnt.to_json(), .card = "test"});
+        path(), {.model_type = "transformer", .model = model.get(), .tokenizer = {learnt.to_json()}, .card = "test"});
   }
   /// Writes `value` into the first element of the first tensor whose name begins with `prefix`.
   void damage(const std::string& prefix, float value) const {

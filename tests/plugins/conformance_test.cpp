@@ -1,5 +1,6 @@
 #include "dragoman/conformance/conformance.h"
 
+#include "planted/letters.h"
 #include "teaching_model.h"
 #include "test_data.h"
 
@@ -206,6 +207,48 @@ TEST(Conformance, ALogitsProcessorThatCountsIsFoundAndOneThatDoesNotPasses) {
     else
       EXPECT_THAT(found, IsEmpty());
   }
+}
+
+/// Which check is there to find what is wrong with a tokenizer.
+using planted::LettersFault;
+const std::map<LettersFault, std::string> kLettersFoundBy = {
+    {LettersFault::kLosesSpaces, "text-round-trip"}, {LettersFault::kOutOfRange, "any-text"},
+    {LettersFault::kThrowsOnBytes, "any-text"},      {LettersFault::kTwoNames, "pieces"},
+    {LettersFault::kPlainEncoder, "streams"},        {LettersFault::kCounts, "threads"},
+    {LettersFault::kDamaged, "damaged-files"}};
+
+std::vector<Verdict> verdicts_on_letters(LettersFault fault) {
+  Registrar registrar;
+  registrar.add(TokenizerEntry{"letters", "",
+                               [fault](const tokenizer::TokenizerFile& file, core::OptionReader& own) {
+                                 return std::make_unique<planted::Letters>(file, own, fault);
+                               },
+                               planted::letters_example()});
+  Host host;
+  host.registry().add("guest", registrar.take());
+  return check_provider(host, "guest", {});
+}
+
+TEST(Conformance, ATokenizerWithoutAFaultPasses) {
+  const std::vector<Verdict> verdicts = verdicts_on_letters(LettersFault::kNone);
+  EXPECT_THAT(complaints(verdicts), IsEmpty());
+  std::set<std::string> ran;
+  for (const Verdict& verdict : verdicts) ran.insert(verdict.check);
+  for (const auto& [fault, check] : kLettersFoundBy) EXPECT_TRUE(ran.contains(check)) << check;
+  EXPECT_EQ(ran.size(), 6U);
+}
+
+TEST(Conformance, EveryFaultOfATokenizerIsFound) {
+  for (const auto& [fault, check] : kLettersFoundBy)
+    EXPECT_THAT(failed_checks(verdicts_on_letters(fault)), Contains(check)) << complaints(verdicts_on_letters(fault));
+}
+
+TEST(Conformance, ATokenizerWithoutAnExampleIsToldToHaveOne) {
+  Registrar registrar;
+  registrar.add(TokenizerEntry{"letters", "", [](const tokenizer::TokenizerFile& file, core::OptionReader& own) {
+                                 return std::make_unique<planted::Letters>(file, own);
+                               }});
+  EXPECT_THAT(complaints_about(registrar), HasSubstr("letters - text-round-trip: the entry has no example"));
 }
 
 /// Cuts bytes, not characters.

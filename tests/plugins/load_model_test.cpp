@@ -45,9 +45,7 @@ class LoadModelTest : public ::testing::Test {
     formats::write_model_folder(folder_ / "model", {.model_type = type,
                                                     .plugin = plugin,
                                                     .model = model_.get(),
-                                                    .tokenizer_json = tokenizer_json_,
-                                                    .source_tokenizer_json = {},
-                                                    .target_tokenizer_json = {},
+                                                    .tokenizer = {tokenizer_json_},
                                                     .card = "test",
                                                     .metadata = {}});
     return folder_ / "model";

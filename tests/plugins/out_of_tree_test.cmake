@@ -40,6 +40,7 @@ set(program ${WORK}/prefix/bin/dragoman)
 run(${program} plugins check ${WORK}/example/example.so)
 expect("example: all [0-9]+ checks passed")
 expect("average-attention +cpu +device")
+expect("longest-match +- +text-round-trip")
 
 file(GLOB_RECURSE installed LIST_DIRECTORIES false ${WORK}/prefix/*.so ${WORK}/prefix/*.so.* ${WORK}/prefix/bin/*)
 run(${CMAKE_COMMAND} -P ${SOURCE}/tests/plugins/library_search_path_test.cmake -- ${installed})
@@ -55,6 +56,7 @@ run(${program} plugins list --plugin example)
 expect("model +average-attention +example")
 expect("search strategy +min-p +example")
 expect("pipeline stage +squeeze +example")
+expect("tokenizer +longest-match +example")
 expect("installed plugin +ssru +not loaded")
 
 # The plugin's decoder with an option of its own.
@@ -102,6 +104,20 @@ foreach(wrong "frequency-penalty.alfa=1" "frequency-penalty.alpha=-1" "frequency
     message(FATAL_ERROR "${wrong} gave status ${status} and '${complaint}'")
   endif()
 endforeach()
+
+# The plugin's tokenizer, there and back.
+file(WRITE ${WORK}/pieces.txt "<unk>\n<s>\n</s>\n_\na\nc\nt\nthe\ncat\n_cat\n")
+file(WRITE ${WORK}/text "the cat  act\nthe dog\n\n")
+set(tokenizer --quiet --plugin example --tokenizer ${WORK}/pieces.txt --tokenizer-type longest-match --tokenizer-options space=_)
+run(${program} encode ${tokenizer} ${WORK}/text --output ${WORK}/pieces)
+file(READ ${WORK}/pieces pieces)
+if(NOT pieces STREQUAL "the _cat _ _ a c t\nthe _ <unk> <unk> <unk>\n\n")
+  message(FATAL_ERROR "the example's tokenizer gave '${pieces}'")
+endif()
+run(${program} decode ${tokenizer} ${WORK}/pieces)
+if(NOT output STREQUAL "the cat  act\nthe \n\n")
+  message(FATAL_ERROR "the example's tokenizer gave back '${output}'")
+endif()
 
 file(WRITE ${WORK}/squeeze.yml "stages:\n  - read: {path: ${WORK}/input}\n  - squeeze: {}\n  - write: {path: ${WORK}/output}\n")
 file(WRITE ${WORK}/input "  two   words \n")

@@ -124,7 +124,8 @@ TEST(Host, HasTheBuiltins) {
   EXPECT_EQ(host.registry().models().find("transformer")->provider, kBuiltin);
   for (const char* name : {"beam", "greedy", "sampling"})
     EXPECT_EQ(host.registry().search_strategies().find(name)->provider, kBuiltin) << name;
-  EXPECT_NE(host.registry().tokenizers().find("bpe"), nullptr);
+  for (const char* name : {"tokenizer-json", "subword-nmt", "fastbpe", "sentencepiece", "tiktoken", "youtokentome"})
+    EXPECT_EQ(host.registry().tokenizers().find(name)->provider, kBuiltin) << name;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "options/line_format.h"
 #include "options/number_option.h"
+#include "options/tokenizer_kind_options.h"
 #include "options/tokenizer_options.h"
 #include "program/command.h"
 
@@ -24,7 +25,7 @@ class Decode final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"),
-         "tokenizer.json, or another kind of file that `convert` reads")  //
+         "tokenizer.json, another kind of file that `convert` reads, or one that --tokenizer-type names")  //
         ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"),
          "pieces or ids; - is standard input")                                                             //
         ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")  //
@@ -33,13 +34,14 @@ class Decode final : public Command {
         ("threads", thread_count(coding_.threads),
          "0: as many as the process may use; the output does not depend on it");
     tokenizer_options_.add_to(options);
+    kind_options_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
     if (core::same_file(input_, output_)) throw UsageError("--output " + output_ + ": is the input");
     coding_.format = line_format(format_);
-    const auto tokenizer = tokenizer_options_.load(tokenizer_);
+    const auto tokenizer = kind_options_.load(tokenizer_, tokenizer_options_);
     core::OutputFile output(output_, {.stop = session.stop});
     const auto changed = tokenizer::decode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
     output.commit();
@@ -51,6 +53,7 @@ class Decode final : public Command {
  private:
   tokenizer::LineCodingOptions coding_;
   TokenizerOptions tokenizer_options_;
+  TokenizerKindOptions kind_options_;
   std::string tokenizer_;
   std::string input_;
   std::string output_;

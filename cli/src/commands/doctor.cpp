@@ -48,8 +48,8 @@ class Doctor final : public Command {
     for (const tensor::Compute compute : {tensor::Compute::kF32, tensor::Compute::kBF16, tensor::Compute::kI8}) {
       try {
         types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(backend.compute_type(compute)));
-      } catch (const core::Error&) {
-        continue;  // not of this backend
+      } catch (const core::Error& error) {
+        if (error.code() != core::ErrorCode::kUnsupported) throw;
       }
     }
     return fmt::format("{}, auto ({})", types, name_of(backend.compute_type(tensor::Compute::kAuto)));

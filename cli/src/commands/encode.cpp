@@ -1,6 +1,7 @@
 #include "options/invalid_utf8_option.h"
 #include "options/line_format.h"
 #include "options/number_option.h"
+#include "options/tokenizer_kind_options.h"
 #include "options/tokenizer_options.h"
 #include "program/command.h"
 
@@ -33,7 +34,7 @@ class Encode final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"),
-         "tokenizer.json, or another kind of file that `convert` reads")                                      //
+         "tokenizer.json, another kind of file that `convert` reads, or one that --tokenizer-type names")     //
         ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "text; - is standard input")  //
         ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")     //
         ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"), "pieces or ids")       //
@@ -49,6 +50,7 @@ class Encode final : public Command {
          "0: as many as the process may use; the output does not depend on it");
     utf8_.add_to(options);
     tokenizer_options_.add_to(options);
+    kind_options_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
 
@@ -62,7 +64,7 @@ class Encode final : public Command {
     coding_.encode.dropout = dropout_.value_or(coding_.encode.dropout);
     if (coding_.format == tokenizer::LineFormat::kIds && tokenizer_options_.codes_have_no_ids())
       throw UsageError("--glossary with --format ids: codes have no ids for what glossaries keep; give a --dictionary");
-    const auto tokenizer = tokenizer_options_.load(tokenizer_);
+    const auto tokenizer = kind_options_.load(tokenizer_, tokenizer_options_);
     core::OutputFile output(output_, {.stop = session.stop});
     tokenizer::encode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
     output.commit();
@@ -72,6 +74,7 @@ class Encode final : public Command {
   tokenizer::LineCodingOptions coding_;
   std::optional<double> dropout_;
   TokenizerOptions tokenizer_options_;
+  TokenizerKindOptions kind_options_;
   InvalidUtf8Option utf8_;
   std::string tokenizer_;
   std::string input_;

@@ -51,6 +51,13 @@ class TokenizerOptions {
     return tokenizer::open_tokenizer_file(path, read_options());
   }
 
+  /// Whether any of them is given.
+  bool any() const {
+    const tokenizer::ReadOptions usual;
+    return read_.separator != usual.separator || read_.vocabulary_threshold != usual.vocabulary_threshold ||
+           !(read_.glossaries.empty() && vocabulary_.empty() && dictionary_.empty() && pattern_.empty());
+  }
+
   /// Whether there are glossaries and the ids are the codes' own.
   bool codes_have_no_ids() const { return !read_.glossaries.empty() && dictionary_.empty(); }
 
@@ -62,9 +69,7 @@ class TokenizerOptions {
 
  private:
   tokenizer::WordSplit word_split() const {
-    if (pattern_ == "gpt2") return tokenizer::WordSplit::kGpt2;
-    if (pattern_ == "cl100k") return tokenizer::WordSplit::kCl100k;
-    if (pattern_ == "cl100k-earlier") return tokenizer::WordSplit::kCl100kVariant;
+    if (const auto split = tokenizer::word_split(pattern_)) return *split;
     throw UsageError("--pattern " + pattern_ + ": must be gpt2, cl100k or cl100k-earlier");
   }
 

@@ -1,5 +1,6 @@
 #include "average_attention.h"
 #include "frequency_penalty.h"
+#include "longest_match.h"
 #include "min_p_sampling.h"
 #include "squeeze.h"
 
@@ -24,6 +25,8 @@ void register_example(plugins::Registrar& registrar) {
   registrar.add(plugins::LogitsProcessorEntry{
       "frequency-penalty", "tokens become less likely each time they are said",
       [](const nn::SequenceSpec&, core::OptionReader& own) { return example::make_frequency_penalty(own); }});
+  registrar.add(plugins::TokenizerEntry{"longest-match", "the longest pieces of a list, from left to right",
+                                        example::make_longest_match, example::longest_match_example()});
   registrar.add(plugins::StageEntry{"squeeze", "blanks in a row become one", example::make_squeeze});
 }
 

@@ -21,12 +21,53 @@ using core::quote;
 using Path = std::filesystem::path;
 using tokenizer::Tokenizer;
 
-/// A plugin is looked up as a file in a folder of plugins: its name must not be a path.
-bool is_plugin_name(const std::string& name) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+bool is_plain_name(const std::string& name, std::string_view marks) {
+  const auto allowed = [marks](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || marks.find(c) != marks.npos;
   };
   return name.size() <= 100 && std::all_of(name.begin(), name.end(), allowed);
+}
+
+/// A plugin is looked up as a file in a folder of plugins: its name must not be a path.
+std::string read_plugin_name(core::OptionReader& options) {
+  std::string name = options.get("plugin", "");
+  options.check(is_plain_name(name, "_-"), "plugin", "must be the plain name of a plugin: letters, digits, _ and -");
+  return name;
+}
+
+StoredTokenizer read_stored_tokenizer(core::OptionReader options) {
+  StoredTokenizer stored;
+  stored.kind.type = options.require_key<std::string>("type");
+  options.check(!stored.kind.type.empty() && is_plain_name(stored.kind.type, "_-."), "type",
+                "must be the name of a registered kind: letters, digits, _, - and .");
+  stored.plugin = read_plugin_name(options);
+  if (options.has("options")) stored.kind.options = options.subtree("options");
+  options.check(stored.kind.options.is_object(), "options", "must hold keys and values");
+  options.finish();
+  return stored;
+}
+
+StoredTokenizers read_stored_tokenizers(core::OptionReader options) {
+  if (!options.has("source") && !options.has("target")) {
+    const StoredTokenizer joint = read_stored_tokenizer(std::move(options));
+    return {joint, joint, true};
+  }
+  StoredTokenizers stored{read_stored_tokenizer(options.child("source")),
+                          read_stored_tokenizer(options.child("target")), false};
+  options.finish();
+  return stored;
+}
+
+Json to_json(const StoredTokenizer& stored) {
+  Json json{{"type", stored.kind.type}};
+  if (!stored.plugin.empty()) json["plugin"] = stored.plugin;
+  if (!stored.kind.options.empty()) json["options"] = stored.kind.options;
+  return json;
+}
+
+Json to_json(const StoredTokenizers& stored) {
+  if (stored.joint) return to_json(stored.source);
+  return {{"source", to_json(stored.source)}, {"target", to_json(stored.target)}};
 }
 
 ModelConfig load_config(const Path& file) {
@@ -40,65 +81,145 @@ ModelConfig load_config(const Path& file) {
 }
 
 /// Of a model folder, which may come from anywhere: a pipe in it might never end.
-std::unique_ptr<Tokenizer> load_tokenizer_of_folder(const Path& file) {
+std::unique_ptr<Tokenizer> load_native_tokenizer(const Path& file) {
   core::require(std::filesystem::is_regular_file(file) || !std::filesystem::exists(file), ErrorCode::kIo,
                 "{}: is not a regular file but a pipe, a device or a folder; put a file there", file.string());
   return tokenizer::load_tokenizer(file);
 }
 
+/// A tokenizer and its file in a model folder.
+struct OpenedTokenizer {
+  Path file;
+  std::shared_ptr<const Tokenizer> tokenizer;
+};
+
+/// The place where config.json says how a tokenizer is read.
+std::string place_of(TokenizerSide side, const Path& folder) {
+  const char* const key = side == TokenizerSide::kJoint    ? "tokenizer"
+                          : side == TokenizerSide::kSource ? "tokenizer: source"
+                                                           : "tokenizer: target";
+  return fmt::format("{}: {}", (folder / ModelFiles::kConfig).string(), key);
+}
+
+std::shared_ptr<const Tokenizer> open_named_tokenizer(const StoredTokenizer& stored, const Path& file,
+                                                      const TokenizerOpener& opener, const std::string& where) {
+  std::error_code ignored;
+  core::require(std::filesystem::exists(file, ignored), ErrorCode::kIo,
+                "{}: is missing, the tokenizer of the type '{}' that {} names; get the whole folder", file.string(),
+                stored.kind.type, where);
+  return opener(stored, {file, core::read_regular_file(file, tokenizer::TokenizerFile::kLargest)}, where);
+}
+
+OpenedTokenizer open_tokenizer(const Path& folder, TokenizerSide side, const ModelConfig& config,
+                               const TokenizerOpener& opener) {
+  if (!config.tokenizers) {
+    const Path file = folder / tokenizer_file_name(side, {});
+    return {file, load_native_tokenizer(file)};
+  }
+  const StoredTokenizer& stored =
+      side == TokenizerSide::kTarget ? config.tokenizers->target : config.tokenizers->source;
+  const Path file = folder / tokenizer_file_name(side, stored);
+  return {file, open_named_tokenizer(stored, file, opener, place_of(side, folder))};
+}
+
+bool names_joint_tokenizer(const Path& folder, const ModelConfig& config) {
+  return config.tokenizers ? config.tokenizers->joint : std::filesystem::exists(folder / ModelFiles::kTokenizer);
+}
+
 /// One side of the translation, for messages and checks.
 struct Side {
   const char* name;
-  const Tokenizer* tokenizer;
-  Path file;
+  OpenedTokenizer opened;
   std::int64_t vocabulary;
+
+  const Tokenizer* tokenizer() const { return opened.tokenizer.get(); }
+  std::string file() const { return opened.file.string(); }
 };
 
 void require_special(const Side& side, const char* key, std::int32_t id, const Path& config) {
-  core::require(side.tokenizer->is_special(id), ErrorCode::kBadInput,
+  core::require(side.tokenizer()->is_special(id), ErrorCode::kBadInput,
                 "{}: sequences.{} is {}, but that is the piece {} of {}, which is not a special token", config.string(),
-                key, id, quote(side.tokenizer->piece(id)), side.file.string());
+                key, id, quote(side.tokenizer()->piece(id)), side.file());
 }
 
 void require_unknown(const Side& side, std::int32_t id, const Path& config) {
-  const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(side.tokenizer);
+  const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(side.tokenizer());
   if (bpe == nullptr || !bpe->definition().unknown) return require_special(side, "unknown", id, config);
   core::require(*bpe->definition().unknown == id, ErrorCode::kBadInput,
-                "{}: sequences.unknown is {}, but the unknown token of {} is {}", config.string(), id,
-                side.file.string(), *bpe->definition().unknown);
+                "{}: sequences.unknown is {}, but the unknown token of {} is {}", config.string(), id, side.file(),
+                *bpe->definition().unknown);
 }
 
+/// Of what was not opened nothing is known.
 void check_side(const Side& side, const nn::SequenceSpec& spec, const Path& config) {
-  core::require(side.tokenizer->size() == side.vocabulary, ErrorCode::kBadInput,
+  if (side.tokenizer() == nullptr) return;
+  core::require(side.tokenizer()->size() == side.vocabulary, ErrorCode::kBadInput,
                 "{}: sequences.{}_vocabulary is {}, but {} has {} pieces; model and tokenizer do not belong together",
-                config.string(), side.name, side.vocabulary, side.file.string(), side.tokenizer->size());
+                config.string(), side.name, side.vocabulary, side.file(), side.tokenizer()->size());
   require_special(side, "end", spec.end, config);
   require_unknown(side, spec.unknown, config);
 }
 
-void write_tokenizer(const std::string& text, const Path& file) {
-  core::require(tokenizer::recognise(file, text) == tokenizer::FileKind::kTokenizerJson, ErrorCode::kInvalidArgument,
+void write_tokenizer(const TokenizerContent& tokenizer, TokenizerSide side, const Path& folder) {
+  const Path file = folder / tokenizer_file_name(side, tokenizer.stored);
+  core::require(!tokenizer.stored.is_native() ||
+                    tokenizer::recognise(file, tokenizer.content) == tokenizer::FileKind::kTokenizerJson,
+                ErrorCode::kInvalidArgument,
                 "{}: the tokenizer that is to be written there is not the text of a tokenizer.json; convert it first",
                 file.string());
-  core::write_file(file, text);
+  core::write_file(file, tokenizer.content);
 }
 
 void write_tokenizers(const ModelFolderContent& content, const Path& folder) {
-  const bool joint = !content.tokenizer_json.empty();
-  const bool separate = !content.source_tokenizer_json.empty() && !content.target_tokenizer_json.empty();
-  core::require(joint != separate &&
-                    (separate || (content.source_tokenizer_json.empty() && content.target_tokenizer_json.empty())),
-                ErrorCode::kInvalidArgument, "{}: a model needs either one joint tokenizer or one for each side",
-                folder.string());
+  const bool joint = !content.tokenizer.empty();
+  const bool separate = !content.source_tokenizer.empty() && !content.target_tokenizer.empty();
+  core::require(
+      joint != separate && (separate || (content.source_tokenizer.empty() && content.target_tokenizer.empty())),
+      ErrorCode::kInvalidArgument, "{}: a model needs either one joint tokenizer or one for each side",
+      folder.string());
   if (joint) {
-    write_tokenizer(content.tokenizer_json, folder / ModelFiles::kTokenizer);
+    write_tokenizer(content.tokenizer, TokenizerSide::kJoint, folder);
   } else {
-    write_tokenizer(content.source_tokenizer_json, folder / ModelFiles::kSourceTokenizer);
-    write_tokenizer(content.target_tokenizer_json, folder / ModelFiles::kTargetTokenizer);
+    write_tokenizer(content.source_tokenizer, TokenizerSide::kSource, folder);
+    write_tokenizer(content.target_tokenizer, TokenizerSide::kTarget, folder);
   }
 }
 
+/// What config.json has to say of the tokenizers.
+std::optional<StoredTokenizers> tokenizers_to_name(const ModelFolderContent& content) {
+  const bool joint = !content.tokenizer.empty();
+  const StoredTokenizer& source = (joint ? content.tokenizer : content.source_tokenizer).stored;
+  const StoredTokenizer& target = (joint ? content.tokenizer : content.target_tokenizer).stored;
+  if (source.is_native() && target.is_native()) return std::nullopt;
+  return StoredTokenizers{source, target, joint};
+}
+
 }  // namespace
+
+const char* tokenizer_file_name(TokenizerSide side, const StoredTokenizer& tokenizer) noexcept {
+  const bool json = tokenizer.kind.type == StoredTokenizer::kNative;
+  switch (side) {
+    case TokenizerSide::kJoint:
+      return json ? ModelFiles::kTokenizer : ModelFiles::kOtherTokenizer;
+    case TokenizerSide::kSource:
+      return json ? ModelFiles::kSourceTokenizer : ModelFiles::kOtherSourceTokenizer;
+    case TokenizerSide::kTarget:
+      return json ? ModelFiles::kTargetTokenizer : ModelFiles::kOtherTargetTokenizer;
+  }
+  return "";
+}
+
+std::unique_ptr<Tokenizer> open_built_in_tokenizer(const StoredTokenizer& stored, const tokenizer::TokenizerFile& file,
+                                                   const std::string& where) {
+  for (const tokenizer::FileKind kind : tokenizer::registered_kinds()) {
+    if (tokenizer::name_of(kind) != stored.kind.type) continue;
+    core::OptionReader options(stored.kind.options, where + ": options");
+    std::unique_ptr<Tokenizer> made = tokenizer::make_tokenizer(kind, file, options);
+    options.finish();
+    return made;
+  }
+  return nullptr;
+}
 
 ModelConfig read_model_config(const Json& json, const std::string& where) {
   core::OptionReader options(json, where);
@@ -109,9 +230,8 @@ ModelConfig read_model_config(const Json& json, const std::string& where) {
   ModelConfig config;
   config.model_type = options.require_key<std::string>("model_type");
   options.check(!config.model_type.empty(), "model_type", "is empty");
-  config.plugin = options.get("plugin", "");
-  options.check(is_plugin_name(config.plugin), "plugin",
-                "must be the plain name of a plugin: letters, digits, _ and -");
+  config.plugin = read_plugin_name(options);
+  if (version >= 2 && options.has("tokenizer")) config.tokenizers = read_stored_tokenizers(options.child("tokenizer"));
   config.sequences = nn::read_sequence_spec(options.subtree("sequences"), where + ": sequences");
   if (const Json& model = options.subtree("model"); !model.is_null()) config.model = model;
   options.check(config.model.is_object(), "model", "must hold keys and values");
@@ -125,16 +245,18 @@ ModelConfig read_model_config(const Json& json, const std::string& where) {
 }
 
 Json to_json(const ModelConfig& config) {
-  const bool plain = config.compute == tensor::Compute::kF32;
-  Json json{{"format_version", plain ? 1 : ModelConfig::kFormatVersion}, {"model_type", config.model_type}};
+  const bool fp32 = config.compute == tensor::Compute::kF32;
+  const int version = config.tokenizers || !fp32 ? ModelConfig::kFormatVersion : 1;
+  Json json{{"format_version", version}, {"model_type", config.model_type}};
   if (!config.plugin.empty()) json["plugin"] = config.plugin;
+  if (config.tokenizers) json["tokenizer"] = to_json(*config.tokenizers);
   json["sequences"] = nn::to_json(config.sequences);
   json["model"] = config.model;
-  if (!plain) json["compute"] = name_of(config.compute);
+  if (!fp32) json["compute"] = name_of(config.compute);
   return json;
 }
 
-ModelFolder ModelFolder::open(const Path& folder_path) {
+ModelFolder ModelFolder::open(const Path& folder_path, const TokenizerOpener& opener) {
   std::error_code ignored;
   core::require(std::filesystem::exists(folder_path, ignored), ErrorCode::kIo,
                 "{}: there is no such folder; a model is a folder with config.json", folder_path.string());
@@ -144,17 +266,18 @@ ModelFolder ModelFolder::open(const Path& folder_path) {
   folder.path_ = folder_path;
   const Path config_path = folder_path / ModelFiles::kConfig;
   folder.config_ = load_config(config_path);
-  const bool joint = std::filesystem::exists(folder_path / ModelFiles::kTokenizer);
-  const Path source_path = folder_path / (joint ? ModelFiles::kTokenizer : ModelFiles::kSourceTokenizer);
-  const Path target_path = folder_path / (joint ? ModelFiles::kTokenizer : ModelFiles::kTargetTokenizer);
-  folder.source_ = load_tokenizer_of_folder(source_path);
-  folder.target_ = joint ? folder.source_ : load_tokenizer_of_folder(target_path);
-
   const nn::SequenceSpec& spec = folder.config_.sequences;
-  const Side target{"target", folder.target_.get(), target_path, spec.target_vocabulary};
-  check_side({"source", folder.source_.get(), source_path, spec.source_vocabulary}, spec, config_path);
+  folder.joint_ = names_joint_tokenizer(folder_path, folder.config_);
+  const auto open_side = [&](TokenizerSide side) { return open_tokenizer(folder_path, side, folder.config_, opener); };
+  const Side source{"source", open_side(folder.joint_ ? TokenizerSide::kJoint : TokenizerSide::kSource),
+                    spec.source_vocabulary};
+  const Side target{"target", folder.joint_ ? source.opened : open_side(TokenizerSide::kTarget),
+                    spec.target_vocabulary};
+  check_side(source, spec, config_path);
   check_side(target, spec, config_path);
-  require_special(target, "begin", spec.begin, config_path);
+  if (target.tokenizer() != nullptr) require_special(target, "begin", spec.begin, config_path);
+  folder.source_ = source.opened.tokenizer;
+  folder.target_ = target.opened.tokenizer;
   return folder;
 }
 
@@ -174,13 +297,17 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
                 target.string());
   FolderReplacement replacement(target);
   const Path& folder = replacement.folder();
-  const ModelConfig config{content.model_type, content.plugin, content.model->spec(), content.model->config(),
-                           content.compute};
+  const ModelConfig config{content.model_type,          content.plugin, content.model->spec(), content.model->config(),
+                           tokenizers_to_name(content), content.compute};
   core::write_file(folder / ModelFiles::kConfig, to_json(config).dump(2) + "\n");
   write_tokenizers(content, folder);
   core::write_file(folder / ModelFiles::kCard, content.card);
-  ModelFolder::open(folder);  // What it would refuse must not be written.
-  save_parameters(folder / ModelFiles::kWeights, content.model->parameters(), content.dtype, content.metadata);
+  ModelFolder::open(folder, content.opener);  // What it would refuse must not be written.
+  const nn::ParameterStore& parameters = content.model->parameters();
+  if (content.rounded)
+    save_rounded_parameters(folder / ModelFiles::kWeights, parameters, *content.rounded, content.metadata);
+  else
+    save_parameters(folder / ModelFiles::kWeights, parameters, content.dtype, content.metadata);
   write_checksums(folder);
   replacement.commit();
 }

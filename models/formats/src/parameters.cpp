@@ -54,10 +54,18 @@ std::string likely_keys(const std::vector<std::int64_t>& configured, const std::
   return text;
 }
 
+/// The name of a matrix's scales must be theirs alone.
+void require_no_namesake(const std::string& where, const nn::ParameterStore& store, const nn::Parameter& matrix) {
+  core::require(store.find(scales_name(matrix.name)) == nullptr, ErrorCode::kUnsupported,
+                "{}: the scales of {} would have the name of the parameter {}; a model with both cannot be int8", where,
+                quote(matrix.name), quote(scales_name(matrix.name)));
+}
+
 /// Collects everything in which a file and a store differ, so that one message tells the whole story.
 class Comparison {
  public:
-  Comparison(const SafetensorsFile& file, const nn::ParameterStore& store, const Json* configuration) : file_(&file) {
+  Comparison(const SafetensorsFile& file, const nn::ParameterStore& store, const Json* configuration)
+      : file_(&file), store_(&store) {
     std::unordered_set<std::string_view, core::TextHash> wanted;
     for (const nn::Parameter& parameter : store.all()) {
       wanted.insert(parameter.name);
@@ -91,8 +99,9 @@ class Comparison {
           fmt::format("{} (the configuration says {}, the file has {}{})", quote(parameter.name), describe_shape(shape),
                       describe_shape(std::span(stored->shape).first(std::min<std::size_t>(stored->shape.size(), 8))),
                       likely_keys(shape, stored->shape, configuration)));
-    if (stored->dtype == tensor::DType::kI8 && file_->find(scales_name(parameter.name)) == nullptr)
-      missing_.push_back(quote(scales_name(parameter.name)));
+    if (stored->dtype != tensor::DType::kI8) return;
+    require_no_namesake(file_->name(), *store_, parameter);
+    if (file_->find(scales_name(parameter.name)) == nullptr) missing_.push_back(quote(scales_name(parameter.name)));
   }
 
   bool is_scales(const StoredTensor& stored) const {
@@ -109,18 +118,22 @@ class Comparison {
   }
 
   const SafetensorsFile* file_;
+  const nn::ParameterStore* store_;
   std::vector<std::string> missing_;
   std::vector<std::string> surplus_;
   std::vector<std::string> reshaped_;
 };
 
 void require_scales(const SafetensorsFile& file, const StoredTensor& matrix) {
-  const StoredTensor& scales = *file.find(scales_name(matrix.name));
-  core::require(matrix.shape.size() == 2 && scales.dtype == tensor::DType::kF32 &&
-                    scales.shape == std::vector{matrix.shape.front()},
+  const StoredTensor* scales = file.find(scales_name(matrix.name));
+  core::require(scales != nullptr && matrix.shape.size() == 2, ErrorCode::kBadInput,
+                "{}: byte {}: the tensor {} of I8 is no matrix with scales; weights must be F32, F16, BF16, F64, or I8 "
+                "with scales",
+                file.name(), matrix.offset, quote(matrix.name));
+  core::require(scales->dtype == tensor::DType::kF32 && scales->shape == std::vector{matrix.shape.front()},
                 ErrorCode::kBadInput,
                 "{}: the scales {} of an I8 matrix {} are {} {}; they must be one F32 for each row", file.name(),
-                quote(scales.name), describe_shape(matrix.shape), scales.type, describe_shape(scales.shape));
+                quote(scales->name), describe_shape(matrix.shape), scales->type, describe_shape(scales->shape));
 }
 
 void require_known_types(const SafetensorsFile& file, const LoadOptions& options) {
@@ -208,7 +221,9 @@ void map_values(const SafetensorsFile& file, nn::ParameterStore& store, const Lo
     read_values(file, *file.find(parameter.name), values.back().values);
   }
   // Packed weights would otherwise stay in memory twice.
-  store.bind(values, owner, [](const tensor::Tensor& value) {
+  store.bind(values, owner, [of = owner.get()](const tensor::Tensor& value) {
+    const auto is_value = [&](const tensor::Buffer& buffer) { return buffer.data() == value.data; };
+    if (std::ranges::any_of(of->converted, is_value)) return;  // no file would give it back
     release_pages(value.data, static_cast<std::size_t>(value.size()) * tensor::size_of(value.dtype));
   });
 }
@@ -226,6 +241,20 @@ void copy_values(const SafetensorsFile& file, nn::ParameterStore& store, const L
     view.store();
   }
   store.values_changed();
+}
+
+bool is_rounded(const nn::Parameter& parameter) {
+  return parameter.is_weight || parameter.is_table;
+}
+
+void require_values(const std::filesystem::path& path, const nn::ParameterStore& store) {
+  for (const nn::Parameter& parameter : store.all()) {
+    core::require(!parameter.value.empty(), ErrorCode::kInvalidArgument, "{}: the parameter {} has no values to save",
+                  path.string(), quote(parameter.name));
+    core::require(parameter.scales.empty(), ErrorCode::kInvalidArgument,
+                  "{}: the parameter {} holds the numbers of a file; load it into memory of its own to save it",
+                  path.string(), quote(parameter.name));
+  }
 }
 
 /// Calls body(numbers, scale) for each row of a matrix of floats.
@@ -254,39 +283,57 @@ std::string scales_name(std::string_view name) {
 
 void save_parameters(const std::filesystem::path& path, const nn::ParameterStore& store, tensor::DType dtype,
                      const Metadata& metadata) {
-  core::require(is_float(dtype) || dtype == tensor::DType::kI8, ErrorCode::kInvalidArgument,
-                "{}: parameters cannot be saved as {}", path.string(), tensor::name_of(dtype));
+  core::require(is_float(dtype), ErrorCode::kInvalidArgument, "{}: parameters cannot be saved as {}", path.string(),
+                tensor::name_of(dtype));
+  require_values(path, store);
+  std::vector<TensorSpec> specs;
+  for (const nn::Parameter& parameter : store.all()) specs.push_back({parameter.name, dtype, stored_shape(parameter)});
+  SafetensorsWriter writer(path, std::move(specs), metadata);
   for (const nn::Parameter& parameter : store.all())
-    core::require(!parameter.value.empty(), ErrorCode::kInvalidArgument, "{}: the parameter {} has no values to save",
-                  path.string(), quote(parameter.name));
+    writer.write(tensor::HostView::of(store.memory(), parameter.value).tensor());
+  writer.finish();
+}
+
+void save_rounded_parameters(const std::filesystem::path& path, const nn::ParameterStore& store, tensor::DType dtype,
+                             const Metadata& metadata) {
   const bool int8 = dtype == tensor::DType::kI8;
-  const auto is_number = [&](const nn::Parameter& parameter) {
-    return int8 && (parameter.is_weight || parameter.is_table);
-  };
+  core::require(int8 || dtype == tensor::DType::kBF16, ErrorCode::kInvalidArgument,
+                "{}: parameters cannot be rounded to {}", path.string(), tensor::name_of(dtype));
+  require_values(path, store);
   // Wider types come first.
   std::vector<TensorSpec> specs;
-  for (const nn::Parameter& parameter : store.all())
-    specs.push_back(is_number(parameter)
-                        ? TensorSpec{scales_name(parameter.name), tensor::DType::kF32, {parameter.rows}}
-                        : TensorSpec{parameter.name, int8 ? tensor::DType::kF32 : dtype, stored_shape(parameter)});
-  for (const nn::Parameter& parameter : store.all())
-    if (is_number(parameter)) specs.push_back({parameter.name, tensor::DType::kI8, stored_shape(parameter)});
-  SafetensorsWriter writer(path, std::move(specs), metadata);
   for (const nn::Parameter& parameter : store.all()) {
-    const auto view = tensor::HostView::of(store.memory(), parameter.value);
-    if (is_number(parameter))
-      for_each_quantized_row(view.tensor(), [&](std::span<std::int8_t>, float scale) {
-        writer.write({&scale, 1, 1, 1, tensor::DType::kF32, tensor::Device::kCpu});
-      });
-    else
-      writer.write(view.tensor());
+    if (!is_rounded(parameter)) {
+      specs.push_back({parameter.name, tensor::DType::kF32, stored_shape(parameter)});
+    } else if (int8) {
+      require_no_namesake(path.string(), store, parameter);
+      specs.push_back({scales_name(parameter.name), tensor::DType::kF32, {parameter.rows}});
+    }
   }
   for (const nn::Parameter& parameter : store.all())
-    if (is_number(parameter))
-      for_each_quantized_row(
-          tensor::HostView::of(store.memory(), parameter.value).tensor(), [&](std::span<std::int8_t> numbers, float) {
-            writer.write({numbers.data(), 1, parameter.cols, parameter.cols, tensor::DType::kI8, tensor::Device::kCpu});
-          });
+    if (is_rounded(parameter)) specs.push_back({parameter.name, dtype, stored_shape(parameter)});
+  SafetensorsWriter writer(path, std::move(specs), metadata);
+  const auto view_of_values = [&](const nn::Parameter& parameter) {
+    return tensor::HostView::of(store.memory(), parameter.value);
+  };
+  for (const nn::Parameter& parameter : store.all()) {
+    if (!is_rounded(parameter))
+      writer.write(view_of_values(parameter).tensor());
+    else if (int8)
+      for_each_quantized_row(view_of_values(parameter).tensor(), [&](std::span<std::int8_t>, float scale) {
+        writer.write({&scale, 1, 1, 1, tensor::DType::kF32, tensor::Device::kCpu});
+      });
+  }
+  for (const nn::Parameter& parameter : store.all()) {
+    if (!is_rounded(parameter)) continue;
+    if (!int8)
+      writer.write(view_of_values(parameter).tensor());
+    else
+      for_each_quantized_row(view_of_values(parameter).tensor(), [&](std::span<std::int8_t> numbers, float) {
+        const auto count = static_cast<std::int64_t>(numbers.size());
+        writer.write({numbers.data(), 1, count, count, tensor::DType::kI8, tensor::Device::kCpu});
+      });
+  }
   writer.finish();
 }
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
 #include <dragoman/ops/matmul.h>
@@ -57,18 +59,37 @@ bool any_not_finite(const Tensor& tensor, std::int64_t row) {
   }
 }
 
-/// Of an I8 matrix, the scales.
-void require_finite_values(const Parameter& parameter, tensor::DeviceMemory& memory, const std::string& source) {
-  const auto view = tensor::HostView::of(memory, parameter.scales.empty() ? parameter.value : parameter.scales);
-  for (std::int64_t row = 0; row < view.tensor().rows; ++row) {
+[[noreturn]] void fail_not_finite(const std::string& source, const std::string& what, std::string_view hint) {
+  core::fail(core::ErrorCode::kBadInput, "{}: {}; the file is damaged, or training diverged{}{}", source, what,
+             hint.empty() ? "" : "; ", hint);
+}
+
+/// The largest number, times the scale, must be finite, too.
+void require_finite_scales(const Parameter& parameter, tensor::DeviceMemory& memory, const std::string& source,
+                           std::string_view hint) {
+  constexpr float kLargestNumber = 128;
+  const auto view = tensor::HostView::of(memory, parameter.scales);
+  for (std::int64_t row = 0; row < view.tensor().cols; ++row) {
+    const float scale = view.tensor().as<float>()[row];
+    if (!std::isfinite(scale * kLargestNumber))
+      fail_not_finite(source, fmt::format("the scale of row {} of the tensor '{}' is {}", row, parameter.name, scale),
+                      hint);
+  }
+}
+
+void require_finite_values(const Parameter& parameter, tensor::DeviceMemory& memory, const std::string& source,
+                           std::string_view hint) {
+  if (!parameter.scales.empty()) return require_finite_scales(parameter, memory, source, hint);
+  const auto view = tensor::HostView::of(memory, parameter.value);
+  for (std::int64_t row = 0; row < parameter.rows; ++row) {
     if (!any_not_finite(view.tensor(), row)) continue;
     std::int64_t col = 0;
     while (std::isfinite(tensor::element(view.tensor(), row, col))) ++col;
     const std::string place = parameter.rank == 1 ? std::to_string(col) : fmt::format("{}, {}", row, col);
-    core::fail(core::ErrorCode::kBadInput,
-               "{}: the tensor '{}' holds {} at [{}]; the file is damaged, or training diverged; --allow-non-finite "
-               "uses it all the same",
-               source, parameter.name, tensor::element(view.tensor(), row, col), place);
+    fail_not_finite(source,
+                    fmt::format("the tensor '{}' holds {} at [{}]", parameter.name,
+                                tensor::element(view.tensor(), row, col), place),
+                    hint);
   }
 }
 
@@ -222,15 +243,16 @@ void ParameterStore::prepare(Context& context, tensor::ComputeType type, const P
     core::require(parameter.gradient == nullptr, core::ErrorCode::kInvalidArgument,
                   "'{}' has a gradient: pack weights for inference only", parameter.name);
     if (!options.refuse_non_finite_of.empty())
-      require_finite_values(parameter, context.memory(), options.refuse_non_finite_of);
-    if (pack == nullptr || !parameter.is_weight || parameter.packed != nullptr) continue;
+      require_finite_values(parameter, context.memory(), options.refuse_non_finite_of, options.non_finite_hint);
+    if (pack == nullptr || !parameter.is_weight) continue;
+    if (parameter.packed != nullptr && parameter.packed->type() == type) continue;
     parameter.packed = pack(context, parameter.weight().stored(), type);
     if (parameter.packed != nullptr && release_) release_(parameter.value);
   }
 }
 
-void ParameterStore::require_finite(const std::string& source) const {
-  for (const Parameter& parameter : parameters_) require_finite_values(parameter, memory(), source);
+void ParameterStore::require_finite(const std::string& source, std::string_view hint) const {
+  for (const Parameter& parameter : parameters_) require_finite_values(parameter, memory(), source, hint);
 }
 
 Scope Scope::operator/(std::string_view name) const {

@@ -21,6 +21,16 @@ inline void require_row(std::string_view op, const Tensor& x, const Tensor& row,
                tensor::describe(row));
 }
 
+/// Throws unless a matrix that is not packed holds elements of the type that is computed in: what a file stores in
+/// another type must be packed first.
+inline void require_computable(const Tensor& matrix, tensor::DType dtype, std::string_view op) {
+  if (matrix.dtype != dtype)
+    core::fail(core::ErrorCode::kInvalidArgument,
+               "{}: a matrix is {} where {} is computed with; weights that are stored so must be packed, by "
+               "ParameterStore::prepare()",
+               op, tensor::describe(matrix), tensor::name_of(dtype));
+}
+
 /// A target for a gradient that may not be wanted: empty value if not.
 inline GradientTarget optional_target(Context& context, const Variable& variable) {
   return variable.needs_gradient() ? autograd::target_of(context, *variable.gradient) : GradientTarget{};

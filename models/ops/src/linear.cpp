@@ -19,6 +19,7 @@ LinearShape check_operands(const Variable& x, const Weight& weight, const Variab
     core::fail(core::ErrorCode::kInvalidArgument, "linear: the weight takes {} inputs but x is {}", shape.inputs,
                tensor::describe(x.value));
   if (!bias.empty()) tensor::require_shape(bias.value, 1, shape.outputs, "linear: the bias");
+  if (weight.packed == nullptr) require_computable(weight.value.value, x.value.dtype, "linear");
   return shape;
 }
 

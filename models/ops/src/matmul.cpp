@@ -12,6 +12,7 @@ Variable matmul(Context& context, const Variable& a, const Variable& b, bool tra
   if (a.value.cols != inner)
     core::fail(core::ErrorCode::kInvalidArgument, "matmul: the inner sizes differ: {} times {}{}",
                tensor::describe(a.value), tensor::describe(b.value), transpose_b ? " transposed" : "");
+  for (const Variable* operand : {&a, &b}) require_computable(operand->value, context.float_type(), "matmul");
   const bool record = autograd::recording(context, a, b);
   const Variable y = autograd::make_variable(context, context.allocate(a.value.rows, columns), record);
   context.kernels().get(kMatMul)(context, {a.value, false, b.value, transpose_b, y.value, false});

@@ -121,6 +121,8 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
                    const UploadedTopKOptions& options) {
   auto* kernel = context.kernels().find(kProjectTopK);
   if (kernel == nullptr) return project_top_k_composite(context, hidden, projection, options.host);
+  if (projection.weight.packed == nullptr)
+    require_computable(projection.weight.value.value, hidden.dtype, "project_top_k");
   const TopK result = allocate_result(context, hidden.rows, options.host.k);
   kernel(context, {.hidden = hidden,
                    .weight = projection.weight.value.value,

@@ -121,10 +121,23 @@ Json to_json(const TrainingConfig& config) {
           {"checkpoint", write_part(config.checkpoint, checkpoint_table())}};
 }
 
+namespace {
+
+/// Without the file, whose content is compared; null of one that has no kind.
+Json kind_of_tokenizer(const TokenizerConfig& config) {
+  if (config.kind == tokenizer::TokenizerKind{}) return {};
+  return {{"type", config.kind.type}, {"options", config.kind.options}};
+}
+
+}  // namespace
+
 Json keys_that_affect_results(const TrainingConfig& config) {
   Json tree = to_json(config);
   for (const char* key : {"output", "threads", "checkpoint"}) tree.erase(key);
   for (const char* key : {"train", "validation", "tokenizer"}) tree["data"].erase(key);
+  const DataConfig& data = config.data;
+  if (Json kind = kind_of_tokenizer(data.source_tokenizer); !kind.is_null()) tree["data"]["source_tokenizer"] = kind;
+  if (Json kind = kind_of_tokenizer(data.target_tokenizer); !kind.is_null()) tree["data"]["target_tokenizer"] = kind;
   const bool ends_matter =
       config.training.schedule.kind == ScheduleKind::kLinear || config.training.schedule.kind == ScheduleKind::kCosine;
   if (!ends_matter) tree["training"].erase("updates");

@@ -66,25 +66,49 @@ void read_validation_texts(OptionReader& data, DataConfig& config) {
   if (data.has("validation")) config.validation = read_text_pair(data.child("validation"));
 }
 
+/// FILE, or {file: FILE, type: NAME, options: {...}}.
+TokenizerConfig read_tokenizer(OptionReader& parent, std::string_view key) {
+  const Json& tree = parent.subtree(key);
+  if (tree.is_string()) return {.file = tree.get<std::string>()};
+  parent.check(tree.is_object(), key, "must be the name of a file, or {file: FILE, type: NAME}");
+  OptionReader reader = parent.child(key);
+  TokenizerConfig config{.file = reader.require_key<std::string>("file")};
+  config.kind.type = reader.require_key<std::string>("type");
+  reader.check(!config.kind.type.empty(), "type", "must be the name of a registered kind; `plugins list` shows them");
+  if (reader.has("options")) config.kind.options = reader.subtree("options");
+  reader.check(config.kind.options.is_object(), "options", "must hold keys and values");
+  reader.finish();
+  return config;
+}
+
 void read_tokenizers(OptionReader& data, DataConfig& config) {
-  if (data.subtree("tokenizer").is_string()) {
-    config.source_tokenizer = config.target_tokenizer = data.subtree("tokenizer").get<std::string>();
+  const Json& tree = data.subtree("tokenizer");
+  data.check(
+      tree.is_string() || tree.is_object(), "tokenizer",
+      "is missing: name the tokenizer.json that `dragoman learn-bpe` wrote, or one for source and one for target");
+  if (tree.is_string() || tree.contains("file") || tree.contains("type")) {
+    config.source_tokenizer = config.target_tokenizer = read_tokenizer(data, "tokenizer");
     return;
   }
-  data.check(
-      data.subtree("tokenizer").is_object(), "tokenizer",
-      "is missing: name the tokenizer.json that `dragoman learn-bpe` wrote, or one for source and one for target");
   OptionReader both = data.child("tokenizer");
-  config.source_tokenizer = both.require_key<std::string>("source");
-  config.target_tokenizer = both.require_key<std::string>("target");
+  for (const char* side : {"source", "target"})
+    both.check(both.has(side), side, "is missing: each side needs a tokenizer");
+  config.source_tokenizer = read_tokenizer(both, "source");
+  config.target_tokenizer = read_tokenizer(both, "target");
   both.finish();
 }
 
+Json to_json(const TokenizerConfig& config) {
+  if (config.kind == tokenizer::TokenizerKind{}) return config.file;
+  Json json{{"file", config.file}, {"type", config.kind.type}};
+  if (!config.kind.options.empty()) json["options"] = config.kind.options;
+  return json;
+}
+
 void write_tokenizers(const DataConfig& config, Json& json) {
-  if (config.source_tokenizer == config.target_tokenizer)
-    json["tokenizer"] = config.source_tokenizer;
-  else
-    json["tokenizer"] = {{"source", config.source_tokenizer}, {"target", config.target_tokenizer}};
+  const Json source = to_json(config.source_tokenizer);
+  const Json target = to_json(config.target_tokenizer);
+  json["tokenizer"] = source == target ? source : Json{{"source", source}, {"target", target}};
 }
 
 /// The three names stand in an object of their own.
@@ -226,10 +250,13 @@ const OptionTable<DataConfig>& data_table() {
                   [](const Config& config, Json& json) {
                     if (!config.validation.empty()) json["validation"] = to_json(config.validation);
                   })
-          .custom({{.name = "tokenizer",
-                    .placeholder = "FILE",
-                    .help = "of both sides, or {source: FILE, target: FILE}; copied into the run"}},
-                  read_tokenizers, write_tokenizers)
+          .custom(
+              {{.name = "tokenizer",
+                .placeholder = "FILE",
+                .help =
+                    "of both sides, or {source: FILE, target: FILE}; copied into the run. In place of FILE also {file: "
+                    "FILE, type: NAME, options: {...}}, where NAME is a registered kind"}},
+              read_tokenizers, write_tokenizers)
           .number("maximum_length", &Config::maximum_length, kLength, "N",
                   "pairs with a longer side, in tokens with the end, are left out")
           .number("bpe_dropout", &Config::bpe_dropout, kProbability, "P",

@@ -66,14 +66,19 @@ void ModelExports::write_folder(const std::string& name, const nn::Seq2SeqModel&
   content.model_type = config_->model.type;
   content.plugin = plugin_;
   content.model = &model;
+  const auto content_of = [](const RunTokenizer& tokenizer) {
+    return formats::TokenizerContent{tokenizer.content, tokenizer.stored};
+  };
   if (tokenizers_->joint()) {
-    content.tokenizer_json = tokenizers_->source.json;
+    content.tokenizer = content_of(tokenizers_->source);
   } else {
-    content.source_tokenizer_json = tokenizers_->source.json;
-    content.target_tokenizer_json = tokenizers_->target.json;
+    content.source_tokenizer = content_of(tokenizers_->source);
+    content.target_tokenizer = content_of(tokenizers_->target);
   }
   content.card = card(origin);
   content.dtype = config_->checkpoint.export_f16 ? tensor::DType::kF16 : tensor::DType::kF32;
+  content.opener = [this](const formats::StoredTokenizer& stored, const tokenizer::TokenizerFile& file,
+                          const std::string&) { return environment_->make_tokenizer(stored.kind, file); };
   formats::write_model_folder(fs::path(config_->output) / name, content);
 }
 
@@ -84,7 +89,8 @@ bool ModelExports::write(const std::string& name, const nn::Seq2SeqModel& model,
     return true;
   } catch (const std::exception& error) {
     unwritten_[name] = error.what();
-    core::log(log_, core::LogLevel::kWarning, fmt::format("the model {} could not be written: {}", name, error.what()));
+    core::log(environment_->log, core::LogLevel::kWarning,
+              fmt::format("the model {} could not be written: {}", name, error.what()));
     return false;
   }
 }

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include <dragoman/core/log.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/training/config.h>
 #include <dragoman/training/optimizer.h>
@@ -31,12 +30,12 @@ class ModelExports {
  public:
   /// The references must outlive the object. `plugin` brings the model type; empty for what is built in.
   ModelExports(const TrainingConfig& config, const RunTokenizers& tokenizers, const core::Json& run_record,
-               std::string plugin, core::LogSink log)
+               std::string plugin, const TrainerEnvironment& environment)
       : config_(&config),
         tokenizers_(&tokenizers),
         record_(&run_record),
         plugin_(std::move(plugin)),
-        log_(std::move(log)) {}
+        environment_(&environment) {}
 
   /// Writes the folder `name` of the run, in one step as far as readers can tell; false if it cannot be written.
   bool write(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin);
@@ -51,7 +50,7 @@ class ModelExports {
   const RunTokenizers* tokenizers_;
   const core::Json* record_;
   std::string plugin_;
-  core::LogSink log_;
+  const TrainerEnvironment* environment_;
   std::map<std::string, std::string> unwritten_;  ///< names, and why
 };
 

@@ -29,7 +29,7 @@ ModelSelector::ModelSelector(RunParts& run, RunProgress& progress, CheckpointKee
     : run_(&run),
       progress_(&progress),
       checkpoints_(&checkpoints),
-      exports_(run.config, run.tokenizers, run.record, plugin_of_model(run), run.environment.log) {}
+      exports_(run.config, run.tokenizers, run.record, plugin_of_model(run), run.environment) {}
 
 bool ModelSelector::due() const {
   const std::int64_t every = run_->config.validation.every;

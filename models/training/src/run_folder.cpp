@@ -10,6 +10,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/json.h>
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/training/checkpoint.h>
 
 namespace dragoman::training {
@@ -24,10 +25,10 @@ namespace {
 bool is_written(std::string name) {
   for (const std::string_view suffix : {core::kPartialSuffix, core::kReplacedSuffix})
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
-  constexpr std::array<std::string_view, 8> kNames = {
-      "run.json", "metrics.jsonl", "tokenizer.json", "source.tokenizer.json", "target.tokenizer.json",
-      "best",     "last",          "average"};
-  return std::ranges::find(kNames, std::string_view(name)) != kNames.end() || name.starts_with("checkpoint-");
+  constexpr std::array<std::string_view, 5> kNames = {"run.json", "metrics.jsonl", "best", "last", "average"};
+  constexpr auto kTokenizers = formats::ModelFiles::kTokenizers;
+  return std::ranges::find(kNames, std::string_view(name)) != kNames.end() ||
+         std::ranges::find(kTokenizers, std::string_view(name)) != kTokenizers.end() || name.starts_with("checkpoint-");
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::training {
 namespace {
 
@@ -45,6 +47,15 @@ EarlyStopping::Options early_stopping_options(const TrainingConfig& config) {
           .remember = averages_best(config.checkpoint) ? config.checkpoint.average : 1};
 }
 
+tensor::ComputeType find_validation_compute(const runtime::Runtime& runtime, tensor::Device device,
+                                            const ValidationConfig& config) {
+  try {
+    return runtime.compute_type(device, config.compute);
+  } catch (const core::Error& error) {
+    core::fail(error.code(), "validation.compute: {}", error.what());
+  }
+}
+
 }  // namespace
 
 RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment, StartMode mode,
@@ -53,11 +64,12 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
       environment(std::move(run_environment)),
       folder(config.output, mode),
       device(environment.runtime->device(config.device)),
-      validation_compute(environment.runtime->compute_type(device, config.validation.compute)),
+      validation_compute(find_validation_compute(*environment.runtime, device, config.validation)),
       executor(core::make_executor(config.threads)),
       context(environment.runtime->make_context(device, *executor)),
       tokenizers(load_tokenizers(
-          config.data, {.folder = &folder, .fork = mode == StartMode::kFork, .log = environment.log, .stop = stop})),
+          config.data,
+          {.folder = &folder, .environment = &environment, .fork = mode == StartMode::kFork, .stop = stop})),
       spec(make_spec(config, tokenizers)),
       model(make_model()) {
   require_room_for_models(config);

@@ -18,24 +18,30 @@ using core::Json;
 constexpr int kRecordVersion = 2;
 constexpr std::uint64_t kLargestRecord = std::uint64_t{16} << 20;
 
-std::int32_t special_id(const tokenizer::Tokenizer& tokenizer, const std::string& piece, const std::string& file,
+std::int32_t special_id(const RunTokenizer& run_tokenizer, const std::string& piece, const std::string& file,
                         std::string_view key) {
+  const tokenizer::Tokenizer& tokenizer = *run_tokenizer.tokenizer;
   const std::optional<std::int32_t> id = tokenizer.id(piece);
   core::require(
       id.has_value(), ErrorCode::kBadInput,
       "{}: has no token '{}', which data.special_tokens.{} names; learn the vocabulary with it or name another", file,
       piece, key);
+  core::require(run_tokenizer.stored.is_native() || tokenizer.is_special(*id), ErrorCode::kBadInput,
+                "{}: data.special_tokens.{} names '{}', which is an ordinary piece of it; name a special token", file,
+                key, piece);
   return *id;
 }
 
 /// An id that source and target must share, since sequences of both are closed by it.
 std::int32_t shared_id(const DataConfig& data, const RunTokenizers& tokenizers, const std::string& piece,
                        std::string_view key) {
-  const std::int32_t source = special_id(*tokenizers.source.tokenizer, piece, data.source_tokenizer, key);
-  const std::int32_t target = special_id(*tokenizers.target.tokenizer, piece, data.target_tokenizer, key);
+  const std::string& source_file = data.source_tokenizer.file;
+  const std::string& target_file = data.target_tokenizer.file;
+  const std::int32_t source = special_id(tokenizers.source, piece, source_file, key);
+  const std::int32_t target = special_id(tokenizers.target, piece, target_file, key);
   core::require(source == target, ErrorCode::kBadInput,
                 "'{}' is {} in {}, but {} in {}; special tokens need equal ids on both sides", piece, source,
-                data.source_tokenizer, target, data.target_tokenizer);
+                source_file, target, target_file);
   return source;
 }
 
@@ -50,7 +56,7 @@ nn::SequenceSpec make_spec(const TrainingConfig& config, const RunTokenizers& to
   nn::SequenceSpec spec;
   spec.source_vocabulary = tokenizers.source.tokenizer->size();
   spec.target_vocabulary = tokenizers.target.tokenizer->size();
-  spec.begin = special_id(*tokenizers.target.tokenizer, data.begin, data.target_tokenizer, "begin");
+  spec.begin = special_id(tokenizers.target, data.begin, data.target_tokenizer.file, "begin");
   spec.end = shared_id(data, tokenizers, data.end, "end");
   spec.unknown = shared_id(data, tokenizers, data.unknown, "unknown");
   spec.decoder_start = config.model.decoder_starts_with_end ? spec.end : spec.begin;
@@ -97,8 +103,8 @@ Json make_run_record(const TrainingConfig& config, const Json& build, const nn::
   if (validation != nullptr) data["validation"] = validation->fingerprint();
   const Json configuration = to_json(resolved);
   Json sums = {{"configuration", formats::sha256_of(core::one_line(configuration))},
-               {tokenizers.source_name(), formats::sha256_of(tokenizers.source.json)}};
-  if (!tokenizers.joint()) sums[tokenizers.target_name()] = formats::sha256_of(tokenizers.target.json);
+               {tokenizers.source_name(), formats::sha256_of(tokenizers.source.content)}};
+  if (!tokenizers.joint()) sums[tokenizers.target_name()] = formats::sha256_of(tokenizers.target.content);
   return {{"format_version", kRecordVersion},
           {"build", build},
           {"configuration", configuration},

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using core::ErrorCode;
 
-constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
+constexpr std::uint64_t kLargestFile = tokenizer::TokenizerFile::kLargest;
 
 /// A file that the configuration names, read but not yet understood.
 struct NamedFile {
@@ -39,21 +39,48 @@ std::string as_tokenizer_json(NamedFile file) {
     if (error.code() != ErrorCode::kUnsupported) throw;
     core::fail(ErrorCode::kUnsupported,
                "{}; a model is trained with a tokenizer that can be exported with it as tokenizer.json: learn one with "
-               "`dragoman learn-bpe`",
-               error.what());
+               "`dragoman learn-bpe`, or name its kind (data.tokenizer: {{file: {}, type: NAME}}), and it is exported "
+               "as it is",
+               error.what(), file.path);
   }
 }
 
-RunTokenizer make(std::string json, const std::string& name, std::string fingerprint) {
-  auto tokenizer = std::make_shared<const tokenizer::BpeTokenizer>(tokenizer::BpeTokenizer::parse(json, name));
-  return {.tokenizer = std::move(tokenizer), .json = std::move(json), .fingerprint = std::move(fingerprint)};
-}
+/// Makes tokenizers of the kind that the configuration names, or of a tokenizer.json.
+class TokenizerMaker {
+ public:
+  TokenizerMaker(const tokenizer::TokenizerKind& kind, const TrainerEnvironment& environment)
+      : kind_(kind), environment_(environment) {}
 
-RunTokenizer make(NamedFile file) {
-  const std::string path = file.path;
-  std::string fingerprint = file.fingerprint;
-  return make(as_tokenizer_json(std::move(file)), path, std::move(fingerprint));
-}
+  /// How the tokenizer is read where it is copied to.
+  formats::StoredTokenizer stored() const {
+    if (kind_.type.empty()) return {};
+    return {.kind = kind_,
+            .plugin = environment_.plugin_of_tokenizer ? environment_.plugin_of_tokenizer(kind_.type) : std::string()};
+  }
+
+  RunTokenizer make(NamedFile file) const {
+    const std::string path = file.path;
+    std::string fingerprint = file.fingerprint;
+    std::string content = kind_.type.empty() ? as_tokenizer_json(std::move(file)) : std::move(file.content);
+    return make(std::move(content), path, std::move(fingerprint));
+  }
+
+  /// Of what is copied or was.
+  RunTokenizer make(std::string content, const fs::path& path, std::string fingerprint) const {
+    RunTokenizer made{.tokenizer = {}, .content = {}, .stored = stored(), .fingerprint = std::move(fingerprint)};
+    if (kind_.type.empty())
+      made.tokenizer =
+          std::make_shared<const tokenizer::BpeTokenizer>(tokenizer::BpeTokenizer::parse(content, path.string()));
+    else
+      made.tokenizer = environment_.make_tokenizer(kind_, {path, content});
+    made.content = std::move(content);
+    return made;
+  }
+
+ private:
+  const tokenizer::TokenizerKind& kind_;
+  const TrainerEnvironment& environment_;
+};
 
 /// The copy of one side in the folder of a run that goes on.
 struct Copy {
@@ -71,9 +98,11 @@ struct Copy {
   }
 };
 
-Copy copy_of(const RunFolder& folder, const std::string& side) {
-  for (const std::string& name : {std::string("tokenizer.json"), side + ".tokenizer.json"})
+Copy copy_of(const RunFolder& folder, formats::TokenizerSide side, const formats::StoredTokenizer& stored) {
+  for (const formats::TokenizerSide place : {formats::TokenizerSide::kJoint, side}) {
+    const char* const name = formats::tokenizer_file_name(place, stored);
     if (std::string sum = folder.recorded_sum(name); !sum.empty()) return {folder.file(name), std::move(sum)};
+  }
   return {};
 }
 
@@ -95,30 +124,33 @@ void require_unchanged(const NamedFile& file, const std::string& recorded, const
                 file.path, advice);
 }
 
-RunTokenizer continued(const std::string& path, const std::string& side, const TokenizerOptions& options) {
+RunTokenizer continued(const std::string& path, formats::TokenizerSide side, const TokenizerMaker& maker,
+                       const TokenizerOptions& options) {
   const RunFolder& folder = *options.folder;
-  const auto recorded = folder.record()["data"].value(side + "_tokenizer", std::string());
-  const Copy copy = copy_of(folder, side);
+  const char* const key = side == formats::TokenizerSide::kSource ? "source_tokenizer" : "target_tokenizer";
+  const auto recorded = folder.record()["data"].value(key, std::string());
+  const Copy copy = copy_of(folder, side, maker.stored());
   std::optional<NamedFile> file = read_unless_gone(path, copy, options.stop);
   // The copy itself may be named: its text is that of the run, whatever kind of file that began with.
   const bool named_copy = file && copy.recorded() && formats::sha256_of(file->content) == copy.sum;
   if (named_copy) file->fingerprint = recorded;
   if (file && !options.fork) require_unchanged(*file, recorded, copy);
-  if (file && file->fingerprint != recorded) return make(std::move(*file));
+  if (file && file->fingerprint != recorded) return maker.make(std::move(*file));
   std::optional<std::string> content = copy.recorded() ? copy.content() : std::nullopt;
-  if (content) return make(std::move(*content), copy.path.string(), recorded);
+  if (content) return maker.make(std::move(*content), copy.path, recorded);
   core::require(file.has_value(), ErrorCode::kBadInput,
                 "{}: is lost or damaged (its sum is not the one in run.json), and {} is gone; restore either of them",
                 copy.path.string(), path);
   if (copy.recorded())
-    core::log(options.log, core::LogLevel::kWarning,
+    core::log(options.environment->log, core::LogLevel::kWarning,
               fmt::format("{}: is lost or damaged; made again from {}", copy.path.string(), path));
-  return make(std::move(*file));
+  return maker.make(std::move(*file));
 }
 
-RunTokenizer load(const std::string& path, const std::string& side, const TokenizerOptions& options) {
-  if (options.folder->record().is_null()) return make(read_named(path, options.stop));
-  return continued(path, side, options);
+RunTokenizer load(const TokenizerConfig& config, formats::TokenizerSide side, const TokenizerOptions& options) {
+  const TokenizerMaker maker(config.kind, *options.environment);
+  if (options.folder->record().is_null()) return maker.make(read_named(config.file, options.stop));
+  return continued(config.file, side, maker, options);
 }
 
 /// A file of this name that no run has recorded is somebody's own.
@@ -137,15 +169,15 @@ void write_copy(const RunFolder& folder, const std::string& name, const std::str
 
 RunTokenizers load_tokenizers(const DataConfig& config, const TokenizerOptions& options) {
   RunTokenizers result;
-  result.source = load(config.source_tokenizer, "source", options);
+  result.source = load(config.source_tokenizer, formats::TokenizerSide::kSource, options);
   const bool joint = config.source_tokenizer == config.target_tokenizer;
-  result.target = joint ? result.source : load(config.target_tokenizer, "target", options);
+  result.target = joint ? result.source : load(config.target_tokenizer, formats::TokenizerSide::kTarget, options);
   return result;
 }
 
 void write_tokenizers(const RunTokenizers& tokenizers, const RunFolder& folder) {
-  write_copy(folder, tokenizers.source_name(), tokenizers.source.json);
-  if (!tokenizers.joint()) write_copy(folder, tokenizers.target_name(), tokenizers.target.json);
+  write_copy(folder, tokenizers.source_name(), tokenizers.source.content);
+  if (!tokenizers.joint()) write_copy(folder, tokenizers.target_name(), tokenizers.target.content);
 }
 
 }  // namespace dragoman::training

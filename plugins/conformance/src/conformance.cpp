@@ -152,6 +152,8 @@ std::vector<Verdict> check_provider(const Host& host, const std::string& provide
     append(verdicts, check_search_strategy(host, *strategy));
   for (const LogitsProcessorEntry* processor : entries_of(host.registry().logits_processors(), provider))
     append(verdicts, check_logits_processor(host, *processor));
+  for (const TokenizerEntry* tokenizer : entries_of(host.registry().tokenizers(), provider))
+    append(verdicts, check_tokenizer(*tokenizer));
   for (const StageEntry* stage : entries_of(host.registry().stages(), provider))
     verdicts.push_back(check_stage(*stage));
   return verdicts;

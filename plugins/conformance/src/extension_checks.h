@@ -13,4 +13,7 @@ std::vector<Verdict> check_logits_processor(const Host& host, const LogitsProces
 /// threads.
 Verdict check_stage(const StageEntry& entry);
 
+/// The entry is made of its example file.
+std::vector<Verdict> check_tokenizer(const TokenizerEntry& entry);
+
 }  // namespace dragoman::plugins

@@ -26,12 +26,20 @@ SearchStrategyEntry strategy_entry(const decoding::BuiltInStrategy& strategy) {
       [make = strategy.make](const decoding::DecodingOptions& options, core::OptionReader&) { return make(options); }};
 }
 
+TokenizerEntry tokenizer_entry(tokenizer::FileKind kind) {
+  return {std::string(tokenizer::name_of(kind)), std::string(tokenizer::summary_of(kind)),
+          [kind](const tokenizer::TokenizerFile& file, core::OptionReader& own) {
+            return tokenizer::make_tokenizer(kind, file, own);
+          },
+          tokenizer::example_of(kind)};
+}
+
 }  // namespace
 
 void register_builtins(Registrar& registrar) {
   registrar.add(transformer_entry());
   for (const auto& strategy : decoding::built_in_strategies()) registrar.add(strategy_entry(strategy));
-  registrar.add(TokenizerEntry{"bpe", "byte pair encoding as Hugging Face tokenizer.json", tokenizer::load_tokenizer});
+  for (const tokenizer::FileKind kind : tokenizer::registered_kinds()) registrar.add(tokenizer_entry(kind));
 }
 
 }  // namespace dragoman::plugins

@@ -1,17 +1,19 @@
 #include "dragoman/host/load_model.h"
 
+#include "dragoman/host/open_tokenizer.h"
+
 #include <dragoman/core/error.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::plugins {
 namespace {
 
-void require_plugin(const formats::ModelConfig& config, const std::string& where, Host& host, bool may_load) {
-  if (config.plugin.empty()) return;
-  core::require(may_load || host.loader().find(config.plugin) != nullptr, core::ErrorCode::kInvalidArgument,
-                "{}: the model needs the plugin '{}', which is not loaded; name it with --plugin", where,
-                config.plugin);
-  host.loader().require_plugin(config.plugin);
+void require_plugin(const std::string& plugin, std::string_view user, const std::string& where, Host& host,
+                    bool may_load) {
+  if (plugin.empty()) return;
+  core::require(may_load || host.loader().find(plugin) != nullptr, core::ErrorCode::kInvalidArgument,
+                "{}: the {} needs the plugin '{}', which is not loaded; name it with --plugin", where, user, plugin);
+  host.loader().require_plugin(plugin);
 }
 
 std::unique_ptr<nn::Seq2SeqModel> make_empty_model(const formats::ModelConfig& config, const std::string& where,
@@ -33,10 +35,23 @@ formats::LoadOptions weight_options(const LoadModelOptions& options, const runti
 
 }  // namespace
 
+formats::TokenizerOpener tokenizer_opener(Host& host, bool may_load) {
+  return [&host, may_load](const formats::StoredTokenizer& stored, const tokenizer::TokenizerFile& file,
+                           const std::string& where) {
+    require_plugin(stored.plugin, "tokenizer", where, host, may_load);
+    try {
+      return make_tokenizer(host.registry(), stored.kind, file);
+    } catch (const core::Error& error) {
+      core::fail(core::ErrorCode::kBadInput, "{}: {}", where, error.what());
+    }
+  };
+}
+
 LoadedModel load_model(const std::filesystem::path& folder, Host& host, const LoadModelOptions& options) {
-  const formats::ModelFolder opened = formats::ModelFolder::open(folder);
+  const formats::ModelFolder opened =
+      formats::ModelFolder::open(folder, tokenizer_opener(host, options.may_load_plugin));
   const std::string where = (folder / formats::ModelFiles::kConfig).string();
-  require_plugin(opened.config(), where, host, options.may_load_plugin);
+  require_plugin(opened.config().plugin, "model", where, host, options.may_load_plugin);
   LoadedModel loaded{make_empty_model(opened.config(), where, host.registry()), opened.source_tokenizer(),
                      opened.target_tokenizer(), opened.config()};
   opened.load_weights(*loaded.model, weight_options(options, host.runtime()));

@@ -26,6 +26,24 @@ std::string text_of(const path& file) {
   return std::filesystem::exists(file) ? core::read_regular_file(file) : std::string();
 }
 
+struct Tokenizers {
+  formats::TokenizerContent joint{};
+  formats::TokenizerContent source{};
+  formats::TokenizerContent target{};
+};
+
+/// As they stand in the folder.
+Tokenizers tokenizers_of(const path& folder, const formats::ModelConfig& config) {
+  const formats::StoredTokenizers stored = config.tokenizers.value_or(formats::StoredTokenizers{
+      .source = {}, .target = {}, .joint = std::filesystem::exists(folder / ModelFiles::kTokenizer)});
+  const auto content = [&](formats::TokenizerSide side, const formats::StoredTokenizer& tokenizer) {
+    return formats::TokenizerContent{core::read_regular_file(folder / tokenizer_file_name(side, tokenizer)), tokenizer};
+  };
+  using Side = formats::TokenizerSide;
+  if (stored.joint) return {.joint = content(Side::kJoint, stored.source)};
+  return {.source = content(Side::kSource, stored.source), .target = content(Side::kTarget, stored.target)};
+}
+
 std::string card_of(const path& folder, tensor::Compute type) {
   const std::string card = text_of(folder / ModelFiles::kCard);
   return fmt::format(
@@ -43,21 +61,24 @@ void quantize_model(const path& folder, const path& output, tensor::Compute type
   core::require(!std::filesystem::equivalent(folder, output, ignored), ErrorCode::kInvalidArgument,
                 "{}: the rounded model would take the place of the model itself; name another folder", output.string());
   const LoadedModel loaded = load_model(folder, host, {.trainable = true});
-  core::require(loaded.config.compute == tensor::Compute::kF32, ErrorCode::kBadInput,
-                "{}: the model is one of {} already; round the one that it was made of", folder.string(),
-                name_of(loaded.config.compute));
   const path weights = folder / ModelFiles::kWeights;
+  const auto file = formats::SafetensorsFile::open(weights);
+  for (const formats::StoredTensor& stored : file.tensors())
+    core::require(stored.dtype != tensor::DType::kI8, ErrorCode::kBadInput,
+                  "{}: the model is one of int8 already; round the one that it was made of", folder.string());
   loaded.model->parameters().require_finite(weights.string());
+  const Tokenizers tokenizers = tokenizers_of(folder, loaded.config);
   formats::write_model_folder(output, {.model_type = loaded.config.model_type,
                                        .plugin = loaded.config.plugin,
                                        .model = loaded.model.get(),
-                                       .tokenizer_json = text_of(folder / ModelFiles::kTokenizer),
-                                       .source_tokenizer_json = text_of(folder / ModelFiles::kSourceTokenizer),
-                                       .target_tokenizer_json = text_of(folder / ModelFiles::kTargetTokenizer),
+                                       .tokenizer = tokenizers.joint,
+                                       .source_tokenizer = tokenizers.source,
+                                       .target_tokenizer = tokenizers.target,
                                        .card = card_of(folder, type),
-                                       .dtype = dtype,
+                                       .rounded = dtype,
                                        .compute = type,
-                                       .metadata = formats::SafetensorsFile::open(weights).metadata()});
+                                       .metadata = file.metadata(),
+                                       .opener = tokenizer_opener(host)});
 }
 
 }  // namespace dragoman::plugins

@@ -265,12 +265,14 @@ TEST(ComputeTypes, ATableMayBeStoredInAnyType) {
   const std::vector<float> values = random_floats(kRows * kCols, 3);
   const QuantizedMatrix int8(kRows, kCols, values);
   std::vector<std::uint16_t> halves, brains;
+  std::vector<double> doubles_of(values.begin(), values.end());
   for (const float value : values) {
     halves.push_back(tensor::f32_to_f16(value));
     brains.push_back(tensor::f32_to_bf16(value));
   }
   const StoredMatrix tables[] = {
       int8.view,
+      Tensor{doubles_of.data(), kRows, kCols, kCols, DType::kF64, tensor::Device::kCpu},
       Tensor{halves.data(), kRows, kCols, kCols, DType::kF16, tensor::Device::kCpu},
       Tensor{brains.data(), kRows, kCols, kCols, DType::kBF16, tensor::Device::kCpu},
   };

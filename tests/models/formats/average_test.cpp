@@ -114,6 +114,24 @@ TEST(AverageModels, MakesAModelThatSaysWhatItIs) {
   }
 }
 
+TEST(AverageModels, KeepsATokenizerThatItCannotOpen) {
+  const TemporaryFolder folder;
+  const StoredTokenizer stored{.kind = {.type = "letters"}, .plugin = "good"};
+  for (const char* name : {"one", "two"}) {
+    const auto model = make_model(name == std::string("one") ? 1 : 2);
+    write_model_folder(folder / name, {.model_type = "paper", .model = model.get(), .tokenizer = {"ab", stored}});
+  }
+  average_models({folder / "one", folder / "two"}, folder / "mean");
+  EXPECT_NO_THROW(verify_checksums(folder / "mean"));
+  EXPECT_EQ(core::read_file(folder / "mean" / "tokenizer.model"), "ab");
+  EXPECT_EQ(ModelFolder::open(folder / "mean").config().tokenizers->source, stored);
+  core::write_file(folder / "two" / "tokenizer.model", "ba");
+  EXPECT_THAT(error_of([&] {
+                average_models({folder / "one", folder / "two"}, folder / "mean");
+              }),
+              HasSubstr("tokenizer.model is not the same"));
+}
+
 TEST(AverageModels, MayReplaceOneOfItsInputs) {
   const TemporaryFolder folder;
   write_model(folder / "one", *make_model(1));

@@ -58,7 +58,7 @@ inline std::unique_ptr<PaperModel> make_model(std::uint64_t seed = 7, std::int64
 inline void write_model(const std::filesystem::path& path, const nn::Seq2SeqModel& model,
                         const std::string& card = "A card.\n", const std::string& letters = "ab") {
   write_model_folder(path,
-                     {.model_type = "paper", .model = &model, .tokenizer_json = tokenizer_json(letters), .card = card});
+                     {.model_type = "paper", .model = &model, .tokenizer = {tokenizer_json(letters)}, .card = card});
 }
 
 template <class Action>

@@ -11,6 +11,7 @@
 #include <dragoman/core/file_lock.h>
 #include <dragoman/core/json.h>
 #include <dragoman/formats/checksums.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::formats {
 namespace {
@@ -82,8 +83,8 @@ TEST(ModelFolder, HoldsOneTokenizerForEachSide) {
   write_model_folder(folder / "m", {.model_type = "paper",
                                     .plugin = "my-plugin",
                                     .model = &model,
-                                    .source_tokenizer_json = tokenizer_json("abc"),
-                                    .target_tokenizer_json = tokenizer_json("xy"),
+                                    .source_tokenizer = {tokenizer_json("abc")},
+                                    .target_tokenizer = {tokenizer_json("xy")},
                                     .dtype = tensor::DType::kF16,
                                     .metadata = {{"format", "pt"}}});
   const ModelFolder opened = ModelFolder::open(folder / "m");
@@ -103,7 +104,7 @@ TEST(ModelFolder, SaysWhatItsWeightsAreMultipliedIn) {
   for (const tensor::Compute compute : {tensor::Compute::kF32, tensor::Compute::kI8, tensor::Compute::kAuto}) {
     write_model_folder(folder / "m", {.model_type = "paper",
                                       .model = &model,
-                                      .tokenizer_json = tokenizer_json("ab"),
+                                      .tokenizer = {tokenizer_json("ab")},
                                       .compute = compute,
                                       .metadata = {}});
     EXPECT_EQ(ModelFolder::open(folder / "m").config().compute, compute);
@@ -119,6 +120,164 @@ TEST(ModelFolder, SaysWhatItsWeightsAreMultipliedIn) {
               HasSubstr("compute: must be fp32, bf16, int8 or auto"));
   EXPECT_THAT(error_with_config([](core::Json& config) { config["compute"] = "int8"; }),
               HasSubstr("unknown key 'compute'"));
+}
+
+// --- tokenizers of other kinds ---
+
+/// Reads the letters of a file as the JSON of folder_test_support.h has them, if the kind is `letters`.
+std::unique_ptr<tokenizer::Tokenizer> open_letters(const StoredTokenizer& stored, const tokenizer::TokenizerFile& file,
+                                                   const std::string& where) {
+  if (stored.kind.type != "letters") return open_built_in_tokenizer(stored, file, where);
+  return std::make_unique<tokenizer::BpeTokenizer>(
+      tokenizer::BpeTokenizer::parse(tokenizer_json(file.content), file.path.string()));
+}
+
+const StoredTokenizer kLetters{.kind = {.type = "letters", .options = {{"upper", true}}}, .plugin = "good"};
+
+TEST(ModelFolder, WithATokenizerJsonIsWhatItAlwaysWas) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model());
+  EXPECT_EQ(core::read_file(folder / "m" / "config.json"), R"({
+  "format_version": 1,
+  "model_type": "paper",
+  "sequences": {
+    "source_vocabulary": 5,
+    "target_vocabulary": 5,
+    "begin": 1,
+    "end": 2,
+    "unknown": 0,
+    "decoder_start": 1,
+    "maximum_source_length": 512,
+    "maximum_target_length": 512
+  },
+  "model": {
+    "width": 2
+  }
+}
+)");
+}
+
+TEST(ModelFolder, NamesATokenizerOfAnotherKind) {
+  const TemporaryFolder folder;
+  const auto model = make_model();
+  write_model_folder(folder / "m", {.model_type = "paper",
+                                    .model = model.get(),
+                                    .tokenizer = {"ab", kLetters},
+                                    .card = "A card.\n",
+                                    .opener = open_letters});
+  EXPECT_THAT(names_in(folder / "m"),
+              UnorderedElementsAre("config.json", "model.safetensors", "tokenizer.model", "README.md", "SHA256SUMS"));
+  EXPECT_EQ(core::read_file(folder / "m" / "tokenizer.model"), "ab");
+  const core::Json config = core::load_json(folder / "m" / "config.json");
+  EXPECT_EQ(config["format_version"], 2);
+  EXPECT_EQ(config["tokenizer"].dump(), R"({"type":"letters","plugin":"good","options":{"upper":true}})");
+
+  const ModelFolder opened = ModelFolder::open(folder / "m", open_letters);
+  ASSERT_TRUE(opened.config().tokenizers.has_value());
+  EXPECT_EQ(opened.config().tokenizers->source, kLetters);
+  EXPECT_TRUE(opened.has_joint_tokenizer());
+  EXPECT_EQ(opened.source_tokenizer(), opened.target_tokenizer());
+  EXPECT_EQ(opened.source_tokenizer()->encode("ab"), (std::vector<std::int32_t>{3, 4}));
+
+  // Who knows no such kind sees all but the tokenizer.
+  const ModelFolder looked_at = ModelFolder::open(folder / "m");
+  EXPECT_EQ(looked_at.source_tokenizer(), nullptr);
+  EXPECT_TRUE(looked_at.has_joint_tokenizer());
+
+  // The next model that takes its place leaves nothing of it.
+  write_model(folder / "m", *model);
+  EXPECT_THAT(names_in(folder / "m"),
+              UnorderedElementsAre("config.json", "model.safetensors", "tokenizer.json", "README.md", "SHA256SUMS"));
+}
+
+TEST(ModelFolder, TheKindsOfBothSidesMayDiffer) {
+  const TemporaryFolder folder;
+  PaperModel model({.source_vocabulary = 6, .target_vocabulary = 5});
+  model.parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
+  write_model_folder(folder / "m", {.model_type = "paper",
+                                    .model = &model,
+                                    .source_tokenizer = {tokenizer_json("abc")},
+                                    .target_tokenizer = {"xy", kLetters},
+                                    .opener = open_letters});
+  const ModelFolder opened = ModelFolder::open(folder / "m", open_letters);
+  EXPECT_FALSE(opened.has_joint_tokenizer());
+  EXPECT_EQ(opened.source_tokenizer()->size(), 6);
+  EXPECT_EQ(opened.target_tokenizer()->size(), 5);
+  EXPECT_EQ(core::load_json(folder / "m" / "config.json")["tokenizer"].dump(),
+            R"({"source":{"type":"tokenizer-json"},)"
+            R"("target":{"type":"letters","plugin":"good","options":{"upper":true}}})");
+  EXPECT_TRUE(std::filesystem::exists(folder / "m" / "source.tokenizer.json"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "m" / "target.tokenizer.model"));
+}
+
+TEST(ModelFolder, BuiltInKindsAreOpenedByWhoeverLooks) {
+  const TemporaryFolder folder;
+  const std::string file = DRAGOMAN_SOURCE_DIR "/tests/tokenizer/golden/sentencepiece_unigram_plain.model";
+  const auto original = tokenizer::load_tokenizer(file);
+  const auto model = make_model(7, original->size());
+  write_model_folder(folder / "m", {.model_type = "paper",
+                                    .model = model.get(),
+                                    .tokenizer = {core::read_file(file), {.kind = {.type = "sentencepiece"}}}});
+  const ModelFolder opened = ModelFolder::open(folder / "m");
+  ASSERT_NE(opened.source_tokenizer(), nullptr);
+  for (const char* text : {"Hello world", "Das ist ein Satz."})
+    EXPECT_EQ(opened.source_tokenizer()->encode(text), original->encode(text)) << text;
+}
+
+/// Says what open() thinks of a folder with a tokenizer of letters after a change of its configuration.
+std::string error_with_kind(const std::function<void(core::Json&)>& change, bool remove_file = false) {
+  const TemporaryFolder folder;
+  const auto model = make_model();
+  write_model_folder(folder / "m", {.model_type = "paper", .model = model.get(), .tokenizer = {"ab", kLetters}});
+  core::Json config = core::load_json((folder / "m" / "config.json").string());
+  change(config);
+  core::write_file(folder / "m" / "config.json", config.dump());
+  if (remove_file) std::filesystem::remove(folder / "m" / "tokenizer.model");
+  return error_of([&] { ModelFolder::open(folder / "m", open_letters); });
+}
+
+TEST(ModelFolder, FaultsOfATokenizersEntryAreNamed) {
+  EXPECT_EQ(error_with_kind([](core::Json&) {}), "accepted");
+  EXPECT_THAT(error_with_kind([](core::Json& config) { config["format_version"] = 1; }),
+              HasSubstr("config.json: unknown key 'tokenizer'"));
+  EXPECT_THAT(error_with_kind([](core::Json& config) { config["tokenizer"].erase("type"); }),
+              HasSubstr("config.json: tokenizer: the key 'type' is missing"));
+  EXPECT_THAT(error_with_kind([](core::Json& config) { config["tokenizer"]["type"] = "../\x1B[2J"; }),
+              HasSubstr("config.json: tokenizer: type: must be the name of a registered kind"));
+  EXPECT_THAT(error_with_kind([](core::Json& config) { config["tokenizer"]["plugin"] = "./evil.so"; }),
+              HasSubstr("config.json: tokenizer: plugin: must be the plain name of a plugin"));
+  EXPECT_THAT(error_with_kind([](core::Json& config) { config["tokenizer"]["options"] = 3; }),
+              HasSubstr("config.json: tokenizer: options: must hold keys and values"));
+  EXPECT_THAT(error_with_kind([](core::Json& config) { config["tokenizer"]["plugn"] = "good"; }),
+              HasSubstr("unknown key 'plugn'; did you mean 'plugin'?"));
+  EXPECT_THAT(error_with_kind([](core::Json& config) {
+                config["tokenizer"] = {{"source", config["tokenizer"]}};
+              }),
+              HasSubstr("config.json: tokenizer: target: the key 'type' is missing"));
+  EXPECT_THAT(error_with_kind([](core::Json& config) { config["tokenizer"]["type"] = "tokenizer-json"; }),
+              AllOf(HasSubstr("tokenizer.json: is missing"), HasSubstr("config.json: tokenizer names")));
+  EXPECT_THAT(error_with_kind([](core::Json&) {}, true),
+              AllOf(HasSubstr("tokenizer.model: is missing, the tokenizer of the type 'letters'"),
+                    HasSubstr("get the whole folder")));
+  EXPECT_THAT(error_with_kind([](core::Json& config) {
+                config["tokenizer"] = {{"type", "sentencepiece"}, {"options", {{"lower", true}}}};
+              }),
+              AllOf(HasSubstr("tokenizer.model")));
+  EXPECT_THAT(error_with_kind([](core::Json& config) { config["sequences"]["source_vocabulary"] = 9; }),
+              AllOf(HasSubstr("source_vocabulary is 9"), HasSubstr("tokenizer.model has 5 pieces")));
+}
+
+TEST(WriteModelFolder, DoesNotWriteATokenizerThatDoesNotBelongToTheModel) {
+  const TemporaryFolder folder;
+  const auto model = make_model();
+  EXPECT_THAT(
+      error_of([&] {
+        write_model_folder(
+            folder / "m",
+            {.model_type = "paper", .model = model.get(), .tokenizer = {"abc", kLetters}, .opener = open_letters});
+      }),
+      HasSubstr("tokenizer.model has 6 pieces"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "m"));
 }
 
 TEST(ModelFolder, FaultsOfTheConfigurationAreNamed) {
@@ -237,8 +396,7 @@ TEST(WriteModelFolder, WritesNothingButATokenizerJsonAsOne) {
   const auto model = make_model();
   const std::string piece = "\x0a\x0e\x0a\x05<unk>\x15\x00\x00\x00\x00\x18\x02";
   EXPECT_THAT(error_of([&] {
-                write_model_folder(folder / "m",
-                                   {.model_type = "paper", .model = model.get(), .tokenizer_json = piece});
+                write_model_folder(folder / "m", {.model_type = "paper", .model = model.get(), .tokenizer = {piece}});
               }),
               HasSubstr("is not the text of a tokenizer.json"));
   EXPECT_FALSE(std::filesystem::exists(folder / "m"));
@@ -281,9 +439,9 @@ TEST(WriteModelFolder, NeedsEitherOneTokenizerOrTwo) {
   };
   const std::string json = tokenizer_json("ab");
   for (const ModelFolderContent& content :
-       {ModelFolderContent{}, ModelFolderContent{.source_tokenizer_json = json},
-        ModelFolderContent{.tokenizer_json = json, .source_tokenizer_json = json},
-        ModelFolderContent{.tokenizer_json = json, .source_tokenizer_json = json, .target_tokenizer_json = json}})
+       {ModelFolderContent{}, ModelFolderContent{.source_tokenizer = {json}},
+        ModelFolderContent{.tokenizer = {json}, .source_tokenizer = {json}},
+        ModelFolderContent{.tokenizer = {json}, .source_tokenizer = {json}, .target_tokenizer = {json}}})
     EXPECT_THAT(fault(content), HasSubstr("either one joint tokenizer or one for each side"));
 }
 

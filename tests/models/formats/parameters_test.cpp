@@ -217,7 +217,7 @@ class Int8Parameters : public ::testing::Test {
     add_quantizable(original_);
     original_.allocate(tensor::host_memory(), DType::kF32, Device::kCpu);
     original_.initialise(3);
-    save_parameters(path_, original_, DType::kI8);
+    save_rounded_parameters(path_, original_, DType::kI8);
   }
 
   /// The file with tensor `name` in another form; nothing: without it.
@@ -306,12 +306,39 @@ TEST_F(Int8Parameters, StayInTheFileWhereTheDeviceTakesThem) {
 }
 
 TEST_F(Int8Parameters, SixteenBitsStayInTheFileToo) {
-  save_parameters(path_, original_, DType::kBF16);
+  save_rounded_parameters(path_, original_, DType::kBF16);
   nn::ParameterStore mapped;
   add_quantizable(mapped);
   load_parameters(path_, mapped, {.memory = WeightMemory::kMapped, .stored_types = true});
   EXPECT_EQ(mapped.find("weight")->value.dtype, DType::kBF16);
-  EXPECT_EQ(mapped.find("bias")->value.dtype, DType::kF32) << "other ops take floats alone";
+  EXPECT_EQ(SafetensorsFile::open(path_).find("bias")->type, "F32") << "what is no matrix is not rounded";
+  // Of a file that holds all in few bits, the others are converted.
+  save_parameters(path_, original_, DType::kBF16);
+  nn::ParameterStore all;
+  add_quantizable(all);
+  load_parameters(path_, all, {.memory = WeightMemory::kMapped, .stored_types = true});
+  EXPECT_EQ(all.find("weight")->value.dtype, DType::kBF16);
+  EXPECT_EQ(all.find("bias")->value.dtype, DType::kF32) << "other ops take floats alone";
+  EXPECT_NEAR(element(all.find("bias")->value, 0, 1), element(original_.find("bias")->value, 0, 1), 0.01);
+}
+
+TEST_F(Int8Parameters, NumbersOfAFileAreNotSavedAgain) {
+  nn::ParameterStore mapped;
+  add_quantizable(mapped);
+  load_parameters(path_, mapped, {.memory = WeightMemory::kMapped, .stored_types = true});
+  for (const auto& save : {std::function([&] { save_parameters(folder_ / "again", mapped); }),
+                           std::function([&] { save_rounded_parameters(folder_ / "again", mapped, DType::kI8); })})
+    EXPECT_THROW(save(), core::Error);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "again"));
+}
+
+TEST_F(Int8Parameters, AParameterWithTheNameOfScalesIsRefused) {
+  nn::ParameterStore store;
+  nn::Scope(store).matrix("a", 2, 2, nn::Initialiser::normal(1)).is_weight = true;
+  nn::Scope(store).vector("a_scale", 2, nn::Initialiser::normal(1));
+  store.allocate(tensor::host_memory(), DType::kF32, Device::kCpu);
+  EXPECT_THROW(save_rounded_parameters(folder_ / "b", store, DType::kI8), core::Error);
+  save_rounded_parameters(folder_ / "b", store, DType::kBF16);
 }
 
 TEST_F(Int8Parameters, FaultsAreNamed) {
@@ -323,6 +350,8 @@ TEST_F(Int8Parameters, FaultsAreNamed) {
   EXPECT_THAT(error_of_other(), HasSubstr("must be one F32 for each row"));
   rewrite("bias", TensorSpec{"bias", DType::kI32, {3}});
   EXPECT_THAT(error_of_other(), HasSubstr("'bias' is of type I32; weights must be F32, F16, BF16, F64, or I8 with"));
+  rewrite("weight_scale", TensorSpec{"weight_scale", DType::kI8, {3}});
+  EXPECT_THAT(error_of_other(), HasSubstr("'weight_scale' of I8 is no matrix with scales"));
   rewrite("weight", TensorSpec{"weight", DType::kF32, {3, 8}});
   EXPECT_THAT(error_of_other(), HasSubstr("that the file has but the configuration does not say: 'weight_scale'"));
 }

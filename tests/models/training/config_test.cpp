@@ -44,8 +44,8 @@ std::string error_with(const std::vector<std::string>& assignments) {
 TEST(TrainingConfig, NeedsLittle) {
   const TrainingConfig config = with({});
   EXPECT_EQ(config.model.type, "transformer");
-  EXPECT_EQ(config.data.source_tokenizer, "t.json");
-  EXPECT_EQ(config.data.target_tokenizer, "t.json");
+  EXPECT_EQ(config.data.source_tokenizer.file, "t.json");
+  EXPECT_EQ(config.data.target_tokenizer.file, "t.json");
   EXPECT_TRUE(config.data.validation.empty());
   EXPECT_EQ(config.training.schedule.kind, ScheduleKind::kInverseSqrt);
 }

@@ -1,3 +1,4 @@
+#include "letters.h"
 #include "twice.h"
 
 #include <algorithm>
@@ -33,6 +34,11 @@ void register_good(plugins::Registrar& registrar) {
   registrar.add(plugins::StageEntry{"shout", "upper-case and loud", [](core::OptionReader& options) {
                                       return std::make_unique<Shout>(options.get("marks", std::int64_t{1}));
                                     }});
+  registrar.add(plugins::TokenizerEntry{"letters", "a letter is a piece",
+                                        [](const tokenizer::TokenizerFile& file, core::OptionReader& own) {
+                                          return std::make_unique<planted::Letters>(file, own);
+                                        },
+                                        planted::letters_example()});
   registrar.add_kernel("cpu", planted::kTwice, twice<float>);
   registrar.add_kernel("reference", planted::kTwice, twice<double>);
   registrar.add_kernel("mirror", planted::kTwice, twice<float>);

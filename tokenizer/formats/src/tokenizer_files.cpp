@@ -16,6 +16,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/options.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
 namespace dragoman::tokenizer {
@@ -24,7 +25,7 @@ namespace {
 using core::ErrorCode;
 using core::require;
 
-constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
+constexpr std::uint64_t kLargestFile = TokenizerFile::kLargest;
 
 /// How many lines a kind is recognised by.
 constexpr std::size_t kLooks = 16;
@@ -129,6 +130,21 @@ void check_cuts(const BpeDefinition& definition, FileKind kind) {
   check(!definition.split_punctuation, "cutting at punctuation");
 }
 
+constexpr std::pair<WordSplit, std::string_view> kPatterns[] = {
+    {WordSplit::kGpt2, "gpt2"}, {WordSplit::kCl100k, "cl100k"}, {WordSplit::kCl100kVariant, "cl100k-earlier"}};
+
+/// The options of a kind that stand beside its file, where the file is all that there is.
+ReadOptions read_own_options(FileKind kind, core::OptionReader& own) {
+  ReadOptions read{.kind = kind};
+  if (kind == FileKind::kSubwordNmt || kind == FileKind::kFastBpe)
+    read.separator = own.get("separator", read.separator);
+  if (kind == FileKind::kTiktoken && own.has("pattern")) {
+    read.split = word_split(own.get("pattern", ""));
+    own.check(read.split.has_value(), "pattern", "must be gpt2, cl100k or cl100k-earlier");
+  }
+  return read;
+}
+
 FileKind kind_of(const std::filesystem::path& path, const std::string& content, const ReadOptions& options) {
   const FileKind kind = options.kind ? *options.kind : recognise(path, content);
   check_glossaries(options, kind, path);
@@ -186,6 +202,13 @@ const Kind& description_of(FileKind kind) {
   return *found;
 }
 
+std::unique_ptr<Tokenizer> open_content(const std::filesystem::path& path, const std::string& content,
+                                        const ReadOptions& options) {
+  const FileKind kind = kind_of(path, content, options);
+  if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string());
+  return std::make_unique<BpeTokenizer>(description_of(kind).read(path, content, options), path.string());
+}
+
 }  // namespace
 
 std::string_view name_of(FileKind kind) noexcept {
@@ -196,6 +219,12 @@ std::string_view name_of(FileKind kind) noexcept {
 std::optional<FileKind> file_kind(std::string_view name) noexcept {
   const auto* found = std::ranges::find(kKinds, name, &Kind::name);
   return found == std::end(kKinds) ? std::nullopt : std::optional(found->kind);
+}
+
+std::optional<WordSplit> word_split(std::string_view pattern) noexcept {
+  for (const auto& [split, name] : kPatterns)
+    if (name == pattern) return split;
+  return std::nullopt;
 }
 
 std::vector<std::string> file_kind_names() {
@@ -240,10 +269,11 @@ std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path
     return std::make_unique<DictionaryTokenizer>(open_tokenizer_file(path, segmenter),
                                                  read_dictionary(options.dictionary));
   }
-  const std::string content = core::read_file(path, kLargestFile);
-  const FileKind kind = kind_of(path, content, options);
-  if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string());
-  return std::make_unique<BpeTokenizer>(description_of(kind).read(path, content, options), path.string());
+  return open_content(path, core::read_file(path, kLargestFile), options);
+}
+
+std::unique_ptr<Tokenizer> make_tokenizer(FileKind kind, const TokenizerFile& file, core::OptionReader& own) {
+  return open_content(file.path, file.content, read_own_options(kind, own));
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path) {

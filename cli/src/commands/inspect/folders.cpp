@@ -23,11 +23,34 @@ void add_checksums(Report& report, const fs::path& folder) {
   report.add("checksums", files, fmt::format("correct: {}", fmt::join(files, ", ")));
 }
 
+/// What config.json says of a tokenizer's kind, and, of a built-in one, what the file says.
+Report describe_stored_tokenizer(const formats::StoredTokenizer* stored, const tokenizer::Tokenizer* tokenizer,
+                                 const std::string& label) {
+  Report report;
+  if (stored != nullptr) {
+    report.add_value("type", stored->kind.type);
+    report.add_value("plugin", stored->plugin);
+    report.add_value("options", stored->kind.options);
+    report.add_row(label + " type", stored->plugin.empty()
+                                        ? stored->kind.type
+                                        : fmt::format("{}, of the plugin {}", stored->kind.type, stored->plugin));
+    if (!stored->kind.options.empty()) report.add_row(label + " options", core::one_line(stored->kind.options));
+  }
+  if (tokenizer != nullptr) report.append(describe_tokenizer(*tokenizer, label));
+  return report;
+}
+
 void add_tokenizers(Report& report, const formats::ModelFolder& folder) {
+  const std::optional<formats::StoredTokenizers>& stored = folder.config().tokenizers;
+  const formats::StoredTokenizer* source = stored ? &stored->source : nullptr;
+  const formats::StoredTokenizer* target = stored ? &stored->target : nullptr;
   if (folder.has_joint_tokenizer())
-    return report.add_part("tokenizer", describe_tokenizer(*folder.source_tokenizer(), "tokenizer"));
-  report.add_part("source_tokenizer", describe_tokenizer(*folder.source_tokenizer(), "source tokenizer"));
-  report.add_part("target_tokenizer", describe_tokenizer(*folder.target_tokenizer(), "target tokenizer"));
+    return report.add_part("tokenizer",
+                           describe_stored_tokenizer(source, folder.source_tokenizer().get(), "tokenizer"));
+  report.add_part("source_tokenizer",
+                  describe_stored_tokenizer(source, folder.source_tokenizer().get(), "source tokenizer"));
+  report.add_part("target_tokenizer",
+                  describe_stored_tokenizer(target, folder.target_tokenizer().get(), "target tokenizer"));
 }
 
 // ---- training runs

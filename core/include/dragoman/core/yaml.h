@@ -18,6 +18,8 @@ Json load_yaml(const std::string& path, const std::stop_token& stop = {});
 /// Applies "a.b.c=value" to the tree; the value is read as YAML, so numbers, lists and quoted texts work as in the
 /// file. The path need not exist yet; an element of a list is named by its index.
 void set_option(Json& tree, std::string_view assignment);
+/// What the assignment makes of an empty object, for Option::parse.
+Json parse_assignment(std::string_view assignment);
 
 /// The tree as YAML text.
 std::string dump_yaml(const Json& tree);

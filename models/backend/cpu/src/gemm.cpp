@@ -386,6 +386,10 @@ bool sums_bytes_exactly() {
     case dnnl::cpu_isa::avx512_core_vnni:
     case dnnl::cpu_isa::avx512_core_bf16:
     case dnnl::cpu_isa::avx512_core_amx:
+#if DNNL_VERSION_MAJOR >= 3
+    case dnnl::cpu_isa::avx512_core_fp16:
+    case dnnl::cpu_isa::avx512_core_amx_fp16:
+#endif
       return true;
     default:
       return false;
@@ -393,7 +397,11 @@ bool sums_bytes_exactly() {
 }
 
 bool has_fast_bf16() {
-  return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+#if DNNL_VERSION_MAJOR >= 3
+  if (isa == dnnl::cpu_isa::avx512_core_amx_fp16) return true;
+#endif
+  return isa == dnnl::cpu_isa::avx512_core_amx;
 }
 
 bool limit_gemm(SimdLevel level) {

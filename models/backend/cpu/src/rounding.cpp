@@ -149,6 +149,11 @@ const float* float_row(const tensor::Tensor& values, const tensor::Tensor& scale
                      values.dtype == tensor::DType::kF16 ? tensor::f16_to_f32 : tensor::bf16_to_f32);
       return buffer;
     }
+    case tensor::DType::kF64: {
+      const auto* wide = values.row<double>(row);
+      std::transform(wide, wide + values.cols, buffer, [](double value) { return static_cast<float>(value); });
+      return buffer;
+    }
     case tensor::DType::kI8: {
       if (scales.empty()) break;
       const auto* numbers = values.row<std::int8_t>(row);

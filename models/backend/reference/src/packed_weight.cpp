@@ -69,6 +69,10 @@ std::unique_ptr<PackedWeight> kernel(Context&, const tensor::StoredMatrix& weigh
   const bool numbers = dtype == DType::kI8 && !weight.scales.empty();
   core::require(numbers || (dtype != DType::kI8 && dtype != DType::kI32), core::ErrorCode::kUnsupported,
                 "pack_weight: the reference backend packs real numbers, not {}", tensor::describe(weight.values));
+  const bool int8 = type == ComputeType::kI8 || type == ComputeType::kI8Narrow;
+  core::require(!int8 || weight.values.cols <= tensor::kMostInt8Inputs, core::ErrorCode::kUnsupported,
+                "a product of int8 has at most {} inputs, but the weight is {}", tensor::kMostInt8Inputs,
+                tensor::describe(weight.values));
   return std::make_unique<PackedMatrix>(weight, type);
 }
 

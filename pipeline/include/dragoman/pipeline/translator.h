@@ -34,12 +34,15 @@ class LoadedTranslationModel {
   /// May load a plugin: see Translator. Throws as plugins::load_model; and unless non-finite values are allowed,
   /// Error{kBadInput} that names the tensor which holds one.
   LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host, const Packing& packing = {});
+  /// What its weights are multiplied in, on this machine.
+  tensor::ComputeType compute_type() const noexcept { return compute_type_; }
   TranslationModel view() const {
     return {loaded_.model.get(), loaded_.source_tokenizer.get(), loaded_.target_tokenizer.get()};
   }
 
  private:
   plugins::LoadedModel loaded_;
+  tensor::ComputeType compute_type_;
 };
 
 /// The embedded API: text in, text out.

@@ -1,14 +1,18 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <dragoman/core/json.h>
 #include <dragoman/formats/parameters.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_kind.h>
 
 namespace dragoman::formats {
 
@@ -20,25 +24,82 @@ struct ModelFiles {
   static constexpr const char* kTokenizer = "tokenizer.json";
   static constexpr const char* kSourceTokenizer = "source.tokenizer.json";
   static constexpr const char* kTargetTokenizer = "target.tokenizer.json";
+  /// The same of tokenizers of another kind, which config.json names.
+  static constexpr const char* kOtherTokenizer = "tokenizer.model";
+  static constexpr const char* kOtherSourceTokenizer = "source.tokenizer.model";
+  static constexpr const char* kOtherTargetTokenizer = "target.tokenizer.model";
   static constexpr const char* kCard = "README.md";
   static constexpr const char* kSums = "SHA256SUMS";
 
-  static constexpr std::array kTokenizers{kTokenizer, kSourceTokenizer, kTargetTokenizer};
+  static constexpr std::array kTokenizers{kTokenizer,      kSourceTokenizer,      kTargetTokenizer,
+                                          kOtherTokenizer, kOtherSourceTokenizer, kOtherTargetTokenizer};
   /// What a translation depends on.
-  static constexpr std::array kTranslating{kConfig, kWeights, kTokenizer, kSourceTokenizer, kTargetTokenizer};
+  static constexpr std::array kTranslating{kConfig,
+                                           kWeights,
+                                           kTokenizer,
+                                           kSourceTokenizer,
+                                           kTargetTokenizer,
+                                           kOtherTokenizer,
+                                           kOtherSourceTokenizer,
+                                           kOtherTargetTokenizer};
   /// Every file that the folder may hold.
-  static constexpr std::array kAll{kConfig, kWeights, kTokenizer, kSourceTokenizer, kTargetTokenizer, kCard, kSums};
+  static constexpr std::array kAll{kConfig,
+                                   kWeights,
+                                   kTokenizer,
+                                   kSourceTokenizer,
+                                   kTargetTokenizer,
+                                   kOtherTokenizer,
+                                   kOtherSourceTokenizer,
+                                   kOtherTargetTokenizer,
+                                   kCard,
+                                   kSums};
 };
+
+/// How a tokenizer of a model folder is read.
+struct StoredTokenizer {
+  static constexpr const char* kNative = "tokenizer-json";
+
+  /// The name of a registered kind, and its options.
+  tokenizer::TokenizerKind kind{.type = kNative};
+  std::string plugin{};  ///< name of the plugin that brings the kind; empty for what is built in
+  bool is_native() const { return kind.type == kNative && kind.options.empty(); }
+  bool operator==(const StoredTokenizer&) const = default;
+};
+
+/// Which side's tokenizer a file or an entry of config.json is of.
+enum class TokenizerSide : std::uint8_t { kJoint, kSource, kTarget };
+
+/// Its name in a model folder: "tokenizer.json", "source.tokenizer.model", ...
+const char* tokenizer_file_name(TokenizerSide side, const StoredTokenizer& tokenizer) noexcept;
+
+/// The tokenizers of a model folder, where not all of them are a plain tokenizer.json.
+struct StoredTokenizers {
+  StoredTokenizer source;
+  StoredTokenizer target;  ///< of a joint one: the same
+  bool joint = true;
+};
+
+/// Makes a tokenizer that config.json names; `where` names the place there, for messages. nullptr: this is not the time
+/// to make one of that kind, and it is not checked.
+using TokenizerOpener = std::function<std::unique_ptr<tokenizer::Tokenizer>(
+    const StoredTokenizer& tokenizer, const tokenizer::TokenizerFile& file, const std::string& where)>;
+
+/// Makes those of built-in kinds, whatever their plugin is said to be; nullptr for others.
+std::unique_ptr<tokenizer::Tokenizer> open_built_in_tokenizer(const StoredTokenizer& tokenizer,
+                                                              const tokenizer::TokenizerFile& file,
+                                                              const std::string& where);
 
 /// The content of a model folder's config.json.
 struct ModelConfig {
-  /// 2: may say `compute`. What can be written as an older version is.
+  /// 2: may say `compute` and `tokenizer`. What can be written as an older version is.
   static constexpr int kFormatVersion = 2;
 
   std::string model_type;  ///< the name under which a factory is registered: "transformer", ...
   std::string plugin;      ///< name of the plugin that brings the factory; empty for what is built in
   nn::SequenceSpec sequences;
   core::Json model = core::Json::object();  ///< the model's own part, which its factory checks
+  /// Nothing: the tokenizers are tokenizer.json files.
+  std::optional<StoredTokenizers> tokenizers{};
   /// What the weights are multiplied in unless somebody asks for something else.
   tensor::Compute compute = tensor::Compute::kF32;
 };
@@ -52,16 +113,16 @@ core::Json to_json(const ModelConfig& config);
 /// config(), then load_weights(). Immutable: any thread may use it.
 class ModelFolder {
  public:
-  /// Throws Error{kIo, kBadInput or kUnsupported} naming the file at fault.
-  static ModelFolder open(const std::filesystem::path& path);
+  /// Throws Error{kIo, kBadInput or kUnsupported} naming the file at fault, and what `opener` throws.
+  static ModelFolder open(const std::filesystem::path& path, const TokenizerOpener& opener = open_built_in_tokenizer);
 
   const std::filesystem::path& path() const noexcept { return path_; }
   const ModelConfig& config() const noexcept { return config_; }
-  /// The same object for both if the folder holds one joint tokenizer. Shared, since pipelines outlive the folder
-  /// object.
+  /// The same object for both if the folder holds one joint tokenizer; null what the opener did not make. Shared, since
+  /// pipelines outlive the folder object.
   const std::shared_ptr<const tokenizer::Tokenizer>& source_tokenizer() const noexcept { return source_; }
   const std::shared_ptr<const tokenizer::Tokenizer>& target_tokenizer() const noexcept { return target_; }
-  bool has_joint_tokenizer() const noexcept { return source_ == target_; }
+  bool has_joint_tokenizer() const noexcept { return joint_; }
   std::filesystem::path weights_path() const { return path_ / ModelFiles::kWeights; }
 
   /// As load_parameters(), mapped by default, since that is what translation wants; training asks for kOwned.
@@ -70,6 +131,7 @@ class ModelFolder {
  private:
   std::filesystem::path path_;
   ModelConfig config_;
+  bool joint_ = true;
   std::shared_ptr<const tokenizer::Tokenizer> source_;
   std::shared_ptr<const tokenizer::Tokenizer> target_;
 };
@@ -77,20 +139,31 @@ class ModelFolder {
 /// Whether `path` looks like a model folder: it holds config.json and model.safetensors.
 bool is_model_folder(const std::filesystem::path& path);
 
+/// A tokenizer as write_model_folder() takes it: the content of its file, and how that is read. Not a path, so that
+/// what the model was trained with is written, whatever has become of the file.
+struct TokenizerContent {
+  std::string content{};
+  StoredTokenizer stored{};
+  bool empty() const noexcept { return content.empty(); }
+};
+
 /// What write_model_folder() puts in the folder.
 struct ModelFolderContent {
   std::string model_type{};
   std::string plugin{};
   const nn::Seq2SeqModel* model = nullptr;  ///< gives the weights, `sequences` and `model` of config.json
-  /// Texts of tokenizer.json: the joint one, or both of the others. Not paths, so that what the model was trained with
-  /// is written, whatever has become of the file.
-  std::string tokenizer_json{};
-  std::string source_tokenizer_json{};
-  std::string target_tokenizer_json{};
-  std::string card{};                         ///< README.md: data, licence, recipe, scores with signatures
-  tensor::DType dtype = tensor::DType::kF32;  ///< as for save_parameters()
+  /// The joint one, or both of the others.
+  TokenizerContent tokenizer{};
+  TokenizerContent source_tokenizer{};
+  TokenizerContent target_tokenizer{};
+  std::string card{};  ///< README.md: data, licence, recipe, scores with signatures
+  tensor::DType dtype = tensor::DType::kF32;
+  /// Of weights and tables, if they are to be rounded: see save_rounded_parameters(). Then the rest is F32.
+  std::optional<tensor::DType> rounded{};
   tensor::Compute compute = tensor::Compute::kF32;
   Metadata metadata{};  ///< of model.safetensors
+  /// Opens the tokenizers once, to see that they belong to the model.
+  TokenizerOpener opener = open_built_in_tokenizer;
 };
 
 /// Throws Error{kInvalidArgument} unless write_model_folder() may take the place of `path`: it must not exist, or be an
@@ -100,7 +173,7 @@ void require_replaceable(const std::filesystem::path& path);
 /// Writes a model folder with its SHA256SUMS. It is made, locked and checked under the name `<path>.partial` and then
 /// takes the place of `path` as core::StagedFolder does: a killed process leaves the old folder or the new one, and a
 /// second one with the same `path` is refused (Error{kIo}). Throws as require_replaceable() does, and
-/// Error{kInvalidArgument} for a tokenizer that is not a tokenizer.json.
+/// Error{kInvalidArgument} for a tokenizer that is not a tokenizer.json and names no other kind.
 void write_model_folder(const std::filesystem::path& path, const ModelFolderContent& content);
 
 }  // namespace dragoman::formats

@@ -34,10 +34,13 @@ std::string scales_name(std::string_view name);
 /// Shape of a parameter as files store it: [cols] for rank 1, else [rows, cols].
 std::vector<std::int64_t> stored_shape(const nn::Parameter& parameter);
 
-/// Writes all parameters to a safetensors file, in the order of the store. As `dtype` if that is a float type. As I8:
-/// weights and tables as whole numbers with scales (tensor/int8.h), what else there is as F32.
+/// Writes all parameters in the order of the store, as `dtype` (a float type), to a safetensors file.
 void save_parameters(const std::filesystem::path& path, const nn::ParameterStore& store,
                      tensor::DType dtype = tensor::DType::kF32, const Metadata& metadata = {});
+
+/// The same with weights and tables rounded to `dtype`, BF16 or I8 with scales (tensor/int8.h), and the rest as F32.
+void save_rounded_parameters(const std::filesystem::path& path, const nn::ParameterStore& store, tensor::DType dtype,
+                             const Metadata& metadata = {});
 
 /// Gives every parameter of the store the values of the file. Names and shapes must agree exactly: otherwise one
 /// Error{kBadInput} names the missing, the surplus and the differently shaped tensors (the first few of each), and the

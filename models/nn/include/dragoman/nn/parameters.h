@@ -40,9 +40,10 @@ struct Parameter {
   std::int64_t cols = 0;
   int rank = 2;
   Initialiser initialiser;
-  /// Used as the weight of a `linear` or of a projection to the vocabulary and so packed by prepare().
+  /// Used as the weight of a `linear` or of a projection to the vocabulary, through weight(), and so packed by
+  /// prepare(). What is a weight or a table, and nothing else, may be stored in few bits.
   bool is_weight = false;
-  /// Used as the table of an `embedding`.
+  /// Used as the table of an `embedding`, through weight().
   bool is_table = false;
   Tensor value;
   /// Of a value that is stored as I8: see tensor::StoredMatrix.
@@ -61,6 +62,8 @@ struct PrepareOptions {
   /// What the values came from, for the message of the Error{kBadInput} that refuses a value which is not a finite
   /// number. Empty: values are not looked at.
   std::string refuse_non_finite_of{};
+  /// What else the message says.
+  std::string_view non_finite_hint{};
 };
 
 /// Owns the parameters of one model in the order of their construction. Names are unique, dotted paths. Not thread-safe
@@ -112,12 +115,12 @@ class ParameterStore {
   std::vector<bool> written_gradients() const;
   void set_written_gradients(const std::vector<bool>& written) const;
 
-  /// Packs every weight that is not packed yet for inference with the context's backend (afterwards read-only and
-  /// shared by all workers). Gradients must not be attached.
+  /// Packs every weight that is not packed yet in this type for inference with the context's backend (afterwards
+  /// read-only and shared by all workers). Gradients must not be attached.
   void prepare(Context& context, tensor::ComputeType type, const PrepareOptions& options = {});
 
   /// Error{kBadInput} that names the first value which is not a finite number, and `source`, where it came from.
-  void require_finite(const std::string& source) const;
+  void require_finite(const std::string& source, std::string_view hint = {}) const;
 
   /// Drops what prepare() made of the values that were. For whoever writes into values(); the store's own functions
   /// call it.

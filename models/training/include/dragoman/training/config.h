@@ -6,6 +6,7 @@
 
 #include <dragoman/core/json.h>
 #include <dragoman/tensor/compute_type.h>
+#include <dragoman/tokenizer/tokenizer_kind.h>
 #include <dragoman/training/schedule.h>
 
 namespace dragoman::training {
@@ -28,11 +29,19 @@ struct ModelConfig {
   core::Json options = core::Json::object();
 };
 
+/// A tokenizer's file, and how it is read.
+struct TokenizerConfig {
+  std::string file;
+  /// One without a type must be such that it can be exported as a tokenizer.json; a named one is exported as it is.
+  tokenizer::TokenizerKind kind = {};
+  bool operator==(const TokenizerConfig&) const = default;
+};
+
 struct DataConfig {
   TextPair train;
   TextPair validation;
-  std::string source_tokenizer;
-  std::string target_tokenizer;
+  TokenizerConfig source_tokenizer;
+  TokenizerConfig target_tokenizer;
   std::string begin = "<s>";
   std::string end = "</s>";
   std::string unknown = "<unk>";

@@ -12,6 +12,8 @@
 #include <dragoman/host/host.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/runtime/runtime.h>
+#include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_kind.h>
 #include <dragoman/training/config.h>
 #include <dragoman/training/early_stopping.h>
 
@@ -21,12 +23,19 @@ namespace dragoman::training {
 using ModelFactory = std::function<std::unique_ptr<nn::Seq2SeqModel>(
     const std::string& type, const nn::SequenceSpec& spec, const core::Json& options)>;
 
+using TokenizerFactory = std::function<std::unique_ptr<tokenizer::Tokenizer>(const tokenizer::TokenizerKind& kind,
+                                                                             const tokenizer::TokenizerFile& file)>;
+
 /// What a trainer takes from its surroundings.
 struct TrainerEnvironment {
   const runtime::Runtime* runtime = nullptr;
   ModelFactory make_model;
   /// Name of the plugin that brings a model type, for config.json; empty, or no function, for what is built in.
   std::function<std::string(const std::string& type)> plugin_of;
+  /// Makes the tokenizer of a file whose kind has a name; needed only for such ones.
+  TokenizerFactory make_tokenizer;
+  /// As plugin_of, of a kind of tokenizer.
+  std::function<std::string(const std::string& type)> plugin_of_tokenizer;
   core::LogSink log;
   /// Gets every update with the figures loss, tokens/s and learning-rate.
   core::ProgressSink progress;
@@ -34,7 +43,8 @@ struct TrainerEnvironment {
   core::Json build = core::Json::object();
 };
 
-/// With every model type that is registered with the host, which must outlive the trainer. Sinks are left empty.
+/// With every type of models and tokenizers that is registered with the host, which must outlive the trainer. Sinks are
+/// left empty.
 TrainerEnvironment make_environment(const plugins::Host& host);
 
 /// The configuration with every key, those of the model included, as the model itself understood them. Reads no files.

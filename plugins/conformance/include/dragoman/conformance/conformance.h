@@ -43,7 +43,8 @@ std::vector<Verdict> check_model(const Host& host, const ModelEntry& model, cons
 
 /// Everything that the provider (kBuiltin, or the name of a loaded plugin) has registered: check_model for each model;
 /// that each op has kernels on the CPU and on the reference backend; that search strategies and logits processors give
-/// valid results that do not depend on the batch; that pipeline stages keep order, UTF-8 and nothing between records.
+/// valid results that do not depend on the batch; that tokenizers give texts back, take any text and refuse damaged
+/// files; that pipeline stages keep order, UTF-8 and nothing between records.
 std::vector<Verdict> check_provider(const Host& host, const std::string& provider, const ConformanceOptions& options);
 
 }  // namespace dragoman::plugins

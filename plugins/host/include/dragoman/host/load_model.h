@@ -15,8 +15,8 @@ struct LoadModelOptions {
   /// Weights in memory of our own, for training; else mapped from the file where that is possible, read-only and shared
   /// by all processes.
   bool trainable = false;
-  /// Whether the plugin that config.json names may be loaded from the host's plugin folder. If not, it must be loaded
-  /// already.
+  /// Whether the plugins that config.json names may be loaded from the host's plugin folder. If not, they must be
+  /// loaded already.
   bool may_load_plugin = true;
 };
 
@@ -30,8 +30,13 @@ struct LoadedModel {
 };
 
 /// Opens a model folder, makes the model that its config.json names and gives it its weights, in the device's float
-/// type. Loads, if allowed, the plugin that config.json names. Weights are not packed: see ParameterStore::prepare.
+/// type; those that are not to be trained may stay mapped in the type that the file has, until they are packed. Loads,
+/// if allowed, the plugins that config.json names. Weights are not packed: see ParameterStore::prepare.
 /// Error{kBadInput} names the file and what is wrong in it.
 LoadedModel load_model(const std::filesystem::path& folder, Host& host, const LoadModelOptions& options = {});
+
+/// Opens the tokenizers of a model folder: looks kinds up in the host's registry, after loading, if allowed, the
+/// plugins that bring them. The host must outlive it.
+formats::TokenizerOpener tokenizer_opener(Host& host, bool may_load_plugin = true);
 
 }  // namespace dragoman::plugins

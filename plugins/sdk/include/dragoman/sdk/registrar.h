@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 #include <dragoman/tensor/backend.h>
 #include <dragoman/tensor/kernel_table.h>
 #include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_kind.h>
 
 namespace dragoman::plugins {
 
@@ -31,8 +31,11 @@ using SearchStrategyFactory = std::function<std::unique_ptr<decoding::SearchStra
 using LogitsProcessorFactory =
     std::function<std::unique_ptr<decoding::LogitsProcessor>(const nn::SequenceSpec& spec, core::OptionReader& own)>;
 
-/// Reads a tokenizer from a file of the plugin's own format. The file comes from outside: check everything.
-using TokenizerFactory = std::function<std::unique_ptr<tokenizer::Tokenizer>(const std::filesystem::path& file)>;
+/// Makes a tokenizer of a file in the plugin's own format; `own` as above. The file comes from outside: check
+/// everything, and throw Error{kBadInput} that names its path, the place in it and the reason. Its content is all that
+/// there is: a model folder holds a copy, and no file beside it.
+using TokenizerFactory =
+    std::function<std::unique_ptr<tokenizer::Tokenizer>(const tokenizer::TokenizerFile& file, core::OptionReader& own)>;
 
 struct ModelEntry {
   std::string name;     ///< what config.json and `train` call it
@@ -56,9 +59,10 @@ struct LogitsProcessorEntry {
 };
 
 struct TokenizerEntry {
-  std::string name;
+  std::string name;  ///< what config.json, `data.tokenizer.type` and `--tokenizer-type` call it
   std::string summary;
   TokenizerFactory make;
+  tokenizer::TokenizerExample example = {};  ///< with every feature of the format; the conformance kit tries it
 };
 
 struct StageEntry {

@@ -8,8 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_kind.h>
 
 namespace dragoman::tokenizer {
 
@@ -29,6 +31,9 @@ std::string_view name_of(FileKind kind) noexcept;
 std::optional<FileKind> file_kind(std::string_view name) noexcept;
 /// All names, for messages and help texts.
 std::vector<std::string> file_kind_names();
+
+/// How words are cut by the pattern "gpt2", "cl100k" or "cl100k-earlier".
+std::optional<WordSplit> word_split(std::string_view pattern) noexcept;
 
 /// What some files leave to the program that reads them.
 struct ReadOptions {
@@ -62,6 +67,15 @@ std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path
 /// Reads whatever kind of tokenizer the file holds, as open_tokenizer_file() without options does, and throws as it
 /// does.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
+
+/// The kinds that are registered under their names, beside those of plugins: all that are one file, so not kGpt2.
+std::vector<FileKind> registered_kinds();
+/// One line for lists of them.
+std::string_view summary_of(FileKind kind) noexcept;
+TokenizerExample example_of(FileKind kind);
+/// As open_tokenizer_file() of what the caller has read. `own` may have `separator` for codes and `pattern` for rank
+/// files; the caller finish()es it.
+std::unique_ptr<Tokenizer> make_tokenizer(FileKind kind, const TokenizerFile& file, core::OptionReader& own);
 
 /// What a file of merges says, to be looked at, changed or written as another kind. Throws as open_tokenizer_file()
 /// does, and Error{kUnsupported} for a unigram model or with a dictionary.

@@ -1,0 +1,32 @@
+#include "dragoman/host/open_tokenizer.h"
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/options.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
+
+namespace dragoman::plugins {
+
+using core::ErrorCode;
+using tokenizer::TokenizerFile;
+
+std::unique_ptr<tokenizer::Tokenizer> open_tokenizer(const Registry& registry, const std::filesystem::path& file,
+                                                     const tokenizer::TokenizerKind& kind) {
+  if (!kind.type.empty()) return make_tokenizer(registry, kind, {file, core::read_file(file, TokenizerFile::kLargest)});
+  core::require(kind.options.empty(), ErrorCode::kInvalidArgument,
+                "{}: tokenizer_options belong to a kind; name it as tokenizer_type", file.string());
+  return tokenizer::load_tokenizer(file);
+}
+
+std::unique_ptr<tokenizer::Tokenizer> make_tokenizer(const Registry& registry, const tokenizer::TokenizerKind& kind,
+                                                     const TokenizerFile& file) {
+  const TokenizerEntry& entry = registry.tokenizers().get(kind.type);
+  core::OptionReader own(kind.options, file.path.string() + ": options of the tokenizer");
+  std::unique_ptr<tokenizer::Tokenizer> made = entry.make(file, own);
+  own.finish();
+  core::require(made != nullptr, ErrorCode::kInternal, "{}: the kind '{}' of tokenizers made none", file.path.string(),
+                kind.type);
+  return made;
+}
+
+}  // namespace dragoman::plugins

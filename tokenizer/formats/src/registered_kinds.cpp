@@ -1,0 +1,97 @@
+#include "base/base64.h"
+#include "dragoman/tokenizer/tokenizer_files.h"
+#include "json/tokenizer_json.h"
+#include "sentencepiece/sentencepiece_model.h"
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+/// `the`, and letters; spaces are word marks.
+BpeDefinition small_definition() {
+  BpeDefinition definition;
+  definition.pieces = {"<unk>", "<s>", "</s>", kWordMark, "t", "h", "e", "a", "th", "the"};
+  definition.merges = {{4, 5, 8}, {8, 6, 9}};
+  for (const std::int32_t id : {0, 1, 2}) definition.added_tokens.push_back({.id = id, .special = true});
+  definition.unknown = 0;
+  definition.normalizer = {{.kind = NormalizerStep::Kind::kReplace, .pattern = " ", .content = kWordMark}};
+  definition.decoder.replacements = {{kWordMark, " "}};
+  return definition;
+}
+
+/// The same pieces; scores are ranks.
+SentencePieceModel small_sentencepiece() {
+  using Model = SentencePieceModel;
+  Model model;
+  model.model_type = Model::kBpe;
+  model.normalizer_name = "identity";
+  model.pieces = {{"<unk>", 0, Model::kUnknown},
+                  {"<s>", 0, Model::kControl},
+                  {"</s>", 0, Model::kControl},
+                  {"th", 0, Model::kNormal},
+                  {"the", -1, Model::kNormal}};
+  for (const char* letter : {kWordMark, "t", "h", "e", "a"})
+    model.pieces.push_back({letter, -static_cast<float>(model.pieces.size()), Model::kNormal});
+  return model;
+}
+
+/// All bytes, and `th`.
+std::string small_ranks() {
+  std::string ranks;
+  int rank = 0;
+  for (; rank < 256; ++rank) ranks += fmt::format("{} {}\n", to_base64(std::string(1, static_cast<char>(rank))), rank);
+  return ranks + fmt::format("{} {}\n", to_base64("th"), rank);
+}
+
+}  // namespace
+
+std::vector<FileKind> registered_kinds() {
+  return {FileKind::kTokenizerJson, FileKind::kSubwordNmt, FileKind::kFastBpe,
+          FileKind::kSentencePiece, FileKind::kTiktoken,   FileKind::kYouTokenToMe};
+}
+
+std::string_view summary_of(FileKind kind) noexcept {
+  switch (kind) {
+    case FileKind::kTokenizerJson:
+      return "Hugging Face tokenizer.json, the native file";
+    case FileKind::kSubwordNmt:
+      return "codes of subword-nmt";
+    case FileKind::kFastBpe:
+      return "codes of fastBPE";
+    case FileKind::kGpt2:
+      return "vocab.json with merges.txt beside it";
+    case FileKind::kSentencePiece:
+      return "a SentencePiece model, BPE or unigram";
+    case FileKind::kTiktoken:
+      return "ranks of tiktoken";
+    case FileKind::kYouTokenToMe:
+      return "a model of YouTokenToMe";
+  }
+  return "";
+}
+
+TokenizerExample example_of(FileKind kind) {
+  const std::vector<std::string> texts = {"the tea", "a hat"};
+  switch (kind) {
+    case FileKind::kTokenizerJson:
+      return {write_tokenizer_json(small_definition()), texts};
+    case FileKind::kSubwordNmt:
+      return {"#version: 0.2\nt h\nth e</w>\nt e\nte a</w>\nh a\nha t</w>\n", texts};
+    case FileKind::kFastBpe:
+      return {"t h 4\nth e</w> 3\nt e 2\nte a</w> 2\nh a 1\nha t</w> 1\n", texts};
+    case FileKind::kSentencePiece:
+      return {serialize(small_sentencepiece()), texts};
+    case FileKind::kTiktoken:
+      return {small_ranks(), {"the tea", " a  hat ", "\xC3\xBC \xE2\x80\x94 \xF0\x9F\x9A\x80"}};
+    case FileKind::kYouTokenToMe:  // counts; characters and their ids; merges; the ids of <UNK>, <PAD>, <BOS>, <EOS>
+      return {"5 2\n9601 4\n116 5\n104 6\n101 7\n97 8\n5 6 9\n9 7 10\n1 0 2 3\n", texts};
+    case FileKind::kGpt2:
+      break;
+  }
+  core::fail(core::ErrorCode::kInternal, "a kind of file that is not registered");
+}
+
+}  // namespace dragoman::tokenizer
