@@ -38,7 +38,7 @@ void keys_with_value(const Json& node, const std::string& path, std::int64_t num
   if (node.is_number_integer() && node == number) keys.push_back(path);
   if (!node.is_object()) return;
   for (const auto& [key, value] : node.items())
-    keys_with_value(value, path.empty() ? key : path + "." + key, number, keys);
+    keys_with_value(value, path.empty() ? key : fmt::format("{}.{}", path, key), number, keys);
 }
 
 std::string likely_keys(const std::vector<std::int64_t>& configured, const std::vector<std::int64_t>& stored,
