@@ -3,6 +3,9 @@
 #include "json/tokenizer_json.h"
 #include "sentencepiece/sentencepiece_model.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
@@ -46,52 +49,62 @@ std::string small_ranks() {
   return ranks + fmt::format("{} {}\n", to_base64("th"), rank);
 }
 
+const std::vector<std::string>& usual_texts() {
+  static const std::vector<std::string> texts = {"the tea", "a hat"};
+  return texts;
+}
+
+/// Kinds that are one file, so that a model folder can hold them.
+struct RegisteredKind {
+  FileKind kind;
+  std::string_view summary;
+  TokenizerExample (*example)();
+};
+constexpr RegisteredKind kRegistered[] = {
+    {FileKind::kTokenizerJson, "Hugging Face tokenizer.json, the native file",
+     [] {
+       return TokenizerExample{write_tokenizer_json(small_definition()), usual_texts()};
+     }},
+    {FileKind::kSubwordNmt, "codes of subword-nmt",
+     [] {
+       return TokenizerExample{"#version: 0.2\nt h\nth e</w>\nt e\nte a</w>\nh a\nha t</w>\n", usual_texts()};
+     }},
+    {FileKind::kFastBpe, "codes of fastBPE",
+     [] {
+       return TokenizerExample{"t h 4\nth e</w> 3\nt e 2\nte a</w> 2\nh a 1\nha t</w> 1\n", usual_texts()};
+     }},
+    {FileKind::kSentencePiece, "a SentencePiece model, BPE or unigram",
+     [] {
+       return TokenizerExample{serialize(small_sentencepiece()), usual_texts()};
+     }},
+    {FileKind::kTiktoken, "ranks of tiktoken",
+     [] {
+       return TokenizerExample{small_ranks(), {"the tea", " a  hat ", "\xC3\xBC \xE2\x80\x94 \xF0\x9F\x9A\x80"}};
+     }},
+    // Counts; characters and their ids; merges; the ids of <UNK>, <PAD>, <BOS>, <EOS>.
+    {FileKind::kYouTokenToMe, "a model of YouTokenToMe",
+     [] {
+       return TokenizerExample{"5 2\n9601 4\n116 5\n104 6\n101 7\n97 8\n5 6 9\n9 7 10\n1 0 2 3\n", usual_texts()};
+     }},
+};
+
 }  // namespace
 
 std::vector<FileKind> registered_kinds() {
-  return {FileKind::kTokenizerJson, FileKind::kSubwordNmt, FileKind::kFastBpe,
-          FileKind::kSentencePiece, FileKind::kTiktoken,   FileKind::kYouTokenToMe};
+  std::vector<FileKind> kinds;
+  for (const RegisteredKind& registered : kRegistered) kinds.push_back(registered.kind);
+  return kinds;
 }
 
 std::string_view summary_of(FileKind kind) noexcept {
-  switch (kind) {
-    case FileKind::kTokenizerJson:
-      return "Hugging Face tokenizer.json, the native file";
-    case FileKind::kSubwordNmt:
-      return "codes of subword-nmt";
-    case FileKind::kFastBpe:
-      return "codes of fastBPE";
-    case FileKind::kGpt2:
-      return "vocab.json with merges.txt beside it";
-    case FileKind::kSentencePiece:
-      return "a SentencePiece model, BPE or unigram";
-    case FileKind::kTiktoken:
-      return "ranks of tiktoken";
-    case FileKind::kYouTokenToMe:
-      return "a model of YouTokenToMe";
-  }
-  return "";
+  const auto* found = std::ranges::find(kRegistered, kind, &RegisteredKind::kind);
+  return found == std::end(kRegistered) ? "" : found->summary;
 }
 
 TokenizerExample example_of(FileKind kind) {
-  const std::vector<std::string> texts = {"the tea", "a hat"};
-  switch (kind) {
-    case FileKind::kTokenizerJson:
-      return {write_tokenizer_json(small_definition()), texts};
-    case FileKind::kSubwordNmt:
-      return {"#version: 0.2\nt h\nth e</w>\nt e\nte a</w>\nh a\nha t</w>\n", texts};
-    case FileKind::kFastBpe:
-      return {"t h 4\nth e</w> 3\nt e 2\nte a</w> 2\nh a 1\nha t</w> 1\n", texts};
-    case FileKind::kSentencePiece:
-      return {serialize(small_sentencepiece()), texts};
-    case FileKind::kTiktoken:
-      return {small_ranks(), {"the tea", " a  hat ", "\xC3\xBC \xE2\x80\x94 \xF0\x9F\x9A\x80"}};
-    case FileKind::kYouTokenToMe:  // counts; characters and their ids; merges; the ids of <UNK>, <PAD>, <BOS>, <EOS>
-      return {"5 2\n9601 4\n116 5\n104 6\n101 7\n97 8\n5 6 9\n9 7 10\n1 0 2 3\n", texts};
-    case FileKind::kGpt2:
-      break;
-  }
-  core::fail(core::ErrorCode::kInternal, "a kind of file that is not registered");
+  const auto* found = std::ranges::find(kRegistered, kind, &RegisteredKind::kind);
+  core::require(found != std::end(kRegistered), core::ErrorCode::kInternal, "a kind of file that is not registered");
+  return found->example();
 }
 
 }  // namespace dragoman::tokenizer
