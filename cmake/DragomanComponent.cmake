@@ -1,7 +1,9 @@
-# dragoman_component(name [DEPENDS component...] [ROOMS component...] [PUBLIC_LINK target...] [PRIVATE_LINK target...])
+# dragoman_component(name [COLD] [DEPENDS component...] [ROOMS component...] [PUBLIC_LINK target...] [PRIVATE_LINK target...])
 #
 # One folder, one static library `dragoman_<name>` of all that is in `<folder>/src`, one include root `<folder>/include`, whose headers are public and installed. Headers that
 # nobody else sees live beside the sources. The components are later joined in one shared library.
+#
+# COLD: nothing in it is called often enough for -O3, which takes longer to compile than -O2, to show.
 #
 # A component may consist of rooms, components of their own. They see more of one another than others do: `<folder>/internal` is a second
 # include root, which is not installed, and whoever names a room in ROOMS sees it too, as tests do that name `<name>_internal`.
@@ -10,8 +12,12 @@ set_property(GLOBAL PROPERTY DRAGOMAN_INCLUDE_ROOTS "")
 # A package that one component looks for is linked by the shared library, too.
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 
+function(dragoman_compile_cold target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+endfunction()
+
 function(dragoman_component name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;ROOMS;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "DEPENDS;ROOMS;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
   set(target dragoman_${name})
   set(scope INTERFACE)
   file(GLOB sources CONFIGURE_DEPENDS src/*.cpp)
@@ -19,6 +25,9 @@ function(dragoman_component name)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
     target_include_directories(${target} PRIVATE src)
+    if(ARG_COLD)
+      dragoman_compile_cold(${target})
+    endif()
     foreach(library IN LISTS ARG_PRIVATE_LINK)
       target_link_libraries(${target} PRIVATE ${library})
     endforeach()

@@ -1,8 +1,14 @@
 #include "dragoman/core/options.h"
 
-#include "dragoman/core/error.h"
+#include "dragoman/core/json.h"
 #include "dragoman/core/nearest_name.h"
 #include "dragoman/core/quote.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace dragoman::core {
 namespace {
@@ -22,6 +28,49 @@ const Json* OptionReader::find(std::string_view key) {
   read_.emplace(key);
   const auto found = object_->find(std::string(key));
   return found == object_->end() || found->is_null() ? nullptr : &*found;
+}
+
+const Json& OptionReader::find_required(std::string_view key) {
+  const Json* value = find(key);
+  require(value != nullptr, ErrorCode::kBadInput, "{}: the key '{}' is missing", where_, key);
+  return *value;
+}
+
+template <OptionValue T>
+T OptionReader::convert(std::string_view key, const Json& value) const {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (!value.is_boolean()) wrong_type(key, value, "true or false");
+  } else if constexpr (std::is_unsigned_v<T>) {
+    if (!value.is_number_unsigned()) wrong_type(key, value, "a whole number that is not negative");
+  } else if constexpr (std::is_integral_v<T>) {
+    if (!value.is_number_integer()) wrong_type(key, value, "a whole number");
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (!value.is_number()) wrong_type(key, value, "a number");
+  } else {
+    if (!value.is_string()) wrong_type(key, value, "a text");
+  }
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    const bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
+                                                 : std::in_range<T>(value.get<std::int64_t>());
+    if (!fits) wrong_type(key, value, "a smaller number");
+  }
+  return value.get<T>();
+}
+
+template bool OptionReader::convert(std::string_view key, const Json& value) const;
+template int OptionReader::convert(std::string_view key, const Json& value) const;
+template std::int64_t OptionReader::convert(std::string_view key, const Json& value) const;
+template std::uint64_t OptionReader::convert(std::string_view key, const Json& value) const;
+template double OptionReader::convert(std::string_view key, const Json& value) const;
+template std::string OptionReader::convert(std::string_view key, const Json& value) const;
+
+std::size_t OptionReader::find_choice(std::string_view key, const Json& value,
+                                      std::span<const std::string_view> names) const {
+  const auto text = convert<std::string>(key, value);
+  const auto found = std::ranges::find(names, text);
+  if (found == names.end())
+    fail(ErrorCode::kBadInput, "{}: {} is {}; it must be one of: {}", where_, key, quote(text), fmt::join(names, ", "));
+  return static_cast<std::size_t>(found - names.begin());
 }
 
 const Json& OptionReader::subtree(std::string_view key) {

@@ -188,15 +188,15 @@ std::vector<std::string> split_path(std::string_view path) {
   }
 }
 
-Json& descend(Json& tree, const std::string& part, std::string_view assignment) {
+Json& descend(Json& tree, const std::string& part, std::string_view option, std::string_view assignment) {
   if (tree.is_array()) {
     const auto index = parse_number<std::size_t>(part);
-    require(index && *index < tree.size(), ErrorCode::kInvalidArgument,
-            "--set {}: '{}' is not an index of a list of {}", assignment, part, tree.size());
+    require(index && *index < tree.size(), ErrorCode::kInvalidArgument, "{}{}: '{}' is not an index of a list of {}",
+            option, assignment, part, tree.size());
     return tree[*index];
   }
-  require(tree.is_object() || tree.is_null(), ErrorCode::kInvalidArgument, "--set {}: '{}' lies below a plain value",
-          assignment, part);
+  require(tree.is_object() || tree.is_null(), ErrorCode::kInvalidArgument, "{}{}: '{}' lies below a plain value",
+          option, assignment, part);
   return tree[part];
 }
 
@@ -262,28 +262,28 @@ Json load_yaml(const std::string& path, const std::stop_token& stop) {
   return parse_yaml(read_file(path, kMaximumSize, stop), path);
 }
 
-void set_option(Json& tree, std::string_view assignment) {
+void set_option(Json& tree, std::string_view assignment, std::string_view option) {
   const std::size_t equals = assignment.find('=');
-  require(equals != std::string_view::npos && equals > 0, ErrorCode::kInvalidArgument,
-          "--set {}: write it as key=value", assignment);
+  require(equals != std::string_view::npos && equals > 0, ErrorCode::kInvalidArgument, "{}{}: write it as key=value",
+          option, assignment);
   require(find_invalid_utf8(assignment) == std::string_view::npos, ErrorCode::kInvalidArgument,
-          "--set {}: is not valid UTF-8", quote(assignment));
+          "{}{}: is not valid UTF-8", option, quote(assignment));
   const std::vector<std::string> path = split_path(assignment.substr(0, equals));
-  require(path.size() <= kMaximumDepth, ErrorCode::kInvalidArgument,
-          "--set {}: at most {} names with dots between them", quote(assignment), kMaximumDepth);
+  require(path.size() <= kMaximumDepth, ErrorCode::kInvalidArgument, "{}{}: at most {} names with dots between them",
+          option, quote(assignment), kMaximumDepth);
   Json* place = &tree;
   for (const std::string& part : path) {
-    require(!part.empty(), ErrorCode::kInvalidArgument, "--set {}: an empty name between dots", assignment);
-    place = &descend(*place, part, assignment);
+    require(!part.empty(), ErrorCode::kInvalidArgument, "{}{}: an empty name between dots", option, assignment);
+    place = &descend(*place, part, option, assignment);
   }
   const std::string_view value = assignment.substr(equals + 1);
   // A dash by itself is a list of nothing in YAML; here it is standard input or output.
-  *place = value == "-" ? Json("-") : parse_yaml(value, fmt::format("--set {}", assignment));
+  *place = value == "-" ? Json("-") : parse_yaml(value, fmt::format("{}{}", option, assignment));
 }
 
 Json parse_assignment(std::string_view assignment) {
   Json tree = Json::object();
-  set_option(tree, assignment);
+  set_option(tree, assignment, "");
   return tree;
 }
 

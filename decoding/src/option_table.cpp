@@ -29,7 +29,7 @@ void add_length_penalty(OptionTable<DecodingOptions>& table) {
   core::Option alpha{.name = "alpha",
                      .placeholder = "X",
                      .help = "strength of the length penalty (default: the preset's)",
-                     .parse = OptionTable<DecodingOptions>::number_parser(core::kAnyNumber)};
+                     .parse = core::number_parser(core::kAnyNumber)};
   table.custom({std::move(preset), std::move(alpha)}, [](OptionReader& reader, DecodingOptions& options) {
     if (!reader.has("length_penalty") && !reader.has("alpha")) return;
     const auto name = reader.get("length_penalty", "fairseq");

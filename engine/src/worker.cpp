@@ -119,6 +119,7 @@ void Worker::score_batch() noexcept {
   try {
     score(jobs);
   } catch (...) {
+    tools_.reset();
     // One by one, so that a pair that the model cannot take fails alone.
     for (auto& job : jobs) {
       if (job == nullptr) continue;
@@ -157,7 +158,7 @@ void Worker::finish(std::unique_ptr<Job> job, TranslationResult result) noexcept
   } catch (...) {
     thrown = std::current_exception();
   }
-  queue_->finish(seat_, *job, std::move(thrown));
+  finish(std::move(job), std::move(thrown));
 }
 
 void Worker::finish(std::unique_ptr<Job> job, ScoreResult result) noexcept {
@@ -167,6 +168,12 @@ void Worker::finish(std::unique_ptr<Job> job, ScoreResult result) noexcept {
   } catch (...) {
     thrown = std::current_exception();
   }
+  finish(std::move(job), std::move(thrown));
+}
+
+void Worker::finish(std::unique_ptr<Job> job, std::exception_ptr thrown) noexcept {
+  // With the callback goes what it holds, and a client that waits may be gone as soon as the queue knows.
+  job->task.emplace<Job::Score>();
   queue_->finish(seat_, *job, std::move(thrown));
 }
 

@@ -48,6 +48,8 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
 
   void finish(std::unique_ptr<Job> job, TranslationResult result) noexcept;
   void finish(std::unique_ptr<Job> job, ScoreResult result) noexcept;
+  /// The job's callback has been called.
+  void finish(std::unique_ptr<Job> job, std::exception_ptr thrown) noexcept;
   void finish_failed(std::unique_ptr<Job> job, const std::exception_ptr& error) noexcept;
 
   const runtime::Runtime* runtime_;

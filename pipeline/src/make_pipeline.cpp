@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/nearest_name.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>

@@ -64,7 +64,7 @@ core::Json logits_processor(const std::string& word) {
   if (word.find('=') == std::string::npos)
     processors[word] = core::Json::object();
   else
-    core::set_option(processors, word);
+    core::set_option(processors, word, "");
   core::require(processors.begin()->is_object(), core::ErrorCode::kInvalidArgument,
                 "must be NAME or NAME.KEY=VALUE, as in {}.KEY=VALUE", processors.begin().key());
   return processors;

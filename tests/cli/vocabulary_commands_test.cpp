@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 
 namespace dragoman::testing {

@@ -89,7 +89,8 @@ TEST(OptionTable, FindsValuesOutOfRangeThatWereSetInPlace) {
   EXPECT_THAT(outer_table().problem({.count = 10}), HasSubstr("count is 10; it must be"));
   EXPECT_THAT(outer_table().problem({.beside = {.rate = std::numeric_limits<double>::quiet_NaN()}}),
               HasSubstr("rate is nan"));
-  EXPECT_THAT(outer_table().problem({.below = {.rate = 2}}), HasSubstr("rate is 2"));
+  EXPECT_THAT(outer_table().problem({.below = {.rate = 2}}), HasSubstr("below.rate is 2"));
+  EXPECT_EQ(outer_table().problem({.colour = static_cast<Colour>(7)}), "colour is none of: red, blue");
 }
 
 TEST(OptionTable, DescribesItsOptionsInOrder) {

@@ -4,6 +4,7 @@
 #include "no_more_threads.h"
 
 #include <atomic>
+#include <chrono>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -333,6 +334,27 @@ TEST_F(TranslationEngineTest, WhatACallbackThrowsReachesWhoWaits) {
 
 /// Each allocation of a worker fails once, alone and with all that come after it; every request is answered all the
 /// same, and afterwards the engine works as before.
+/// What a callback holds may belong to who waits, so it is gone when the waiting is over.
+TEST_F(TranslationEngineTest, ACallbackIsGoneBeforeTheWaitIsOver) {
+  struct Held {
+    std::atomic<int>* gone;
+    ~Held() {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      ++*gone;
+    }
+  };
+  TranslationEngine engine(runtime_, *model_, {.threads = 1});
+  Client client(engine);
+  std::atomic<int> gone = 0;
+  const auto sources = random_sources(4);
+  for (int i = 1; i <= 4; ++i) {
+    client.submit(request(sources[static_cast<std::size_t>(i) - 1], 0, nullptr),
+                  [held = std::make_shared<Held>(&gone)](const TranslationResult&) {});
+    client.wait();
+    EXPECT_EQ(gone, i);
+  }
+}
+
 TEST_F(TranslationEngineTest, NoRequestIsLostWhereThereIsNoMemory) {
   const auto sources = random_sources(12);
   const auto search = std::make_shared<const Search>(DecodingOptions{.beam_size = 2, .maximum_length = 3});

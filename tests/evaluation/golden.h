@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/evaluation/bleu.h>
 #include <dragoman/evaluation/chrf.h>

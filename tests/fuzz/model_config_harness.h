@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/host/host.h>

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/training/checkpoint.h>
 #include <dragoman/training/early_stopping.h>

@@ -97,8 +97,7 @@ TEST_F(OtherDevice, TranslatesAndScoresAsTheCpuDoes) {
 }
 
 TEST_F(OtherDevice, IsShownByDoctorAndPluginsList) {
-  EXPECT_THAT(run("doctor").output,
-              HasSubstr("mirror     2 devices: the CPU in a mirror; --compute fp32, auto (fp32)\n"));
+  EXPECT_THAT(run("doctor").output, HasSubstr("mirror     2 devices: the CPU in a mirror; --compute fp32, bf16, "));
   EXPECT_THAT(run("plugins list").output, ::testing::ContainsRegex("backend +mirror +mirror +--device mirror"));
 }
 

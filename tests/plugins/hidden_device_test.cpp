@@ -165,9 +165,15 @@ TEST(HiddenDevices, MostDecodingStepsAreReplayed) {
 }
 
 /// Sentences of one length, so that batches have the same shapes.
-class ReplayedTraining : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Models, ReplayedTraining, ::testing::Values("transformer", "ssru"),
-                         [](const auto& model) { return std::string(model.param); });
+struct TrainedModel {
+  std::string type;
+  std::string compute;
+};
+class ReplayedTraining : public ::testing::TestWithParam<TrainedModel> {};
+INSTANTIATE_TEST_SUITE_P(Models, ReplayedTraining,
+                         ::testing::Values(TrainedModel{"transformer", "fp32"}, TrainedModel{"transformer", "bf16"},
+                                           TrainedModel{"ssru", "fp32"}),
+                         [](const auto& model) { return model.param.type + "_" + model.param.compute; });
 
 TEST_P(ReplayedTraining, IsMostOfTheSteps) {
   const testing::TemporaryFolder folder;
@@ -178,8 +184,8 @@ TEST_P(ReplayedTraining, IsMostOfTheSteps) {
   }
   const auto train = [&](const std::string& device) {
     const auto config = task.config({"output=" + task.file(device).string(), "device=" + device,
-                                     std::string("model.type=") + GetParam(), "training.updates=200",
-                                     "training.batch_tokens=60", "training.ema_decay=0.9"});
+                                     "model.type=" + GetParam().type, "training.compute=" + GetParam().compute,
+                                     "training.updates=200", "training.batch_tokens=60", "training.ema_decay=0.9"});
     training::Trainer(config, training::make_environment(hidden().host()), training::StartMode::kFresh).run();
   };
   train("cpu");

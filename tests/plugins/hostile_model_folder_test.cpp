@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/host/host.h>
 #include <dragoman/sdk/fingerprint.h>

@@ -131,6 +131,31 @@ TEST_F(QuantizeModel, WhatMakesNoSenseIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "again"));
 }
 
+TEST_F(QuantizeModel, NeverClearsItsInputAway) {
+  Host host;
+  for (const char* name : {"out.partial", "out.replaced"}) {
+    std::filesystem::copy(kModel, folder_ / name);
+    EXPECT_THAT(message_of([&] { quantize_model(folder_ / name, folder_ / "out", Compute::kI8, host); }),
+                HasSubstr("would be lost"));
+    EXPECT_NO_THROW(formats::verify_checksums(folder_ / name));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+  }
+}
+
+/// A stranger's model could otherwise have any file of whoever rounds and publishes it given away.
+TEST_F(QuantizeModel, ACardThatIsALinkIsNotCopied) {
+  Host host;
+  std::filesystem::copy(kModel, folder_ / "model");
+  std::filesystem::remove(folder_ / "model" / "README.md");
+  std::filesystem::remove(folder_ / "model" / "SHA256SUMS");
+  core::write_file(folder_ / "secret", "root:x:0:0\n");
+  std::filesystem::create_symlink(folder_ / "secret", folder_ / "model" / "README.md");
+  quantize_model(folder_ / "model", folder_ / "out", Compute::kI8, host);
+  const std::string card = core::read_regular_file(folder_ / "out" / "README.md");
+  EXPECT_THAT(card, HasSubstr("## Rounded weights"));
+  EXPECT_THAT(card, ::testing::Not(HasSubstr("root")));
+}
+
 TEST_F(QuantizeModel, AnInt8ModelCannotBeDamagedUnseen) {
   const auto model = quantized(Compute::kI8);
   const auto file = formats::SafetensorsFile::open(model / "model.safetensors");

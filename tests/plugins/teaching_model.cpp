@@ -6,6 +6,7 @@
 
 #include <dragoman/autograd/tape.h>
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/nn/constant.h>
 #include <dragoman/nn/layers.h>

@@ -28,7 +28,8 @@ class Average final : public Command {
   std::string_view name() const override { return "average"; }
   std::string_view summary() const override { return "average the weights of several models or checkpoints"; }
   std::string_view examples() const override {
-    return "dragoman average run/checkpoint-8000 run/checkpoint-10000 --output averaged\n";
+    return "dragoman average run/best other-run/best --output averaged\n"
+           "dragoman average run/checkpoint-8000 run/checkpoint-10000 --output averaged.safetensors\n";
   }
 
   void add_options(po::options_description& options) override {

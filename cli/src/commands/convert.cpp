@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include <dragoman/core/folder.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
 namespace dragoman::cli {
@@ -48,6 +49,7 @@ class Convert final : public Command {
 
   void run(const Session& session) override {
     const FileKind kind = to_.empty() ? kind_of_output(output_) : TokenizerOptions::file_kind(to_, "--to");
+    core::require_not_in_the_way(input_, output_);
     const auto definition = tokenizer::read_tokenizer_file(input_, tokenizer_options_.read_options(from_));
     const tokenizer::BpeTokenizer checked(definition, input_);
     tokenizer::write_tokenizer_file(definition, kind, output_);

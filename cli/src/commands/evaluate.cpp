@@ -8,6 +8,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/evaluation/bleu.h>
 #include <dragoman/evaluation/bootstrap.h>
@@ -73,8 +74,8 @@ class Evaluate final : public Command {
     return "score translations against references: BLEU, chrF, TER, as sacreBLEU does";
   }
   std::string_view examples() const override {
-    return "dragoman evaluate --reference test.en hypothesis.en\n"
-           "dragoman evaluate --reference test.en --metrics bleu,chrf --confidence --baseline old.en new.en\n";
+    return "dragoman evaluate hypothesis.en --reference test.en\n"
+           "dragoman evaluate new.en --reference test.en --metrics bleu,chrf --confidence --baseline old.en\n";
   }
 
   void add_options(po::options_description& options) override {

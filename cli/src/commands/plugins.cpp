@@ -85,7 +85,7 @@ class Plugins final : public Command {
  public:
   std::string_view name() const override { return "plugins"; }
   std::string_view summary() const override {
-    return "list: what is registered; check PLUGIN: run the conformance kit on its models";
+    return "list: what is registered; check PLUGIN: run the conformance kit on what it registers";
   }
   std::string_view examples() const override {
     return "dragoman plugins list\n"

@@ -28,23 +28,27 @@ class Quantize final : public Command {
         ("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
             "output,o", po::value(&output_)->required()->value_name("DIR"), "the model folder to write")(
             "type", po::value(&type_)->default_value("int8")->value_name("TYPE"),
-            "int8: a quarter of the size; bf16: half of it");
+            "int8: a quarter of the size in fp32; bf16: half of it");
     add_host_options(options, host_options_);
   }
   std::vector<std::string> positional() const override { return {"model"}; }
 
   void run(const Session& session) override {
     const auto type = tensor::find_compute(type_);
-    if (type != tensor::Compute::kI8 && type != tensor::Compute::kBF16) throw UsageError("--type must be int8 or bf16");
+    if (type != tensor::Compute::kI8 && type != tensor::Compute::kBF16)
+      throw UsageError("--type " + type_ + ": must be int8 or bf16");
     plugins::Host host(host_options_);
-    plugins::quantize_model(model_, output_, *type, host);
-    const auto bytes = [](const std::string& folder) {
-      const auto weights = std::filesystem::path(folder) / formats::ModelFiles::kWeights;
-      return static_cast<double>(std::filesystem::file_size(weights)) / 1e6;
+    const auto megabytes = [](const std::string& folder) {
+      std::error_code gone;
+      const auto bytes =
+          std::filesystem::file_size(std::filesystem::path(folder) / formats::ModelFiles::kWeights, gone);
+      return gone ? 0 : static_cast<double>(bytes) / 1e6;
     };
+    const double before = megabytes(model_);
+    plugins::quantize_model(model_, output_, *type, host);
     core::log(
         session.log, core::LogLevel::kInfo,
-        fmt::format("{}: {:.1f} MB of weights as {}, were {:.1f} MB", output_, bytes(output_), type_, bytes(model_)));
+        fmt::format("{}: {:.1f} MB of weights as {}, were {:.1f} MB", output_, megabytes(output_), type_, before));
   }
 
  private:

@@ -42,7 +42,7 @@ class TokenizerOptions {
     tokenizer::ReadOptions read = read_;
     read.vocabulary = vocabulary_;
     read.dictionary = dictionary_;
-    if (!pattern_.empty()) read.split = word_split();
+    if (!pattern_.empty()) read.pattern = word_pattern();
     if (!kind.empty()) read.kind = file_kind(kind, "--from");
     return read;
   }
@@ -68,8 +68,8 @@ class TokenizerOptions {
   }
 
  private:
-  tokenizer::WordSplit word_split() const {
-    if (const auto split = tokenizer::word_split(pattern_)) return *split;
+  tokenizer::WordPattern word_pattern() const {
+    if (const auto pattern = tokenizer::word_pattern(pattern_)) return *pattern;
     throw UsageError("--pattern " + pattern_ + ": must be gpt2, cl100k or cl100k-earlier");
   }
 

@@ -9,6 +9,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/folder.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
@@ -99,8 +100,8 @@ void require_same_configuration(const path& first, const path& other) {
 }
 
 std::string averaged_card(const std::vector<path>& folders) {
-  const path first_card = folders.front() / ModelFiles::kCard;
-  std::string card = std::filesystem::exists(first_card) ? core::read_regular_file(first_card) + "\n" : "";
+  std::string card = card_of(folders.front());
+  if (!card.empty()) card += "\n";
   card += fmt::format(
       "## Averaged weights\n\nThe weights are the mean of {} models; what stands above was said of the first of "
       "them:\n\n",
@@ -113,6 +114,7 @@ std::string averaged_card(const std::vector<path>& folders) {
 }  // namespace
 
 void average_parameters(const std::vector<path>& inputs, const path& output) {
+  for (const path& input : inputs) core::require_not_in_the_way(input, output);
   const std::vector<SafetensorsFile> files = open_all(inputs);
   const std::vector<StoredTensor> tensors = writable_order(files.front());
   std::vector<TensorSpec> specs;
@@ -126,14 +128,16 @@ void average_models(const std::vector<path>& folders, const path& output) {
   core::require(!folders.empty(), ErrorCode::kInvalidArgument, "there is nothing to average: name at least one model");
   std::vector<path> weights;
   for (const path& folder : folders) {
+    core::require_not_in_the_way(folder, output);
     require_same_configuration(folders.front(), folder);
     weights.push_back(folder / ModelFiles::kWeights);
   }
+  const std::string card = averaged_card(folders);
   FolderReplacement replacement(output);
   for (const char* name : ModelFiles::kTranslating)
     if (std::string_view(name) != ModelFiles::kWeights && std::filesystem::exists(folders.front() / name))
       core::write_file(replacement.folder() / name, core::read_regular_file(folders.front() / name));
-  core::write_file(replacement.folder() / ModelFiles::kCard, averaged_card(folders));
+  core::write_file(replacement.folder() / ModelFiles::kCard, card);
   average_parameters(weights, replacement.folder() / ModelFiles::kWeights);
   write_checksums(replacement.folder());
   replacement.commit();

@@ -62,7 +62,8 @@ path replaceable(const path& target) {
 void require_replaceable(const path& target) {
   const path resolved = core::resolve_folder(target);
   require_nothing_foreign(resolved);
-  require_nothing_foreign(resolved.string() + std::string(core::kPartialSuffix));
+  for (const std::string_view suffix : {core::kPartialSuffix, core::kReplacedSuffix})
+    require_nothing_foreign(resolved.string() + std::string(suffix));
 }
 
 FolderReplacement::FolderReplacement(const path& target) : staged_(replaceable(target), remove_model) {}

@@ -7,6 +7,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
@@ -77,6 +78,11 @@ ModelConfig load_config(const Path& file) {
   core::require(std::filesystem::exists(file, ignored) || !std::filesystem::exists(folder / "run.json", ignored),
                 ErrorCode::kBadInput, "{}: is a training run; its models are the folders best and last in it",
                 folder.string());
+  core::require(
+      std::filesystem::exists(file, ignored) || !std::filesystem::exists(folder / "state.json", ignored),
+      ErrorCode::kBadInput,
+      "{}: is a checkpoint of a training run, to go on from; its models are the folders best and last of the run",
+      folder.string());
   return read_model_config(core::parse_json(core::read_regular_file(file, kLargest), file.string()), file.string());
 }
 
@@ -195,6 +201,15 @@ std::optional<StoredTokenizers> tokenizers_to_name(const ModelFolderContent& con
 }
 
 }  // namespace
+
+std::string card_of(const std::filesystem::path& folder) {
+  constexpr std::uint64_t kLargestCard = std::uint64_t{1} << 20;
+  const std::filesystem::path card = folder / ModelFiles::kCard;
+  std::error_code ignored;
+  const auto type = std::filesystem::symlink_status(card, ignored).type();
+  const bool there = type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::symlink;
+  return there ? core::read_regular_file(card, kLargestCard) : std::string();
+}
 
 const char* tokenizer_file_name(TokenizerSide side, const StoredTokenizer& tokenizer) noexcept {
   const bool json = tokenizer.kind.type == StoredTokenizer::kNative;

@@ -1,6 +1,7 @@
 #include "dragoman/nn/seq2seq_model.h"
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 
 namespace dragoman::nn {

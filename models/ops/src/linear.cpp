@@ -33,13 +33,14 @@ Tensor activation_gradient(Context& context, const Tensor& z, const Variable& y,
 
 void backward(Context& context, const Variable& x, const Variable& weight, const Variable& bias, const Tensor& dz) {
   auto* matmul_kernel = context.kernels().get(kMatMul);
+  const ComputeType type = context.product_type();
   if (x.needs_gradient()) {
     const GradientTarget dx = autograd::target_of(context, *x.gradient);
-    matmul_kernel(context, {dz, false, weight.value, false, dx.value, dx.accumulate});
+    matmul_kernel(context, {dz, false, weight.value, false, dx.value, dx.accumulate, type});
   }
   if (weight.needs_gradient()) {
     const GradientTarget dw = autograd::target_of(context, *weight.gradient);
-    matmul_kernel(context, {dz, true, x.value, false, dw.value, dw.accumulate});
+    matmul_kernel(context, {dz, true, x.value, false, dw.value, dw.accumulate, type});
   }
   if (bias.needs_gradient()) {
     const GradientTarget db = autograd::target_of(context, *bias.gradient);
@@ -64,7 +65,8 @@ Variable linear(Context& context, const Variable& x, const Weight& weight, const
                 "linear: there is no gradient through a packed weight; train with plain weights");
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, shape.outputs), record);
   const Tensor z = record && needs_input(activation) ? context.allocate(x.value.rows, shape.outputs) : Tensor{};
-  kernel(context, {x.value, weight.value.value, weight.packed, bias.value, activation, z, y.value});
+  kernel(context,
+         {x.value, weight.value.value, weight.packed, bias.value, activation, z, y.value, context.product_type()});
   if (record)
     context.tape()->record(context, y.gradient, [x, w = weight.value, bias, activation, z, y](Context& ctx) {
       backward(ctx, x, w, bias, activation_gradient(ctx, z, y, activation));
@@ -78,7 +80,7 @@ Variable linear_composite(Context& context, const Variable& x, const Weight& wei
     core::fail(core::ErrorCode::kUnsupported, "linear: the {} backend cannot multiply by a packed weight",
                context.device().backend());
   check_operands(x, {weight.value, nullptr}, bias);
-  const Variable product = matmul(context, x, weight.value, true);
+  const Variable product = matmul(context, x, weight.value, true, context.product_type());
   return activate(context, bias.empty() ? product : add_row(context, product, bias), activation);
 }
 

@@ -6,7 +6,7 @@
 
 namespace dragoman::ops {
 
-Variable matmul(Context& context, const Variable& a, const Variable& b, bool transpose_b) {
+Variable matmul(Context& context, const Variable& a, const Variable& b, bool transpose_b, ComputeType type) {
   const std::int64_t inner = transpose_b ? b.value.cols : b.value.rows;
   const std::int64_t columns = transpose_b ? b.value.rows : b.value.cols;
   if (a.value.cols != inner)
@@ -15,21 +15,21 @@ Variable matmul(Context& context, const Variable& a, const Variable& b, bool tra
   for (const Variable* operand : {&a, &b}) require_computable(operand->value, context.float_type(), "matmul");
   const bool record = autograd::recording(context, a, b);
   const Variable y = autograd::make_variable(context, context.allocate(a.value.rows, columns), record);
-  context.kernels().get(kMatMul)(context, {a.value, false, b.value, transpose_b, y.value, false});
+  context.kernels().get(kMatMul)(context, {a.value, false, b.value, transpose_b, y.value, false, type});
   if (record)
-    context.tape()->record(context, y.gradient, [a, b, y, transpose_b](Context& ctx) {
+    context.tape()->record(context, y.gradient, [a, b, y, transpose_b, type](Context& ctx) {
       const Tensor& dy = y.gradient->value;
       auto* kernel = ctx.kernels().get(kMatMul);
       if (a.needs_gradient()) {
         const GradientTarget da = autograd::target_of(ctx, *a.gradient);
-        kernel(ctx, {dy, false, b.value, !transpose_b, da.value, da.accumulate});
+        kernel(ctx, {dy, false, b.value, !transpose_b, da.value, da.accumulate, type});
       }
       if (!b.needs_gradient()) return;
       const GradientTarget db = autograd::target_of(ctx, *b.gradient);
       if (transpose_b)
-        kernel(ctx, {dy, true, a.value, false, db.value, db.accumulate});
+        kernel(ctx, {dy, true, a.value, false, db.value, db.accumulate, type});
       else
-        kernel(ctx, {a.value, true, dy, false, db.value, db.accumulate});
+        kernel(ctx, {a.value, true, dy, false, db.value, db.accumulate, type});
     });
   return y;
 }

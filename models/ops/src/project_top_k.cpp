@@ -133,7 +133,8 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
                    .edits = options.edits,
                    .noise = options.noise,
                    .tokens = result.tokens,
-                   .log_probabilities = result.log_probabilities});
+                   .log_probabilities = result.log_probabilities,
+                   .type = context.product_type()});
   return result;
 }
 

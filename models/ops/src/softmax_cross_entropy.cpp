@@ -77,6 +77,7 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
   auto* rows_kernel = context.kernels().get(kCrossEntropyRows);
   auto* matmul_kernel = context.kernels().get(kMatMul);
   auto* sum_kernel = context.kernels().get(kColumnSum);
+  const ComputeType type = context.product_type();
   const Tensor losses = allocate_doubles(context, h.rows);
   const Tensor nlls = allocate_doubles(context, h.rows);
   const DeviceIndices wanted = targets;
@@ -89,9 +90,10 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
     rows_kernel(context, {logits, wanted.subarray(begin, end), label_smoothing, scale, losses.col_range(begin, end),
                           nlls.col_range(begin, end)});
     if (!record) return;
-    if (!dh.empty()) matmul_kernel(context, {logits, false, weight.value, false, dh.row_range(begin, end), false});
+    if (!dh.empty())
+      matmul_kernel(context, {logits, false, weight.value, false, dh.row_range(begin, end), false, type});
     if (!dw.value.empty()) {
-      matmul_kernel(context, {logits, true, h.row_range(begin, end), false, dw.value, dw.accumulate});
+      matmul_kernel(context, {logits, true, h.row_range(begin, end), false, dw.value, dw.accumulate, type});
       dw.accumulate = true;
     }
     if (!db.value.empty()) {

@@ -29,6 +29,9 @@ class CpuBackend final : public HostBackend {
   tensor::DType float_type() const override { return tensor::DType::kF32; }
   bool takes_stored_types() const override { return true; }
   tensor::ComputeType compute_type(tensor::Compute wanted) const override { return backend::cpu::compute_type(wanted); }
+  tensor::ComputeType training_type(tensor::Compute wanted) const override {
+    return backend::cpu::training_type(wanted);
+  }
   std::string describe() const override { return backend::cpu::simd_level(); }
 };
 
@@ -45,6 +48,9 @@ class ReferenceBackend final : public HostBackend {
       default:
         return tensor::ComputeType::kF32;
     }
+  }
+  tensor::ComputeType training_type(tensor::Compute wanted) const override {
+    return wanted == tensor::Compute::kBF16 ? tensor::ComputeType::kBF16 : Backend::training_type(wanted);
   }
   std::string describe() const override { return "double precision, for tests"; }
 };

@@ -12,6 +12,12 @@ ComputeType Backend::compute_type(Compute wanted) const {
   return ComputeType::kF32;
 }
 
+ComputeType Backend::training_type(Compute wanted) const {
+  core::require(wanted == Compute::kF32 || wanted == Compute::kAuto, core::ErrorCode::kUnsupported,
+                "the {} backend does not train in {}; fp32 is what it has", name(), name_of(wanted));
+  return ComputeType::kF32;
+}
+
 std::unique_ptr<StepRecorder> Backend::make_recorder(Context&) const {
   return nullptr;
 }

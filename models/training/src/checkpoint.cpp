@@ -6,6 +6,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/safetensors.h>

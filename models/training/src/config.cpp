@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/parallel.h>
 

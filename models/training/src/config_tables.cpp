@@ -280,6 +280,9 @@ const OptionTable<RecipeConfig>& recipe_table() {
           .number("batch_tokens", &Config::batch_tokens, {.least = 2, .most = std::int64_t{1} << 30}, "N",
                   "neither side of a batch has more tokens")
           .number("accumulate", &Config::accumulate, {.least = 1, .most = 65536}, "N", "batches for one update")
+          .choice("compute", &Config::compute,
+                  {{"fp32", tensor::Compute::kF32}, {"bf16", tensor::Compute::kBF16}, {"auto", tensor::Compute::kAuto}},
+                  "TYPE", "what weights are multiplied in; auto: bf16 where that is faster. Parameters stay fp32")
           .number("label_smoothing", &Config::label_smoothing, {.least = 0, .most = 0.99}, "P",
                   "share of the target that is spread over the vocabulary")
           .number("clip_norm", &Config::clip_norm, kNotNegative, "X", "largest norm of a gradient; 0: any")

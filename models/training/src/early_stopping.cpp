@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 
 namespace dragoman::training {

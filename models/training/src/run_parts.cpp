@@ -47,6 +47,25 @@ EarlyStopping::Options early_stopping_options(const TrainingConfig& config) {
           .remember = averages_best(config.checkpoint) ? config.checkpoint.average : 1};
 }
 
+/// The configuration with what `auto` is on this machine in place of it, so that a run goes on in the same type.
+TrainingConfig resolved(TrainingConfig config, const runtime::Runtime& runtime) {
+  const tensor::Device device = runtime.device(config.device);
+  try {
+    const bool bf16 = runtime.training_type(device, config.training.compute) == tensor::ComputeType::kBF16;
+    config.training.compute = bf16 ? tensor::Compute::kBF16 : tensor::Compute::kF32;
+    return config;
+  } catch (const core::Error& error) {
+    core::fail(error.code(), "training.compute: {}", error.what());
+  }
+}
+
+std::unique_ptr<tensor::Context> make_training_context(const runtime::Runtime& runtime, tensor::Device device,
+                                                       tensor::Compute compute, core::Executor& executor) {
+  auto context = runtime.make_context(device, executor);
+  context->set_product_type(runtime.training_type(device, compute));
+  return context;
+}
+
 tensor::ComputeType find_validation_compute(const runtime::Runtime& runtime, tensor::Device device,
                                             const ValidationConfig& config) {
   try {
@@ -60,13 +79,13 @@ tensor::ComputeType find_validation_compute(const runtime::Runtime& runtime, ten
 
 RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment, StartMode mode,
                    const std::stop_token& stop)
-    : config(std::move(run_config)),
+    : config(resolved(std::move(run_config), *run_environment.runtime)),
       environment(std::move(run_environment)),
       folder(config.output, mode),
       device(environment.runtime->device(config.device)),
       validation_compute(find_validation_compute(*environment.runtime, device, config.validation)),
       executor(core::make_executor(config.threads)),
-      context(environment.runtime->make_context(device, *executor)),
+      context(make_training_context(*environment.runtime, device, config.training.compute, *executor)),
       tokenizers(load_tokenizers(
           config.data,
           {.folder = &folder, .environment = &environment, .fork = mode == StartMode::kFork, .stop = stop})),

@@ -1,5 +1,6 @@
 #include "dragoman/transformer/config.h"
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 
 namespace dragoman::transformer {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/decoding/decoding_loop.h>
 #include <dragoman/decoding/model_stepper.h>

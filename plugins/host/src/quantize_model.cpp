@@ -6,6 +6,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/folder.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::plugins {
@@ -19,11 +20,6 @@ tensor::DType stored_type(tensor::Compute type) {
   core::require(type == tensor::Compute::kBF16 || type == tensor::Compute::kI8, ErrorCode::kInvalidArgument,
                 "a model is rounded to bf16 or int8, not to {}", name_of(type));
   return type == tensor::Compute::kBF16 ? tensor::DType::kBF16 : tensor::DType::kI8;
-}
-
-/// The text of a file, nothing if there is none.
-std::string text_of(const path& file) {
-  return std::filesystem::exists(file) ? core::read_regular_file(file) : std::string();
 }
 
 struct Tokenizers {
@@ -44,8 +40,8 @@ Tokenizers tokenizers_of(const path& folder, const formats::ModelConfig& config)
   return {.source = content(Side::kSource, stored.source), .target = content(Side::kTarget, stored.target)};
 }
 
-std::string card_of(const path& folder, tensor::Compute type) {
-  const std::string card = text_of(folder / ModelFiles::kCard);
+std::string rounded_card(const path& folder, tensor::Compute type) {
+  const std::string card = formats::card_of(folder);
   return fmt::format(
       "{}{}## Rounded weights\n\nMatrices were rounded to {} from the model {}; what stands above was said "
       "of that.\n",
@@ -60,6 +56,7 @@ void quantize_model(const path& folder, const path& output, tensor::Compute type
   std::error_code ignored;
   core::require(!std::filesystem::equivalent(folder, output, ignored), ErrorCode::kInvalidArgument,
                 "{}: the rounded model would take the place of the model itself; name another folder", output.string());
+  core::require_not_in_the_way(folder, output);
   const LoadedModel loaded = load_model(folder, host, {.trainable = true});
   const path weights = folder / ModelFiles::kWeights;
   const auto file = formats::SafetensorsFile::open(weights);
@@ -74,7 +71,7 @@ void quantize_model(const path& folder, const path& output, tensor::Compute type
                                        .tokenizer = tokenizers.joint,
                                        .source_tokenizer = tokenizers.source,
                                        .target_tokenizer = tokenizers.target,
-                                       .card = card_of(folder, type),
+                                       .card = rounded_card(folder, type),
                                        .rounded = dtype,
                                        .compute = type,
                                        .metadata = file.metadata(),

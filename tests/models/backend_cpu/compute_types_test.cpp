@@ -74,7 +74,25 @@ class Reference {
     return {outputs.begin(), outputs.end()};
   }
 
+  /// What the arguments' product would be in place of c, from floats.
+  std::vector<double> matmul(ops::MatMulArguments arguments) {
+    tensor::Context context(table_, tensor::host_memory(), DType::kF64, executor_);
+    std::vector<double> a = doubles_of(arguments.a), b = doubles_of(arguments.b), c = doubles_of(arguments.c);
+    for (const auto& [matrix, values] :
+         {std::pair{&arguments.a, &a}, std::pair{&arguments.b, &b}, std::pair{&arguments.c, &c}})
+      *matrix = {values->data(), matrix->rows, matrix->cols, matrix->cols, DType::kF64, tensor::Device::kReference};
+    table_.get(ops::kMatMul)(context, arguments);
+    return c;
+  }
+
  private:
+  static std::vector<double> doubles_of(const Tensor& matrix) {
+    std::vector<double> values;
+    for (std::int64_t r = 0; r < matrix.rows; ++r)
+      values.insert(values.end(), matrix.row<float>(r), matrix.row<float>(r) + matrix.cols);
+    return values;
+  }
+
   tensor::KernelTable table_;
   core::SequentialExecutor executor_;
 };
@@ -128,14 +146,15 @@ TEST(ComputeTypes, NarrowInt8HasTheBitsOfItsDefinition) {
   EXPECT_EQ(check_int8(ComputeType::kI8Narrow), 0);
 }
 
-TEST(ComputeTypes, Int8IsCloseToTheTrueProduct) {
+TEST(ComputeTypes, RoundedProductsAreCloseToTheTrueOne) {
   constexpr std::int64_t kRows = 20, kOutputs = 60, kInputs = 300;
   const std::vector<float> x = random_floats(kRows * kInputs, 1);
   Matrix weight(kOutputs, kInputs, random_floats(kOutputs * kInputs, 2));
   Rig rig;
   Reference reference;
   const std::vector<float> exact = reference.linear(kRows, x, weight, ComputeType::kF32);
-  for (const auto& [type, allowed] : {std::pair(ComputeType::kI8Narrow, 0.05), std::pair(ComputeType::kBF16, 0.02)}) {
+  for (const auto& [type, allowed] : {std::pair(compute_type(tensor::Compute::kI8), 0.05),
+                                      std::pair(ComputeType::kI8Narrow, 0.05), std::pair(ComputeType::kBF16, 0.02)}) {
     const std::vector<float> rounded = linear(rig, kRows, x, weight, type);
     double error = 0, size = 0;
     for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -174,6 +193,78 @@ TEST(ComputeTypes, BF16IsWithinTheBoundOfItsDefinition) {
   EXPECT_EQ(check_bf16(), 0);
 }
 
+Matrix absolute_of(Matrix matrix) {
+  std::vector<float> values = matrix.values();
+  for (float& value : values) value = std::fabs(value);
+  const Tensor shape = matrix;
+  return {shape.rows, shape.cols, values};
+}
+
+/// The same of plain matrices, in all the forms that training multiplies them in.
+int check_bf16_of_plain_matrices() {
+  Rig rig(2);
+  Reference reference;
+  for (const Shape& shape : kShapes)
+    for (const int form : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      const auto [m, n, k] = shape;
+      const bool transpose_a = (form & 1) != 0, transpose_b = (form & 2) != 0, accumulate = (form & 4) != 0;
+      const auto make = [](std::int64_t rows, std::int64_t cols, std::uint64_t seed, std::int64_t gap) {
+        return Matrix(rows, cols, random_floats(rows * cols, seed), gap);
+      };
+      Matrix a = transpose_a ? make(k, m, 1, 3) : make(m, k, 1, 5);
+      Matrix b = transpose_b ? make(n, k, 2, 1) : make(k, n, 2, 2);
+      Matrix c = make(m, n, 3, 4);
+      const std::vector<float> before = c.values();
+      ops::MatMulArguments arguments{a, transpose_a, b, transpose_b, c, accumulate, ComputeType::kBF16};
+      const std::vector<double> expected = reference.matmul(arguments);
+      Matrix absolute_a = absolute_of(a);
+      Matrix absolute_b = absolute_of(b);
+      Matrix absolute_c = absolute_of(c);
+      const std::vector<double> size = reference.matmul(
+          {absolute_a, transpose_a, absolute_b, transpose_b, absolute_c, accumulate, ComputeType::kBF16});
+      rig.run(ops::kMatMul, arguments);
+      if (!c.gaps_untouched()) return 1;
+      const std::vector<float> actual = c.values();
+      for (std::size_t i = 0; i < actual.size(); ++i)
+        if (!(std::fabs(static_cast<double>(actual[i]) - expected[i]) <=
+              2.0 * static_cast<double>(k + 1) * 0x1p-24 * size[i]))
+          return 1;
+    }
+  return 0;
+}
+
+TEST(ComputeTypes, BF16OfPlainMatricesIsWithinTheBoundOfItsDefinition) {
+  EXPECT_EQ(check_bf16_of_plain_matrices(), 0);
+}
+
+/// AMX takes pairs of inputs; the second of the last pair is not that of the next row.
+TEST(ComputeTypes, BF16OfPlainMatricesKeepsWhatIsNotFiniteInItsRow) {
+  constexpr std::int64_t kRows = 5, kOutputs = 3, kInputs = 7;
+  for (const bool transpose_a : {false, true})
+    for (const bool transpose_b : {false, true}) {
+      Matrix a = transpose_a ? Matrix(kInputs, kRows, random_floats(kRows * kInputs, 1))
+                             : Matrix(kRows, kInputs, random_floats(kRows * kInputs, 1));
+      Matrix b = transpose_b ? Matrix(kOutputs, kInputs, random_floats(kOutputs * kInputs, 2))
+                             : Matrix(kInputs, kOutputs, random_floats(kOutputs * kInputs, 2));
+      for (std::int64_t i = 0; i < kInputs; ++i)
+        (transpose_a ? a.at(i, 2) : a.at(2, i)) = std::numeric_limits<float>::quiet_NaN();
+      Matrix c(kRows, kOutputs);
+      Rig rig;
+      rig.run(ops::kMatMul, ops::MatMulArguments{a, transpose_a, b, transpose_b, c, false, ComputeType::kBF16});
+      for (std::int64_t r = 0; r < kRows; ++r)
+        for (std::int64_t n = 0; n < kOutputs; ++n) EXPECT_EQ(std::isnan(c.at(r, n)), r == 2) << r << ", " << n;
+    }
+}
+
+TEST(ComputeTypes, PlainMatricesAreNotMultipliedInInt8) {
+  Matrix a(2, 2, {1, 2, 3, 4}), c(2, 2);
+  Rig rig;
+  EXPECT_THROW(rig.run(ops::kMatMul, ops::MatMulArguments{a, false, a, false, c, false, ComputeType::kI8}),
+               core::Error);
+  EXPECT_THROW(rig.run(ops::kLinear, ops::LinearArguments{.x = a, .weight = a, .y = c, .type = ComputeType::kI8}),
+               core::Error);
+}
+
 /// Where inputs, products and sums are exact, the result must be: what is rounded is the inputs and nothing else.
 TEST(ComputeTypes, BF16RoundsToNearestEven) {
   const float next = std::bit_cast<float>(0x3F810000U);               // the bf16 number above 1
@@ -199,6 +290,9 @@ TEST(ComputeTypes, BF16RoundsToNearestEven) {
 /// by oneDNN itself, so every machine tests what it can.
 int check_process_held_to(const char* isa) {
   if (::setenv("DNNL_MAX_CPU_ISA", isa, 1) != 0) return 2;
+  // Rounding and scaling are kernels of ours.
+  if (std::string_view(isa) == "SSE41") limit_simd(SimdLevel::kBaseline);
+  if (std::string_view(isa) == "AVX2") limit_simd(SimdLevel::kAvx2);
   const ComputeType int8 = compute_type(tensor::Compute::kI8);
   const bool vnni = std::string_view(isa) == "AVX512_CORE_VNNI" || std::string_view(isa) == "AVX512_CORE_BF16" ||
                     std::string_view(isa) == "AVX512_CORE_AMX";
@@ -206,6 +300,7 @@ int check_process_held_to(const char* isa) {
   if (check_int8(int8) != 0) return 4;
   if (check_int8(ComputeType::kI8Narrow) != 0) return 5;
   if (check_bf16() != 0) return 6;
+  if (check_bf16_of_plain_matrices() != 0) return 7;
   return 0;
 }
 

@@ -39,15 +39,16 @@ TEST(ThreadInvariance, MatMulForTheThreeProductsOfTraining) {
   Matrix x(kTokens, kWidth, random_floats(kTokens * kWidth, 1));
   Matrix dy(kTokens, 512, random_floats(kTokens * 512, 2));
   Matrix weight(512, kWidth, random_floats(512 * kWidth, 3));
-  expect_same_bits([&](Rig& rig) {
-    Matrix y(kTokens, 512);
-    Matrix dx(kTokens, kWidth);
-    Matrix dweight(512, kWidth);
-    rig.run(ops::kMatMul, ops::MatMulArguments{x, false, weight, true, y, false});
-    rig.run(ops::kMatMul, ops::MatMulArguments{dy, false, weight, false, dx, false});
-    rig.run(ops::kMatMul, ops::MatMulArguments{dy, true, x, false, dweight, false});
-    return join(join(y.values(), dx.values()), dweight.values());
-  });
+  for (const auto type : {tensor::ComputeType::kF32, tensor::ComputeType::kBF16})
+    expect_same_bits([&](Rig& rig) {
+      Matrix y(kTokens, 512);
+      Matrix dx(kTokens, kWidth);
+      Matrix dweight(512, kWidth);
+      rig.run(ops::kMatMul, ops::MatMulArguments{x, false, weight, true, y, false, type});
+      rig.run(ops::kMatMul, ops::MatMulArguments{dy, false, weight, false, dx, false, type});
+      rig.run(ops::kMatMul, ops::MatMulArguments{dy, true, x, false, dweight, false, type});
+      return join(join(y.values(), dx.values()), dweight.values());
+    });
 }
 
 TEST(ThreadInvariance, LinearPlainAndPacked) {

@@ -142,6 +142,24 @@ TEST(AverageModels, MayReplaceOneOfItsInputs) {
             core::read_file(folder / "expected" / "model.safetensors"));
 }
 
+/// The new model is made under these names, and what a killed process left there is cleared away.
+TEST(AverageModels, NeverClearsAnInputAway) {
+  const TemporaryFolder folder;
+  for (const char* name : {"mean.partial", "mean.replaced"}) {
+    write_model(folder / name, *make_model(1));
+    for (const char* output : {"mean", "mean/", "./mean"})
+      EXPECT_THAT(error_of([&] { average_models({folder / name}, folder / output); }), HasSubstr("would be lost"));
+    EXPECT_NO_THROW(verify_checksums(folder / name));
+    std::filesystem::remove_all(folder / name);
+  }
+  write_model(folder / "one", *make_model(1));
+  std::filesystem::copy(folder / "one" / "model.safetensors", folder / "mean.safetensors.partial");
+  const std::string bytes = core::read_file(folder / "mean.safetensors.partial");
+  EXPECT_THAT(error_of([&] { average_parameters({folder / "mean.safetensors.partial"}, folder / "mean.safetensors"); }),
+              HasSubstr("would be lost"));
+  EXPECT_EQ(core::read_file(folder / "mean.safetensors.partial"), bytes);
+}
+
 TEST(AverageModels, RefusesOtherArchitecturesAndVocabularies) {
   const TemporaryFolder folder;
   write_model(folder / "a", *make_model(1));

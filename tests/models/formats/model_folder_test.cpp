@@ -427,6 +427,9 @@ TEST(RequireReplaceable, KnowsBeforehandWhatWritingWouldRefuse) {
   std::filesystem::create_directory(folder / "n.partial");
   core::write_file(folder / "n.partial" / "notes", "mine");
   EXPECT_THAT(error_of([&] { require_replaceable(folder / "n"); }), HasSubstr("n.partial: holds 'notes'"));
+  std::filesystem::create_directory(folder / "o.replaced");
+  core::write_file(folder / "o.replaced" / "notes", "mine");
+  EXPECT_THAT(error_of([&] { require_replaceable(folder / "o"); }), HasSubstr("o.replaced: holds 'notes'"));
 }
 
 TEST(WriteModelFolder, NeedsEitherOneTokenizerOrTwo) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/ops/adam.h>
 

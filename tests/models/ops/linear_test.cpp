@@ -45,13 +45,48 @@ std::vector<OpCase> cases(bool composite) {
   return result;
 }
 
+/// Without an activation, so that what is rounded is the same on all backends. There are no finite differences of what
+/// is rounded.
+std::vector<OpCase> bf16_cases() {
+  std::vector<OpCase> result;
+  for (const bool with_bias : {false, true})
+    for (const Size& size : {Size{1, 1, 1}, Size{4, 7, 6}, Size{0, 4, 3}, Size{67, 96, 130}}) {
+      OpCase op_case = linear_case(size, "bf16", Activation::kNone, with_bias, /*composite=*/false);
+      op_case.run = [inner = op_case.run](Context& context, Operands x) {
+        context.set_product_type(tensor::ComputeType::kBF16);
+        return inner(context, x);
+      };
+      result.push_back(std::move(op_case));
+    }
+  return result;
+}
+
 INSTANTIATE_TEST_SUITE_P(Linear, OpTest, ::testing::ValuesIn(cases(false)), case_name);
+INSTANTIATE_TEST_SUITE_P(LinearInBf16, OpTest, ::testing::ValuesIn(bf16_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Linear, OpGradientTest, ::testing::ValuesIn(small(cases(false))), case_name);
 
 TEST(Linear, FusedFormEqualsTheComposite) {
   const std::vector<OpCase> fused = cases(false);
   const std::vector<OpCase> composite = cases(true);
   for (std::size_t i = 0; i < fused.size(); ++i) expect_equivalent(fused[i], composite[i]);
+}
+
+/// Forward and both gradients, by hand: 1 + 2^-8 rounds to 1, and so does what it is multiplied with.
+TEST(Linear, RoundsAllProductsOfABf16Context) {
+  constexpr double kRoundsToOne = 1 + 0x1p-8;
+  for (const Backend backend : {Backend::kReference, Backend::kCpu, Backend::kHidden}) {
+    Rig rig(backend);
+    rig.record();
+    rig.context().set_product_type(tensor::ComputeType::kBF16);
+    const Variable x = rig.variable(1, 1, std::vector{kRoundsToOne}, true);
+    const Variable weight = rig.variable(1, 1, std::vector{3 * kRoundsToOne}, true);
+    const Variable y = ops::linear(rig.context(), x, {weight, nullptr}, {});
+    const double rounded_weight = 3 + 0x1p-6;  // 3.01171875 lies between 3 and 3 + 2^-6, nearer to the latter
+    EXPECT_EQ(values_of(y.value), std::vector{rounded_weight}) << name_of(backend);
+    rig.backward(y);
+    EXPECT_EQ(gradient_of(x), std::vector{rounded_weight}) << name_of(backend);
+    EXPECT_EQ(gradient_of(weight), std::vector{1.0}) << name_of(backend);
+  }
 }
 
 class LinearTest : public ::testing::TestWithParam<Backend> {

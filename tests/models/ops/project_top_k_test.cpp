@@ -148,6 +148,23 @@ TEST_P(TopKTest, FindsWhatSoftmaxAndSortFind) {
       if (k <= problem.vocabulary) expect_right(GetParam(), problem, {.k = k}, "plain");
 }
 
+/// A plain weight is multiplied in the context's type by the kernel and by the composite.
+TEST_P(TopKTest, MultipliesAPlainWeightInTheTypeOfTheContext) {
+  const Problem problem{5, 16, 300};
+  const auto in_type = [&](tensor::ComputeType type, Form form) {
+    Rig rig(GetParam());
+    rig.context().set_product_type(type);
+    return find(rig, problem, {.k = 300}, form);
+  };
+  const Candidates exact = in_type(tensor::ComputeType::kF32, Form::kPlain);
+  const Candidates fused = in_type(tensor::ComputeType::kBF16, Form::kPlain);
+  const Candidates composite = in_type(tensor::ComputeType::kBF16, Form::kComposite);
+  for (std::size_t row = 0; row < 5; ++row) {
+    expect_close(fused.log_probabilities[row], composite.log_probabilities[row], 2e-5, "fused and composite");
+    EXPECT_NE(fused.log_probabilities[row], exact.log_probabilities[row]) << "rounded";
+  }
+}
+
 TEST_P(TopKTest, DividesByTheTemperatureOfEachRow) {
   const std::vector<double> temperatures{0.25, 1.5, 8.0};
   expect_right(GetParam(), {3, 16, 700}, {.k = 6, .temperatures = temperatures}, "temperatures");

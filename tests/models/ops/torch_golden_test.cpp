@@ -1,6 +1,7 @@
 #include "op_harness.h"
 #include "test_data.h"
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/ops/attention.h>
 #include <dragoman/ops/layer_norm.h>

@@ -68,14 +68,40 @@ TEST_F(TrainerOn, LearnsToReverse) {
 }
 
 TEST_F(TrainerOn, ThreadsDoNotChangeABit) {
-  for (const int threads : {1, 2, 3})
-    train(task_.config({output("threads" + std::to_string(threads)), "threads=" + std::to_string(threads),
-                        "validation.every=10", "training.ema_decay=0.9"}));
-  const std::string one = task_.checkpoint_bytes("threads1", 24);
-  ASSERT_FALSE(one.empty());
-  EXPECT_EQ(one, task_.checkpoint_bytes("threads2", 24));
-  EXPECT_EQ(one, task_.checkpoint_bytes("threads3", 24));
-  EXPECT_EQ(metrics("threads1"), metrics("threads3"));
+  for (const std::string compute : {"fp32", "bf16"}) {
+    const auto run = [&](int threads) { return compute + "_on" + std::to_string(threads); };
+    for (const int threads : {1, 2, 3})
+      train(task_.config({output(run(threads)), "threads=" + std::to_string(threads), "validation.every=10",
+                          "training.ema_decay=0.9", "training.compute=" + compute}));
+    const std::string one = task_.checkpoint_bytes(run(1), 24);
+    ASSERT_FALSE(one.empty());
+    EXPECT_EQ(one, task_.checkpoint_bytes(run(2), 24));
+    EXPECT_EQ(one, task_.checkpoint_bytes(run(3), 24));
+    EXPECT_EQ(metrics(run(1)), metrics(run(3)));
+  }
+  EXPECT_NE(task_.checkpoint_bytes("fp32_on1", 24), task_.checkpoint_bytes("bf16_on1", 24));
+}
+
+/// What `auto` was when the run began is what it goes on with: it stands in run.json, and a difference is refused.
+TEST_F(TrainerOn, RecordsTheNumberTypeThatItComputesIn) {
+  const auto recorded = [&](const std::string& run) { return core::load_json(task_.file(run) / "run.json"); };
+  train(task_.config({output("auto"), "training.compute=auto", "training.updates=2"}));
+  const bool bf16 = testing::host().runtime().training_type(tensor::Device::kCpu, tensor::Compute::kAuto) ==
+                    tensor::ComputeType::kBF16;
+  EXPECT_EQ(recorded("auto")["configuration"]["training"]["compute"], bf16 ? "bf16" : "fp32");
+  train(
+      task_.config({output("auto"), std::string("training.compute=") + (bf16 ? "bf16" : "fp32"), "training.updates=3"}),
+      StartMode::kResume);
+  EXPECT_THAT(error_of([&] {
+                train(task_.config({output("auto"), std::string("training.compute=") + (bf16 ? "fp32" : "bf16"),
+                                    "training.updates=4"}),
+                      StartMode::kResume);
+              }),
+              HasSubstr("training.compute"));
+}
+
+TEST_F(TrainerOn, Int8IsNoTypeToTrainIn) {
+  EXPECT_THAT(error_of([&] { task_.config({"training.compute=int8"}); }), HasSubstr("compute"));
 }
 
 /// What a run is made of may change what has to be restored.
@@ -115,6 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Variant{"plain", {}}, Variant{"accumulating", {"training.accumulate=3"}},
                       Variant{"averaging", {"training.ema_decay=0.9", "validation.every=6", "checkpoint.average=2"}},
                       Variant{"bpe_dropout", {"data.bpe_dropout=0.3", "training.schedule.type=noam"}},
+                      Variant{"bf16", {"training.compute=bf16"}},
                       Variant{"two_threads", {"threads=2", "validation.every=6"}}),
     [](const auto& variant) { return variant.param.name; });
 

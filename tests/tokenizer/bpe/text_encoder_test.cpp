@@ -171,10 +171,9 @@ TEST(TextEncoder, AMarkThatCannotBeSpelledIsAnErrorOfTheTextThatNeedsIt) {
   BpeDefinition definition;
   definition.pieces = {"a", "b", "ab"};
   definition.merges = {{0, 1, 2}};
-  definition.split = WordSplit::kBefore;
-  definition.split_pattern = kWordMark;
-  definition.normalizer = {{NormalizerStep::Kind::kPrepend, {}, kWordMark},
-                           {NormalizerStep::Kind::kReplace, " ", kWordMark}};
+  definition.text = CharacterText{
+      .normalizer = {{NormalizerStep::Kind::kPrepend, {}, kWordMark}, {NormalizerStep::Kind::kReplace, " ", kWordMark}},
+      .pre_tokenizer = SplitBefore{.mark = kWordMark}};
   const BpeTokenizer tokenizer(definition);
   const auto encoder = tokenizer.make_encoder();
   std::vector<std::int32_t> ids;

@@ -260,7 +260,7 @@ TEST(Pruning, RefusesWhatItCannotDo) {
   EXPECT_THAT(error_of([&] { prune(plain.definition(), std::vector<std::uint64_t>(4), {.drop_characters = true}); }),
               HasSubstr("byte fallback"));
   BpeDefinition separate = plain.definition();
-  separate.end_of_word = EndOfWord::kSeparate;
+  separate.text = SuffixedText{.codes = Codes{.separate_suffix = true}};
   EXPECT_THAT(error_of([&] { prune(separate, std::vector<std::uint64_t>(4)); }), HasSubstr("version 0.1"));
 }
 
@@ -368,9 +368,8 @@ TEST(PrunedVocabulary, KeepsTheMarkThatMetaspaceWrites) {
   BpeDefinition definition;
   for (int byte = 0; byte < 256; ++byte) definition.pieces.push_back(piece_of_byte(static_cast<unsigned char>(byte)));
   for (const char* character : {kWordMark, "a", "b"}) definition.pieces.emplace_back(character);
-  definition.byte_fallback = true;
-  definition.decoder.byte_fallback = true;
-  definition.metaspace = PrependScheme::kAlways;
+  definition.text = CharacterText{
+      .pre_tokenizer = Metaspace(), .byte_fallback = true, .decoder = DecoderSteps{.byte_fallback = true}};
   const std::vector<std::uint64_t> counts(definition.pieces.size(), 0);
   const VocabularyEdit edit = prune(definition, counts, {.drop_characters = true});
   EXPECT_EQ(edit.definition.pieces.size(), 257U);

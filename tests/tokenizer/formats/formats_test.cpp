@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
@@ -105,10 +106,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Tiktoken, FormatTest,
-    ::testing::Values(Golden{"ranks.tiktoken", "tiktoken.json", "gpt2"},
-                      Golden{"ranks.tiktoken", "tiktoken.json", "cl100k", {.split = WordSplit::kCl100k}},
-                      Golden{
-                          "ranks.tiktoken", "tiktoken.json", "cl100k_variant", {.split = WordSplit::kCl100kVariant}}));
+    ::testing::Values(
+        Golden{"ranks.tiktoken", "tiktoken.json", "gpt2"},
+        Golden{"ranks.tiktoken", "tiktoken.json", "cl100k", {.pattern = WordPattern::kCl100k}},
+        Golden{"ranks.tiktoken", "tiktoken.json", "cl100k_variant", {.pattern = WordPattern::kCl100kVariant}}));
 
 INSTANTIATE_TEST_SUITE_P(
     SentencePiece, FormatTest,
@@ -159,6 +160,15 @@ TEST(WritingFormats, RanksThatAreWrittenAreTheFileThatWasRead) {
   const testing::TemporaryFolder folder;
   write_tokenizer_file(read_tokenizer_file(testing::golden_file("ranks.tiktoken")), FileKind::kTiktoken, folder / "r");
   EXPECT_EQ(core::read_file(folder / "r"), core::read_file(testing::golden_file("ranks.tiktoken")));
+}
+
+TEST(WritingFormats, BothFilesOfGpt2OrNeither) {
+  const testing::TemporaryFolder folder;
+  const auto definition = read_tokenizer_file(testing::golden_file("gpt2.vocab.json"));
+  std::filesystem::create_directory(folder / "vocab.json");
+  core::write_file(folder / "merges.txt", "older\n");
+  EXPECT_NE(testing::error_of([&] { write_tokenizer_file(definition, FileKind::kGpt2, folder / "vocab.json"); }), "");
+  EXPECT_EQ(core::read_file(folder / "merges.txt"), "older\n");
 }
 
 TEST(WritingFormats, WhatAKindCannotRepresentIsRefusedWithTheReason) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 

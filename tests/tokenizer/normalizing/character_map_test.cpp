@@ -18,7 +18,8 @@ using ::testing::HasSubstr;
 
 /// The map of a model that the library trained with rules of our own; golden/make_unigram_golden.py lists them.
 std::string golden_map() {
-  return read_tokenizer_file(testing::golden_file("sentencepiece_bpe_map.model")).sentencepiece.value().character_map;
+  const BpeDefinition model = read_tokenizer_file(testing::golden_file("sentencepiece_bpe_map.model"));
+  return std::get<SentencePieceText>(model.text).normalization.character_map;
 }
 
 TEST(CharacterMap, TheLongestRuleApplies) {

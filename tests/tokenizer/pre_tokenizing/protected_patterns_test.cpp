@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/tokenizer/batch_encoding.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
@@ -115,7 +116,7 @@ TEST_P(GoldenPatterns, AllWaysToEncodeAgreeAndLoseNothing) {
       at = piece.end;
     }
     ASSERT_EQ(at, texts[i].size()) << texts[i];
-    if (texts[i].find("\u2581") == std::string::npos && tokenizer.definition().normalizer.size() == 2) {
+    if (texts[i].find("\u2581") == std::string::npos && tokenizer.definition().normalizer().size() == 2) {
       ASSERT_EQ(tokenizer.decode(expected), texts[i]);
     }
   }
@@ -145,12 +146,12 @@ TEST(ProtectedPatterns, APatternMayMatchSpacesAndIsThenLearnedFromLines) {
   const std::string text = repeated("<x id=1> id=1 <x id=1>");
   const BpeTokenizer tokenizer = testing::learn_from(text, protecting({R"(<x id=\d>)"}, 400));
   EXPECT_THAT(pieces_of(tokenizer, "<x id=1> id=1"), ElementsAre("\u2581", "<", "x", "\u2581id=1", ">", "\u2581id=1"));
-  EXPECT_EQ(tokenizer.definition().protected_pattern, "<x\u2581id=\\d>");
+  EXPECT_EQ(tokenizer.definition().inner_cuts().protected_pattern, "<x\u2581id=\\d>");
 }
 
 TEST(ProtectedPatterns, SpacesOfAPatternBecomeMarksAndNothingElseDoes) {
   const auto written = [](const std::string& pattern) {
-    return testing::learn_from(repeated("a"), protecting({pattern})).definition().protected_pattern;
+    return testing::learn_from(repeated("a"), protecting({pattern})).definition().inner_cuts().protected_pattern;
   };
   EXPECT_EQ(written(R"(a b\ c\x20d)"), "a\u2581b\u2581c\u2581d");
   EXPECT_EQ(written(R"(a\s\S\w\W\d\D.)"), "a[\\s\u2581][^\\s\u2581]\\w\\W\\d\\D.");
@@ -201,9 +202,9 @@ TEST(ProtectedPatterns, OtherKindsOfFilesAndOtherVocabulariesAreRefusedWithTheRe
     EXPECT_THAT(error_of([&] { write_tokenizer_file(cased, kind, folder / "file"); }), HasSubstr("changes of case"));
   }
   EXPECT_THAT(error_of([&] { merge_vocabularies(protecting, cased); }), HasSubstr("differ"));
-  EXPECT_EQ(merge_vocabularies(cased, cased).definition.split_case, true);
-  EXPECT_EQ(prune(protecting, std::vector<std::uint64_t>(protecting.pieces.size()), {}).definition.protected_pattern,
-            protecting.protected_pattern);
+  EXPECT_TRUE(merge_vocabularies(cased, cased).definition.inner_cuts().letter_case);
+  EXPECT_EQ(prune(protecting, std::vector<std::uint64_t>(protecting.pieces.size()), {}).definition.inner_cuts(),
+            protecting.inner_cuts());
 }
 
 TEST(ProtectedPatterns, WhatAFileMaySayInFrontOfItsWordsIsLimitedAndNamed) {
@@ -225,11 +226,13 @@ TEST(ProtectedPatterns, WhatAFileMaySayInFrontOfItsWordsIsLimitedAndNamed) {
 
 TEST(ProtectedPatterns, ALineTooLongForAHostilePatternIsAnErrorAndNoHang) {
   BpeDefinition definition = BpeTokenizer::parse(golden_json("case"), "c").definition();
-  definition.protected_pattern = "(?:(?:a|aa)+(?:a|aa)+(?:a|aa)+)*c";
+  std::string& pattern =
+      std::get<SplitBefore>(std::get<CharacterText>(definition.text).pre_tokenizer).inner.protected_pattern;
+  pattern = "(?:(?:a|aa)+(?:a|aa)+(?:a|aa)+)*c";
   const std::string text(200'000, 'a');
   const BpeTokenizer slow_elsewhere(definition);
   EXPECT_EQ(slow_elsewhere.decode(slow_elsewhere.encode(text)), text);
-  definition.protected_pattern = "(?:x?a){1,800}b";
+  pattern = "(?:x?a){1,800}b";
   const BpeTokenizer too_much(definition);
   EXPECT_THAT(error_of([&] { too_much.encode(std::string(2'000'000, 'a')); }), HasSubstr("too long for its pattern"));
 }

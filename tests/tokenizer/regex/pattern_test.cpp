@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unicode/uchar.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/utf8.h>
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
@@ -35,7 +36,7 @@ class SentencePieceGolden : public ::testing::TestWithParam<const char*> {
   /// Whether steps normalise, which have a convention of their own for what a space that vanishes belongs to.
   bool has_steps() const {
     const auto* bpe = dynamic_cast<const BpeTokenizer*>(tokenizer_.get());
-    return bpe != nullptr && !bpe->definition().sentencepiece;
+    return bpe != nullptr && std::holds_alternative<CharacterText>(bpe->definition().text);
   }
   const std::unique_ptr<Tokenizer> tokenizer_ = load_tokenizer(model_path(GetParam()));
 };

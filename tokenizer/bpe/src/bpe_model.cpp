@@ -1,7 +1,5 @@
 #include "bpe/bpe_model.h"
 
-#include "pre_tokenizing/spaced_words.h"
-
 #include <algorithm>
 
 #include <dragoman/core/error.h>
@@ -39,7 +37,7 @@ std::string describe_character(std::string_view character) {
 
 std::vector<std::string> raw_pieces(const BpeDefinition& definition) {
   std::vector<std::string> raw;
-  if (!definition.byte_level) return raw;
+  if (!std::holds_alternative<ByteLevelText>(definition.text)) return raw;
   for (const std::string& piece : definition.pieces) raw.push_back(from_byte_alphabet(piece).value_or(""));
   return raw;
 }
@@ -52,50 +50,50 @@ bool in_range(std::int32_t id, const BpeDefinition& definition) {
 
 BpeModel::BpeModel(const BpeDefinition& definition, const std::string& name)
     : definition_(&definition),
+      byte_level_(std::holds_alternative<ByteLevelText>(definition.text)),
+      byte_fallback_(definition.byte_fallback()),
       all_(definition.pieces),
       raw_(raw_pieces(definition)),
-      vocabulary_(definition.byte_level ? raw_ : definition.pieces) {
+      vocabulary_(byte_level_ ? raw_ : definition.pieces) {
   check_and_index(name);
   check_and_index_merges(name);
-  check_end_of_word(name);
-  check_expansions(name);
-  if (definition.byte_level)
+  describe_end_of_word(name);
+  index_expansions(name);
+  if (byte_level_)
     index_byte_alphabet();
   else
     index_characters();
-  if (definition.end_of_word == EndOfWord::kSeparate) index_final_forms();
-  merge_in_rounds_ = definition.merge_in_rounds && rounds_matter(definition.merges, definition.pieces.size());
-  merges_short_words_ = !merge_in_rounds_ && !definition.byte_level && !definition.ignore_merges &&
-                        definition.end_of_word == EndOfWord::kNone && definition.expansions.empty() &&
-                        definition.unused.empty();
+  if (!suffix_.empty() && !suffix_is_attached_) index_final_forms();
+  merge_in_rounds_ = definition.codes() != nullptr && rounds_matter(definition.merges, definition.pieces.size());
+  merges_short_words_ =
+      !merge_in_rounds_ && !byte_level_ && !definition.ignore_merges && suffix_.empty() && definition.unused.empty();
 }
 
-void BpeModel::check_end_of_word(const std::string& name) const {
-  const BpeDefinition& d = *definition_;
-  require((d.end_of_word == EndOfWord::kNone) == d.end_of_word_suffix.empty(), ErrorCode::kBadInput,
-          "{}: the end-of-word suffix is {}; it must be empty exactly if words have no mark at their end", name,
-          Quoted{d.end_of_word_suffix});
-  require(!d.byte_level || d.end_of_word == EndOfWord::kNone, ErrorCode::kUnsupported,
-          "{}: an end-of-word suffix together with a byte-level alphabet is not supported", name);
-  require(
-      !cuts_inside_words(d) || (d.split == WordSplit::kBefore && !d.byte_level && d.end_of_word == EndOfWord::kNone),
-      ErrorCode::kUnsupported,
-      "{}: splitting digits, case or punctuation, and protected patterns, go with words that begin at a mark or are "
-      "whole lines, "
-      "without a byte-level alphabet or end-of-word suffix",
-      name);
-  require(!d.byte_level || !d.byte_fallback, ErrorCode::kUnsupported,
-          "{}: byte fallback together with a byte-level alphabet is not supported", name);
+void BpeModel::describe_end_of_word(const std::string& name) {
+  const auto* text = std::get_if<SuffixedText>(&definition_->text);
+  if (text == nullptr) return;
+  require(!text->suffix.empty(), ErrorCode::kBadInput, "{}: the end-of-word suffix is empty", name);
+  suffix_ = text->suffix;
+  suffix_is_attached_ = !text->codes || !text->codes->separate_suffix;
 }
 
-void BpeModel::check_expansions(const std::string& name) const {
-  const BpeDefinition& d = *definition_;
-  require(d.expansions.empty() || d.expansions.size() == d.pieces.size(), ErrorCode::kBadInput,
-          "{}: {} pieces, but {} expansions", name, d.pieces.size(), d.expansions.size());
-  for (const auto& expansion : d.expansions)
-    for (const std::int32_t id : expansion)
-      require(in_range(id, d), ErrorCode::kBadInput, "{}: an expansion names the piece {} that does not exist", name,
-              id);
+void BpeModel::index_expansions(const std::string& name) {
+  for (const auto& [id, parts] : definition_->unused) add_expansion(id, parts, name);
+  const Codes* codes = definition_->codes();
+  if (codes == nullptr || !codes->expansions) return;
+  for (const auto& [id, parts] : *codes->expansions) add_expansion(id, parts, name);
+}
+
+void BpeModel::add_expansion(std::int32_t id, const std::vector<std::int32_t>& parts, const std::string& name) {
+  const auto check = [&](std::int32_t piece) {
+    require(in_range(piece, *definition_), ErrorCode::kBadInput,
+            "{}: an expansion names the piece {} that does not exist", name, piece);
+  };
+  check(id);
+  std::ranges::for_each(parts, check);
+  if (parts.empty()) return;
+  expansions_.resize(definition_->pieces.size());
+  expansions_[index(id)] = parts;
 }
 
 void BpeModel::check_and_index(const std::string& name) {
@@ -110,7 +108,7 @@ void BpeModel::check_and_index(const std::string& name) {
           name);
   const auto added = added_by_id(d);
   std::vector<bool> unused(d.pieces.size(), false);
-  for (const std::int32_t id : d.unused) {
+  for (const auto& [id, parts] : d.unused) {
     require(in_range(id, d), ErrorCode::kBadInput, "{}: the unused piece {} is not among the {} pieces", name, id,
             d.pieces.size());
     unused[index(id)] = true;
@@ -123,9 +121,9 @@ void BpeModel::check_and_index(const std::string& name) {
     require(all_.add(id), ErrorCode::kBadInput, "{}: {} is the text of two pieces, {} and {}", name,
             Quoted{d.pieces[i]}, all_.find(d.pieces[i]), id);
     const bool listed = !unused[i] && (added[i] == nullptr || added[i]->in_vocabulary);
-    if (listed && (!d.byte_level || !raw_[i].empty())) vocabulary_.add(id);
+    if (listed && (!byte_level_ || !raw_[i].empty())) vocabulary_.add(id);
   }
-  for (int byte = 0; byte < 256 && d.byte_fallback; ++byte) {
+  for (int byte = 0; byte < 256 && byte_fallback_; ++byte) {
     const std::string piece = piece_of_byte(static_cast<unsigned char>(byte));
     bytes_[static_cast<std::size_t>(byte)] = vocabulary_.find(piece);
     require(vocabulary_.find(piece) >= 0, ErrorCode::kBadInput, "{}: byte fallback is on, but the piece {} is missing",
@@ -152,7 +150,7 @@ void BpeModel::check_and_index_merges(const std::string& name) {
     // Otherwise ordinary text could turn into a token that means something else.
     require(added[index(merge.result)] == nullptr, ErrorCode::kBadInput, "{}: merge {} spells the added token {}", name,
             rank, Quoted{result});
-    require(!d.byte_fallback || !byte_of_piece(result), ErrorCode::kBadInput, "{}: merge {} spells the byte piece {}",
+    require(!byte_fallback_ || !byte_of_piece(result), ErrorCode::kBadInput, "{}: merge {} spells the byte piece {}",
             name, rank, Quoted{result});
     require(merges_.rank(merge.left, merge.right) == rank, ErrorCode::kBadInput, "{}: merge {} repeats merge {}", name,
             rank, merges_.rank(merge.left, merge.right));
@@ -165,7 +163,7 @@ void BpeModel::index_characters() {
     const core::DecodedCharacter c = core::decode_utf8(piece, 0);
     if (vocabulary_.find(piece) < 0) continue;
     if (c.length == piece.size()) characters_.set(c.code_point, static_cast<std::int32_t>(i));
-    if (definition_->end_of_word == EndOfWord::kAttached && piece.substr(c.length) == definition_->end_of_word_suffix)
+    if (suffix_is_attached_ && piece.substr(c.length) == suffix_)
       final_characters_.set(c.code_point, static_cast<std::int32_t>(i));
   }
 }
@@ -176,9 +174,8 @@ void BpeModel::index_byte_alphabet() {
 }
 
 void BpeModel::index_final_forms() {
-  const std::string& suffix = definition_->end_of_word_suffix;
-  end_of_word_ = vocabulary_.find(suffix);
-  for (const std::string& piece : definition_->pieces) final_forms_.push_back(vocabulary_.find(piece + suffix));
+  end_of_word_ = vocabulary_.find(suffix_);
+  for (const std::string& piece : definition_->pieces) final_forms_.push_back(vocabulary_.find(piece + suffix_));
 }
 
 Trie BpeModel::make_trie() const {
@@ -186,8 +183,8 @@ Trie BpeModel::make_trie() const {
   std::vector<Trie::Entry> entries;
   for (std::size_t i = 0; i < definition_->pieces.size(); ++i) {
     const std::string& piece = definition_->pieces[i];
-    const bool is_byte = definition_->byte_fallback && byte_of_piece(piece);
-    const std::string& text = definition_->byte_level ? raw_[i] : piece;
+    const bool is_byte = byte_fallback_ && byte_of_piece(piece);
+    const std::string& text = byte_level_ ? raw_[i] : piece;
     if (added[i] == nullptr && !is_byte && vocabulary_.find(text) >= 0)
       entries.emplace_back(text, static_cast<std::int32_t>(i));
   }
@@ -195,11 +192,9 @@ Trie BpeModel::make_trie() const {
 }
 
 bool BpeModel::merges_to_itself(std::int32_t id, WordBuffers& buffers) const {
-  std::string_view piece = definition_->byte_level ? raw_[index(id)] : definition_->pieces[index(id)];
-  if (definition_->end_of_word != EndOfWord::kNone) {
-    if (!piece.ends_with(definition_->end_of_word_suffix)) return false;
-    piece.remove_suffix(definition_->end_of_word_suffix.size());
-  }
+  std::string_view piece = byte_level_ ? raw_[index(id)] : definition_->pieces[index(id)];
+  if (!piece.ends_with(suffix_)) return false;
+  piece.remove_suffix(suffix_.size());
   if (piece.empty() || !can_spell(piece)) return false;
   split_characters(piece, buffers.word);
   merge(buffers);
@@ -209,12 +204,12 @@ bool BpeModel::merges_to_itself(std::int32_t id, WordBuffers& buffers) const {
 bool BpeModel::can_spell(std::string_view word) const noexcept {
   for (std::size_t i = 0; i < word.size();) {
     const core::DecodedCharacter c = core::decode_utf8(word, i);
-    const std::size_t length = definition_->byte_level ? 1 : c.length;
-    const bool last = definition_->end_of_word == EndOfWord::kAttached && i + length == word.size();
-    const std::int32_t id = definition_->byte_level ? bytes_[static_cast<unsigned char>(word[i])]
-                            : !c.valid              ? -1
-                            : last                  ? final_characters_.find(c.code_point)
-                                                    : characters_.find(c.code_point);
+    const std::size_t length = byte_level_ ? 1 : c.length;
+    const bool last = suffix_is_attached_ && i + length == word.size();
+    const std::int32_t id = byte_level_ ? bytes_[static_cast<unsigned char>(word[i])]
+                            : !c.valid  ? -1
+                            : last      ? final_characters_.find(c.code_point)
+                                        : characters_.find(c.code_point);
     if (id < 0) return false;
     i += length;
   }
@@ -226,15 +221,15 @@ std::vector<bool> BpeModel::find_whole_words() const {
   std::vector<bool> whole(definition_->pieces.size(), false);
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const std::string& piece = definition_->pieces[i];
-    if (vocabulary_.find(definition_->byte_level ? raw_[i] : piece) < 0) continue;
+    if (vocabulary_.find(byte_level_ ? raw_[i] : piece) < 0) continue;
     whole[i] = definition_->ignore_merges || merges_to_itself(static_cast<std::int32_t>(i), buffers);
   }
   return whole;
 }
 
 std::int32_t BpeModel::whole_word(std::string_view word, WordBuffers& buffers) const {
-  if (definition_->end_of_word != EndOfWord::kNone) {
-    buffers.suffixed.assign(word).append(definition_->end_of_word_suffix);
+  if (!suffix_.empty()) {
+    buffers.suffixed.assign(word).append(suffix_);
     word = buffers.suffixed;
   }
   const std::int32_t id = vocabulary_.find(word);
@@ -262,7 +257,7 @@ void BpeModel::encode_word(std::string_view word, const EncodeOptions& options, 
       merge(buffers);
     if (end_of_word_ >= 0) drop_end_of_word(buffers.word);
   }
-  if (!definition_->expansions.empty()) expand(buffers);
+  if (!expansions_.empty()) expand(buffers);
 }
 
 void BpeModel::merge(WordBuffers& buffers) const {
@@ -285,22 +280,21 @@ void BpeModel::drop_end_of_word(std::vector<Symbol>& out) const {
 }
 
 void BpeModel::expand(WordBuffers& buffers) const {
-  const std::string& suffix = definition_->end_of_word_suffix;
   buffers.expanded.clear();
   for (const Symbol& symbol : buffers.word) {
-    const auto& parts = definition_->expansions[index(symbol.id)];
+    const auto& parts = expansions_[index(symbol.id)];
     if (parts.empty()) buffers.expanded.push_back(symbol);
     for (const std::int32_t part : parts) {
       const std::string& piece = definition_->pieces[index(part)];
-      const bool is_final = !suffix.empty() && piece.ends_with(suffix);
-      buffers.expanded.push_back({part, static_cast<std::uint32_t>(piece.size() - (is_final ? suffix.size() : 0))});
+      const std::size_t end_of_word = piece.ends_with(suffix_) ? suffix_.size() : 0;
+      buffers.expanded.push_back({part, static_cast<std::uint32_t>(piece.size() - end_of_word)});
     }
   }
   buffers.word.swap(buffers.expanded);
 }
 
 void BpeModel::encode_rare_word(std::string_view word, WordBuffers& buffers) const {
-  const bool special = definition_->ignore_merges || end_of_word_ >= 0 || !definition_->expansions.empty();
+  const bool special = definition_->ignore_merges || end_of_word_ >= 0 || !expansions_.empty();
   if (special || word.size() > kMostWordBytes) return encode_word(word, {}, buffers);
   split_characters(word, buffers.word);
   merge(buffers);
@@ -320,11 +314,11 @@ bool BpeModel::split_short(std::string_view word, ShortWord& out) const noexcept
 
 void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out) const {
   out.clear();
-  if (definition_->byte_level) return split_bytes(word, out);
+  if (byte_level_) return split_bytes(word, out);
   for (std::size_t i = 0; i < word.size();) {
     const auto byte = static_cast<unsigned char>(word[i]);
     const core::DecodedCharacter c = byte < 0x80 ? core::DecodedCharacter{byte, 1, true} : core::decode_utf8(word, i);
-    const bool last = definition_->end_of_word == EndOfWord::kAttached && i + c.length == word.size();
+    const bool last = suffix_is_attached_ && i + c.length == word.size();
     const std::int32_t id = c.valid ? (last ? final_characters_ : characters_).find(c.code_point) : -1;
     if (id >= 0)
       out.push_back({id, static_cast<std::uint32_t>(c.length)});
@@ -347,7 +341,7 @@ void BpeModel::split_bytes(std::string_view word, std::vector<Symbol>& out) cons
 
 void BpeModel::add_unknown(std::string_view word, std::size_t begin, std::size_t length,
                            std::vector<Symbol>& out) const {
-  if (definition_->byte_fallback) {
+  if (byte_fallback_) {
     for (const char byte : word.substr(begin, length)) out.push_back({bytes_[static_cast<unsigned char>(byte)], 1});
     return;
   }
@@ -363,7 +357,7 @@ void BpeModel::add_unknown(std::string_view word, std::size_t begin, std::size_t
 }
 
 void BpeModel::match_longest(std::string_view word, std::vector<Symbol>& out) const {
-  require(definition_->end_of_word == EndOfWord::kNone, ErrorCode::kUnsupported,
+  require(suffix_.empty(), ErrorCode::kUnsupported,
           "greedy encoding is not defined for a vocabulary that marks the ends of words; use exact");
   const Trie& trie = trie_.get([this] { return make_trie(); });
   for (std::size_t i = 0; i < word.size();) {
@@ -372,7 +366,7 @@ void BpeModel::match_longest(std::string_view word, std::vector<Symbol>& out) co
       out.push_back({match.value, static_cast<std::uint32_t>(match.length)});
       i += match.length;
     } else {
-      const std::size_t length = definition_->byte_level ? 1 : core::decode_utf8(word, i).length;
+      const std::size_t length = byte_level_ ? 1 : core::decode_utf8(word, i).length;
       add_unknown(word, i, length, out);
       i += length;
     }

@@ -25,16 +25,16 @@ struct BpeTokenizer::Impl {
     if (BpeDecoder::may_refuse(definition)) decoder();
     special.assign(definition.pieces.size(), false);
     for (const AddedToken& token : definition.added_tokens) special[static_cast<std::size_t>(token.id)] = token.special;
-    if (!definition.continuation_mark.empty()) show_continuation_marks();
-    if (definition.sentencepiece) list_decoded_pieces();
+    if (const auto* text = std::get_if<SuffixedText>(&definition.text)) show_continuation_marks(*text);
+    if (const auto* text = std::get_if<SentencePieceText>(&definition.text)) list_decoded_pieces(*text);
   }
 
   /// Special tokens, the unknown one too, decode to nothing, as in all files of merges.
-  void list_decoded_pieces() {
+  void list_decoded_pieces(const SentencePieceText& text) {
     using Kind = DecodedPiece::Kind;
     for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
       const std::string& piece = definition.pieces[id];
-      const auto byte = definition.decoder.byte_fallback ? byte_of_piece(piece) : std::nullopt;
+      const auto byte = text.decodes_bytes ? byte_of_piece(piece) : std::nullopt;
       if (special[id])
         decoded.push_back({.kind = Kind::kSurface});
       else if (byte)
@@ -45,14 +45,13 @@ struct BpeTokenizer::Impl {
   }
 
   /// Another piece may look the same, where a text holds the mark itself; the first one is found.
-  void show_continuation_marks() {
-    const std::string& suffix = definition.end_of_word_suffix;
+  void show_continuation_marks(const SuffixedText& text) {
     for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
       std::string piece = definition.pieces[id];
-      if (piece.size() > suffix.size() && piece.ends_with(suffix))
-        piece.resize(piece.size() - suffix.size());
+      if (piece.size() > text.suffix.size() && piece.ends_with(text.suffix))
+        piece.resize(piece.size() - text.suffix.size());
       else if (!special[id])
-        piece += definition.continuation_mark;
+        piece += text.continuation_mark();
       shown.push_back(std::move(piece));
     }
     shown_ids.emplace(shown);
@@ -72,7 +71,7 @@ struct BpeTokenizer::Impl {
   std::vector<bool> special;
   std::vector<std::string> shown;         // by id, with continuation marks; empty if there are none
   std::optional<PieceTable<>> shown_ids;  // of `shown`
-  std::vector<DecodedPiece> decoded;      // by id, with SentencePiece's normalisation, else empty
+  std::vector<DecodedPiece> decoded;      // by id, of a SentencePieceText, else empty
 };
 
 BpeTokenizer::BpeTokenizer(BpeDefinition definition, const std::string& name)
@@ -144,7 +143,7 @@ std::unique_ptr<TextEncoder> BpeTokenizer::make_encoder(const EncodeOptions& opt
 
 std::string BpeTokenizer::decode(std::span<const std::int32_t> ids) const {
   for (const std::int32_t id : ids) impl_->check(id);
-  if (!impl_->definition.sentencepiece) return impl_->decoder().decode(ids);
+  if (!std::holds_alternative<SentencePieceText>(impl_->definition.text)) return impl_->decoder().decode(ids);
   const auto decoder = make_decoder();
   std::string text;
   for (const std::int32_t id : ids) decoder->decode(id, text);
@@ -153,9 +152,9 @@ std::string BpeTokenizer::decode(std::span<const std::int32_t> ids) const {
 }
 
 std::unique_ptr<StreamingDecoder> BpeTokenizer::make_decoder() const {
-  if (const auto& sentencepiece = impl_->definition.sentencepiece)
-    return std::make_unique<SentencePieceDecoder>(impl_->decoded, sentencepiece->dummy_prefix,
-                                                  sentencepiece->remove_extra_spaces);
+  if (const auto* text = std::get_if<SentencePieceText>(&impl_->definition.text))
+    return std::make_unique<SentencePieceDecoder>(impl_->decoded, text->normalization.dummy_prefix,
+                                                  text->normalization.remove_extra_spaces);
   return std::make_unique<BpeStreamingDecoder>(impl_->decoder(), size());
 }
 

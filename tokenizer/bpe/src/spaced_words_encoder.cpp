@@ -38,13 +38,10 @@ std::size_t readable_bytes(std::span<const std::string_view> texts) {
 
 bool SpacedWordsEncoder::applies_to(const BpeDefinition& definition, const EncodeOptions& options) {
   using Kind = NormalizerStep::Kind;
-  if (options.mode == EncodingMode::kDropout || definition.split != WordSplit::kBefore ||
-      definition.split_pattern != kWordMark || definition.byte_level || definition.end_of_word != EndOfWord::kNone ||
-      definition.metaspace || definition.sentencepiece)
-    return false;
+  if (options.mode == EncodingMode::kDropout || !definition.words_begin_at_marks()) return false;
   for (const AddedToken& token : definition.added_tokens)
     if (!token.special || options.match_special_tokens) return false;
-  const auto& steps = definition.normalizer;
+  const NormalizerSteps& steps = definition.normalizer();
   if (steps.size() < 2) return false;
   const NormalizerStep& prepend = steps[steps.size() - 2];
   const NormalizerStep& replace = steps.back();
@@ -60,7 +57,7 @@ SpacedWordsEncoder::SpacedWordsEncoder(const BpeDefinition& definition, const Pr
       options_(options),
       plain_(definition),
       inner_splits_(InnerSplits::of(definition)),
-      only_marks_(plain_.exist() && definition.protected_pattern.empty()),
+      only_marks_(plain_.exist() && definition.inner_cuts().protected_pattern.empty()),
       merges_together_(only_marks_ && options.mode == EncodingMode::kExact && model.merges_short_words()) {
   words_.resize(kBlock);
   new_.resize(kBlock);

@@ -27,44 +27,74 @@ std::string replace_all(const std::string& text, const Replacement& replacement,
   return result.append(text, begin);
 }
 
-std::string surface_of(const std::string& piece, const DecoderDefinition& decoder) {
+std::string surface_of(const std::string& piece, const DecoderSteps& steps) {
   std::string text = piece;
-  if (decoder.byte_level) return from_byte_alphabet(text).value_or(text);
-  if (decoder.metaspace) return replace_all(text, {kWordMark, " "}, text.size());
-  for (const Replacement& replacement : decoder.replacements)
+  for (const Replacement& replacement : steps.replacements)
     text = replace_all(text, replacement, piece.size() * kMaxGrowth);
-  const auto byte = decoder.byte_fallback ? byte_of_piece(text) : std::nullopt;
+  const auto byte = steps.byte_fallback ? byte_of_piece(text) : std::nullopt;
   return byte ? std::string(1, static_cast<char>(*byte)) : text;
+}
+
+std::string surface_of(const std::string& piece, const MetaspaceDecoder&) {
+  return replace_all(piece, {kWordMark, " "}, piece.size());
+}
+
+std::string surface_of(const std::string& piece, const CharacterText& text) {
+  return std::visit([&](const auto& decoder) { return surface_of(piece, decoder); }, text.decoder);
+}
+
+std::string surface_of(const std::string& piece, const SuffixedText& text) {
+  return piece.ends_with(text.suffix) ? piece.substr(0, piece.size() - text.suffix.size()) + " " : piece;
+}
+
+std::string surface_of(const std::string& piece, const ByteLevelText&) {
+  return from_byte_alphabet(piece).value_or(piece);
+}
+
+std::string surface_of(const std::string& piece, const SentencePieceText&) {
+  return piece;  // SentencePieceDecoder does the rest
+}
+
+/// Whether the first piece of a text loses its mark.
+bool loses_first_mark(const TextDefinition& text) {
+  const auto* characters = std::get_if<CharacterText>(&text);
+  const auto* decoder = characters == nullptr ? nullptr : std::get_if<MetaspaceDecoder>(&characters->decoder);
+  return decoder != nullptr && decoder->prepend != PrependScheme::kNever;
 }
 
 }  // namespace
 
 bool BpeDecoder::may_refuse(const BpeDefinition& definition) {
-  return std::ranges::any_of(definition.decoder.replacements,
-                             [](const auto& step) { return step.content.size() > step.pattern.size(); });
+  const DecoderSteps* steps = definition.decoder_steps();
+  return steps != nullptr && std::ranges::any_of(steps->replacements, [](const Replacement& step) {
+           return step.content.size() > step.pattern.size();
+         });
 }
 
 BpeDecoder::BpeDecoder(const BpeDefinition& definition)
-    : escapes_(definition.decoder.escapes),
-      strip_(definition.decoder.strip),
-      strip_count_(definition.decoder.strip_count) {
-  const std::string& suffix = definition.decoder.word_suffix;
-  for (const std::string& piece : definition.pieces) {
-    const bool ends_word = !suffix.empty() && piece.ends_with(suffix);
-    surfaces_.push_back(ends_word ? piece.substr(0, piece.size() - suffix.size()) + " "
-                                  : surface_of(piece, definition.decoder));
-    ends_word_.push_back(ends_word);
-  }
-  if (definition.decoder.metaspace.value_or(PrependScheme::kNever) != PrependScheme::kNever)
+    : special_(definition.pieces.size(), false), ends_word_(definition.pieces.size(), false) {
+  const auto add_surfaces = [&](const auto& text) {
+    for (const std::string& piece : definition.pieces) surfaces_.push_back(surface_of(piece, text));
+  };
+  std::visit(add_surfaces, definition.text);
+  if (const auto* text = std::get_if<SuffixedText>(&definition.text))
+    for (std::size_t id = 0; id < definition.pieces.size(); ++id)
+      ends_word_[id] = definition.pieces[id].ends_with(text->suffix);
+  if (loses_first_mark(definition.text))
     for (const std::string& piece : definition.pieces)
       first_surfaces_.push_back(replace_all(piece, {kWordMark, ""}, piece.size()));
-  special_.assign(definition.pieces.size(), false);
+  const DecoderSteps* steps = definition.decoder_steps();
+  if (steps != nullptr) escapes_ = steps->escapes;
+  if (steps != nullptr && steps->strip) {
+    strip_ = steps->strip->character;
+    strip_count_ = steps->strip->most;
+  }
   for (const AddedToken& token : definition.added_tokens) {
     if (token.special) {
       special_[static_cast<std::size_t>(token.id)] = true;
       surfaces_[static_cast<std::size_t>(token.id)].clear();
       ends_word_[static_cast<std::size_t>(token.id)] = false;
-    } else if (definition.decoder.drop_space_after_symbols) {
+    } else if (steps != nullptr && steps->drop_space_after_symbols) {
       symbols_.push_back(surfaces_[static_cast<std::size_t>(token.id)]);
     }
   }

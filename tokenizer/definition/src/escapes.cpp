@@ -33,16 +33,22 @@ bool is_escape_step(const NormalizerStep& step) {
 }
 
 /// Escapes are made of the text as it is after all other changes, in front of the steps that put the marks in.
-std::vector<NormalizerStep>::iterator end_of_escapes(std::vector<NormalizerStep>& steps) {
+NormalizerSteps::iterator end_of_escapes(NormalizerSteps& steps) {
   const auto last = std::find_if(steps.rbegin(), steps.rend(), is_escape_step);
   if (last != steps.rend()) return last.base();
   return std::ranges::find(steps, Kind::kPrepend, &NormalizerStep::kind);
 }
 
+const std::vector<Replacement>& escapes_of(const BpeDefinition& definition) {
+  static const std::vector<Replacement> kNone;
+  const DecoderSteps* decoder = definition.decoder_steps();
+  return decoder == nullptr ? kNone : decoder->escapes;
+}
+
 void append(BpeDefinition& definition, const std::string& character, char32_t which) {
-  auto& steps = definition.normalizer;
-  auto& undone = definition.decoder.escapes;
-  steps.insert(end_of_escapes(steps), {Kind::kReplace, character, escape_with(which)});
+  auto& text = std::get<CharacterText>(definition.text);
+  auto& undone = std::get<DecoderSteps>(text.decoder).escapes;
+  text.normalizer.insert(end_of_escapes(text.normalizer), {Kind::kReplace, character, escape_with(which)});
   undone.insert(undone.begin(), {escape_with(which), character});
 }
 
@@ -52,7 +58,7 @@ void append_token(BpeDefinition& definition, const std::string& token) {
       "the special token '{}' is one of the characters U+2400 to U+2423, with which others are escaped; use another",
       token);
   const auto is_of_token = [](const Replacement& undone) { return undone.pattern < escape_with(kEscapeItself); };
-  const auto count = static_cast<std::size_t>(std::ranges::count_if(definition.decoder.escapes, is_of_token));
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(escapes_of(definition), is_of_token));
   require(count < kMostTokens, ErrorCode::kInvalidArgument,
           "the special token '{}' is one of more than {} of one character; give it two or more", token, kMostTokens);
   append(definition, token, static_cast<char32_t>(kFirst + count));
@@ -80,7 +86,7 @@ void add_escapes(BpeDefinition& definition, bool mark) {
 
 void add_escape(BpeDefinition& definition, const std::string& token) {
   require(
-      !definition.decoder.escapes.empty(), ErrorCode::kInvalidArgument,
+      !escapes_of(definition).empty(), ErrorCode::kInvalidArgument,
       "the special token '{}' is a single character, which this vocabulary could not tell from the same character in "
       "a text; give it two or more, or learn a vocabulary with it",
       token);
@@ -88,12 +94,13 @@ void add_escape(BpeDefinition& definition, const std::string& token) {
 }
 
 bool escapes_only_mark(const BpeDefinition& definition) {
-  return definition.decoder.escapes.size() == 2 && definition.decoder.escapes.front().content == kWordMark;
+  const std::vector<Replacement>& escapes = escapes_of(definition);
+  return escapes.size() == 2 && escapes.front().content == kWordMark;
 }
 
 BpeDefinition without_escapes(BpeDefinition definition) {
-  std::erase_if(definition.normalizer, is_escape_step);
-  definition.decoder.escapes.clear();
+  if (auto* text = std::get_if<CharacterText>(&definition.text)) std::erase_if(text->normalizer, is_escape_step);
+  if (DecoderSteps* decoder = definition.decoder_steps()) decoder->escapes.clear();
   return definition;
 }
 

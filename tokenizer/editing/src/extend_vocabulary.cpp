@@ -1,13 +1,16 @@
 #include "definition/add_token.h"
 #include "definition/escapes.h"
 #include "dragoman/tokenizer/vocabulary_editing.h"
+#include "pre_tokenizing/word_cutter.h"
 #include "vocabulary_subset.h"
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/hash.h>
@@ -29,9 +32,10 @@ std::vector<std::int32_t> same_ids(std::size_t pieces) {
 
 /// Where each text begins with a mark that comes off again, so does the text behind a symbol.
 bool marks_every_text(const BpeDefinition& definition) {
-  return definition.decoder.strip == " " && definition.decoder.strip_count > 0 &&
-         std::ranges::find(definition.normalizer, NormalizerStep::Kind::kPrepend, &NormalizerStep::kind) !=
-             definition.normalizer.end();
+  const DecoderSteps* decoder = definition.decoder_steps();
+  const NormalizerSteps& steps = definition.normalizer();
+  return decoder != nullptr && decoder->strip && decoder->strip->character == " " &&
+         std::ranges::find(steps, NormalizerStep::Kind::kPrepend, &NormalizerStep::kind) != steps.end();
 }
 
 void require_alike(bool alike, std::string_view what) {
@@ -45,25 +49,51 @@ std::string unknown_text(const BpeDefinition& definition) {
   return definition.unknown ? definition.pieces[static_cast<std::size_t>(*definition.unknown)] : std::string();
 }
 
-DecoderDefinition apart_from_symbols(DecoderDefinition decoder) {
-  decoder.drop_space_after_symbols = false;
+std::optional<PrependScheme> metaspace_scheme(const BpeDefinition& definition) {
+  const Metaspace* metaspace = definition.metaspace();
+  return metaspace == nullptr ? std::nullopt : std::optional(metaspace->prepend);
+}
+
+bool adds_prefix_space(const BpeDefinition& definition) {
+  const auto* text = std::get_if<ByteLevelText>(&definition.text);
+  return text != nullptr && text->add_prefix_space;
+}
+
+bool is_byte_level(const BpeDefinition& definition) {
+  return std::holds_alternative<ByteLevelText>(definition.text);
+}
+
+/// The suffix and the continuation mark.
+std::pair<std::string_view, std::string_view> end_of_word(const BpeDefinition& definition) {
+  const auto* text = std::get_if<SuffixedText>(&definition.text);
+  if (text == nullptr) return {};
+  return {text->suffix, text->continuation_mark()};
+}
+
+/// Whether codes say the order, one round after the other.
+bool merges_in_rounds(const BpeDefinition& definition) {
+  return definition.codes() != nullptr;
+}
+
+DecoderDefinition decoder_apart_from_symbols(const BpeDefinition& definition) {
+  const auto* text = std::get_if<CharacterText>(&definition.text);
+  if (text == nullptr) return {};
+  DecoderDefinition decoder = text->decoder;
+  if (auto* steps = std::get_if<DecoderSteps>(&decoder)) steps->drop_space_after_symbols = false;
   return decoder;
 }
 
 void check_alike(const BpeDefinition& a, const BpeDefinition& b) {
-  require_alike(a.normalizer == b.normalizer && a.metaspace == b.metaspace, "their normalisers");
-  require_alike(a.split == b.split && a.split_pattern == b.split_pattern && a.split_digits == b.split_digits &&
-                    a.split_case == b.split_case && a.split_punctuation == b.split_punctuation &&
-                    a.protected_pattern == b.protected_pattern && a.add_prefix_space == b.add_prefix_space,
+  require_alike(a.normalizer() == b.normalizer() && metaspace_scheme(a) == metaspace_scheme(b), "their normalisers");
+  require_alike(WordCutter(a.text) == WordCutter(b.text) && a.inner_cuts() == b.inner_cuts() &&
+                    adds_prefix_space(a) == adds_prefix_space(b),
                 "how they cut text into words");
-  require_alike(a.byte_level == b.byte_level && a.byte_fallback == b.byte_fallback, "how they write bytes");
-  require_alike(a.end_of_word == b.end_of_word && a.end_of_word_suffix == b.end_of_word_suffix &&
-                    a.continuation_mark == b.continuation_mark,
-                "how they mark the ends of words");
+  require_alike(is_byte_level(a) == is_byte_level(b) && a.byte_fallback() == b.byte_fallback(), "how they write bytes");
+  require_alike(end_of_word(a) == end_of_word(b), "how they mark the ends of words");
   require_alike(unknown_text(a) == unknown_text(b) && a.fuse_unknown == b.fuse_unknown, "their unknown tokens");
-  require_alike(a.ignore_merges == b.ignore_merges && a.merge_in_rounds == b.merge_in_rounds,
+  require_alike(a.ignore_merges == b.ignore_merges && merges_in_rounds(a) == merges_in_rounds(b),
                 "the order of their merges");
-  require_alike(apart_from_symbols(a.decoder) == apart_from_symbols(b.decoder), "their decoders");
+  require_alike(decoder_apart_from_symbols(a) == decoder_apart_from_symbols(b), "their decoders");
 }
 
 enum class Role { kOrdinary, kSpecial, kSymbol };
@@ -124,7 +154,8 @@ VocabularyEdit extend(const BpeDefinition& definition, const std::vector<std::st
   };
   for (const std::string& token : special_tokens) add(token, true);
   for (const std::string& symbol : user_symbols) add(symbol, false);
-  if (!user_symbols.empty() && marks_every_text(definition)) edit.definition.decoder.drop_space_after_symbols = true;
+  if (!user_symbols.empty() && marks_every_text(definition))
+    edit.definition.decoder_steps()->drop_space_after_symbols = true;
   return edit;
 }
 
@@ -136,7 +167,8 @@ VocabularyEdit merge_vocabularies(const BpeDefinition& first, const BpeDefinitio
   list_added_tokens(edit.definition);
   edit.new_ids = add_pieces(edit.definition, second);
   add_merges(edit.definition, second, edit.new_ids);
-  edit.definition.decoder.drop_space_after_symbols |= second.decoder.drop_space_after_symbols;
+  if (DecoderSteps* decoder = edit.definition.decoder_steps())
+    decoder->drop_space_after_symbols |= second.decoder_steps()->drop_space_after_symbols;
   check_editable(edit.definition);
   return edit;
 }

@@ -29,10 +29,8 @@ using core::require;
 /// begins with a mark that was its space, and no protected pattern looks beyond it.
 bool spaces_part_words(const BpeDefinition& definition) {
   using Kind = NormalizerStep::Kind;
-  const auto& steps = definition.normalizer;
-  if (definition.byte_level || definition.metaspace || definition.split != WordSplit::kBefore ||
-      definition.split_pattern != kWordMark || steps.size() < 2)
-    return false;
+  const NormalizerSteps& steps = definition.normalizer();
+  if (!definition.words_begin_at_marks() || steps.size() < 2) return false;
   for (const AddedToken& token : definition.added_tokens)
     if (!token.special && definition.pieces[static_cast<std::size_t>(token.id)].find(' ') != std::string::npos)
       return false;
@@ -51,7 +49,7 @@ class EncodedCorpus {
       : model_(model), words_(words.by_count()) {
     fixed_.assign(definition.pieces.size(), false);
     for (std::size_t id = 0; id < fixed_.size(); ++id)
-      fixed_[id] = definition.byte_fallback && byte_of_piece(definition.pieces[id]);
+      fixed_[id] = definition.byte_fallback() && byte_of_piece(definition.pieces[id]);
     for (const AddedToken& token : definition.added_tokens) fixed_[static_cast<std::size_t>(token.id)] = true;
     if (definition.unknown) fixed_[static_cast<std::size_t>(*definition.unknown)] = true;
     blocks_.resize((words_.size() + kBlockWords - 1) / kBlockWords);
@@ -124,7 +122,7 @@ WordCounts count_pre_tokens(const BpeDefinition& definition, const std::vector<s
 
 /// Whether a character of the text is one symbol, whatever stands beside it.
 bool has_characters(const BpeDefinition& definition) {
-  return !definition.byte_level && definition.end_of_word == EndOfWord::kNone;
+  return std::holds_alternative<CharacterText>(definition.text);
 }
 
 CharacterCounts count_characters(const WordCounts& words) {

@@ -49,7 +49,8 @@ class Derivations {
   }
 
   std::vector<std::int32_t> characters_of(std::string_view piece) const {
-    const std::string_view suffix = definition_.end_of_word_suffix;
+    const auto* words = std::get_if<SuffixedText>(&definition_.text);
+    const std::string_view suffix = words == nullptr ? std::string_view() : words->suffix;
     std::vector<std::int32_t> symbols;
     for (std::size_t i = 0; i < piece.size();) {
       std::size_t length = core::decode_utf8(piece, i).length;
@@ -98,8 +99,8 @@ std::vector<bool> indispensable_pieces(const BpeDefinition& definition, bool dro
   if (drop_characters)
     for (std::size_t id = 0; id < kept.size(); ++id) {
       const std::string& piece = definition.pieces[id];
-      kept[id] = byte_of_piece(piece).has_value() || (definition.metaspace && piece == kWordMark);
-      for (const NormalizerStep& step : definition.normalizer)
+      kept[id] = byte_of_piece(piece).has_value() || (definition.metaspace() != nullptr && piece == kWordMark);
+      for (const NormalizerStep& step : definition.normalizer())
         kept[id] = kept[id] || (!step.content.empty() && step.content.find(piece) != std::string::npos);
     }
   for (const AddedToken& token : definition.added_tokens) kept[index(token.id)] = true;
@@ -133,8 +134,9 @@ VocabularyEdit prune(const BpeDefinition& definition, std::span<const std::uint6
   require(counts.size() == definition.pieces.size(), ErrorCode::kInvalidArgument,
           "there are {} counts for {} pieces; count with the tokenizer that is to be pruned", counts.size(),
           definition.pieces.size());
-  require(!options.drop_characters || (definition.byte_fallback && definition.decoder.byte_fallback),
-          ErrorCode::kInvalidArgument,
+  const DecoderSteps* decoder = definition.decoder_steps();
+  const bool bytes_come_back = definition.byte_fallback() && decoder != nullptr && decoder->byte_fallback;
+  require(!options.drop_characters || bytes_come_back, ErrorCode::kInvalidArgument,
           "characters cannot be dropped from a vocabulary without byte fallback: they would be lost");
   std::vector<bool> kept = indispensable_pieces(definition, options.drop_characters);
   for (std::size_t id = 0; id < kept.size(); ++id) kept[id] = kept[id] || counts[id] >= options.min_count;

@@ -30,12 +30,13 @@ void check_editable(const BpeDefinition& definition) {
   const auto check = [](bool condition, std::string_view reason) {
     core::require(condition, core::ErrorCode::kUnsupported, "this vocabulary cannot be edited: {}", reason);
   };
-  check(!definition.sentencepiece && definition.unused.empty(),
+  const Codes* codes = definition.codes();
+  check(!std::holds_alternative<SentencePieceText>(definition.text) && definition.unused.empty(),
         "its normalisation, or its unused pieces, have no place in a tokenizer.json");
-  check(definition.expansions.empty(), "it is restricted by another one; edit the codes without it");
-  check(definition.end_of_word != EndOfWord::kSeparate,
+  check(codes == nullptr || !codes->expansions, "it is restricted by another one; edit the codes without it");
+  check(codes == nullptr || !codes->separate_suffix,
         "the end of a word is a symbol of its own (codes of version 0.1), and pieces depend on one another by it");
-  check(!definition.merge_in_rounds || !rounds_matter(definition.merges, definition.pieces.size()),
+  check(codes == nullptr || !rounds_matter(definition.merges, definition.pieces.size()),
         "its merges stand in an order in which subword-nmt gives other pieces than everybody else");
 }
 

@@ -32,14 +32,6 @@ std::size_t index(std::int32_t id) {
   return static_cast<std::size_t>(id);
 }
 
-BpeDefinition byte_level_definition(WordSplit split) {
-  BpeDefinition definition;
-  definition.byte_level = true;
-  definition.split = split;
-  definition.decoder.byte_level = true;
-  return definition;
-}
-
 Json parse_vocabulary(std::string_view text, const std::string& name) {
   const auto flat = [&](int depth, Json::parse_event_t, const Json&) {
     require(depth <= 1, ErrorCode::kBadInput, "{}: expected pieces with their ids and nothing inside", name);
@@ -118,16 +110,18 @@ void add_special_tokens(BpeDefinition& definition) {
   }
 }
 
-void check_byte_level(const BpeDefinition& d, std::string_view kind) {
+const ByteLevelText& check_byte_level(const BpeDefinition& d, std::string_view kind) {
   const auto check = [&](bool condition, std::string_view reason) {
     require(condition, ErrorCode::kUnsupported, "{} cannot represent this tokenizer: {}", kind, reason);
   };
-  check(d.byte_level, "its pieces are not spelled in the byte alphabet");
-  check(d.normalizer.empty(), "it normalises text");
-  check(!d.add_prefix_space, "it puts a space in front of the text");
+  const auto* text = std::get_if<ByteLevelText>(&d.text);
+  check(text != nullptr, "its pieces are not spelled in the byte alphabet");
+  check(text->normalizer.empty(), "it normalises text");
+  check(!text->add_prefix_space, "it puts a space in front of the text");
   check(!d.unknown, "it has an unknown token");
-  check(d.expansions.empty() && !d.merge_in_rounds, "it has a restricted vocabulary or merges in rounds");
+  check(d.unused.empty(), "it has unused pieces");
   check(std::ranges::all_of(d.added_tokens, &AddedToken::special), "it has user-defined symbols");
+  return *text;
 }
 
 struct Rank {
@@ -183,7 +177,8 @@ RankedPieces rank_by_id(std::vector<std::string> tokens, const std::string& name
 }  // namespace
 
 BpeDefinition read_gpt2(std::string_view vocabulary_json, std::string_view merges_text, const std::string& name) {
-  BpeDefinition definition = byte_level_definition(WordSplit::kGpt2);
+  BpeDefinition definition;
+  definition.text = ByteLevelText{.pattern = WordPattern::kGpt2};
   definition.pieces = read_pieces(vocabulary_json, name);
   for (const std::string& piece : definition.pieces)
     require(!piece.ends_with("</w>") || piece == "</w>", ErrorCode::kUnsupported,
@@ -194,8 +189,8 @@ BpeDefinition read_gpt2(std::string_view vocabulary_json, std::string_view merge
 }
 
 Gpt2Files write_gpt2(const BpeDefinition& definition) {
-  check_byte_level(definition, "GPT-2's vocab.json and merges.txt");
-  require(definition.split == WordSplit::kGpt2, ErrorCode::kUnsupported,
+  const ByteLevelText& words = check_byte_level(definition, "GPT-2's vocab.json and merges.txt");
+  require(words.pattern == WordPattern::kGpt2, ErrorCode::kUnsupported,
           "GPT-2's files cannot represent this tokenizer: it cuts words by another pattern");
   require(!definition.ignore_merges, ErrorCode::kUnsupported,
           "GPT-2's files cannot represent this tokenizer: it takes whole words from the vocabulary without merges");
@@ -212,8 +207,9 @@ Gpt2Files write_gpt2(const BpeDefinition& definition) {
 
 BpeDefinition read_tiktoken(std::string_view text, const std::string& name, const ReadOptions& options) {
   RankedPieces ranked = rank_by_id(read_tokens(text, name), name);
-  const WordSplit usual = ranked.texts.size() == kCl100kSize ? WordSplit::kCl100k : WordSplit::kGpt2;
-  BpeDefinition definition = byte_level_definition(options.split.value_or(usual));
+  const WordPattern usual = ranked.texts.size() == kCl100kSize ? WordPattern::kCl100k : WordPattern::kGpt2;
+  BpeDefinition definition;
+  definition.text = ByteLevelText{.pattern = options.pattern.value_or(usual)};
   definition.ignore_merges = true;
   definition.merges = explicit_merges(ranked, name);
   for (const std::string& token : ranked.texts) definition.pieces.push_back(to_byte_alphabet(token));
@@ -234,7 +230,7 @@ std::string write_tiktoken(const BpeDefinition& definition) {
             Quoted{definition.pieces[i]});
     text += fmt::format("{} {}\n", to_base64(*bytes), i);
   }
-  BpeDefinition again = read_tiktoken(text, kKind, {.split = definition.split});
+  const BpeDefinition again = read_tiktoken(text, kKind, {});
   require(again.merges == reachable_merges(definition), ErrorCode::kUnsupported,
           "{} cannot represent this tokenizer: its merges are not in the order of the ids of what they make", kKind);
   require(definition.ignore_merges || std::ranges::count(made_by_merges(again), true) + 256 == std::ssize(again.pieces),

@@ -20,8 +20,9 @@ BpeDefinition small_definition() {
   definition.merges = {{4, 5, 8}, {8, 6, 9}};
   for (const std::int32_t id : {0, 1, 2}) definition.added_tokens.push_back({.id = id, .special = true});
   definition.unknown = 0;
-  definition.normalizer = {{.kind = NormalizerStep::Kind::kReplace, .pattern = " ", .content = kWordMark}};
-  definition.decoder.replacements = {{kWordMark, " "}};
+  definition.text =
+      CharacterText{.normalizer = {{.kind = NormalizerStep::Kind::kReplace, .pattern = " ", .content = kWordMark}},
+                    .decoder = DecoderSteps{.replacements = {{kWordMark, " "}}}};
   return definition;
 }
 

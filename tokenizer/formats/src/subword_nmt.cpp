@@ -4,6 +4,7 @@
 #include "text_fields.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -36,33 +37,35 @@ struct Rule {
   std::string right;
 };
 
-struct Codes {
-  EndOfWord end_of_word = EndOfWord::kAttached;
+/// What the lines of the file say.
+struct CodesFile {
+  bool separate_suffix = false;
   std::vector<Rule> rules;         // without repetitions
   std::vector<std::size_t> lasts;  // where each rule stands for the last time
   std::vector<std::size_t> lines;  // the rule on each line
 };
 
-/// As subword-nmt reads it: the last word of the line, with trailing ".0" cut off.
-EndOfWord read_version(std::string_view line, const std::string& name) {
+/// Whether the suffix is a symbol of its own in this version. As subword-nmt reads it: the last word of the line, with
+/// trailing ".0" cut off.
+bool has_separate_suffix(std::string_view line, const std::string& name) {
   std::string_view version = strip(line.substr(kVersion.size()), " \t\r");
   version = version.substr(version.find_last_of(" \t") + 1);
   while (version.ends_with(".0")) version.remove_suffix(2);
-  if (version == "0.1") return EndOfWord::kSeparate;
+  if (version == "0.1") return true;
   require(version == "0.2", ErrorCode::kUnsupported,
           "{}: line 1: version {} of codes is not supported; 0.1 and 0.2 are", name, Quoted{version});
-  return EndOfWord::kAttached;
+  return false;
 }
 
 /// Text that looks like the end of a word would change what the merges mean.
-void check_suffix(const Rule& rule, EndOfWord end_of_word, const std::string& where) {
+void check_suffix(const Rule& rule, bool separate_suffix, const std::string& where) {
   const std::string result = rule.left + rule.right;
   const std::size_t place = result.find(kSuffix);
   if (place == std::string::npos) return;
   require(place + kSuffix.size() == result.size() && rule.right.ends_with(kSuffix) && !rule.left.empty(),
           ErrorCode::kUnsupported, "{}: {} and {} spell {} inside a word; take this merge out", where,
           Quoted{rule.left}, Quoted{rule.right}, kSuffix);
-  require(end_of_word == EndOfWord::kSeparate || rule.right != kSuffix, ErrorCode::kBadInput,
+  require(separate_suffix || rule.right != kSuffix, ErrorCode::kBadInput,
           "{}: {} stands alone, which only version 0.1 of codes has; correct the first line", where, kSuffix);
 }
 
@@ -78,49 +81,41 @@ Rule read_rule(std::string_view line, FileKind kind, const std::string& where) {
   return {std::string(fields[0]), std::string(fields[1])};
 }
 
-Codes read_rules(std::string_view text, FileKind kind, const std::string& name) {
-  Codes codes;
+CodesFile read_lines(std::string_view text, FileKind kind, const std::string& name) {
+  CodesFile file;
   std::unordered_map<std::string, std::size_t, core::TextHash> known;
   while (text.ends_with('\n')) text.remove_suffix(1);
   const auto lines = split_at(text, '\n');
   std::size_t first = 0;
   if (kind == FileKind::kSubwordNmt) {
-    codes.end_of_word = text.starts_with(kVersion) ? read_version(lines[0], name) : EndOfWord::kSeparate;
+    file.separate_suffix = !text.starts_with(kVersion) || has_separate_suffix(lines[0], name);
     first = text.starts_with(kVersion) ? 1 : 0;
   }
   for (std::size_t i = first; i < lines.size(); ++i) {
     const std::string where = fmt::format("{}: line {}", name, i + 1);
     Rule rule = read_rule(lines[i], kind, where);
-    check_suffix(rule, codes.end_of_word, where);
-    const auto [place, is_new] = known.emplace(fmt::format("{} {}", rule.left, rule.right), codes.rules.size());
-    codes.lines.push_back(place->second);
+    check_suffix(rule, file.separate_suffix, where);
+    const auto [place, is_new] = known.emplace(fmt::format("{} {}", rule.left, rule.right), file.rules.size());
+    file.lines.push_back(place->second);
     if (is_new) {
-      codes.rules.push_back(std::move(rule));
-      codes.lasts.push_back(i);
+      file.rules.push_back(std::move(rule));
+      file.lasts.push_back(i);
     } else {
-      codes.lasts[place->second] = i;
+      file.lasts[place->second] = i;
     }
   }
-  return codes;
+  return file;
 }
 
 class DefinitionBuilder {
  public:
-  DefinitionBuilder(const Codes& codes, const std::string& separator) {
-    definition_.end_of_word = codes.end_of_word;
-    definition_.end_of_word_suffix = kSuffix;
-    definition_.split = WordSplit::kBetween;
-    definition_.split_pattern = std::string(" ");
-    definition_.decoder.word_suffix = kSuffix;
-    definition_.continuation_mark = separator;
-    definition_.merge_in_rounds = true;
-    if (codes.lines.size() > codes.rules.size()) definition_.code_lines = codes.lines;
+  explicit DefinitionBuilder(const CodesFile& file) {
     add(kUnknown);
     definition_.unknown = 0;
     definition_.added_tokens.push_back({.id = 0, .special = true});
-    add_characters(codes);
-    add_merges(codes);
-    if (codes.end_of_word == EndOfWord::kSeparate) add_final_forms();
+    add_characters(file);
+    add_merges(file);
+    if (file.separate_suffix) add_final_forms();
   }
 
   BpeDefinition finish() { return std::move(definition_); }
@@ -132,7 +127,7 @@ class DefinitionBuilder {
     return place->second;
   }
 
-  void add_characters(const Codes& codes) {
+  void add_characters(const CodesFile& file) {
     std::set<char32_t> characters;
     const auto collect = [&](std::string_view piece) {
       if (piece.ends_with(kSuffix)) piece.remove_suffix(kSuffix.size());
@@ -142,11 +137,11 @@ class DefinitionBuilder {
         i += c.length;
       }
     };
-    for (const Rule& rule : codes.rules) {
+    for (const Rule& rule : file.rules) {
       collect(rule.left);
       collect(rule.right);
     }
-    if (codes.end_of_word == EndOfWord::kSeparate) add(std::string(kSuffix));
+    if (file.separate_suffix) add(std::string(kSuffix));
     for (const char32_t character : characters) {
       std::string piece;
       core::append_utf8(piece, character);
@@ -155,8 +150,8 @@ class DefinitionBuilder {
     }
   }
 
-  void add_merges(const Codes& codes) {
-    for (const Rule& rule : codes.rules) {
+  void add_merges(const CodesFile& file) {
+    for (const Rule& rule : file.rules) {
       const std::int32_t left = add(rule.left);
       const std::int32_t right = add(rule.right);
       definition_.merges.push_back({left, right, add(rule.left + rule.right)});
@@ -195,22 +190,23 @@ Vocabulary read_vocabulary(const ReadOptions& options) {
 /// in the vocabulary or no merge makes it.
 class PieceSplitter {
  public:
-  PieceSplitter(const BpeDefinition& definition, const Codes& codes, const Vocabulary& vocabulary)
-      : definition_(definition), merges_(definition.pieces.size(), kNone) {
+  PieceSplitter(const BpeDefinition& definition, const CodesFile& file, const std::string& separator,
+                const Vocabulary& vocabulary)
+      : definition_(definition), separator_(separator), merges_(definition.pieces.size(), kNone) {
     for (const std::string& piece : definition.pieces) listed_.push_back(vocabulary.contains(shown(piece)));
     for (std::size_t i = 0; i < definition.merges.size(); ++i) {
       std::size_t& chosen = merges_[index(definition.merges[i].result)];
-      if (chosen == kNone || codes.lasts[i] < codes.lasts[chosen]) chosen = i;
+      if (chosen == kNone || file.lasts[i] < file.lasts[chosen]) chosen = i;
     }
   }
 
-  std::vector<std::vector<std::int32_t>> split_all(const std::string& name) const {
-    std::vector<std::vector<std::int32_t>> expansions(definition_.pieces.size());
+  std::map<std::int32_t, std::vector<std::int32_t>> split_all(const std::string& name) const {
+    std::map<std::int32_t, std::vector<std::int32_t>> expansions;
     std::size_t total = 0;
-    for (std::size_t i = 0; i < expansions.size(); ++i) {
+    for (std::size_t i = 0; i < merges_.size(); ++i) {
       if (listed_[i] || merges_[i] == kNone) continue;
-      expansions[i] = split(static_cast<std::int32_t>(i));
-      total += expansions[i].size();
+      const auto id = static_cast<std::int32_t>(i);
+      total += expansions.emplace_hint(expansions.end(), id, split(id))->second.size();
       require(total < kMaxExpansion, ErrorCode::kBadInput,
               "{}: pieces outside the vocabulary split into too many; use a larger vocabulary", name);
     }
@@ -222,7 +218,7 @@ class PieceSplitter {
 
   std::string shown(const std::string& piece) const {
     if (piece.ends_with(kSuffix)) return piece.substr(0, piece.size() - kSuffix.size());
-    return piece + definition_.continuation_mark;
+    return piece + separator_;
   }
 
   std::vector<std::int32_t> split(std::int32_t whole) const {
@@ -242,32 +238,37 @@ class PieceSplitter {
   }
 
   const BpeDefinition& definition_;
+  const std::string& separator_;
   std::vector<bool> listed_;         // by id
   std::vector<std::size_t> merges_;  // by id: the merge to undo
 };
 
 // ---- writing
 
-void check_writable(const BpeDefinition& d) {
+const SuffixedText& check_writable(const BpeDefinition& d) {
   const auto check = [](bool condition, std::string_view reason) {
     require(condition, ErrorCode::kUnsupported, "codes of subword-nmt cannot represent this tokenizer: {}", reason);
   };
-  check(d.end_of_word != EndOfWord::kNone && d.end_of_word_suffix == kSuffix,
+  const auto* text = std::get_if<SuffixedText>(&d.text);
+  check(text != nullptr && text->suffix == kSuffix,
         "its words do not end with </w>, and a space in front of a word is not the same");
-  check(d.split == WordSplit::kBetween && d.split_pattern == " ", "it does not split words at spaces");
-  check(d.normalizer.empty(), "it normalises text; normalise before encoding");
-  check(d.unknown.has_value() && !d.fuse_unknown && !d.byte_fallback,
+  check(!text->between_white_space, "it does not split words at spaces");
+  check(text->normalizer.empty(), "it normalises text; normalise before encoding");
+  check(d.unknown.has_value() && !d.fuse_unknown && !text->byte_fallback,
         "it writes characters outside the vocabulary otherwise");
   check(!d.ignore_merges, "it takes whole words from the vocabulary without merges");
-  check(std::ranges::all_of(d.code_lines, [&](std::size_t rank) { return rank < d.merges.size(); }),
+  const auto exists = [&](std::size_t rank) { return rank < d.merges.size(); };
+  check(!text->codes || std::ranges::all_of(text->codes->lines, exists),
         "the lines of its codes name a merge that does not exist");
-  check(d.expansions.empty(), "it has a restricted vocabulary; keep codes and vocabulary as two files");
-  check(d.merge_in_rounds || !rounds_matter(d.merges, d.pieces.size()),
+  check(!text->codes || !text->codes->expansions,
+        "it has a restricted vocabulary; keep codes and vocabulary as two files");
+  check(text->codes || !rounds_matter(d.merges, d.pieces.size()),
         "its merges stand in an order that subword-nmt applies otherwise");
   check(std::ranges::all_of(d.added_tokens, &AddedToken::special), "it has user-defined symbols");
   for (const Merge& merge : d.merges)
     check((d.pieces[index(merge.left)] + d.pieces[index(merge.right)]).find_first_of(" \r\n") == std::string::npos,
           "a merge holds a space or a line end");
+  return *text;
 }
 
 }  // namespace
@@ -275,31 +276,34 @@ void check_writable(const BpeDefinition& d) {
 BpeDefinition read_codes(std::string_view text, FileKind kind, const std::string& name, const ReadOptions& options) {
   require(!options.separator.empty() && options.separator.find_first_of(" \r\n") == std::string::npos,
           ErrorCode::kInvalidArgument, "the separator {} must be a text without spaces", Quoted{options.separator});
-  const Codes codes = read_rules(text, kind, name);
-  BpeDefinition definition = DefinitionBuilder(codes, options.separator).finish();
-  definition.glossaries = options.glossaries;
+  const CodesFile file = read_lines(text, kind, name);
+  BpeDefinition definition = DefinitionBuilder(file).finish();
+  Codes codes = {
+      .separator = options.separator, .separate_suffix = file.separate_suffix, .glossaries = options.glossaries};
+  if (file.lines.size() > file.rules.size()) codes.lines = file.lines;
   if (!options.vocabulary.empty()) {
-    require(codes.end_of_word == EndOfWord::kAttached, ErrorCode::kUnsupported,
+    require(!file.separate_suffix, ErrorCode::kUnsupported,
             "{}: a vocabulary with codes of version 0.1 is not supported: subword-nmt writes empty pieces for them",
             name);
     const auto vocabulary = read_vocabulary(options);
     if (!vocabulary.empty())  // subword-nmt takes an empty one for none
-      definition.expansions = PieceSplitter(definition, codes, vocabulary).split_all(name);
+      codes.expansions = PieceSplitter(definition, file, options.separator, vocabulary).split_all(name);
   }
+  definition.text = SuffixedText{.suffix = std::string(kSuffix), .codes = std::move(codes)};
   return definition;
 }
 
 std::string write_codes(const BpeDefinition& definition) {
-  check_writable(definition);
+  const std::optional<Codes>& codes = check_writable(definition).codes;
   std::string text(kVersion);
-  text += definition.end_of_word == EndOfWord::kSeparate ? " 0.1\n" : " 0.2\n";
+  text += codes && codes->separate_suffix ? " 0.1\n" : " 0.2\n";
   const auto write = [&](const Merge& merge) {
     text += fmt::format("{} {}\n", definition.pieces[index(merge.left)], definition.pieces[index(merge.right)]);
   };
-  if (definition.code_lines.empty())
+  if (!codes || codes->lines.empty())
     std::ranges::for_each(definition.merges, write);
   else
-    for (const std::size_t rank : definition.code_lines) write(definition.merges[rank]);
+    for (const std::size_t rank : codes->lines) write(definition.merges[rank]);
   return text;
 }
 

@@ -109,8 +109,15 @@ void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::pa
           "{}: the name of the vocabulary must end with {}, so that {} is found beside it", path.string(),
           kVocabularyName, kMergesName);
   const Gpt2Files files = write_gpt2(definition);
-  core::write_file(merges_beside(path), files.merges_text);
-  core::write_file(path, files.vocabulary_json);
+  // Neither takes its name before both are complete: they are of no use with another's.
+  core::OutputFile merges(merges_beside(path));
+  core::OutputFile vocabulary(path);
+  merges.write(files.merges_text);
+  vocabulary.write(files.vocabulary_json);
+  merges.flush();
+  vocabulary.flush();
+  merges.commit();
+  vocabulary.commit();
 }
 
 /// Other kinds have patterns of their own, or none.
@@ -125,13 +132,14 @@ void check_cuts(const BpeDefinition& definition, FileKind kind) {
   const auto check = [&](bool condition, std::string_view what) {
     require(condition, ErrorCode::kUnsupported, "{} has no place for {}; write tokenizer-json", name_of(kind), what);
   };
-  check(definition.protected_pattern.empty(), "a protected pattern");
-  check(!definition.split_case, "cutting at changes of case");
-  check(!definition.split_punctuation, "cutting at punctuation");
+  const InnerCuts& cuts = definition.inner_cuts();
+  check(cuts.protected_pattern.empty(), "a protected pattern");
+  check(!cuts.letter_case, "cutting at changes of case");
+  check(!cuts.punctuation, "cutting at punctuation");
 }
 
-constexpr std::pair<WordSplit, std::string_view> kPatterns[] = {
-    {WordSplit::kGpt2, "gpt2"}, {WordSplit::kCl100k, "cl100k"}, {WordSplit::kCl100kVariant, "cl100k-earlier"}};
+constexpr std::pair<WordPattern, std::string_view> kPatterns[] = {
+    {WordPattern::kGpt2, "gpt2"}, {WordPattern::kCl100k, "cl100k"}, {WordPattern::kCl100kVariant, "cl100k-earlier"}};
 
 /// The options of a kind that stand beside its file, where the file is all that there is.
 ReadOptions read_own_options(FileKind kind, core::OptionReader& own) {
@@ -139,8 +147,8 @@ ReadOptions read_own_options(FileKind kind, core::OptionReader& own) {
   if (kind == FileKind::kSubwordNmt || kind == FileKind::kFastBpe)
     read.separator = own.get("separator", read.separator);
   if (kind == FileKind::kTiktoken && own.has("pattern")) {
-    read.split = word_split(own.get("pattern", ""));
-    own.check(read.split.has_value(), "pattern", "must be gpt2, cl100k or cl100k-earlier");
+    read.pattern = word_pattern(own.get("pattern", ""));
+    own.check(read.pattern.has_value(), "pattern", "must be gpt2, cl100k or cl100k-earlier");
   }
   return read;
 }
@@ -221,9 +229,9 @@ std::optional<FileKind> file_kind(std::string_view name) noexcept {
   return found == std::end(kKinds) ? std::nullopt : std::optional(found->kind);
 }
 
-std::optional<WordSplit> word_split(std::string_view pattern) noexcept {
-  for (const auto& [split, name] : kPatterns)
-    if (name == pattern) return split;
+std::optional<WordPattern> word_pattern(std::string_view name) noexcept {
+  for (const auto& [pattern, its_name] : kPatterns)
+    if (its_name == name) return pattern;
   return std::nullopt;
 }
 
@@ -286,7 +294,8 @@ bool loses_mark_escape(const BpeDefinition& definition, FileKind kind) {
 
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
   try {
-    require(definition.glossaries.empty(), ErrorCode::kUnsupported,
+    const Codes* codes = definition.codes();
+    require(codes == nullptr || codes->glossaries.empty(), ErrorCode::kUnsupported,
             "no file has a place for glossaries; give them where text is encoded (encode --glossary)");
     if (kind != FileKind::kTokenizerJson) check_cuts(definition, kind);
     description_of(kind).write(definition, path);

@@ -141,15 +141,15 @@ class ModelReader {
               std::ranges::find_if(definition_.added_tokens, [](const auto& t) { return t.id == 0; }),
           "the id 0 is not that of a special piece, so the program that wrote this drops it in front of words");
     definition_.fuse_unknown = true;
-    definition_.split_pattern = std::string(kWordMark);
-    auto& steps = definition_.normalizer;
+    NormalizerSteps steps;
     for (const char* space : kSpaces) steps.push_back({Kind::kReplace, space, " "});
     for (const Kind kind : {Kind::kTrimStart, Kind::kTrimEnd, Kind::kSqueeze}) steps.push_back({kind, " ", {}});
     steps.push_back({Kind::kPrepend, {}, kWordMark});
     steps.push_back({Kind::kReplace, " ", kWordMark});
-    definition_.decoder.replacements.push_back({kWordMark, " "});
-    definition_.decoder.strip = std::string(" ");
-    definition_.decoder.strip_count = 1;
+    definition_.text =
+        CharacterText{.normalizer = std::move(steps),
+                      .pre_tokenizer = SplitBefore{.mark = kWordMark},
+                      .decoder = DecoderSteps{.replacements = {{kWordMark, " "}}, .strip = Strip{.character = " "}}};
   }
 
   /// Merges that double a piece again and again could fill any memory.

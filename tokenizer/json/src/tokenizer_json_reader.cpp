@@ -62,13 +62,14 @@ class TokenizerReader {
     if (!top_.is_null("post_processor"))
       read_post_processor(Part(top_.get("post_processor"), top_.at("post_processor")));
     read_added_tokens_flags();
-    require(definition_.normalizer.size() <= kMaxSteps, ErrorCode::kBadInput, "{}: more than {} steps",
-            top_.at("normalizer"), kMaxSteps);
+    require(normalizer_.size() <= kMaxSteps, ErrorCode::kBadInput, "{}: more than {} steps", top_.at("normalizer"),
+            kMaxSteps);
     if (top_.is_null("decoder")) unsupported(top_.where(), "a file without a decoder");
     read_decoder(Part(top_.get("decoder"), top_.at("decoder")));
     check_byte_level();
     check_end_of_word();
     check_metaspace();
+    definition_.text = text();
     return std::move(definition_);
   }
 
@@ -85,42 +86,65 @@ class TokenizerReader {
     if (!model.is_null("dropout") && model.get("dropout") != 0) unsupported(model.where(), "a stored dropout");
     if (!model.is_null("continuing_subword_prefix") && !model.text("continuing_subword_prefix").empty())
       unsupported(model.where(), "continuing_subword_prefix");
-    if (!model.is_null("end_of_word_suffix")) definition_.end_of_word_suffix = model.text("end_of_word_suffix");
-    if (!definition_.end_of_word_suffix.empty()) definition_.end_of_word = EndOfWord::kAttached;
+    if (!model.is_null("end_of_word_suffix")) suffix_ = model.text("end_of_word_suffix");
     definition_.fuse_unknown = model.flag("fuse_unk");
-    definition_.byte_fallback = model.flag("byte_fallback");
+    byte_fallback_ = model.flag("byte_fallback");
     definition_.ignore_merges = model.flag("ignore_merges");
   }
 
+  bool has_decoder_steps() const {
+    return fused_ || !decoder_steps_.replacements.empty() || decoder_steps_.byte_fallback;
+  }
+
   void check_byte_level() const {
-    if (definition_.byte_level != definition_.decoder.byte_level)
-      unsupported(top_.where(), definition_.byte_level ? "the pre-tokenizer 'ByteLevel' without the decoder 'ByteLevel'"
-                                                       : "the decoder 'ByteLevel' without the pre-tokenizer");
-    const bool other_steps = fused_ || !definition_.decoder.replacements.empty() || definition_.decoder.byte_fallback;
-    if (definition_.byte_level && other_steps) unsupported(top_.at("decoder"), "'ByteLevel' with other decoders");
+    if (byte_level_.has_value() != decodes_byte_level_)
+      unsupported(top_.where(), byte_level_ ? "the pre-tokenizer 'ByteLevel' without the decoder 'ByteLevel'"
+                                            : "the decoder 'ByteLevel' without the pre-tokenizer");
+    if (byte_level_ && has_decoder_steps()) unsupported(top_.at("decoder"), "'ByteLevel' with other decoders");
   }
 
   void check_metaspace() const {
-    const DecoderDefinition& decoder = definition_.decoder;
-    const bool other_steps = fused_ || !decoder.replacements.empty() || decoder.byte_fallback || decoder.byte_level ||
-                             !decoder.word_suffix.empty();
-    if (decoder.metaspace && other_steps) unsupported(top_.at("decoder"), "'Metaspace' with other decoders");
-    if (definition_.metaspace && definition_.byte_level)
-      unsupported(top_.at("pre_tokenizer"), "'Metaspace' with 'ByteLevel'");
+    if (metaspace_decoder_ && (has_decoder_steps() || decodes_byte_level_ || !decoded_suffix_.empty()))
+      unsupported(top_.at("decoder"), "'Metaspace' with other decoders");
   }
 
-  /// The layout that words with marks at their ends have here; its lines of pieces are subword-nmt's.
-  void check_end_of_word() {
-    const bool has_suffix = definition_.end_of_word != EndOfWord::kNone;
-    const bool between_spaces = definition_.split == WordSplit::kWhiteSpace ||
-                                (definition_.split == WordSplit::kBetween && definition_.split_pattern == " ");
-    if ((has_suffix && !between_spaces) || definition_.end_of_word_suffix != definition_.decoder.word_suffix)
+  void check_end_of_word() const {
+    const bool between_spaces = std::holds_alternative<WhitespaceSplit>(pre_tokenizer_) ||
+                                pre_tokenizer_ == PreTokenizerDefinition(SplitBetween{.separator = " "});
+    if ((!suffix_.empty() && !between_spaces) || suffix_ != decoded_suffix_)
       unsupported(top_.at("model.end_of_word_suffix"),
                   "other than with WhitespaceSplit or a Split on a space, 'Removed', and the decoder 'BPEDecoder' with "
                   "the same suffix");
-    if (has_suffix && (fused_ || !definition_.decoder.replacements.empty() || definition_.decoder.byte_fallback))
-      unsupported(top_.at("decoder"), "'BPEDecoder' with other decoders");
-    if (has_suffix) definition_.continuation_mark = "@@";
+    if (!suffix_.empty() && has_decoder_steps()) unsupported(top_.at("decoder"), "'BPEDecoder' with other decoders");
+  }
+
+  TextDefinition text() {
+    auto* split = std::get_if<SplitBefore>(&pre_tokenizer_);
+    require(!inner_cuts_.any() || split != nullptr, ErrorCode::kUnsupported,
+            "{}: splitting digits, case or punctuation, and protected patterns, go with words that begin at a mark or "
+            "are whole lines, without a byte-level alphabet or end-of-word suffix",
+            top_.where());
+    require(!byte_level_ || !byte_fallback_, ErrorCode::kUnsupported,
+            "{}: byte fallback together with a byte-level alphabet is not supported", top_.where());
+    if (split != nullptr) split->inner = std::move(inner_cuts_);
+    if (byte_level_) {
+      byte_level_->normalizer = std::move(normalizer_);
+      return *byte_level_;
+    }
+    if (!suffix_.empty())
+      return SuffixedText{.normalizer = std::move(normalizer_),
+                          .between_white_space = std::holds_alternative<WhitespaceSplit>(pre_tokenizer_),
+                          .suffix = suffix_,
+                          .byte_fallback = byte_fallback_};
+    return CharacterText{.normalizer = std::move(normalizer_),
+                         .pre_tokenizer = std::move(pre_tokenizer_),
+                         .byte_fallback = byte_fallback_,
+                         .decoder = decoder()};
+  }
+
+  DecoderDefinition decoder() {
+    if (metaspace_decoder_) return *metaspace_decoder_;
+    return std::move(decoder_steps_);
   }
 
   /// Pieces come from the model's vocabulary and, beyond it, from the added tokens; together their ids have no gap.
@@ -186,7 +210,7 @@ class TokenizerReader {
   }
 
   void read_added_tokens_flags() {
-    for (std::size_t i = 0; i < definition_.added_tokens.size() && !definition_.normalizer.empty(); ++i) {
+    for (std::size_t i = 0; i < definition_.added_tokens.size() && !normalizer_.empty(); ++i) {
       const Part token = element(top_, "added_tokens", i);
       if (token.flag("normalized")) unsupported(token.where(), "'normalized' together with a normalizer");
     }
@@ -233,17 +257,17 @@ class TokenizerReader {
                                                               {"Lowercase", Kind::kLowercase}};
     for (const auto& [name, kind] : kPlain)
       if (type == name) {
-        definition_.normalizer.push_back({kind, {}, {}});
+        normalizer_.push_back({kind, {}, {}});
         return;
       }
     if (type == "Prepend")
-      definition_.normalizer.push_back({Kind::kPrepend, {}, part.text("prepend")});
+      normalizer_.push_back({Kind::kPrepend, {}, part.text("prepend")});
     else if (type == "Precompiled")
-      definition_.normalizer.push_back({Kind::kPrecompiled, {}, character_map(part)});
+      normalizer_.push_back({Kind::kPrecompiled, {}, character_map(part)});
     else if (type == "Replace" && has_regular_expression(part))
-      definition_.normalizer.push_back(known_step(part));
+      normalizer_.push_back(known_step(part));
     else if (type == "Replace")
-      definition_.normalizer.push_back({Kind::kReplace, string_pattern(part), part.text("content")});
+      normalizer_.push_back({Kind::kReplace, string_pattern(part), part.text("content")});
     else
       unsupported(part.where(), fmt::format("the normalizer {}", Quoted{type}));
   }
@@ -290,7 +314,7 @@ class TokenizerReader {
     else if (type == "Metaspace")
       read_metaspace(part);
     else if (type == "WhitespaceSplit")
-      definition_.split = WordSplit::kWhiteSpace;
+      pre_tokenizer_ = WhitespaceSplit();
     else
       unsupported(part.where(), fmt::format("the pre-tokenizer {}", Quoted{type}));
   }
@@ -301,18 +325,20 @@ class TokenizerReader {
     if (behavior == "Isolated" && has_regular_expression(part)) return read_isolated(part);
     if (behavior != "MergedWithNext" && behavior != "Removed")
       unsupported(part.where(), fmt::format("the behavior {}", Quoted{behavior}));
-    definition_.split = behavior == "Removed" ? WordSplit::kBetween : WordSplit::kBefore;
-    definition_.split_pattern = string_pattern(part);
+    if (behavior == "Removed")
+      pre_tokenizer_ = SplitBetween{.separator = string_pattern(part)};
+    else
+      pre_tokenizer_ = SplitBefore{.mark = string_pattern(part)};
   }
 
   void read_isolated(const Part& part) {
     const std::string expression = Part(part.get("pattern"), part.at("pattern")).text("Regex");
     if (expression == kCasePattern) {
-      definition_.split_case = true;
+      inner_cuts_.letter_case = true;
       return;
     }
     if (expression == kPunctuationPattern) {
-      definition_.split_punctuation = true;
+      inner_cuts_.punctuation = true;
       return;
     }
     try {
@@ -320,12 +346,12 @@ class TokenizerReader {
     } catch (const core::Error& error) {
       unsupported(part.where(), fmt::format("its regular expression ({})", error.what()));
     }
-    definition_.protected_pattern = expression;
+    inner_cuts_.protected_pattern = expression;
   }
 
   void read_metaspace(const Part& part) {
-    definition_.metaspace = prepend_scheme(part);
-    definition_.split_pattern = part.flag("split") || part.is_null("split") ? kWordMark : "";
+    const PrependScheme scheme = prepend_scheme(part);
+    pre_tokenizer_ = Metaspace{.prepend = scheme, .split = part.flag("split") || part.is_null("split")};
   }
 
   static PrependScheme prepend_scheme(const Part& part) {
@@ -341,7 +367,7 @@ class TokenizerReader {
 
   void read_digits(const Part& part) {
     if (!part.flag("individual_digits")) unsupported(part.where(), "'Digits' without individual_digits");
-    definition_.split_digits = true;
+    inner_cuts_.digits = true;
   }
 
   static bool ends_with(const Part& sequence, std::string_view type) {
@@ -372,9 +398,9 @@ class TokenizerReader {
   }
 
   void read_byte_level(const Part& part, bool with_pattern) {
-    definition_.byte_level = true;
-    definition_.add_prefix_space = part.flag("add_prefix_space") || part.is_null("add_prefix_space");
-    if (with_pattern) definition_.split = WordSplit::kGpt2;
+    byte_level_.emplace();
+    byte_level_->add_prefix_space = part.flag("add_prefix_space") || part.is_null("add_prefix_space");
+    if (with_pattern) byte_level_->pattern = WordPattern::kGpt2;
   }
 
   /// A pattern that we know and then the byte alphabet, as files converted from tiktoken have it.
@@ -390,12 +416,12 @@ class TokenizerReader {
       unsupported(split.where(), fmt::format("the behavior {}, or invert", Quoted{split.text("behavior")}));
     const Json& expression = split.get("pattern")["Regex"];
     const auto known =
-        expression.is_string() ? split_of_regular_expression(expression.get<std::string>()) : std::nullopt;
+        expression.is_string() ? pattern_of_regular_expression(expression.get<std::string>()) : std::nullopt;
     if (!known) unsupported(split.where(), "this regular expression");
     read_byte_level(bytes, false);
-    if (definition_.add_prefix_space || bytes.flag("use_regex") || bytes.is_null("use_regex"))
+    if (byte_level_->add_prefix_space || bytes.flag("use_regex") || bytes.is_null("use_regex"))
       unsupported(bytes.where(), "add_prefix_space or use_regex after a Split");
-    definition_.split = *known;
+    byte_level_->pattern = known;
   }
 
   void read_post_processor(const Part& part) {
@@ -411,30 +437,29 @@ class TokenizerReader {
         check_post_processor(element(part, "processors", i));
       return;
     }
-    if (type != "TemplateProcessing" && (type != "ByteLevel" || !definition_.byte_level))
+    if (type != "TemplateProcessing" && (type != "ByteLevel" || !byte_level_))
       unsupported(part.where(), fmt::format("the post-processor {}", Quoted{type}));
   }
 
   void read_decoder(const Part& part) {
     const std::string type = part.type();
-    DecoderDefinition& decoder = definition_.decoder;
     if (type == "Sequence") {
       for (std::size_t i = 0; i < part.array("decoders").size(); ++i) read_decoder(element(part, "decoders", i));
     } else if (type == "Replace") {
       read_decoder_replace(part);
     } else if (type == "ByteFallback") {
       if (fused_) unsupported(part.where(), "ByteFallback after Fuse");
-      decoder.byte_fallback = true;
+      decoder_steps_.byte_fallback = true;
     } else if (type == "Fuse") {
       fused_ = true;
     } else if (type == "Strip") {
       read_strip(part);
     } else if (type == "ByteLevel") {
-      decoder.byte_level = true;
+      decodes_byte_level_ = true;
     } else if (type == "Metaspace") {
-      decoder.metaspace = prepend_scheme(part);
+      metaspace_decoder_ = MetaspaceDecoder{.prepend = prepend_scheme(part)};
     } else if (type == "BPEDecoder") {
-      decoder.word_suffix = part.text("suffix");
+      decoded_suffix_ = part.text("suffix");
     } else {
       unsupported(part.where(), fmt::format("the decoder {}", Quoted{type}));
     }
@@ -443,40 +468,40 @@ class TokenizerReader {
   void read_decoder_replace(const Part& part) {
     const std::string content = part.text("content");
     if (!fused_) {
-      if (definition_.decoder.byte_fallback) unsupported(part.where(), "Replace between ByteFallback and Fuse");
-      definition_.decoder.replacements.push_back({string_pattern(part), content});
-      require(definition_.decoder.replacements.size() <= kMaxSteps, ErrorCode::kBadInput, "{}: more than {} steps",
+      if (decoder_steps_.byte_fallback) unsupported(part.where(), "Replace between ByteFallback and Fuse");
+      decoder_steps_.replacements.push_back({string_pattern(part), content});
+      require(decoder_steps_.replacements.size() <= kMaxSteps, ErrorCode::kBadInput, "{}: more than {} steps",
               part.where(), kMaxSteps);
       return;
     }
     if (!has_regular_expression(part)) return read_escape(part);
     const Part pattern(part.get("pattern"), part.at("pattern"));
     const bool ours = pattern.get("Regex") == space_after_symbols_pattern(user_symbols(definition_)) && content.empty();
-    if (!ours || definition_.decoder.strip_count > 0) unsupported(part.where(), "this Replace after Fuse");
-    definition_.decoder.drop_space_after_symbols = true;
+    if (!ours || decoder_steps_.strip) unsupported(part.where(), "this Replace after Fuse");
+    decoder_steps_.drop_space_after_symbols = true;
   }
 
   /// What is undone last is the escape of the character that begins them all.
   void read_escape(const Part& part) {
-    DecoderDefinition& decoder = definition_.decoder;
+    DecoderSteps& decoder = decoder_steps_;
     const Replacement escape{string_pattern(part), part.text("content")};
     const bool after_last = !decoder.escapes.empty() && decoder.escapes.back().content == kEscapeCharacter;
     const bool known =
         std::ranges::find(decoder.escapes, escape.pattern, &Replacement::pattern) != decoder.escapes.end();
-    if (!is_escape(escape) || after_last || known || decoder.drop_space_after_symbols || decoder.strip_count > 0)
+    if (!is_escape(escape) || after_last || known || decoder.drop_space_after_symbols || decoder.strip)
       unsupported(part.where(), "this Replace after Fuse");
     decoder.escapes.push_back(escape);
   }
 
   void read_strip(const Part& part) {
-    DecoderDefinition& decoder = definition_.decoder;
     if (!fused_) unsupported(part.where(), "Strip before Fuse");
-    if (decoder.strip_count > 0) unsupported(part.where(), "a second Strip");
+    if (decoder_steps_.strip) unsupported(part.where(), "a second Strip");
     if (part.number("stop") != 0) unsupported(part.where(), "stripping at the end");
-    decoder.strip = part.text("content");
-    require(!decoder.strip.empty() && core::decode_utf8(decoder.strip, 0).length == decoder.strip.size(),
-            ErrorCode::kBadInput, "{}: expected one character", part.at("content"));
-    decoder.strip_count = static_cast<std::size_t>(part.number("start"));
+    const std::string character = part.text("content");
+    require(!character.empty() && core::decode_utf8(character, 0).length == character.size(), ErrorCode::kBadInput,
+            "{}: expected one character", part.at("content"));
+    const auto most = static_cast<std::size_t>(part.number("start"));
+    if (most > 0) decoder_steps_.strip = Strip{.character = character, .most = most};
   }
 
   const TokenizerDocument& document_;
@@ -486,7 +511,18 @@ class TokenizerReader {
       listed_;  // the vocabulary's pieces in the order of the file, by which entries_ finds them
   PieceTable<std::string_view> entries_{listed_};
   std::vector<std::string> added_texts_;
+  // What stands in the parts of the file, out of which text() puts the definition's text together:
+  std::string suffix_;
+  bool byte_fallback_ = false;
+  NormalizerSteps normalizer_;
+  PreTokenizerDefinition pre_tokenizer_;
+  InnerCuts inner_cuts_;
+  std::optional<ByteLevelText> byte_level_;  // without its normaliser
+  DecoderSteps decoder_steps_;
   bool fused_ = false;
+  bool decodes_byte_level_ = false;
+  std::string decoded_suffix_;
+  std::optional<MetaspaceDecoder> metaspace_decoder_;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "merging/merge_word.h"
 #include "pre_tokenizing/inner_splits.h"
 #include "pre_tokenizing/named_patterns.h"
-#include "pre_tokenizing/spaced_words.h"
 
 #include <algorithm>
 
@@ -56,9 +55,9 @@ Json normalizer_part(const NormalizerStep& step) {
 }
 
 Json normalizer(const BpeDefinition& definition) {
-  if (definition.normalizer.empty()) return nullptr;
+  if (definition.normalizer().empty()) return nullptr;
   Json steps = Json::array();
-  for (const NormalizerStep& step : definition.normalizer) steps.push_back(normalizer_part(step));
+  for (const NormalizerStep& step : definition.normalizer()) steps.push_back(normalizer_part(step));
   return {{"type", "Sequence"}, {"normalizers", steps}};
 }
 
@@ -73,11 +72,8 @@ Json isolating_split(std::string_view expression) {
   return {{"type", "Split"}, {"pattern", {{"Regex", expression}}}, {"behavior", "Isolated"}, {"invert", false}};
 }
 
-Json byte_level_pre_tokenizer(const BpeDefinition& definition) {
-  if (definition.split == WordSplit::kGpt2 || definition.split == WordSplit::kBefore)
-    return byte_level_part(definition.add_prefix_space, definition.split == WordSplit::kGpt2);
-  const Json split = isolating_split(regular_expression(definition.split));
-  return {{"type", "Sequence"}, {"pretokenizers", {split, byte_level_part(false, false)}}};
+Json string_split(std::string_view pattern, std::string_view behavior) {
+  return {{"type", "Split"}, {"pattern", {{"String", pattern}}}, {"behavior", behavior}, {"invert", false}};
 }
 
 Json metaspace_part(PrependScheme scheme, bool splits) {
@@ -87,42 +83,59 @@ Json metaspace_part(PrependScheme scheme, bool splits) {
   return {{"type", "Metaspace"}, {"replacement", kWordMark}, {"prepend_scheme", name}, {"split", splits}};
 }
 
-Json pre_tokenizer(const BpeDefinition& definition) {
-  if (definition.metaspace) return metaspace_part(*definition.metaspace, !definition.split_pattern.empty());
-  if (definition.byte_level) return byte_level_pre_tokenizer(definition);
-  if (definition.split == WordSplit::kWhiteSpace) return {{"type", "WhitespaceSplit"}};
-  Json steps = Json::array();
-  if (!definition.protected_pattern.empty()) steps.push_back(isolating_split(definition.protected_pattern));
-  if (definition.split_case) steps.push_back(isolating_split(kCasePattern));
-  if (!definition.split_pattern.empty())
-    steps.push_back({{"type", "Split"},
-                     {"pattern", {{"String", definition.split_pattern}}},
-                     {"behavior", definition.split == WordSplit::kBetween ? "Removed" : "MergedWithNext"},
-                     {"invert", false}});
-  if (definition.split_punctuation) steps.push_back(isolating_split(kPunctuationPattern));
-  if (definition.split_digits) steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
-  if (steps.size() < 2) return steps.empty() ? nullptr : steps.front();
-  return {{"type", "Sequence"}, {"pretokenizers", steps}};
-}
+struct WritePreTokenizer {
+  Json operator()(const SplitBefore& split) const {
+    Json steps = Json::array();
+    if (!split.inner.protected_pattern.empty()) steps.push_back(isolating_split(split.inner.protected_pattern));
+    if (split.inner.letter_case) steps.push_back(isolating_split(kCasePattern));
+    if (!split.mark.empty()) steps.push_back(string_split(split.mark, "MergedWithNext"));
+    if (split.inner.punctuation) steps.push_back(isolating_split(kPunctuationPattern));
+    if (split.inner.digits) steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
+    if (steps.size() < 2) return steps.empty() ? nullptr : steps.front();
+    return {{"type", "Sequence"}, {"pretokenizers", steps}};
+  }
+  Json operator()(const SplitBetween& split) const { return string_split(split.separator, "Removed"); }
+  Json operator()(const WhitespaceSplit&) const { return {{"type", "WhitespaceSplit"}}; }
+  Json operator()(const Metaspace& metaspace) const { return metaspace_part(metaspace.prepend, metaspace.split); }
 
-Json decoder(const BpeDefinition& definition) {
-  const DecoderDefinition& d = definition.decoder;
-  if (d.byte_level) return byte_level_part(definition.add_prefix_space, true);
-  if (!d.word_suffix.empty()) return {{"type", "BPEDecoder"}, {"suffix", d.word_suffix}};
-  if (d.metaspace) return metaspace_part(*d.metaspace, true);
+  Json operator()(const CharacterText& text) const { return std::visit(*this, text.pre_tokenizer); }
+  Json operator()(const SuffixedText& text) const {
+    return text.between_white_space ? (*this)(WhitespaceSplit()) : (*this)(SplitBetween{.separator = " "});
+  }
+  Json operator()(const ByteLevelText& text) const {
+    if (!text.pattern || text.pattern == WordPattern::kGpt2)
+      return byte_level_part(text.add_prefix_space, text.pattern.has_value());
+    const Json split = isolating_split(regular_expression(*text.pattern));
+    return {{"type", "Sequence"}, {"pretokenizers", {split, byte_level_part(false, false)}}};
+  }
+  Json operator()(const SentencePieceText&) const { return nullptr; }
+};
+
+Json steps_part(const DecoderSteps& decoder, const BpeDefinition& definition) {
   Json steps = Json::array();
-  for (const Replacement& r : d.replacements) steps.push_back(replace_part(r.pattern, r.content));
-  if (d.byte_fallback) steps.push_back({{"type", "ByteFallback"}});
+  for (const Replacement& r : decoder.replacements) steps.push_back(replace_part(r.pattern, r.content));
+  if (decoder.byte_fallback) steps.push_back({{"type", "ByteFallback"}});
   steps.push_back({{"type", "Fuse"}});
-  for (const Replacement& escape : d.escapes) steps.push_back(replace_part(escape.pattern, escape.content));
-  if (d.drop_space_after_symbols)
+  for (const Replacement& escape : decoder.escapes) steps.push_back(replace_part(escape.pattern, escape.content));
+  if (decoder.drop_space_after_symbols)
     steps.push_back({{"type", "Replace"},
                      {"pattern", {{"Regex", space_after_symbols_pattern(user_symbols(definition))}}},
                      {"content", ""}});
-  if (d.strip_count > 0)
-    steps.push_back({{"type", "Strip"}, {"content", d.strip}, {"start", d.strip_count}, {"stop", 0}});
+  if (const auto& strip = decoder.strip)
+    steps.push_back({{"type", "Strip"}, {"content", strip->character}, {"start", strip->most}, {"stop", 0}});
   return {{"type", "Sequence"}, {"decoders", steps}};
 }
+
+struct WriteDecoder {
+  const BpeDefinition& definition;
+
+  Json operator()(const CharacterText& text) const { return std::visit(*this, text.decoder); }
+  Json operator()(const DecoderSteps& steps) const { return steps_part(steps, definition); }
+  Json operator()(const MetaspaceDecoder& metaspace) const { return metaspace_part(metaspace.prepend, true); }
+  Json operator()(const SuffixedText& text) const { return {{"type", "BPEDecoder"}, {"suffix", text.suffix}}; }
+  Json operator()(const ByteLevelText& text) const { return byte_level_part(text.add_prefix_space, true); }
+  Json operator()(const SentencePieceText&) const { return nullptr; }
+};
 
 /// Items on lines of their own, so that two vocabularies can be compared with line tools.
 void write_lines(std::string& out, const std::vector<std::string>& items, std::string_view indent) {
@@ -188,23 +201,19 @@ void check_writable(const BpeDefinition& d) {
     core::require(condition, core::ErrorCode::kUnsupported, "tokenizer.json cannot represent this tokenizer: {}",
                   reason);
   };
-  check(d.end_of_word != EndOfWord::kSeparate, "the end of a word is a symbol of its own (codes of version 0.1)");
-  check(!d.merge_in_rounds || !rounds_matter(d.merges, d.pieces.size()),
+  const Codes* codes = d.codes();
+  check(codes == nullptr || !codes->separate_suffix, "the end of a word is a symbol of its own (codes of version 0.1)");
+  check(codes == nullptr || !rounds_matter(d.merges, d.pieces.size()),
         "its merges stand in an order in which subword-nmt gives other pieces than everybody else");
-  check(d.glossaries.empty(), "it has glossaries");
+  check(codes == nullptr || codes->glossaries.empty(), "it has glossaries");
   check(d.unused.empty(), "it has unused pieces, which merges make on the way to others and which fall apart again");
-  check(d.expansions.empty(), "it has a restricted vocabulary");
-  check(d.continuation_mark.empty() || d.continuation_mark == "@@", "its separator is not @@");
-  if (d.sentencepiece) check(false, why_not_steps(*d.sentencepiece));
+  check(codes == nullptr || !codes->expansions, "it has a restricted vocabulary");
+  check(codes == nullptr || codes->separator == "@@", "its separator is not @@");
+  if (const auto* text = std::get_if<SentencePieceText>(&d.text)) check(false, why_not_steps(text->normalization));
+  if (const auto* text = std::get_if<ByteLevelText>(&d.text))
+    check(!text->add_prefix_space || !text->pattern || text->pattern == WordPattern::kGpt2,
+          "it puts a space in front of a text and cuts it by another pattern than GPT-2's");
   check_added_tokens_follow(d);
-  check(!cuts_inside_words(d) || d.split != WordSplit::kWhiteSpace, "it cuts at white space and inside words");
-  check(!d.metaspace || (!cuts_inside_words(d) && !d.byte_level && d.split == WordSplit::kBefore &&
-                         (d.split_pattern.empty() || d.split_pattern == kWordMark)),
-        "it cuts words in a way that goes with no Metaspace");
-  const bool has_pattern =
-      d.split != WordSplit::kBefore && d.split != WordSplit::kBetween && d.split != WordSplit::kWhiteSpace;
-  check(d.byte_level == has_pattern || (d.byte_level && d.split == WordSplit::kBefore && d.split_pattern.empty()),
-        "it cuts words in a way that goes with another alphabet");
 }
 
 }  // namespace
@@ -238,6 +247,7 @@ std::vector<std::string> user_symbols(const BpeDefinition& definition) {
 
 std::string write_tokenizer_json(const BpeDefinition& definition) {
   check_writable(definition);
+  const auto* suffixed = std::get_if<SuffixedText>(&definition.text);
   const Json unknown =
       definition.unknown ? Json(definition.pieces[static_cast<std::size_t>(*definition.unknown)]) : Json(nullptr);
   std::string out =
@@ -245,15 +255,16 @@ std::string write_tokenizer_json(const BpeDefinition& definition) {
   write_lines(out, added_token_lines(definition), "    ");
   out += fmt::format(
       "  ],\n  \"normalizer\": {},\n  \"pre_tokenizer\": {},\n  \"post_processor\": {},\n  \"decoder\": {},\n",
-      normalizer(definition).dump(), pre_tokenizer(definition).dump(),
-      definition.post_processor.empty() ? "null" : definition.post_processor, decoder(definition).dump());
+      normalizer(definition).dump(), std::visit(WritePreTokenizer(), definition.text).dump(),
+      definition.post_processor.empty() ? "null" : definition.post_processor,
+      std::visit(WriteDecoder{definition}, definition.text).dump());
   out += "  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n";
   out += fmt::format(
       "    \"unk_token\": {},\n    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": {},\n    "
       "\"fuse_unk\": {},\n"
       "    \"byte_fallback\": {},\n    \"ignore_merges\": {},\n    \"vocab\": {{\n",
-      unknown.dump(), definition.end_of_word_suffix.empty() ? "null" : quote(definition.end_of_word_suffix),
-      definition.fuse_unknown, definition.byte_fallback, definition.ignore_merges);
+      unknown.dump(), suffixed == nullptr ? "null" : quote(suffixed->suffix), definition.fuse_unknown,
+      definition.byte_fallback(), definition.ignore_merges);
   write_lines(out, vocabulary_lines(definition), "      ");
   out += "    },\n    \"merges\": [\n";
   write_lines(out, merge_lines(definition), "      ");

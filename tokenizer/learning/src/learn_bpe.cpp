@@ -61,7 +61,6 @@ void add_first_pieces(BpeDefinition& definition, const LearnOptions& options) {
     if (token == "<unk>") definition.unknown = static_cast<std::int32_t>(definition.pieces.size());
     add_token(definition, token, true);
   }
-  definition.byte_fallback = options.byte_fallback;
   for (int byte = 0; byte < 256 && options.byte_fallback; ++byte)
     definition.pieces.push_back(piece_of_byte(static_cast<unsigned char>(byte)));
   for (const std::string& symbol : options.user_symbols) add_token(definition, symbol, false);
@@ -71,23 +70,25 @@ void add_first_pieces(BpeDefinition& definition, const LearnOptions& options) {
 /// survive, too.
 void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   using Kind = NormalizerStep::Kind;
-  if (options.normalization == Normalization::kNfc) definition.normalizer.push_back({Kind::kNfc, {}, {}});
-  if (options.normalization == Normalization::kNfkc) definition.normalizer.push_back({Kind::kNfkc, {}, {}});
-  if (options.lowercase) definition.normalizer.push_back({Kind::kLowercase, {}, {}});
-  definition.split_digits = options.split_digits;
-  definition.split_case = options.split_case;
-  definition.split_punctuation = options.split_punctuation;
-  definition.protected_pattern = join_patterns(options.protected_patterns, options.word_marks);
-  definition.decoder.byte_fallback = options.byte_fallback;
+  auto& text = definition.text.emplace<CharacterText>();
+  text.byte_fallback = options.byte_fallback;
+  if (options.normalization == Normalization::kNfc) text.normalizer.push_back({Kind::kNfc, {}, {}});
+  if (options.normalization == Normalization::kNfkc) text.normalizer.push_back({Kind::kNfkc, {}, {}});
+  if (options.lowercase) text.normalizer.push_back({Kind::kLowercase, {}, {}});
+  text.pre_tokenizer =
+      SplitBefore{.mark = options.word_marks ? kWordMark : "",
+                  .inner = {.digits = options.split_digits,
+                            .letter_case = options.split_case,
+                            .punctuation = options.split_punctuation,
+                            .protected_pattern = join_patterns(options.protected_patterns, options.word_marks)}};
+  auto& decoder = text.decoder.emplace<DecoderSteps>(DecoderSteps{.byte_fallback = options.byte_fallback});
   add_escapes(definition, options.word_marks && options.escape_marks);
   if (!options.word_marks) return;
-  definition.normalizer.push_back({Kind::kPrepend, {}, kWordMark});
-  definition.normalizer.push_back({Kind::kReplace, " ", kWordMark});
-  definition.split_pattern = std::string(kWordMark);
-  definition.decoder.replacements.push_back({kWordMark, " "});
-  definition.decoder.drop_space_after_symbols = !options.user_symbols.empty();
-  definition.decoder.strip = std::string(" ");
-  definition.decoder.strip_count = 1;
+  text.normalizer.push_back({Kind::kPrepend, {}, kWordMark});
+  text.normalizer.push_back({Kind::kReplace, " ", kWordMark});
+  decoder.replacements.push_back({kWordMark, " "});
+  decoder.drop_space_after_symbols = !options.user_symbols.empty();
+  decoder.strip = Strip{.character = " "};
 }
 
 /// Adds a piece for each character; returns the ids by character. One that is a user-defined symbol already is left

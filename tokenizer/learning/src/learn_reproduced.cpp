@@ -137,33 +137,22 @@ void check_options(const ReproduceTokenizers& package, const WordSource& source)
           "the end-of-word suffix is not valid UTF-8");
 }
 
-void add_metaspace(BpeDefinition& definition) {
+CharacterText marked_words() {
   using Kind = NormalizerStep::Kind;
-  definition.normalizer = {{Kind::kPrepend, {}, kWordMark}, {Kind::kReplace, " ", kWordMark}};
-  definition.split_pattern = std::string(kWordMark);
-  definition.decoder.replacements = {{kWordMark, " "}};
-  definition.decoder.strip = std::string(" ");
-  definition.decoder.strip_count = 1;
+  return {.normalizer = {{Kind::kPrepend, {}, kWordMark}, {Kind::kReplace, " ", kWordMark}},
+          .pre_tokenizer = SplitBefore{.mark = kWordMark},
+          .decoder = DecoderSteps{.replacements = {{kWordMark, " "}}, .strip = Strip{.character = " "}}};
 }
 
-BpeDefinition text_steps(const ReproduceTokenizers& package) {
-  BpeDefinition definition;
-  if (package.words == Words::kMetaspace) add_metaspace(definition);
-  if (cuts_at_spaces(package)) {
-    definition.split = package.words == Words::kSpaces ? WordSplit::kBetween : WordSplit::kWhiteSpace;
-    if (package.words == Words::kSpaces) definition.split_pattern = std::string(" ");
-    definition.end_of_word = package.end_of_word_suffix.empty() ? EndOfWord::kNone : EndOfWord::kAttached;
-    definition.end_of_word_suffix = package.end_of_word_suffix;
-    definition.decoder.word_suffix = package.end_of_word_suffix;
-    if (!package.end_of_word_suffix.empty()) definition.continuation_mark = std::string("@@");  // as its file is read
-  }
-  if (package.words == Words::kByteLevel) {
-    definition.split = WordSplit::kGpt2;
-    definition.byte_level = true;
-    definition.add_prefix_space = package.add_prefix_space;
-    definition.decoder.byte_level = true;
-  }
-  return definition;
+TextDefinition text_of(const ReproduceTokenizers& package) {
+  if (package.words == Words::kMetaspace) return marked_words();
+  if (package.words == Words::kByteLevel)
+    return ByteLevelText{.add_prefix_space = package.add_prefix_space, .pattern = WordPattern::kGpt2};
+  const bool between_white_space = package.words == Words::kWhiteSpace;
+  if (!package.end_of_word_suffix.empty())
+    return SuffixedText{.between_white_space = between_white_space, .suffix = package.end_of_word_suffix};
+  if (between_white_space) return CharacterText{.pre_tokenizer = WhitespaceSplit()};
+  return CharacterText{.pre_tokenizer = SplitBetween{.separator = " "}};
 }
 
 void add_special_tokens(BpeDefinition& definition, SymbolNames& names, const std::vector<std::string>& tokens) {
@@ -203,7 +192,8 @@ void add_merges(BpeDefinition& definition, const std::vector<SymbolPair>& pairs,
 
 BpeTokenizer learn_like(const ReproduceTokenizers& package, Reproduction& reproduction) {
   const LearnOptions& options = reproduction.options();
-  BpeDefinition definition = text_steps(package);
+  BpeDefinition definition;
+  definition.text = text_of(package);
   WordCounts words = reproduction.count_words();
   if (package.words != Words::kSpaces) words = split_words(words, definition, reproduction.arena());
   const bool byte_level = package.words == Words::kByteLevel;

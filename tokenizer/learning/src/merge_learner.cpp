@@ -18,7 +18,7 @@ MergeLearner::MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces)
     : definition_(definition), wanted_(wanted_pieces) {
   for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
     ids_.emplace(definition.pieces[id], static_cast<std::int32_t>(id));
-    reserved_.push_back(definition.byte_fallback && byte_of_piece(definition.pieces[id]).has_value());
+    reserved_.push_back(definition.byte_fallback() && byte_of_piece(definition.pieces[id]).has_value());
   }
   for (const AddedToken& token : definition.added_tokens) reserved_[static_cast<std::size_t>(token.id)] = true;
 }

@@ -28,7 +28,7 @@ std::int32_t unknown_piece(const Tokenizer& tokenizer) {
 std::vector<bool> byte_pieces(const Tokenizer& tokenizer) {
   const auto* bpe = dynamic_cast<const BpeTokenizer*>(&tokenizer);
   std::vector<bool> bytes(static_cast<std::size_t>(tokenizer.size()), false);
-  for (std::size_t id = 0; bpe != nullptr && bpe->definition().byte_fallback && id < bytes.size(); ++id)
+  for (std::size_t id = 0; bpe != nullptr && bpe->definition().byte_fallback() && id < bytes.size(); ++id)
     bytes[id] = byte_of_piece(bpe->definition().pieces[id]).has_value();
   return bytes;
 }

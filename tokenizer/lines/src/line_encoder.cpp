@@ -21,24 +21,20 @@ void check_pieces_can_be_listed(const Tokenizer& tokenizer) {
 
 std::string continuation_mark(const Tokenizer& tokenizer) {
   const auto* bpe = dynamic_cast<const BpeTokenizer*>(&tokenizer);
-  return bpe == nullptr ? std::string() : bpe->definition().continuation_mark;
+  const auto* text = bpe == nullptr ? nullptr : std::get_if<SuffixedText>(&bpe->definition().text);
+  return std::string(text == nullptr ? "" : text->continuation_mark());
 }
-
-namespace {
-
-bool ends_word(const BpeDefinition& definition, std::int32_t id) {
-  return definition.pieces[static_cast<std::size_t>(id)].ends_with(definition.end_of_word_suffix);
-}
-
-}  // namespace
 
 void append_continued_piece(const BpeTokenizer& tokenizer, const Piece& piece, std::string_view text,
                             std::string& out) {
   const BpeDefinition& definition = tokenizer.definition();
+  const auto& words = std::get<SuffixedText>(definition.text);
   const bool unknown = piece.id == definition.unknown;
   out.append(unknown ? text.substr(piece.begin, piece.end - piece.begin) : tokenizer.piece(piece.id));
-  const bool ends_segment = unknown || (!definition.glossaries.empty() && ends_word(definition, piece.id));
-  if (ends_segment && piece.end < text.size() && text[piece.end] != ' ') out.append(definition.continuation_mark);
+  const bool has_glossaries = words.codes && !words.codes->glossaries.empty();
+  const bool ends_segment =
+      unknown || (has_glossaries && definition.pieces[static_cast<std::size_t>(piece.id)].ends_with(words.suffix));
+  if (ends_segment && piece.end < text.size() && text[piece.end] != ' ') out.append(words.continuation_mark());
 }
 
 std::string join_continued(std::string_view line, std::string_view mark) {

@@ -17,11 +17,11 @@ AddedTokenFinder::AddedTokenFinder(const BpeDefinition& definition, bool symbols
     : symbols_(make_trie(definition, symbols, false)), all_(make_trie(definition, symbols, special)) {}
 
 AddedTokenFinder AddedTokenFinder::in_raw_text(const BpeDefinition& definition) {
-  return {definition, !definition.sentencepiece.has_value(), true};
+  return {definition, !std::holds_alternative<SentencePieceText>(definition.text), true};
 }
 
 AddedTokenFinder AddedTokenFinder::in_normal_text(const BpeDefinition& definition) {
-  return {definition, definition.sentencepiece.has_value(), false};
+  return {definition, std::holds_alternative<SentencePieceText>(definition.text), false};
 }
 
 AddedTokenFinder::Match AddedTokenFinder::find(std::string_view text, std::size_t from,

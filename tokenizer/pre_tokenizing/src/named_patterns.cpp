@@ -98,15 +98,15 @@ std::size_t gpt2_word_end(std::string_view text, std::size_t begin) {
 }
 
 /// White space up to the last line end in it stands together.
-std::size_t cl100k_space_end(WordSplit split, std::string_view text, std::size_t begin) {
+std::size_t cl100k_space_end(WordPattern pattern, std::string_view text, std::size_t begin) {
   const std::size_t end = run_end(text, begin, Class::kSpace);
-  if (split == WordSplit::kCl100k && end == text.size()) return end;
+  if (pattern == WordPattern::kCl100k && end == text.size()) return end;
   const std::string_view run = text.substr(begin, end - begin);
   const std::size_t last_line_end = run.find_last_of("\r\n");
   return last_line_end != std::string_view::npos ? begin + last_line_end + 1 : space_end(text, begin);
 }
 
-std::size_t cl100k_word_end(WordSplit split, std::string_view text, std::size_t begin) {
+std::size_t cl100k_word_end(WordPattern pattern, std::string_view text, std::size_t begin) {
   constexpr std::size_t kDigits = 3;
   if (const std::size_t length = contraction_length(text, begin, true); length > 0) return begin + length;
   const Character first = character_at(text, begin);
@@ -117,41 +117,36 @@ std::size_t cl100k_word_end(WordSplit split, std::string_view text, std::size_t 
     return run_end(text, second, Class::kLetter);
   const std::size_t word = text[begin] == ' ' ? second : begin;
   if (is(character_at(text, word), Class::kOther)) return line_ends_end(text, run_end(text, word, Class::kOther));
-  return cl100k_space_end(split, text, begin);
+  return cl100k_space_end(pattern, text, begin);
 }
 
-std::size_t white_space_begin(std::string_view text, std::size_t begin) {
+}  // namespace
+
+std::size_t pattern_word_end(WordPattern pattern, std::string_view text, std::size_t begin) noexcept {
+  return pattern == WordPattern::kGpt2 ? gpt2_word_end(text, begin) : cl100k_word_end(pattern, text, begin);
+}
+
+std::size_t white_space_begin(std::string_view text, std::size_t begin) noexcept {
   Character c = character_at(text, begin);
   for (; c.length > 0 && c.kind != Class::kSpace; c = character_at(text, begin)) begin += c.length;
   return begin;
 }
 
-}  // namespace
-
-std::size_t pattern_word_end(WordSplit split, std::string_view text, std::size_t begin) noexcept {
-  if (split == WordSplit::kWhiteSpace) return white_space_begin(text, begin);
-  return split == WordSplit::kGpt2 ? gpt2_word_end(text, begin) : cl100k_word_end(split, text, begin);
-}
-
-std::string_view regular_expression(WordSplit split) noexcept {
-  switch (split) {
-    case WordSplit::kGpt2:
+std::string_view regular_expression(WordPattern pattern) noexcept {
+  switch (pattern) {
+    case WordPattern::kGpt2:
       return kGpt2;
-    case WordSplit::kCl100k:
+    case WordPattern::kCl100k:
       return kCl100k;
-    case WordSplit::kCl100kVariant:
+    case WordPattern::kCl100kVariant:
       return kCl100kVariant;
-    case WordSplit::kBefore:
-    case WordSplit::kBetween:
-    case WordSplit::kWhiteSpace:
-      break;
   }
   return {};
 }
 
-std::optional<WordSplit> split_of_regular_expression(std::string_view expression) noexcept {
-  for (const WordSplit split : {WordSplit::kGpt2, WordSplit::kCl100k, WordSplit::kCl100kVariant})
-    if (expression == regular_expression(split)) return split;
+std::optional<WordPattern> pattern_of_regular_expression(std::string_view expression) noexcept {
+  for (const WordPattern pattern : {WordPattern::kGpt2, WordPattern::kCl100k, WordPattern::kCl100kVariant})
+    if (expression == regular_expression(pattern)) return pattern;
   return std::nullopt;
 }
 

@@ -1,10 +1,5 @@
 #include "pre_tokenizing/pre_tokenizer.h"
 
-#include "pre_tokenizing/named_patterns.h"
-
-#include <algorithm>
-
-#include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/word_mark.h>
 
 namespace dragoman::tokenizer {
@@ -37,23 +32,28 @@ AlignedText write_marks(PrependScheme scheme, bool first, AlignedText in) {
   return out;
 }
 
+bool puts_space_in_front(const TextDefinition& text) {
+  const auto* bytes = std::get_if<ByteLevelText>(&text);
+  return bytes != nullptr && bytes->add_prefix_space;
+}
+
 }  // namespace
 
 PreTokenizer::PreTokenizer(const BpeDefinition& definition)
     : added_(AddedTokenFinder::in_raw_text(definition)),
-      normalizer_(definition.normalizer),
-      metaspace_(definition.metaspace),
+      normalizer_(definition.normalizer()),
       symbols_(AddedTokenFinder::in_normal_text(definition)),
-      split_(definition.split),
-      split_pattern_(definition.split_pattern),
+      words_(definition.text),
       inner_splits_(InnerSplits::of(definition)),
       unknown_(definition.unknown.value_or(-1)),
-      add_prefix_space_(definition.byte_level && definition.add_prefix_space) {
-  if (definition.sentencepiece)
-    sentencepiece_.emplace(*definition.sentencepiece, user_symbols(definition), "the tokenizer");
-  if (!definition.protected_pattern.empty())
-    protected_.emplace(definition.protected_pattern, PatternDialect::kOniguruma);
-  if (!definition.glossaries.empty()) glossaries_.emplace(definition.glossaries);
+      add_prefix_space_(puts_space_in_front(definition.text)) {
+  if (const Metaspace* metaspace = definition.metaspace()) metaspace_ = metaspace->prepend;
+  if (const auto* text = std::get_if<SentencePieceText>(&definition.text))
+    sentencepiece_.emplace(text->normalization, user_symbols(definition), "the tokenizer");
+  if (const std::string& pattern = definition.inner_cuts().protected_pattern; !pattern.empty())
+    protected_.emplace(pattern, PatternDialect::kOniguruma);
+  if (const Codes* codes = definition.codes(); codes != nullptr && !codes->glossaries.empty())
+    glossaries_.emplace(codes->glossaries);
 }
 
 bool PreTokenizer::words_stand_alone() const {
@@ -70,21 +70,6 @@ void PreTokenizer::for_each_pre_token(std::string_view text, bool match_special,
       visit({.added_token = match.id, .text = {}, .origin = {}, .begin = match.begin, .end = match.end});
     begin = match.end;
   }
-}
-
-std::size_t PreTokenizer::word_end(std::string_view text, std::size_t start) const {
-  if (split_ != WordSplit::kBefore && split_ != WordSplit::kBetween) return pattern_word_end(split_, text, start);
-  if (split_pattern_.empty()) return text.size();
-  if (split_ == WordSplit::kBetween) return std::min(text.find(split_pattern_, start), text.size());
-  const std::size_t own_mark = text.substr(start).starts_with(split_pattern_) ? split_pattern_.size() : 0;
-  return std::min(text.find(split_pattern_, start + own_mark), text.size());
-}
-
-/// Where to look for the next word: behind what stands between words and vanishes.
-std::size_t PreTokenizer::after_word(std::string_view text, std::size_t end) const {
-  if (split_ == WordSplit::kBetween) return end + split_pattern_.size();
-  if (split_ == WordSplit::kWhiteSpace && end < text.size()) return end + core::decode_utf8(text, end).length;
-  return end;
 }
 
 void PreTokenizer::visit_text(std::string_view text, std::size_t begin, bool track,
@@ -135,12 +120,12 @@ void PreTokenizer::visit_words(const Stretch& stretch, core::FunctionRef<void(co
   while (start < stretch.end) {
     Stretch word = stretch;
     word.begin = start;
-    word.end = word_end(text, start);
+    word.end = words_.end(text, start);
     if (glossaries_)
       visit_glossary_segments(word, visit);
     else
       visit_word(word, visit);
-    start = after_word(text, word.end);
+    start = words_.next(text, word.end);
   }
 }
 

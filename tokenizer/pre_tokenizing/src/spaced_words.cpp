@@ -5,17 +5,12 @@
 namespace dragoman::tokenizer {
 
 SpacedWordEffect effect_on_spaced_words(const BpeDefinition& definition) {
-  const auto& steps = definition.normalizer;
   const bool has_user_symbols = std::any_of(definition.added_tokens.begin(), definition.added_tokens.end(),
                                             [](const AddedToken& token) { return !token.special; });
-  if (has_user_symbols || cuts_inside_words(definition) || definition.metaspace) return SpacedWordEffect::kAny;
-  if (definition.split_pattern.empty() && steps.empty()) return SpacedWordEffect::kNone;
+  const auto* text = std::get_if<CharacterText>(&definition.text);
+  if (has_user_symbols || text == nullptr || definition.inner_cuts().any()) return SpacedWordEffect::kAny;
+  if (text->normalizer.empty() && text->pre_tokenizer == PreTokenizerDefinition()) return SpacedWordEffect::kNone;
   return PlainWords(definition).exist() ? SpacedWordEffect::kMark : SpacedWordEffect::kAny;
-}
-
-bool cuts_inside_words(const BpeDefinition& definition) {
-  return definition.split_digits || definition.split_case || definition.split_punctuation ||
-         !definition.protected_pattern.empty();
 }
 
 bool stays_within_words(const NormalizerStep& step) {
@@ -42,8 +37,8 @@ bool stays_within_words(const NormalizerStep& step) {
 
 PlainWords::PlainWords(const BpeDefinition& definition) {
   using Kind = NormalizerStep::Kind;
-  const auto& steps = definition.normalizer;
-  if (definition.split_pattern != kWordMark || steps.size() < 2) return;
+  const NormalizerSteps& steps = definition.normalizer();
+  if (!definition.words_begin_at_marks() || steps.size() < 2) return;
   const auto prepend = steps.end() - 2;
   exist_ = *prepend == NormalizerStep{Kind::kPrepend, {}, kWordMark} &&
            steps.back() == NormalizerStep{Kind::kReplace, " ", kWordMark} &&

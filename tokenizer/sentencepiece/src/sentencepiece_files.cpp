@@ -4,7 +4,7 @@
 #include "definition/escapes.h"
 #include "merging/ranked_pieces.h"
 #include "normalizing/character_map.h"
-#include "pre_tokenizing/spaced_words.h"
+#include "pre_tokenizing/word_cutter.h"
 #include "sentencepiece/sentencepiece_model.h"
 #include "sentencepiece_unigram.h"
 
@@ -66,8 +66,8 @@ SentencePieceNormalization normalization_of(const Model& model) {
           .space_as_suffix = model.space_as_suffix};
 }
 
-std::vector<NormalizerStep> normalizer_of(const Model& model) {
-  std::vector<NormalizerStep> steps;
+NormalizerSteps normalizer_of(const Model& model) {
+  NormalizerSteps steps;
   if (model.remove_extra_spaces)
     for (const Kind kind : {Kind::kTrimStart, Kind::kTrimEnd, Kind::kSqueeze}) steps.push_back({kind, " ", {}});
   if (model.dummy_prefix) steps.push_back({Kind::kPrepend, {}, kWordMark});
@@ -77,12 +77,27 @@ std::vector<NormalizerStep> normalizer_of(const Model& model) {
   return steps;
 }
 
-void add_decoder_steps(const Model& model, DecoderDefinition& decoder) {
-  decoder.replacements.push_back({kWordMark, " "});
-  if (model.dummy_prefix || model.remove_extra_spaces) {
-    decoder.strip = std::string(" ");
-    decoder.strip_count = model.remove_extra_spaces ? kAllSpaces : 1;
-  }
+bool has_byte_pieces(const Model& model) {
+  return std::ranges::find(model.pieces, Model::kByte, &StoredPiece::type) != model.pieces.end();
+}
+
+DecoderSteps decoder_of(const Model& model) {
+  DecoderSteps steps{.replacements = {{kWordMark, " "}}, .byte_fallback = has_byte_pieces(model)};
+  if (model.dummy_prefix || model.remove_extra_spaces)
+    steps.strip = Strip{.character = " ", .most = model.remove_extra_spaces ? kAllSpaces : 1};
+  return steps;
+}
+
+TextDefinition text_of(const Model& model, bool words_are_apart) {
+  if (has_steps(model))
+    return CharacterText{.normalizer = normalizer_of(model),
+                         .pre_tokenizer = SplitBefore{.mark = words_are_apart ? kWordMark : ""},
+                         .byte_fallback = model.byte_fallback,
+                         .decoder = decoder_of(model)};
+  return SentencePieceText{.normalization = normalization_of(model),
+                           .split_at_marks = words_are_apart,
+                           .byte_fallback = model.byte_fallback,
+                           .decodes_bytes = has_byte_pieces(model)};
 }
 
 /// Ranks by falling score, equal for equal scores.
@@ -153,29 +168,26 @@ RankedPieces rank_pieces(const std::vector<StoredPiece>& pieces, const std::stri
 }
 
 /// An unused piece that merges made falls apart again into what they made it of.
-std::vector<std::vector<std::int32_t>> expand_unused(const BpeDefinition& definition) {
-  std::vector<bool> unused(definition.pieces.size(), false);
-  for (const std::int32_t id : definition.unused) unused[static_cast<std::size_t>(id)] = true;
+void expand_unused(BpeDefinition& definition) {
+  std::vector<std::vector<std::int32_t>*> parts_of(definition.pieces.size(), nullptr);  // by id; null: it is used
+  for (UnusedPiece& piece : definition.unused) parts_of[static_cast<std::size_t>(piece.id)] = &piece.parts;
   std::vector<Merge> merges;
   for (const Merge& merge : definition.merges)
-    if (unused[static_cast<std::size_t>(merge.result)]) merges.push_back(merge);
-  if (merges.empty()) return {};
+    if (parts_of[static_cast<std::size_t>(merge.result)] != nullptr) merges.push_back(merge);
   // Shorter pieces first: they are what the longer ones fall apart into.
   std::ranges::stable_sort(merges, std::less<>(), [&](const Merge& merge) {
     return definition.pieces[static_cast<std::size_t>(merge.result)].size();
   });
-  std::vector<std::vector<std::int32_t>> expansions(definition.pieces.size());
   for (const Merge& merge : merges) {
-    auto& expansion = expansions[static_cast<std::size_t>(merge.result)];
-    for (const std::int32_t part : {merge.left, merge.right}) {
-      const auto& parts = expansions[static_cast<std::size_t>(part)];
-      if (parts.empty())
-        expansion.push_back(part);
+    auto& whole = *parts_of[static_cast<std::size_t>(merge.result)];
+    for (const std::int32_t half : {merge.left, merge.right}) {
+      const auto* parts = parts_of[static_cast<std::size_t>(half)];
+      if (parts == nullptr || parts->empty())
+        whole.push_back(half);
       else
-        expansion.insert(expansion.end(), parts.begin(), parts.end());
+        whole.insert(whole.end(), parts->begin(), parts->end());
     }
   }
-  return expansions;
 }
 
 /// Whether no merge reaches over the beginning of a word, so that words can be encoded apart.
@@ -195,7 +207,7 @@ void add_piece(const StoredPiece& piece, const std::string& name, BpeDefinition&
     require(!definition.unknown, ErrorCode::kBadInput, "{}: {} is a second unknown piece", name, Quoted{piece.text});
     definition.unknown = id;
   }
-  if (piece.type == Model::kUnused) definition.unused.push_back(id);
+  if (piece.type == Model::kUnused) definition.unused.push_back({.id = id});
   const bool special = piece.type == Model::kUnknown || piece.type == Model::kControl;
   // A character of the text that has the name of a special piece is unknown.
   if (special || piece.type == Model::kUserDefined)
@@ -211,19 +223,19 @@ void add_piece(const StoredPiece& piece, const std::string& name, BpeDefinition&
 }
 
 void check_writable(const BpeDefinition& d) {
-  if (d.byte_level) cannot_write("its pieces are spelled in the byte alphabet");
-  if (d.end_of_word != EndOfWord::kNone) cannot_write("it marks the ends of words");
+  if (std::holds_alternative<ByteLevelText>(d.text)) cannot_write("its pieces are spelled in the byte alphabet");
+  if (std::holds_alternative<SuffixedText>(d.text)) cannot_write("it marks the ends of words");
   if (!d.unknown) cannot_write("it has no unknown token");
-  if (!d.byte_fallback && !d.fuse_unknown) cannot_write("each unknown character gives an unknown token of its own");
+  if (!d.byte_fallback() && !d.fuse_unknown) cannot_write("each unknown character gives an unknown token of its own");
   if (d.ignore_merges) cannot_write("it takes whole words from the vocabulary without merges");
-  if (d.merge_in_rounds) cannot_write("it has merges in rounds");
-  if (d.metaspace) cannot_write("it looks for a mark at the start of a text before it puts one there (Metaspace)");
+  if (d.metaspace() != nullptr)
+    cannot_write("it looks for a mark at the start of a text before it puts one there (Metaspace)");
 }
 
 Model normalizer_options(const BpeDefinition& definition) {
   Model model;
-  if (definition.sentencepiece) {
-    const SentencePieceNormalization& d = *definition.sentencepiece;
+  if (const auto* text = std::get_if<SentencePieceText>(&definition.text)) {
+    const SentencePieceNormalization& d = text->normalization;
     model.normalizer_name = d.name;
     model.character_map = d.character_map;
     model.dummy_prefix = d.dummy_prefix;
@@ -237,7 +249,7 @@ Model normalizer_options(const BpeDefinition& definition) {
     for (const bool remove_extra_spaces : {true, false}) {
       model.dummy_prefix = dummy_prefix;
       model.remove_extra_spaces = remove_extra_spaces;
-      if (definition.normalizer == normalizer_of(model)) return model;
+      if (definition.normalizer() == normalizer_of(model)) return model;
     }
   cannot_write("its normalisation is not one that such a model can describe");
 }
@@ -251,7 +263,7 @@ std::vector<StoredPiece> stored_pieces(const BpeDefinition& d, const std::vector
   for (std::size_t rank = 0; rank < merges.size(); ++rank)
     pieces[static_cast<std::size_t>(merges[rank].result)].score = -static_cast<float>(rank);
   for (StoredPiece& piece : pieces)
-    if (d.byte_fallback && byte_of_piece(piece.text)) piece = {piece.text, 0, Model::kByte};
+    if (d.byte_fallback() && byte_of_piece(piece.text)) piece = {piece.text, 0, Model::kByte};
   for (const AddedToken& token : d.added_tokens) {
     StoredPiece& piece = pieces[static_cast<std::size_t>(token.id)];
     piece = {piece.text, 0,
@@ -259,20 +271,31 @@ std::vector<StoredPiece> stored_pieces(const BpeDefinition& d, const std::vector
              : token.special        ? Model::kControl
                                     : Model::kUserDefined};
   }
-  for (const std::int32_t id : d.unused) pieces[static_cast<std::size_t>(id)].type = Model::kUnused;
+  for (const UnusedPiece& piece : d.unused) pieces[static_cast<std::size_t>(piece.id)].type = Model::kUnused;
   return pieces;
 }
 
-/// The way of splitting is not compared: it only says whether words can be encoded apart.
+bool normalised_alike(const BpeDefinition& a, const BpeDefinition& b) {
+  const auto* first = std::get_if<SentencePieceText>(&a.text);
+  const auto* second = std::get_if<SentencePieceText>(&b.text);
+  if (first == nullptr || second == nullptr) return first == second && a.normalizer() == b.normalizer();
+  return first->normalization == second->normalization;
+}
+
+/// Where words are not cut, merges reach as far as the model's do: a cut only says whether words can be encoded apart.
+bool cut_alike(const BpeDefinition& read, const BpeDefinition& definition) {
+  const WordCutter cutter(definition.text);
+  const WordCutter no_cutter{CharacterText()};
+  return !definition.inner_cuts().any() && (cutter == WordCutter(read.text) || cutter == no_cutter);
+}
+
 void check_same(const BpeDefinition& read, const BpeDefinition& definition, const std::vector<Merge>& merges) {
   if (read.merges != merges)
     cannot_write("two neighbours whose text is a piece merge in SentencePiece, which differs from its merges");
-  if (read.sentencepiece != definition.sentencepiece || read.normalizer != definition.normalizer)
+  if (!normalised_alike(read, definition))
     cannot_write("a new text, with a mark in front, begins behind each of its user-defined symbols");
-  if (read.expansions != definition.expansions) cannot_write("it has a restricted vocabulary");
-  if (read.split != definition.split || cuts_inside_words(definition) ||
-      (definition.split_pattern != read.split_pattern && !definition.split_pattern.empty()))
-    cannot_write("it cuts words in another way");
+  if (read.unused != definition.unused) cannot_write("its unused pieces fall apart into others");
+  if (!cut_alike(read, definition)) cannot_write("it cuts words in another way");
 }
 
 }  // namespace
@@ -284,19 +307,10 @@ BpeDefinition read_sentencepiece(std::string_view bytes, const std::string& name
   BpeDefinition definition;
   for (const StoredPiece& piece : model.pieces) add_piece(piece, name, definition);
   require(definition.unknown.has_value(), ErrorCode::kBadInput, "{}: no unknown piece", name);
-  definition.byte_fallback = model.byte_fallback;
   definition.fuse_unknown = true;
-  definition.decoder.byte_fallback =
-      std::ranges::find(model.pieces, Model::kByte, &StoredPiece::type) != model.pieces.end();
-  if (has_steps(model)) {
-    definition.normalizer = normalizer_of(model);
-    add_decoder_steps(model, definition.decoder);
-  } else {
-    definition.sentencepiece = normalization_of(model);
-  }
   definition.merges = explicit_merges(rank_pieces(model.pieces, name), name);
-  definition.expansions = expand_unused(definition);
-  if (words_are_apart(definition)) definition.split_pattern = std::string(kWordMark);
+  expand_unused(definition);
+  definition.text = text_of(model, words_are_apart(definition));
   return definition;
 }
 
@@ -312,7 +326,7 @@ std::string write_sentencepiece(const BpeDefinition& escaped) {
   const std::vector<Merge> merges = reachable_merges(definition);
   Model model = normalizer_options(definition);
   model.model_type = Model::kBpe;
-  model.byte_fallback = definition.byte_fallback;
+  model.byte_fallback = definition.byte_fallback();
   model.pieces = stored_pieces(definition, merges);
   std::string bytes = serialize(model);
   check_same(read_sentencepiece(bytes, "the model as written"), definition, merges);

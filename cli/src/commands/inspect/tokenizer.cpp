@@ -63,15 +63,17 @@ std::string describe(const tokenizer::NormalizerStep& step) {
 
 std::string normalization(const tokenizer::BpeDefinition& definition) {
   std::vector<std::string> steps;
-  if (const auto& sentencepiece = definition.sentencepiece) {
-    steps.push_back(fmt::format("SentencePiece '{}'", printable(sentencepiece->name)));
-    if (sentencepiece->remove_extra_spaces) steps.emplace_back("without extra spaces");
-    if (sentencepiece->dummy_prefix)
-      steps.emplace_back(sentencepiece->space_as_suffix ? "a space behind" : "a space in front");
-    if (sentencepiece->escape_spaces) steps.push_back(fmt::format("spaces as '{}'", tokenizer::kWordMark));
+  if (const auto* text = std::get_if<tokenizer::SentencePieceText>(&definition.text)) {
+    const tokenizer::SentencePieceNormalization& sentencepiece = text->normalization;
+    steps.push_back(fmt::format("SentencePiece '{}'", printable(sentencepiece.name)));
+    if (sentencepiece.remove_extra_spaces) steps.emplace_back("without extra spaces");
+    if (sentencepiece.dummy_prefix)
+      steps.emplace_back(sentencepiece.space_as_suffix ? "a space behind" : "a space in front");
+    if (sentencepiece.escape_spaces) steps.push_back(fmt::format("spaces as '{}'", tokenizer::kWordMark));
   }
-  for (const auto& step : definition.normalizer) steps.push_back(describe(step));
-  if (definition.metaspace) steps.push_back(fmt::format("spaces as '{}' (Metaspace)", tokenizer::kWordMark));
+  for (const auto& step : definition.normalizer()) steps.push_back(describe(step));
+  if (definition.metaspace() != nullptr)
+    steps.push_back(fmt::format("spaces as '{}' (Metaspace)", tokenizer::kWordMark));
   return steps.empty() ? "none" : fmt::format("{}", fmt::join(steps, ", "));
 }
 
@@ -86,24 +88,41 @@ std::string special_tokens(const tokenizer::Tokenizer& tokenizer) {
   return tokens.empty() ? "none" : fmt::format("{}", fmt::join(tokens, ", "));
 }
 
-std::string words(const tokenizer::BpeDefinition& definition) {
-  using tokenizer::WordSplit;
-  switch (definition.split) {
-    case WordSplit::kBefore:
-      return definition.split_pattern.empty() ? "the whole line is one"
-                                              : fmt::format("begin at '{}'", printable(definition.split_pattern));
-    case WordSplit::kBetween:
-      return fmt::format("stand between '{}'", printable(definition.split_pattern));
-    case WordSplit::kWhiteSpace:
-      return "stand between white space";
-    case WordSplit::kGpt2:
-      return "by the pattern of GPT-2";
-    case WordSplit::kCl100k:
-      return "by the pattern of cl100k_base";
-    case WordSplit::kCl100kVariant:
-      return "by the earlier pattern of cl100k_base";
+struct DescribeWords {
+  std::string operator()(const tokenizer::CharacterText& text) const { return std::visit(*this, text.pre_tokenizer); }
+  std::string operator()(const tokenizer::SplitBefore& split) const { return begin_at(split.mark); }
+  std::string operator()(const tokenizer::SplitBetween& split) const {
+    return fmt::format("stand between '{}'", printable(split.separator));
   }
-  return "?";
+  std::string operator()(const tokenizer::WhitespaceSplit&) const { return "stand between white space"; }
+  std::string operator()(const tokenizer::Metaspace& metaspace) const { return at_word_marks(metaspace.split); }
+
+  std::string operator()(const tokenizer::SuffixedText& text) const {
+    return text.between_white_space ? (*this)(tokenizer::WhitespaceSplit()) : (*this)(tokenizer::SplitBetween{" "});
+  }
+  std::string operator()(const tokenizer::ByteLevelText& text) const {
+    if (!text.pattern) return begin_at("");
+    switch (*text.pattern) {
+      case tokenizer::WordPattern::kGpt2:
+        return "by the pattern of GPT-2";
+      case tokenizer::WordPattern::kCl100k:
+        return "by the pattern of cl100k_base";
+      case tokenizer::WordPattern::kCl100kVariant:
+        return "by the earlier pattern of cl100k_base";
+    }
+    return "?";
+  }
+  std::string operator()(const tokenizer::SentencePieceText& text) const { return at_word_marks(text.split_at_marks); }
+
+ private:
+  static std::string at_word_marks(bool split) { return begin_at(split ? tokenizer::kWordMark : ""); }
+  static std::string begin_at(std::string_view mark) {
+    return mark.empty() ? "the whole line is one" : fmt::format("begin at '{}'", printable(mark));
+  }
+};
+
+std::string words(const tokenizer::BpeDefinition& definition) {
+  return std::visit(DescribeWords(), definition.text);
 }
 
 std::string user_symbols(const tokenizer::BpeDefinition& definition) {
@@ -114,9 +133,10 @@ std::string user_symbols(const tokenizer::BpeDefinition& definition) {
 }
 
 std::string cuts_inside(const tokenizer::BpeDefinition& definition) {
-  std::string text = definition.split_digits ? ", and at each digit" : "";
-  if (definition.split_case) text += ", and between lower and upper case";
-  if (definition.split_punctuation) text += ", and between letters, numbers and other characters";
+  const tokenizer::InnerCuts& cuts = definition.inner_cuts();
+  std::string text = cuts.digits ? ", and at each digit" : "";
+  if (cuts.letter_case) text += ", and between lower and upper case";
+  if (cuts.punctuation) text += ", and between letters, numbers and other characters";
   return text;
 }
 
@@ -129,15 +149,16 @@ core::Json user_symbol_list(const tokenizer::BpeDefinition& definition) {
 
 void add_bpe(Report& report, const tokenizer::BpeDefinition& definition) {
   report.add("merges", definition.merges.size());
-  report.add("byte_fallback", definition.byte_fallback, definition.byte_fallback ? "on" : "off");
-  report.add_value("byte_level", definition.byte_level);
+  report.add("byte_fallback", definition.byte_fallback(), definition.byte_fallback() ? "on" : "off");
+  report.add_value("byte_level", std::holds_alternative<tokenizer::ByteLevelText>(definition.text));
   report.add("normalisation", normalization(definition));
   report.add("words", words(definition), words(definition) + cuts_inside(definition));
-  report.add_value("split_digits", definition.split_digits);
-  report.add_value("split_case", definition.split_case);
-  report.add_value("split_punctuation", definition.split_punctuation);
-  report.add_value("protected_pattern", definition.protected_pattern);
-  if (!definition.protected_pattern.empty()) report.add_row("protected", printable(definition.protected_pattern));
+  const tokenizer::InnerCuts& cuts = definition.inner_cuts();
+  report.add_value("split_digits", cuts.digits);
+  report.add_value("split_case", cuts.letter_case);
+  report.add_value("split_punctuation", cuts.punctuation);
+  report.add_value("protected_pattern", cuts.protected_pattern);
+  if (!cuts.protected_pattern.empty()) report.add_row("protected", printable(cuts.protected_pattern));
   report.add_value("user_symbols", user_symbol_list(definition));
   if (const std::string symbols = user_symbols(definition); !symbols.empty()) report.add_row("user symbols", symbols);
 }

@@ -56,8 +56,7 @@ class LineReader {
   explicit LineReader(InputFile file);
 
   /// Stores the next line and returns true, or returns false at the end. A byte order mark before the first line is no
-  /// part of it. `line` keeps its capacity. A line over 1 GiB
-  /// is Error{kBadInput}: no text has one, but devices do.
+  /// part of it. `line` keeps its capacity. A line over 1 GiB is Error{kBadInput}: no text has one, but devices do.
   bool next(std::string& line);
   /// Lines read so far; the number (from 1) of the line that next() stored last.
   std::uint64_t line_number() const noexcept { return line_number_; }

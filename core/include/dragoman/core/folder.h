@@ -48,6 +48,10 @@ inline constexpr std::string_view kReplacedSuffix = ".replaced";
 /// there is a `target`. For who has locked what such a process would have locked. Error{kIo}.
 void recover_replaced(const std::filesystem::path& target, const FolderRemover& remove = remove_folder);
 
+/// Error{kInvalidArgument} if `input` is what the making of `output`, a file or a folder, would clear away:
+/// `<output>.partial` or `<output>.replaced`.
+void require_not_in_the_way(const std::filesystem::path& input, const std::filesystem::path& output);
+
 /// A folder in the making: `<target>.partial`, which takes the place of `target` all at once at commit(). A process
 /// that is killed leaves the old folder or the new one; if that was under the name `<target>.replaced`, the next one
 /// gives it back its name.

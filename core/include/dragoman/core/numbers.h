@@ -1,26 +1,17 @@
 #pragma once
 
-#include <charconv>
-#include <concepts>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
-#include <fmt/format.h>
-
+/// Numbers that people write. Of int, std::int64_t, std::uint32_t, std::uint64_t and double.
 namespace dragoman::core {
 
 /// The number that all of `text` spells, without sign + or spaces around it; nothing if it spells none or one that the
 /// type does not hold.
 template <class Number>
-std::optional<Number> spelled_number(std::string_view text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
-}
+std::optional<Number> spelled_number(std::string_view text);
 
 /// What numbers something takes. What is not finite is never among them.
 template <class Number>
@@ -36,17 +27,7 @@ struct NumberRange {
            (number < most || (most_included && number == most));
   }
   /// "must be a whole number from 1 to 8".
-  std::string demand() const {
-    constexpr Number kLowest = std::numeric_limits<Number>::lowest();
-    if constexpr (std::integral<Number>) {
-      return fmt::format("must be a whole number from {} to {}", least_included ? least : least + 1, most);
-    } else {
-      if (least == kLowest) return "must be a finite number";
-      std::string bound = fmt::format("must be a number {} {}", least_included ? "of at least" : "above", least);
-      if (most == std::numeric_limits<Number>::max()) return bound;
-      return fmt::format("{} and {} {}", bound, most_included ? "at most" : "below", most);
-    }
-  }
+  std::string demand() const;
 };
 
 /// A share: above 0 and at most 1.

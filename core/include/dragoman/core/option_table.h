@@ -1,16 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <fmt/ranges.h>
-
-#include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/numbers.h>
 #include <dragoman/core/options.h>
@@ -31,6 +28,56 @@ struct Option {
   bool repeated = false;
 };
 
+/// Option::parse of a number: int, std::int64_t, std::uint64_t or double.
+template <class Number>
+std::function<Json(const std::string& word)> number_parser(NumberRange<Number> range);
+
+/// The options of a struct whose type it does not know, so that its code exists once: see OptionTable, which does.
+class UntypedOptionTable {
+ public:
+  /// Where a member is in a struct.
+  using Place = std::function<const void*(const void* object)>;
+  using Read = std::function<void(OptionReader&, void* object)>;
+  using Write = std::function<void(const void* object, Json&)>;
+  using Check = std::function<std::string(const void* object)>;
+  /// A member that has one of a few values, as the index of the value; an index behind the last: none of them.
+  struct Choice {
+    std::function<std::size_t(const void* object)> index;
+    std::function<void(void* object, std::size_t)> assign;
+  };
+
+  /// Of the functions below, `defaults` is a struct that nobody has changed; `option` has name, placeholder and help.
+  template <class Number>
+  void add_number(Option option, const Place& place, const void* defaults, NumberRange<Number> range);
+  void add_flag(Option option, const Place& place, const void* defaults);
+  void add_text(Option option, const Place& place, const void* defaults);
+  void add_choice(Option option, const Choice& choice, const void* defaults, const std::vector<std::string>& names);
+  void add_custom(std::vector<Option> options, Read read, Write write);
+  void include(const Place& place, const UntypedOptionTable& part);
+  void nest(const std::string& name, const Place& place, const UntypedOptionTable& part);
+  void set_group(std::string title) { group_ = std::move(title); }
+
+  void read(OptionReader& reader, void* object) const;
+  void write(const void* object, Json& json) const;
+  std::string problem(const void* object) const;
+  const std::vector<Option>& options() const noexcept { return options_; }
+
+ private:
+  struct Entry {
+    Read read;
+    Write write;  ///< may be empty
+    Check check;  ///< may be empty
+  };
+
+  template <class Value>
+  void add_plain(Option option, const Place& place);
+  void add(Option option, Entry entry);
+
+  std::string group_;
+  std::vector<Option> options_;
+  std::vector<Entry> entries_;
+};
+
 /// The options that fill a struct, each said once: its key, its member, its range, its help. From the table come the
 /// reader of YAML, the writer, the check of values that were set in C++, the command line and the reference.
 ///
@@ -45,44 +92,29 @@ class OptionTable {
  public:
   using Read = std::function<void(OptionReader&, T&)>;
   using Write = std::function<void(const T&, Json&)>;
-  /// Says what is wrong with a value that was set in C++; empty if nothing is.
-  using Check = std::function<std::string(const T&)>;
 
   /// Options from here on are listed under this title.
   OptionTable& group(std::string title) {
-    group_ = std::move(title);
+    table_.set_group(std::move(title));
     return *this;
   }
 
   template <class Number>
   OptionTable& number(std::string name, Number T::*member, NumberRange<std::type_identity_t<Number>> range,
                       std::string placeholder, std::string help) {
-    Option option{.name = name, .placeholder = std::move(placeholder), .help = std::move(help)};
-    option.fallback = T{}.*member;
-    option.parse = number_parser(range);
-    return add(
-        std::move(option),
-        [name, member, range](OptionReader& reader, T& value) {
-          value.*member = reader.get(name, value.*member);
-          reader.check(range.contains(value.*member), name, complaint(value.*member, range));
-        },
-        [name, member](const T& value, Json& json) { json[name] = value.*member; },
-        [name, member, range](const T& value) {
-          return range.contains(value.*member) ? "" : name + " " + complaint(value.*member, range);
-        });
+    table_.add_number(described(std::move(name), std::move(placeholder), std::move(help)), place(member), &defaults_,
+                      range);
+    return *this;
   }
 
-  OptionTable& flag(const std::string& name, bool T::*member, std::string help) {
-    Option option{.name = name, .placeholder = {}, .help = std::move(help)};
-    option.fallback = T{}.*member;
-    return add_plain(std::move(option), member);
+  OptionTable& flag(std::string name, bool T::*member, std::string help) {
+    table_.add_flag(described(std::move(name), {}, std::move(help)), place(member), &defaults_);
+    return *this;
   }
 
-  OptionTable& text(const std::string& name, std::string T::*member, std::string placeholder, std::string help) {
-    Option option{.name = name, .placeholder = std::move(placeholder), .help = std::move(help)};
-    if (const std::string fallback = T{}.*member; !fallback.empty()) option.fallback = fallback;
-    option.parse = [](const std::string& word) { return Json(word); };
-    return add_plain(std::move(option), member);
+  OptionTable& text(std::string name, std::string T::*member, std::string placeholder, std::string help) {
+    table_.add_text(described(std::move(name), std::move(placeholder), std::move(help)), place(member), &defaults_);
+    return *this;
   }
 
   /// One of a few names.
@@ -90,129 +122,72 @@ class OptionTable {
   OptionTable& choice(std::string name, Value T::*member,
                       std::vector<std::pair<std::string_view, std::type_identity_t<Value>>> choices,
                       std::string placeholder, std::string help) {
-    Option option{.name = name, .placeholder = std::move(placeholder), .help = std::move(help)};
-    const auto name_of = [choices](const Value& value) {
-      for (const auto& [text, choice] : choices)
-        if (choice == value) return std::string(text);
-      return std::string();
-    };
-    for (const auto& [text, value] : choices) option.choices.emplace_back(text);
-    option.fallback = name_of(T{}.*member);
-    option.parse = [names = option.choices](const std::string& word) { return parse_choice(word, names); };
-    return add(
-        std::move(option),
-        [name, member, choices](OptionReader& reader, T& value) {
-          value.*member = reader.choice(name, value.*member, choices);
+    std::vector<std::string> names;
+    std::vector<Value> values;
+    for (const auto& [text, value] : choices) {
+      names.emplace_back(text);
+      values.push_back(value);
+    }
+    const UntypedOptionTable::Choice access{
+        [member, values](const void* object) {
+          std::size_t index = 0;
+          while (index < values.size() && values[index] != static_cast<const T*>(object)->*member) ++index;
+          return index;
         },
-        [name, member, name_of](const T& value, Json& json) { json[name] = name_of(value.*member); }, {});
+        [member, values](void* object, std::size_t index) { static_cast<T*>(object)->*member = values[index]; }};
+    table_.add_choice(described(std::move(name), std::move(placeholder), std::move(help)), access, &defaults_, names);
+    return *this;
   }
 
   /// What fits none of the above. `write` may be empty for what is never written.
   OptionTable& custom(std::vector<Option> options, Read read, Write write = {}) {
-    for (Option& option : options) {
-      option.group = group_;
-      if (!option.parse && !option.choices.empty())
-        option.parse = [names = option.choices](const std::string& word) { return parse_choice(word, names); };
-      options_.push_back(std::move(option));
-    }
-    entries_.push_back({std::move(read), std::move(write), {}});
+    UntypedOptionTable::Write untyped_write;
+    if (write)
+      untyped_write = [write = std::move(write)](const void* object, Json& json) {
+        write(*static_cast<const T*>(object), json);
+      };
+    table_.add_custom(
+        std::move(options),
+        [read = std::move(read)](OptionReader& reader, void* object) { read(reader, *static_cast<T*>(object)); },
+        std::move(untyped_write));
     return *this;
   }
 
   /// All options of a part, beside the own ones and under their own titles.
   template <class Part>
   OptionTable& include(Part T::*member, const OptionTable<Part>& table) {
-    for (const Option& option : table.options()) options_.push_back(option);
-    entries_.push_back({[member, table](OptionReader& reader, T& value) { table.read(reader, value.*member); },
-                        [member, table](const T& value, Json& json) { table.write(value.*member, json); },
-                        [member, table](const T& value) { return table.problem(value.*member); }});
+    table_.include(place(member), table.untyped());
     return *this;
   }
 
   /// The options of a part as an object of its own.
   template <class Part>
   OptionTable& nested(const std::string& name, Part T::*member, const OptionTable<Part>& table) {
-    for (Option option : table.options()) {
-      option.name = name + "." + option.name;
-      options_.push_back(std::move(option));
-    }
-    entries_.push_back({[name, member, table](OptionReader& reader, T& value) {
-                          OptionReader part = reader.child(name);
-                          table.read(part, value.*member);
-                          part.finish();
-                        },
-                        [name, member, table](const T& value, Json& json) {
-                          json[name] = Json::object();
-                          table.write(value.*member, json[name]);
-                        },
-                        [member, table](const T& value) { return table.problem(value.*member); }});
+    table_.nest(name, place(member), table.untyped());
     return *this;
   }
 
   /// Sets what `reader` has a key for. Error{kBadInput} names the key whose value is of another type or out of range.
-  void read(OptionReader& reader, T& value) const {
-    for (const Entry& entry : entries_) entry.read(reader, value);
-  }
+  void read(OptionReader& reader, T& value) const { table_.read(reader, &value); }
   /// Adds every option to the object.
-  void write(const T& value, Json& json) const {
-    for (const Entry& entry : entries_)
-      if (entry.write) entry.write(value, json);
-  }
-  /// "beam_size is 0; it must be ..." for the first number that is out of its range; empty if there is none.
-  std::string problem(const T& value) const {
-    for (const Entry& entry : entries_)
-      if (std::string problem = entry.check ? entry.check(value) : ""; !problem.empty()) return problem;
-    return {};
-  }
-  const std::vector<Option>& options() const noexcept { return options_; }
-
-  /// Option::parse of a number.
-  template <class Number>
-  static std::function<Json(const std::string& word)> number_parser(NumberRange<Number> range) {
-    return [range](const std::string& word) {
-      const auto number = spelled_number<Number>(word);
-      require(number && range.contains(*number), ErrorCode::kInvalidArgument, "{}", range.demand());
-      return Json(*number);
-    };
-  }
+  void write(const T& value, Json& json) const { table_.write(&value, json); }
+  /// "beam_size is 0; it must be ..." for the first option whose value is out of range; empty if there is none.
+  std::string problem(const T& value) const { return table_.problem(&value); }
+  const std::vector<Option>& options() const noexcept { return table_.options(); }
+  const UntypedOptionTable& untyped() const noexcept { return table_; }
 
  private:
-  struct Entry {
-    Read read;
-    Write write;
-    Check check;
-  };
-
-  template <class Number>
-  static std::string complaint(Number value, const NumberRange<Number>& range) {
-    return fmt::format("is {}; it {}", value, range.demand());
-  }
-
-  static Json parse_choice(const std::string& word, const std::vector<std::string>& names) {
-    for (const std::string& name : names)
-      if (name == word) return word;
-    fail(ErrorCode::kInvalidArgument, "must be one of: {}", fmt::join(names, ", "));
+  static Option described(std::string name, std::string placeholder, std::string help) {
+    return {.name = std::move(name), .placeholder = std::move(placeholder), .help = std::move(help)};
   }
 
   template <class Value>
-  OptionTable& add_plain(Option option, Value T::*member) {
-    const std::string name = option.name;
-    return add(
-        std::move(option),
-        [name, member](OptionReader& reader, T& value) { value.*member = reader.get(name, value.*member); },
-        [name, member](const T& value, Json& json) { json[name] = value.*member; }, {});
+  static UntypedOptionTable::Place place(Value T::*member) {
+    return [member](const void* object) -> const void* { return &(static_cast<const T*>(object)->*member); };
   }
 
-  OptionTable& add(Option option, Read read, Write write, Check check) {
-    option.group = group_;
-    options_.push_back(std::move(option));
-    entries_.push_back({std::move(read), std::move(write), std::move(check)});
-    return *this;
-  }
-
-  std::string group_;
-  std::vector<Option> options_;
-  std::vector<Entry> entries_;
+  T defaults_{};
+  UntypedOptionTable table_;
 };
 
 }  // namespace dragoman::core

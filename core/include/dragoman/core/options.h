@@ -1,20 +1,27 @@
 #pragma once
 
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/json.h>
-#include <dragoman/core/quote.h>
+#include <dragoman/core/json_fwd.h>
 
 namespace dragoman::core {
 
+/// What the value of an option may be.
+template <class T>
+concept OptionValue = std::same_as<T, bool> || std::same_as<T, int> || std::same_as<T, std::int64_t> ||
+    std::same_as<T, std::uint64_t> || std::same_as<T, double> || std::same_as<T, std::string>;
+
 /// Reads an options object key by key and then refuses what nobody asked for, so that a mistyped key is an error and
-/// not a default.
+/// not a default. Lists and objects are read from subtree().
 ///
 ///     OptionReader options(json, "config.json: model");
 ///     config.d_model = options.get("d_model", 512);
@@ -25,7 +32,7 @@ class OptionReader {
   OptionReader(const Json& object, std::string where);
 
   /// The value of `key`, or `fallback` if it is absent. A value of the wrong type is an Error{kBadInput}.
-  template <class T>
+  template <OptionValue T>
   T get(std::string_view key, T fallback) {
     const Json* value = find(key);
     return value == nullptr ? fallback : convert<T>(key, *value);
@@ -33,11 +40,9 @@ class OptionReader {
   std::string get(std::string_view key, const char* fallback) { return get(key, std::string(fallback)); }
 
   /// The value of `key`; an Error{kBadInput} if it is absent.
-  template <class T>
+  template <OptionValue T>
   T require_key(std::string_view key) {
-    const Json* value = find(key);
-    require(value != nullptr, ErrorCode::kBadInput, "{}: the key '{}' is missing", where_, key);
-    return convert<T>(key, *value);
+    return convert<T>(key, find_required(key));
   }
 
   /// One of `choices`; the error lists them.
@@ -45,13 +50,9 @@ class OptionReader {
   Enum choice(std::string_view key, Enum fallback, const std::vector<std::pair<std::string_view, Enum>>& choices) {
     const Json* value = find(key);
     if (value == nullptr) return fallback;
-    const auto text = convert<std::string>(key, *value);
-    std::string known;
-    for (const auto& [name, result] : choices) {
-      if (name == text) return result;
-      known += (known.empty() ? "" : ", ") + std::string(name);
-    }
-    fail(ErrorCode::kBadInput, "{}: {} is {}; it must be one of: {}", where_, key, quote(text), known);
+    std::vector<std::string_view> names;
+    for (const auto& [name, meant] : choices) names.push_back(name);
+    return choices[find_choice(key, *value, names)].second;
   }
 
   bool has(std::string_view key) { return find(key) != nullptr; }
@@ -68,33 +69,12 @@ class OptionReader {
 
  private:
   const Json* find(std::string_view key);
+  const Json& find_required(std::string_view key);
+  template <OptionValue T>
+  T convert(std::string_view key, const Json& value) const;
+  /// The index of the name that the value is.
+  std::size_t find_choice(std::string_view key, const Json& value, std::span<const std::string_view> names) const;
   [[noreturn]] void wrong_type(std::string_view key, const Json& value, std::string_view wanted) const;
-
-  template <class T>
-  T convert(std::string_view key, const Json& value) const {
-    if constexpr (std::is_same_v<T, bool>) {
-      if (!value.is_boolean()) wrong_type(key, value, "true or false");
-    } else if constexpr (std::is_unsigned_v<T>) {
-      if (!value.is_number_integer() || (value.is_number_integer() && !value.is_number_unsigned()))
-        wrong_type(key, value, "a whole number that is not negative");
-    } else if constexpr (std::is_integral_v<T>) {
-      if (!value.is_number_integer()) wrong_type(key, value, "a whole number");
-    } else if constexpr (std::is_floating_point_v<T>) {
-      if (!value.is_number()) wrong_type(key, value, "a number");
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      if (!value.is_string()) wrong_type(key, value, "a text");
-    }
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      const bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
-                                                   : std::in_range<T>(value.get<std::int64_t>());
-      if (!fits) wrong_type(key, value, "a smaller number");
-    }
-    try {
-      return value.get<T>();
-    } catch (const nlohmann::json::exception&) {
-      wrong_type(key, value, "of another type");
-    }
-  }
 
   const Json* object_;
   std::string where_;

@@ -107,7 +107,8 @@ class Client {
 
   /// All requests under way end soon, with Error{kInterrupted}, and no more are taken. Thread-safe, callbacks included.
   void cancel() noexcept;
-  /// Waits until nothing is under way; throws what the first callback threw that threw anything.
+  /// Waits until nothing is under way and every callback has been destroyed; throws what the first callback threw that
+  /// threw anything.
   void wait();
 
   struct State;

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -122,8 +123,8 @@ Layout any_layout(Element element, Dimension rows, Dimension cols) {
   return {{rows, cols}, element, dnnl::memory::format_tag::any};
 }
 
-dnnl::matmul::primitive_desc describe_matmul(const Layout& source, const Layout& weights, const Layout& destination) {
-  dnnl::primitive_attr attributes;
+dnnl::matmul::primitive_desc describe_matmul(const Layout& source, const Layout& weights, const Layout& destination,
+                                             dnnl::primitive_attr attributes = {}) {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 #if DNNL_VERSION_MAJOR >= 3
   return {cpu_engine(), source, weights, destination, attributes};
@@ -327,27 +328,106 @@ const Shape& shape_of(GemmType type, std::int64_t outputs, std::int64_t inputs) 
   return known.emplace(key, std::move(shape)).first->second;
 }
 
+/// Products of plain matrices of bf16 of any shape: one kernel for each form of the operands, which oneDNN packs
+/// itself. A kernel for each shape would be faster, but takes a millisecond to make, and in training each batch has
+/// another number of rows.
+class AnyShapeMatmul {
+ public:
+  struct Form {
+    bool transpose_a;
+    bool transpose_b;
+    bool accumulate;
+  };
+
+  explicit AnyShapeMatmul(const Form& form) : form_(form) {
+    require_memory_for_code();
+    constexpr Dimension kAny = DNNL_RUNTIME_DIM_VAL;
+    dnnl::primitive_attr attributes;
+    if (form.accumulate) {
+      dnnl::post_ops sum;
+      sum.append_sum(1.0F);
+      attributes.set_post_ops(sum);
+    }
+    const auto description =
+        describe_matmul(layout(Element::bf16, kAny, kAny, kAny, form.transpose_a),
+                        layout(Element::bf16, kAny, kAny, kAny, form.transpose_b),
+                        layout(Element::f32, kAny, kAny, kAny, /*transposed=*/false), std::move(attributes));
+    primitive_ = dnnl::matmul(description);
+    scratchpad_ = dnnl::memory(description.scratchpad_desc(), cpu_engine());
+  }
+
+  void run(const GemmArguments<std::uint16_t>& arguments) {
+    const auto [m, n, k] = std::tuple(arguments.m, arguments.n, arguments.k);
+    const auto at = [](const Layout& of, const void* data) {
+      return dnnl::memory(of, cpu_engine(), const_cast<void*>(data));
+    };
+    primitive_.execute(
+        thread_stream(),
+        {{DNNL_ARG_SRC, at(layout(Element::bf16, m, k, arguments.a_stride, form_.transpose_a), arguments.a)},
+         {DNNL_ARG_WEIGHTS, at(layout(Element::bf16, k, n, arguments.b_stride, form_.transpose_b), arguments.b)},
+         {DNNL_ARG_DST, at(layout(Element::f32, m, n, arguments.c_stride, /*transposed=*/false), arguments.c)},
+         {DNNL_ARG_SCRATCHPAD, scratchpad_}});
+  }
+
+ private:
+  /// Of an operand [rows, cols], which is stored transposed or not.
+  static Layout layout(Element element, Dimension rows, Dimension cols, Dimension stride, bool transposed) {
+    return transposed ? strided(element, rows, cols, 1, stride) : strided(element, rows, cols, stride, 1);
+  }
+
+  Form form_;
+  dnnl::matmul primitive_;
+  dnnl::memory scratchpad_;
+};
+
+/// That of this thread.
+AnyShapeMatmul& any_shape_matmul(const AnyShapeMatmul::Form& form) {
+  thread_local std::array<std::optional<AnyShapeMatmul>, 8> made;
+  std::optional<AnyShapeMatmul>& matmul =
+      made[(form.transpose_a ? 4U : 0U) + (form.transpose_b ? 2U : 0U) + (form.accumulate ? 1U : 0U)];
+  if (!matmul) matmul.emplace(form);
+  return *matmul;
+}
+
+/// A single row may come with any stride; oneDNN wants one that a row fits into.
+template <class Element>
+GemmArguments<Element> with_true_strides(GemmArguments<Element> arguments) {
+  arguments.a_stride = std::max(arguments.a_stride, arguments.transpose_a ? arguments.m : arguments.k);
+  arguments.b_stride = std::max(arguments.b_stride, arguments.transpose_b ? arguments.k : arguments.n);
+  arguments.c_stride = std::max(arguments.c_stride, arguments.n);
+  return arguments;
+}
+
 /// The product over no elements, of which oneDNN's documentation says nothing.
-void clear_unless_accumulating(const GemmArguments& arguments) {
+template <class Element>
+void clear_unless_accumulating(const GemmArguments<Element>& arguments) {
   if (arguments.accumulate) return;
   for (std::int64_t i = 0; i < arguments.m; ++i) std::fill_n(arguments.c + i * arguments.c_stride, arguments.n, 0.0F);
 }
 
 }  // namespace
 
-void gemm(const GemmArguments& arguments) {
-  if (arguments.m == 0 || arguments.n == 0) return;
-  if (arguments.k == 0) return clear_unless_accumulating(arguments);
+void gemm(const GemmArguments<float>& given) {
+  if (given.m == 0 || given.n == 0) return;
+  if (given.k == 0) return clear_unless_accumulating(given);
   [[maybe_unused]] static const bool code_fits = (require_memory_for_code(), true);  // made at the first call
-  // A single row may come with any stride.
-  const auto stride = [](std::int64_t given, std::int64_t cols) { return std::max(given, cols); };
-  const std::int64_t a_stride = stride(arguments.a_stride, arguments.transpose_a ? arguments.m : arguments.k);
-  const std::int64_t b_stride = stride(arguments.b_stride, arguments.transpose_b ? arguments.k : arguments.n);
+  const GemmArguments<float> arguments = with_true_strides(given);
   on_one_thread([&] {
     check(dnnl_sgemm(arguments.transpose_a ? 'T' : 'N', arguments.transpose_b ? 'T' : 'N', arguments.m, arguments.n,
-                     arguments.k, 1.0F, arguments.a, a_stride, arguments.b, b_stride,
-                     arguments.accumulate ? 1.0F : 0.0F, arguments.c, stride(arguments.c_stride, arguments.n)),
+                     arguments.k, 1.0F, arguments.a, arguments.a_stride, arguments.b, arguments.b_stride,
+                     arguments.accumulate ? 1.0F : 0.0F, arguments.c, arguments.c_stride),
           "sgemm");
+  });
+}
+
+void gemm(const GemmArguments<std::uint16_t>& arguments) {
+  if (arguments.m == 0 || arguments.n == 0) return;
+  if (arguments.k == 0) return clear_unless_accumulating(arguments);
+  on_one_thread([&] {
+    translating_errors([&] {
+      any_shape_matmul({arguments.transpose_a, arguments.transpose_b, arguments.accumulate})
+          .run(with_true_strides(arguments));
+    });
   });
 }
 

@@ -12,14 +12,16 @@
 /// thread alone: work is split before it gets here.
 namespace dragoman::backend::cpu {
 
+/// Of floats, or of the bits of bf16.
+template <class Element>
 struct GemmArguments {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  const float* a = nullptr;  ///< [m, k], or [k, m] if transpose_a
+  const Element* a = nullptr;  ///< [m, k], or [k, m] if transpose_a
   std::int64_t a_stride = 0;
   bool transpose_a = false;
-  const float* b = nullptr;  ///< [k, n], or [n, k] if transpose_b
+  const Element* b = nullptr;  ///< [k, n], or [n, k] if transpose_b
   std::int64_t b_stride = 0;
   bool transpose_b = false;
   float* c = nullptr;  ///< [m, n]
@@ -28,7 +30,9 @@ struct GemmArguments {
 };
 
 /// c = op(a) * op(b), or c += ...; the product over no elements is 0.
-void gemm(const GemmArguments& arguments);
+void gemm(const GemmArguments<float>& arguments);
+/// The same, with sums in fp32. Fast where has_fast_bf16().
+void gemm(const GemmArguments<std::uint16_t>& arguments);
 
 /// What packed matrices are made of: elements of x, of the weight, and of the product.
 enum class GemmType : std::uint8_t {

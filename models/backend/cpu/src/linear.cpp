@@ -1,9 +1,8 @@
 #include <algorithm>
 
 #include "bias_activation.h"
-#include "gemm.h"
-#include "gemm_blocks.h"
 #include "kernels.h"
+#include "matmul.h"
 #include "packed_weight.h"
 
 #include <dragoman/ops/linear.h>
@@ -35,20 +34,9 @@ Rows place_in(const Tensor& y, const Tile& tile) {
 }
 
 void linear_plain(Context& context, const ops::LinearArguments& arguments) {
-  const std::int64_t k = arguments.x.cols;
-  for_each_gemm_block(context.executor(), arguments.y.rows, arguments.y.cols, k, [&](const Tile& tile) {
-    gemm({.m = tile.row_end - tile.row_begin,
-          .n = tile.col_end - tile.col_begin,
-          .k = k,
-          .a = arguments.x.row<float>(tile.row_begin),
-          .a_stride = arguments.x.stride,
-          .b = arguments.weight.row<float>(tile.col_begin),
-          .b_stride = arguments.weight.stride,
-          .transpose_b = true,
-          .c = arguments.y.row<float>(tile.row_begin) + tile.col_begin,
-          .c_stride = arguments.y.stride});
-    finish(arguments, tile, place_in(arguments.y, tile));
-  });
+  multiply(context,
+           {.a = arguments.x, .b = arguments.weight, .transpose_b = true, .c = arguments.y, .type = arguments.type},
+           [&](const Tile& tile) { finish(arguments, tile, place_in(arguments.y, tile)); });
 }
 
 void linear_packed(Context& context, const ops::LinearArguments& arguments) {

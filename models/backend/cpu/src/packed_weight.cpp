@@ -13,10 +13,12 @@
 namespace dragoman::backend::cpu {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+using tensor::is_int8;
 
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+/// Rounded up so that what follows so many bytes, or floats, is aligned.
+std::size_t aligned(std::size_t count) {
+  constexpr std::size_t kAlignment = 64;
+  return (count + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 /// Calls body(first output, number of outputs) for each panel.
@@ -31,10 +33,6 @@ std::size_t storage_bytes(const tensor::StoredMatrix& weight, tensor::ComputeTyp
   for_each_panel(weight.values.rows,
                  [&](std::int64_t, std::int64_t outputs) { bytes += panel_bytes(type, outputs, weight.values.cols); });
   return bytes;
-}
-
-bool is_int8(tensor::ComputeType type) {
-  return type == tensor::ComputeType::kI8 || type == tensor::ComputeType::kI8Narrow;
 }
 
 /// Without fast products of bf16, floats that bf16 holds are multiplied: the products are exact either way. So they are
@@ -221,6 +219,21 @@ tensor::ComputeType compute_type(tensor::Compute wanted) {
       return sums_bytes_exactly() ? tensor::ComputeType::kI8 : tensor::ComputeType::kI8Narrow;
     case tensor::Compute::kAuto:
       return sums_bytes_exactly() ? tensor::ComputeType::kI8 : tensor::ComputeType::kF32;
+  }
+  core::fail(core::ErrorCode::kInternal, "unknown number type");
+}
+
+tensor::ComputeType training_type(tensor::Compute wanted) {
+  switch (wanted) {
+    case tensor::Compute::kF32:
+      return tensor::ComputeType::kF32;
+    case tensor::Compute::kBF16:
+      return tensor::ComputeType::kBF16;
+    case tensor::Compute::kAuto:
+      return has_fast_bf16() ? tensor::ComputeType::kBF16 : tensor::ComputeType::kF32;
+    case tensor::Compute::kI8:
+      core::fail(core::ErrorCode::kUnsupported,
+                 "the cpu backend does not train in int8; fp32 and bf16 are what it has");
   }
   core::fail(core::ErrorCode::kInternal, "unknown number type");
 }

@@ -91,9 +91,8 @@ class Projection {
     if (arguments_.packed != nullptr)
       return panels_of(*arguments_.packed).panels()[static_cast<std::size_t>(first_token / width_)];
     const std::int64_t outputs = std::min(width_, vocabulary_ - first_token);
-    constexpr auto kType = tensor::ComputeType::kF32;
-    void* storage = context_.arena().allocate(panel_bytes(kType, outputs, arguments_.hidden.cols));
-    return packed_now.emplace(Panel::pack(arguments_.weight, first_token, outputs, kType, storage));
+    void* storage = context_.arena().allocate(panel_bytes(arguments_.type, outputs, arguments_.hidden.cols));
+    return packed_now.emplace(Panel::pack(arguments_.weight, first_token, outputs, arguments_.type, storage));
   }
 
   /// nullptr: its candidates are ranked without noise.

@@ -8,6 +8,7 @@
 
 namespace dragoman::backend::reference {
 
+using tensor::ComputeType;
 using tensor::Context;
 using tensor::PackedWeight;
 using tensor::Tensor;

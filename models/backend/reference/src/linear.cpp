@@ -9,7 +9,8 @@ namespace dragoman::backend::reference {
 template <>
 void kernel(Context&, const ops::LinearArguments& arguments) {
   const Matrix x(arguments.x, "linear");
-  WeightReader weight(arguments.weight, arguments.packed, "linear");
+  WeightReader weight = arguments.packed != nullptr ? WeightReader(arguments.packed, "linear")
+                                                    : WeightReader(arguments.weight, arguments.type, "linear");
   const Matrix bias(arguments.bias, "linear");
   const Matrix pre_activation(arguments.pre_activation, "linear");
   const Matrix y(arguments.y, "linear");

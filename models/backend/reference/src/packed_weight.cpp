@@ -1,8 +1,10 @@
 #include "kernels.h"
 #include "matrix.h"
+#include "round_to_bf16.h"
 #include "weight_reader.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <dragoman/core/error.h>
 #include <dragoman/tensor/int8.h>
@@ -13,19 +15,14 @@ namespace {
 using tensor::ComputeType;
 using tensor::DType;
 
-double round_to_bf16(double value) {
-  return tensor::bf16_to_f32(tensor::f32_to_bf16(static_cast<float>(value)));
-}
-
 /// The numbers that are multiplied; what rounding to the compute type makes of a weight.
 class PackedMatrix final : public tensor::PackedWeight {
  public:
   PackedMatrix(const tensor::StoredMatrix& weight, ComputeType type)
       : rows_(weight.values.rows), cols_(weight.values.cols), type_(type) {
     values_.reserve(static_cast<std::size_t>(weight.values.size()));
-    const bool int8 = type == ComputeType::kI8 || type == ComputeType::kI8Narrow;
     for (std::int64_t n = 0; n < rows_; ++n) {
-      if (int8)
+      if (tensor::is_int8(type))
         add_int8_row(weight, n);
       else
         for (std::int64_t k = 0; k < cols_; ++k) {
@@ -69,22 +66,25 @@ std::unique_ptr<PackedWeight> kernel(Context&, const tensor::StoredMatrix& weigh
   const bool numbers = dtype == DType::kI8 && !weight.scales.empty();
   core::require(numbers || (dtype != DType::kI8 && dtype != DType::kI32), core::ErrorCode::kUnsupported,
                 "pack_weight: the reference backend packs real numbers, not {}", tensor::describe(weight.values));
-  const bool int8 = type == ComputeType::kI8 || type == ComputeType::kI8Narrow;
-  core::require(!int8 || weight.values.cols <= tensor::kMostInt8Inputs, core::ErrorCode::kUnsupported,
+  core::require(!tensor::is_int8(type) || weight.values.cols <= tensor::kMostInt8Inputs, core::ErrorCode::kUnsupported,
                 "a product of int8 has at most {} inputs, but the weight is {}", tensor::kMostInt8Inputs,
                 tensor::describe(weight.values));
   return std::make_unique<PackedMatrix>(weight, type);
 }
 
-WeightReader::WeightReader(const Tensor& plain, const tensor::PackedWeight* packed, std::string_view op) {
-  if (packed == nullptr) {
-    static_cast<void>(Matrix(plain, op));
-    data_ = plain.as<double>();
-    rows_ = plain.rows;
-    cols_ = plain.cols;
-    stride_ = plain.stride;
-    return;
-  }
+WeightReader::WeightReader(const Tensor& plain, ComputeType type, std::string_view op)
+    : type_(type), data_(plain.as<double>()), rows_(plain.rows), cols_(plain.cols), stride_(plain.stride) {
+  static_cast<void>(Matrix(plain, op));
+  core::require(type == ComputeType::kF32 || type == ComputeType::kBF16, core::ErrorCode::kUnsupported,
+                "{}: a plain weight is not multiplied in {}", op, tensor::name_of(type));
+  if (type == ComputeType::kF32) return;
+  for (std::int64_t n = 0; n < rows_; ++n)
+    std::transform(plain.row<double>(n), plain.row<double>(n) + cols_, std::back_inserter(rounded_), round_to_bf16);
+  data_ = rounded_.data();
+  stride_ = cols_;
+}
+
+WeightReader::WeightReader(const tensor::PackedWeight* packed, std::string_view op) {
   const auto* matrix = dynamic_cast<const PackedMatrix*>(packed);
   core::require(matrix != nullptr, core::ErrorCode::kInvalidArgument,
                 "{}: the weight was packed by another backend than the reference", op);

@@ -49,7 +49,8 @@ std::vector<std::int32_t> best_first(const std::vector<double>& ranks) {
 template <>
 void kernel(Context&, const ops::ProjectTopKArguments& arguments) {
   const Matrix hidden(arguments.hidden, "project_top_k");
-  WeightReader weight(arguments.weight, arguments.packed, "project_top_k");
+  WeightReader weight = arguments.packed != nullptr ? WeightReader(arguments.packed, "project_top_k")
+                                                    : WeightReader(arguments.weight, arguments.type, "project_top_k");
   const Matrix bias(arguments.bias, "project_top_k");
   const Matrix log_probabilities(arguments.log_probabilities, "project_top_k");
   std::vector<double> row(static_cast<std::size_t>(weight.rows()));

@@ -12,8 +12,8 @@ namespace dragoman::backend::reference {
 /// The product of rows with a weight, in the weight's compute type: docs/numerics.md, line by line.
 class WeightReader {
  public:
-  /// `packed` wins; a plain weight is multiplied as it is.
-  WeightReader(const tensor::Tensor& plain, const tensor::PackedWeight* packed, std::string_view op);
+  WeightReader(const tensor::Tensor& plain, tensor::ComputeType type, std::string_view op);
+  WeightReader(const tensor::PackedWeight* packed, std::string_view op);
 
   std::int64_t rows() const noexcept { return rows_; }
   /// The row of inputs that product() is about.
@@ -28,6 +28,7 @@ class WeightReader {
   std::int64_t rows_;
   std::int64_t cols_;
   std::int64_t stride_;
+  std::vector<double> rounded_;  ///< a plain weight, if it is rounded
   std::vector<double> x_;
   float x_scale_ = 1;
 };

@@ -52,8 +52,9 @@ class BpeModel {
  private:
   void check_and_index(const std::string& name);
   void check_and_index_merges(const std::string& name);
-  void check_end_of_word(const std::string& name) const;
-  void check_expansions(const std::string& name) const;
+  void describe_end_of_word(const std::string& name);
+  void index_expansions(const std::string& name);
+  void add_expansion(std::int32_t id, const std::vector<std::int32_t>& parts, const std::string& name);
   void index_characters();
   void index_byte_alphabet();
   void index_final_forms();
@@ -74,14 +75,19 @@ class BpeModel {
   void match_longest(std::string_view word, std::vector<Symbol>& out) const;
 
   const BpeDefinition* definition_;
+  bool byte_level_;
+  bool byte_fallback_;
   PieceTable<> all_;
   std::vector<std::string> raw_;  // with a byte alphabet: the bytes of each piece, else empty
   PieceTable<> vocabulary_;       // by what stands in the text; without added tokens that the model does not list
   MergeTable merges_{{}};
+  std::string suffix_;  // at the end of words, or empty
+  bool suffix_is_attached_ = false;
   CharacterTable characters_;
   CharacterTable final_characters_;        // with the suffix attached
   std::vector<std::int32_t> final_forms_;  // with a separate suffix: by id, the piece with the suffix behind it
   std::int32_t end_of_word_ = -1;          // the separate suffix
+  std::vector<std::vector<std::int32_t>> expansions_;  // by id, or empty: the pieces that are written in place of one
   bool merge_in_rounds_ = false;
   bool merges_short_words_ = false;
   std::array<std::int32_t, 256> bytes_{};

@@ -45,7 +45,7 @@ class BpeDecoder {
   std::vector<Replacement> escapes_;
   std::vector<std::string> symbols_;  // empty unless the space after them is dropped
   std::string strip_;
-  std::size_t strip_count_;
+  std::size_t strip_count_ = 0;
 };
 
 }  // namespace dragoman::tokenizer

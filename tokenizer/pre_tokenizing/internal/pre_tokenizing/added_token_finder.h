@@ -11,9 +11,9 @@ namespace dragoman::tokenizer {
 /// Finds added tokens in a text: the leftmost first, and of several that begin at one place the longest.
 class AddedTokenFinder {
  public:
-  /// Those that stand in raw text: all, or, with SentencePiece's normalisation, special tokens only.
+  /// Those that stand in raw text: all, or, with a SentencePieceText, special tokens only.
   static AddedTokenFinder in_raw_text(const BpeDefinition& definition);
-  /// Those that stand in normalised text: with SentencePiece's normalisation, the user-defined symbols.
+  /// Those that stand in normalised text: with a SentencePieceText, the user-defined symbols.
   static AddedTokenFinder in_normal_text(const BpeDefinition& definition);
 
   struct Match {

@@ -24,9 +24,8 @@ struct InnerSplits {
   bool at_runs = false;    ///< letters, numbers and other characters are apart; the two above cut their runs further
 
   static InnerSplits of(const BpeDefinition& definition) {
-    return {.at_digits = definition.split_digits,
-            .at_case = definition.split_case,
-            .at_runs = definition.split_punctuation};
+    const InnerCuts& cuts = definition.inner_cuts();
+    return {.at_digits = cuts.digits, .at_case = cuts.letter_case, .at_runs = cuts.punctuation};
   }
 
   bool any() const { return at_digits || at_case || at_runs; }

@@ -5,6 +5,7 @@
 #include "pre_tokenizing/added_token_finder.h"
 #include "pre_tokenizing/glossaries.h"
 #include "pre_tokenizing/inner_splits.h"
+#include "pre_tokenizing/word_cutter.h"
 #include "regex/pattern.h"
 
 #include <optional>
@@ -55,16 +56,13 @@ class PreTokenizer {
   void visit_words(const Stretch& stretch, core::FunctionRef<void(const PreToken&)> visit) const;
   void visit_word(const Stretch& word, core::FunctionRef<void(const PreToken&)> visit) const;
   void visit_glossary_segments(const Stretch& word, core::FunctionRef<void(const PreToken&)> visit) const;
-  std::size_t word_end(std::string_view text, std::size_t start) const;
-  std::size_t after_word(std::string_view text, std::size_t end) const;
 
   AddedTokenFinder added_;
   Normalizer normalizer_;
   std::optional<PrependScheme> metaspace_;
   std::optional<SentencePieceNormalizer> sentencepiece_;  // in place of normalizer_
   AddedTokenFinder symbols_;                              // in its result
-  WordSplit split_;
-  std::string split_pattern_;
+  WordCutter words_;
   InnerSplits inner_splits_;
   std::optional<Pattern> protected_;
   std::optional<Glossaries> glossaries_;

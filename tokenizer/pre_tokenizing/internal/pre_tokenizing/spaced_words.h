@@ -17,10 +17,6 @@ enum class SpacedWordEffect {
 
 SpacedWordEffect effect_on_spaced_words(const BpeDefinition& definition);
 
-/// Whether words that stand between spaces are cut further: at digits, at changes of case, at punctuation or around
-/// protected patterns.
-bool cuts_inside_words(const BpeDefinition& definition);
-
 /// Whether a step of the normaliser does the same to a text and to its words one by one: it changes characters, and
 /// none because of one beyond a space.
 bool stays_within_words(const NormalizerStep& step);

@@ -55,6 +55,10 @@ struct ModelFiles {
                                    kSums};
 };
 
+/// The text of the folder's README.md, for what is made of the model; empty if there is none. A link counts as none: it
+/// may point to anything, whose text would be given away with the new model. At most 1 MiB; Error{kIo}.
+std::string card_of(const std::filesystem::path& folder);
+
 /// How a tokenizer of a model folder is read.
 struct StoredTokenizer {
   static constexpr const char* kNative = "tokenizer-json";

@@ -7,9 +7,9 @@
 namespace dragoman::ops {
 
 /// y = activation(x * weight^T + bias): x [T, K], weight [N, K] plain or packed (`packed` wins), bias [1, N] or empty,
-/// y [T, N]. If `pre_activation` is not empty it receives x * weight^T + bias. A packed weight is multiplied in its
-/// compute type, and then the kernel is row-stable: the bits of a row of y do not depend on the other rows or on how
-/// many there are.
+/// y [T, N]. If `pre_activation` is not empty it receives x * weight^T + bias. A plain weight is multiplied in `type`,
+/// kF32 or kBF16. A packed one is multiplied in its own type, and then the kernel is row-stable: the bits of a row of y
+/// do not depend on the other rows or on how many there are.
 struct LinearArguments {
   Tensor x;
   Tensor weight;
@@ -18,11 +18,13 @@ struct LinearArguments {
   Activation activation = Activation::kNone;
   Tensor pre_activation;
   Tensor y;
+  ComputeType type = ComputeType::kF32;
 };
 inline constexpr KernelKey<void(Context&, const LinearArguments&)> kLinear{"linear"};
 
-/// Fused where the device has the kernel, else matmul + add_row + activate.
-/// A gradient through a packed weight is an Error{kInvalidArgument}.
+/// Fused where the device has the kernel, else matmul + add_row + activate. A plain weight is multiplied in the
+/// context's product_type(), and so are the products of the gradients. A gradient through a packed weight is an
+/// Error{kInvalidArgument}.
 Variable linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
                 Activation activation = Activation::kNone);
 Variable linear_composite(Context& context, const Variable& x, const Weight& weight, const Variable& bias,

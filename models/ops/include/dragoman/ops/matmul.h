@@ -7,7 +7,8 @@
 namespace dragoman::ops {
 
 /// c = op(a) * op(b), or c += ... if `accumulate`; op transposes on request. op(a) is [M, K], op(b) is [K, N], c is [M,
-/// N]. Row strides are honoured. A kernel's result must not depend on the executor's thread count.
+/// N]. Row strides are honoured. kBF16 rounds the elements of both operands; there are no others but kF32. A kernel's
+/// result must not depend on the executor's thread count.
 struct MatMulArguments {
   Tensor a;
   bool transpose_a = false;
@@ -15,14 +16,16 @@ struct MatMulArguments {
   bool transpose_b = false;
   Tensor c;
   bool accumulate = false;
+  ComputeType type = ComputeType::kF32;
 };
 inline constexpr KernelKey<void(Context&, const MatMulArguments&)> kMatMul{"matmul"};
 
 /// Packs a weight [N, K] for `linear` and `project_top_k`.
-inline constexpr KernelKey<std::unique_ptr<PackedWeight>(Context&, const StoredMatrix&, tensor::ComputeType)>
-    kPackWeight{"pack_weight"};
+inline constexpr KernelKey<std::unique_ptr<PackedWeight>(Context&, const StoredMatrix&, ComputeType)> kPackWeight{
+    "pack_weight"};
 
-/// a [M, K] times b [K, N], or b^T with b [N, K].
-Variable matmul(Context& context, const Variable& a, const Variable& b, bool transpose_b = false);
+/// a [M, K] times b [K, N], or b^T with b [N, K]. The gradients' products are computed in the same type.
+Variable matmul(Context& context, const Variable& a, const Variable& b, bool transpose_b = false,
+                ComputeType type = ComputeType::kF32);
 
 }  // namespace dragoman::ops

@@ -30,7 +30,7 @@ struct RowNoise {
 /// For every row of hidden [R, d]: logits = hidden * weight^T + bias, edited, divided by its temperature; then the `k`
 /// best tokens by (log probability + noise, falling; token id, rising) and their log probabilities under the edited,
 /// tempered softmax. The vocabulary goes through in panels, logits [R, V] never exist (unless k is near V). Row-stable.
-/// `tokens` is [R, k] I32; `log_probabilities` [R, k]. k <= V.
+/// `tokens` is [R, k] I32; `log_probabilities` [R, k]. k <= V. A plain weight is multiplied in `type`, kF32 or kBF16.
 struct ProjectTopKArguments {
   Tensor hidden;
   Tensor weight;
@@ -42,6 +42,7 @@ struct ProjectTopKArguments {
   DeviceArray<RowNoise> noise;  ///< empty, or one per row
   Tensor tokens;
   Tensor log_probabilities;
+  ComputeType type = ComputeType::kF32;
 };
 inline constexpr KernelKey<void(Context&, const ProjectTopKArguments&)> kProjectTopK{"project_top_k"};
 

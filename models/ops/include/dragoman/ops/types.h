@@ -10,6 +10,7 @@ namespace dragoman::ops {
 
 using autograd::GradientTarget;
 using autograd::Variable;
+using tensor::ComputeType;
 using tensor::Context;
 using tensor::DeviceArray;
 using tensor::Indices;

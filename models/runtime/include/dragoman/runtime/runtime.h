@@ -42,6 +42,10 @@ class Runtime {
   tensor::ComputeType compute_type(tensor::Device device, tensor::Compute wanted) const {
     return backend(device).compute_type(wanted);
   }
+  /// See Backend::training_type().
+  tensor::ComputeType training_type(tensor::Device device, tensor::Compute wanted) const {
+    return backend(device).training_type(wanted);
+  }
   /// A context on the device, in its float type. The runtime and the executor must outlive it.
   std::unique_ptr<tensor::Context> make_context(tensor::Device device, core::Executor& executor) const;
 

@@ -40,6 +40,8 @@ class Backend {
   /// a timing, so that results stay what they are. Error{kUnsupported} for what the backend does not have; fp32 is all
   /// that one has which does not say otherwise.
   virtual ComputeType compute_type(Compute wanted) const;
+  /// The same of plain weights, of which training also makes gradients: Context::product_type(). There is no int8.
+  virtual ComputeType training_type(Compute wanted) const;
   /// What it computes with, in the words that a bug report needs and a training run records: "avx512, oneDNN 2.6.3".
   /// Results may differ in rounding where this differs.
   virtual std::string describe() const = 0;

@@ -6,14 +6,18 @@
 
 namespace dragoman::tensor {
 
-/// What a packed weight is multiplied in. docs/numerics.md defines each to the bit, or to a bound where the order of
-/// summation is free. What lies between products is in the context's float type.
+/// What weights are multiplied in. docs/numerics.md defines each to the bit, or to a bound where the order of summation
+/// is free. What lies between products is in the context's float type.
 enum class ComputeType : std::uint8_t {
   kF32,
   kBF16,      ///< both sides rounded to bf16; sums in fp32
   kI8,        ///< both sides rounded to 8 bits, with a scale per row; exact sums
   kI8Narrow,  ///< activations have 7 bits: where the sum of two products of bytes is cut to 16 bits
 };
+
+constexpr bool is_int8(ComputeType type) {
+  return type == ComputeType::kI8 || type == ComputeType::kI8Narrow;
+}
 
 /// "fp32", "bf16", "int8", "int8 (7-bit activations)".
 std::string_view name_of(ComputeType type);

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/tensor/compute_type.h>
+
 namespace dragoman::tensor {
 
 /// Names everything that decides which kernels a step calls, and with which shapes and addresses: numbers of rows and
@@ -41,6 +43,7 @@ struct StepSignature {
   std::vector<std::pair<const void*, std::size_t>> uploads;
   std::uint64_t arena_generation = 0;
   std::uint64_t random_stream = 0;
+  ComputeType product_type = ComputeType::kF32;
   bool training = false;
   bool gradients = false;
   auto operator<=>(const StepSignature&) const = default;

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <dragoman/tokenizer/word_mark.h>
@@ -54,6 +57,9 @@ struct NormalizerStep {
   bool operator==(const NormalizerStep&) const = default;
 };
 
+/// What is done to a text, one step after the other.
+using NormalizerSteps = std::vector<NormalizerStep>;
+
 /// What a SentencePiece model says about normalisation.
 struct SentencePieceNormalization {
   std::string name = "identity";    ///< of the character map
@@ -65,109 +71,194 @@ struct SentencePieceNormalization {
   bool operator==(const SentencePieceNormalization&) const = default;
 };
 
-struct Replacement {
-  std::string pattern;
-  std::string content;
-  bool operator==(const Replacement&) const = default;
+/// Where words are cut further, apart from marks. The pattern comes first, then what the words consist of.
+struct InnerCuts {
+  /// Each character of Unicode's category N is a word by itself, whatever its neighbours are.
+  bool digits = false;
+  /// Words end where a lower-case letter (Unicode's category Ll) stands before an upper-case one (Lu), as in camelCase.
+  bool letter_case = false;
+  /// Letters (Unicode's category L), numbers (N) and runs of other characters are words of their own. Combining marks
+  /// (M) go with the letters or numbers that they follow, and a word mark with what follows it.
+  bool punctuation = false;
+  /// Empty, or a regular expression: what it matches in normalised text is apart from what stands on both sides, before
+  /// marks and the others cut it further. Its syntax is the part of Oniguruma's that docs/tokenizer.md lists.
+  std::string protected_pattern = {};
+
+  bool any() const { return digits || letter_case || punctuation || !protected_pattern.empty(); }
+  bool operator==(const InnerCuts&) const = default;
 };
 
-/// The pre-tokenizer Metaspace writes spaces as kWordMark and puts one in front of these stretches of text, unless it
-/// is there.
+/// A word begins at each occurrence of `mark`; empty: the whole text is one word.
+struct SplitBefore {
+  std::string mark = {};
+  InnerCuts inner = {};
+  bool operator==(const SplitBefore&) const = default;
+};
+
+/// Words stand between occurrences of `separator`, which vanish.
+struct SplitBetween {
+  std::string separator;  ///< not empty
+  bool operator==(const SplitBetween&) const = default;
+};
+
+/// Words stand between characters that Unicode calls white space, which vanish.
+struct WhitespaceSplit {
+  bool operator==(const WhitespaceSplit&) const = default;
+};
+
+/// In front of which stretches of text Metaspace puts a kWordMark, unless it is there.
 enum class PrependScheme {
   kAlways,  ///< all between added tokens
   kFirst,   ///< that at the beginning of the text
   kNever,
 };
 
+/// Spaces are written as kWordMark, and one is put in front.
+struct Metaspace {
+  PrependScheme prepend = PrependScheme::kAlways;
+  bool split = true;  ///< a word begins at each mark; if not, the whole text is one word
+  bool operator==(const Metaspace&) const = default;
+};
+
+/// How a normalised text is cut into words, inside which merges stay.
+using PreTokenizerDefinition = std::variant<SplitBefore, SplitBetween, WhitespaceSplit, Metaspace>;
+
+struct Replacement {
+  std::string pattern;
+  std::string content;
+  bool operator==(const Replacement&) const = default;
+};
+
+/// What is removed from the start of a text.
+struct Strip {
+  std::string character;
+  std::size_t most = 1;  ///< how often, at least 1
+  bool operator==(const Strip&) const = default;
+};
+
 /// How ids become text again: the text of each piece, changed by `replacements`; a byte piece `<0xNN>` gives its byte;
-/// `word_suffix` becomes a space, or nothing in the last piece; with `byte_level` the characters of GPT-2's alphabet
-/// become bytes; with `metaspace`, kWordMark becomes a space, or, but for kNever, nothing in the first piece that is no
-/// special token; all is joined; `escapes` are undone; a space that follows a user-defined symbol is dropped; up to
-/// `strip_count` times `strip` is removed at the start.
-struct DecoderDefinition {
-  std::vector<Replacement> replacements;
+/// all is joined; `escapes` are undone; a space that follows a user-defined symbol is dropped; the start is stripped.
+struct DecoderSteps {
+  std::vector<Replacement> replacements = {};
   bool byte_fallback = false;
-  bool byte_level = false;
-  std::string word_suffix;
-  std::optional<PrependScheme> metaspace;
-  bool drop_space_after_symbols = false;
-  std::string strip;
-  std::size_t strip_count = 0;
   /// What the normaliser writes for characters that pieces mean something else by, and those characters: each two
   /// characters, U+241B and one from U+2400 to U+2423, for one; that of U+241B itself is the last.
   std::vector<Replacement> escapes = {};
-  bool operator==(const DecoderDefinition&) const = default;
+  bool drop_space_after_symbols = false;
+  std::optional<Strip> strip = {};
+  bool operator==(const DecoderSteps&) const = default;
 };
 
-/// How a text is cut into words, inside which merges stay. The patterns are known by name.
-enum class WordSplit {
-  kBefore,         ///< a word begins at each occurrence of `split_pattern`; empty: the whole text is one word
-  kBetween,        ///< words stand between occurrences of `split_pattern`, which vanish
-  kWhiteSpace,     ///< words stand between characters that Unicode calls white space, which vanish
-  kGpt2,           ///< GPT-2's pattern: letters, digits or other characters with a space in front, and contractions
-  kCl100k,         ///< the pattern of tiktoken's cl100k_base
+/// kWordMark becomes a space, or, but for kNever, nothing in the first piece that is no special token; all is joined.
+struct MetaspaceDecoder {
+  PrependScheme prepend = PrependScheme::kAlways;
+  bool operator==(const MetaspaceDecoder&) const = default;
+};
+
+using DecoderDefinition = std::variant<DecoderSteps, MetaspaceDecoder>;
+
+/// Words are characters, and what becomes of spaces is said step by step.
+struct CharacterText {
+  NormalizerSteps normalizer = {};
+  PreTokenizerDefinition pre_tokenizer = {};
+  bool byte_fallback = false;  ///< a character outside the vocabulary becomes its UTF-8 bytes `<0xNN>`
+  DecoderDefinition decoder = {};
+  bool operator==(const CharacterText&) const = default;
+};
+
+/// What only codes of subword-nmt and fastBPE say. With them all occurrences of the best merge in a word are merged
+/// before the next is looked for. That differs from one after the other only if a merge stands before one that makes
+/// its left or right side.
+struct Codes {
+  std::string separator = "@@";  ///< SuffixedText::continuation_mark(); not empty
+  /// The suffix is a symbol of its own behind the last character (version 0.1), not part of the last character's piece.
+  bool separate_suffix = false;
+  /// Empty, or the rank of the merge on each line, where some stand on several lines. The first one counts.
+  std::vector<std::size_t> lines = {};
+  /// Regular expressions as Python understands them, subword-nmt's --glossaries. What they match in a word is an
+  /// unknown piece, which lines show as it stands; what is left of the word is encoded part by part.
+  std::vector<std::string> glossaries = {};
+  /// If pieces are restricted to a vocabulary: what is written in place of those outside it that merges make, by id.
+  std::optional<std::map<std::int32_t, std::vector<std::int32_t>>> expansions = {};
+  bool operator==(const Codes&) const = default;
+};
+
+/// Words are characters with a mark behind the last one, and what stands between words vanishes. In decoding the mark
+/// becomes a space, or nothing in the last piece.
+struct SuffixedText {
+  NormalizerSteps normalizer = {};
+  bool between_white_space = false;  ///< words stand between what Unicode calls white space, not only between spaces
+  std::string suffix = "</w>";       ///< not empty
+  bool byte_fallback = false;        ///< as CharacterText's
+  std::optional<Codes> codes = {};
+
+  /// Lines of pieces are written as subword-nmt does: this behind a piece that does not end its word, no suffix behind
+  /// one that does, and unknown characters as they are.
+  std::string_view continuation_mark() const { return codes ? std::string_view(codes->separator) : "@@"; }
+  bool operator==(const SuffixedText&) const = default;
+};
+
+/// Regular expressions for words, known by name.
+enum class WordPattern {
+  kGpt2,           ///< GPT-2's: letters, digits or other characters with a space in front, and contractions
+  kCl100k,         ///< that of tiktoken's cl100k_base
   kCl100kVariant,  ///< its earlier spelling, which cuts runs of line ends and spaces at the end of a text otherwise
 };
 
-/// How a word ends for the merges.
-enum class EndOfWord {
-  kNone,
-  kAttached,  ///< the suffix is part of the last character's piece (subword-nmt 0.2, fastBPE, tokenizer.json)
-  kSeparate,  ///< the suffix is a symbol of its own behind the last character (subword-nmt 0.1)
+/// Words are bytes, and pieces are spelled in GPT-2's alphabet of 256 printable characters that stand for them. In
+/// decoding these become bytes again.
+struct ByteLevelText {
+  NormalizerSteps normalizer = {};
+  bool add_prefix_space = false;            ///< a text that does not begin with a space gets one
+  std::optional<WordPattern> pattern = {};  ///< matches are words; none: the whole text is one word
+  bool operator==(const ByteLevelText&) const = default;
 };
 
-/// Everything that a `tokenizer.json` of the supported kind says, and nothing derived from it; what other files say
-/// beyond that stands at the end.
+/// Words are characters, and SentencePiece normalises and decodes: it goes from character to character, and steps, one
+/// after the other, could not do the same. User-defined symbols are kept from the normaliser, looked for in its result,
+/// and no text begins behind them.
+struct SentencePieceText {
+  SentencePieceNormalization normalization = {};
+  bool split_at_marks = false;  ///< no merge reaches over the beginning of a word, so that each is encoded by itself
+  bool byte_fallback = false;   ///< as CharacterText's
+  bool decodes_bytes = false;   ///< a byte piece `<0xNN>` gives its byte
+  bool operator==(const SentencePieceText&) const = default;
+};
+
+/// How a text becomes words, inside which merges stay, and pieces become a text again.
+using TextDefinition = std::variant<CharacterText, SuffixedText, ByteLevelText, SentencePieceText>;
+
+/// A piece that has an id but is not made from text.
+struct UnusedPiece {
+  std::int32_t id;
+  /// Merges may make the piece on the way to others; where it is left, these are written in its place. Empty: none
+  /// makes it.
+  std::vector<std::int32_t> parts = {};
+  bool operator==(const UnusedPiece&) const = default;
+};
+
+/// What a file of merges says, and nothing derived from it.
 struct BpeDefinition {
   std::vector<std::string> pieces;  ///< by id; each is valid UTF-8, not empty, and unique
   std::vector<Merge> merges;        ///< by rank
   std::vector<AddedToken> added_tokens;
-  std::optional<std::int32_t> unknown;
-  bool byte_fallback = false;  ///< a character outside the vocabulary becomes its UTF-8 bytes `<0xNN>`
-  bool fuse_unknown = false;   ///< a run of unknown characters becomes one unknown piece
-  bool ignore_merges = false;  ///< a word that is a piece is that piece, whatever the merges say
-  std::vector<NormalizerStep> normalizer;
-  std::optional<PrependScheme> metaspace;  ///< behind `normalizer`
-  WordSplit split = WordSplit::kBefore;
-  std::string split_pattern;  ///< of kBefore and kBetween
-  /// Each character of Unicode's category N is a word by itself, whatever `split` says of its neighbours.
-  bool split_digits = false;
-  /// Words end where a lower-case letter (Unicode's category Ll) stands before an upper-case one (Lu), as in camelCase.
-  bool split_case = false;
-  /// Letters (Unicode's category L), numbers (N) and runs of other characters are words of their own. Combining marks
-  /// (M) go with the letters or numbers that they follow, and a word mark with what follows it.
-  bool split_punctuation = false;
-  /// Empty, or a regular expression: what it matches in normalised text is apart from what stands on both sides, before
-  /// `split` and the others cut it further. Its syntax is the part of Oniguruma's that docs/tokenizer.md lists.
-  std::string protected_pattern;
-  /// Words are bytes, and pieces are spelled in GPT-2's alphabet of 256 printable characters that stand for them.
-  bool byte_level = false;
-  bool add_prefix_space = false;  ///< with byte_level: a text that does not begin with a space gets one
-  EndOfWord end_of_word = EndOfWord::kNone;
-  std::string end_of_word_suffix;  ///< empty exactly if there is none
-  DecoderDefinition decoder;
+  std::vector<UnusedPiece> unused;
+  std::optional<std::int32_t> unknown;  ///< the piece of a character that has none, nor bytes
+  bool fuse_unknown = false;            ///< a run of unknown characters becomes one unknown piece
+  bool ignore_merges = false;           ///< a word that is a piece is that piece, whatever the merges say
+  TextDefinition text;
   std::string post_processor;  ///< JSON, kept as it was read; it adds special tokens, which `encode` does not
 
-  /// Lines of pieces are written as subword-nmt does: this behind a piece that does not end its word, no suffix behind
-  /// one that does, and unknown characters as they are. Empty: pieces are written as they are spelled above.
-  std::string continuation_mark;
-  /// All occurrences of the best merge in a word are merged before the next is looked for. That differs from one after
-  /// the other only if a merge stands before one that makes its left or right side.
-  bool merge_in_rounds = false;
-  /// Codes: empty, or the rank of the merge on each line, where some stand on several lines. The first one counts.
-  std::vector<std::size_t> code_lines;
-  /// Codes: regular expressions as Python understands them, subword-nmt's --glossaries. What they match in a word is an
-  /// unknown piece, which lines show as it stands; what is left of the word is encoded part by part.
-  std::vector<std::string> glossaries;
-  /// Empty, or by id: the pieces that are written in place of a piece outside a restricted vocabulary (none: itself).
-  std::vector<std::vector<std::int32_t>> expansions;
-  /// In place of `normalizer` and `decoder` (but for its byte_fallback): what SentencePiece does character by character
-  /// and steps, one after the other, could not. User-defined symbols are kept from it, looked for in its result, and no
-  /// text begins behind them.
-  std::optional<SentencePieceNormalization> sentencepiece;
-  /// Pieces that have an id but are not made from text. Merges may make them on the way to others; where one is left,
-  /// it has an expansion.
-  std::vector<std::int32_t> unused;
+  /// Parts of `text`, whatever kind it is; what a kind has not is empty, false or null.
+  const NormalizerSteps& normalizer() const;
+  const Metaspace* metaspace() const;
+  const InnerCuts& inner_cuts() const;
+  const Codes* codes() const;
+  bool byte_fallback() const;
+  const DecoderSteps* decoder_steps() const;
+  DecoderSteps* decoder_steps();
+  /// Whether words begin at each kWordMark of the normalised text, which holds what the normaliser's steps put there.
+  bool words_begin_at_marks() const;
 };
 
 }  // namespace dragoman::tokenizer

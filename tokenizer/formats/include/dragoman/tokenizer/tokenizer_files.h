@@ -32,8 +32,8 @@ std::optional<FileKind> file_kind(std::string_view name) noexcept;
 /// All names, for messages and help texts.
 std::vector<std::string> file_kind_names();
 
-/// How words are cut by the pattern "gpt2", "cl100k" or "cl100k-earlier".
-std::optional<WordSplit> word_split(std::string_view pattern) noexcept;
+/// The pattern of the name "gpt2", "cl100k" or "cl100k-earlier".
+std::optional<WordPattern> word_pattern(std::string_view name) noexcept;
 
 /// What some files leave to the program that reads them.
 struct ReadOptions {
@@ -50,9 +50,8 @@ struct ReadOptions {
   /// A list of pieces whose ids take the place of the file's own: fairseq's dict.txt or, if its name ends with .yml,
   /// .yaml or .json, Marian's vocabulary. A piece that is not in it becomes its unknown piece. Empty: none.
   std::filesystem::path dictionary = {};
-  /// Rank files: how text is cut into words. If not given: as cl100k_base does if there are as many tokens as there,
-  /// else as GPT-2 does.
-  std::optional<WordSplit> split = {};
+  /// Rank files: what words are. If not given: cl100k_base's if there are as many tokens as there, else GPT-2's.
+  std::optional<WordPattern> pattern = {};
 };
 
 /// What kind of file `content` is; `path` is looked at for the files that a kind keeps beside it. Throws

@@ -34,11 +34,11 @@ struct LearnOptions {
   bool byte_fallback = true;
   Normalization normalization = Normalization::kNone;
   bool lowercase = false;
-  /// Each digit is a word by itself (BpeDefinition::split_digits).
+  /// Each digit is a word by itself (InnerCuts::digits).
   bool split_digits = false;
-  /// Words end where an upper-case letter follows a lower-case one (BpeDefinition::split_case).
+  /// Words end where an upper-case letter follows a lower-case one (InnerCuts::letter_case).
   bool split_case = false;
-  /// Letters, numbers and other characters are words apart (BpeDefinition::split_punctuation).
+  /// Letters, numbers and other characters are words apart (InnerCuts::punctuation).
   bool split_punctuation = false;
   /// Regular expressions, in the syntax that docs/tokenizer.md describes: no piece reaches over either end of what they
   /// match in the normalised text, and no merge is learned from it. Where several match, the one that begins first

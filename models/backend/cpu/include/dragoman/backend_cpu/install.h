@@ -9,14 +9,16 @@
 namespace dragoman::backend::cpu {
 
 /// Registers the CPU kernel of every op of models/ops. All of them take F32 tensors in host memory, weights in the
-/// compute types besides, split their
-/// work over context.executor() into blocks that are functions of the shapes alone, and take scratch memory from
-/// context.arena(). They may run in any number of contexts at a time.
+/// compute types besides, split their work over context.executor() into blocks that are functions of the shapes alone,
+/// and take scratch memory from context.arena(). They may run in any number of contexts at a time.
 void install_kernels(tensor::KernelTable& table);
 
 /// Where bytes are multiplied in 32 bits (VNNI, AMX), int8 is the fastest by far; elsewhere int8 has narrow
 /// activations, and auto is fp32.
 tensor::ComputeType compute_type(tensor::Compute wanted);
+/// The same of training, in fp32 or bf16: auto is bf16 where its products are faster, with AMX. Error{kUnsupported} for
+/// int8.
+tensor::ComputeType training_type(tensor::Compute wanted);
 
 /// Which instructions the kernels may use. Results have the same bits on every run and for any thread count at one
 /// level; between levels they differ by rounding.
