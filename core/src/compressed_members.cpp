@@ -13,7 +13,6 @@
 namespace dragoman::core {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr int kGzipWindow = 15 + 16;  // zlib's way to ask for gzip's header and sum
 
 std::string gzip_member(std::string_view text) {
@@ -22,10 +21,10 @@ std::string gzip_member(std::string_view text) {
           ErrorCode::kInternal, "zlib cannot compress: {}", stream.msg == nullptr ? "out of memory" : stream.msg);
   const std::unique_ptr<z_stream, decltype(&deflateEnd)> ended(&stream, &deflateEnd);
   std::string member;
-  std::string block(kBlock, '\0');
+  std::string block(kFileBlock, '\0');
   // zlib counts in 32 bits, so a long text goes in by parts.
   for (bool last = false; !last;) {
-    const std::string_view part = text.substr(0, kBlock);
+    const std::string_view part = text.substr(0, kFileBlock);
     text.remove_prefix(part.size());
     last = text.empty();
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(part.data()));
@@ -72,8 +71,8 @@ CompleteLines complete_gzip(int fd, const std::string& name, std::uint64_t most)
   z_stream stream{};
   require(inflateInit2(&stream, kGzipWindow) == Z_OK, ErrorCode::kInternal, "zlib cannot decompress");
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> ended(&stream, &inflateEnd);
-  std::vector<char> in(kBlock);
-  std::vector<char> out(kBlock);
+  std::vector<char> in(kFileBlock);
+  std::vector<char> out(kFileBlock);
   MemberCounter counter(most);
   std::uint64_t read = 0;
   for (;;) {
@@ -98,8 +97,8 @@ CompleteLines complete_gzip(int fd, const std::string& name, std::uint64_t most)
 CompleteLines complete_zstd(int fd, const std::string& name, std::uint64_t most) {
   const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(), &ZSTD_freeDStream);
   require(stream != nullptr, ErrorCode::kInternal, "zstd cannot decompress");
-  std::vector<char> in(kBlock);
-  std::vector<char> out(kBlock);
+  std::vector<char> in(kFileBlock);
+  std::vector<char> out(kFileBlock);
   MemberCounter counter(most);
   std::uint64_t read = 0;
   for (ZSTD_inBuffer input{in.data(), 0, 0};;) {
@@ -119,7 +118,7 @@ CompleteLines complete_zstd(int fd, const std::string& name, std::uint64_t most)
 
 CompleteLines complete_plain(int fd, const std::string& name, std::uint64_t most) {
   CompleteLines count;
-  std::vector<char> block(kBlock);
+  std::vector<char> block(kFileBlock);
   for (std::uint64_t offset = 0; const std::size_t n = read_some(fd, block.data(), block.size(), name); offset += n) {
     const std::string_view text(block.data(), n);
     for (std::size_t end = text.find('\n'); end != std::string_view::npos && count.lines < most;

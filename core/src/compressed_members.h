@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 namespace dragoman::core {
+
+/// Bytes of a file that are read or written at a time.
+inline constexpr std::size_t kFileBlock = std::size_t{1} << 20;
 
 /// How an output file is compressed, by the end of its name.
 enum class Compression : std::uint8_t { kNone, kGzip, kZstd };

@@ -1,3 +1,4 @@
+#include "compressed_members.h"
 #include "descriptor.h"
 #include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
@@ -23,7 +24,6 @@ namespace dragoman::core {
 namespace {
 
 namespace io = boost::iostreams;
-constexpr std::size_t kBlock = std::size_t{1} << 20;
 
 /// Whether the open file is called `<something>.partial`, whichever links led to it: what an OutputFile may be writing.
 bool is_partial_file(int fd) {
@@ -151,10 +151,10 @@ struct InputFile::Impl {
     if (!is_gzip(head) && !is_zstd(head)) return;
     stream = std::make_unique<io::filtering_istream>();
     if (is_gzip(head))
-      stream->push(io::gzip_decompressor(), kBlock);
+      stream->push(io::gzip_decompressor(), kFileBlock);
     else
-      stream->push(io::zstd_decompressor(), kBlock);
-    stream->push(RawSource(input, std::move(head)), kBlock);
+      stream->push(io::zstd_decompressor(), kFileBlock);
+    stream->push(RawSource(input, std::move(head)), kFileBlock);
     stream->exceptions(std::ios::badbit);
   }
 
@@ -222,11 +222,11 @@ bool InputFile::is_regular() const noexcept {
   return impl_->input.is_regular();
 }
 
-LineReader::LineReader(InputFile file) : file_(std::move(file)), buffer_(std::make_unique<char[]>(kBlock)) {}
+LineReader::LineReader(InputFile file) : file_(std::move(file)), buffer_(std::make_unique<char[]>(kFileBlock)) {}
 
 bool LineReader::fill() {
   begin_ = 0;
-  end_ = file_.read({buffer_.get(), kBlock});
+  end_ = file_.read({buffer_.get(), kFileBlock});
   return end_ > 0;
 }
 
@@ -277,7 +277,7 @@ namespace {
 std::string read_all(InputFile& file, std::uint64_t limit) {
   std::string content;
   content.reserve(static_cast<std::size_t>(std::min(file.size_on_disk(), limit)));
-  std::vector<char> block(kBlock);
+  std::vector<char> block(kFileBlock);
   while (const std::size_t n = file.read(block)) {
     content.append(block.data(), n);
     require(content.size() <= limit, ErrorCode::kBadInput, "{}: larger than the {} bytes allowed for this kind of file",

@@ -26,7 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kBlock = std::size_t{1} << 20;
 /// How often a compressed file's pending lines are written although they do not fill a member.
 constexpr std::chrono::seconds kMemberInterval{5};
 
@@ -83,7 +82,7 @@ struct OutputFile::Impl {
         may_wait(output.may_wait),
         begun(true),
         descriptor(std::move(output.descriptor)) {
-    buffer.reserve(kBlock);
+    buffer.reserve(kFileBlock);
   }
 
   Impl(std::string given_name, const OutputTarget& target, const OutputOptions& options)
@@ -104,7 +103,7 @@ struct OutputFile::Impl {
   }
 
   void open_job(const OutputTarget& target, const OutputOptions& options) {
-    buffer.reserve(kBlock);
+    buffer.reserve(kFileBlock);
     if (target.existing) take_over_permissions(descriptor.get(), *target.existing);
     const off_t old_size = existed ? ::lseek(descriptor.get(), 0, SEEK_END) : 0;
     const bool holds_something = old_size > 0;
@@ -200,7 +199,7 @@ struct OutputFile::Impl {
   /// line goes, too.
   void flush_members(bool all) {
     const Clock::time_point now = Clock::now();
-    if (!all && buffer.size() < kBlock && now - last_member < kMemberInterval) return;
+    if (!all && buffer.size() < kFileBlock && now - last_member < kMemberInterval) return;
     const std::size_t last = buffer.rfind('\n');
     const std::size_t size = all ? buffer.size() : last == std::string::npos ? 0 : last + 1;
     if (size == 0) return;
@@ -296,8 +295,8 @@ OutputFile::OutputFile(OutputFile&&) noexcept = default;
 OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
 
 void OutputFile::write(std::string_view bytes) {
-  if (impl_->buffer.size() + bytes.size() > kBlock) impl_->flush();
-  if (bytes.size() >= kBlock && impl_->compression == Compression::kNone)
+  if (impl_->buffer.size() + bytes.size() > kFileBlock) impl_->flush();
+  if (bytes.size() >= kFileBlock && impl_->compression == Compression::kNone)
     impl_->write_out(bytes);
   else
     impl_->buffer.append(bytes);

@@ -15,7 +15,7 @@
 namespace dragoman::evaluation {
 namespace {
 
-constexpr int kLongestOrder = 16;
+constexpr int kMostWords = 16;
 // Where the statistics of order n (from 0) begin: {hypothesis length, reference length, matches..., totals...}.
 constexpr std::size_t kMatches = 2;
 
@@ -73,8 +73,8 @@ struct Bleu::Parts {
 };
 
 Bleu::Bleu(const BleuOptions& options) : options_(options) {
-  core::require(options.max_order >= 1 && options.max_order <= kLongestOrder, core::ErrorCode::kInvalidArgument,
-                "BLEU's n-gram order is {}; it must be 1 to {}", options.max_order, kLongestOrder);
+  core::require(options.max_order >= 1 && options.max_order <= kMostWords, core::ErrorCode::kInvalidArgument,
+                "BLEU's n-gram order is {}; it must be 1 to {}", options.max_order, kMostWords);
   core::require(smoothing_value() >= 0 && std::isfinite(smoothing_value()), core::ErrorCode::kInvalidArgument,
                 "BLEU's smoothing value is {}; it must not be negative", smoothing_value());
 }

@@ -13,7 +13,7 @@
 namespace dragoman::evaluation {
 namespace {
 
-constexpr int kLongestOrder = 32;
+constexpr int kMostCharacters = 32;
 constexpr int kLargestBeta = 100;
 // Statistics of one order.
 enum Count : std::size_t { kHypothesis, kReference, kMatch, kCountsPerOrder };
@@ -101,11 +101,11 @@ double eps_score(std::span<const double> statistics, double factor) {
 }  // namespace
 
 Chrf::Chrf(const ChrfOptions& options) : options_(options) {
-  const auto in_range = [](int order) { return order >= 0 && order <= kLongestOrder; };
+  const auto in_range = [](int order) { return order >= 0 && order <= kMostCharacters; };
   core::require(in_range(options.char_order) && in_range(options.word_order) && orders() > 0,
                 core::ErrorCode::kInvalidArgument,
                 "chrF's orders are {} (characters) and {} (words); each must be 0 to {}, and one of them at least 1",
-                options.char_order, options.word_order, kLongestOrder);
+                options.char_order, options.word_order, kMostCharacters);
   core::require(options.beta >= 1 && options.beta <= kLargestBeta, core::ErrorCode::kInvalidArgument,
                 "chrF's beta is {}; it must be 1 to {}", options.beta, kLargestBeta);
 }

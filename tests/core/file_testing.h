@@ -13,7 +13,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 
-namespace dragoman::core::testing {
+namespace dragoman::testing {
 
 namespace fs = std::filesystem;
 
@@ -28,7 +28,7 @@ inline std::string raw(const fs::path& path) {
 }
 
 inline std::vector<std::string> lines_of(const fs::path& path) {
-  LineReader reader(path);
+  core::LineReader reader(path);
   std::vector<std::string> lines;
   std::string line;
   while (reader.next(line)) lines.push_back(line);
@@ -44,10 +44,10 @@ inline void run(const std::string& command) {
 
 /// Expects an Error with this code whose message names the file.
 template <class Action>
-std::string expect_error(ErrorCode code, const fs::path& path, Action&& action) {
+std::string expect_error(core::ErrorCode code, const fs::path& path, Action&& action) {
   try {
     action();
-  } catch (const Error& error) {
+  } catch (const core::Error& error) {
     EXPECT_EQ(error.code(), code) << error.what();
     EXPECT_THAT(error.what(), ::testing::HasSubstr(path.string()));
     return error.what();
@@ -56,4 +56,4 @@ std::string expect_error(ErrorCode code, const fs::path& path, Action&& action) 
   return "";
 }
 
-}  // namespace dragoman::core::testing
+}  // namespace dragoman::testing

@@ -1,3 +1,4 @@
+#include "error_message.h"
 #include "test_data.h"
 
 #include <gmock/gmock.h>
@@ -13,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using dragoman::testing::TemporaryFolder;
 using ::testing::AllOf;
+using testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -22,16 +24,6 @@ std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
   return names;
-}
-
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-    return "accepted";
-  } catch (const Error& error) {
-    return error.what();
-  }
 }
 
 void fill(const fs::path& folder, std::string_view text) {

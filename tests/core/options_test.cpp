@@ -1,4 +1,4 @@
-#include "bad_input.h"
+#include "error_message.h"
 
 #include <ctime>
 

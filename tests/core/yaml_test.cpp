@@ -1,3 +1,4 @@
+#include "error_message.h"
 #include "test_data.h"
 
 #include <ctime>
@@ -15,18 +16,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-template <class Action>
-std::string message_of(Action&& action, ErrorCode code = ErrorCode::kBadInput) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
-}
+using testing::message_of;
 
 Json parse(std::string_view text) {
   return parse_yaml(text, "test.yml");

@@ -1,3 +1,4 @@
+#include "error_message.h"
 #include "golden.h"
 
 #include <algorithm>
@@ -30,16 +31,6 @@ std::vector<std::unique_ptr<evaluation::Metric>> all_metrics() {
   metrics.push_back(
       std::make_unique<Ter>(evaluation::TerOptions{.normalized = true, .no_punct = true, .asian_support = true}));
   return metrics;
-}
-
-template <class Action>
-std::string message_of(Action&& action) {
-  try {
-    action();
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Bleu, clips_counts_as_in_the_paper) {
@@ -146,8 +137,8 @@ TEST(Metric, the_signature_ends_with_our_version) {
 TEST(Metric, different_lengths_are_an_error_that_names_both_counts) {
   const std::vector<std::string> three{"a", "b", "c"};
   const Streams references{{"a", "b", "c"}, {"a", "b"}};
-  EXPECT_THAT(message_of([&] { evaluation::corpus_bleu(three, references); }), HasSubstr("3 hypotheses"));
-  EXPECT_THAT(message_of([&] { evaluation::corpus_bleu(three, references); }),
+  EXPECT_THAT(error_of([&] { evaluation::corpus_bleu(three, references); }), HasSubstr("3 hypotheses"));
+  EXPECT_THAT(error_of([&] { evaluation::corpus_bleu(three, references); }),
               HasSubstr("the 2 segments of reference 2"));
 }
 
@@ -157,12 +148,12 @@ TEST(Metric, nothing_to_evaluate_is_an_error) {
 }
 
 TEST(Metric, options_out_of_range_are_errors) {
-  EXPECT_THAT(message_of([] { Bleu({.max_order = 0}); }), HasSubstr("is 0"));
-  EXPECT_THAT(message_of([] { Bleu({.smoothing = evaluation::BleuSmoothing::kFloor, .smoothing_value = -1.0}); }),
+  EXPECT_THAT(error_of([] { Bleu({.max_order = 0}); }), HasSubstr("is 0"));
+  EXPECT_THAT(error_of([] { Bleu({.smoothing = evaluation::BleuSmoothing::kFloor, .smoothing_value = -1.0}); }),
               HasSubstr("-1"));
-  EXPECT_THAT(message_of([] { Chrf({.char_order = 0, .word_order = 0}); }), HasSubstr("0"));
-  EXPECT_THAT(message_of([] { Chrf({.char_order = -1}); }), HasSubstr("-1"));
-  EXPECT_THAT(message_of([] { Chrf({.beta = 0}); }), HasSubstr("beta is 0"));
+  EXPECT_THAT(error_of([] { Chrf({.char_order = 0, .word_order = 0}); }), HasSubstr("0"));
+  EXPECT_THAT(error_of([] { Chrf({.char_order = -1}); }), HasSubstr("-1"));
+  EXPECT_THAT(error_of([] { Chrf({.beta = 0}); }), HasSubstr("beta is 0"));
 }
 
 TEST(Metric, ill_formed_utf8_reads_as_the_replacement_character) {

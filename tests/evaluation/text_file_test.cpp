@@ -1,3 +1,4 @@
+#include "error_message.h"
 #include "test_data.h"
 
 #include <gmock/gmock.h>
@@ -14,16 +15,6 @@ using evaluation::read_text_file;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class Action>
-std::string message_of(Action&& action) {
-  try {
-    action();
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(TextFile, lines_lose_white_space_at_their_ends_only) {
   const TemporaryFolder folder;
@@ -43,15 +34,15 @@ TEST(TextFile, gzip_is_recognised_by_content) {
 TEST(TextFile, an_empty_file_is_an_error_that_names_it) {
   const TemporaryFolder folder;
   core::write_file(folder / "nothing.txt", "");
-  EXPECT_THAT(message_of([&] { read_text_file(folder / "nothing.txt"); }), HasSubstr("nothing.txt: the file is empty"));
+  EXPECT_THAT(error_of([&] { read_text_file(folder / "nothing.txt"); }), HasSubstr("nothing.txt: the file is empty"));
 }
 
 TEST(TextFile, different_lengths_are_an_error_that_names_both_files_and_counts) {
   const evaluation::TextFile hypothesis{.name = "hyp.txt", .lines = {"a", "b", "c"}};
   const evaluation::TextFile reference{.name = "ref.txt", .lines = {"a", "b"}};
-  EXPECT_THAT(message_of([&] { check_parallel(hypothesis, reference); }),
+  EXPECT_THAT(error_of([&] { check_parallel(hypothesis, reference); }),
               AllOf(HasSubstr("hyp.txt has 3"), HasSubstr("ref.txt has 2")));
-  EXPECT_EQ(message_of([&] { check_parallel(hypothesis, hypothesis); }), "no error");
+  EXPECT_EQ(error_of([&] { check_parallel(hypothesis, hypothesis); }), "no error");
 }
 
 }  // namespace

@@ -3,8 +3,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 
-#include <sanitizer/allocator_interface.h>
+// GCC installs its runtime without this part of its headers.
+extern "C" {
+std::size_t __sanitizer_get_current_allocated_bytes();  // NOLINT(bugprone-reserved-identifier)
+int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*,
+                                                                  std::size_t),  // NOLINT(bugprone-reserved-identifier)
+                                              void (*free_hook)(const volatile void*));
+}
 
 namespace dragoman::fuzz {
 namespace {

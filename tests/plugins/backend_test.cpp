@@ -1,4 +1,4 @@
-#include "error_matchers.h"
+#include "error_message.h"
 #include "planted/twice.h"
 #include "program.h"
 #include "test_data.h"
@@ -16,8 +16,8 @@ namespace {
 using tensor::Device;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
-using testing::message_of;
 
 constexpr const char* kFolder = DRAGOMAN_PLANTED_PLUGINS;
 
@@ -46,10 +46,10 @@ TEST(Backends, TheBuiltInOnesAreThereAndOthersAreAskedFor) {
 TEST(Backends, WhatIsNotHereIsRefusedWithAListOfWhatIs) {
   Host host({.plugin_folder = kFolder});
   for (const char* name : {"gpu", "", "cpu:1", "cpu:", "../mirror", "good"})
-    EXPECT_THAT(message_of([&] { host.device(name); }), HasSubstr("here are: cpu, reference")) << name;
-  EXPECT_THAT(message_of([&] { host.device("mirror:2"); }),
+    EXPECT_THAT(error_of([&] { host.device(name); }), HasSubstr("here are: cpu, reference")) << name;
+  EXPECT_THAT(error_of([&] { host.device("mirror:2"); }),
               AllOf(HasSubstr("'mirror:2' is not on this machine, which has 2 of its kind"), HasSubstr("mirror:1")));
-  EXPECT_THAT(message_of([&] { static_cast<void>(host.runtime().kernels(Device::of("cuda"))); }),
+  EXPECT_THAT(error_of([&] { static_cast<void>(host.runtime().kernels(Device::of("cuda"))); }),
               HasSubstr("the device 'cuda' is not here"));
 }
 
@@ -64,7 +64,7 @@ TEST(Backends, AKernelWaitsForItsBackend) {
 
 TEST(Backends, ARefusedPluginTakesItsBackendWithIt) {
   Host host({.plugin_folder = kFolder});
-  EXPECT_THAT(message_of([&] { host.loader().load(std::string(kFolder) + "/half_mirror.so"); }),
+  EXPECT_THAT(error_of([&] { host.loader().load(std::string(kFolder) + "/half_mirror.so"); }),
               HasSubstr("already has a kernel"));
   EXPECT_THAT(names_of(host.runtime().devices()), ElementsAre("cpu", "reference"));
   EXPECT_TRUE(host.registry().backends().empty());

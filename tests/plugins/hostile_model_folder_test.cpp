@@ -1,4 +1,4 @@
-#include "error_matchers.h"
+#include "error_message.h"
 #include "program.h"
 
 #include <sys/resource.h>
@@ -38,7 +38,7 @@ class HostileModelFolder : public ::testing::Test {
   core::Json config() const { return core::load_json((model_ / "config.json").string()); }
   void write(const core::Json& config) const { core::write_file(model_ / "config.json", config.dump()); }
   std::string refusal() const {
-    return message_of([&] {
+    return error_of([&] {
       plugins::Host host;
       plugins::load_model(model_, host);
     });
@@ -104,7 +104,7 @@ TEST_F(HostileModelFolder, PipesAndDevicesAreRefusedAtOnce) {
       else
         fs::create_symlink("/dev/zero", file);
       const std::string message =
-          name == "SHA256SUMS" ? message_of([&] { formats::verify_checksums(model_); }) : refusal();
+          name == "SHA256SUMS" ? error_of([&] { formats::verify_checksums(model_); }) : refusal();
       EXPECT_THAT(message, HasSubstr(name));
       EXPECT_THAT(message, HasSubstr("is not a regular file")) << (pipe ? "pipe" : "device");
       fs::rename(folder_ / "kept", file);

@@ -1,6 +1,6 @@
 #include "dragoman/host/load_model.h"
 
-#include "error_matchers.h"
+#include "error_message.h"
 #include "test_data.h"
 
 #include <fstream>
@@ -16,8 +16,8 @@ namespace dragoman::plugins {
 namespace {
 
 using ::testing::AllOf;
+using testing::error_of;
 using ::testing::HasSubstr;
-using testing::message_of;
 
 const std::filesystem::path kSsru = DRAGOMAN_SSRU_PLUGIN;
 
@@ -94,7 +94,7 @@ TEST_F(LoadModelTest, ATrainableModelHasMemoryOfItsOwn) {
 TEST_F(LoadModelTest, APluginThatIsNotAllowedMustBeThereAlready) {
   const std::filesystem::path path = write("ssru", "ssru");
   Host host({.plugin_folder = kSsru.parent_path()});
-  EXPECT_THAT(message_of([&] { load_model(path, host, {.may_load_plugin = false}); }),
+  EXPECT_THAT(error_of([&] { load_model(path, host, {.may_load_plugin = false}); }),
               AllOf(HasSubstr("the model needs the plugin 'ssru', which is not loaded"), HasSubstr("--plugin")));
   host.loader().load(kSsru.string());
   EXPECT_NE(load_model(path, host, {.may_load_plugin = false}).model, nullptr);
@@ -102,7 +102,7 @@ TEST_F(LoadModelTest, APluginThatIsNotAllowedMustBeThereAlready) {
 
 TEST_F(LoadModelTest, APluginThatIsNotInstalled) {
   Host host({.plugin_folder = folder_.path()});
-  EXPECT_THAT(message_of([&] { load_model(write("ssru", "ssru"), host); }),
+  EXPECT_THAT(error_of([&] { load_model(write("ssru", "ssru"), host); }),
               HasSubstr("the plugin 'ssru' is not installed"));
 }
 
@@ -113,19 +113,19 @@ TEST_F(LoadModelTest, AFolderCannotNameCodeOfItsOwn) {
   core::Json config = core::load_json((path / "config.json").string());
   config["plugin"] = "model/ssru";
   std::ofstream(path / "config.json") << config.dump();
-  message_of([&] { load_model(path, host); });
+  error_of([&] { load_model(path, host); });
   EXPECT_TRUE(host.loader().loaded().empty());
 }
 
 TEST_F(LoadModelTest, AnUnknownTypeIsNamedWithTheFileAndTheNearestOne) {
   Host host;
-  EXPECT_THAT(message_of([&] { load_model(write("transforner", ""), host); }),
+  EXPECT_THAT(error_of([&] { load_model(write("transforner", ""), host); }),
               AllOf(HasSubstr("config.json"), HasSubstr("did you mean 'transformer'?")));
 }
 
 TEST_F(LoadModelTest, WeightsOfAnotherModelDoNotFit) {
   Host host;
-  EXPECT_THAT(message_of([&] { load_model(write("transformer", ""), host); }), HasSubstr("self_attention"));
+  EXPECT_THAT(error_of([&] { load_model(write("transformer", ""), host); }), HasSubstr("self_attention"));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #include "dragoman/host/plugin_loader.h"
 
-#include "error_matchers.h"
+#include "error_message.h"
 #include "planted/twice.h"
+#include "planted_file.h"
 #include "test_data.h"
 
 #include <fstream>
@@ -18,12 +19,8 @@ namespace dragoman::plugins {
 namespace {
 
 using ::testing::AllOf;
+using testing::error_of;
 using ::testing::HasSubstr;
-using testing::message_of;
-
-std::string planted_file(const std::string& name) {
-  return std::string(DRAGOMAN_PLANTED_PLUGINS) + "/" + name + ".so";
-}
 
 /// What is registered, to see that a refused plugin leaves no trace.
 struct Inventory {
@@ -43,7 +40,7 @@ Inventory inventory_of(Host& host) {
 /// The message with which `file` is refused; the host must be afterwards what it was before.
 std::string refusal_of(Host& host, const std::string& file) {
   const Inventory before = inventory_of(host);
-  const std::string message = message_of([&] { host.loader().load(file); });
+  const std::string message = error_of([&] { host.loader().load(file); });
   EXPECT_EQ(inventory_of(host), before) << message;
   return message;
 }
@@ -89,7 +86,7 @@ TEST(PluginLoader, FindsInstalledPluginsByTheirName) {
 TEST(PluginLoader, AModelCannotNameAFile) {
   Host host({.plugin_folder = DRAGOMAN_PLANTED_PLUGINS});
   for (const std::string name : {"../planted/good", "/tmp/x.so", "good.so", "", ".", "a b"})
-    EXPECT_THAT(message_of([&] { host.loader().require_plugin(name); }), HasSubstr("is not the name of a plugin"))
+    EXPECT_THAT(error_of([&] { host.loader().require_plugin(name); }), HasSubstr("is not the name of a plugin"))
         << name;
   EXPECT_TRUE(host.loader().loaded().empty());
 }
@@ -188,7 +185,7 @@ PluginDescriptor complete_descriptor() {
 }
 
 std::string complaint_about(const PluginDescriptor& descriptor) {
-  return message_of([&] { check_descriptor(&descriptor, "mine.so"); });
+  return error_of([&] { check_descriptor(&descriptor, "mine.so"); });
 }
 
 TEST(PluginDescriptorCheck, ACompleteOnePasses) {
@@ -203,7 +200,7 @@ TEST(PluginDescriptorCheck, ALargerOneOfAFutureHostPasses) {
 }
 
 TEST(PluginDescriptorCheck, EveryFieldIsChecked) {
-  EXPECT_THAT(message_of([] { check_descriptor(nullptr, "mine.so"); }), HasSubstr("returned no descriptor"));
+  EXPECT_THAT(error_of([] { check_descriptor(nullptr, "mine.so"); }), HasSubstr("returned no descriptor"));
 
   PluginDescriptor descriptor = complete_descriptor();
   descriptor.magic = 0x12345678;

@@ -1,6 +1,7 @@
 #include "dragoman/host/plugin_note.h"
 
-#include "error_matchers.h"
+#include "error_message.h"
+#include "planted_file.h"
 #include "test_data.h"
 
 #include <cstdlib>
@@ -20,12 +21,8 @@ namespace dragoman::plugins {
 namespace {
 
 using ::testing::AllOf;
+using testing::error_of;
 using ::testing::HasSubstr;
-using testing::message_of;
-
-std::string planted_file(const std::string& name) {
-  return std::string(DRAGOMAN_PLANTED_PLUGINS) + "/" + name + ".so";
-}
 
 std::string content_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
@@ -75,24 +72,24 @@ TEST(PluginNote, OtherLibrariesHaveNone) {
 TEST(PluginNote, ALibraryOfAnotherSdkIsRefusedBeforeItsConstructorsRun) {
   Host host;
   EXPECT_FALSE(code_ran([&] {
-    EXPECT_THAT(message_of([&] { host.loader().load(planted_file("foreign_sdk")); }),
+    EXPECT_THAT(error_of([&] { host.loader().load(planted_file("foreign_sdk")); }),
                 AllOf(HasSubstr("built for another SDK"), HasSubstr("compiler 'gcc 3' where this program has")));
-    EXPECT_THAT(message_of([&] { host.loader().load(planted_file("no_note")); }),
+    EXPECT_THAT(error_of([&] { host.loader().load(planted_file("no_note")); }),
                 HasSubstr("is a shared library but no Dragoman plugin, or one of an older SDK"));
   }));
 }
 
 TEST(PluginNote, FilesThatAreNoSharedLibraries) {
-  EXPECT_THAT(message_of([] { note_in("stages:\n  - read: {}\n"); }),
+  EXPECT_THAT(error_of([] { note_in("stages:\n  - read: {}\n"); }),
               HasSubstr("test.so: cannot be loaded as a shared library"));
-  EXPECT_THAT(message_of([] { note_in(""); }), HasSubstr("no ELF file"));
-  EXPECT_THAT(message_of([] { note_in("\177ELF"); }), HasSubstr("the ELF file has 4 bytes"));
+  EXPECT_THAT(error_of([] { note_in(""); }), HasSubstr("no ELF file"));
+  EXPECT_THAT(error_of([] { note_in("\177ELF"); }), HasSubstr("the ELF file has 4 bytes"));
   std::string library = content_of(planted_file("good"));
   library[EI_CLASS] = ELFCLASS32;
-  EXPECT_THAT(message_of([&] { note_in(library); }), HasSubstr("another kind of machine"));
+  EXPECT_THAT(error_of([&] { note_in(library); }), HasSubstr("another kind of machine"));
   library[EI_CLASS] = ELFCLASS64;
   library[offsetof(Elf64_Ehdr, e_type)] = ET_REL;
-  EXPECT_THAT(message_of([&] { note_in(library); }), HasSubstr("no shared library"));
+  EXPECT_THAT(error_of([&] { note_in(library); }), HasSubstr("no shared library"));
 }
 
 /// The file whose segments are all of one kind and the whole file.
@@ -117,7 +114,7 @@ std::string library_of_notes(std::size_t segments, std::size_t bytes) {
 }
 
 TEST(PluginNote, OverlappingSegmentsCannotMultiplyTheWork) {
-  EXPECT_THAT(message_of([] { note_in(library_of_notes(60000, std::size_t{16} << 20)); }),
+  EXPECT_THAT(error_of([] { note_in(library_of_notes(60000, std::size_t{16} << 20)); }),
               HasSubstr("holds more than 1000 ELF notes"));
 }
 
@@ -127,7 +124,7 @@ TEST(PluginNote, SizesThatOverflowAreRefused) {
   for (const std::size_t field : {offsetof(Elf64_Phdr, p_offset), offsetof(Elf64_Phdr, p_filesz)}) {
     std::string damaged = library;
     for (std::size_t i = 0; i < 8; ++i) damaged[segment + field + i] = '\xFF';
-    EXPECT_THAT(message_of([&] { note_in(damaged); }), HasSubstr("truncated or damaged"));
+    EXPECT_THAT(error_of([&] { note_in(damaged); }), HasSubstr("truncated or damaged"));
   }
 }
 

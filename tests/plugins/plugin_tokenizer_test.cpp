@@ -1,4 +1,4 @@
-#include "error_matchers.h"
+#include "error_message.h"
 #include "planted/letters.h"
 #include "program.h"
 #include "small_task.h"
@@ -24,8 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using testing::error_of;
 using ::testing::HasSubstr;
-using testing::message_of;
 using tokenizer::TokenizerKind;
 using training::StartMode;
 using training::testing::SmallTask;
@@ -73,7 +73,7 @@ TEST_F(PluginTokenizer, IsOpenedByItsType) {
 
 TEST_F(PluginTokenizer, WhatIsWrongIsNamed) {
   const auto error = [&](const TokenizerKind& kind, const char* name = "letters") {
-    return message_of([&] { plugins::open_tokenizer(host_.registry(), file(name), kind); });
+    return error_of([&] { plugins::open_tokenizer(host_.registry(), file(name), kind); });
   };
   EXPECT_THAT(error({.type = "leters"}), AllOf(HasSubstr("no tokenizer is called 'leters', did you mean 'letters'?"),
                                                HasSubstr("sentencepiece"), HasSubstr("--plugin FILE")));
@@ -140,7 +140,7 @@ TEST_F(PluginTokenizer, ARunDoesNotGoOnWithAnotherKind) {
   train(config({"training.updates=9"}));
   const std::string upper =
       "data.tokenizer={file: " + file("letters").string() + ", type: letters, options: {upper: true}}";
-  EXPECT_THAT(message_of([&] { train(config({upper}), StartMode::kResume); }),
+  EXPECT_THAT(error_of([&] { train(config({upper}), StartMode::kResume); }),
               AllOf(HasSubstr("differs in what affects results"), HasSubstr("upper")));
   EXPECT_NO_THROW(train(config({upper}), StartMode::kFork));
   EXPECT_EQ(core::load_json(file("run") / "last/config.json")["tokenizer"]["options"].dump(), R"({"upper":true})");
@@ -148,7 +148,7 @@ TEST_F(PluginTokenizer, ARunDoesNotGoOnWithAnotherKind) {
 
 TEST_F(PluginTokenizer, WhatIsWrongInATrainingConfigurationIsNamed) {
   const auto error = [&](const std::string& tokenizer) {
-    return message_of([&] { train(task_.config({"data.tokenizer=" + tokenizer})); });
+    return error_of([&] { train(task_.config({"data.tokenizer=" + tokenizer})); });
   };
   const std::string path = file("letters").string();
   EXPECT_THAT(error("{file: " + path + "}"), HasSubstr("tokenizer: the key 'type' is missing"));
@@ -159,7 +159,7 @@ TEST_F(PluginTokenizer, WhatIsWrongInATrainingConfigurationIsNamed) {
               HasSubstr("options: must hold keys and values"));
   EXPECT_THAT(error("{file: " + path + ", type: leters}"), HasSubstr("did you mean 'letters'?"));
   EXPECT_THAT(error("{file: " + path + ", type: letters, options: {uper: 1}}"), HasSubstr("unknown key 'uper'"));
-  EXPECT_THAT(message_of([&] { train(config({"data.special_tokens.end=a"})); }),
+  EXPECT_THAT(error_of([&] { train(config({"data.special_tokens.end=a"})); }),
               HasSubstr("names 'a', which is an ordinary piece"));
   EXPECT_FALSE(fs::exists(file("run")));
 }
@@ -180,14 +180,14 @@ TEST_F(PluginTokenizer, AModelLoadsTheInstalledPluginOrSaysThatItIsNeeded) {
   EXPECT_NO_THROW(plugins::load_model(model, installed));
   EXPECT_NE(installed.loader().find("good"), nullptr);
   plugins::Host bare({.plugin_folder = kPlanted});
-  EXPECT_THAT(message_of([&] { plugins::load_model(model, bare, {.may_load_plugin = false}); }),
+  EXPECT_THAT(error_of([&] { plugins::load_model(model, bare, {.may_load_plugin = false}); }),
               AllOf(HasSubstr("config.json: tokenizer: the tokenizer needs the plugin 'good'"), HasSubstr("--plugin")));
   core::write_file(model / "config.json", [&] {
     core::Json config = core::load_json(model / "config.json");
     config["tokenizer"] = {{"type", "leters"}};
     return config.dump();
   }());
-  EXPECT_THAT(message_of([&] { plugins::load_model(model, host_); }),
+  EXPECT_THAT(error_of([&] { plugins::load_model(model, host_); }),
               AllOf(HasSubstr("config.json: tokenizer: no tokenizer is called 'leters', did you mean 'letters'?")));
 }
 
@@ -245,9 +245,9 @@ TEST_F(PluginTokenizer, StagesOfAPipelineTakeIt) {
   EXPECT_EQ(run("upper", "  - encode: {" + upper + "}\n"), "a _ b\nd a _ c a\n");
   EXPECT_EQ(run("both", "  - encode: {" + upper + ", format: ids}\n  - decode: {" + upper + ", format: ids}\n"),
             "a b\nda ca\n");
-  EXPECT_THAT(message_of([&] { run("none", "  - encode: {" + tokenizer + ", tokenizer_options: {uper: true}}\n"); }),
+  EXPECT_THAT(error_of([&] { run("none", "  - encode: {" + tokenizer + ", tokenizer_options: {uper: true}}\n"); }),
               HasSubstr("unknown key 'uper'"));
-  EXPECT_THAT(message_of([&] { run("none", "  - encode: {" + tokenizer + ", tokenizer_options: 3}\n"); }),
+  EXPECT_THAT(error_of([&] { run("none", "  - encode: {" + tokenizer + ", tokenizer_options: 3}\n"); }),
               HasSubstr("tokenizer_options: must hold keys and values"));
 }
 

@@ -1,6 +1,6 @@
 #include "dragoman/host/quantize_model.h"
 
-#include "error_matchers.h"
+#include "error_message.h"
 #include "test_data.h"
 
 #include <gmock/gmock.h>
@@ -16,8 +16,8 @@ namespace dragoman::plugins {
 namespace {
 
 using tensor::Compute;
+using testing::error_of;
 using ::testing::HasSubstr;
-using testing::message_of;
 
 const std::filesystem::path kModel = std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "examples/multi30k/model";
 
@@ -122,11 +122,11 @@ TEST_F(QuantizeModel, TheReferenceAgrees) {
 TEST_F(QuantizeModel, WhatMakesNoSenseIsRefused) {
   Host host;
   const auto error = [&](const std::filesystem::path& from, Compute type) {
-    return message_of([&] { quantize_model(from, folder_ / "again", type, host); });
+    return error_of([&] { quantize_model(from, folder_ / "again", type, host); });
   };
   EXPECT_THAT(error(kModel, Compute::kAuto), HasSubstr("rounded to bf16 or int8, not to auto"));
   EXPECT_THAT(error(quantized(Compute::kI8), Compute::kBF16), HasSubstr("is one of int8 already"));
-  EXPECT_THAT(message_of([&] { quantize_model(folder_ / "model", folder_ / "model", Compute::kI8, host); }),
+  EXPECT_THAT(error_of([&] { quantize_model(folder_ / "model", folder_ / "model", Compute::kI8, host); }),
               HasSubstr("would take the place of the model itself"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "again"));
 }
@@ -135,7 +135,7 @@ TEST_F(QuantizeModel, NeverClearsItsInputAway) {
   Host host;
   for (const char* name : {"out.partial", "out.replaced"}) {
     std::filesystem::copy(kModel, folder_ / name);
-    EXPECT_THAT(message_of([&] { quantize_model(folder_ / name, folder_ / "out", Compute::kI8, host); }),
+    EXPECT_THAT(error_of([&] { quantize_model(folder_ / name, folder_ / "out", Compute::kI8, host); }),
                 HasSubstr("would be lost"));
     EXPECT_NO_THROW(formats::verify_checksums(folder_ / name));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
@@ -163,7 +163,7 @@ TEST_F(QuantizeModel, AnInt8ModelCannotBeDamagedUnseen) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::memcpy(bytes.data() + file.find("embedding.weight_scale")->offset + 8, &nan, sizeof nan);
   core::write_file(model / "model.safetensors", bytes);
-  EXPECT_THAT(message_of([&] { translate(model, {}); }),
+  EXPECT_THAT(error_of([&] { translate(model, {}); }),
               HasSubstr("the scale of row 2 of the tensor 'embedding.weight' is nan"));
 }
 

@@ -1,6 +1,6 @@
 #include "dragoman/host/registry.h"
 
-#include "error_matchers.h"
+#include "error_message.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 namespace dragoman::plugins {
 namespace {
 
+using testing::error_of;
 using ::testing::HasSubstr;
-using testing::message_of;
 
 std::unique_ptr<nn::Seq2SeqModel> no_model(const nn::SequenceSpec&, const core::Json&) {
   return nullptr;
@@ -53,21 +53,21 @@ TEST_F(RegistryTest, KeepsWhatIsRegisteredAndByWhom) {
 
 TEST_F(RegistryTest, AnUnknownNameGetsTheNearestOneAndTheList) {
   registry_.add("house", models({"transformer", "ssru"}));
-  const std::string message = message_of([&] { registry_.models().get("transfomer"); });
+  const std::string message = error_of([&] { registry_.models().get("transfomer"); });
   EXPECT_THAT(message, HasSubstr("no model is called 'transfomer', did you mean 'transformer'?"));
   EXPECT_THAT(message, HasSubstr("transformer, ssru"));
-  EXPECT_THAT(message_of([&] { registry_.stages().get("lowercase"); }),
+  EXPECT_THAT(error_of([&] { registry_.stages().get("lowercase"); }),
               HasSubstr("no pipeline stage is called 'lowercase'; registered are: none"));
 }
 
 TEST_F(RegistryTest, ATakenNameIsRefusedAndNothingOfTheLotStays) {
   registry_.add("house", models({"alpha"}));
-  EXPECT_THAT(message_of([&] {
+  EXPECT_THAT(error_of([&] {
                 registry_.add("guest", models({"beta", "alpha"}));
               }),
               HasSubstr("the model 'alpha' is registered already, by 'house'"));
   EXPECT_EQ(registry_.models().all().size(), 1U);
-  EXPECT_THAT(message_of([&] { registry_.add("guest", models({"beta", "beta"})); }), HasSubstr("by 'guest'"));
+  EXPECT_THAT(error_of([&] { registry_.add("guest", models({"beta", "beta"})); }), HasSubstr("by 'guest'"));
   EXPECT_EQ(registry_.models().all().size(), 1U);
 }
 
@@ -75,7 +75,7 @@ TEST_F(RegistryTest, NamesOfThePipelinesOwnStagesAreTaken) {
   for (const std::string_view name : pipeline::kBuiltInStageNames) {
     Registrar registrar;
     registrar.add(StageEntry{std::string(name), "", [](core::OptionReader&) { return nullptr; }});
-    EXPECT_THAT(message_of([&] { registry_.add("guest", registrar.take()); }),
+    EXPECT_THAT(error_of([&] { registry_.add("guest", registrar.take()); }),
                 HasSubstr(fmt::format("the pipeline stage '{}' is registered already, by 'dragoman'", name)));
   }
 }
@@ -86,7 +86,7 @@ TEST_F(RegistryTest, KernelsOfARefusedLotAreTakenOutAgain) {
   registrar.add_kernel("cpu", kPlusOne, plus_one);
   registrar.add_kernel("reference", kPlusOne, plus_one);
   registrar.add_kernel("reference", ops::kAdd, [](tensor::Context&, const ops::AddArguments&) {});
-  EXPECT_THAT(message_of([&] { registry_.add("guest", registrar.take()); }),
+  EXPECT_THAT(error_of([&] { registry_.add("guest", registrar.take()); }),
               HasSubstr("the reference backend already has a kernel for the op 'add'"));
   EXPECT_EQ(runtime_.kernels(tensor::Device::kCpu).find(kPlusOne), nullptr);
   EXPECT_EQ(runtime_.kernels(tensor::Device::kReference).find(kPlusOne), nullptr);
@@ -108,10 +108,10 @@ TEST_F(RegistryTest, KernelsGoToTheDevicesThatAreHere) {
 
 TEST(Registrar, RefusesNamesThatCannotBeWrittenAndMissingFactories) {
   Registrar registrar;
-  EXPECT_THAT(message_of([&] { registrar.add(model_entry("")); }), HasSubstr("cannot be the name of a model"));
-  EXPECT_THAT(message_of([&] { registrar.add(model_entry("two words")); }), HasSubstr("'two words'"));
-  EXPECT_THAT(message_of([&] { registrar.add(model_entry("a/b")); }), HasSubstr("'a/b'"));
-  EXPECT_THAT(message_of([&] {
+  EXPECT_THAT(error_of([&] { registrar.add(model_entry("")); }), HasSubstr("cannot be the name of a model"));
+  EXPECT_THAT(error_of([&] { registrar.add(model_entry("two words")); }), HasSubstr("'two words'"));
+  EXPECT_THAT(error_of([&] { registrar.add(model_entry("a/b")); }), HasSubstr("'a/b'"));
+  EXPECT_THAT(error_of([&] {
                 registrar.add(StageEntry{"lower", "", nullptr});
               }),
               HasSubstr("the pipeline stage 'lower' has no factory"));

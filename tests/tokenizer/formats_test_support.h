@@ -1,5 +1,6 @@
 #pragma once
 
+#include "error_message.h"
 #include "tokenizer_test_support.h"
 
 #include <functional>
@@ -45,15 +46,6 @@ inline std::vector<std::string> decoded_lines(const tokenizer::Tokenizer& tokeni
   tokenizer::decode_lines(tokenizer, folder / "in", output, {});
   output.commit();
   return lines_of(folder / "out");
-}
-
-inline std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 }  // namespace dragoman::testing

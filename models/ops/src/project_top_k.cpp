@@ -18,10 +18,6 @@
 namespace dragoman::ops {
 namespace {
 
-std::int64_t vocabulary_of(const Projection& projection) {
-  return projection.weight.packed != nullptr ? projection.weight.packed->rows() : projection.weight.value.value.rows;
-}
-
 void check(const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary) {
   using core::ErrorCode;
   core::require(options.k >= 1 && options.k <= vocabulary, ErrorCode::kInvalidArgument,
@@ -139,12 +135,12 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
 }
 
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options) {
-  return project_top_k(context, hidden, projection, upload(context, options, hidden.rows, vocabulary_of(projection)));
+  return project_top_k(context, hidden, projection, upload(context, options, hidden.rows, projection.vocabulary()));
 }
 
 TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection,
                              const TopKOptions& options) {
-  check(options, hidden.rows, vocabulary_of(projection));
+  check(options, hidden.rows, projection.vocabulary());
   const Variable logits =
       linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
              {projection.bias.value, nullptr});

@@ -26,10 +26,6 @@ void check_targets(const Tensor& hidden, const Indices& targets, std::int64_t vo
                   vocabulary);
 }
 
-std::int64_t vocabulary_of(const Projection& projection) {
-  return projection.weight.packed != nullptr ? projection.weight.packed->rows() : projection.weight.value.value.rows;
-}
-
 /// The chunk's logits without a record on the tape.
 Tensor chunk_logits(Context& context, const Tensor& hidden, const Projection& projection) {
   struct WithoutTape {
@@ -66,7 +62,7 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
                              const Indices& targets, double label_smoothing,
                              const DeviceArray<double>& gradient_scale) {
   const Tensor& h = hidden.value;
-  check_targets(h, targets, vocabulary_of(projection));
+  check_targets(h, targets, projection.vocabulary());
   const Variable& weight = projection.weight.value;
   const bool record = autograd::recording(context, hidden, weight, projection.bias);
   core::require(!record || projection.weight.packed == nullptr, core::ErrorCode::kInvalidArgument,
@@ -125,7 +121,7 @@ LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const P
 }
 
 Tensor target_nlls(Context& context, const Tensor& hidden, const Projection& projection, const Indices& targets) {
-  check_targets(hidden, targets, vocabulary_of(projection));
+  check_targets(hidden, targets, projection.vocabulary());
   const Tensor losses = allocate_doubles(context, hidden.rows);
   const Tensor nlls = allocate_doubles(context, hidden.rows);
   const DeviceIndices wanted = targets;

@@ -1,5 +1,7 @@
 #include "dragoman/training/checkpoint.h"
 
+#include "config_tables.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -24,8 +26,6 @@ constexpr std::string_view kDamaged = ".damaged";
 constexpr int kFormatVersion = 2;
 /// The version whose checkpoints have no SHA256SUMS.
 constexpr int kWithoutSums = 1;
-/// No run gets there, and sums and products of such numbers do not overflow.
-constexpr std::int64_t kMany = std::int64_t{1} << 40;
 constexpr std::int64_t kMost = std::int64_t{1} << 56;
 constexpr std::uint64_t kLargestState = std::uint64_t{16} << 20;
 /// The files that loading needs.

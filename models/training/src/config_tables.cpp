@@ -12,7 +12,6 @@ using core::Option;
 using core::OptionReader;
 using core::OptionTable;
 
-constexpr std::int64_t kMany = std::int64_t{1} << 40;
 constexpr core::NumberRange<std::int64_t> kCount{.least = 0, .most = kMany};
 constexpr core::NumberRange<std::int64_t> kAtLeastOne{.least = 1, .most = kMany};
 constexpr core::NumberRange<std::int32_t> kLength{.least = 2, .most = 65536};
@@ -81,7 +80,7 @@ TokenizerConfig read_tokenizer(OptionReader& parent, std::string_view key) {
   return config;
 }
 
-void read_tokenizers(OptionReader& data, DataConfig& config) {
+void read_tokenizer_configs(OptionReader& data, DataConfig& config) {
   const Json& tree = data.subtree("tokenizer");
   data.check(
       tree.is_string() || tree.is_object(), "tokenizer",
@@ -105,7 +104,7 @@ Json to_json(const TokenizerConfig& config) {
   return json;
 }
 
-void write_tokenizers(const DataConfig& config, Json& json) {
+void write_tokenizer_configs(const DataConfig& config, Json& json) {
   const Json source = to_json(config.source_tokenizer);
   const Json target = to_json(config.target_tokenizer);
   json["tokenizer"] = source == target ? source : Json{{"source", source}, {"target", target}};
@@ -256,7 +255,7 @@ const OptionTable<DataConfig>& data_table() {
                 .help =
                     "of both sides, or {source: FILE, target: FILE}; copied into the run. In place of FILE also {file: "
                     "FILE, type: NAME, options: {...}}, where NAME is a registered kind"}},
-              read_tokenizers, write_tokenizers)
+              read_tokenizer_configs, write_tokenizer_configs)
           .number("maximum_length", &Config::maximum_length, kLength, "N",
                   "pairs with a longer side, in tokens with the end, are left out")
           .number("bpe_dropout", &Config::bpe_dropout, kProbability, "P",

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <cstdint>
+
 #include <dragoman/core/option_table.h>
 #include <dragoman/training/config.h>
 
 namespace dragoman::training {
+
+/// No run counts so far, and sums and products of such numbers do not overflow.
+inline constexpr std::int64_t kMany = std::int64_t{1} << 40;
 
 // The keys of each part of a configuration: how they are read, written, checked and explained.
 

@@ -1,5 +1,7 @@
 #include "dragoman/training/early_stopping.h"
 
+#include "config_tables.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +31,6 @@ core::Json EarlyStopping::save() const {
 
 void EarlyStopping::restore(const core::Json& json, const std::string& where) {
   core::OptionReader options(json, where);
-  constexpr std::int64_t kMany = std::int64_t{1} << 40;
   stale_ = options.get<std::int64_t>("validations_without_best", 0);
   options.check(stale_ >= 0 && stale_ <= kMany, "validations_without_best", fmt::format("must lie in 0 .. {}", kMany));
   const core::Json& ranking = options.subtree("ranking");

@@ -8,7 +8,7 @@
 namespace dragoman::plugins {
 namespace {
 
-constexpr std::uint64_t kSeed = 99;
+constexpr std::uint64_t kTreeSeed = 99;
 constexpr int kSteps = 5;
 constexpr std::size_t kBeam = 3;
 
@@ -37,9 +37,9 @@ Generation children(const Generation& parents, std::size_t sentences, std::uint6
       if (parents[n].sentence == s) own.push_back(static_cast<std::int32_t>(n));
     for (std::size_t k = 0; k < kBeam; ++k) {
       const std::uint64_t draw = s * kBeam + k;
-      const std::int32_t parent = own[core::random_below(own.size(), kSeed, step, draw)];
+      const std::int32_t parent = own[core::random_below(own.size(), kTreeSeed, step, draw)];
       Node node{s, parent, parents[static_cast<std::size_t>(parent)].tokens};
-      node.tokens.push_back(random_token(kSeed + step, draw));
+      node.tokens.push_back(random_token(kTreeSeed + step, draw));
       generation.push_back(std::move(node));
     }
   }
@@ -57,7 +57,7 @@ std::vector<Generation> made_up_search(const std::vector<Pair>& pairs) {
 std::vector<std::uint32_t> row_order(std::size_t count, std::uint64_t stream, std::size_t step) {
   std::vector<std::uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0U);
-  if (stream != 0) core::shuffle(order, kSeed, stream * kSteps + step);
+  if (stream != 0) core::shuffle(order, kTreeSeed, stream * kSteps + step);
   return order;
 }
 

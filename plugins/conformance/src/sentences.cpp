@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int32_t kVocabulary = 13;
 constexpr std::int32_t kFirstWord = 3;
-constexpr std::uint64_t kSeed = 20170612;
+constexpr std::uint64_t kSentenceSeed = 20170612;
 
 Tokens random_tokens(std::uint64_t stream, std::size_t count) {
   Tokens tokens;
@@ -62,7 +62,8 @@ std::vector<Pair> example_pairs() {
 }
 
 std::int32_t random_token(std::uint64_t stream, std::uint64_t index) {
-  return kFirstWord + static_cast<std::int32_t>(core::random_below(kVocabulary - kFirstWord, kSeed, stream, index));
+  return kFirstWord +
+         static_cast<std::int32_t>(core::random_below(kVocabulary - kFirstWord, kSentenceSeed, stream, index));
 }
 
 std::int32_t other_token(std::int32_t token) {

@@ -8,7 +8,7 @@
 namespace dragoman::plugins {
 namespace {
 
-constexpr std::uint64_t kSeed = 42;
+constexpr std::uint64_t kParameterSeed = 42;
 constexpr std::uint64_t kLabelStream = 1000;
 
 /// Values are those of a float on every device, so that all start from the same numbers.
@@ -21,7 +21,7 @@ void disturb(nn::ParameterStore& store) {
     for (std::int64_t i = 0; i < parameter.rows; ++i) {
       for (std::int64_t j = 0; j < parameter.cols; ++j) {
         const auto index = static_cast<std::uint64_t>(i * parameter.cols + j);
-        const auto noise = kAmplitude * (2 * core::random_uniform(kSeed + 1, stream, index) - 1);
+        const auto noise = kAmplitude * (2 * core::random_uniform(kParameterSeed + 1, stream, index) - 1);
         const auto initial = static_cast<float>(tensor::element(view.tensor(), i, j));
         tensor::set_element(view.tensor(), i, j, static_cast<float>(initial + noise));
       }
@@ -44,7 +44,7 @@ class ModeScope {
   ModeScope(tensor::Context& context, const PassMode& mode) : context_(&context) {
     context.set_tape(mode.record ? &tape_ : nullptr);
     context.set_training(mode.training);
-    context.set_random(kSeed, 0);
+    context.set_random(kParameterSeed, 0);
   }
   ModeScope(const ModeScope&) = delete;
   ModeScope& operator=(const ModeScope&) = delete;
@@ -68,7 +68,7 @@ Subject::Subject(const ModelEntry& entry, const runtime::Runtime& runtime, const
   core::require(model_ != nullptr, core::ErrorCode::kInternal, "the factory of '{}' returned no model", entry.name);
   nn::ParameterStore& store = model_->parameters();
   store.allocate(memory(), dtype(), options.device);
-  store.initialise(kSeed);
+  store.initialise(kParameterSeed);
   disturb(store);
   if (options.packed) store.prepare(*context_, *options.packed);
 }

@@ -15,7 +15,7 @@
 namespace dragoman::plugins {
 namespace {
 
-constexpr core::ErrorCode kBad = core::ErrorCode::kBadInput;
+using core::ErrorCode;
 /// No text in a descriptor has a reason to be longer; a pointer to anything else is noticed here.
 constexpr std::size_t kLongestText = 4096;
 
@@ -35,14 +35,14 @@ std::string last_loader_error() {
 }
 
 [[noreturn]] void refuse_sdk(const std::string& difference, const std::string& file) {
-  core::fail(kBad, "{}: the plugin was built for another SDK ({}); rebuild it against this installation", file,
-             difference);
+  core::fail(ErrorCode::kBadInput,
+             "{}: the plugin was built for another SDK ({}); rebuild it against this installation", file, difference);
 }
 
 /// Before the library is opened, since its constructors run then.
 void check_note(const std::filesystem::path& file) {
   const std::optional<PluginNote> note = read_plugin_note(file);
-  core::require(note.has_value(), kBad,
+  core::require(note.has_value(), ErrorCode::kBadInput,
                 "{}: is a shared library but no Dragoman plugin, or one of an older SDK: it has no note that says what "
                 "it is; use DRAGOMAN_PLUGIN in it, and build it against this installation",
                 file.string());
@@ -50,7 +50,7 @@ void check_note(const std::filesystem::path& file) {
 }
 
 void check_text(const char* text, std::string_view field, const std::string& file) {
-  core::require(text != nullptr && strnlen(text, kLongestText) < kLongestText, kBad,
+  core::require(text != nullptr && strnlen(text, kLongestText) < kLongestText, ErrorCode::kBadInput,
                 "{}: the {} in the plugin's descriptor is missing or too long; rebuild the plugin", file, field);
 }
 
@@ -59,9 +59,10 @@ const PluginDescriptor* query(const std::filesystem::path& file) {
   // message.
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    core::fail(kBad, "{}: cannot be loaded as a shared library: {}", file.string(), last_loader_error());
+    core::fail(ErrorCode::kBadInput, "{}: cannot be loaded as a shared library: {}", file.string(),
+               last_loader_error());
   void* symbol = dlsym(library, kPluginQueryName);
-  core::require(symbol != nullptr, kBad,
+  core::require(symbol != nullptr, ErrorCode::kBadInput,
                 "{}: has a plugin's note but is no plugin: it does not export {}(); use DRAGOMAN_PLUGIN in it",
                 file.string(), kPluginQueryName);
   return reinterpret_cast<PluginQuery>(symbol)();
@@ -72,10 +73,11 @@ Contributions run_registration(const PluginDescriptor& descriptor, const std::st
   try {
     descriptor.register_plugin(registrar);
   } catch (const std::exception& error) {
-    core::fail(kBad, "{}: the plugin '{}' failed to register and was left out: {}", file, descriptor.name,
-               error.what());
+    core::fail(ErrorCode::kBadInput, "{}: the plugin '{}' failed to register and was left out: {}", file,
+               descriptor.name, error.what());
   } catch (...) {
-    core::fail(kBad, "{}: the plugin '{}' failed to register and was left out: it threw something unknown", file,
+    core::fail(ErrorCode::kBadInput,
+               "{}: the plugin '{}' failed to register and was left out: it threw something unknown", file,
                descriptor.name);
   }
   return registrar.take();
@@ -84,12 +86,13 @@ Contributions run_registration(const PluginDescriptor& descriptor, const std::st
 }  // namespace
 
 void check_descriptor(const PluginDescriptor* descriptor, const std::string& file) {
-  core::require(descriptor != nullptr, kBad, "{}: the plugin's query returned no descriptor; rebuild the plugin", file);
-  core::require(descriptor->struct_size >= sizeof(PluginDescriptor), kBad,
+  core::require(descriptor != nullptr, ErrorCode::kBadInput,
+                "{}: the plugin's query returned no descriptor; rebuild the plugin", file);
+  core::require(descriptor->struct_size >= sizeof(PluginDescriptor), ErrorCode::kBadInput,
                 "{}: the plugin's descriptor has {} bytes where {} are needed: it was built for an older Dragoman; "
                 "rebuild it",
                 file, descriptor->struct_size, sizeof(PluginDescriptor));
-  core::require(descriptor->magic == kPluginMagic, kBad,
+  core::require(descriptor->magic == kPluginMagic, ErrorCode::kBadInput,
                 "{}: the descriptor begins with {:#x}, not {:#x}: this is no Dragoman plugin", file, descriptor->magic,
                 kPluginMagic);
   check_text(descriptor->fingerprint, "fingerprint", file);
@@ -98,9 +101,9 @@ void check_descriptor(const PluginDescriptor* descriptor, const std::string& fil
   check_text(descriptor->toolkit_version, "toolkit version", file);
   check_text(descriptor->name, "name", file);
   check_text(descriptor->licence, "licence", file);
-  core::require(is_bare_name(descriptor->name), kBad,
+  core::require(is_bare_name(descriptor->name), ErrorCode::kBadInput,
                 "{}: '{}' cannot be the name of a plugin: use letters, digits, '-' and '_'", file, descriptor->name);
-  core::require(descriptor->register_plugin != nullptr, kBad,
+  core::require(descriptor->register_plugin != nullptr, ErrorCode::kBadInput,
                 "{}: the plugin '{}' has no register function; rebuild the plugin", file, descriptor->name);
 }
 
@@ -146,11 +149,11 @@ const LoadedPlugin& PluginLoader::load_file(const std::filesystem::path& file, c
   check_note(file);
   const PluginDescriptor* descriptor = query(file);
   check_descriptor(descriptor, file.string());
-  core::require(expected_name.empty() || expected_name == descriptor->name, kBad,
+  core::require(expected_name.empty() || expected_name == descriptor->name, ErrorCode::kBadInput,
                 "{}: holds the plugin '{}', not '{}' as its file name says", file.string(), descriptor->name,
                 expected_name);
   const LoadedPlugin* twin = find(descriptor->name);
-  core::require(twin == nullptr && std::string_view(descriptor->name) != kBuiltin, kBad,
+  core::require(twin == nullptr && std::string_view(descriptor->name) != kBuiltin, ErrorCode::kBadInput,
                 "{}: a plugin called '{}' is there already, from {}", file.string(), descriptor->name,
                 twin == nullptr ? "Dragoman itself" : twin->file.string());
   LoadedPlugin plugin{descriptor->name, descriptor->licence, descriptor->toolkit_version, file};
@@ -158,7 +161,7 @@ const LoadedPlugin& PluginLoader::load_file(const std::filesystem::path& file, c
   try {
     registry_->add(plugin.name, std::move(contributions));
   } catch (const core::Error& error) {
-    core::fail(kBad, "{}: the plugin '{}' was left out: {}", file.string(), plugin.name, error.what());
+    core::fail(ErrorCode::kBadInput, "{}: the plugin '{}' was left out: {}", file.string(), plugin.name, error.what());
   }
   return loaded_.emplace_back(std::move(plugin));
 }

@@ -14,7 +14,7 @@
 namespace dragoman::plugins {
 namespace {
 
-constexpr core::ErrorCode kBad = core::ErrorCode::kBadInput;
+using core::ErrorCode;
 /// Segments may overlap, so that a file of a megabyte could hold thousands of millions.
 constexpr int kMostNotes = 1000;
 constexpr std::size_t kLongestDescription = std::size_t{1} << 16;
@@ -23,7 +23,7 @@ using Bytes = std::span<const std::byte>;
 
 /// A part of the file, all of which is there.
 Bytes part_of(Bytes bytes, std::uint64_t offset, std::uint64_t size, const std::string& name) {
-  core::require(offset <= bytes.size() && size <= bytes.size() - offset, kBad,
+  core::require(offset <= bytes.size() && size <= bytes.size() - offset, ErrorCode::kBadInput,
                 "{}: byte {}: the ELF file has {} bytes, but its headers speak of {} here; it is truncated or damaged",
                 name, offset, bytes.size(), size);
   return bytes.subspan(offset, size);
@@ -41,12 +41,13 @@ std::string_view text_of(Bytes bytes) {
 }
 
 Elf64_Ehdr read_header(Bytes bytes, const std::string& name) {
-  core::require(is_elf(text_of(bytes)), kBad, "{}: cannot be loaded as a shared library: it is no ELF file", name);
+  core::require(is_elf(text_of(bytes)), ErrorCode::kBadInput,
+                "{}: cannot be loaded as a shared library: it is no ELF file", name);
   const auto header = read_at<Elf64_Ehdr>(bytes, 0, name);
-  core::require(header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB, kBad,
+  core::require(header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB, ErrorCode::kBadInput,
                 "{}: is an ELF file for another kind of machine: not 64-bit little-endian", name);
-  core::require(header.e_type == ET_DYN, kBad, "{}: is an ELF file, but no shared library", name);
-  core::require(header.e_phnum == 0 || header.e_phentsize == sizeof(Elf64_Phdr), kBad,
+  core::require(header.e_type == ET_DYN, ErrorCode::kBadInput, "{}: is an ELF file, but no shared library", name);
+  core::require(header.e_phnum == 0 || header.e_phentsize == sizeof(Elf64_Phdr), ErrorCode::kBadInput,
                 "{}: its ELF program headers have {} bytes each instead of {}; the file is damaged", name,
                 header.e_phentsize, sizeof(Elf64_Phdr));
   return header;
@@ -57,7 +58,8 @@ PluginNote parse_description(std::string_view description, const std::string& na
   PluginNote note;
   for (std::string* text : {&note.fingerprint, &note.toolkit_version, &note.name, &note.licence}) {
     const std::size_t end = description.find('\0');
-    core::require(end != description.npos, kBad, "{}: its Dragoman note ends within a text; rebuild the plugin", name);
+    core::require(end != description.npos, ErrorCode::kBadInput,
+                  "{}: its Dragoman note ends within a text; rebuild the plugin", name);
     *text = description.substr(0, end);
     description.remove_prefix(end + 1);
   }
@@ -76,8 +78,8 @@ class NoteSearch {
     const std::uint64_t size = part_of(bytes_, begin, segment.p_filesz, name_).size();
     const auto aligned = [&](std::uint64_t at) { return begin + (at - begin + alignment - 1) / alignment * alignment; };
     for (std::uint64_t at = begin; at + sizeof(Elf64_Nhdr) <= begin + size;) {
-      core::require(++seen_ <= kMostNotes, kBad, "{}: holds more than {} ELF notes; the file is damaged", name_,
-                    kMostNotes);
+      core::require(++seen_ <= kMostNotes, ErrorCode::kBadInput,
+                    "{}: holds more than {} ELF notes; the file is damaged", name_, kMostNotes);
       const auto header = read_at<Elf64_Nhdr>(bytes_, at, name_);
       const std::uint64_t owner = at + sizeof header;
       const std::uint64_t description = aligned(owner + header.n_namesz);
@@ -92,8 +94,8 @@ class NoteSearch {
   bool is_ours(const Elf64_Nhdr& header, Bytes owner) const {
     if (header.n_type != kNoteType || text_of(owner) != std::string_view(kNoteOwner.data(), kNoteOwner.size() + 1))
       return false;
-    core::require(header.n_descsz <= kLongestDescription, kBad, "{}: its Dragoman note has {} bytes; {} are the most",
-                  name_, header.n_descsz, kLongestDescription);
+    core::require(header.n_descsz <= kLongestDescription, ErrorCode::kBadInput,
+                  "{}: its Dragoman note has {} bytes; {} are the most", name_, header.n_descsz, kLongestDescription);
     return true;
   }
 

@@ -31,7 +31,7 @@ void put(float* target, const Panel& values, std::int64_t count, bool accumulate
     std::copy_n(values.data(), count, target);
 }
 
-void check_type(const Tensor& tensor) {
+void check_f32(const Tensor& tensor) {
   core::require(tensor.dtype == tensor::DType::kF32, core::ErrorCode::kUnsupported,
                 "ssru.scan: the CPU kernel takes F32, not {}", tensor::describe(tensor));
 }
@@ -39,7 +39,7 @@ void check_type(const Tensor& tensor) {
 }  // namespace
 
 void cpu_scan(Context& context, const ScanArguments& arguments) {
-  check_type(arguments.candidates);
+  check_f32(arguments.candidates);
   for_each_panel(
       context, arguments.offsets, arguments.candidates.cols,
       [&](std::int64_t begin, std::int64_t end, std::int64_t sequence, std::int64_t column, std::int64_t count) {
@@ -60,7 +60,7 @@ void cpu_scan(Context& context, const ScanArguments& arguments) {
 }
 
 void cpu_scan_backward(Context& context, const ScanBackwardArguments& arguments) {
-  check_type(arguments.candidates);
+  check_f32(arguments.candidates);
   static constexpr Panel kZeros{};
   for_each_panel(context, arguments.offsets, arguments.candidates.cols,
                  [&](std::int64_t begin, std::int64_t end, std::int64_t, std::int64_t column, std::int64_t count) {

@@ -15,7 +15,7 @@ void add(const GradientTarget& target, std::int64_t row, std::int64_t col, doubl
   place = target.accumulate ? place + value : value;
 }
 
-void check_type(const Tensor& tensor) {
+void check_f64(const Tensor& tensor) {
   core::require(tensor.dtype == tensor::DType::kF64, core::ErrorCode::kUnsupported,
                 "ssru.scan: the reference kernel takes F64, not {}", tensor::describe(tensor));
 }
@@ -23,7 +23,7 @@ void check_type(const Tensor& tensor) {
 }  // namespace
 
 void reference_scan(Context&, const ScanArguments& arguments) {
-  check_type(arguments.candidates);
+  check_f64(arguments.candidates);
   for (std::int64_t b = 0; b + 1 < arguments.offsets.size(); ++b) {
     for (std::int64_t j = 0; j < arguments.candidates.cols; ++j) {
       double cell = arguments.initial.empty() ? 0 : at(arguments.initial, b, j);
@@ -38,7 +38,7 @@ void reference_scan(Context&, const ScanArguments& arguments) {
 }
 
 void reference_scan_backward(Context&, const ScanBackwardArguments& arguments) {
-  check_type(arguments.candidates);
+  check_f64(arguments.candidates);
   for (std::int64_t b = 0; b + 1 < arguments.offsets.size(); ++b) {
     const std::int64_t begin = arguments.offsets[b];
     const std::int64_t end = arguments.offsets[b + 1];

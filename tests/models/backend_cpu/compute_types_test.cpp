@@ -97,10 +97,11 @@ class Reference {
   core::SequentialExecutor executor_;
 };
 
-struct Shape {
+struct WeightShape {
   std::int64_t rows, outputs, inputs;
 };
-constexpr Shape kShapes[] = {{1, 1, 1}, {13, 40, 24}, {37, 17, 33}, {64, 96, 512}, {3, 4500, 40}, {300, 5, 7}};
+constexpr WeightShape kWeightShapes[] = {{1, 1, 1},     {13, 40, 24},  {37, 17, 33},
+                                         {64, 96, 512}, {3, 4500, 40}, {300, 5, 7}};
 
 std::vector<std::uint32_t> bits_of(const std::vector<float>& values) {
   std::vector<std::uint32_t> bits;
@@ -124,7 +125,7 @@ std::vector<float> linear(Rig& rig, std::int64_t rows, const std::vector<float>&
 int check_int8(ComputeType type) {
   Rig rig;
   Reference reference;
-  for (const Shape& shape : kShapes) {
+  for (const WeightShape& shape : kWeightShapes) {
     const std::vector<float> x = awkward_rows(shape.rows, shape.inputs);
     for (const bool awkward_weight : {false, true}) {
       Matrix weight(
@@ -170,7 +171,7 @@ TEST(ComputeTypes, RoundedProductsAreCloseToTheTrueOne) {
 int check_bf16() {
   Rig rig;
   Reference reference;
-  for (const Shape& shape : kShapes) {
+  for (const WeightShape& shape : kWeightShapes) {
     const std::vector<float> x = random_floats(shape.rows * shape.inputs, 7);
     Matrix weight(shape.outputs, shape.inputs, random_floats(shape.outputs * shape.inputs, 8));
     std::vector<float> magnitudes = x;
@@ -204,7 +205,7 @@ Matrix absolute_of(Matrix matrix) {
 int check_bf16_of_plain_matrices() {
   Rig rig(2);
   Reference reference;
-  for (const Shape& shape : kShapes)
+  for (const WeightShape& shape : kWeightShapes)
     for (const int form : {0, 1, 2, 3, 4, 5, 6, 7}) {
       const auto [m, n, k] = shape;
       const bool transpose_a = (form & 1) != 0, transpose_b = (form & 2) != 0, accumulate = (form & 4) != 0;

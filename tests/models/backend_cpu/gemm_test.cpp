@@ -12,7 +12,7 @@
 namespace dragoman::backend::cpu {
 namespace {
 
-struct Shape {
+struct ProductShape {
   std::int64_t m, n, k;
 };
 
@@ -26,7 +26,7 @@ std::vector<double> operand(Matrix& x, bool transpose, std::int64_t rows, std::i
 
 /// Compares op(a) op(b) (+ c) with sums in double precision. The error allowed is that of summing k products in any
 /// order.
-void expect_product(const Shape& shape, bool transpose_a, bool transpose_b, bool accumulate, int threads) {
+void expect_product(const ProductShape& shape, bool transpose_a, bool transpose_b, bool accumulate, int threads) {
   const auto [m, n, k] = shape;
   Matrix a = transpose_a ? Matrix(k, m, random_floats(m * k, 1), 3) : Matrix(m, k, random_floats(m * k, 1), 5);
   Matrix b = transpose_b ? Matrix(n, k, random_floats(n * k, 2), 1) : Matrix(k, n, random_floats(n * k, 2), 2);
@@ -52,7 +52,8 @@ void expect_product(const Shape& shape, bool transpose_a, bool transpose_b, bool
 }
 
 TEST(MatMul, EqualsSumsInDoublePrecisionForAnyFormOfTheOperands) {
-  for (const Shape& shape : {Shape{1, 1, 1}, {1, 17, 33}, {5, 1, 64}, {33, 18, 1}, {64, 48, 80}, {50, 7, 129}})
+  for (const ProductShape& shape :
+       {ProductShape{1, 1, 1}, {1, 17, 33}, {5, 1, 64}, {33, 18, 1}, {64, 48, 80}, {50, 7, 129}})
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true})
         for (const bool accumulate : {false, true}) expect_product(shape, transpose_a, transpose_b, accumulate, 1);

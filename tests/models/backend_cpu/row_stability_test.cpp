@@ -17,22 +17,22 @@ std::vector<float> row_of(const std::vector<float>& values, std::int64_t row, st
   return {begin, begin + cols};
 }
 
-struct WeightShape {
+struct StableShape {
   std::int64_t outputs, inputs;
 };
 
 using tensor::ComputeType;
 
-class PackedRows : public ::testing::TestWithParam<std::tuple<WeightShape, ComputeType>> {};
+class PackedRows : public ::testing::TestWithParam<std::tuple<StableShape, ComputeType>> {};
 INSTANTIATE_TEST_SUITE_P(
     RowStability, PackedRows,
     ::testing::Combine(
-        ::testing::Values(WeightShape{128, 128}, WeightShape{256, 256}, WeightShape{768, 256}, WeightShape{1024, 256},
-                          WeightShape{256, 1024}, WeightShape{512, 512}, WeightShape{2048, 512}, WeightShape{512, 2048},
-                          WeightShape{6000, 128}, WeightShape{37, 51}, WeightShape{1, 7}),
+        ::testing::Values(StableShape{128, 128}, StableShape{256, 256}, StableShape{768, 256}, StableShape{1024, 256},
+                          StableShape{256, 1024}, StableShape{512, 512}, StableShape{2048, 512}, StableShape{512, 2048},
+                          StableShape{6000, 128}, StableShape{37, 51}, StableShape{1, 7}),
         ::testing::Values(ComputeType::kF32, ComputeType::kBF16, ComputeType::kI8, ComputeType::kI8Narrow)),
     [](const auto& test) {
-      const WeightShape shape = std::get<0>(test.param);
+      const StableShape shape = std::get<0>(test.param);
       const ComputeType type = std::get<1>(test.param);
       return std::to_string(shape.outputs) + "x" + std::to_string(shape.inputs) + "_" +
              (type == ComputeType::kI8Narrow ? "int8_narrow" : std::string(name_of(type)));
@@ -68,7 +68,7 @@ TEST_P(PackedRows, LinearGivesARowTheSameBitsInAnyCompany) {
 TEST(RowStability, TheProbeFindsMoreThanOneBucketForTheUsualShapes) {
   // On the CPUs that we know the buckets agree; if a new oneDNN breaks that, translation still works, but slower, and
   // this test says so.
-  for (const WeightShape shape : {WeightShape{512, 512}, WeightShape{2048, 512}, WeightShape{512, 2048}}) {
+  for (const StableShape shape : {StableShape{512, 512}, StableShape{2048, 512}, StableShape{512, 2048}}) {
     const std::vector<float> weight = random_floats(shape.outputs * shape.inputs, 1);
     for (const GemmType type : {GemmType::kF32, GemmType::kBF16, GemmType::kI8}) {
       if (type == GemmType::kBF16 && !has_fast_bf16()) continue;  // not used then

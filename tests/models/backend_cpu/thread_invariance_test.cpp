@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kTokens = 900;
 constexpr std::int64_t kWidth = 256;
-constexpr tensor::RandomKey kRandomKey{1, 2};
-constexpr tensor::RandomState kRandom{&kRandomKey, 3};
+constexpr tensor::RandomKey kMaskKey{1, 2};
+constexpr tensor::RandomState kMask{&kMaskKey, 3};
 
 /// Runs `compute(rig)`, which returns floats, with one, two and five threads.
 template <class Compute>
@@ -76,13 +76,13 @@ TEST(ThreadInvariance, LayerNormGradientsWithDropout) {
     Matrix sum(kTokens, kWidth), y(kTokens, kWidth), mean(kTokens, 1), deviation(kTokens, 1);
     Matrix dresidual(kTokens, kWidth), dx(kTokens, kWidth), dgain(1, kWidth), dbias(1, kWidth);
     rig.run(ops::kResidualLayerNorm,
-            ops::ResidualLayerNormArguments{residual, x, 0.1, kRandom, gain, bias, 1e-5, sum, y, mean, deviation});
+            ops::ResidualLayerNormArguments{residual, x, 0.1, kMask, gain, bias, 1e-5, sum, y, mean, deviation});
     rig.run(ops::kResidualLayerNormBackward, ops::ResidualLayerNormBackwardArguments{sum,
                                                                                      gain,
                                                                                      mean,
                                                                                      deviation,
                                                                                      0.1,
-                                                                                     kRandom,
+                                                                                     kMask,
                                                                                      dy,
                                                                                      {},
                                                                                      {dresidual, false},
@@ -100,7 +100,7 @@ TEST(ThreadInvariance, EmbeddingGradientsWithManyEqualIds) {
   expect_same_bits([&](Rig& rig) {
     Matrix dtable(60, kWidth);
     rig.run(ops::kEmbeddingBackward,
-            ops::EmbeddingBackwardArguments{array(ids), 0, dy, 16, 0.1, kRandom, {dtable, false}});
+            ops::EmbeddingBackwardArguments{array(ids), 0, dy, 16, 0.1, kMask, {dtable, false}});
     return dtable.values();
   });
 }
@@ -128,7 +128,7 @@ TEST(ThreadInvariance, AttentionAndItsGradients) {
                                           .k_offsets = array(offsets),
                                           .heads = 4,
                                           .rate = 0.1,
-                                          .random = kRandom,
+                                          .random = kMask,
                                           .probabilities = probabilities,
                                           .y = y};
     rig.run(ops::kAttention, forward);

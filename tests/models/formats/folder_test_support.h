@@ -1,5 +1,6 @@
 #pragma once
 
+#include "error_message.h"
 #include "test_data.h"
 
 #include <memory>
@@ -12,6 +13,8 @@
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
 namespace dragoman::formats::testing {
+
+using dragoman::testing::error_of;
 
 /// A model that has parameters and a configuration and cannot compute: all that files are about.
 class PaperModel final : public nn::Seq2SeqModel {
@@ -59,16 +62,6 @@ inline void write_model(const std::filesystem::path& path, const nn::Seq2SeqMode
                         const std::string& card = "A card.\n", const std::string& letters = "ab") {
   write_model_folder(path,
                      {.model_type = "paper", .model = &model, .tokenizer = {tokenizer_json(letters)}, .card = card});
-}
-
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-    return "accepted";
-  } catch (const core::Error& error) {
-    return error.what();
-  }
 }
 
 }  // namespace dragoman::formats::testing

@@ -32,7 +32,7 @@ std::uint64_t sum(std::span<const std::byte> bytes) {
 
 TEST(MappedFile, ReleasedPagesLeaveMemoryAndComeBack) {
   constexpr std::size_t kSize = std::size_t{4} << 20;
-  const testing::TemporaryFolder folder;
+  const dragoman::testing::TemporaryFolder folder;
   std::string content(kSize, '\0');
   for (std::size_t i = 0; i < kSize; ++i) content[i] = static_cast<char>(i * 7 + i / 4096);
   core::write_file(folder / "weights", content);

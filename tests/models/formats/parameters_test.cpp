@@ -63,7 +63,7 @@ std::string error_of(const std::filesystem::path& path, nn::ParameterStore& stor
                      const core::Json* configuration = nullptr) {
   try {
     load_parameters(path, store, {}, configuration);
-    return "accepted";
+    return "no error";
   } catch (const core::Error& error) {
     return error.what();
   }
@@ -106,7 +106,7 @@ TEST_P(RoundTrip, LoadsIntoDoubles) {
 
 TEST(Parameters, PassThroughHostMemoryWhereTheHostCannotReadTheDevices) {
   const TemporaryFolder folder;
-  testing::HiddenMemory memory;
+  dragoman::testing::HiddenMemory memory;
   const auto original = random_store();
   save_parameters(folder / "w", *original);
   for (const WeightMemory kind : {WeightMemory::kOwned, WeightMemory::kMapped}) {

@@ -1,3 +1,4 @@
+#include "error_message.h"
 #include "test_data.h"
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 namespace dragoman::formats {
 namespace {
 
+using dragoman::testing::error_of;
 using dragoman::testing::golden_file;
 using dragoman::testing::TemporaryFolder;
 using tensor::DType;
@@ -20,16 +22,6 @@ template <class T>
 tensor::Tensor view(const std::vector<T>& values, std::int64_t rows = 1) {
   const auto cols = static_cast<std::int64_t>(values.size()) / rows;
   return {const_cast<T*>(values.data()), rows, cols, cols, tensor::dtype_of<T>(), tensor::Device::kCpu};
-}
-
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-    return "accepted";
-  } catch (const core::Error& error) {
-    return error.what();
-  }
 }
 
 // Same tensors, same order, same metadata as in golden/make_golden.py.

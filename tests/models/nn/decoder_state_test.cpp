@@ -1,5 +1,6 @@
 #include "dragoman/nn/decoder_state.h"
 
+#include "error_message.h"
 #include "hidden_memory.h"
 
 #include <gmock/gmock.h>
@@ -12,16 +13,8 @@ namespace dragoman::nn {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 /// A pool for one layer of history, on memory that the host cannot read: what is looked at here is structure alone.
 class DecoderStateTest : public ::testing::Test {

@@ -168,12 +168,12 @@ TEST_F(LayersTest, AGatedFeedForwardMultipliesTwoProjections) {
 
 /// With identities for both weights, the output is the input after dropout.
 TEST_F(LayersTest, FeedForwardDropsInTrainingOnlyAndScalesWhatIsKept) {
-  constexpr std::int64_t kWidth = 200;
-  const FeedForward layer(scope_, kWidth, kWidth, {.activation = ops::Activation::kRelu}, 0.25);
+  constexpr std::int64_t kUnits = 200;
+  const FeedForward layer(scope_, kUnits, kUnits, {.activation = ops::Activation::kRelu}, 0.25);
   store_.allocate(tensor::host_memory(), tensor::DType::kF64, tensor::Device::kReference);
   for (const char* name : {"layer.in.weight", "layer.out.weight"})
-    for (std::int64_t i = 0; i < kWidth; ++i) tensor::set_element(store_.find(name)->value, i, i, 1);
-  const Rows ones(1, std::vector<double>(kWidth, 1));
+    for (std::int64_t i = 0; i < kUnits; ++i) tensor::set_element(store_.find(name)->value, i, i, 1);
+  const Rows ones(1, std::vector<double>(kUnits, 1));
   const Variable x{reference_.tensor(ones), nullptr};
   expect_near(layer(context_, x), ones);
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "error_message.h"
+
 #include <cmath>
 #include <functional>
 #include <string>
@@ -58,15 +60,6 @@ inline Rows random_rows(std::size_t rows, std::size_t cols, std::uint64_t stream
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t j = 0; j < cols; ++j) result[i][j] = core::random_normal(5, stream, i * cols + j);
   return result;
-}
-
-inline std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 /// Vaswani et al. 2017, eq. 1, of one query over the keys and values that it sees: one softmax per head. `weights`, if

@@ -111,7 +111,7 @@ OpCase packed_columns_case(const Setting& setting) {
   return result;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> attention_cases() {
   std::vector<OpCase> result;
   for (const Setting& setting : settings()) result.push_back(attention_case(setting, false));
   for (const Setting& setting : dropout_settings()) result.push_back(attention_case(setting, false));
@@ -126,8 +126,8 @@ std::vector<OpCase> cases() {
   return result;
 }
 
-INSTANTIATE_TEST_SUITE_P(Attention, OpTest, ::testing::ValuesIn(cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Attention, OpGradientTest, ::testing::ValuesIn(small(cases())), case_name);
+INSTANTIATE_TEST_SUITE_P(Attention, OpTest, ::testing::ValuesIn(attention_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Attention, OpGradientTest, ::testing::ValuesIn(small(attention_cases())), case_name);
 
 TEST(Attention, FusedFormEqualsTheComposite) {
   for (const Setting& setting : settings())

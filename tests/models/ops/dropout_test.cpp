@@ -13,7 +13,7 @@ namespace {
 
 using Operands = std::span<const Variable>;
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> dropout_cases() {
   std::vector<OpCase> result;
   for (const Operand& shape :
        {Operand{1, 1}, Operand{1, 9}, Operand{6, 7}, Operand{3, 33}, Operand{0, 4}, Operand{300, 133}})
@@ -27,8 +27,8 @@ std::vector<OpCase> cases() {
   return result;
 }
 
-INSTANTIATE_TEST_SUITE_P(Dropout, OpTest, ::testing::ValuesIn(cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Dropout, OpGradientTest, ::testing::ValuesIn(small(cases())), case_name);
+INSTANTIATE_TEST_SUITE_P(Dropout, OpTest, ::testing::ValuesIn(dropout_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Dropout, OpGradientTest, ::testing::ValuesIn(small(dropout_cases())), case_name);
 
 /// Dropout of ones in training mode: 0 where dropped.
 std::vector<double> dropped_ones(Backend backend, std::int64_t rows, std::int64_t cols, double rate, std::uint64_t seed,

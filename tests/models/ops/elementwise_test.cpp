@@ -56,13 +56,13 @@ std::vector<OpCase> binary_cases() {
   return cases;
 }
 
-const std::vector<std::pair<std::string, Activation>> kActivations = {
+const std::vector<std::pair<std::string, Activation>> kElementwiseActivations = {
     {"none", Activation::kNone},   {"relu", Activation::kRelu},       {"gelu", Activation::kGelu},
     {"swish", Activation::kSwish}, {"sigmoid", Activation::kSigmoid}, {"tanh", Activation::kTanh}};
 
 std::vector<OpCase> activation_cases() {
   std::vector<OpCase> cases;
-  for (const auto& [name, activation] : kActivations)
+  for (const auto& [name, activation] : kElementwiseActivations)
     for (const Shape& shape : shapes())
       cases.push_back({.name = name + suffix(shape),
                        .operands = {{shape.rows, shape.cols, -5, 5}},
@@ -94,7 +94,7 @@ TEST_P(EachBackend, ComputesWhatTheFormulasSay) {
 }
 
 TEST_P(EachBackend, ActivationsStayFiniteFarOut) {
-  for (const auto& [name, activation] : kActivations) {
+  for (const auto& [name, activation] : kElementwiseActivations) {
     Rig rig(GetParam());
     rig.record();
     const Variable x = rig.variable(1, 6, std::vector<double>{-1e4, -100, -30, 30, 100, 1e4}, true);

@@ -9,7 +9,7 @@ namespace {
 using Operands = std::span<const Variable>;
 using Ids = std::vector<std::int32_t>;
 
-struct Setting {
+struct EmbeddingSetting {
   std::string name;
   Ids ids;
   Ids positions;  ///< empty: no position table
@@ -26,7 +26,7 @@ Ids many_ids(std::int64_t count, std::int64_t vocabulary) {
   return ids;
 }
 
-OpCase embedding_case(const Setting& setting) {
+OpCase embedding_case(const EmbeddingSetting& setting) {
   OpCase result{.name = setting.name,
                 .operands = {{setting.vocabulary, setting.width}},
                 .run = {},
@@ -42,7 +42,7 @@ OpCase embedding_case(const Setting& setting) {
   return result;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> embedding_cases() {
   return {embedding_case({.name = "one_row", .ids = {3}, .positions = {}}),
           embedding_case({.name = "repeated_ids", .ids = {3, 0, 3, 8, 3, 0}, .positions = {}}),
           embedding_case({.name = "no_rows", .ids = {}, .positions = {}}),
@@ -58,8 +58,8 @@ std::vector<OpCase> cases() {
                           .large = true})};
 }
 
-INSTANTIATE_TEST_SUITE_P(Embedding, OpTest, ::testing::ValuesIn(cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Embedding, OpGradientTest, ::testing::ValuesIn(small(cases())), case_name);
+INSTANTIATE_TEST_SUITE_P(Embedding, OpTest, ::testing::ValuesIn(embedding_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Embedding, OpGradientTest, ::testing::ValuesIn(small(embedding_cases())), case_name);
 
 class EmbeddingTest : public ::testing::TestWithParam<Backend> {};
 INSTANTIATE_TEST_SUITE_P(Embedding, EmbeddingTest, kAllBackends, backend_name);

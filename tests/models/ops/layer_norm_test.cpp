@@ -11,23 +11,23 @@ namespace {
 using Operands = std::span<const Variable>;
 constexpr double kEpsilon = 1e-5;
 
-struct Shape {
+struct NormShape {
   std::int64_t rows;
   std::int64_t cols;
   bool large = false;
 };
 
-const std::vector<Shape> kShapes = {{1, 2}, {1, 16}, {5, 7}, {3, 33}, {0, 4}, {190, 130, true}};
+const std::vector<NormShape> kShapes = {{1, 2}, {1, 16}, {5, 7}, {3, 33}, {0, 4}, {190, 130, true}};
 
-std::string suffix(const Shape& shape) {
+std::string norm_suffix(const NormShape& shape) {
   return "_" + std::to_string(shape.rows) + "x" + std::to_string(shape.cols);
 }
 
 std::vector<OpCase> norm_cases() {
   std::vector<OpCase> result;
-  for (const Shape& shape : kShapes)
+  for (const NormShape& shape : kShapes)
     result.push_back(
-        {.name = "layer_norm" + suffix(shape),
+        {.name = "layer_norm" + norm_suffix(shape),
          .operands = {{shape.rows, shape.cols, -2, 3}, {1, shape.cols, 0.5, 1.5}, {1, shape.cols}},
          .run = [](Context& c, Operands x) { return std::vector{ops::layer_norm(c, x[0], x[1], x[2], kEpsilon)}; },
          .tolerance = 1e-4,
@@ -58,9 +58,9 @@ std::vector<Variable> chosen(const ops::ResidualNorm& result, Outputs outputs) {
 std::vector<OpCase> residual_cases(bool composite) {
   std::vector<OpCase> result;
   for (const Variant& variant : kVariants)
-    for (const Shape& shape : kShapes) {
+    for (const NormShape& shape : kShapes) {
       const Operand whole{shape.rows, shape.cols, -2, 2};
-      result.push_back({.name = "residual_" + variant.name + suffix(shape),
+      result.push_back({.name = "residual_" + variant.name + norm_suffix(shape),
                         .operands = {whole, whole, {1, shape.cols, 0.5, 1.5}, {1, shape.cols}},
                         .run =
                             [=](Context& c, Operands x) {

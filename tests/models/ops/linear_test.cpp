@@ -9,7 +9,7 @@ namespace {
 using ops::Activation;
 using Operands = std::span<const Variable>;
 
-struct Size {
+struct LinearSize {
   std::int64_t rows;
   std::int64_t inputs;
   std::int64_t outputs;
@@ -20,7 +20,8 @@ const std::vector<std::pair<std::string, Activation>> kActivations = {
     {"none", Activation::kNone},   {"relu", Activation::kRelu},       {"gelu", Activation::kGelu},
     {"swish", Activation::kSwish}, {"sigmoid", Activation::kSigmoid}, {"tanh", Activation::kTanh}};
 
-OpCase linear_case(const Size& size, const std::string& name, Activation activation, bool with_bias, bool composite) {
+OpCase linear_case(const LinearSize& size, const std::string& name, Activation activation, bool with_bias,
+                   bool composite) {
   OpCase result{.name = name + (with_bias ? "_bias_" : "_") + std::to_string(size.rows) + "x" +
                         std::to_string(size.inputs) + "x" + std::to_string(size.outputs),
                 .operands = {{size.rows, size.inputs}, {size.outputs, size.inputs}},
@@ -36,11 +37,12 @@ OpCase linear_case(const Size& size, const std::string& name, Activation activat
   return result;
 }
 
-std::vector<OpCase> cases(bool composite) {
+std::vector<OpCase> linear_cases(bool composite) {
   std::vector<OpCase> result;
   for (const auto& [name, activation] : kActivations)
     for (const bool with_bias : {false, true})
-      for (const Size& size : {Size{1, 1, 1}, Size{1, 5, 3}, Size{4, 7, 6}, Size{0, 4, 3}, Size{67, 96, 130, true}})
+      for (const LinearSize& size : {LinearSize{1, 1, 1}, LinearSize{1, 5, 3}, LinearSize{4, 7, 6}, LinearSize{0, 4, 3},
+                                     LinearSize{67, 96, 130, true}})
         result.push_back(linear_case(size, name, activation, with_bias, composite));
   return result;
 }
@@ -50,7 +52,8 @@ std::vector<OpCase> cases(bool composite) {
 std::vector<OpCase> bf16_cases() {
   std::vector<OpCase> result;
   for (const bool with_bias : {false, true})
-    for (const Size& size : {Size{1, 1, 1}, Size{4, 7, 6}, Size{0, 4, 3}, Size{67, 96, 130}}) {
+    for (const LinearSize& size :
+         {LinearSize{1, 1, 1}, LinearSize{4, 7, 6}, LinearSize{0, 4, 3}, LinearSize{67, 96, 130}}) {
       OpCase op_case = linear_case(size, "bf16", Activation::kNone, with_bias, /*composite=*/false);
       op_case.run = [inner = op_case.run](Context& context, Operands x) {
         context.set_product_type(tensor::ComputeType::kBF16);
@@ -61,13 +64,13 @@ std::vector<OpCase> bf16_cases() {
   return result;
 }
 
-INSTANTIATE_TEST_SUITE_P(Linear, OpTest, ::testing::ValuesIn(cases(false)), case_name);
+INSTANTIATE_TEST_SUITE_P(Linear, OpTest, ::testing::ValuesIn(linear_cases(false)), case_name);
 INSTANTIATE_TEST_SUITE_P(LinearInBf16, OpTest, ::testing::ValuesIn(bf16_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Linear, OpGradientTest, ::testing::ValuesIn(small(cases(false))), case_name);
+INSTANTIATE_TEST_SUITE_P(Linear, OpGradientTest, ::testing::ValuesIn(small(linear_cases(false))), case_name);
 
 TEST(Linear, FusedFormEqualsTheComposite) {
-  const std::vector<OpCase> fused = cases(false);
-  const std::vector<OpCase> composite = cases(true);
+  const std::vector<OpCase> fused = linear_cases(false);
+  const std::vector<OpCase> composite = linear_cases(true);
   for (std::size_t i = 0; i < fused.size(); ++i) expect_equivalent(fused[i], composite[i]);
 }
 
@@ -107,7 +110,8 @@ TEST_P(LinearTest, ComputesByHand) {
 }
 
 TEST_P(LinearTest, PackedWeightGivesThePlainResult) {
-  for (const Size& size : {Size{1, 1, 1}, Size{3, 5, 7}, Size{20, 64, 96}, Size{9, 33, 65}, Size{40, 512, 100}}) {
+  for (const LinearSize& size : {LinearSize{1, 1, 1}, LinearSize{3, 5, 7}, LinearSize{20, 64, 96},
+                                 LinearSize{9, 33, 65}, LinearSize{40, 512, 100}}) {
     Rig rig(GetParam());
     const Variable x = rig.constant(size.rows, size.inputs, random_values(size.rows * size.inputs, 1));
     const Variable weight = rig.constant(size.outputs, size.inputs, random_values(size.outputs * size.inputs, 2));

@@ -8,17 +8,18 @@ namespace {
 
 using Operands = std::span<const Variable>;
 
-struct Size {
+struct ProductSize {
   std::int64_t m;
   std::int64_t k;
   std::int64_t n;
   bool large = false;
 };
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> matmul_cases() {
   std::vector<OpCase> result;
-  for (const Size& size : {Size{1, 1, 1}, Size{1, 5, 3}, Size{4, 3, 1}, Size{5, 7, 6}, Size{3, 17, 9}, Size{0, 4, 3},
-                           Size{130, 65, 97, true}, Size{257, 130, 70, true}}) {
+  for (const ProductSize& size :
+       {ProductSize{1, 1, 1}, ProductSize{1, 5, 3}, ProductSize{4, 3, 1}, ProductSize{5, 7, 6}, ProductSize{3, 17, 9},
+        ProductSize{0, 4, 3}, ProductSize{130, 65, 97, true}, ProductSize{257, 130, 70, true}}) {
     const std::string name = std::to_string(size.m) + "x" + std::to_string(size.k) + "x" + std::to_string(size.n);
     result.push_back({.name = "plain_" + name,
                       .operands = {{size.m, size.k}, {size.k, size.n}},
@@ -32,8 +33,8 @@ std::vector<OpCase> cases() {
   return result;
 }
 
-INSTANTIATE_TEST_SUITE_P(MatMul, OpTest, ::testing::ValuesIn(cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(MatMul, OpGradientTest, ::testing::ValuesIn(small(cases())), case_name);
+INSTANTIATE_TEST_SUITE_P(MatMul, OpTest, ::testing::ValuesIn(matmul_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(MatMul, OpGradientTest, ::testing::ValuesIn(small(matmul_cases())), case_name);
 
 class MatMulTest : public ::testing::TestWithParam<Backend> {};
 INSTANTIATE_TEST_SUITE_P(MatMul, MatMulTest, kAllBackends, backend_name);

@@ -13,7 +13,7 @@ std::vector<Variable> assembled(Context& c, Operands x) {
   return {ops::assemble(c, 5, 7, blocks)};
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> slice_cases() {
   return {{.name = "slice_block",
            .operands = {{5, 7}},
            .run = [](Context& c, Operands x) { return std::vector{ops::slice(c, x[0], 1, 4, 2, 5)}; }},
@@ -49,8 +49,8 @@ std::vector<OpCase> cases() {
            }}};
 }
 
-INSTANTIATE_TEST_SUITE_P(Slice, OpTest, ::testing::ValuesIn(cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Slice, OpGradientTest, ::testing::ValuesIn(small(cases())), case_name);
+INSTANTIATE_TEST_SUITE_P(Slice, OpTest, ::testing::ValuesIn(slice_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Slice, OpGradientTest, ::testing::ValuesIn(small(slice_cases())), case_name);
 
 TEST(Slice, IsAViewOfTheSameMemory) {
   Rig rig(Backend::kCpu);

@@ -12,7 +12,7 @@
 namespace dragoman::testing {
 namespace {
 
-struct Setting {
+struct LossSetting {
   std::int64_t rows;
   std::int64_t width;
   std::int64_t vocabulary;
@@ -21,7 +21,7 @@ struct Setting {
   bool with_bias = true;
 };
 
-std::vector<Setting> settings() {
+std::vector<LossSetting> settings() {
   return {{.rows = 1, .width = 3, .vocabulary = 2},
           {.rows = 1, .width = 4, .vocabulary = 1, .smoothing = 0.1},
           {.rows = 5, .width = 4, .vocabulary = 7, .with_bias = false},
@@ -32,23 +32,23 @@ std::vector<Setting> settings() {
           {.rows = 600, .width = 16, .vocabulary = 40, .smoothing = 0.1, .scale = 1.0 / 600}};
 }
 
-std::string describe(const Setting& setting, Backend backend) {
+std::string describe(const LossSetting& setting, Backend backend) {
   return fmt::format("{} rows of {} to {} on {}", setting.rows, setting.width, setting.vocabulary, name_of(backend));
 }
 
-std::vector<std::int32_t> targets_of(const Setting& setting) {
+std::vector<std::int32_t> targets_of(const LossSetting& setting) {
   std::vector<std::int32_t> targets;
   for (const double value : random_values(setting.rows, 50, 0, static_cast<double>(setting.vocabulary) - 0.001))
     targets.push_back(static_cast<std::int32_t>(value));
   return targets;
 }
 
-struct Model {
+struct LossModel {
   Variable hidden;
   ops::Projection projection;
 };
 
-Model make_model(Rig& rig, const Setting& setting) {
+LossModel make_loss_model(Rig& rig, const LossSetting& setting) {
   const auto variable = [&](std::int64_t rows, std::int64_t cols, std::uint64_t stream) {
     return rig.variable(rows, cols, random_values(rows * cols, stream, -1.5, 1.5), true);
   };
@@ -64,16 +64,16 @@ struct LossOutcome {
   std::vector<double> bias;
 };
 
-void collect_gradients(const Model& model, LossOutcome& outcome) {
+void collect_gradients(const LossModel& model, LossOutcome& outcome) {
   outcome.hidden = gradient_of(model.hidden);
   outcome.weight = gradient_of(model.projection.weight.value);
   if (!model.projection.bias.empty()) outcome.bias = gradient_of(model.projection.bias);
 }
 
-LossOutcome fused(Backend backend, const Setting& setting, int threads = 1) {
+LossOutcome fused(Backend backend, const LossSetting& setting, int threads = 1) {
   Rig rig(backend, threads);
   rig.record();
-  const Model model = make_model(rig, setting);
+  const LossModel model = make_loss_model(rig, setting);
   const auto targets = targets_of(setting);
   const ops::LossSums sums =
       ops::softmax_cross_entropy(rig.context(), model.hidden, model.projection, rig.context().indices(targets),
@@ -88,10 +88,10 @@ LossOutcome fused(Backend backend, const Setting& setting, int threads = 1) {
 }
 
 /// -log p summed against the smoothed target distribution, out of linear, log_softmax and weighted_sum.
-LossOutcome composite(Backend backend, const Setting& setting) {
+LossOutcome composite(Backend backend, const LossSetting& setting) {
   Rig rig(backend);
   rig.record();
-  const Model model = make_model(rig, setting);
+  const LossModel model = make_loss_model(rig, setting);
   const auto targets = targets_of(setting);
   const Variable logits = ops::linear(rig.context(), model.hidden, model.projection.weight, model.projection.bias);
   const Variable log_probabilities = ops::log_softmax(rig.context(), logits);
@@ -121,7 +121,7 @@ void expect_same(const LossOutcome& actual, const LossOutcome& expected, double 
 }
 
 TEST(SoftmaxCrossEntropy, EqualsTheComposite) {
-  for (const Setting& setting : settings()) {
+  for (const LossSetting& setting : settings()) {
     const LossOutcome exact = composite(Backend::kReference, setting);
     expect_same(fused(Backend::kReference, setting), exact, 1e-11, describe(setting, Backend::kReference));
     expect_same(fused(Backend::kCpu, setting), exact, 3e-5, describe(setting, Backend::kCpu));
@@ -131,8 +131,8 @@ TEST(SoftmaxCrossEntropy, EqualsTheComposite) {
 
 TEST(SoftmaxCrossEntropy, NeedsTheGradientsScaleWithATape) {
   Rig rig(Backend::kReference);
-  const Setting setting{.rows = 3, .width = 4, .vocabulary = 7};
-  const Model model = make_model(rig, setting);
+  const LossSetting setting{.rows = 3, .width = 4, .vocabulary = 7};
+  const LossModel model = make_loss_model(rig, setting);
   const auto targets = targets_of(setting);
   const auto losses = [&] {
     return ops::cross_entropy_rows(rig.context(), model.hidden, model.projection, rig.context().indices(targets), 0,
@@ -144,7 +144,7 @@ TEST(SoftmaxCrossEntropy, NeedsTheGradientsScaleWithATape) {
 }
 
 TEST(SoftmaxCrossEntropy, BitsDoNotDependOnTheNumberOfThreads) {
-  for (const Setting& setting : settings()) {
+  for (const LossSetting& setting : settings()) {
     const LossOutcome one = fused(Backend::kCpu, setting, 1);
     for (const int threads : {2, 3}) {
       const LossOutcome many = fused(Backend::kCpu, setting, threads);
@@ -202,11 +202,11 @@ TEST_P(CrossEntropyTest, ATiedWeightCollectsBothGradients) {
 }
 
 TEST_P(CrossEntropyTest, SecondMicroBatchAddsToTheFirst) {
-  const Setting setting{.rows = 5, .width = 4, .vocabulary = 7, .smoothing = 0.1};
+  const LossSetting setting{.rows = 5, .width = 4, .vocabulary = 7, .smoothing = 0.1};
   const LossOutcome once = fused(GetParam(), setting);
   Rig rig(GetParam());
   rig.record();
-  const Model model = make_model(rig, setting);
+  const LossModel model = make_loss_model(rig, setting);
   const auto targets = targets_of(setting);
   for (int batch = 0; batch < 2; ++batch) {
     ops::softmax_cross_entropy(rig.context(), model.hidden, model.projection, rig.context().indices(targets),
@@ -219,17 +219,17 @@ TEST_P(CrossEntropyTest, SecondMicroBatchAddsToTheFirst) {
 }
 
 TEST_P(CrossEntropyTest, GivesLogProbabilitiesOfTargets) {
-  for (const Setting& setting : settings()) {
+  for (const LossSetting& setting : settings()) {
     Rig rig(GetParam());
     rig.record();  // must not leave a trace on the tape
-    const Model model = make_model(rig, setting);
+    const LossModel model = make_loss_model(rig, setting);
     const auto targets = targets_of(setting);
     std::vector<double> actual(targets.size());
     ops::target_log_probabilities(rig.context(), model.hidden.value, model.projection, rig.context().indices(targets),
                                   actual);
 
     Rig exact(Backend::kReference);
-    const Model copy = make_model(exact, setting);
+    const LossModel copy = make_loss_model(exact, setting);
     const Tensor expected = ops::log_softmax(exact.context(), ops::linear(exact.context(), copy.hidden,
                                                                           copy.projection.weight, copy.projection.bias))
                                 .value;
@@ -241,9 +241,9 @@ TEST_P(CrossEntropyTest, GivesLogProbabilitiesOfTargets) {
 }
 
 TEST_P(CrossEntropyTest, WorksWithAPackedProjectionOutsideOfTraining) {
-  const Setting setting{.rows = 6, .width = 32, .vocabulary = 50};
+  const LossSetting setting{.rows = 6, .width = 32, .vocabulary = 50};
   Rig rig(GetParam());
-  const Model model = make_model(rig, setting);
+  const LossModel model = make_loss_model(rig, setting);
   const auto targets = targets_of(setting);
   const auto packed = rig.context().kernels().get(ops::kPackWeight)(rig.context(), model.projection.weight.value.value,
                                                                     tensor::ComputeType::kF32);
@@ -260,7 +260,7 @@ TEST_P(CrossEntropyTest, WorksWithAPackedProjectionOutsideOfTraining) {
 
 TEST_P(CrossEntropyTest, RefusesTargetsThatDoNotFit) {
   Rig rig(GetParam());
-  const Model model = make_model(rig, {.rows = 2, .width = 3, .vocabulary = 4});
+  const LossModel model = make_loss_model(rig, {.rows = 2, .width = 3, .vocabulary = 4});
   std::vector<double> room(2);
   for (const std::vector<std::int32_t>& bad : {std::vector<std::int32_t>{0}, {0, 4}, {-1, 0}}) {
     const auto targets = rig.context().indices(bad);

@@ -11,7 +11,7 @@ namespace {
 
 using Operands = std::span<const Variable>;
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> softmax_cases() {
   std::vector<OpCase> result;
   for (const Operand& shape : {Operand{1, 1, -3, 3}, Operand{1, 9, -3, 3}, Operand{5, 8, -3, 3}, Operand{4, 33, -9, 9},
                                Operand{0, 3}, Operand{200, 130, -9, 9}}) {
@@ -34,8 +34,8 @@ std::vector<OpCase> cases() {
   return result;
 }
 
-INSTANTIATE_TEST_SUITE_P(Softmax, OpTest, ::testing::ValuesIn(cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Softmax, OpGradientTest, ::testing::ValuesIn(small(cases())), case_name);
+INSTANTIATE_TEST_SUITE_P(Softmax, OpTest, ::testing::ValuesIn(softmax_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Softmax, OpGradientTest, ::testing::ValuesIn(small(softmax_cases())), case_name);
 
 class SoftmaxTest : public ::testing::TestWithParam<Backend> {};
 INSTANTIATE_TEST_SUITE_P(Softmax, SoftmaxTest, kAllBackends, backend_name);

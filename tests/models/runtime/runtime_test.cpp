@@ -1,5 +1,7 @@
 #include "dragoman/runtime/runtime.h"
 
+#include "error_message.h"
+
 #include <functional>
 #include <set>
 
@@ -17,6 +19,7 @@ using tensor::Device;
 using tensor::DType;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
 
 core::ErrorCode code_of(const std::function<void()>& body) {
@@ -26,15 +29,6 @@ core::ErrorCode code_of(const std::function<void()>& body) {
     return error.code();
   }
   return core::ErrorCode::kInternal;
-}
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 std::vector<std::string> names_of(const std::vector<Device>& devices) {

@@ -91,18 +91,18 @@ LearnOptions small() {
   return options;
 }
 
-BpeTokenizer learn_own(const LearnOptions& options) {
+BpeTokenizer learn_golden(const LearnOptions& options) {
   return learn_bpe({testing::golden_file("corpus.txt")}, options);
 }
 
 TEST(StreamingDecoder, GivesWhatDecodeGives) {
-  expect_streams(learn_own(small()), true);
+  expect_streams(learn_golden(small()), true);
 }
 
 TEST(StreamingDecoder, GivesWhatDecodeGivesAroundUserSymbols) {
   LearnOptions options = small();
   options.user_symbols = {"<ph>", "@", "@@", "a@", "ph>a"};
-  expect_streams(learn_own(options), true);
+  expect_streams(learn_golden(options), true);
 }
 
 TEST(StreamingDecoder, GivesWhatDecodeGivesForTheFilesOfOthers) {
@@ -152,7 +152,7 @@ TEST(StreamingDecoder, OfATokenizerThatCannotStreamGivesAllAtTheEnd) {
 }
 
 TEST(StreamingDecoder, GivesWordsAsSoonAsTheyAreThere) {
-  const BpeTokenizer tokenizer = learn_own(small());
+  const BpeTokenizer tokenizer = learn_golden(small());
   const auto decoder = tokenizer.make_decoder();
   std::string text;
   for (const std::int32_t id : tokenizer.encode("the river")) {
@@ -164,7 +164,7 @@ TEST(StreamingDecoder, GivesWordsAsSoonAsTheyAreThere) {
 }
 
 TEST(StreamingDecoder, HoldsACharacterBackUntilItIsWhole) {
-  const BpeTokenizer tokenizer = learn_own(small());
+  const BpeTokenizer tokenizer = learn_golden(small());
   const auto decoder = tokenizer.make_decoder();
   std::string text;
   for (const char* byte : {"<0xF0>", "<0x9F>", "<0x98>"}) decoder->decode(*tokenizer.id(byte), text);
@@ -180,7 +180,7 @@ TEST(StreamingDecoder, HoldsACharacterBackUntilItIsWhole) {
 }
 
 TEST(StreamingDecoder, SurvivesAnIdThatThereIsNot) {
-  const BpeTokenizer tokenizer = learn_own(small());
+  const BpeTokenizer tokenizer = learn_golden(small());
   const Letters letters;
   for (const Tokenizer* each : {static_cast<const Tokenizer*>(&tokenizer), static_cast<const Tokenizer*>(&letters)}) {
     const auto decoder = each->make_decoder();

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::pieces_of;
 
-BpeTokenizer golden() {
+BpeTokenizer escapes_golden() {
   return BpeTokenizer::load(testing::golden_file("escapes.tokenizer.json"));
 }
 
@@ -44,7 +44,7 @@ std::string error_of(const std::string& json) {
 
 /// golden/make_words_golden.py wrote what Hugging Face tokenizers makes of the tokenizer file beside it.
 TEST(Escapes, GiveTheIdsAndTextsOfHuggingFace) {
-  const BpeTokenizer tokenizer = golden();
+  const BpeTokenizer tokenizer = escapes_golden();
   const core::Json rows = core::load_json(testing::golden_file("escapes.json").string());
   ASSERT_GT(rows.size(), 250U);
   testing::expect_rows(tokenizer, rows);
@@ -54,11 +54,11 @@ TEST(Escapes, GiveTheIdsAndTextsOfHuggingFace) {
 TEST(Escapes, LearningAgainGivesTheSameFileAndSoDoesReading) {
   const std::string file = core::read_file(testing::golden_file("escapes.tokenizer.json"));
   EXPECT_EQ(learn_bpe({testing::golden_file("corpus.txt")}, golden_options()).to_json(), file);
-  EXPECT_EQ(golden().to_json(), file);
+  EXPECT_EQ(escapes_golden().to_json(), file);
 }
 
 TEST(Escapes, OneCharacterInATextIsNoSpecialTokenUnlessAskedFor) {
-  const BpeTokenizer tokenizer = golden();
+  const BpeTokenizer tokenizer = escapes_golden();
   ASSERT_EQ(tokenizer.id("\u266A"), 3);
   const auto plain = tokenizer.encode("\u266A la");
   EXPECT_THAT(plain, Not(Contains(3)));

@@ -1,3 +1,4 @@
+#include "error_message.h"
 #include "tokenizer_test_support.h"
 
 #include <algorithm>
@@ -16,20 +17,11 @@
 namespace dragoman::tokenizer {
 namespace {
 
+using testing::error_of;
 using ::testing::HasSubstr;
 
 BpeTokenizer learn_own(const LearnOptions& options) {
   return learn_bpe({testing::golden_file("corpus.txt")}, options);
-}
-
-template <class Edit>
-std::string error_of(Edit&& edit) {
-  try {
-    edit();
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(TruncatedVocabulary, IsWhatLearningThatSizeGives) {

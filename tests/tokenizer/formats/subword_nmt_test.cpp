@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// golden/make_subword_nmt_golden.py wrote what subword-nmt makes of the codes beside it.
-core::Json golden() {
+core::Json subword_nmt_golden() {
   return core::load_json(testing::golden_file("subword_nmt.json").string());
 }
 
@@ -36,12 +36,12 @@ BpeTokenizer from_codes(const std::string& text) {
   return BpeTokenizer(read_tokenizer_file(folder / "codes"));
 }
 
-std::string error_of(const std::string& text) {
+std::string codes_error(const std::string& text) {
   return testing::error_of([&] { from_codes(text); });
 }
 
 TEST(SubwordNmt, SameLinesAsSubwordNmt) {
-  const core::Json file = golden();
+  const core::Json file = subword_nmt_golden();
   const auto lines = file["lines"].get<std::vector<std::string>>();
   ASSERT_GE(lines.size(), 300U);
   ASSERT_EQ(file["cases"].size(), 7U);
@@ -55,7 +55,7 @@ TEST(SubwordNmt, SameLinesAsSubwordNmt) {
 }
 
 TEST(SubwordNmt, FastBpeCodesGiveTheSameAsTheSameMergesOfVersion2) {
-  const auto lines = golden()["lines"].get<std::vector<std::string>>();
+  const auto lines = subword_nmt_golden()["lines"].get<std::vector<std::string>>();
   const BpeTokenizer fast(read_tokenizer_file(testing::golden_file("fastbpe.codes")));
   const BpeTokenizer codes(read_tokenizer_file(codes_file("codes02")));
   EXPECT_EQ(fast.definition().pieces, codes.definition().pieces);
@@ -88,7 +88,7 @@ TEST(SubwordNmt, AllOccurrencesOfAMergeComeBeforeTheNext) {
 }
 
 TEST(SubwordNmt, TokenizerJsonKeepsTheLines) {
-  const auto lines = golden()["lines"].get<std::vector<std::string>>();
+  const auto lines = subword_nmt_golden()["lines"].get<std::vector<std::string>>();
   const BpeTokenizer codes(read_tokenizer_file(codes_file("codes02")));
   const BpeTokenizer json = BpeTokenizer::parse(codes.to_json(), "json");
   EXPECT_EQ(json.to_json(), codes.to_json());
@@ -105,16 +105,16 @@ TEST(SubwordNmt, WritesTheCodesThatItRead) {
 }
 
 TEST(SubwordNmt, RefusesWhatItCannotFollow) {
-  EXPECT_THAT(error_of("#version: 0.3\na b\n"), HasSubstr("version '0.3'"));
-  EXPECT_THAT(error_of("#version: 0.2 byte\na b\n"), HasSubstr("version 'byte'"));
-  EXPECT_THAT(error_of("#version: 0.2\na b\nc\n"), AllOf(HasSubstr("codes: line 3"), HasSubstr("two pieces")));
-  EXPECT_THAT(error_of("#version: 0.2\na  b\n"), HasSubstr("line 2"));
-  EXPECT_THAT(error_of("#version: 0.2\na b\n\na b\n"), HasSubstr("line 3"));
-  EXPECT_THAT(error_of("#version: 0.2\na </w>\n"), HasSubstr("version 0.1"));
-  EXPECT_THAT(error_of("#version: 0.2\na</w> b\n"), HasSubstr("inside a word"));
-  EXPECT_THAT(error_of("#version: 0.2\n< /w>\n"), HasSubstr("inside a word"));
-  EXPECT_THAT(error_of("#version: 0.2\na \xFF\n"), HasSubstr("UTF-8"));
-  EXPECT_THAT(error_of("a b 3\na b x\n"), HasSubstr("known kind"));
+  EXPECT_THAT(codes_error("#version: 0.3\na b\n"), HasSubstr("version '0.3'"));
+  EXPECT_THAT(codes_error("#version: 0.2 byte\na b\n"), HasSubstr("version 'byte'"));
+  EXPECT_THAT(codes_error("#version: 0.2\na b\nc\n"), AllOf(HasSubstr("codes: line 3"), HasSubstr("two pieces")));
+  EXPECT_THAT(codes_error("#version: 0.2\na  b\n"), HasSubstr("line 2"));
+  EXPECT_THAT(codes_error("#version: 0.2\na b\n\na b\n"), HasSubstr("line 3"));
+  EXPECT_THAT(codes_error("#version: 0.2\na </w>\n"), HasSubstr("version 0.1"));
+  EXPECT_THAT(codes_error("#version: 0.2\na</w> b\n"), HasSubstr("inside a word"));
+  EXPECT_THAT(codes_error("#version: 0.2\n< /w>\n"), HasSubstr("inside a word"));
+  EXPECT_THAT(codes_error("#version: 0.2\na \xFF\n"), HasSubstr("UTF-8"));
+  EXPECT_THAT(codes_error("a b 3\na b x\n"), HasSubstr("known kind"));
   EXPECT_THAT(testing::error_of([] {
                 ReadOptions options;
                 options.vocabulary = codes_file("vocabulary");

@@ -89,7 +89,7 @@ TEST_P(Precompiled, StreamsWhatItDecodes) {
 
 INSTANTIATE_TEST_SUITE_P(Files, Precompiled, ::testing::Values("always", "first", "never"));
 
-std::string error_of_map(std::string_view base64) {
+std::string error_of_base64(std::string_view base64) {
   std::string json = core::read_file(testing::golden_file("precompiled_always.tokenizer.json"));
   constexpr std::string_view kKey = "\"precompiled_charsmap\": \"";
   const std::size_t begin = json.find(kKey) + kKey.size();
@@ -101,11 +101,11 @@ TEST(PrecompiledErrors, DamagedMapsAreRefusedByTheirPlaceInTheFile) {
   constexpr const char* kPlace = "t.json.normalizer.precompiled_charsmap: ";
   const BpeTokenizer good = BpeTokenizer::load(testing::golden_file("precompiled_always.tokenizer.json"));
   const std::string map = good.definition().normalizer().at(0).content;
-  EXPECT_EQ(error_of_map(to_base64(map)), "no error");
-  EXPECT_THAT(error_of_map("!"), HasSubstr(std::string(kPlace) + "expected a character map in base64"));
-  EXPECT_THAT(error_of_map(to_base64(map).substr(1)), HasSubstr("base64"));
-  EXPECT_THAT(error_of_map(""), HasSubstr(std::string(kPlace) + "a character map of 0 bytes is cut short"));
-  EXPECT_THAT(error_of_map(to_base64(map.substr(0, 300))), HasSubstr("says that its table has"));
+  EXPECT_EQ(error_of_base64(to_base64(map)), "no error");
+  EXPECT_THAT(error_of_base64("!"), HasSubstr(std::string(kPlace) + "expected a character map in base64"));
+  EXPECT_THAT(error_of_base64(to_base64(map).substr(1)), HasSubstr("base64"));
+  EXPECT_THAT(error_of_base64(""), HasSubstr(std::string(kPlace) + "a character map of 0 bytes is cut short"));
+  EXPECT_THAT(error_of_base64(to_base64(map.substr(0, 300))), HasSubstr("says that its table has"));
 }
 
 TEST(PrecompiledErrors, MetaspaceThatWeDoNotFollowIsRefused) {

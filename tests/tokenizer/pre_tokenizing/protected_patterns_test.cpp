@@ -35,7 +35,7 @@ core::Json golden_rows(const std::string& name) {
 }
 
 /// What golden/make_patterns_golden.py says the golden files were learned with.
-LearnOptions options_of(const std::string& name) {
+LearnOptions pattern_options(const std::string& name) {
   LearnOptions options{.vocab_size = name == "patterns" ? 600 : name == "case" ? 520 : 500};
   options.split_case = name != "patterns_in_words";
   options.split_digits = name == "patterns_in_words";
@@ -53,7 +53,7 @@ LearnOptions options_of(const std::string& name) {
   return options;
 }
 
-std::vector<std::filesystem::path> corpus_files() {
+std::vector<std::filesystem::path> pattern_corpus() {
   return {testing::golden_file("corpus.txt"), testing::golden_file("patterns_corpus.txt")};
 }
 
@@ -77,15 +77,15 @@ TEST_P(GoldenPatterns, GivesTheIdsAndTextsOfHuggingFace) {
 }
 
 TEST_P(GoldenPatterns, LearningAgainGivesTheSameFileAndSoDoesReading) {
-  EXPECT_EQ(learn_bpe(corpus_files(), options_of(name())).to_json(), golden_json(name()));
+  EXPECT_EQ(learn_bpe(pattern_corpus(), pattern_options(name())).to_json(), golden_json(name()));
   EXPECT_EQ(load().to_json(), golden_json(name()));
 }
 
 TEST_P(GoldenPatterns, AMemoryLimitChangesNothing) {
-  LearnOptions options = options_of(name());
+  LearnOptions options = pattern_options(name());
   options.threads = 1;
   options.memory = {.bytes = std::uint64_t{64} << 20, .temporary_folder = std::filesystem::temp_directory_path()};
-  EXPECT_EQ(learn_bpe(corpus_files(), options).to_json(), golden_json(name()));
+  EXPECT_EQ(learn_bpe(pattern_corpus(), options).to_json(), golden_json(name()));
 }
 
 TEST_P(GoldenPatterns, AllWaysToEncodeAgreeAndLoseNothing) {

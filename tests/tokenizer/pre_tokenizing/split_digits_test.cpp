@@ -16,13 +16,13 @@ namespace {
 using ::testing::ElementsAre;
 using testing::pieces_of;
 
-BpeTokenizer golden() {
+BpeTokenizer digits_golden() {
   return BpeTokenizer::load(testing::golden_file("digits.tokenizer.json"));
 }
 
 /// golden/make_digits_golden.py wrote what Hugging Face tokenizers makes of the tokenizer file beside it.
 TEST(SplitDigits, GivesTheIdsAndTextsOfHuggingFace) {
-  const BpeTokenizer tokenizer = golden();
+  const BpeTokenizer tokenizer = digits_golden();
   const core::Json rows = core::load_json(testing::golden_file("digits.json").string());
   ASSERT_GT(rows.size(), 200U);
   testing::expect_rows(tokenizer, rows);
@@ -34,7 +34,7 @@ TEST(SplitDigits, LearningAgainGivesTheSameFileAndSoDoesReading) {
   options.escape_marks = false;
   const std::string file = core::read_file(testing::golden_file("digits.tokenizer.json"));
   EXPECT_EQ(learn_bpe({testing::golden_file("corpus.txt")}, options).to_json(), file);
-  EXPECT_EQ(golden().to_json(), file);
+  EXPECT_EQ(digits_golden().to_json(), file);
 }
 
 TEST(SplitDigits, NoPieceHoldsADigitAndMore) {

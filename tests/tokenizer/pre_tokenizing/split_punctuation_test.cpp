@@ -26,12 +26,12 @@ LearnOptions punctuation(std::int32_t size) {
   return options;
 }
 
-std::vector<std::filesystem::path> corpus_files() {
+std::vector<std::filesystem::path> punctuation_corpus() {
   return {testing::golden_file("corpus.txt"), testing::golden_file("patterns_corpus.txt")};
 }
 
 /// What golden/make_words_golden.py says the golden files were learned with.
-LearnOptions options_of(const std::string& name) {
+LearnOptions punctuation_options(const std::string& name) {
   LearnOptions options = punctuation(560);
   if (name == "punctuation") {
     options.user_symbols = {"<ph>"};
@@ -58,17 +58,17 @@ TEST_P(GoldenPunctuation, GivesTheIdsAndTextsOfHuggingFace) {
 }
 
 TEST_P(GoldenPunctuation, LearningAgainGivesTheSameFileAndSoDoesReading) {
-  EXPECT_EQ(learn_bpe(corpus_files(), options_of(GetParam())).to_json(), json());
+  EXPECT_EQ(learn_bpe(punctuation_corpus(), punctuation_options(GetParam())).to_json(), json());
   EXPECT_EQ(BpeTokenizer::parse(json(), GetParam()).to_json(), json());
 }
 
 TEST_P(GoldenPunctuation, ThreadsAndAMemoryLimitChangeNothing) {
-  LearnOptions options = options_of(GetParam());
+  LearnOptions options = punctuation_options(GetParam());
   for (options.threads = 1; options.threads < 4; ++options.threads)
-    EXPECT_EQ(learn_bpe(corpus_files(), options).to_json(), json());
+    EXPECT_EQ(learn_bpe(punctuation_corpus(), options).to_json(), json());
   options.threads = 1;
   options.memory = {.bytes = std::uint64_t{64} << 20, .temporary_folder = std::filesystem::temp_directory_path()};
-  EXPECT_EQ(learn_bpe(corpus_files(), options).to_json(), json());
+  EXPECT_EQ(learn_bpe(punctuation_corpus(), options).to_json(), json());
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GoldenPunctuation, ::testing::Values("punctuation", "punctuation_and_all"));
@@ -106,10 +106,10 @@ TEST(SplitPunctuation, ExtendingWithTheCorpusOfLearningGivesTheLargerSize) {
 TEST(SplitPunctuation, CountsOfWordsGiveWhatTheTextGives) {
   const testing::TemporaryFolder folder;
   core::OutputFile counts(folder / "counts");
-  count_words(corpus_files(), counts, {});
+  count_words(punctuation_corpus(), counts, {});
   counts.commit();
   EXPECT_EQ(learn_bpe_from_counts({folder / "counts"}, punctuation(500)).to_json(),
-            learn_bpe(corpus_files(), punctuation(500)).to_json());
+            learn_bpe(punctuation_corpus(), punctuation(500)).to_json());
 }
 
 TEST(SplitPunctuation, OtherKindsOfFilesAndOtherOrdersAreRefused) {

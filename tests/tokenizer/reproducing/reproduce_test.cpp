@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using Words = ReproduceTokenizers::Words;
 
 /// golden/make_reproduce_golden.py wrote what subword-nmt 0.3.8 and tokenizers 0.23.3 learn.
-const core::Json& golden() {
+const core::Json& reproduced_golden() {
   static const core::Json file = core::load_json(testing::golden_file("reproduce.json").string());
   return file;
 }
@@ -96,16 +96,16 @@ std::string learning_error(const std::string& text, const LearnOptions& options)
 // ---- random corpora with runs, ties and odd white space
 
 TEST(ReproduceSubwordNmt, SameCodesOfRandomCorpora) {
-  ASSERT_EQ(golden()["subword_nmt"].size(), 63U);
-  for (const core::Json& row : golden()["subword_nmt"]) {
+  ASSERT_EQ(reproduced_golden()["subword_nmt"].size(), 63U);
+  for (const core::Json& row : reproduced_golden()["subword_nmt"]) {
     const auto text = row["text"].get<std::string>();
     EXPECT_EQ(codes_of(testing::learn_from(text, like_subword_nmt(row))), row["codes"].get<std::string>()) << row;
   }
 }
 
 TEST(ReproduceTokenizers, SamePiecesAndMergesOfRandomCorpora) {
-  ASSERT_EQ(golden()["tokenizers"].size(), 60U);
-  for (const core::Json& row : golden()["tokenizers"]) {
+  ASSERT_EQ(reproduced_golden()["tokenizers"].size(), 60U);
+  for (const core::Json& row : reproduced_golden()["tokenizers"]) {
     const BpeTokenizer learned = testing::learn_from(row["text"].get<std::string>(), like_tokenizers(row));
     EXPECT_EQ(learned.definition().pieces, row["pieces"].get<std::vector<std::string>>()) << row;
     EXPECT_EQ(merges_of(learned.definition()), row["merges"].get<NamedMerges>()) << row;
@@ -115,7 +115,7 @@ TEST(ReproduceTokenizers, SamePiecesAndMergesOfRandomCorpora) {
 // ---- corpora of natural language
 
 const core::Json& corpus_row(const std::string& name) {
-  for (const core::Json& row : golden()["corpora"])
+  for (const core::Json& row : reproduced_golden()["corpora"])
     if (row["name"] == name) return row;
   throw std::out_of_range(name);
 }
@@ -173,14 +173,14 @@ TEST(ReproduceSubwordNmt, CodesAreThoseThatTheOtherGoldenFilesEncodeWith) {
 }
 
 TEST(ReproduceSubwordNmt, MergesThatComeUpAgainAreWrittenAgain) {
-  for (const core::Json& row : golden()["subword_nmt"]) {
+  for (const core::Json& row : reproduced_golden()["subword_nmt"]) {
     const BpeTokenizer learned = testing::learn_from(row["text"].get<std::string>(), like_subword_nmt(row));
     const std::size_t lines = learned.definition().codes()->lines.size();
     if (lines == 0) continue;
     EXPECT_GT(lines, learned.definition().merges.size());
     return;
   }
-  FAIL() << "no golden corpus has such merges; make others";
+  FAIL() << "no reproduced_golden corpus has such merges; make others";
 }
 
 TEST(ReproduceTokenizers, SavedVocabulariesComeBackAndKeepTheText) {
@@ -196,7 +196,7 @@ TEST(ReproduceTokenizers, SavedVocabulariesComeBackAndKeepTheText) {
 }
 
 TEST(ReproduceTokenizers, WordsCutAtWhiteSpaceAreEncodedAsThere) {
-  const core::Json& row = golden()["white_space"][0];
+  const core::Json& row = reproduced_golden()["white_space"][0];
   LearnOptions options = like_tokenizers(std::string("whitespace"));
   options.vocab_size = 300;
   options.special_tokens = {"<unk>"};

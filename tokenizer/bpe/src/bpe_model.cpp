@@ -1,5 +1,7 @@
 #include "bpe/bpe_model.h"
 
+#include "base/index.h"
+
 #include <algorithm>
 
 #include <dragoman/core/error.h>
@@ -17,10 +19,6 @@ using core::require;
 
 /// Symbols count the bytes that they span, and places of symbols, in 32 bits.
 constexpr std::size_t kMostWordBytes = 0xFFFFFFFE;
-
-std::size_t index(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// The added token with each id, or null.
 std::vector<const AddedToken*> added_by_id(const BpeDefinition& definition) {

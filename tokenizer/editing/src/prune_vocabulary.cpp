@@ -1,3 +1,4 @@
+#include "base/index.h"
 #include "dragoman/tokenizer/vocabulary_editing.h"
 #include "vocabulary_subset.h"
 
@@ -15,10 +16,6 @@ namespace {
 
 using core::ErrorCode;
 using core::require;
-
-std::size_t index(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// How each piece is made.
 class Derivations {

@@ -1,5 +1,6 @@
 #include "vocabulary_subset.h"
 
+#include "base/index.h"
 #include "merging/merge_word.h"
 
 #include <algorithm>
@@ -10,10 +11,6 @@
 
 namespace dragoman::tokenizer {
 namespace {
-
-std::size_t index(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// By old id: the new one. Pieces that stay keep their order.
 std::vector<std::int32_t> number(const std::vector<bool>& kept) {

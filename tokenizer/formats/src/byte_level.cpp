@@ -1,6 +1,7 @@
 #include "formats/byte_level.h"
 
 #include "base/base64.h"
+#include "base/index.h"
 #include "merging/ranked_pieces.h"
 #include "text_fields.h"
 
@@ -25,12 +26,8 @@ using core::Quoted;
 using core::require;
 using Json = nlohmann::json;
 
-constexpr std::string_view kVersion = "#version:";
+constexpr std::string_view kVersionLine = "#version:";
 constexpr std::size_t kCl100kSize = 100256;
-
-std::size_t index(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 Json parse_vocabulary(std::string_view text, const std::string& name) {
   const auto flat = [&](int depth, Json::parse_event_t, const Json&) {
@@ -73,7 +70,7 @@ class MergeReader {
     std::vector<Merge> merges;
     while (text.ends_with('\n')) text.remove_suffix(1);
     const auto lines = split_at(text, '\n');
-    for (std::size_t i = text.starts_with(kVersion) || text.empty() ? 1 : 0; i < lines.size(); ++i) {
+    for (std::size_t i = text.starts_with(kVersionLine) || text.empty() ? 1 : 0; i < lines.size(); ++i) {
       const std::string where = fmt::format("{}: merges line {}", name_, i + 1);
       const auto fields = split_at(strip(lines[i], "\r"), ' ');
       require(fields.size() == 2, ErrorCode::kBadInput, "{}: expected two pieces with one space between", where);

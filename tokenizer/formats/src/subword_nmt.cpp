@@ -1,5 +1,6 @@
 #include "formats/subword_nmt.h"
 
+#include "base/index.h"
 #include "merging/merge_word.h"
 #include "text_fields.h"
 
@@ -23,14 +24,10 @@ using core::Quoted;
 using core::require;
 
 constexpr std::string_view kSuffix = "</w>";
-constexpr std::string_view kVersion = "#version:";
-constexpr const char* kUnknown = "<unk>";
+constexpr std::string_view kVersionMark = "#version:";
+constexpr const char* kUnknownPiece = "<unk>";
 /// Splitting all pieces of a hostile file could fill any memory.
 constexpr std::size_t kMaxExpansion = std::size_t{1} << 26;
-
-std::size_t index(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 struct Rule {
   std::string left;
@@ -48,7 +45,7 @@ struct CodesFile {
 /// Whether the suffix is a symbol of its own in this version. As subword-nmt reads it: the last word of the line, with
 /// trailing ".0" cut off.
 bool has_separate_suffix(std::string_view line, const std::string& name) {
-  std::string_view version = strip(line.substr(kVersion.size()), " \t\r");
+  std::string_view version = strip(line.substr(kVersionMark.size()), " \t\r");
   version = version.substr(version.find_last_of(" \t") + 1);
   while (version.ends_with(".0")) version.remove_suffix(2);
   if (version == "0.1") return true;
@@ -88,8 +85,8 @@ CodesFile read_lines(std::string_view text, FileKind kind, const std::string& na
   const auto lines = split_at(text, '\n');
   std::size_t first = 0;
   if (kind == FileKind::kSubwordNmt) {
-    file.separate_suffix = !text.starts_with(kVersion) || has_separate_suffix(lines[0], name);
-    first = text.starts_with(kVersion) ? 1 : 0;
+    file.separate_suffix = !text.starts_with(kVersionMark) || has_separate_suffix(lines[0], name);
+    first = text.starts_with(kVersionMark) ? 1 : 0;
   }
   for (std::size_t i = first; i < lines.size(); ++i) {
     const std::string where = fmt::format("{}: line {}", name, i + 1);
@@ -110,7 +107,7 @@ CodesFile read_lines(std::string_view text, FileKind kind, const std::string& na
 class DefinitionBuilder {
  public:
   explicit DefinitionBuilder(const CodesFile& file) {
-    add(kUnknown);
+    add(kUnknownPiece);
     definition_.unknown = 0;
     definition_.added_tokens.push_back({.id = 0, .special = true});
     add_characters(file);
@@ -295,7 +292,7 @@ BpeDefinition read_codes(std::string_view text, FileKind kind, const std::string
 
 std::string write_codes(const BpeDefinition& definition) {
   const std::optional<Codes>& codes = check_writable(definition).codes;
-  std::string text(kVersion);
+  std::string text(kVersionMark);
   text += codes && codes->separate_suffix ? " 0.1\n" : " 0.2\n";
   const auto write = [&](const Merge& merge) {
     text += fmt::format("{} {}\n", definition.pieces[index(merge.left)], definition.pieces[index(merge.right)]);

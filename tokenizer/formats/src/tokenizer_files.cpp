@@ -188,13 +188,13 @@ void write_text(const BpeDefinition& definition, const std::filesystem::path& pa
 }
 
 /// The one list of kinds.
-struct Kind {
+struct KnownKind {
   FileKind kind;
   std::string_view name;
   BpeDefinition (*read)(const std::filesystem::path& path, const std::string& content, const ReadOptions& options);
   void (*write)(const BpeDefinition& definition, const std::filesystem::path& path);
 };
-constexpr Kind kKinds[] = {
+constexpr KnownKind kKinds[] = {
     {FileKind::kTokenizerJson, "tokenizer-json", read_text<read_tokenizer_json>, write_text<write_tokenizer_json>},
     {FileKind::kSubwordNmt, "subword-nmt", read_codes_of<FileKind::kSubwordNmt>, write_text<write_codes>},
     {FileKind::kFastBpe, "fastbpe", read_codes_of<FileKind::kFastBpe>, refuse_fastbpe},
@@ -204,8 +204,8 @@ constexpr Kind kKinds[] = {
     {FileKind::kYouTokenToMe, "youtokentome", read_text<read_youtokentome>, refuse_youtokentome},
 };
 
-const Kind& description_of(FileKind kind) {
-  const auto* found = std::ranges::find(kKinds, kind, &Kind::kind);
+const KnownKind& description_of(FileKind kind) {
+  const auto* found = std::ranges::find(kKinds, kind, &KnownKind::kind);
   require(found != std::end(kKinds), ErrorCode::kInternal, "a kind of file without a reader");
   return *found;
 }
@@ -220,12 +220,12 @@ std::unique_ptr<Tokenizer> open_content(const std::filesystem::path& path, const
 }  // namespace
 
 std::string_view name_of(FileKind kind) noexcept {
-  const auto* found = std::ranges::find(kKinds, kind, &Kind::kind);
+  const auto* found = std::ranges::find(kKinds, kind, &KnownKind::kind);
   return found == std::end(kKinds) ? "?" : found->name;
 }
 
 std::optional<FileKind> file_kind(std::string_view name) noexcept {
-  const auto* found = std::ranges::find(kKinds, name, &Kind::name);
+  const auto* found = std::ranges::find(kKinds, name, &KnownKind::name);
   return found == std::end(kKinds) ? std::nullopt : std::optional(found->kind);
 }
 
@@ -237,7 +237,7 @@ std::optional<WordPattern> word_pattern(std::string_view name) noexcept {
 
 std::vector<std::string> file_kind_names() {
   std::vector<std::string> names;
-  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
+  for (const KnownKind& kind : kKinds) names.emplace_back(kind.name);
   return names;
 }
 

@@ -17,11 +17,10 @@ namespace {
 using core::ErrorCode;
 using core::Quoted;
 using core::require;
-using Kind = NormalizerStep::Kind;
 using Numbers = std::vector<std::int64_t>;
 
 /// The specials in the order in which the last line of the file gives their ids.
-constexpr const char* kSpecials[] = {"<UNK>", "<PAD>", "<BOS>", "<EOS>"};
+constexpr const char* kSpecialsInOrder[] = {"<UNK>", "<PAD>", "<BOS>", "<EOS>"};
 constexpr std::int64_t kMostLines = std::int64_t{1} << 30;
 /// What the program takes for a space, all of which end a word.
 constexpr const char* kSpaces[] = {"\t", "\n", "\v", "\f", "\r", kWordMark};
@@ -83,7 +82,7 @@ class ModelReader {
     check(ids[0] >= 0, "a model without <UNK> cannot encode unknown characters");
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] == -1) continue;
-      const std::int32_t id = set_piece(ids[i], kSpecials[i]);
+      const std::int32_t id = set_piece(ids[i], kSpecialsInOrder[i]);
       definition_.added_tokens.push_back({.id = id, .special = true});
       if (i == 0) definition_.unknown = id;
     }
@@ -141,6 +140,7 @@ class ModelReader {
               std::ranges::find_if(definition_.added_tokens, [](const auto& t) { return t.id == 0; }),
           "the id 0 is not that of a special piece, so the program that wrote this drops it in front of words");
     definition_.fuse_unknown = true;
+    using Kind = NormalizerStep::Kind;
     NormalizerSteps steps;
     for (const char* space : kSpaces) steps.push_back({Kind::kReplace, space, " "});
     for (const Kind kind : {Kind::kTrimStart, Kind::kTrimEnd, Kind::kSqueeze}) steps.push_back({kind, " ", {}});

@@ -15,17 +15,17 @@
 namespace dragoman::tokenizer {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string quote(const std::string& text) {
-  return Json(text).dump();
+  return OrderedJson(text).dump();
 }
 
-Json replace_part(const std::string& pattern, const std::string& content) {
+OrderedJson replace_part(const std::string& pattern, const std::string& content) {
   return {{"type", "Replace"}, {"pattern", {{"String", pattern}}}, {"content", content}};
 }
 
-Json normalizer_part(const NormalizerStep& step) {
+OrderedJson normalizer_part(const NormalizerStep& step) {
   using Kind = NormalizerStep::Kind;
   switch (step.kind) {
     case Kind::kNfc:
@@ -54,29 +54,29 @@ Json normalizer_part(const NormalizerStep& step) {
   return nullptr;
 }
 
-Json normalizer(const BpeDefinition& definition) {
+OrderedJson normalizer(const BpeDefinition& definition) {
   if (definition.normalizer().empty()) return nullptr;
-  Json steps = Json::array();
+  OrderedJson steps = OrderedJson::array();
   for (const NormalizerStep& step : definition.normalizer()) steps.push_back(normalizer_part(step));
   return {{"type", "Sequence"}, {"normalizers", steps}};
 }
 
-Json byte_level_part(bool add_prefix_space, bool with_pattern) {
+OrderedJson byte_level_part(bool add_prefix_space, bool with_pattern) {
   return {{"type", "ByteLevel"},
           {"add_prefix_space", add_prefix_space},
           {"trim_offsets", true},
           {"use_regex", with_pattern}};
 }
 
-Json isolating_split(std::string_view expression) {
+OrderedJson isolating_split(std::string_view expression) {
   return {{"type", "Split"}, {"pattern", {{"Regex", expression}}}, {"behavior", "Isolated"}, {"invert", false}};
 }
 
-Json string_split(std::string_view pattern, std::string_view behavior) {
+OrderedJson string_split(std::string_view pattern, std::string_view behavior) {
   return {{"type", "Split"}, {"pattern", {{"String", pattern}}}, {"behavior", behavior}, {"invert", false}};
 }
 
-Json metaspace_part(PrependScheme scheme, bool splits) {
+OrderedJson metaspace_part(PrependScheme scheme, bool splits) {
   std::string_view name;
   for (const auto& [known, its_name] : kPrependSchemes)
     if (known == scheme) name = its_name;
@@ -84,8 +84,8 @@ Json metaspace_part(PrependScheme scheme, bool splits) {
 }
 
 struct WritePreTokenizer {
-  Json operator()(const SplitBefore& split) const {
-    Json steps = Json::array();
+  OrderedJson operator()(const SplitBefore& split) const {
+    OrderedJson steps = OrderedJson::array();
     if (!split.inner.protected_pattern.empty()) steps.push_back(isolating_split(split.inner.protected_pattern));
     if (split.inner.letter_case) steps.push_back(isolating_split(kCasePattern));
     if (!split.mark.empty()) steps.push_back(string_split(split.mark, "MergedWithNext"));
@@ -94,25 +94,27 @@ struct WritePreTokenizer {
     if (steps.size() < 2) return steps.empty() ? nullptr : steps.front();
     return {{"type", "Sequence"}, {"pretokenizers", steps}};
   }
-  Json operator()(const SplitBetween& split) const { return string_split(split.separator, "Removed"); }
-  Json operator()(const WhitespaceSplit&) const { return {{"type", "WhitespaceSplit"}}; }
-  Json operator()(const Metaspace& metaspace) const { return metaspace_part(metaspace.prepend, metaspace.split); }
+  OrderedJson operator()(const SplitBetween& split) const { return string_split(split.separator, "Removed"); }
+  OrderedJson operator()(const WhitespaceSplit&) const { return {{"type", "WhitespaceSplit"}}; }
+  OrderedJson operator()(const Metaspace& metaspace) const {
+    return metaspace_part(metaspace.prepend, metaspace.split);
+  }
 
-  Json operator()(const CharacterText& text) const { return std::visit(*this, text.pre_tokenizer); }
-  Json operator()(const SuffixedText& text) const {
+  OrderedJson operator()(const CharacterText& text) const { return std::visit(*this, text.pre_tokenizer); }
+  OrderedJson operator()(const SuffixedText& text) const {
     return text.between_white_space ? (*this)(WhitespaceSplit()) : (*this)(SplitBetween{.separator = " "});
   }
-  Json operator()(const ByteLevelText& text) const {
+  OrderedJson operator()(const ByteLevelText& text) const {
     if (!text.pattern || text.pattern == WordPattern::kGpt2)
       return byte_level_part(text.add_prefix_space, text.pattern.has_value());
-    const Json split = isolating_split(regular_expression(*text.pattern));
+    const OrderedJson split = isolating_split(regular_expression(*text.pattern));
     return {{"type", "Sequence"}, {"pretokenizers", {split, byte_level_part(false, false)}}};
   }
-  Json operator()(const SentencePieceText&) const { return nullptr; }
+  OrderedJson operator()(const SentencePieceText&) const { return nullptr; }
 };
 
-Json steps_part(const DecoderSteps& decoder, const BpeDefinition& definition) {
-  Json steps = Json::array();
+OrderedJson steps_part(const DecoderSteps& decoder, const BpeDefinition& definition) {
+  OrderedJson steps = OrderedJson::array();
   for (const Replacement& r : decoder.replacements) steps.push_back(replace_part(r.pattern, r.content));
   if (decoder.byte_fallback) steps.push_back({{"type", "ByteFallback"}});
   steps.push_back({{"type", "Fuse"}});
@@ -129,12 +131,12 @@ Json steps_part(const DecoderSteps& decoder, const BpeDefinition& definition) {
 struct WriteDecoder {
   const BpeDefinition& definition;
 
-  Json operator()(const CharacterText& text) const { return std::visit(*this, text.decoder); }
-  Json operator()(const DecoderSteps& steps) const { return steps_part(steps, definition); }
-  Json operator()(const MetaspaceDecoder& metaspace) const { return metaspace_part(metaspace.prepend, true); }
-  Json operator()(const SuffixedText& text) const { return {{"type", "BPEDecoder"}, {"suffix", text.suffix}}; }
-  Json operator()(const ByteLevelText& text) const { return byte_level_part(text.add_prefix_space, true); }
-  Json operator()(const SentencePieceText&) const { return nullptr; }
+  OrderedJson operator()(const CharacterText& text) const { return std::visit(*this, text.decoder); }
+  OrderedJson operator()(const DecoderSteps& steps) const { return steps_part(steps, definition); }
+  OrderedJson operator()(const MetaspaceDecoder& metaspace) const { return metaspace_part(metaspace.prepend, true); }
+  OrderedJson operator()(const SuffixedText& text) const { return {{"type", "BPEDecoder"}, {"suffix", text.suffix}}; }
+  OrderedJson operator()(const ByteLevelText& text) const { return byte_level_part(text.add_prefix_space, true); }
+  OrderedJson operator()(const SentencePieceText&) const { return nullptr; }
 };
 
 /// Items on lines of their own, so that two vocabularies can be compared with line tools.
@@ -146,7 +148,7 @@ void write_lines(std::string& out, const std::vector<std::string>& items, std::s
 std::vector<std::string> added_token_lines(const BpeDefinition& definition) {
   std::vector<std::string> lines;
   for (const AddedToken& token : definition.added_tokens)
-    lines.push_back(Json{
+    lines.push_back(OrderedJson{
         {"id", token.id},
         {"content", definition.pieces[static_cast<std::size_t>(token.id)]},
         {"single_word", false},
@@ -248,8 +250,9 @@ std::vector<std::string> user_symbols(const BpeDefinition& definition) {
 std::string write_tokenizer_json(const BpeDefinition& definition) {
   check_writable(definition);
   const auto* suffixed = std::get_if<SuffixedText>(&definition.text);
-  const Json unknown =
-      definition.unknown ? Json(definition.pieces[static_cast<std::size_t>(*definition.unknown)]) : Json(nullptr);
+  const OrderedJson unknown = definition.unknown
+                                  ? OrderedJson(definition.pieces[static_cast<std::size_t>(*definition.unknown)])
+                                  : OrderedJson(nullptr);
   std::string out =
       "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  \"added_tokens\": [\n";
   write_lines(out, added_token_lines(definition), "    ");

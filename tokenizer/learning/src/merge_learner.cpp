@@ -10,7 +10,7 @@ namespace dragoman::tokenizer {
 namespace {
 
 /// How many merges pass between looks at the stop request and reports of progress.
-constexpr std::size_t kReportInterval = 256;
+constexpr std::size_t kMergesPerReport = 256;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ MergeLearner::MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces)
 
 void MergeLearner::run(PairStatistics& statistics, const core::ProgressSink& progress, const std::stop_token& stop) {
   for (std::size_t round = 0; definition_.pieces.size() < wanted_; ++round) {
-    if (round % kReportInterval == 0) report(progress, stop);
+    if (round % kMergesPerReport == 0) report(progress, stop);
     const auto best = statistics.pop_best();
     if (!best) break;
     const std::int32_t result = result_of(*best);

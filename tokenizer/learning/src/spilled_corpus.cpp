@@ -15,10 +15,10 @@ namespace dragoman::tokenizer {
 namespace {
 
 /// How many words pass between looks at the stop request and reports of progress.
-constexpr std::uint64_t kReportInterval = std::uint64_t{1} << 18;
+constexpr std::uint64_t kWordsPerReport = std::uint64_t{1} << 18;
 
 void report_words(std::uint64_t words, const core::ProgressSink& progress, const std::stop_token& stop) {
-  if (words % kReportInterval != 0) return;
+  if (words % kWordsPerReport != 0) return;
   core::require(!stop.stop_requested(), core::ErrorCode::kInterrupted,
                 "interrupted while sorting words; nothing was written");
   core::report(progress, {.stage = "sort words", .done = words, .total = 0, .unit = "words", .figures = {}});

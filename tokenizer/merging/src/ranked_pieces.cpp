@@ -1,6 +1,7 @@
 #include "merging/ranked_pieces.h"
 
 #include "base/character_table.h"
+#include "base/index.h"
 #include "base/piece_table.h"
 #include "merging/merge_table.h"
 
@@ -14,10 +15,6 @@
 
 namespace dragoman::tokenizer {
 namespace {
-
-std::size_t index(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// Merges the parts of one piece at a time.
 class PieceMerging {

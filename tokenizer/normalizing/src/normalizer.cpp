@@ -1,5 +1,6 @@
 #include "normalizing/normalizer.h"
 
+#include "growth.h"
 #include "normalizing/grapheme_clusters.h"
 
 #include <algorithm>
@@ -17,10 +18,6 @@ namespace dragoman::tokenizer {
 namespace {
 
 using Kind = NormalizerStep::Kind;
-
-/// NFKC makes text at most eleven times as long; steps read from a hostile file could go on without end.
-constexpr std::size_t kMaxGrowth = 32;
-constexpr std::size_t kFreeGrowth = 4096;
 
 void check_growth(std::size_t size, std::size_t limit) {
   core::require(
@@ -267,7 +264,7 @@ AlignedText Normalizer::apply(std::string_view text, std::size_t begin, bool tra
     aligned.origin.resize(text.size() + 1);
     std::iota(aligned.origin.begin(), aligned.origin.end(), begin);
   }
-  const std::size_t limit = text.size() * kMaxGrowth + kFreeGrowth;
+  const std::size_t limit = most_normalised(text.size());
   auto map = maps_.begin();
   for (const NormalizerStep& step : steps_)
     aligned = step.kind == Kind::kPrecompiled ? apply_precompiled(*map++, aligned, limit)

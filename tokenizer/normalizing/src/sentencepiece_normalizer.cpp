@@ -1,14 +1,13 @@
 #include "normalizing/sentencepiece_normalizer.h"
 
+#include "growth.h"
+
 #include <dragoman/core/error.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
-/// The rules of NFKC make text at most eleven times as long; those of a hostile file could fill any memory.
-constexpr std::size_t kMaxGrowth = 32;
-constexpr std::size_t kFreeGrowth = 4096;
 constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
 Trie trie_of(const std::vector<std::string_view>& texts) {
@@ -27,7 +26,7 @@ class SentencePieceNormalizer::Run {
         rest_(text),
         at_(begin),
         track_(track),
-        limit_(text.size() * kMaxGrowth + kFreeGrowth),
+        limit_(most_normalised(text.size())),
         out_(out) {}
 
   void normalize() {

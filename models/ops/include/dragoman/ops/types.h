@@ -34,6 +34,10 @@ struct Weight {
 struct Projection {
   Weight weight;
   Variable bias;
+
+  std::int64_t vocabulary() const noexcept {
+    return weight.packed != nullptr ? weight.packed->rows() : weight.value.value.rows;
+  }
 };
 
 /// Sequence boundaries of ragged rows: sequence b is rows [offsets[b], offsets[b+1]).

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dragoman::tokenizer {
+
+/// A piece's id, which is signed, as the index of a container.
+constexpr std::size_t index(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+}  // namespace dragoman::tokenizer
