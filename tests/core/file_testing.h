@@ -37,6 +37,13 @@ inline std::vector<std::string> lines_of(const fs::path& path) {
   return lines;
 }
 
+inline std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 /// Runs a shell command; gzip and zstd are other people's programs, so what they wrote is what users have.
 inline void run(const std::string& command) {
   ASSERT_EQ(std::system(command.c_str()), 0) << command;

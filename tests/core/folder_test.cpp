@@ -1,4 +1,5 @@
 #include "error_message.h"
+#include "file_testing.h"
 #include "test_data.h"
 
 #include <gmock/gmock.h>
@@ -17,14 +18,9 @@ using ::testing::AllOf;
 using testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::names_in;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
-
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
-  return names;
-}
 
 void fill(const fs::path& folder, std::string_view text) {
   fs::create_directories(folder);

@@ -22,6 +22,7 @@ using dragoman::testing::TemporaryFolder;
 using ::testing::ElementsAre;
 using testing::expect_error;
 using ::testing::HasSubstr;
+using testing::names_in;
 using ::testing::Not;
 using testing::put;
 using testing::raw;
@@ -33,13 +34,6 @@ mode_t mode_of(const fs::path& path) {
   struct stat status {};
   EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
   return status.st_mode & 07777U;
-}
-
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 void write_whole(const fs::path& path, std::string_view content, const OutputOptions& options = {}) {

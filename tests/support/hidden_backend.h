@@ -100,6 +100,7 @@ requires(!std::is_void_v<Result>) struct HiddenKernel<Result(tensor::Context&, A
 class HiddenBackend : public tensor::Backend {
  public:
   enum class Steps { kRun, kReplay };
+  static constexpr std::int64_t kRowBucket = 16;  ///< of training where steps are kept
 
   /// With the kernels of all ops.
   explicit HiddenBackend(const tensor::KernelTable& cpu, std::string_view name = "hidden", Steps steps = Steps::kRun);
@@ -111,6 +112,7 @@ class HiddenBackend : public tensor::Backend {
   tensor::ComputeType training_type(tensor::Compute wanted) const override {
     return backend::cpu::training_type(wanted);
   }
+  std::int64_t row_bucket() const override { return steps_ == Steps::kReplay ? kRowBucket : 1; }
   std::string describe() const override { return "the CPU's kernels in memory that the host cannot read"; }
   std::unique_ptr<tensor::StepRecorder> make_recorder(tensor::Context& context) const override {
     if (steps_ == Steps::kRun) return nullptr;

@@ -15,7 +15,7 @@ std::string own_text() {
   return core::read_file(testing::golden_file("corpus.txt"));
 }
 
-LearnOptions small() {
+LearnOptions lossless_options() {
   LearnOptions options;
   options.vocab_size = 500;
   return options;
@@ -50,23 +50,23 @@ void expect_lossless(const BpeTokenizer& tokenizer) {
 }
 
 TEST(Lossless, AnyBytesComeBack) {
-  expect_lossless(testing::learn_from(own_text(), small()));
+  expect_lossless(testing::learn_from(own_text(), lossless_options()));
 }
 
 TEST(Lossless, AnyBytesComeBackAroundUserSymbols) {
-  LearnOptions options = small();
+  LearnOptions options = lossless_options();
   options.user_symbols = {"<ph>", "@", "@@", "a@", "ph>a"};
   expect_lossless(testing::learn_from(own_text(), options));
 }
 
 TEST(Lossless, AnyBytesComeBackWithoutWordMarks) {
-  LearnOptions options = small();
+  LearnOptions options = lossless_options();
   options.word_marks = false;
   expect_lossless(testing::learn_from(own_text(), options));
 }
 
 TEST(Lossless, AnyBytesComeBackWhereSpecialTokensAreSingleCharacters) {
-  LearnOptions options = small();
+  LearnOptions options = lossless_options();
   options.special_tokens = {"<unk>", "\u266A", "a", "@", "\t"};
   options.user_symbols = {"<ph>", "\u2423", "a@"};
   expect_lossless(testing::learn_from(own_text(), options));
@@ -76,7 +76,7 @@ TEST(Lossless, AnyBytesComeBackWhereSpecialTokensAreSingleCharacters) {
 }
 
 TEST(Lossless, AnyBytesComeBackFromWordsCutAtPunctuation) {
-  LearnOptions options = small();
+  LearnOptions options = lossless_options();
   options.split_punctuation = true;
   options.split_digits = true;
   options.user_symbols = {"<ph>", "@"};
@@ -84,7 +84,7 @@ TEST(Lossless, AnyBytesComeBackFromWordsCutAtPunctuation) {
 }
 
 TEST(Lossless, TheWordMarkItselfComesBackUnlessItIsNotEscaped) {
-  LearnOptions options = small();
+  LearnOptions options = lossless_options();
   const BpeTokenizer tokenizer = testing::learn_from(own_text(), options);
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("a\u2581b \u241B\u2423")), "a\u2581b \u241B\u2423");
   options.escape_marks = false;
@@ -93,7 +93,7 @@ TEST(Lossless, TheWordMarkItselfComesBackUnlessItIsNotEscaped) {
 }
 
 TEST(Lossless, NormalisedTextComesBack) {
-  LearnOptions options = small();
+  LearnOptions options = lossless_options();
   options.normalization = Normalization::kNfc;
   const BpeTokenizer tokenizer = testing::learn_from(own_text(), options);
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("cafe\u0301  cafe\u0301 \xFF")), "café  café \xFF");
@@ -115,7 +115,7 @@ void expect_offsets_cover(const BpeTokenizer& tokenizer, const std::string& text
 
 TEST(Offsets, CoverTheTextInOrderWhateverTheNormalisation) {
   for (const Normalization form : {Normalization::kNone, Normalization::kNfc, Normalization::kNfkc}) {
-    LearnOptions options = small();
+    LearnOptions options = lossless_options();
     options.normalization = form;
     options.lowercase = form != Normalization::kNone;
     options.user_symbols = {"<ph>", "@"};
@@ -130,7 +130,7 @@ TEST(Offsets, CoverTheTextInOrderWhateverTheNormalisation) {
 }
 
 TEST(Offsets, PointAtTheTextOfEachPiece) {
-  const BpeTokenizer tokenizer = testing::learn_from(own_text(), small());
+  const BpeTokenizer tokenizer = testing::learn_from(own_text(), lossless_options());
   const std::string text = "the river  people, der Fluss \U0001F600";
   for (const Piece& piece : tokenizer.encode_pieces(text)) {
     std::string expected(tokenizer.piece(piece.id));
@@ -141,7 +141,7 @@ TEST(Offsets, PointAtTheTextOfEachPiece) {
 }
 
 TEST(Offsets, FollowNormalisationBackToTheOriginal) {
-  LearnOptions options = small();
+  LearnOptions options = lossless_options();
   options.normalization = Normalization::kNfkc;
   options.lowercase = true;
   options.vocab_size = 260 + 200;

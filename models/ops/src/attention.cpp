@@ -23,15 +23,14 @@ void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const Off
                 k_offsets.host.back(), q.rows, k.rows);
 }
 
-/// The last of weight_offsets(); no list is made in a step.
-std::int64_t count_weights(const Offsets& q, const Offsets& k, int heads) {
+}  // namespace
+
+std::int64_t pairs_of_rows(std::span<const std::int32_t> q_offsets, std::span<const std::int32_t> k_offsets) {
   std::int64_t count = 0;
-  for (std::size_t b = 0; b + 1 < q.host.size(); ++b)
-    count += static_cast<std::int64_t>(heads) * (q.host[b + 1] - q.host[b]) * (k.host[b + 1] - k.host[b]);
+  for (std::size_t b = 0; b + 1 < q_offsets.size(); ++b)
+    count += static_cast<std::int64_t>(q_offsets[b + 1] - q_offsets[b]) * (k_offsets[b + 1] - k_offsets[b]);
   return count;
 }
-
-}  // namespace
 
 std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets,
                                          std::span<const std::int32_t> k_offsets, int heads) {
@@ -50,8 +49,10 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const RandomState random = rate > 0 ? context.next_random() : RandomState{};
   const bool record = autograd::recording(context, q, k, v);
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
-  const Tensor probabilities =
-      record || keep_probabilities ? context.allocate(1, count_weights(q_offsets, k_offsets, options.heads)) : Tensor{};
+  const std::int64_t pairs = pairs_of_rows(q_offsets.host, k_offsets.host);
+  // Weights that the caller does not see may have more room than they need.
+  const std::int64_t room = keep_probabilities ? pairs : context.coarse_bucket(pairs);
+  const Tensor probabilities = record || keep_probabilities ? context.allocate(1, options.heads * room) : Tensor{};
   const AttentionArguments forward{.q = q.value,
                                    .k = k.value,
                                    .v = v.value,

@@ -17,11 +17,11 @@ namespace {
 /// Rows of logits alive at a time: 256 x 32,000 floats are 32 MB, and 256 rows already keep a GEMM busy.
 constexpr std::int64_t kChunk = 256;
 
-void check_targets(const Tensor& hidden, const Indices& targets, std::int64_t vocabulary) {
+void check_targets(const Tensor& hidden, const Indices& targets, std::int64_t vocabulary, std::int32_t lowest) {
   core::require(targets.size() == hidden.rows, core::ErrorCode::kInvalidArgument,
                 "cross entropy: {} targets for {} rows", targets.size(), hidden.rows);
   for (std::size_t i = 0; i < targets.host.size(); ++i)
-    core::require(targets.host[i] >= 0 && targets.host[i] < vocabulary, core::ErrorCode::kInvalidArgument,
+    core::require(targets.host[i] >= lowest && targets.host[i] < vocabulary, core::ErrorCode::kInvalidArgument,
                   "cross entropy: target {} at row {} is outside of the vocabulary of {}", targets.host[i], i,
                   vocabulary);
 }
@@ -62,7 +62,7 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
                              const Indices& targets, double label_smoothing,
                              const DeviceArray<double>& gradient_scale) {
   const Tensor& h = hidden.value;
-  check_targets(h, targets, projection.vocabulary());
+  check_targets(h, targets, projection.vocabulary(), kNoTarget);
   const Variable& weight = projection.weight.value;
   const bool record = autograd::recording(context, hidden, weight, projection.bias);
   core::require(!record || projection.weight.packed == nullptr, core::ErrorCode::kInvalidArgument,
@@ -102,12 +102,14 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
   return {losses, nlls};
 }
 
-LossSums sum_of(const Context& context, const RowLosses& rows) {
+LossSums sum_of(const Context& context, const RowLosses& rows, std::span<const std::int32_t> targets) {
   if (rows.losses.empty()) return {};
   const auto losses = tensor::HostView::of(context.memory(), rows.losses);
   const auto nlls = tensor::HostView::of(context.memory(), rows.nlls);
-  LossSums sums{.tokens = rows.losses.cols};
-  for (std::int64_t i = 0; i < sums.tokens; ++i) {
+  LossSums sums;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i] == kNoTarget) continue;
+    ++sums.tokens;
     sums.loss += losses.tensor().as<double>()[i];
     sums.negative_log_likelihood += nlls.tensor().as<double>()[i];
   }
@@ -116,12 +118,13 @@ LossSums sum_of(const Context& context, const RowLosses& rows) {
 
 LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection,
                                const Indices& targets, const CrossEntropyOptions& options) {
-  return sum_of(context, cross_entropy_rows(context, hidden, projection, targets, options.label_smoothing,
-                                            context.upload_copy(options.gradient_scale)));
+  const RowLosses rows = cross_entropy_rows(context, hidden, projection, targets, options.label_smoothing,
+                                            context.upload_copy(options.gradient_scale));
+  return sum_of(context, rows, targets.host);
 }
 
 Tensor target_nlls(Context& context, const Tensor& hidden, const Projection& projection, const Indices& targets) {
-  check_targets(hidden, targets, projection.vocabulary());
+  check_targets(hidden, targets, projection.vocabulary(), 0);
   const Tensor losses = allocate_doubles(context, hidden.rows);
   const Tensor nlls = allocate_doubles(context, hidden.rows);
   const DeviceIndices wanted = targets;

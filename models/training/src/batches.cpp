@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include <dragoman/core/random.h>
+#include <dragoman/ops/softmax_cross_entropy.h>
 
 namespace dragoman::training {
 namespace {
@@ -23,6 +24,23 @@ std::vector<std::uint32_t> all_pairs(const EncodedPairs& pairs) {
 void sort_by_length(const EncodedPairs& pairs, std::span<std::uint32_t> order) {
   std::ranges::stable_sort(order, std::less<>(),
                            [&](std::uint32_t i) { return std::tuple(pairs.source.length(i), pairs.target.length(i)); });
+}
+
+/// How much is missing up to a multiple of `bucket`.
+std::int64_t missing(std::int64_t n, std::int64_t bucket) {
+  return (bucket - n % bucket) % bucket;
+}
+
+/// What part i of `parts` as equal parts of n as can be has.
+std::size_t share_of(std::int64_t n, std::int64_t parts, std::int64_t i) {
+  return static_cast<std::size_t>((i + 1) * n / parts - i * n / parts);
+}
+
+/// The length of the longest sequence; at least 2.
+std::int64_t longest(const std::vector<std::int32_t>& offsets) {
+  std::int32_t most = 2;
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) most = std::max(most, offsets[b + 1] - offsets[b]);
+  return most;
 }
 
 void append(std::vector<std::int32_t>& tokens, std::span<const std::int32_t> sequence) {
@@ -81,7 +99,8 @@ void EpochPlan::shuffle_batches(std::uint64_t seed, std::uint64_t stream) {
   *this = std::move(shuffled);
 }
 
-void Batch::assign(const EncodedPairs& pairs, std::span<const std::uint32_t> which, std::int32_t decoder_start) {
+void Batch::assign(const EncodedPairs& pairs, std::span<const std::uint32_t> which, std::int32_t decoder_start,
+                   std::int64_t bucket) {
   source_.clear();
   input_.clear();
   target_.clear();
@@ -93,6 +112,28 @@ void Batch::assign(const EncodedPairs& pairs, std::span<const std::uint32_t> whi
     append(target_, target);
     input_.push_back(decoder_start);
     append(input_, target.first(target.size() - 1));
+    source_offsets_.push_back(static_cast<std::int32_t>(source_.size()));
+    target_offsets_.push_back(static_cast<std::int32_t>(target_.size()));
+  }
+  target_tokens_ = static_cast<std::int64_t>(target_.size());
+  fill_up(decoder_start, bucket);
+}
+
+void Batch::fill_up(std::int32_t decoder_start, std::int64_t bucket) {
+  const auto source = static_cast<std::int64_t>(source_.size());
+  const auto target = static_cast<std::int64_t>(target_.size());
+  const std::int64_t longest_source = longest(source_offsets_);
+  const std::int64_t longest_target = longest(target_offsets_);
+  // Each filler has a token on both sides; so many more that none becomes too long.
+  std::int64_t fillers = missing(static_cast<std::int64_t>(source_offsets_.size()) - 1, bucket);
+  const auto source_rows = [&] { return fillers + missing(source + fillers, bucket); };
+  const auto target_rows = [&] { return fillers + missing(target + fillers, bucket); };
+  while (source_rows() > fillers * longest_source || target_rows() > fillers * longest_target) fillers += bucket;
+  for (std::int64_t i = 0; i < fillers; ++i) {
+    const std::size_t targets = share_of(target_rows(), fillers, i);
+    source_.insert(source_.end(), share_of(source_rows(), fillers, i), 0);
+    input_.insert(input_.end(), targets, decoder_start);
+    target_.insert(target_.end(), targets, ops::kNoTarget);
     source_offsets_.push_back(static_cast<std::int32_t>(source_.size()));
     target_offsets_.push_back(static_cast<std::int32_t>(target_.size()));
   }

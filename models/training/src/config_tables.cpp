@@ -278,6 +278,9 @@ const OptionTable<RecipeConfig>& recipe_table() {
           .number("epochs", &Config::epochs, kCount, "N", "the same, in passes over the data; 0: no limit")
           .number("batch_tokens", &Config::batch_tokens, {.least = 2, .most = std::int64_t{1} << 30}, "N",
                   "neither side of a batch has more tokens")
+          .number("row_bucket", &Config::row_bucket, {.least = 0, .most = 65536}, "N",
+                  "tokens and pairs of a batch are rounded up to a multiple, by pairs that do not count; 0: as the "
+                  "device likes")
           .number("accumulate", &Config::accumulate, {.least = 1, .most = 65536}, "N", "batches for one update")
           .choice("compute", &Config::compute,
                   {{"fp32", tensor::Compute::kF32}, {"bf16", tensor::Compute::kBF16}, {"auto", tensor::Compute::kAuto}},

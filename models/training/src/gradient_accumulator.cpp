@@ -14,7 +14,7 @@ UpdateGradients GradientAccumulator::compute(const TrainingState& state) {
   const double scale = 1.0 / static_cast<double>(target_tokens(pairs, state, result.batches));
   model_->parameters().begin_gradients();
   for (std::int64_t i = 0; i < result.batches; ++i) {
-    batch_.assign(pairs, plan_->batch(state.batch + i), model_->spec().decoder_start);
+    batch_.assign(pairs, plan_->batch(state.batch + i), model_->spec().decoder_start, recipe.row_bucket);
     const DropoutKey key{.seed = recipe.seed, .step = static_cast<std::uint64_t>(state.update * recipe.accumulate + i)};
     const ops::LossSums sums = accumulate_gradients(*context_, *model_, batch_, recipe.label_smoothing, scale, key);
     result.sums.loss += sums.loss;

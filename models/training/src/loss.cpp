@@ -40,18 +40,17 @@ std::int64_t count_true(const std::vector<bool>& flags) {
   return std::count(flags.begin(), flags.end(), true);
 }
 
-/// Sums of products of lengths: how many attention weights there are for each head.
-std::int64_t pairs_of_tokens(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
-  return ops::weight_offsets(a, b, 1).back();
-}
-
-tensor::StepKey key_of(const nn::Seq2SeqModel& model, const Batch& batch, double label_smoothing) {
+tensor::StepKey key_of(const tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
+                       double label_smoothing) {
   if (!model.recordable()) return tensor::StepKey::never();
   const tensor::RaggedTokens source = batch.source(), input = batch.input();
+  // Attention weights that are kept for the backward pass have so much room for each head.
+  const auto weights = [&](const tensor::RaggedTokens& queries, const tensor::RaggedTokens& keys) {
+    return context.coarse_bucket(ops::pairs_of_rows(queries.offsets, keys.offsets));
+  };
   return {"loss",
-          {model.parameters().generation(), source.total(), source.batch(), input.total(),
-           pairs_of_tokens(source.offsets, source.offsets), pairs_of_tokens(input.offsets, source.offsets),
-           pairs_of_tokens(input.offsets, input.offsets), count_true(model.parameters().written_gradients()),
+          {model.parameters().generation(), source.total(), source.batch(), input.total(), weights(source, source),
+           weights(input, source), weights(input, input), count_true(model.parameters().written_gradients()),
            std::bit_cast<std::int64_t>(label_smoothing)}};
 }
 
@@ -71,7 +70,7 @@ ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const
         target = context.indices(batch.target());
         scale = context.upload(std::span(&gradient_scale, 1));
         // It costs passes over the batch, so it is made where somebody reads it.
-        return context.records() ? key_of(model, batch, label_smoothing) : tensor::StepKey{"loss"};
+        return context.records() ? key_of(context, model, batch, label_smoothing) : tensor::StepKey{"loss"};
       },
       [&]() -> Outcome {
         const nn::Encoding encoding = model.encode(context, source);
@@ -85,7 +84,7 @@ ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const
         return {losses, context.records() ? model.parameters().written_gradients() : std::vector<bool>{}};
       });
   if (context.records()) model.parameters().set_written_gradients(outcome.written_gradients);
-  return ops::sum_of(context, outcome.losses);
+  return ops::sum_of(context, outcome.losses, batch.target());
 }
 
 }  // namespace

@@ -47,9 +47,10 @@ EarlyStopping::Options early_stopping_options(const TrainingConfig& config) {
           .remember = averages_best(config.checkpoint) ? config.checkpoint.average : 1};
 }
 
-/// The configuration with what `auto` is on this machine in place of it, so that a run goes on in the same type.
+/// The configuration with what is left to the machine as it is on this one, so that a run goes on so.
 TrainingConfig resolved(TrainingConfig config, const runtime::Runtime& runtime) {
   const tensor::Device device = runtime.device(config.device);
+  if (config.training.row_bucket == 0) config.training.row_bucket = runtime.backend(device).row_bucket();
   try {
     const bool bf16 = runtime.training_type(device, config.training.compute) == tensor::ComputeType::kBF16;
     config.training.compute = bf16 ? tensor::Compute::kBF16 : tensor::Compute::kF32;

@@ -145,7 +145,9 @@ Json read_run_record(const std::filesystem::path& file) {
 void check_same_run(const Json& before, const Json& now, bool fork, const std::string& where,
                     const core::LogSink& log) {
   Json known = before["affects_results"];
-  known.emplace("training.compute", "fp32");  // runs of before there was a choice do not say it
+  // Runs of before there was a choice do not say it.
+  known.emplace("training.compute", "fp32");
+  known.emplace("training.row_bucket", 1);
   std::string changed = core::differences(known, now["affects_results"]);
   const std::string data = core::differences(before["data"], now["data"]);
   if (!data.empty()) changed += (changed.empty() ? "" : "; ") + ("the content of the data: " + data);

@@ -15,7 +15,7 @@ namespace {
 
 using pipeline::Record;
 
-constexpr int kThreads = 4;
+constexpr int kStageThreads = 4;
 
 std::vector<Record> example_records() {
   std::vector<Record> records;
@@ -46,11 +46,11 @@ bool same(const Record& a, const Record& b) {
 
 /// The records as one thread makes them, all threads at the same time.
 std::vector<std::vector<Record>> process_on_threads(const pipeline::MapStage& stage) {
-  std::vector<std::vector<Record>> copies(kThreads, example_records());
-  std::vector<std::exception_ptr> errors(kThreads);
+  std::vector<std::vector<Record>> copies(kStageThreads, example_records());
+  std::vector<std::exception_ptr> errors(kStageThreads);
   {
     std::vector<std::jthread> threads;
-    for (std::size_t t = 0; t < kThreads; ++t)
+    for (std::size_t t = 0; t < kStageThreads; ++t)
       threads.emplace_back([&stage, &copies, &errors, t] {
         try {
           for (Record& record : copies[t]) stage.process(record);

@@ -21,7 +21,7 @@ struct LossSetting {
   bool with_bias = true;
 };
 
-std::vector<LossSetting> settings() {
+std::vector<LossSetting> loss_settings() {
   return {{.rows = 1, .width = 3, .vocabulary = 2},
           {.rows = 1, .width = 4, .vocabulary = 1, .smoothing = 0.1},
           {.rows = 5, .width = 4, .vocabulary = 7, .with_bias = false},
@@ -121,7 +121,7 @@ void expect_same(const LossOutcome& actual, const LossOutcome& expected, double 
 }
 
 TEST(SoftmaxCrossEntropy, EqualsTheComposite) {
-  for (const LossSetting& setting : settings()) {
+  for (const LossSetting& setting : loss_settings()) {
     const LossOutcome exact = composite(Backend::kReference, setting);
     expect_same(fused(Backend::kReference, setting), exact, 1e-11, describe(setting, Backend::kReference));
     expect_same(fused(Backend::kCpu, setting), exact, 3e-5, describe(setting, Backend::kCpu));
@@ -144,7 +144,7 @@ TEST(SoftmaxCrossEntropy, NeedsTheGradientsScaleWithATape) {
 }
 
 TEST(SoftmaxCrossEntropy, BitsDoNotDependOnTheNumberOfThreads) {
-  for (const LossSetting& setting : settings()) {
+  for (const LossSetting& setting : loss_settings()) {
     const LossOutcome one = fused(Backend::kCpu, setting, 1);
     for (const int threads : {2, 3}) {
       const LossOutcome many = fused(Backend::kCpu, setting, threads);
@@ -174,6 +174,33 @@ TEST_P(CrossEntropyTest, ComputesByHand) {
   EXPECT_NEAR(run(0).loss, std::log(4.0), 1e-6);
   EXPECT_NEAR(run(0.1).loss, 0.9 * std::log(4.0) + 0.1 * mean, 1e-6);
   EXPECT_NEAR(run(0.1).negative_log_likelihood, std::log(4.0), 1e-6);
+}
+
+TEST_P(CrossEntropyTest, ARowWithoutATargetDoesNotCount) {
+  // More rows than one chunk of logits holds; every third has no target.
+  const LossSetting setting{.rows = 600, .width = 5, .vocabulary = 7, .smoothing = 0.1, .scale = 0.5};
+  std::vector<std::int32_t> targets = targets_of(setting);
+  const auto run = [&](const std::vector<std::int32_t>& wanted) {
+    Rig rig(GetParam());
+    rig.record();
+    const LossModel model = make_loss_model(rig, setting);
+    const ops::LossSums sums =
+        ops::softmax_cross_entropy(rig.context(), model.hidden, model.projection, rig.context().indices(wanted),
+                                   {.label_smoothing = setting.smoothing, .gradient_scale = setting.scale});
+    rig.tape().backward(rig.context());
+    LossOutcome outcome;
+    outcome.loss = sums.loss;
+    collect_gradients(model, outcome);
+    return std::pair(outcome, sums.tokens);
+  };
+  const auto [all, all_tokens] = run(targets);
+  EXPECT_EQ(all_tokens, 600);
+  for (std::size_t r = 0; r < targets.size(); r += 3) targets[r] = ops::kNoTarget;
+  const auto [some, tokens] = run(targets);
+  EXPECT_EQ(tokens, 400);
+  EXPECT_LT(some.loss, all.loss);
+  for (std::size_t i = 0; i < some.hidden.size(); ++i)
+    ASSERT_EQ(some.hidden[i], i / 5 % 3 == 0 ? 0 : all.hidden[i]) << i;
 }
 
 TEST_P(CrossEntropyTest, ATiedWeightCollectsBothGradients) {
@@ -219,7 +246,7 @@ TEST_P(CrossEntropyTest, SecondMicroBatchAddsToTheFirst) {
 }
 
 TEST_P(CrossEntropyTest, GivesLogProbabilitiesOfTargets) {
-  for (const LossSetting& setting : settings()) {
+  for (const LossSetting& setting : loss_settings()) {
     Rig rig(GetParam());
     rig.record();  // must not leave a trace on the tape
     const LossModel model = make_loss_model(rig, setting);
@@ -262,12 +289,16 @@ TEST_P(CrossEntropyTest, RefusesTargetsThatDoNotFit) {
   Rig rig(GetParam());
   const LossModel model = make_loss_model(rig, {.rows = 2, .width = 3, .vocabulary = 4});
   std::vector<double> room(2);
-  for (const std::vector<std::int32_t>& bad : {std::vector<std::int32_t>{0}, {0, 4}, {-1, 0}}) {
+  for (const std::vector<std::int32_t>& bad : {std::vector<std::int32_t>{0}, {0, 4}, {-2, 0}}) {
     const auto targets = rig.context().indices(bad);
     EXPECT_THROW(ops::softmax_cross_entropy(rig.context(), model.hidden, model.projection, targets, {}), core::Error);
     EXPECT_THROW(ops::target_log_probabilities(rig.context(), model.hidden.value, model.projection, targets, room),
                  core::Error);
   }
+  const auto without = rig.context().indices(std::vector<std::int32_t>{ops::kNoTarget, 0});
+  EXPECT_THROW(ops::target_log_probabilities(rig.context(), model.hidden.value, model.projection, without, room),
+               core::Error)
+      << "there is no probability of nothing";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/random.h>
+#include <dragoman/ops/softmax_cross_entropy.h>
 #include <dragoman/training/batches.h>
 
 namespace dragoman::training {
@@ -106,6 +107,58 @@ TEST(Batch, ShiftsTheTargetRightBehindTheDecoderStart) {
   EXPECT_THAT(batch.input().tokens, ElementsAre(1, 9, 10, 1, 7));
   EXPECT_THAT(batch.input().offsets, ElementsAre(0, 3, 5));
   EXPECT_THAT(batch.target(), ElementsAre(9, 10, 2, 7, 2));
+}
+
+TEST(Batch, IsFilledUpByPairsThatDoNotCount) {
+  EncodedPairs pairs;
+  pairs.source.append(std::vector<std::int32_t>{5, 6, 2});
+  pairs.target.append(std::vector<std::int32_t>{7, 2});
+  pairs.source.append(std::vector<std::int32_t>{8, 2});
+  pairs.target.append(std::vector<std::int32_t>{9, 10, 2});
+  Batch batch;
+  batch.assign(pairs, std::vector<std::uint32_t>{1, 0}, 1, 4);
+  EXPECT_THAT(batch.source().tokens, ElementsAre(8, 2, 5, 6, 2, 0, 0, 0));
+  EXPECT_THAT(batch.source().offsets, ElementsAre(0, 2, 5, 6, 8));
+  EXPECT_THAT(batch.input().tokens, ElementsAre(1, 9, 10, 1, 7, 1, 1, 1));
+  EXPECT_THAT(batch.input().offsets, ElementsAre(0, 3, 5, 6, 8));
+  EXPECT_THAT(batch.target(), ElementsAre(9, 10, 2, 7, 2, ops::kNoTarget, ops::kNoTarget, ops::kNoTarget));
+  EXPECT_EQ(batch.target_tokens(), 5);
+}
+
+TEST(Batch, FilledUpHasTheShapesOfItsBucketsAndNothingLongerThanBefore) {
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    EncodedPairs pairs;
+    std::vector<std::uint32_t> which;
+    const auto length = [&](std::uint64_t side, std::uint64_t pair) {
+      return 1 + core::random_below(9, i, side, pair);
+    };
+    for (std::uint64_t pair = 0; pair <= core::random_below(12, i, 2, 0); ++pair) {
+      pairs.source.append(std::vector<std::int32_t>(length(0, pair), 3));
+      pairs.target.append(std::vector<std::int32_t>(length(1, pair), 4));
+      which.push_back(static_cast<std::uint32_t>(pair));
+    }
+    const auto bucket = static_cast<std::int64_t>(1 + core::random_below(40, i, 3, 0));
+    Batch plain, filled;
+    plain.assign(pairs, which, 1);
+    filled.assign(pairs, which, 1, bucket);
+    ASSERT_EQ(filled.source().total() % bucket, 0) << i;
+    ASSERT_EQ(filled.input().total() % bucket, 0) << i;
+    ASSERT_EQ(filled.source().batch() % bucket, 0) << i;
+    ASSERT_EQ(filled.source().batch(), filled.input().batch()) << i;
+    ASSERT_EQ(filled.target_tokens(), plain.target_tokens()) << i;
+    ASSERT_EQ(std::ranges::count(filled.target(), ops::kNoTarget), filled.input().total() - plain.input().total()) << i;
+    const auto longest = [](const tensor::RaggedTokens& tokens) {
+      std::int32_t most = 0;
+      for (std::int64_t b = 0; b < tokens.batch(); ++b) most = std::max(most, tokens.length(b));
+      return most;
+    };
+    ASSERT_LE(longest(filled.source()), std::max(longest(plain.source()), 2)) << i;
+    ASSERT_LE(longest(filled.input()), std::max(longest(plain.input()), 2)) << i;
+    for (std::int64_t b = 0; b < filled.input().batch(); ++b)
+      ASSERT_TRUE(filled.input().length(b) > 0 && filled.source().length(b) > 0) << i;
+    ASSERT_TRUE(std::ranges::equal(filled.source().tokens.first(plain.source().tokens.size()), plain.source().tokens));
+    ASSERT_TRUE(std::ranges::equal(filled.target().first(plain.target().size()), plain.target()));
+  }
 }
 
 }  // namespace

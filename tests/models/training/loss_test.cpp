@@ -48,13 +48,13 @@ class Loss : public ::testing::Test {
 
   std::vector<double> gradients_of(const nn::Seq2SeqModel& model,
                                    const std::vector<std::vector<std::uint32_t>>& batches, double scale,
-                                   std::uint64_t step = 0) {
+                                   std::uint64_t step = 0, std::int64_t bucket = 1) {
     auto& parameters = const_cast<nn::Seq2SeqModel&>(model).parameters();
     parameters.begin_gradients();
     for (const auto& which : batches) {
       Batch batch;
-      batch.assign(pairs_, which, 1);
-      accumulate_gradients(*context_, model, batch, 0.1, scale, {.seed = 3, .step = step});
+      batch.assign(pairs_, which, 1, bucket);
+      last_sums_ = accumulate_gradients(*context_, model, batch, 0.1, scale, {.seed = 3, .step = step});
     }
     parameters.finish_gradients();
     const tensor::Tensor flat = parameters.flat_gradients();
@@ -62,6 +62,7 @@ class Loss : public ::testing::Test {
   }
 
   EncodedPairs pairs_;
+  ops::LossSums last_sums_;
   core::SequentialExecutor executor_;
   std::unique_ptr<tensor::Context> context_ = testing::host().runtime().make_context(Device::kReference, executor_);
   std::unique_ptr<nn::Seq2SeqModel> model_;
@@ -76,6 +77,24 @@ TEST_F(Loss, MicroBatchesAddUpToOneBigBatch) {
     largest = std::max(largest, std::fabs(whole[i]));
   }
   EXPECT_GT(largest, 1e-3);
+}
+
+TEST_F(Loss, PairsThatFillABatchUpDoNotCount) {
+  const auto model = make(0.3);
+  const std::vector<double> plain = gradients_of(*model, {{0, 4, 8, 2}}, 1.0 / 30, 5);
+  const ops::LossSums sums = last_sums_;
+  for (const std::int64_t bucket : {7, 16, 64}) {
+    const std::vector<double> filled = gradients_of(*model, {{0, 4, 8, 2}}, 1.0 / 30, 5, bucket);
+    double largest = 0;
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      ASSERT_NEAR(filled[i], plain[i], 1e-15) << bucket << ' ' << i;
+      largest = std::max(largest, std::fabs(plain[i]));
+    }
+    EXPECT_GT(largest, 1e-3);
+    EXPECT_EQ(last_sums_.tokens, sums.tokens);
+    EXPECT_EQ(last_sums_.loss, sums.loss);
+    EXPECT_EQ(last_sums_.negative_log_likelihood, sums.negative_log_likelihood);
+  }
 }
 
 TEST_F(Loss, GradientIsTheSlopeOfTheReportedLoss) {

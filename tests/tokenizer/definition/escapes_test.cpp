@@ -1,5 +1,6 @@
 #include "definition/escapes.h"
 
+#include "error_message.h"
 #include "golden_rows.h"
 #include "tokenizer_test_support.h"
 
@@ -31,15 +32,6 @@ BpeTokenizer escapes_golden() {
 LearnOptions golden_options() {
   return {
       .vocab_size = 520, .special_tokens = {"<unk>", "<s>", "</s>", "\u266A", "t"}, .user_symbols = {"<ph>", "\u2423"}};
-}
-
-std::string error_of(const std::string& json) {
-  try {
-    BpeTokenizer::parse(json, "escapes");
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 /// golden/make_words_golden.py wrote what Hugging Face tokenizers makes of the tokenizer file beside it.
@@ -131,6 +123,10 @@ TEST(Escapes, SentencePieceGetsTheVocabularyWithoutThatOfTheMark) {
                core::Error);
 }
 
+std::string escapes_error(const std::string& json) {
+  return testing::error_of([&] { BpeTokenizer::parse(json, "escapes"); });
+}
+
 TEST(Escapes, OtherReplacementsBehindFuseAreRefused) {
   const std::string json = core::read_file(testing::golden_file("escapes.tokenizer.json"));
   const auto with = [&](const std::string& old, const std::string& put) {
@@ -141,12 +137,12 @@ TEST(Escapes, OtherReplacementsBehindFuseAreRefused) {
   };
   const std::string of_mark = R"({"String":"␛␣"},"content":"▁"})";
   const std::string of_itself = R"({"String":"␛␚"},"content":"␛"})";
-  EXPECT_EQ(error_of(with(of_mark, of_mark)), "no error");
-  EXPECT_THAT(error_of(with(of_mark, R"({"String":"␛x"},"content":"▁"})")), HasSubstr("this Replace after Fuse"));
-  EXPECT_THAT(error_of(with(of_mark, R"({"String":"␣"},"content":"▁"})")), HasSubstr("this Replace after Fuse"));
-  EXPECT_THAT(error_of(with(of_mark, R"({"String":"␛␣"},"content":"▁▁"})")), HasSubstr("this Replace after Fuse"));
-  EXPECT_THAT(error_of(with(of_mark, R"({"String":"␛␣"},"content":"␛"})")), HasSubstr("this Replace after Fuse"));
-  EXPECT_THAT(error_of(with(of_mark, of_itself)), HasSubstr("this Replace after Fuse")) << "itself comes last";
+  EXPECT_EQ(escapes_error(with(of_mark, of_mark)), "no error");
+  EXPECT_THAT(escapes_error(with(of_mark, R"({"String":"␛x"},"content":"▁"})")), HasSubstr("this Replace after Fuse"));
+  EXPECT_THAT(escapes_error(with(of_mark, R"({"String":"␣"},"content":"▁"})")), HasSubstr("this Replace after Fuse"));
+  EXPECT_THAT(escapes_error(with(of_mark, R"({"String":"␛␣"},"content":"▁▁"})")), HasSubstr("this Replace after Fuse"));
+  EXPECT_THAT(escapes_error(with(of_mark, R"({"String":"␛␣"},"content":"␛"})")), HasSubstr("this Replace after Fuse"));
+  EXPECT_THAT(escapes_error(with(of_mark, of_itself)), HasSubstr("this Replace after Fuse")) << "itself comes last";
 }
 
 }  // namespace

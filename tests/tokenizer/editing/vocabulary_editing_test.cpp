@@ -116,7 +116,7 @@ std::vector<std::uint64_t> count_pieces(const Tokenizer& tokenizer, const std::v
   return counts;
 }
 
-std::string random_line(std::mt19937& random) {
+std::string random_text(std::mt19937& random) {
   static const std::string parts[] = {" ",          "  ",   "the", "river",  "ing", "\u00E9", "\xFF",  "\xE2\x96", "\t",
                                       "\U0001F600", "<ph>", "der", "people", "x",   "q",      "<new>", "</s>"};
   std::string line;
@@ -213,7 +213,7 @@ TEST_P(PrunedVocabulary, EncodesTextsOfKeptPiecesAsBefore) {
 TEST_P(PrunedVocabulary, DecodesToTheSameText) {
   std::mt19937 random(1);
   for (int i = 0; i < 5000; ++i) {
-    const std::string text = random_line(random);
+    const std::string text = random_text(random);
     ASSERT_EQ(pruned_.decode(pruned_.encode(text)), full_.decode(full_.encode(text))) << text;
   }
 }
@@ -269,7 +269,7 @@ TEST(ExtendedVocabulary, KeepsAllIdsAndIsLosslessAroundNewSymbols) {
   expect_file_round_trip(edit.definition);
   std::mt19937 random(2);
   for (int i = 0; i < 5000; ++i) {
-    const std::string text = random_line(random);
+    const std::string text = random_text(random);
     ASSERT_EQ(after.decode(after.encode(text)), text);
     const bool has_symbol = text.find("<ph>") != std::string::npos || text.find("<new>") != std::string::npos;
     const std::vector<std::int32_t> ids = after.encode(text);
@@ -283,7 +283,7 @@ TEST(ExtendedVocabulary, OfBytesIsLosslessToo) {
   const BpeTokenizer after(extend(before.definition(), {}, {"<ph>", "<new>"}).definition);
   std::mt19937 random(3);
   for (int i = 0; i < 2000; ++i) {
-    const std::string text = random_line(random);
+    const std::string text = random_text(random);
     ASSERT_EQ(after.decode(after.encode(text)), before.decode(before.encode(text)));
   }
 }

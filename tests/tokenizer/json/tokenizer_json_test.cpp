@@ -1,3 +1,4 @@
+#include "error_message.h"
 #include "tokenizer_json_harness.h"
 #include "tokenizer_test_support.h"
 
@@ -26,20 +27,15 @@ std::string seed(const std::string& name) {
   return core::read_file(seed_folder() / (name + ".json"));
 }
 
-std::string error_of(const std::string& json) {
-  try {
-    BpeTokenizer::parse(json, "file.json");
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "no error";
+std::string json_error(const std::string& json) {
+  return testing::error_of([&] { BpeTokenizer::parse(json, "file.json"); });
 }
 
 /// The error after one value of the seed `words` was set, by JSON pointer.
 std::string error_with(const std::string& pointer, const core::Json& value, const std::string& name = "words") {
   core::Json json = core::parse_json(seed(name), "seed");
   json[core::Json::json_pointer(pointer)] = value;
-  return error_of(json.dump());
+  return json_error(json.dump());
 }
 
 TEST(TokenizerJson, ReadsWhatItWrites) {
@@ -130,19 +126,19 @@ TEST(TokenizerJson, RefusesContradictions) {
   spells["model"]["vocab"]["<ph"] = 12;
   spells["model"]["vocab"][">"] = 13;
   spells["model"]["merges"].push_back({"<ph", ">"});
-  EXPECT_THAT(error_of(spells.dump()), HasSubstr("spells the added token '<ph>'"));
+  EXPECT_THAT(json_error(spells.dump()), HasSubstr("spells the added token '<ph>'"));
   core::Json bytes = core::parse_json(seed("bytes"), "seed");
   bytes["model"]["vocab"]["<0x4"] = 259;
   bytes["model"]["vocab"]["1>"] = 260;
   bytes["model"]["merges"].push_back({"<0x4", "1>"});
-  EXPECT_THAT(error_of(bytes.dump()), HasSubstr("spells the byte piece '<0x41>'"));
+  EXPECT_THAT(json_error(bytes.dump()), HasSubstr("spells the byte piece '<0x41>'"));
 }
 
 TEST(TokenizerJson, ErrorsNameTheFile) {
-  EXPECT_THAT(error_of("{"), AllOf(HasSubstr("file.json"), HasSubstr("not valid JSON")));
-  EXPECT_THAT(error_of("[]"), HasSubstr("file.json: expected an object"));
-  EXPECT_THAT(error_of("1e999"), HasSubstr("file.json"));
-  EXPECT_THAT(error_of(std::string(100'000, '[') + std::string(100'000, ']')), HasSubstr("nested"));
+  EXPECT_THAT(json_error("{"), AllOf(HasSubstr("file.json"), HasSubstr("not valid JSON")));
+  EXPECT_THAT(json_error("[]"), HasSubstr("file.json: expected an object"));
+  EXPECT_THAT(json_error("1e999"), HasSubstr("file.json"));
+  EXPECT_THAT(json_error(std::string(100'000, '[') + std::string(100'000, ']')), HasSubstr("nested"));
 }
 
 TEST(TokenizerJson, ExpansionWithoutEndIsStopped) {
@@ -169,7 +165,7 @@ TEST(TokenizerJson, EveryPrefixIsATokenizerOrAnError) {
 }
 
 /// Changes of the kinds that a fuzzer makes: bytes, cuts, copies, and numbers.
-std::string mutate(std::string json, std::mt19937& random) {
+std::string mutate_json(std::string json, std::mt19937& random) {
   for (std::size_t n = 1 + random() % 3; n > 0 && !json.empty(); --n) {
     const std::size_t at = random() % json.size();
     const std::size_t length = std::min<std::size_t>(1 + random() % 20, json.size() - at);
@@ -200,7 +196,8 @@ TEST(TokenizerJson, ChangedFilesAreTokenizersOrErrors) {
     const std::string json = core::read_file(file.path());
     std::mt19937 random(17);
     const int rounds = json.size() > 3000 ? 500 : 3000;
-    for (int i = 0; i < rounds; ++i) still_tokenizers += fuzz::exercise_tokenizer_json(mutate(json, random)) ? 1 : 0;
+    for (int i = 0; i < rounds; ++i)
+      still_tokenizers += fuzz::exercise_tokenizer_json(mutate_json(json, random)) ? 1 : 0;
   }
   EXPECT_GT(still_tokenizers, 100) << "the changes are too coarse to get past the JSON";
 }

@@ -1,3 +1,4 @@
+#include "error_message.h"
 #include "tokenizer_test_support.h"
 
 #include <fstream>
@@ -29,12 +30,7 @@ LearnOptions bare(std::int32_t vocab_size, std::uint64_t min_frequency = 1) {
 }
 
 std::string error_of(const std::string& text, const LearnOptions& options) {
-  try {
-    learn_from(text, options);
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return testing::error_of([&] { learn_from(text, options); });
 }
 
 std::vector<std::string> merges_of(const BpeTokenizer& tokenizer) {

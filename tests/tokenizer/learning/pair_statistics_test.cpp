@@ -51,14 +51,14 @@ class NaiveLearner {
   std::int64_t min_count_;
 };
 
-struct Case {
+struct CountedCase {
   std::int32_t alphabet;
   std::int64_t min_count;
   std::size_t shards;
   bool again;  ///< whether merges also lead to symbols that exist
 };
 
-class MergeLearnerTest : public ::testing::TestWithParam<Case> {
+class MergeLearnerTest : public ::testing::TestWithParam<CountedCase> {
  protected:
   std::vector<std::pair<Symbols, std::int64_t>> random_words() {
     std::vector<std::pair<Symbols, std::int64_t>> words(40);
@@ -113,9 +113,11 @@ TEST_P(MergeLearnerTest, OffersWhatCountingAfreshFinds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Divisions, MergeLearnerTest,
-                         ::testing::Values(Case{2, 1, 1, false}, Case{2, 2, 1, true}, Case{2, 1, 2, true},
-                                           Case{2, 5, 3, true}, Case{3, 2, 3, false}, Case{3, 9, 2, true},
-                                           Case{7, 1, 5, true}, Case{7, 2, 1, true}, Case{7, 3, 40, true}));
+                         ::testing::Values(CountedCase{2, 1, 1, false}, CountedCase{2, 2, 1, true},
+                                           CountedCase{2, 1, 2, true}, CountedCase{2, 5, 3, true},
+                                           CountedCase{3, 2, 3, false}, CountedCase{3, 9, 2, true},
+                                           CountedCase{7, 1, 5, true}, CountedCase{7, 2, 1, true},
+                                           CountedCase{7, 3, 40, true}));
 
 }  // namespace
 }  // namespace dragoman::tokenizer

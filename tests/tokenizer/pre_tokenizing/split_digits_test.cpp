@@ -1,3 +1,4 @@
+#include "error_message.h"
 #include "golden_rows.h"
 #include "tokenizer_test_support.h"
 
@@ -74,13 +75,8 @@ TEST(SplitDigits, AnEncoderThatRemembersWordsSplitsThemToo) {
   }
 }
 
-std::string error_of(const std::string& json) {
-  try {
-    BpeTokenizer::parse(json, "digits");
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "no error";
+std::string digits_error(const std::string& json) {
+  return testing::error_of([&] { BpeTokenizer::parse(json, "digits"); });
 }
 
 TEST(SplitDigits, OtherWaysToSplitDigitsAreRefused) {
@@ -91,10 +87,10 @@ TEST(SplitDigits, OtherWaysToSplitDigitsAreRefused) {
     EXPECT_NE(place, std::string::npos) << old;
     return changed.replace(place, old.size(), put);
   };
-  EXPECT_THAT(error_of(with("\"individual_digits\":true", "\"individual_digits\":false")),
+  EXPECT_THAT(digits_error(with("\"individual_digits\":true", "\"individual_digits\":false")),
               ::testing::HasSubstr("individual_digits"));
-  EXPECT_THAT(error_of(with("\"MergedWithNext\"", "\"Removed\"")), ::testing::HasSubstr("splitting digits"));
-  EXPECT_THAT(error_of(with("\"type\":\"Split\"", "\"type\":\"Punctuation\"")),
+  EXPECT_THAT(digits_error(with("\"MergedWithNext\"", "\"Removed\"")), ::testing::HasSubstr("splitting digits"));
+  EXPECT_THAT(digits_error(with("\"type\":\"Split\"", "\"type\":\"Punctuation\"")),
               ::testing::HasSubstr("'Punctuation' in a sequence"));
 }
 

@@ -7,7 +7,7 @@ namespace dragoman::cli {
 namespace {
 
 /// Between single quotes of a shell.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
@@ -42,10 +42,10 @@ std::string as_bash(const std::vector<CommandReference>& commands) {
       "# Completions of bash for dragoman; `dragoman reference --format bash` writes them.\n_dragoman() {\n"
       "  local word=${COMP_WORDS[COMP_CWORD]} options=\n  COMPREPLY=()\n  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    COMPREPLY=($(compgen -W " +
-      quoted(names_of(commands)) + " -- \"$word\"))\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
+      in_quotes(names_of(commands)) + " -- \"$word\"))\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
   for (const CommandReference& command : commands)
-    script += fmt::format("    {}) options={} ;;\n", command.name, quoted(options_of(command)));
-  return script + "    help) options=" + quoted(names_of(commands)) +
+    script += fmt::format("    {}) options={} ;;\n", command.name, in_quotes(options_of(command)));
+  return script + "    help) options=" + in_quotes(names_of(commands)) +
          " ;;\n  esac\n"
          "  if [[ $word == -* || ${COMP_WORDS[1]} == help ]]; then COMPREPLY=($(compgen -W \"$options\" -- "
          "\"$word\")); fi\n"
@@ -57,7 +57,7 @@ std::string as_zsh(const std::vector<CommandReference>& commands) {
       "#compdef dragoman\n# Completions of zsh for dragoman; `dragoman reference --format zsh` writes them.\n"
       "local -a commands=(\n";
   for (const CommandReference& command : commands)
-    script += "  " + quoted(command.name + ":" + for_zsh(command.summary)) + "\n";
+    script += "  " + in_quotes(command.name + ":" + for_zsh(command.summary)) + "\n";
   script += ")\nif (( CURRENT == 2 )); then\n  _describe command commands\n  return\nfi\ncase $words[2] in\n";
   for (const CommandReference& command : commands) {
     script += fmt::format("  {}) _arguments", command.name);
@@ -65,7 +65,7 @@ std::string as_zsh(const std::vector<CommandReference>& commands) {
       std::string argument = fmt::format("--{}[{}]", option.name, for_zsh(option.help));
       if (!option.value.empty())
         argument += fmt::format(":{}:{}", for_zsh(option.value), option.takes_file() ? "_files" : "");
-      script += " \\\n      " + quoted(argument);
+      script += " \\\n      " + in_quotes(argument);
     }
     script += " \\\n      '*:file:_files' ;;\n";
   }
@@ -76,7 +76,7 @@ std::string as_fish(const std::vector<CommandReference>& commands) {
   std::string script = "# Completions of fish for dragoman; `dragoman reference --format fish` writes them.\n";
   for (const CommandReference& command : commands)
     script += fmt::format("complete -c dragoman -n __fish_use_subcommand -f -a {} -d {}\n", command.name,
-                          quoted(command.summary));
+                          in_quotes(command.summary));
   for (const CommandReference& command : commands)
     for (const OptionReference& option : command.options)
       script += fmt::format("complete -c dragoman -n '__fish_seen_subcommand_from {}' -l {}{}{} -d {}\n", command.name,
@@ -84,7 +84,7 @@ std::string as_fish(const std::vector<CommandReference>& commands) {
                             option.value.empty()  ? ""
                             : option.takes_file() ? " -r -F"
                                                   : " -x",
-                            quoted(option.help));
+                            in_quotes(option.help));
   return script;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "blocks.h"
@@ -39,6 +40,11 @@ void cross_entropy_range(const ops::CrossEntropyRowsArguments& arguments, std::i
   const double smoothing = arguments.label_smoothing;
   for (std::int64_t r = begin; r < end; ++r) {
     float* row = arguments.logits.row<float>(r);
+    if (arguments.targets[r] == ops::kNoTarget) {
+      arguments.nlls.as<double>()[r] = arguments.losses.as<double>()[r] = 0;
+      if (!arguments.gradient_scale.empty()) std::fill_n(row, cols, 0.0F);
+      continue;
+    }
     const auto target = static_cast<std::size_t>(arguments.targets[r]);
     const float shift = max_of(row, cols);
     const double target_logit = static_cast<double>(row[target]) - static_cast<double>(shift);

@@ -18,6 +18,12 @@ void kernel(Context&, const ops::CrossEntropyRowsArguments& arguments) {
   std::vector<double> log_p(static_cast<std::size_t>(logits.cols()));
   for (std::int64_t r = 0; r < logits.rows(); ++r) {
     const std::int64_t target = arguments.targets[r];
+    if (target == ops::kNoTarget) {
+      nlls(0, r) = losses(0, r) = 0;
+      if (!arguments.gradient_scale.empty())
+        for (std::int64_t v = 0; v < logits.cols(); ++v) logits(r, v) = 0;
+      continue;
+    }
     for (std::int64_t v = 0; v < logits.cols(); ++v) log_p[static_cast<std::size_t>(v)] = logits(r, v);
     log_softmax_in_place(log_p);
     double mean_nll = 0;

@@ -51,6 +51,8 @@ struct AttentionResult {
   Tensor probabilities;  ///< flat weights, or empty
 };
 
+/// How many pairs of a query and a key of the same sequence there are.
+std::int64_t pairs_of_rows(std::span<const std::int32_t> q_offsets, std::span<const std::int32_t> k_offsets);
 /// Where each sequence's weights begin, and, last, how many there are: heads * queries * keys for each sequence.
 std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets,
                                          std::span<const std::int32_t> k_offsets, int heads);

@@ -1,13 +1,19 @@
 #pragma once
 
+#include <span>
+
 #include <dragoman/ops/types.h>
 
 namespace dragoman::ops {
+
+/// The target of rows that only fill a batch up, so that its shapes are those of another.
+inline constexpr std::int32_t kNoTarget = -1;
 
 /// Works on rows of logits in place: stores losses[r] and nlls[r] (both F64, [1, rows]), and, if there is a
 /// `gradient_scale`, overwrites the logits with gradient_scale * d(loss)/d(logits) = gradient_scale * (softmax - target
 /// distribution). With smoothing s the target distribution is (1 - s) on the target plus s / V everywhere (Szegedy et
 /// al. 2016, sec. 7; PyTorch's label_smoothing): loss = (1 - s) * nll + s * mean over the vocabulary of -log p.
+/// A row without a target (kNoTarget) does not count: its losses and its gradient are zeros.
 struct CrossEntropyRowsArguments {
   Tensor logits;
   DeviceIndices targets;
@@ -43,8 +49,8 @@ struct RowLosses {
 /// Error{kInvalidArgument} without it.
 RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Projection& projection,
                              const Indices& targets, double label_smoothing, const DeviceArray<double>& gradient_scale);
-/// Their sums, in the order of the rows. Waits for the device.
-LossSums sum_of(const Context& context, const RowLosses& rows);
+/// Their sums over the rows that have a target, in the order of the rows. Waits for the device.
+LossSums sum_of(const Context& context, const RowLosses& rows, std::span<const std::int32_t> targets);
 /// Both, where the step is not to be recorded.
 LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection,
                                const Indices& targets, const CrossEntropyOptions& options);

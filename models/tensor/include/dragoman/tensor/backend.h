@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -45,6 +46,9 @@ class Backend {
   /// What it computes with, in the words that a bug report needs and a training run records: "avx512, oneDNN 2.6.3".
   /// Results may differ in rounding where this differs.
   virtual std::string describe() const = 0;
+  /// What rows of training batches are best rounded up to, with rows that do not count, so that one batch has the
+  /// shapes of another; 1: not at all, where steps are not kept.
+  virtual std::int64_t row_bucket() const { return 1; }
   /// What keeps the steps of a context on one of the devices; nullptr if this kind of device does not keep steps.
   virtual std::unique_ptr<StepRecorder> make_recorder(Context& context) const;
 

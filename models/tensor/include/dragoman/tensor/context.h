@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -139,6 +140,11 @@ class Context {
   bool records() const noexcept { return recorder_ != nullptr; }
   std::int64_t bucket(std::int64_t n, std::int64_t size = 32) const noexcept {
     return records() ? (n + size - 1) / size * size : n;
+  }
+  /// The same of numbers that grow with the square of something: rounded up by at most a quarter.
+  std::int64_t coarse_bucket(std::int64_t n) const noexcept {
+    const int digits = std::bit_width(static_cast<std::uint64_t>(n));
+    return bucket(n, digits > 3 ? std::int64_t{1} << (digits - 3) : 1);
   }
   StepRecorder* recorder() const noexcept { return recorder_.get(); }
   void set_recorder(std::unique_ptr<StepRecorder> recorder) noexcept { recorder_ = std::move(recorder); }

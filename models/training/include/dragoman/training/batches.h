@@ -41,18 +41,25 @@ class EpochPlan {
 };
 
 /// One batch of sentence pairs as the model takes it: `input` is the target shifted right behind the decoder's start
-/// token.
+/// token. Pairs that only fill it up come last: they are no longer than the longest (of two tokens at least), and have
+/// no targets (ops::kNoTarget), so no gradient either.
 class Batch {
  public:
-  /// Replaces the content; keeps its memory.
-  void assign(const EncodedPairs& pairs, std::span<const std::uint32_t> which, std::int32_t decoder_start);
+  /// Replaces the content; keeps its memory. Source tokens, target tokens and pairs are rounded up to a multiple of
+  /// `bucket`.
+  void assign(const EncodedPairs& pairs, std::span<const std::uint32_t> which, std::int32_t decoder_start,
+              std::int64_t bucket = 1);
   tensor::RaggedTokens source() const noexcept { return {source_, source_offsets_}; }
   tensor::RaggedTokens input() const noexcept { return {input_, target_offsets_}; }
   std::span<const std::int32_t> target() const noexcept { return target_; }
-  std::int64_t target_tokens() const noexcept { return static_cast<std::int64_t>(target_.size()); }
+  /// Those that count.
+  std::int64_t target_tokens() const noexcept { return target_tokens_; }
 
  private:
+  void fill_up(std::int32_t decoder_start, std::int64_t bucket);
+
   std::vector<std::int32_t> source_, input_, target_, source_offsets_, target_offsets_;
+  std::int64_t target_tokens_ = 0;
 };
 
 }  // namespace dragoman::training

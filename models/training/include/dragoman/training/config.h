@@ -69,6 +69,8 @@ struct RecipeConfig {
   std::int64_t batch_tokens = 4096;
   /// Batches whose gradients are summed for one update.
   std::int64_t accumulate = 1;
+  /// What tokens and pairs of a batch are rounded up to; 0: what the device keeps steps by (tensor::Backend).
+  std::int64_t row_bucket = 0;
   /// What weights are multiplied in, forward and backward: fp32, bf16 or auto.
   tensor::Compute compute = tensor::Compute::kF32;
   double label_smoothing = 0.1;
