@@ -3,17 +3,9 @@
 #include <cmath>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/options.h>
 
 namespace dragoman::nn {
 namespace {
-
-const std::vector<std::pair<std::string_view, PositionKind>> kNames = {
-    {"sinusoidal-interleaved", PositionKind::kInterleaved},
-    {"sinusoidal-concatenated", PositionKind::kConcatenated},
-    {"sinusoidal-tensor2tensor", PositionKind::kTensor2Tensor},
-    {"learned", PositionKind::kLearned},
-};
 
 constexpr double kBase = 10000;
 
@@ -26,14 +18,14 @@ double frequency(PositionKind kind, std::int64_t i, std::int64_t width) {
 
 }  // namespace
 
-PositionKind position_kind(core::OptionReader& options, std::string_view key, PositionKind fallback) {
-  return options.choice(key, fallback, kNames);
-}
-
-std::string name_of(PositionKind kind) {
-  for (const auto& [name, value] : kNames)
-    if (value == kind) return std::string(name);
-  return "?";
+const std::vector<std::pair<std::string_view, PositionKind>>& position_kinds() {
+  static const std::vector<std::pair<std::string_view, PositionKind>> kinds = {
+      {"sinusoidal-interleaved", PositionKind::kInterleaved},
+      {"sinusoidal-concatenated", PositionKind::kConcatenated},
+      {"sinusoidal-tensor2tensor", PositionKind::kTensor2Tensor},
+      {"learned", PositionKind::kLearned},
+  };
+  return kinds;
 }
 
 std::vector<double> sinusoidal_positions(PositionKind kind, std::int64_t count, std::int64_t width) {

@@ -1,133 +1,138 @@
 #include "dragoman/transformer/config.h"
 
+#include "dragoman/transformer/option_table.h"
+
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 
 namespace dragoman::transformer {
 namespace {
 
-using nn::FeedForwardActivation;
+using core::Json;
+using core::OptionReader;
 using ops::Activation;
 
-template <class Value>
-using Names = std::vector<std::pair<std::string_view, Value>>;
+constexpr std::int64_t kWidest = 1 << 16;
+constexpr core::NumberRange<std::int64_t> kWidth{.least = 1, .most = kWidest};
+constexpr core::NumberRange<int> kDepth{.least = 1, .most = 1024};
+constexpr core::NumberRange<double> kRate{.least = 0, .most = 1, .most_included = false};
 
-const Names<NormPlace> kNormPlaces = {{"pre", NormPlace::kPre}, {"post", NormPlace::kPost}};
-const Names<Tying> kTyings = {{"none", Tying::kNone},
-                              {"source-target", Tying::kSourceTarget},
-                              {"target-output", Tying::kTargetOutput},
-                              {"all", Tying::kAll}};
-/// Names of the gated forms are those of Shazeer 2020.
-const Names<FeedForwardActivation> kActivations = {
-    {"relu", {Activation::kRelu, false}},  {"gelu", {Activation::kGelu, false}}, {"swish", {Activation::kSwish, false}},
-    {"glu", {Activation::kSigmoid, true}}, {"reglu", {Activation::kRelu, true}}, {"geglu", {Activation::kGelu, true}},
-    {"swiglu", {Activation::kSwish, true}}};
-
-template <class Value>
-std::string_view name_in(const Names<Value>& names, const Value& value) {
-  for (const auto& [name, candidate] : names)
-    if (candidate == value) return name;
-  return "?";
-}
-
-std::string_view name_in(const Names<FeedForwardActivation>& names, const FeedForwardActivation& value) {
-  for (const auto& [name, candidate] : names)
-    if (candidate.activation == value.activation && candidate.gated == value.gated) return name;
-  return "?";
+const core::OptionTable<Dropout>& dropout_table() {
+  static const auto table =
+      core::OptionTable<Dropout>()
+          .number("embedding", &Dropout::embedding, kRate, "P", "on the sum of embedding and position")
+          .number("sub_layer", &Dropout::sub_layer, kRate, "P",
+                  "on the output of each sub-layer, before the residual sum")
+          .number("activation", &Dropout::activation, kRate, "P", "within feed-forward layers, behind the activation")
+          .number("attention", &Dropout::attention, kRate, "P", "on attention weights");
+  return table;
 }
 
 /// A number sets the two places that the original paper has; an object sets each place.
-Dropout read_dropout(core::OptionReader& options) {
-  Dropout dropout;
+void read_dropout(OptionReader& options, Config& config) {
   if (options.subtree("dropout").is_number()) {
-    dropout.embedding = dropout.sub_layer = options.get("dropout", 0.1);
-  } else {
-    core::OptionReader places = options.child("dropout");
-    dropout.embedding = places.get("embedding", dropout.embedding);
-    dropout.sub_layer = places.get("sub_layer", dropout.sub_layer);
-    dropout.activation = places.get("activation", dropout.activation);
-    dropout.attention = places.get("attention", dropout.attention);
-    places.finish();
+    config.dropout.embedding = config.dropout.sub_layer = options.get("dropout", 0.0);
+    options.check(kRate.contains(config.dropout.embedding), "dropout", kRate.demand());
+    return;
   }
-  for (const double rate : {dropout.embedding, dropout.sub_layer, dropout.activation, dropout.attention})
-    options.check(rate >= 0 && rate < 1, "dropout", "a rate must lie in [0, 1)");
-  return dropout;
+  OptionReader places = options.child("dropout");
+  dropout_table().read(places, config.dropout);
+  places.finish();
 }
 
-void check(const Config& config, const core::OptionReader& options) {
-  constexpr std::int64_t kWidest = 1 << 16;
-  constexpr int kDeepest = 1024;
-  options.check(config.d_model > 0 && config.d_model <= kWidest, "d_model", "must lie in 1 .. 65536");
-  options.check(config.heads > 0 && config.d_model % config.heads == 0, "heads", "must divide d_model");
-  options.check(config.feed_forward > 0 && config.feed_forward <= 4 * kWidest, "feed_forward",
-                "must lie in 1 .. 262144");
-  options.check(config.encoder_layers > 0 && config.encoder_layers <= kDeepest, "encoder_layers",
-                "must lie in 1 .. 1024");
-  options.check(config.decoder_layers > 0 && config.decoder_layers <= kDeepest, "decoder_layers",
-                "must lie in 1 .. 1024");
-  options.check(config.layer_norm_epsilon > 0 && config.layer_norm_epsilon < 1, "layer_norm_epsilon",
-                "must lie between 0 and 1");
-  options.check(config.position_offset >= 0 && config.position_offset <= 1024, "position_offset",
-                "must lie in 0 .. 1024");
+std::vector<core::Option> dropout_options() {
+  std::vector<core::Option> options{
+      {.name = "dropout", .placeholder = "P", .help = "embedding and sub_layer below at once, in place of the object"}};
+  for (core::Option option : dropout_table().options()) {
+    option.name.insert(0, "dropout.");
+    options.push_back(std::move(option));
+  }
+  return options;
+}
+
+void check(const Config& config, const OptionReader& options) {
+  options.check(config.d_model % config.heads == 0, "heads", "must divide d_model");
   options.check(config.positions == nn::PositionKind::kLearned || config.d_model % 2 == 0, "d_model",
                 "must be even for sinusoidal positions");
   options.check(config.alignment_layer < config.decoder_layers && config.alignment_layer >= -config.decoder_layers,
                 "alignment_layer", "is not a decoder layer");
-  options.check(config.alignment_heads > 0 && config.alignment_heads <= config.heads, "alignment_heads",
-                "must lie in 1 .. heads");
+  options.check(config.alignment_heads <= config.heads, "alignment_heads", "must lie in 1 .. heads");
 }
 
 }  // namespace
 
-Config read_config(const core::Json& json, const std::string& where) {
-  core::OptionReader options(json, where);
+const core::OptionTable<Config>& option_table() {
+  static const auto table =
+      core::OptionTable<Config>()
+          .number("d_model", &Config::d_model, kWidth, "N", "width of embeddings and layers")
+          .number("heads", &Config::heads, {.least = 1}, "N", "of attention; they divide d_model")
+          .number("feed_forward", &Config::feed_forward, {.least = 1, .most = 4 * kWidest}, "N",
+                  "width within feed-forward layers")
+          .number("encoder_layers", &Config::encoder_layers, kDepth, "N", "layers of the encoder")
+          .number("decoder_layers", &Config::decoder_layers, kDepth, "N", "layers of the decoder")
+          .choice("norm", &Config::norm, {{"pre", NormPlace::kPre}, {"post", NormPlace::kPost}}, "PLACE",
+                  "LayerNorm in front of each sub-layer, or behind the residual sum as in Vaswani et al. 2017")
+          .custom(
+              {{.name = "final_norm",
+                .placeholder = {},
+                .help = "a LayerNorm behind each stack (default: with norm: pre)",
+                .choices = {"true", "false"}}},
+              [](OptionReader& options, Config& config) {
+                config.final_norm = options.get("final_norm", config.norm == NormPlace::kPre);
+              },
+              [](const Config& config, Json& json) { json["final_norm"] = config.final_norm; })
+          .number("layer_norm_epsilon", &Config::layer_norm_epsilon,
+                  {.least = 0, .most = 1, .least_included = false, .most_included = false}, "X",
+                  "what LayerNorm adds to the variance")
+          // Names of the gated forms are those of Shazeer 2020.
+          .choice("activation", &Config::activation,
+                  {{"relu", {Activation::kRelu, false}},
+                   {"gelu", {Activation::kGelu, false}},
+                   {"swish", {Activation::kSwish, false}},
+                   {"glu", {Activation::kSigmoid, true}},
+                   {"reglu", {Activation::kRelu, true}},
+                   {"geglu", {Activation::kGelu, true}},
+                   {"swiglu", {Activation::kSwish, true}}},
+                  "NAME", "of feed-forward layers; those that end in glu are gated")
+          .choice(
+              "positions", &Config::positions, nn::position_kinds(), "NAME",
+              "how positions are encoded: the paper's sinusoids, Marian's, tensor2tensor's and fairseq's, or learned")
+          .number("position_offset", &Config::position_offset, {.least = 0, .most = 1024}, "N",
+                  "the number of the first position; fairseq's is 2")
+          .flag("embedding_scale", &Config::embedding_scale, "embeddings are multiplied by the root of d_model")
+          .flag("embedding_norm", &Config::embedding_norm, "a LayerNorm on the sum of embedding and position")
+          .choice("tying", &Config::tying,
+                  {{"none", Tying::kNone},
+                   {"source-target", Tying::kSourceTarget},
+                   {"target-output", Tying::kTargetOutput},
+                   {"all", Tying::kAll}},
+                  "WHICH", "matrices of the vocabularies that are one parameter; all needs one vocabulary")
+          .flag("output_bias", &Config::output_bias, "a bias on the logits")
+          .custom(dropout_options(), read_dropout,
+                  [](const Config& config, Json& json) {
+                    json["dropout"] = Json::object();
+                    dropout_table().write(config.dropout, json["dropout"]);
+                  })
+          .number("alignment_layer", &Config::alignment_layer, {.least = -1024, .most = 1023}, "N",
+                  "the decoder layer whose attention is the word alignment; negative: from the last")
+          .number("alignment_heads", &Config::alignment_heads, {.least = 1}, "N",
+                  "how many of its first heads are averaged for it");
+  return table;
+}
+
+Config read_config(const Json& json, const std::string& where) {
+  OptionReader options(json, where);
   Config config;
-  config.d_model = options.get("d_model", config.d_model);
-  config.heads = options.get("heads", config.heads);
-  config.feed_forward = options.get("feed_forward", config.feed_forward);
-  config.encoder_layers = options.get("encoder_layers", config.encoder_layers);
-  config.decoder_layers = options.get("decoder_layers", config.decoder_layers);
-  config.norm = options.choice("norm", config.norm, kNormPlaces);
-  config.final_norm = options.get("final_norm", config.norm == NormPlace::kPre);
-  config.layer_norm_epsilon = options.get("layer_norm_epsilon", config.layer_norm_epsilon);
-  config.activation = options.choice("activation", config.activation, kActivations);
-  config.positions = nn::position_kind(options, "positions", config.positions);
-  config.position_offset = options.get("position_offset", config.position_offset);
-  config.embedding_scale = options.get("embedding_scale", config.embedding_scale);
-  config.embedding_norm = options.get("embedding_norm", config.embedding_norm);
-  config.tying = options.choice("tying", config.tying, kTyings);
-  config.output_bias = options.get("output_bias", config.output_bias);
-  config.dropout = read_dropout(options);
-  config.alignment_layer = options.get("alignment_layer", config.alignment_layer);
-  config.alignment_heads = options.get("alignment_heads", config.alignment_heads);
+  option_table().read(options, config);
   options.finish();
   check(config, options);
   return config;
 }
 
-core::Json to_json(const Config& config) {
-  return {{"d_model", config.d_model},
-          {"heads", config.heads},
-          {"feed_forward", config.feed_forward},
-          {"encoder_layers", config.encoder_layers},
-          {"decoder_layers", config.decoder_layers},
-          {"norm", name_in(kNormPlaces, config.norm)},
-          {"final_norm", config.final_norm},
-          {"layer_norm_epsilon", config.layer_norm_epsilon},
-          {"activation", name_in(kActivations, config.activation)},
-          {"positions", nn::name_of(config.positions)},
-          {"position_offset", config.position_offset},
-          {"embedding_scale", config.embedding_scale},
-          {"embedding_norm", config.embedding_norm},
-          {"tying", name_in(kTyings, config.tying)},
-          {"output_bias", config.output_bias},
-          {"dropout",
-           {{"embedding", config.dropout.embedding},
-            {"sub_layer", config.dropout.sub_layer},
-            {"activation", config.dropout.activation},
-            {"attention", config.dropout.attention}}},
-          {"alignment_layer", config.alignment_layer},
-          {"alignment_heads", config.alignment_heads}};
+Json to_json(const Config& config) {
+  Json json = Json::object();
+  option_table().write(config, json);
+  return json;
 }
 
 }  // namespace dragoman::transformer

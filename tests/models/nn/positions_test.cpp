@@ -5,9 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <dragoman/core/json.h>
-#include <dragoman/core/options.h>
-
 namespace dragoman::nn {
 namespace {
 
@@ -67,21 +64,10 @@ TEST(Positions, OnlySinusoidsOfEvenWidthCanBeComputed) {
 
 /// The frequencies of tensor2tensor divide by width / 2 - 1, which is 0 here.
 TEST(Positions, TheNarrowestTableHasOneFrequency) {
-  for (const auto kind : {PositionKind::kInterleaved, PositionKind::kConcatenated, PositionKind::kTensor2Tensor})
-    EXPECT_EQ(sinusoidal_positions(kind, 3, 2)[4], std::sin(2.0)) << name_of(kind);
-}
-
-TEST(Positions, AreFoundByTheirNames) {
-  for (const auto kind : {PositionKind::kInterleaved, PositionKind::kConcatenated, PositionKind::kTensor2Tensor,
-                          PositionKind::kLearned}) {
-    const core::Json json{{"positions", name_of(kind)}};
-    core::OptionReader options(json, "model");
-    EXPECT_EQ(position_kind(options, "positions", PositionKind::kInterleaved), kind) << name_of(kind);
+  for (const auto& [name, kind] : position_kinds()) {
+    if (kind == PositionKind::kLearned) continue;
+    EXPECT_EQ(sinusoidal_positions(kind, 3, 2)[4], std::sin(2.0)) << name;
   }
-  const core::Json wrong{{"positions", "rotary"}};
-  core::OptionReader options(wrong, "model");
-  EXPECT_THAT(error_of([&] { position_kind(options, "positions", PositionKind::kLearned); }),
-              HasSubstr("sinusoidal-interleaved, sinusoidal-concatenated, sinusoidal-tensor2tensor, learned"));
 }
 
 }  // namespace

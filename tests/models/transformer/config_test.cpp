@@ -1,3 +1,5 @@
+#include "error_message.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,13 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string error_of(const core::Json& json) {
-  try {
-    read_config(json, "config.json: model");
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return "";
+std::string config_error(const core::Json& json) {
+  return testing::error_of([&] { read_config(json, "config.json: model"); });
 }
 
 TEST(TransformerConfig, EveryKeySurvivesTheRoundTrip) {
@@ -49,14 +46,19 @@ TEST(TransformerConfig, FinalNormFollowsThePlaceOfTheNorm) {
 }
 
 TEST(TransformerConfig, AMistypedKeyIsAnErrorWithASuggestion) {
-  EXPECT_THAT(error_of({{"d_modle", 8}}), HasSubstr("did you mean 'd_model'"));
+  EXPECT_THAT(config_error({{"d_modle", 8}}), HasSubstr("did you mean 'd_model'"));
 }
 
 TEST(TransformerConfig, ErrorsNameThePlaceAndTheRemedy) {
-  EXPECT_THAT(error_of({{"d_model", 10}, {"heads", 3}}), HasSubstr("heads: must divide d_model"));
-  EXPECT_THAT(error_of({{"norm", "middle"}}), HasSubstr("pre, post"));
-  EXPECT_THAT(error_of({{"dropout", 1.0}}), HasSubstr("[0, 1)"));
-  EXPECT_THAT(error_of({{"d_model", "wide"}}), HasSubstr("whole number"));
+  EXPECT_THAT(config_error({{"d_model", 10}, {"heads", 3}}), HasSubstr("heads: must divide d_model"));
+  EXPECT_THAT(config_error({{"norm", "middle"}}), HasSubstr("pre, post"));
+  EXPECT_THAT(config_error({{"dropout", 1.0}}), HasSubstr("dropout: "));
+  EXPECT_THAT(config_error({{"dropout", {{"attention", -0.1}}}}), HasSubstr("dropout: attention"));
+  EXPECT_THAT(config_error({{"dropout", {{"atention", 0.1}}}}), HasSubstr("did you mean 'attention'"));
+  EXPECT_THAT(config_error({{"heads", 0}}), HasSubstr("heads"));
+  EXPECT_THAT(config_error({{"layer_norm_epsilon", 0}}), HasSubstr("layer_norm_epsilon"));
+  EXPECT_THAT(config_error({{"encoder_layers", 1025}}), HasSubstr("encoder_layers"));
+  EXPECT_THAT(config_error({{"d_model", "wide"}}), HasSubstr("whole number"));
 }
 
 TEST(TransformerConfig, OneTableForTwoVocabulariesIsRefused) {

@@ -7,6 +7,7 @@
 
 #include <dragoman/pipeline/stage_options.h>
 #include <dragoman/training/option_table.h>
+#include <dragoman/transformer/option_table.h>
 
 namespace dragoman::cli {
 namespace {
@@ -61,10 +62,12 @@ std::string settings_as_markdown() {
   std::string page =
       "\n# Keys\n\nWhat stands in YAML files. The same tables are what their readers go by.\n"
       "\n## Training configurations\n\n`dragoman train FILE`; [training.md](training.md) explains, and\n"
-      "[train.yml](../examples/multi30k/train.yml) is a whole one. The keys of the Transformer stand there, too: those "
-      "of a model type belong to\n"
-      "the model, and `train --dump-config` shows them all.\n";
+      "[train.yml](../examples/multi30k/train.yml) is a whole one.\n";
   page += markdown_table(training::config_options());
+  page +=
+      "\n### Keys of a Transformer\n\nUnder `model`, where `type` is `transformer`; a plugin's model has keys of its "
+      "own, which `train --dump-config` shows.\n";
+  page += markdown_table(transformer::option_table().options());
   page += "\n## Stages of pipelines\n\n`dragoman run FILE`; see [pipelines.md](pipelines.md). `-` may stand for `_`.\n";
   for (const pipeline::BuiltInStage& stage : pipeline::built_in_stages())
     page += fmt::format("\n### {}\n\n{}.\n{}", stage.name, stage.summary, markdown_table(*stage.options));

@@ -43,6 +43,7 @@ class LayerNorm {
 struct FeedForwardActivation {
   ops::Activation activation = ops::Activation::kRelu;
   bool gated = false;
+  bool operator==(const FeedForwardActivation&) const = default;
 };
 
 /// out(dropout(activation(in(x)))), `dropout` being the activation dropout. The caller adds residual and norm.

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
-
-#include <dragoman/core/json_fwd.h>
 
 namespace dragoman::nn {
 
@@ -17,8 +16,8 @@ enum class PositionKind : std::uint8_t {
   kLearned,        ///< a trained table
 };
 
-PositionKind position_kind(core::OptionReader& options, std::string_view key, PositionKind fallback);
-std::string name_of(PositionKind kind);
+/// All kinds with their names in configurations.
+const std::vector<std::pair<std::string_view, PositionKind>>& position_kinds();
 
 /// Rows 0 .. count-1 of a sinusoidal encoding, row-major [count, width]. `width` must be even.
 std::vector<double> sinusoidal_positions(PositionKind kind, std::int64_t count, std::int64_t width);
