@@ -73,6 +73,7 @@ template void UntypedOptionTable::add_number(Option, const Place&, const void*, 
 template void UntypedOptionTable::add_number(Option, const Place&, const void*, NumberRange<double>);
 
 template <class Value>
+// NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved
 void UntypedOptionTable::add_plain(Option option, const Place& place) {
   const std::string name = option.name;
   add(std::move(option), {[name, place](OptionReader& reader, void* object) {

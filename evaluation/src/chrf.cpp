@@ -88,14 +88,15 @@ double effective_order_score(std::span<const double> statistics, double factor) 
 /// The F-scores of all orders, averaged, with a tiny number for what is not defined: chrF++.py, NLTK, Moses.
 double eps_score(std::span<const double> statistics, double factor) {
   constexpr double kEpsilon = 1e-16;
+  const std::size_t orders = statistics.size() / kCountsPerOrder;
   double sum = 0;
-  for (std::size_t i = 0; i < statistics.size(); i += kCountsPerOrder) {
-    const auto counts = statistics.subspan(i, kCountsPerOrder);
+  for (std::size_t i = 0; i < orders; ++i) {
+    const auto counts = statistics.subspan(i * kCountsPerOrder, kCountsPerOrder);
     const double precision = counts[kHypothesis] > 0 ? counts[kMatch] / counts[kHypothesis] : kEpsilon;
     const double recall = counts[kReference] > 0 ? counts[kMatch] / counts[kReference] : kEpsilon;
     sum += factor * precision + recall > 0 ? f_score(precision, recall, factor) : kEpsilon;
   }
-  return 100 * sum / static_cast<double>(statistics.size() / kCountsPerOrder);
+  return 100 * sum / static_cast<double>(orders);
 }
 
 }  // namespace

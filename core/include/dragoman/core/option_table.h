@@ -140,6 +140,7 @@ class OptionTable {
   }
 
   /// What fits none of the above. `write` may be empty for what is never written.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved
   OptionTable& custom(std::vector<Option> options, Read read, Write write = {}) {
     UntypedOptionTable::Write untyped_write;
     if (write)
