@@ -76,6 +76,10 @@ class JsonPart {
   std::string where_;
 };
 
+inline JsonPart child(const JsonPart& part, const char* key) {
+  return JsonPart(part.get(key), part.at(key));
+}
+
 inline JsonPart element(const JsonPart& part, const char* key, std::size_t index) {
   return JsonPart(part.array(key)[index], fmt::format("{}[{}]", part.at(key), index));
 }

@@ -8,8 +8,7 @@
 #include <span>
 #include <string>
 
-/// All that the kernels ask of oneDNN; gemm.cpp is the only file that includes it. Every call runs on the calling
-/// thread alone: work is split before it gets here.
+/// All that the kernels ask of oneDNN. Every call runs on the calling thread alone: work is split before it gets here.
 namespace dragoman::backend::cpu {
 
 /// Of floats, or of the bits of bf16.

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "json_part.h"
+
+#include <optional>
+#include <string>
+
+#include <dragoman/tokenizer/bpe_definition.h>
+
+namespace dragoman::tokenizer {
+
+/// What `decoder` says. Which of it goes together depends on other parts of the file.
+struct DecoderPart {
+  DecoderSteps steps = {};
+  bool fuses = false;
+  bool byte_level = false;
+  std::string suffix = {};  ///< BPEDecoder's, or empty
+  std::optional<MetaspaceDecoder> metaspace = {};
+
+  bool has_steps() const { return fuses || !steps.replacements.empty() || steps.byte_fallback; }
+};
+
+/// `definition` has the added tokens already.
+DecoderPart read_decoder(const JsonPart& part, const BpeDefinition& definition);
+
+}  // namespace dragoman::tokenizer

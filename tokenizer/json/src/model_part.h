@@ -1,0 +1,22 @@
+#pragma once
+
+#include "json_part.h"
+#include "tokenizer_json_document.h"
+
+#include <string>
+
+#include <dragoman/tokenizer/bpe_definition.h>
+
+namespace dragoman::tokenizer {
+
+/// What `model` and `added_tokens` say.
+struct ModelPart {
+  BpeDefinition definition;  ///< all but its text and its post-processor
+  std::string suffix;        ///< of the end of a word, or empty
+  bool byte_fallback = false;
+};
+
+/// `top` is the whole file.
+ModelPart read_model(const JsonPart& top, const TokenizerDocument& document);
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "json_part.h"
+
+#include <optional>
+
+#include <dragoman/tokenizer/bpe_definition.h>
+
+namespace dragoman::tokenizer {
+
+/// What `pre_tokenizer` says of words. Which of it goes together depends on other parts of the file.
+struct PreTokenizerPart {
+  PreTokenizerDefinition words = {};
+  InnerCuts inner = {};
+  std::optional<ByteLevelText> byte_level = {};  ///< without its normaliser
+};
+
+PreTokenizerPart read_pre_tokenizer(const JsonPart& part);
+
+}  // namespace dragoman::tokenizer
