@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include <dragoman/tensor/dtype.h>
@@ -42,12 +43,12 @@ std::vector<float> repeat(const std::vector<float>& row, std::int64_t rows) {
 
 /// Floats as elements of a product whose sums round.
 std::vector<std::byte> as_elements(GemmType type, const std::vector<float>& values) {
-  const std::size_t size = type == GemmType::kF32 ? sizeof(float) : sizeof(std::uint16_t);
-  std::vector<std::byte> elements(values.size() * size);
+  const auto bytes = std::as_bytes(std::span(values));
+  if (type == GemmType::kF32) return {bytes.begin(), bytes.end()};
+  std::vector<std::byte> elements(values.size() * sizeof(std::uint16_t));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint16_t bits = tensor::f32_to_bf16(values[i]);
-    std::memcpy(elements.data() + i * size, type == GemmType::kF32 ? static_cast<const void*>(&values[i]) : &bits,
-                size);
+    std::memcpy(elements.data() + i * sizeof bits, &bits, sizeof bits);
   }
   return elements;
 }
