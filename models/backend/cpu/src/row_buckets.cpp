@@ -41,15 +41,15 @@ std::vector<float> repeat(const std::vector<float>& row, std::int64_t rows) {
 }
 
 /// Floats as elements of a product whose sums round.
-std::vector<std::byte> as_elements(GemmType type, const std::vector<float>& values) {
-  const std::size_t size = type == GemmType::kF32 ? sizeof(float) : sizeof(std::uint16_t);
-  std::vector<std::byte> elements(values.size() * size);
+std::vector<std::byte> as_elements(GemmElements elements, const std::vector<float>& values) {
+  const std::size_t size = elements == GemmElements::kF32 ? sizeof(float) : sizeof(std::uint16_t);
+  std::vector<std::byte> bytes(values.size() * size);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint16_t bits = tensor::f32_to_bf16(values[i]);
-    std::memcpy(elements.data() + i * size, type == GemmType::kF32 ? static_cast<const void*>(&values[i]) : &bits,
+    std::memcpy(bytes.data() + i * size, elements == GemmElements::kF32 ? static_cast<const void*>(&values[i]) : &bits,
                 size);
   }
-  return elements;
+  return bytes;
 }
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -59,7 +59,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 /// Multiplies `rows` equal rows. Gives the common row of the result, or nothing if its rows differ.
 std::vector<float> common_row(const WeightShape& shape, const dnnl::memory& weights, std::int64_t rows,
                               std::uint32_t seed) {
-  const std::vector<std::byte> x = as_elements(shape.type, repeat(noise(shape.inputs, seed), rows));
+  const std::vector<std::byte> x = as_elements(shape.elements, repeat(noise(shape.inputs, seed), rows));
   std::vector<float> y(static_cast<std::size_t>(rows * shape.outputs));
   fixed_shape_matmul(shape, weights, x.data(), rows, y.data());
   const std::vector<float> first(y.begin(), y.begin() + shape.outputs);
@@ -112,8 +112,8 @@ PackedShape probe(const WeightShape& shape) {
   onednn::require_memory_for_code();
   return onednn::on_one_thread([&] {
     const Layout layout = preferred_layout(shape, kReferenceBucket);
-    if (shape.type == GemmType::kI8) return PackedShape{layout, buckets_of_layout(layout, shape)};
-    const std::vector<std::byte> weight = as_elements(shape.type, noise(shape.outputs * shape.inputs, 99));
+    if (shape.elements == GemmElements::kI8) return PackedShape{layout, buckets_of_layout(layout, shape)};
+    const std::vector<std::byte> weight = as_elements(shape.elements, noise(shape.outputs * shape.inputs, 99));
     const dnnl::memory packed = pack(shape, weight.data(), shape.inputs, dnnl::memory(layout, onednn::cpu_engine()));
     return PackedShape{layout, stable_buckets(shape, packed)};
   });

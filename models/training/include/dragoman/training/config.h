@@ -70,7 +70,7 @@ struct RecipeConfig {
   /// Batches whose gradients are summed for one update.
   std::int64_t accumulate = 1;
   /// What weights are multiplied in, forward and backward: fp32, bf16 or auto.
-  tensor::Compute compute = tensor::Compute::kF32;
+  tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
   double label_smoothing = 0.1;
   /// Largest global norm of an update's gradient; 0 is no limit.
   double clip_norm = 0;
@@ -101,7 +101,7 @@ struct ValidationConfig {
   /// Sentences shown with prediction and reference.
   std::int64_t samples = 2;
   /// What weights are multiplied in.
-  tensor::Compute compute = tensor::Compute::kF32;
+  tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
 };
 
 enum class AverageOf : std::uint8_t { kLast, kBest };
