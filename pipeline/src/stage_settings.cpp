@@ -31,17 +31,12 @@ OptionTable<decoding::LoopLimits> limits_table() {
 }
 
 OptionTable<TranslateOptions> compute_table() {
-  using tensor::Compute;
+  std::vector<std::pair<std::string_view, std::optional<tensor::ComputeChoice>>> choices = {
+      {tensor::kStoredCompute, std::nullopt}};
+  choices.insert(choices.end(), tensor::kComputeChoices.begin(), tensor::kComputeChoices.end());
   return OptionTable<TranslateOptions>().choice(
-      "compute", &TranslateOptions::compute,
-      {{"stored", std::nullopt},
-       {"fp32", Compute::kF32},
-       {"bf16", Compute::kBF16},
-       {"int8", Compute::kI8},
-       {"auto", Compute::kAuto}},
-      "TYPE",
-      "what weights are multiplied in: fp32, bf16, int8, or auto, the fastest "
-      "on this machine; stored: what the model's folder says");
+      "compute", &TranslateOptions::compute, std::move(choices), "TYPE",
+      fmt::format("{}; {}: what the model's folder says", tensor::kComputeHelp, tensor::kStoredCompute));
 }
 
 OptionTable<TranslateOptions> translate_options_table() {

@@ -28,10 +28,10 @@ struct Results {
 };
 
 tensor::ComputeType find_compute_type(const std::filesystem::path& folder, const plugins::Host& host,
-                                      const Packing& packing, tensor::Compute stored) {
-  if (packing.compute) return host.runtime().compute_type(packing.device, *packing.compute);
+                                      const Packing& packing, tensor::ComputeChoice stored) {
+  if (packing.compute) return host.runtime().inference_type(packing.device, *packing.compute);
   try {
-    return host.runtime().compute_type(packing.device, stored);
+    return host.runtime().inference_type(packing.device, stored);
   } catch (const core::Error& error) {
     core::fail(error.code(), "{}: compute: {}; choose another type with --compute",
                (folder / formats::ModelFiles::kConfig).string(), error.what());

@@ -26,7 +26,8 @@ void make_resume_seeds(const fs::path& folder) {
 
 /// A model of a few hundred parameters over the tokenizer of the small task.
 std::string model_folder(const core::Json& own, std::optional<tensor::DType> rounded = {},
-                         tensor::Compute compute = tensor::Compute::kF32, const formats::StoredTokenizer& stored = {}) {
+                         tensor::ComputeChoice compute = tensor::ComputeChoice::kF32,
+                         const formats::StoredTokenizer& stored = {}) {
   fs::path tokenizer_file = scratch() / "task" / "tokenizer.json";
   if (!stored.is_native()) {
     auto definition = tokenizer::read_tokenizer_file(tokenizer_file);
@@ -64,11 +65,11 @@ void make_seeds(const fs::path& corpus) {
   put_seed(corpus / "model_folder" / "post_norm",
            model_folder({{"norm", "post"}, {"activation", "swiglu"}, {"positions", "learned"}, {"tying", "none"}}));
   put_seed(corpus / "model_folder" / "int8",
-           model_folder(core::Json::object(), tensor::DType::kI8, tensor::Compute::kI8));
+           model_folder(core::Json::object(), tensor::DType::kI8, tensor::ComputeChoice::kI8));
   put_seed(corpus / "model_folder" / "bf16",
-           model_folder({{"tying", "none"}}, tensor::DType::kBF16, tensor::Compute::kBF16));
+           model_folder({{"tying", "none"}}, tensor::DType::kBF16, tensor::ComputeChoice::kBF16));
   put_seed(corpus / "model_folder" / "other_tokenizer",
-           model_folder(core::Json::object(), {}, tensor::Compute::kF32, {.kind = {.type = "sentencepiece"}}));
+           model_folder(core::Json::object(), {}, tensor::ComputeChoice::kF32, {.kind = {.type = "sentencepiece"}}));
 }
 
 }  // namespace

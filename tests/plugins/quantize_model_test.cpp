@@ -15,7 +15,7 @@
 namespace dragoman::plugins {
 namespace {
 
-using tensor::Compute;
+using tensor::ComputeChoice;
 using testing::error_of;
 using ::testing::HasSubstr;
 
@@ -38,7 +38,7 @@ std::vector<std::string> translate(const std::filesystem::path& model, const pip
 
 class QuantizeModel : public ::testing::Test {
  protected:
-  std::filesystem::path quantized(Compute type) {
+  std::filesystem::path quantized(ComputeChoice type) {
     Host host;
     quantize_model(kModel, folder_ / "model", type, host);
     return folder_ / "model";
@@ -50,7 +50,8 @@ TEST_F(QuantizeModel, IsSmallerAndSaysSo) {
   const auto bytes = [](const std::filesystem::path& folder) {
     return static_cast<double>(std::filesystem::file_size(folder / "model.safetensors"));
   };
-  for (const auto& [type, part] : {std::pair(Compute::kBF16, 1.01), std::pair(Compute::kI8, 0.54)}) {  // it is of F16
+  for (const auto& [type, part] :
+       {std::pair(ComputeChoice::kBF16, 1.01), std::pair(ComputeChoice::kI8, 0.54)}) {  // it is of F16
     const auto model = quantized(type);
     EXPECT_LT(bytes(model), part * bytes(kModel));
     EXPECT_EQ(formats::ModelFolder::open(model).config().compute, type);
@@ -62,7 +63,7 @@ TEST_F(QuantizeModel, IsSmallerAndSaysSo) {
 
 TEST_F(QuantizeModel, TranslatesAlmostAsTheOriginal) {
   const std::vector<std::string> original = translate(kModel, {});
-  for (const Compute type : {Compute::kBF16, Compute::kI8}) {
+  for (const ComputeChoice type : {ComputeChoice::kBF16, ComputeChoice::kI8}) {
     const std::vector<std::string> rounded = translate(quantized(type), {});
     int equal = 0;
     for (std::size_t i = 0; i < original.size(); ++i) equal += rounded[i] == original[i] ? 1 : 0;
@@ -73,20 +74,20 @@ TEST_F(QuantizeModel, TranslatesAlmostAsTheOriginal) {
 /// The rounded folder multiplies what the original multiplies when it is told to round. Tables are rounded besides,
 /// which no line of these shows in bf16.
 TEST_F(QuantizeModel, IsWhatTheOriginalComputesWith) {
-  EXPECT_EQ(translate(quantized(Compute::kBF16), {}), translate(kModel, {.compute = Compute::kBF16}));
+  EXPECT_EQ(translate(quantized(ComputeChoice::kBF16), {}), translate(kModel, {.compute = ComputeChoice::kBF16}));
   Host host;
   const std::vector<pipeline::LinePair> pairs{{kLines[0], "A man in a blue shirt is cleaning a window.", "1"},
                                               {kLines[4], "Children run along the beach.", "2"}};
-  const auto scores = [&](const std::filesystem::path& of, std::optional<Compute> compute) {
+  const auto scores = [&](const std::filesystem::path& of, std::optional<ComputeChoice> compute) {
     std::vector<double> result;
     for (const auto& score : pipeline::Scorer(of, host, {.compute = compute}).score(pairs))
       result.push_back(score.score);
     return result;
   };
   const std::vector<double> exact = scores(kModel, std::nullopt);
-  const std::vector<double> int8 = scores(quantized(Compute::kI8), std::nullopt);
-  const std::vector<double> int8_weights = scores(kModel, Compute::kI8);
-  EXPECT_EQ(int8, scores(folder_ / "model", Compute::kI8)) << "what is stored is the default";
+  const std::vector<double> int8 = scores(quantized(ComputeChoice::kI8), std::nullopt);
+  const std::vector<double> int8_weights = scores(kModel, ComputeChoice::kI8);
+  EXPECT_EQ(int8, scores(folder_ / "model", ComputeChoice::kI8)) << "what is stored is the default";
   EXPECT_NE(int8, exact);
   for (std::size_t i = 0; i < exact.size(); ++i) {
     EXPECT_NEAR(int8[i], exact[i], 0.05 * std::abs(exact[i]));
@@ -96,9 +97,9 @@ TEST_F(QuantizeModel, IsWhatTheOriginalComputesWith) {
 
 /// The promise of every number type: neither company nor threads change a line.
 TEST_F(QuantizeModel, ALineIsTheSameInAnyCompanyOnAnyNumberOfThreads) {
-  const auto int8 = quantized(Compute::kI8);
-  for (const auto& [model, compute] : {std::pair(kModel, Compute::kBF16), std::pair(kModel, Compute::kI8),
-                                       std::pair(int8, Compute::kI8), std::pair(kModel, Compute::kAuto)}) {
+  const auto int8 = quantized(ComputeChoice::kI8);
+  for (const auto& [model, compute] : {std::pair(kModel, ComputeChoice::kBF16), std::pair(kModel, ComputeChoice::kI8),
+                                       std::pair(int8, ComputeChoice::kI8), std::pair(kModel, ComputeChoice::kAuto)}) {
     const std::vector<std::string> together = translate(model, {.threads = 1, .compute = compute});
     EXPECT_EQ(translate(model, {.limits = {.maximum_rows = 5}, .threads = 3, .compute = compute}), together);
     Host host;
@@ -110,7 +111,7 @@ TEST_F(QuantizeModel, ALineIsTheSameInAnyCompanyOnAnyNumberOfThreads) {
 /// The definition, computed in double precision element by element, finds the same translations.
 TEST_F(QuantizeModel, TheReferenceAgrees) {
   const std::vector<std::string> lines{kLines[1], kLines[3]};
-  for (const Compute compute : {Compute::kBF16, Compute::kI8}) {
+  for (const ComputeChoice compute : {ComputeChoice::kBF16, ComputeChoice::kI8}) {
     Host host;
     pipeline::Translator cpu(kModel, host, {.decoding = {.strategy = "greedy"}, .compute = compute});
     pipeline::Translator reference(
@@ -121,12 +122,12 @@ TEST_F(QuantizeModel, TheReferenceAgrees) {
 
 TEST_F(QuantizeModel, WhatMakesNoSenseIsRefused) {
   Host host;
-  const auto error = [&](const std::filesystem::path& from, Compute type) {
+  const auto error = [&](const std::filesystem::path& from, ComputeChoice type) {
     return error_of([&] { quantize_model(from, folder_ / "again", type, host); });
   };
-  EXPECT_THAT(error(kModel, Compute::kAuto), HasSubstr("rounded to bf16 or int8, not to auto"));
-  EXPECT_THAT(error(quantized(Compute::kI8), Compute::kBF16), HasSubstr("is one of int8 already"));
-  EXPECT_THAT(error_of([&] { quantize_model(folder_ / "model", folder_ / "model", Compute::kI8, host); }),
+  EXPECT_THAT(error(kModel, ComputeChoice::kAuto), HasSubstr("rounded to bf16 or int8, not to auto"));
+  EXPECT_THAT(error(quantized(ComputeChoice::kI8), ComputeChoice::kBF16), HasSubstr("is one of int8 already"));
+  EXPECT_THAT(error_of([&] { quantize_model(folder_ / "model", folder_ / "model", ComputeChoice::kI8, host); }),
               HasSubstr("would take the place of the model itself"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "again"));
 }
@@ -135,7 +136,7 @@ TEST_F(QuantizeModel, NeverClearsItsInputAway) {
   Host host;
   for (const char* name : {"out.partial", "out.replaced"}) {
     std::filesystem::copy(kModel, folder_ / name);
-    EXPECT_THAT(error_of([&] { quantize_model(folder_ / name, folder_ / "out", Compute::kI8, host); }),
+    EXPECT_THAT(error_of([&] { quantize_model(folder_ / name, folder_ / "out", ComputeChoice::kI8, host); }),
                 HasSubstr("would be lost"));
     EXPECT_NO_THROW(formats::verify_checksums(folder_ / name));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
@@ -150,14 +151,14 @@ TEST_F(QuantizeModel, ACardThatIsALinkIsNotCopied) {
   std::filesystem::remove(folder_ / "model" / "SHA256SUMS");
   core::write_file(folder_ / "secret", "root:x:0:0\n");
   std::filesystem::create_symlink(folder_ / "secret", folder_ / "model" / "README.md");
-  quantize_model(folder_ / "model", folder_ / "out", Compute::kI8, host);
+  quantize_model(folder_ / "model", folder_ / "out", ComputeChoice::kI8, host);
   const std::string card = core::read_regular_file(folder_ / "out" / "README.md");
   EXPECT_THAT(card, HasSubstr("## Rounded weights"));
   EXPECT_THAT(card, ::testing::Not(HasSubstr("root")));
 }
 
 TEST_F(QuantizeModel, AnInt8ModelCannotBeDamagedUnseen) {
-  const auto model = quantized(Compute::kI8);
+  const auto model = quantized(ComputeChoice::kI8);
   const auto file = formats::SafetensorsFile::open(model / "model.safetensors");
   std::string bytes = core::read_regular_file(model / "model.safetensors");
   const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -108,9 +108,11 @@ class HiddenBackend : public tensor::Backend {
   int device_count() const override { return 1; }
   tensor::DeviceMemory& memory(int) const override { return memory_; }
   tensor::DType float_type() const override { return tensor::DType::kF32; }
-  tensor::ComputeType compute_type(tensor::Compute wanted) const override { return backend::cpu::compute_type(wanted); }
-  tensor::ComputeType training_type(tensor::Compute wanted) const override {
-    return backend::cpu::training_type(wanted);
+  tensor::ComputeType inference_type(tensor::ComputeChoice choice) const override {
+    return backend::cpu::inference_type(choice);
+  }
+  tensor::ComputeType training_type(tensor::ComputeChoice choice) const override {
+    return backend::cpu::training_type(choice);
   }
   std::int64_t row_bucket() const override { return steps_ == Steps::kReplay ? kRowBucket : 1; }
   std::string describe() const override { return "the CPU's kernels in memory that the host cannot read"; }

@@ -45,14 +45,15 @@ class Doctor final : public Command {
   /// "fp32, bf16, int8, auto (int8)"
   static std::string number_types(const tensor::Backend& backend) {
     std::string types;
-    for (const tensor::Compute compute : {tensor::Compute::kF32, tensor::Compute::kBF16, tensor::Compute::kI8}) {
+    for (const auto& [name, choice] : tensor::kComputeChoices) {
+      if (choice == tensor::ComputeChoice::kAuto) continue;
       try {
-        types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(backend.compute_type(compute)));
+        types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(backend.inference_type(choice)));
       } catch (const core::Error& error) {
         if (error.code() != core::ErrorCode::kUnsupported) throw;
       }
     }
-    return fmt::format("{}, auto ({})", types, name_of(backend.compute_type(tensor::Compute::kAuto)));
+    return fmt::format("{}, auto ({})", types, name_of(backend.inference_type(tensor::ComputeChoice::kAuto)));
   }
 
   plugins::HostOptions host_options_;

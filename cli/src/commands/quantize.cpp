@@ -34,8 +34,8 @@ class Quantize final : public Command {
   std::vector<std::string> positional() const override { return {"model"}; }
 
   void run(const Session& session) override {
-    const auto type = tensor::find_compute(type_);
-    if (type != tensor::Compute::kI8 && type != tensor::Compute::kBF16)
+    const auto type = tensor::find_compute_choice(type_);
+    if (type != tensor::ComputeChoice::kI8 && type != tensor::ComputeChoice::kBF16)
       throw UsageError("--type " + type_ + ": must be int8 or bf16");
     plugins::Host host(host_options_);
     const auto megabytes = [](const std::string& folder) {

@@ -39,9 +39,8 @@ class Score final : public Command {
         "threads", thread_count(threads_), threads_help("threads").c_str())(
         "device", po::value(&device_)->default_value("cpu")->value_name("NAME"),
         "cpu, reference (slow, double precision), or a plugin's; `doctor` lists them")(
-        "compute", po::value(&compute_)->default_value("stored")->value_name("TYPE"),
-        "what weights are multiplied in: fp32, bf16, int8, or auto, the fastest on this machine; stored: what the "
-        "model's folder says")(  //
+        "compute", po::value(&compute_)->default_value(std::string(tensor::kStoredCompute))->value_name("TYPE"),
+        fmt::format("{}; {}: what the model's folder says", tensor::kComputeHelp, tensor::kStoredCompute).c_str())(  //
         "allow-non-finite", po::bool_switch(&allow_non_finite_),
         "use a model although it holds weights that are NaN or infinite");
     add_host_options(options, host_options_);
@@ -116,9 +115,10 @@ class Score final : public Command {
     out.write(core::one_line(line) + "\n");
   }
 
-  std::optional<tensor::Compute> compute() const {
-    const auto found = tensor::find_compute(compute_);
-    if (!found && compute_ != "stored") throw UsageError("--compute must be stored, fp32, bf16, int8 or auto");
+  std::optional<tensor::ComputeChoice> compute() const {
+    const auto found = tensor::find_compute_choice(compute_);
+    if (!found && compute_ != tensor::kStoredCompute)
+      throw UsageError(fmt::format("--compute must be {}, {}", tensor::kStoredCompute, tensor::list_compute_choices()));
     return found;
   }
 

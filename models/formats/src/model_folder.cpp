@@ -251,8 +251,8 @@ ModelConfig read_model_config(const Json& json, const std::string& where) {
   if (const Json& model = options.subtree("model"); !model.is_null()) config.model = model;
   options.check(config.model.is_object(), "model", "must hold keys and values");
   if (version >= 2) {
-    const auto compute = tensor::find_compute(options.get("compute", std::string(name_of(config.compute))));
-    options.check(compute.has_value(), "compute", "must be fp32, bf16, int8 or auto");
+    const auto compute = tensor::find_compute_choice(options.get("compute", std::string(name_of(config.compute))));
+    options.check(compute.has_value(), "compute", "must be " + tensor::list_compute_choices());
     config.compute = *compute;
   }
   options.finish();
@@ -260,7 +260,7 @@ ModelConfig read_model_config(const Json& json, const std::string& where) {
 }
 
 Json to_json(const ModelConfig& config) {
-  const bool fp32 = config.compute == tensor::Compute::kF32;
+  const bool fp32 = config.compute == tensor::ComputeChoice::kF32;
   const int version = config.tokenizers || !fp32 ? ModelConfig::kFormatVersion : 1;
   Json json{{"format_version", version}, {"model_type", config.model_type}};
   if (!config.plugin.empty()) json["plugin"] = config.plugin;

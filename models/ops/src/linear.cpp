@@ -33,7 +33,7 @@ Tensor activation_gradient(Context& context, const Tensor& z, const Variable& y,
 
 void backward(Context& context, const Variable& x, const Variable& weight, const Variable& bias, const Tensor& dz) {
   auto* matmul_kernel = context.kernels().get(kMatMul);
-  const ComputeType type = context.product_type();
+  const ComputeType type = context.plain_compute_type();
   if (x.needs_gradient()) {
     const GradientTarget dx = autograd::target_of(context, *x.gradient);
     matmul_kernel(context, {dz, false, weight.value, false, dx.value, dx.accumulate, type});
@@ -65,8 +65,8 @@ Variable linear(Context& context, const Variable& x, const Weight& weight, const
                 "linear: there is no gradient through a packed weight; train with plain weights");
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, shape.outputs), record);
   const Tensor z = record && needs_input(activation) ? context.allocate(x.value.rows, shape.outputs) : Tensor{};
-  kernel(context,
-         {x.value, weight.value.value, weight.packed, bias.value, activation, z, y.value, context.product_type()});
+  kernel(context, {x.value, weight.value.value, weight.packed, bias.value, activation, z, y.value,
+                   context.plain_compute_type()});
   if (record)
     context.tape()->record(context, y.gradient, [x, w = weight.value, bias, activation, z, y](Context& ctx) {
       backward(ctx, x, w, bias, activation_gradient(ctx, z, y, activation));
@@ -80,7 +80,7 @@ Variable linear_composite(Context& context, const Variable& x, const Weight& wei
     core::fail(core::ErrorCode::kUnsupported, "linear: the {} backend cannot multiply by a packed weight",
                context.device().backend());
   check_operands(x, {weight.value, nullptr}, bias);
-  const Variable product = matmul(context, x, weight.value, true, context.product_type());
+  const Variable product = matmul(context, x, weight.value, true, context.plain_compute_type());
   return activate(context, bias.empty() ? product : add_row(context, product, bias), activation);
 }
 

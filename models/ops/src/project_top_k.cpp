@@ -130,7 +130,7 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
                    .noise = options.noise,
                    .tokens = result.tokens,
                    .log_probabilities = result.log_probabilities,
-                   .type = context.product_type()});
+                   .type = context.plain_compute_type()});
   return result;
 }
 

@@ -73,7 +73,7 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
   auto* rows_kernel = context.kernels().get(kCrossEntropyRows);
   auto* matmul_kernel = context.kernels().get(kMatMul);
   auto* sum_kernel = context.kernels().get(kColumnSum);
-  const ComputeType type = context.product_type();
+  const ComputeType type = context.plain_compute_type();
   const Tensor losses = allocate_doubles(context, h.rows);
   const Tensor nlls = allocate_doubles(context, h.rows);
   const DeviceIndices wanted = targets;

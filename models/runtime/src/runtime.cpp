@@ -28,9 +28,11 @@ class CpuBackend final : public HostBackend {
   CpuBackend() : HostBackend(Device::kCpu.backend()) { backend::cpu::install_kernels(kernels()); }
   tensor::DType float_type() const override { return tensor::DType::kF32; }
   bool takes_stored_types() const override { return true; }
-  tensor::ComputeType compute_type(tensor::Compute wanted) const override { return backend::cpu::compute_type(wanted); }
-  tensor::ComputeType training_type(tensor::Compute wanted) const override {
-    return backend::cpu::training_type(wanted);
+  tensor::ComputeType inference_type(tensor::ComputeChoice choice) const override {
+    return backend::cpu::inference_type(choice);
+  }
+  tensor::ComputeType training_type(tensor::ComputeChoice choice) const override {
+    return backend::cpu::training_type(choice);
   }
   std::string describe() const override { return backend::cpu::simd_level(); }
 };
@@ -39,18 +41,18 @@ class ReferenceBackend final : public HostBackend {
  public:
   ReferenceBackend() : HostBackend(Device::kReference.backend()) { backend::reference::install_kernels(kernels()); }
   tensor::DType float_type() const override { return tensor::DType::kF64; }
-  tensor::ComputeType compute_type(tensor::Compute wanted) const override {
-    switch (wanted) {
-      case tensor::Compute::kBF16:
+  tensor::ComputeType inference_type(tensor::ComputeChoice choice) const override {
+    switch (choice) {
+      case tensor::ComputeChoice::kBF16:
         return tensor::ComputeType::kBF16;
-      case tensor::Compute::kI8:
+      case tensor::ComputeChoice::kI8:
         return tensor::ComputeType::kI8;
       default:
         return tensor::ComputeType::kF32;
     }
   }
-  tensor::ComputeType training_type(tensor::Compute wanted) const override {
-    return wanted == tensor::Compute::kBF16 ? tensor::ComputeType::kBF16 : Backend::training_type(wanted);
+  tensor::ComputeType training_type(tensor::ComputeChoice choice) const override {
+    return choice == tensor::ComputeChoice::kBF16 ? tensor::ComputeType::kBF16 : Backend::training_type(choice);
   }
   std::string describe() const override { return "double precision, for tests"; }
 };

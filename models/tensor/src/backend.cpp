@@ -6,15 +6,15 @@ namespace dragoman::tensor {
 
 Backend::~Backend() = default;
 
-ComputeType Backend::compute_type(Compute wanted) const {
-  core::require(wanted == Compute::kF32 || wanted == Compute::kAuto, core::ErrorCode::kUnsupported,
-                "the {} backend does not compute in {}; fp32 is what it has", name(), name_of(wanted));
+ComputeType Backend::inference_type(ComputeChoice choice) const {
+  core::require(choice == ComputeChoice::kF32 || choice == ComputeChoice::kAuto, core::ErrorCode::kUnsupported,
+                "the {} backend does not compute in {}; fp32 is what it has", name(), name_of(choice));
   return ComputeType::kF32;
 }
 
-ComputeType Backend::training_type(Compute wanted) const {
-  core::require(wanted == Compute::kF32 || wanted == Compute::kAuto, core::ErrorCode::kUnsupported,
-                "the {} backend does not train in {}; fp32 is what it has", name(), name_of(wanted));
+ComputeType Backend::training_type(ComputeChoice choice) const {
+  core::require(choice == ComputeChoice::kF32 || choice == ComputeChoice::kAuto, core::ErrorCode::kUnsupported,
+                "the {} backend does not train in {}; fp32 is what it has", name(), name_of(choice));
   return ComputeType::kF32;
 }
 

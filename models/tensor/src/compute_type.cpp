@@ -1,41 +1,40 @@
 #include "dragoman/tensor/compute_type.h"
 
-#include <array>
-
 namespace dragoman::tensor {
+
+std::string_view name_of(ComputeChoice choice) {
+  for (const auto& [name, known] : kComputeChoices)
+    if (known == choice) return name;
+  return "?";
+}
+
+std::optional<ComputeChoice> find_compute_choice(std::string_view name) {
+  for (const auto& [known, choice] : kComputeChoices)
+    if (known == name) return choice;
+  return std::nullopt;
+}
+
+std::string list_compute_choices() {
+  std::string list;
+  for (const auto& [name, choice] : kComputeChoices) {
+    if (!list.empty()) list += name == kComputeChoices.back().first ? " or " : ", ";
+    list += name;
+  }
+  return list;
+}
 
 std::string_view name_of(ComputeType type) {
   switch (type) {
     case ComputeType::kF32:
-      return "fp32";
+      return name_of(ComputeChoice::kF32);
     case ComputeType::kBF16:
-      return "bf16";
+      return name_of(ComputeChoice::kBF16);
     case ComputeType::kI8:
-      return "int8";
+      return name_of(ComputeChoice::kI8);
     case ComputeType::kI8Narrow:
       return "int8 (7-bit activations)";
   }
   return "?";
-}
-
-std::string_view name_of(Compute compute) {
-  switch (compute) {
-    case Compute::kF32:
-      return "fp32";
-    case Compute::kBF16:
-      return "bf16";
-    case Compute::kI8:
-      return "int8";
-    case Compute::kAuto:
-      return "auto";
-  }
-  return "?";
-}
-
-std::optional<Compute> find_compute(std::string_view name) {
-  for (const Compute compute : std::array{Compute::kF32, Compute::kBF16, Compute::kI8, Compute::kAuto})
-    if (name_of(compute) == name) return compute;
-  return std::nullopt;
 }
 
 }  // namespace dragoman::tensor

@@ -161,6 +161,14 @@ OptionTable<ScheduleOptions> schedule_table() {
               "linear and cosine: that of the last update");
 }
 
+/// All but int8, in which there are no gradients.
+std::vector<std::pair<std::string_view, tensor::ComputeChoice>> training_choices() {
+  std::vector<std::pair<std::string_view, tensor::ComputeChoice>> choices;
+  for (const auto& [name, choice] : tensor::kComputeChoices)
+    if (choice != tensor::ComputeChoice::kI8) choices.emplace_back(name, choice);
+  return choices;
+}
+
 // --- validation ---
 
 const std::vector<std::pair<std::string_view, ValidationMetric>> kMetrics = {
@@ -282,9 +290,8 @@ const OptionTable<RecipeConfig>& recipe_table() {
                   "tokens and pairs of a batch are rounded up to a multiple, by pairs that do not count; 0: as the "
                   "device likes")
           .number("accumulate", &Config::accumulate, {.least = 1, .most = 65536}, "N", "batches for one update")
-          .choice("compute", &Config::compute,
-                  {{"fp32", tensor::Compute::kF32}, {"bf16", tensor::Compute::kBF16}, {"auto", tensor::Compute::kAuto}},
-                  "TYPE", "what weights are multiplied in; auto: bf16 where that is faster. Parameters stay fp32")
+          .choice("compute", &Config::compute, training_choices(), "TYPE",
+                  "what weights are multiplied in; auto: bf16 where that is faster. Parameters stay fp32")
           .number("label_smoothing", &Config::label_smoothing, {.least = 0, .most = 0.99}, "P",
                   "share of the target that is spread over the vocabulary")
           .number("clip_norm", &Config::clip_norm, kNotNegative, "X", "largest norm of a gradient; 0: any")
@@ -310,12 +317,8 @@ const OptionTable<ValidationConfig>& validation_table() {
           .number("batch_tokens", &Config::batch_tokens, kAtLeastOne, "N", "source tokens decoded at a time")
           .number("samples", &Config::samples, {.least = 0, .most = 1000}, "N",
                   "sentences shown with prediction and reference")
-          .choice("compute", &Config::compute,
-                  {{"fp32", tensor::Compute::kF32},
-                   {"bf16", tensor::Compute::kBF16},
-                   {"int8", tensor::Compute::kI8},
-                   {"auto", tensor::Compute::kAuto}},
-                  "TYPE", "what weights are multiplied in: fp32, bf16, int8, or auto, the fastest on this machine");
+          .choice("compute", &Config::compute, {tensor::kComputeChoices.begin(), tensor::kComputeChoices.end()}, "TYPE",
+                  std::string(tensor::kComputeHelp));
   return table;
 }
 

@@ -58,7 +58,7 @@ bool ModelSelector::validate_last(const std::stop_token& stop) {
 std::optional<ModelSelector::ValidatedModel> ModelSelector::validate_snapshot(const std::stop_token& stop) {
   try {
     ValidatedModel validated{.model = snapshot(), .update = progress_->state.update, .result = {}};
-    validated.model->parameters().prepare(*run_->context, run_->validation_compute);
+    validated.model->parameters().prepare(*run_->context, run_->validation_type);
     validated.result = run_->validator->run(*validated.model, run_->environment.progress, stop);
     return validated;
   } catch (const core::Error& error) {
@@ -131,7 +131,7 @@ bool ModelSelector::export_average(const std::optional<ScoredUpdate>& best, cons
     exports_.write("average", *model, origin);
     return false;
   }
-  model->parameters().prepare(*run_->context, run_->validation_compute);
+  model->parameters().prepare(*run_->context, run_->validation_type);
   const ValidationResult result = run_->validator->run(*model, run_->environment.progress, stop);
   run_->log(fmt::format("{}: {}", origin.title, describe(result)));
   origin.scores = &result;

@@ -53,7 +53,7 @@ TrainingConfig resolved(TrainingConfig config, const runtime::Runtime& runtime) 
   if (config.training.row_bucket == 0) config.training.row_bucket = runtime.backend(device).row_bucket();
   try {
     const bool bf16 = runtime.training_type(device, config.training.compute) == tensor::ComputeType::kBF16;
-    config.training.compute = bf16 ? tensor::Compute::kBF16 : tensor::Compute::kF32;
+    config.training.compute = bf16 ? tensor::ComputeChoice::kBF16 : tensor::ComputeChoice::kF32;
     return config;
   } catch (const core::Error& error) {
     core::fail(error.code(), "training.compute: {}", error.what());
@@ -61,16 +61,16 @@ TrainingConfig resolved(TrainingConfig config, const runtime::Runtime& runtime) 
 }
 
 std::unique_ptr<tensor::Context> make_training_context(const runtime::Runtime& runtime, tensor::Device device,
-                                                       tensor::Compute compute, core::Executor& executor) {
+                                                       tensor::ComputeChoice compute, core::Executor& executor) {
   auto context = runtime.make_context(device, executor);
-  context->set_product_type(runtime.training_type(device, compute));
+  context->set_plain_compute_type(runtime.training_type(device, compute));
   return context;
 }
 
-tensor::ComputeType find_validation_compute(const runtime::Runtime& runtime, tensor::Device device,
-                                            const ValidationConfig& config) {
+tensor::ComputeType find_validation_type(const runtime::Runtime& runtime, tensor::Device device,
+                                         const ValidationConfig& config) {
   try {
-    return runtime.compute_type(device, config.compute);
+    return runtime.inference_type(device, config.compute);
   } catch (const core::Error& error) {
     core::fail(error.code(), "validation.compute: {}", error.what());
   }
@@ -84,7 +84,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
       environment(std::move(run_environment)),
       folder(config.output, mode),
       device(environment.runtime->device(config.device)),
-      validation_compute(find_validation_compute(*environment.runtime, device, config.validation)),
+      validation_type(find_validation_type(*environment.runtime, device, config.validation)),
       executor(core::make_executor(config.threads)),
       context(make_training_context(*environment.runtime, device, config.training.compute, *executor)),
       tokenizers(load_tokenizers(

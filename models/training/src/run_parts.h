@@ -28,7 +28,7 @@ struct RunParts {
   TrainerEnvironment environment;
   RunFolder folder;  // before all that reads or writes in it
   tensor::Device device;
-  tensor::ComputeType validation_compute;
+  tensor::ComputeType validation_type;
   std::unique_ptr<core::Executor> executor;
   std::unique_ptr<tensor::Context> context;
   RunTokenizers tokenizers;

@@ -16,10 +16,10 @@ using core::ErrorCode;
 using formats::ModelFiles;
 using std::filesystem::path;
 
-tensor::DType stored_type(tensor::Compute type) {
-  core::require(type == tensor::Compute::kBF16 || type == tensor::Compute::kI8, ErrorCode::kInvalidArgument,
+tensor::DType stored_type(tensor::ComputeChoice type) {
+  core::require(type == tensor::ComputeChoice::kBF16 || type == tensor::ComputeChoice::kI8, ErrorCode::kInvalidArgument,
                 "a model is rounded to bf16 or int8, not to {}", name_of(type));
-  return type == tensor::Compute::kBF16 ? tensor::DType::kBF16 : tensor::DType::kI8;
+  return type == tensor::ComputeChoice::kBF16 ? tensor::DType::kBF16 : tensor::DType::kI8;
 }
 
 struct Tokenizers {
@@ -40,7 +40,7 @@ Tokenizers tokenizers_of(const path& folder, const formats::ModelConfig& config)
   return {.source = content(Side::kSource, stored.source), .target = content(Side::kTarget, stored.target)};
 }
 
-std::string rounded_card(const path& folder, tensor::Compute type) {
+std::string rounded_card(const path& folder, tensor::ComputeChoice type) {
   const std::string card = formats::card_of(folder);
   return fmt::format(
       "{}{}## Rounded weights\n\nMatrices were rounded to {} from the model {}; what stands above was said "
@@ -51,7 +51,7 @@ std::string rounded_card(const path& folder, tensor::Compute type) {
 
 }  // namespace
 
-void quantize_model(const path& folder, const path& output, tensor::Compute type, Host& host) {
+void quantize_model(const path& folder, const path& output, tensor::ComputeChoice type, Host& host) {
   const tensor::DType dtype = stored_type(type);
   std::error_code ignored;
   core::require(!std::filesystem::equivalent(folder, output, ignored), ErrorCode::kInvalidArgument,

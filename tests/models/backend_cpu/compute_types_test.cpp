@@ -154,7 +154,7 @@ TEST(ComputeTypes, RoundedProductsAreCloseToTheTrueOne) {
   Rig rig;
   Reference reference;
   const std::vector<float> exact = reference.linear(kRows, x, weight, ComputeType::kF32);
-  for (const auto& [type, allowed] : {std::pair(compute_type(tensor::Compute::kI8), 0.05),
+  for (const auto& [type, allowed] : {std::pair(inference_type(tensor::ComputeChoice::kI8), 0.05),
                                       std::pair(ComputeType::kI8Narrow, 0.05), std::pair(ComputeType::kBF16, 0.02)}) {
     const std::vector<float> rounded = linear(rig, kRows, x, weight, type);
     double error = 0, size = 0;
@@ -294,7 +294,7 @@ int check_process_held_to(const char* isa) {
   // Rounding and scaling are kernels of ours.
   if (std::string_view(isa) == "SSE41") limit_simd(SimdLevel::kBaseline);
   if (std::string_view(isa) == "AVX2") limit_simd(SimdLevel::kAvx2);
-  const ComputeType int8 = compute_type(tensor::Compute::kI8);
+  const ComputeType int8 = inference_type(tensor::ComputeChoice::kI8);
   const bool vnni = std::string_view(isa) == "AVX512_CORE_VNNI" || std::string_view(isa) == "AVX512_CORE_BF16" ||
                     std::string_view(isa) == "AVX512_CORE_AMX";
   if (int8 == ComputeType::kI8 && !vnni) return 3;
@@ -342,7 +342,7 @@ TEST(ComputeTypes, AStoredInt8WeightIsMultipliedAsItIsStored) {
   Matrix weight(kOutputs, kInputs, values);
   Rig rig;
   Reference reference;
-  const ComputeType int8 = compute_type(tensor::Compute::kI8);
+  const ComputeType int8 = inference_type(tensor::ComputeChoice::kI8);
   EXPECT_EQ(linear(rig, kRows, x, stored.view, int8), linear(rig, kRows, x, weight, int8));
   EXPECT_EQ(linear(rig, kRows, x, stored.view, int8), reference.linear(kRows, x, stored.view, int8));
   // In fp32 it is what the numbers stand for.
@@ -402,7 +402,7 @@ TEST(ComputeTypes, TheLongestSumIsExact) {
   }());
   Rig rig;
   Reference reference;
-  const ComputeType int8 = compute_type(tensor::Compute::kI8);
+  const ComputeType int8 = inference_type(tensor::ComputeChoice::kI8);
   EXPECT_EQ(linear(rig, 1, ones, weight, int8), reference.linear(1, ones, weight, int8));
 }
 

@@ -70,10 +70,10 @@ TEST(RowStability, TheProbeFindsMoreThanOneBucketForTheUsualShapes) {
   // this test says so.
   for (const StableShape shape : {StableShape{512, 512}, StableShape{2048, 512}, StableShape{512, 2048}}) {
     const std::vector<float> weight = random_floats(shape.outputs * shape.inputs, 1);
-    for (const GemmType type : {GemmType::kF32, GemmType::kBF16, GemmType::kI8}) {
-      if (type == GemmType::kBF16 && !has_fast_bf16()) continue;  // not used then
-      tensor::Buffer storage(tensor::host_memory(), PackedMatrix::bytes(type, shape.outputs, shape.inputs));
-      const PackedMatrix matrix(type, weight.data(), shape.inputs, shape.outputs, shape.inputs, storage.data());
+    for (const GemmElements elements : {GemmElements::kF32, GemmElements::kBF16, GemmElements::kI8}) {
+      if (elements == GemmElements::kBF16 && !has_fast_bf16()) continue;  // not used then
+      tensor::Buffer storage(tensor::host_memory(), PackedMatrix::bytes(elements, shape.outputs, shape.inputs));
+      const PackedMatrix matrix(elements, weight.data(), shape.inputs, shape.outputs, shape.inputs, storage.data());
       EXPECT_GE(matrix.row_buckets().size(), 7) << shape.outputs << " x " << shape.inputs;
     }
   }

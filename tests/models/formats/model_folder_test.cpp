@@ -101,7 +101,8 @@ TEST(ModelFolder, SaysWhatItsWeightsAreMultipliedIn) {
   const TemporaryFolder folder;
   PaperModel model({.source_vocabulary = 5, .target_vocabulary = 5});
   model.parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
-  for (const tensor::Compute compute : {tensor::Compute::kF32, tensor::Compute::kI8, tensor::Compute::kAuto}) {
+  for (const tensor::ComputeChoice compute :
+       {tensor::ComputeChoice::kF32, tensor::ComputeChoice::kI8, tensor::ComputeChoice::kAuto}) {
     write_model_folder(folder / "m", {.model_type = "paper",
                                       .model = &model,
                                       .tokenizer = {tokenizer_json("ab")},
@@ -110,8 +111,8 @@ TEST(ModelFolder, SaysWhatItsWeightsAreMultipliedIn) {
     EXPECT_EQ(ModelFolder::open(folder / "m").config().compute, compute);
     const core::Json written = core::load_json(folder / "m" / "config.json");
     // What an older program can read is written so that it does.
-    EXPECT_EQ(written.contains("compute"), compute != tensor::Compute::kF32);
-    EXPECT_EQ(written["format_version"], compute == tensor::Compute::kF32 ? 1 : 2);
+    EXPECT_EQ(written.contains("compute"), compute != tensor::ComputeChoice::kF32);
+    EXPECT_EQ(written["format_version"], compute == tensor::ComputeChoice::kF32 ? 1 : 2);
   }
   EXPECT_THAT(error_with_config([](core::Json& config) {
                 config["format_version"] = 2;

@@ -56,7 +56,7 @@ std::vector<OpCase> bf16_cases() {
          {LinearSize{1, 1, 1}, LinearSize{4, 7, 6}, LinearSize{0, 4, 3}, LinearSize{67, 96, 130}}) {
       OpCase op_case = linear_case(size, "bf16", Activation::kNone, with_bias, /*composite=*/false);
       op_case.run = [inner = op_case.run](Context& context, Operands x) {
-        context.set_product_type(tensor::ComputeType::kBF16);
+        context.set_plain_compute_type(tensor::ComputeType::kBF16);
         return inner(context, x);
       };
       result.push_back(std::move(op_case));
@@ -80,7 +80,7 @@ TEST(Linear, RoundsAllProductsOfABf16Context) {
   for (const Backend backend : {Backend::kReference, Backend::kCpu, Backend::kHidden}) {
     Rig rig(backend);
     rig.record();
-    rig.context().set_product_type(tensor::ComputeType::kBF16);
+    rig.context().set_plain_compute_type(tensor::ComputeType::kBF16);
     const Variable x = rig.variable(1, 1, std::vector{kRoundsToOne}, true);
     const Variable weight = rig.variable(1, 1, std::vector{3 * kRoundsToOne}, true);
     const Variable y = ops::linear(rig.context(), x, {weight, nullptr}, {});

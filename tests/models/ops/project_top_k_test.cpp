@@ -153,7 +153,7 @@ TEST_P(TopKTest, MultipliesAPlainWeightInTheTypeOfTheContext) {
   const Problem problem{5, 16, 300};
   const auto in_type = [&](tensor::ComputeType type, Form form) {
     Rig rig(GetParam());
-    rig.context().set_product_type(type);
+    rig.context().set_plain_compute_type(type);
     return find(rig, problem, {.k = 300}, form);
   };
   const Candidates exact = in_type(tensor::ComputeType::kF32, Form::kPlain);

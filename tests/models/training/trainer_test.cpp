@@ -86,7 +86,7 @@ TEST_F(TrainerOn, ThreadsDoNotChangeABit) {
 TEST_F(TrainerOn, RecordsTheNumberTypeThatItComputesIn) {
   const auto recorded = [&](const std::string& run) { return core::load_json(task_.file(run) / "run.json"); };
   train(task_.config({output("auto"), "training.compute=auto", "training.updates=2"}));
-  const bool bf16 = testing::host().runtime().training_type(tensor::Device::kCpu, tensor::Compute::kAuto) ==
+  const bool bf16 = testing::host().runtime().training_type(tensor::Device::kCpu, tensor::ComputeChoice::kAuto) ==
                     tensor::ComputeType::kBF16;
   EXPECT_EQ(recorded("auto")["configuration"]["training"]["compute"], bf16 ? "bf16" : "fp32");
   train(

@@ -76,7 +76,7 @@ Curve train_on(tensor::Device device, tensor::ComputeType type = tensor::Compute
   const runtime::Runtime& runtime = testing::host().runtime();
   core::SequentialExecutor executor;
   const auto context = runtime.make_context(device, executor);
-  context->set_product_type(type);
+  context->set_plain_compute_type(type);
   const auto model = make_environment(testing::host())
                          .make_model("transformer",
                                      {.source_vocabulary = kVocabulary,

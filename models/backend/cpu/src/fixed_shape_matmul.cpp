@@ -14,22 +14,22 @@ using onednn::Dimension;
 using onednn::Element;
 using onednn::Layout;
 
-struct Elements {
+struct DataTypes {
   Element x;
   Element weight;
   Element product;
 };
 
-Elements elements_of(GemmType type) {
-  switch (type) {
-    case GemmType::kF32:
+DataTypes data_types_of(GemmElements elements) {
+  switch (elements) {
+    case GemmElements::kF32:
       return {Element::f32, Element::f32, Element::f32};
-    case GemmType::kBF16:
+    case GemmElements::kBF16:
       return {Element::bf16, Element::bf16, Element::f32};
-    case GemmType::kI8:
+    case GemmElements::kI8:
       return {Element::u8, Element::s8, Element::s32};
   }
-  core::fail(core::ErrorCode::kInternal, "unknown type of a matrix product");
+  core::fail(core::ErrorCode::kInternal, "unknown elements of a matrix product");
 }
 
 Layout contiguous(Element element, Dimension rows, Dimension cols) {
@@ -50,7 +50,7 @@ struct MatmulKeyHash {
   std::size_t operator()(const MatmulKey& key) const noexcept {
     std::uint64_t hash = 0;
     for (const std::int64_t part :
-         {static_cast<std::int64_t>(key.shape.type), key.rows, key.shape.outputs, key.shape.inputs})
+         {static_cast<std::int64_t>(key.shape.elements), key.rows, key.shape.outputs, key.shape.inputs})
       hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9E3779B97F4A7C15;
     return static_cast<std::size_t>(hash ^ (hash >> 32));
   }
@@ -65,9 +65,9 @@ struct Matmul {
 };
 
 dnnl::matmul::primitive_desc describe(const WeightShape& shape, std::int64_t rows, const Layout& weights) {
-  const Elements elements = elements_of(shape.type);
-  return onednn::describe_matmul(contiguous(elements.x, rows, shape.inputs), weights,
-                                 contiguous(elements.product, rows, shape.outputs));
+  const DataTypes types = data_types_of(shape.elements);
+  return onednn::describe_matmul(contiguous(types.x, rows, shape.inputs), weights,
+                                 contiguous(types.product, rows, shape.outputs));
 }
 
 Matmul make_matmul(const MatmulKey& key, const Layout& weights) {
@@ -104,13 +104,14 @@ void execute(Matmul& matmul, const void* x, const dnnl::memory& weights, void* y
 }  // namespace
 
 Layout preferred_layout(const WeightShape& shape, std::int64_t rows) {
-  return describe(shape, rows, any_layout(elements_of(shape.type).weight, shape.inputs, shape.outputs)).weights_desc();
+  return describe(shape, rows, any_layout(data_types_of(shape.elements).weight, shape.inputs, shape.outputs))
+      .weights_desc();
 }
 
 dnnl::memory pack(const WeightShape& shape, const void* weight, std::int64_t stride, dnnl::memory packed) {
-  dnnl::memory plain(
-      onednn::strided(elements_of(shape.type).weight, shape.inputs, shape.outputs, 1, std::max(stride, shape.inputs)),
-      onednn::cpu_engine(), const_cast<void*>(weight));
+  dnnl::memory plain(onednn::strided(data_types_of(shape.elements).weight, shape.inputs, shape.outputs, 1,
+                                     std::max(stride, shape.inputs)),
+                     onednn::cpu_engine(), const_cast<void*>(weight));
   dnnl::reorder(plain, packed).execute(onednn::thread_stream(), plain, packed);
   return packed;
 }

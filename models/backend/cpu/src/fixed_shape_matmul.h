@@ -10,7 +10,7 @@ namespace dragoman::backend::cpu {
 
 /// Of a weight [outputs, inputs].
 struct WeightShape {
-  GemmType type;
+  GemmElements elements;
   std::int64_t outputs;
   std::int64_t inputs;
   auto operator<=>(const WeightShape&) const = default;

@@ -54,14 +54,14 @@ struct PackedMatrix::Memory {
   dnnl::memory weights;
 };
 
-std::size_t PackedMatrix::bytes(GemmType type, std::int64_t outputs, std::int64_t inputs) {
-  return packed_shape({type, outputs, inputs}).layout.get_size();
+std::size_t PackedMatrix::bytes(GemmElements elements, std::int64_t outputs, std::int64_t inputs) {
+  return packed_shape({elements, outputs, inputs}).layout.get_size();
 }
 
-PackedMatrix::PackedMatrix(GemmType type, const void* weight, std::int64_t stride, std::int64_t outputs,
+PackedMatrix::PackedMatrix(GemmElements elements, const void* weight, std::int64_t stride, std::int64_t outputs,
                            std::int64_t inputs, void* storage)
-    : type_(type), outputs_(outputs), inputs_(inputs) {
-  const WeightShape shape{type, outputs, inputs};
+    : elements_(elements), outputs_(outputs), inputs_(inputs) {
+  const WeightShape shape{elements, outputs, inputs};
   const PackedShape& probed = packed_shape(shape);
   buckets_ = probed.buckets;
   onednn::require_memory_for_code();
@@ -78,7 +78,7 @@ PackedMatrix::PackedMatrix(PackedMatrix&&) noexcept = default;
 PackedMatrix& PackedMatrix::operator=(PackedMatrix&&) noexcept = default;
 
 void PackedMatrix::multiply(const void* x, std::int64_t rows, void* y) const {
-  fixed_shape_matmul({type_, outputs_, inputs_}, memory_->weights, x, rows, y);
+  fixed_shape_matmul({elements_, outputs_, inputs_}, memory_->weights, x, rows, y);
 }
 
 bool sums_bytes_exactly() {

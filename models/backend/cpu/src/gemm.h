@@ -33,8 +33,9 @@ void gemm(const GemmArguments<float>& arguments);
 /// The same, with sums in fp32. Fast where has_fast_bf16().
 void gemm(const GemmArguments<std::uint16_t>& arguments);
 
-/// What packed matrices are made of: elements of x, of the weight, and of the product.
-enum class GemmType : std::uint8_t {
+/// What a packed matrix and its products are made of: elements of x, of the weight, and of the product. Not what is
+/// computed in: rounded numbers may be multiplied as floats, and both types of int8 as bytes.
+enum class GemmElements : std::uint8_t {
   kF32,   ///< float, float, float
   kBF16,  ///< bf16, bf16, float
   kI8,    ///< uint8, int8, int32; the sums are exact if no two neighbouring products add up to more than 16 bits hold,
@@ -50,17 +51,17 @@ bool has_fast_bf16();
 class PackedMatrix {
  public:
   /// Bytes that the packed form takes.
-  static std::size_t bytes(GemmType type, std::int64_t outputs, std::int64_t inputs);
+  static std::size_t bytes(GemmElements elements, std::int64_t outputs, std::int64_t inputs);
 
-  /// Packs `weight`, of the type's elements, whose rows lie `stride` elements apart, into `storage` (64-byte aligned,
+  /// Packs `weight`, of these elements, whose rows lie `stride` elements apart, into `storage` (64-byte aligned,
   /// bytes() long), which must outlive the object.
-  PackedMatrix(GemmType type, const void* weight, std::int64_t stride, std::int64_t outputs, std::int64_t inputs,
-               void* storage);
+  PackedMatrix(GemmElements elements, const void* weight, std::int64_t stride, std::int64_t outputs,
+               std::int64_t inputs, void* storage);
   ~PackedMatrix();
   PackedMatrix(PackedMatrix&&) noexcept;
   PackedMatrix& operator=(PackedMatrix&&) noexcept;
 
-  GemmType type() const noexcept { return type_; }
+  GemmElements elements() const noexcept { return elements_; }
   std::int64_t outputs() const noexcept { return outputs_; }
   std::int64_t inputs() const noexcept { return inputs_; }
 
@@ -75,7 +76,7 @@ class PackedMatrix {
  private:
   struct Memory;
 
-  GemmType type_;
+  GemmElements elements_;
   std::int64_t outputs_;
   std::int64_t inputs_;
   std::unique_ptr<Memory> memory_;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kPackedRows = 256;
 
 /// Finishes a tile of y from `product`, which holds the tile of x * weight^T and may be that tile of y itself.
-void finish(const ops::LinearArguments& arguments, const Tile& tile, const Rows& product) {
+void finish(const ops::LinearArguments& arguments, const Tile& tile, const ProductRows& product) {
   const Tensor& pre = arguments.pre_activation;
   bias_activation_rows({.x = product.data,
                         .x_stride = product.stride,
@@ -29,7 +29,7 @@ void finish(const ops::LinearArguments& arguments, const Tile& tile, const Rows&
 }
 
 /// Where a tile of y begins.
-Rows place_in(const Tensor& y, const Tile& tile) {
+ProductRows place_in(const Tensor& y, const Tile& tile) {
   return {y.row<float>(tile.row_begin) + tile.col_begin, y.stride};
 }
 
@@ -55,9 +55,9 @@ void linear_packed(Context& context, const ops::LinearArguments& arguments) {
     const std::int64_t row = block % row_blocks * kPackedRows;
     const std::int64_t col = number * panels.front().matrix.outputs();
     const Tile all{row, std::min(rows, row + kPackedRows), col, col + panel.matrix.outputs()};
-    multiply_rows(panel, arguments.x.row<float>(row), arguments.x.stride, all.row_end - row, place_in(arguments.y, all),
-                  scratch + static_cast<std::size_t>(block) * scratch_size,
-                  [&](std::int64_t first, std::int64_t count, const Rows& product) {
+    const FloatRows x{arguments.x.row<float>(row), arguments.x.stride, all.row_end - row, arguments.x.cols};
+    multiply_rows(panel, x, place_in(arguments.y, all), scratch + static_cast<std::size_t>(block) * scratch_size,
+                  [&](std::int64_t first, std::int64_t count, const ProductRows& product) {
                     finish(arguments, {row + first, row + first + count, all.col_begin, all.col_end}, product);
                   });
   });

@@ -1,7 +1,6 @@
 #include "packed_weight.h"
 
 #include "kernels.h"
-#include "rounding.h"
 
 #include <algorithm>
 #include <numeric>
@@ -38,9 +37,10 @@ std::size_t storage_bytes(const tensor::StoredMatrix& weight, tensor::ComputeTyp
 /// Without fast products of bf16, floats that bf16 holds are multiplied: the products are exact either way. So they are
 /// for an odd number of inputs, where AMX takes pairs and so multiplies the first value of the next row by 0, which is
 /// NaN if that value is not finite.
-GemmType gemm_type(tensor::ComputeType type, std::int64_t inputs) {
-  if (is_int8(type)) return GemmType::kI8;
-  return type == tensor::ComputeType::kBF16 && has_fast_bf16() && inputs % 2 == 0 ? GemmType::kBF16 : GemmType::kF32;
+GemmElements gemm_elements(tensor::ComputeType type, std::int64_t inputs) {
+  if (is_int8(type)) return GemmElements::kI8;
+  return type == tensor::ComputeType::kBF16 && has_fast_bf16() && inputs % 2 == 0 ? GemmElements::kBF16
+                                                                                  : GemmElements::kF32;
 }
 
 /// Rows of a weight as whole numbers, with the scale of each.
@@ -70,7 +70,7 @@ Panel pack_int8(const tensor::StoredMatrix& weight, std::int64_t begin, std::int
                 void* storage) {
   const std::int64_t inputs = weight.values.cols;
   Numbers numbers = numbers_of(weight, begin, outputs);
-  Panel panel{type, PackedMatrix(GemmType::kI8, numbers.values.data(), inputs, outputs, inputs, storage),
+  Panel panel{type, PackedMatrix(GemmElements::kI8, numbers.values.data(), inputs, outputs, inputs, storage),
               std::move(numbers.scales)};
   for (auto row = numbers.values.begin(); row != numbers.values.end(); row += inputs)
     panel.zero_sums.push_back(zero_point(type) * std::accumulate(row, row + inputs, 0));
@@ -80,9 +80,10 @@ Panel pack_int8(const tensor::StoredMatrix& weight, std::int64_t begin, std::int
 Panel pack_floats(const tensor::StoredMatrix& weight, std::int64_t begin, std::int64_t outputs,
                   tensor::ComputeType type, void* storage) {
   const std::int64_t inputs = weight.values.cols;
-  const GemmType gemm = gemm_type(type, inputs);
+  const GemmElements elements = gemm_elements(type, inputs);
   if (type == tensor::ComputeType::kF32 && weight.values.dtype == tensor::DType::kF32)
-    return {type, PackedMatrix(gemm, weight.values.row<float>(begin), weight.values.stride, outputs, inputs, storage)};
+    return {type,
+            PackedMatrix(elements, weight.values.row<float>(begin), weight.values.stride, outputs, inputs, storage)};
   std::vector<float> rows;
   std::vector<float> buffer(static_cast<std::size_t>(inputs));
   for (std::int64_t n = begin; n < begin + outputs; ++n) {
@@ -90,13 +91,13 @@ Panel pack_floats(const tensor::StoredMatrix& weight, std::int64_t begin, std::i
     rows.insert(rows.end(), row, row + inputs);
   }
   const FloatRows all{rows.data(), inputs, outputs, inputs};
-  if (gemm == GemmType::kF32) {
+  if (elements == GemmElements::kF32) {
     if (type == tensor::ComputeType::kBF16) round_through_bf16(all, rows.data());
-    return {type, PackedMatrix(gemm, rows.data(), inputs, outputs, inputs, storage)};
+    return {type, PackedMatrix(elements, rows.data(), inputs, outputs, inputs, storage)};
   }
   std::vector<std::uint16_t> bits(rows.size());
   round_to_bf16(all, bits.data());
-  return {type, PackedMatrix(gemm, bits.data(), inputs, outputs, inputs, storage)};
+  return {type, PackedMatrix(elements, bits.data(), inputs, outputs, inputs, storage)};
 }
 
 struct RowChunk {
@@ -133,7 +134,7 @@ const void* multiplicand(const Panel& panel, const FloatRows& x, std::int64_t bu
     return bytes;
   }
   if (panel.type == tensor::ComputeType::kF32) return pad_rows(x, bucket, static_cast<float*>(scratch));
-  if (panel.matrix.type() == GemmType::kBF16) {
+  if (panel.matrix.elements() == GemmElements::kBF16) {
     auto* bits = static_cast<std::uint16_t*>(scratch);
     round_to_bf16(x, bits);
     std::fill_n(bits + end, rest, std::uint16_t{0});
@@ -146,9 +147,10 @@ const void* multiplicand(const Panel& panel, const FloatRows& x, std::int64_t bu
 }
 
 /// Where a chunk's product goes: to its place in y if it has no gaps and fills the bucket, else to `padded`.
-Rows place_of_product(const Rows& y, std::int64_t begin, std::int64_t cols, RowChunk chunk, float* padded) {
+ProductRows place_of_product(const ProductRows& y, std::int64_t begin, std::int64_t cols, RowChunk chunk,
+                             float* padded) {
   const bool direct = chunk.rows == chunk.bucket && (y.stride == cols || chunk.rows == 1);
-  return direct ? Rows{y.data + begin * y.stride, y.stride} : Rows{padded, cols};
+  return direct ? ProductRows{y.data + begin * y.stride, y.stride} : ProductRows{padded, cols};
 }
 
 }  // namespace
@@ -160,7 +162,7 @@ Panel Panel::pack(const tensor::StoredMatrix& weight, std::int64_t begin, std::i
 }
 
 std::size_t panel_bytes(tensor::ComputeType type, std::int64_t outputs, std::int64_t inputs) {
-  return aligned(PackedMatrix::bytes(gemm_type(type, inputs), outputs, inputs));
+  return aligned(PackedMatrix::bytes(gemm_elements(type, inputs), outputs, inputs));
 }
 
 PackedPanels::PackedPanels(tensor::DeviceMemory& memory, const tensor::StoredMatrix& weight, tensor::ComputeType type)
@@ -186,15 +188,15 @@ std::size_t multiply_scratch(const Panel& panel) {
          aligned(rows * static_cast<std::size_t>(panel.matrix.outputs())) + aligned(rows);
 }
 
-void multiply_rows(const Panel& panel, const float* x, std::int64_t x_stride, std::int64_t rows, const Rows& y,
-                   float* scratch, core::FunctionRef<void(std::int64_t, std::int64_t, const Rows&)> finish) {
+void multiply_rows(const Panel& panel, const FloatRows& x, const ProductRows& y, float* scratch,
+                   core::FunctionRef<void(std::int64_t, std::int64_t, const ProductRows&)> finish) {
   const PackedMatrix& matrix = panel.matrix;
-  for (std::int64_t begin = 0; begin < rows;) {
-    const RowChunk chunk = next_chunk(matrix.row_buckets(), rows - begin);
+  for (std::int64_t begin = 0; begin < x.rows;) {
+    const RowChunk chunk = next_chunk(matrix.row_buckets(), x.rows - begin);
     float* padded_y = scratch + aligned(static_cast<std::size_t>(chunk.bucket * matrix.inputs()));
     float* scales = padded_y + aligned(static_cast<std::size_t>(chunk.bucket * matrix.outputs()));
-    const FloatRows x_rows{x + begin * x_stride, x_stride, chunk.rows, matrix.inputs()};
-    const Rows product = place_of_product(y, begin, matrix.outputs(), chunk, padded_y);
+    const FloatRows x_rows{x.data + begin * x.stride, x.stride, chunk.rows, x.cols};
+    const ProductRows product = place_of_product(y, begin, matrix.outputs(), chunk, padded_y);
     matrix.multiply(multiplicand(panel, x_rows, chunk.bucket, scratch, scales), chunk.bucket, product.data);
     if (is_int8(panel.type))
       dequantize({.y = product.data,
@@ -209,29 +211,29 @@ void multiply_rows(const Panel& panel, const float* x, std::int64_t x_stride, st
   }
 }
 
-tensor::ComputeType compute_type(tensor::Compute wanted) {
-  switch (wanted) {
-    case tensor::Compute::kF32:
+tensor::ComputeType inference_type(tensor::ComputeChoice choice) {
+  switch (choice) {
+    case tensor::ComputeChoice::kF32:
       return tensor::ComputeType::kF32;
-    case tensor::Compute::kBF16:
+    case tensor::ComputeChoice::kBF16:
       return tensor::ComputeType::kBF16;
-    case tensor::Compute::kI8:
+    case tensor::ComputeChoice::kI8:
       return sums_bytes_exactly() ? tensor::ComputeType::kI8 : tensor::ComputeType::kI8Narrow;
-    case tensor::Compute::kAuto:
+    case tensor::ComputeChoice::kAuto:
       return sums_bytes_exactly() ? tensor::ComputeType::kI8 : tensor::ComputeType::kF32;
   }
   core::fail(core::ErrorCode::kInternal, "unknown number type");
 }
 
-tensor::ComputeType training_type(tensor::Compute wanted) {
-  switch (wanted) {
-    case tensor::Compute::kF32:
+tensor::ComputeType training_type(tensor::ComputeChoice choice) {
+  switch (choice) {
+    case tensor::ComputeChoice::kF32:
       return tensor::ComputeType::kF32;
-    case tensor::Compute::kBF16:
+    case tensor::ComputeChoice::kBF16:
       return tensor::ComputeType::kBF16;
-    case tensor::Compute::kAuto:
+    case tensor::ComputeChoice::kAuto:
       return has_fast_bf16() ? tensor::ComputeType::kBF16 : tensor::ComputeType::kF32;
-    case tensor::Compute::kI8:
+    case tensor::ComputeChoice::kI8:
       core::fail(core::ErrorCode::kUnsupported,
                  "the cpu backend does not train in int8; fp32 and bf16 are what it has");
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gemm.h"
+#include "rounding.h"
 
 #include <cstdint>
 #include <span>
@@ -61,8 +62,8 @@ const PackedPanels& panels_of(const tensor::PackedWeight& weight);
 /// Floats of scratch memory that multiply_rows needs with this panel.
 std::size_t multiply_scratch(const Panel& panel);
 
-/// Rows of floats that lie `stride` apart.
-struct Rows {
+/// Where rows of a product lie, `stride` apart; how many, and how long, is known from elsewhere.
+struct ProductRows {
   float* data;
   std::int64_t stride;
 };
@@ -71,7 +72,7 @@ struct Rows {
 /// into buckets, and what is missing to a bucket is padded with zero rows in `scratch`. Calls finish(first row, number
 /// of rows, product) for consecutive rows; the product lies in `y` where that fills a bucket, else in scratch memory,
 /// and may be changed.
-void multiply_rows(const Panel& panel, const float* x, std::int64_t x_stride, std::int64_t rows, const Rows& y,
-                   float* scratch, core::FunctionRef<void(std::int64_t, std::int64_t, const Rows&)> finish);
+void multiply_rows(const Panel& panel, const FloatRows& x, const ProductRows& y, float* scratch,
+                   core::FunctionRef<void(std::int64_t, std::int64_t, const ProductRows&)> finish);
 
 }  // namespace dragoman::backend::cpu

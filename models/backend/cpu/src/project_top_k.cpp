@@ -75,9 +75,11 @@ class Projection {
     auto* pads = allocate<float>(context_, blocks_of(end - begin, kTileRows) * pad_floats);
     core::for_each_range(context_.executor(), end - begin, kTileRows, [&](std::int64_t row, std::int64_t row_end) {
       const std::int64_t tile = row / kTileRows;
-      const Rows logits{tiles_ + tile * tile_floats_, matrix.outputs()};
-      multiply_rows(weights, arguments_.hidden.row<float>(begin + row), arguments_.hidden.stride, row_end - row, logits,
-                    pads + tile * pad_floats, [&](std::int64_t first, std::int64_t count, const Rows& product) {
+      const FloatRows hidden{arguments_.hidden.row<float>(begin + row), arguments_.hidden.stride, row_end - row,
+                             arguments_.hidden.cols};
+      const ProductRows logits{tiles_ + tile * tile_floats_, matrix.outputs()};
+      multiply_rows(weights, hidden, logits, pads + tile * pad_floats,
+                    [&](std::int64_t first, std::int64_t count, const ProductRows& product) {
                       for (std::int64_t r = 0; r < count; ++r)
                         take_row(begin + row + first + r, first_token, matrix.outputs(),
                                  product.data + r * product.stride, states_[row + first + r]);

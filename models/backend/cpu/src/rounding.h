@@ -8,7 +8,7 @@
 /// Floats as what products are computed in, and back: docs/numerics.md. All on the calling thread.
 namespace dragoman::backend::cpu {
 
-/// Rows of floats that lie `stride` apart.
+/// Rows of floats to be read, `stride` apart.
 struct FloatRows {
   const float* data;
   std::int64_t stride;

@@ -42,15 +42,15 @@ std::vector<float> repeat(const std::vector<float>& row, std::int64_t rows) {
 }
 
 /// Floats as elements of a product whose sums round.
-std::vector<std::byte> as_elements(GemmType type, const std::vector<float>& values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  if (type == GemmType::kF32) return {bytes.begin(), bytes.end()};
-  std::vector<std::byte> elements(values.size() * sizeof(std::uint16_t));
+std::vector<std::byte> as_elements(GemmElements elements, const std::vector<float>& values) {
+  const auto floats = std::as_bytes(std::span(values));
+  if (elements == GemmElements::kF32) return {floats.begin(), floats.end()};
+  std::vector<std::byte> bytes(values.size() * sizeof(std::uint16_t));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint16_t bits = tensor::f32_to_bf16(values[i]);
-    std::memcpy(elements.data() + i * sizeof bits, &bits, sizeof bits);
+    std::memcpy(bytes.data() + i * sizeof bits, &bits, sizeof bits);
   }
-  return elements;
+  return bytes;
 }
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -60,7 +60,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 /// Multiplies `rows` equal rows. Gives the common row of the result, or nothing if its rows differ.
 std::vector<float> common_row(const WeightShape& shape, const dnnl::memory& weights, std::int64_t rows,
                               std::uint32_t seed) {
-  const std::vector<std::byte> x = as_elements(shape.type, repeat(noise(shape.inputs, seed), rows));
+  const std::vector<std::byte> x = as_elements(shape.elements, repeat(noise(shape.inputs, seed), rows));
   std::vector<float> y(static_cast<std::size_t>(rows * shape.outputs));
   fixed_shape_matmul(shape, weights, x.data(), rows, y.data());
   const std::vector<float> first(y.begin(), y.begin() + shape.outputs);
@@ -113,8 +113,8 @@ PackedShape probe(const WeightShape& shape) {
   onednn::require_memory_for_code();
   return onednn::on_one_thread([&] {
     const Layout layout = preferred_layout(shape, kReferenceBucket);
-    if (shape.type == GemmType::kI8) return PackedShape{layout, buckets_of_layout(layout, shape)};
-    const std::vector<std::byte> weight = as_elements(shape.type, noise(shape.outputs * shape.inputs, 99));
+    if (shape.elements == GemmElements::kI8) return PackedShape{layout, buckets_of_layout(layout, shape)};
+    const std::vector<std::byte> weight = as_elements(shape.elements, noise(shape.outputs * shape.inputs, 99));
     const dnnl::memory packed = pack(shape, weight.data(), shape.inputs, dnnl::memory(layout, onednn::cpu_engine()));
     return PackedShape{layout, stable_buckets(shape, packed)};
   });

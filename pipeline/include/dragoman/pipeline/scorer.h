@@ -19,7 +19,7 @@ struct ScorerOptions {
   /// As TranslateOptions'.
   int threads = 0;
   tensor::Device device = tensor::Device::kCpu;
-  std::optional<tensor::Compute> compute{};
+  std::optional<tensor::ComputeChoice> compute{};
   bool allow_non_finite = false;
 };
 

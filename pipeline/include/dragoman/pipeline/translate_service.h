@@ -27,7 +27,7 @@ struct TranslateOptions {
   int threads = 0;
   tensor::Device device = tensor::Device::kCpu;
   /// What weights are multiplied in; nothing: what the model's folder says. Whoever loads the model packs it so.
-  std::optional<tensor::Compute> compute{};
+  std::optional<tensor::ComputeChoice> compute{};
   /// Fill Record::fields with scores, tokens, alignments and alternatives.
   bool details = false;
   /// Whether the model may hold weights that are NaN or infinite; for research. Whoever loads the model looks at it.

@@ -23,7 +23,7 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
 struct Packing {
   tensor::Device device = tensor::Device::kCpu;
   /// Nothing: what the model's folder says.
-  std::optional<tensor::Compute> compute{};
+  std::optional<tensor::ComputeChoice> compute{};
   bool allow_non_finite = false;
 };
 Packing packing_of(const TranslateOptions& options);

@@ -105,7 +105,7 @@ struct ModelConfig {
   /// Nothing: the tokenizers are tokenizer.json files.
   std::optional<StoredTokenizers> tokenizers{};
   /// What the weights are multiplied in unless somebody asks for something else.
-  tensor::Compute compute = tensor::Compute::kF32;
+  tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
 };
 
 /// Throws Error{kBadInput} naming `where` and the key. A newer format_version is refused, older ones are read.
@@ -164,7 +164,7 @@ struct ModelFolderContent {
   tensor::DType dtype = tensor::DType::kF32;
   /// Of weights and tables, if they are to be rounded: see save_rounded_parameters(). Then the rest is F32.
   std::optional<tensor::DType> rounded{};
-  tensor::Compute compute = tensor::Compute::kF32;
+  tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
   Metadata metadata{};  ///< of model.safetensors
   /// Opens the tokenizers once, to see that they belong to the model.
   TokenizerOpener opener = open_built_in_tokenizer;

@@ -23,7 +23,7 @@ struct LinearArguments {
 inline constexpr KernelKey<void(Context&, const LinearArguments&)> kLinear{"linear"};
 
 /// Fused where the device has the kernel, else matmul + add_row + activate. A plain weight is multiplied in the
-/// context's product_type(), and so are the products of the gradients. A gradient through a packed weight is an
+/// context's plain_compute_type(), and so are the products of the gradients. A gradient through a packed weight is an
 /// Error{kInvalidArgument}.
 Variable linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
                 Activation activation = Activation::kNone);

@@ -38,13 +38,13 @@ class Runtime {
   tensor::DeviceMemory& memory(tensor::Device device) const { return backend(device).memory(device.number()); }
   /// The type in which the device keeps parameters and activations.
   tensor::DType float_type(tensor::Device device) const { return backend(device).float_type(); }
-  /// See Backend::compute_type().
-  tensor::ComputeType compute_type(tensor::Device device, tensor::Compute wanted) const {
-    return backend(device).compute_type(wanted);
+  /// See Backend::inference_type().
+  tensor::ComputeType inference_type(tensor::Device device, tensor::ComputeChoice choice) const {
+    return backend(device).inference_type(choice);
   }
   /// See Backend::training_type().
-  tensor::ComputeType training_type(tensor::Device device, tensor::Compute wanted) const {
-    return backend(device).training_type(wanted);
+  tensor::ComputeType training_type(tensor::Device device, tensor::ComputeChoice choice) const {
+    return backend(device).training_type(choice);
   }
   /// A context on the device, in its float type. The runtime and the executor must outlive it.
   std::unique_ptr<tensor::Context> make_context(tensor::Device device, core::Executor& executor) const;

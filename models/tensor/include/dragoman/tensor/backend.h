@@ -37,12 +37,13 @@ class Backend {
   virtual DType float_type() const = 0;
   /// Whether its kernels for packing and embedding take a StoredMatrix of any type; else of float_type() alone.
   virtual bool takes_stored_types() const { return false; }
-  /// What packed weights are multiplied in when a user asks for `wanted`: a table of the machine's instructions, never
+  /// What packed weights are multiplied in when a user asks for `choice`: a table of the machine's instructions, never
   /// a timing, so that results stay what they are. Error{kUnsupported} for what the backend does not have; fp32 is all
   /// that one has which does not say otherwise.
-  virtual ComputeType compute_type(Compute wanted) const;
-  /// The same of plain weights, of which training also makes gradients: Context::product_type(). There is no int8.
-  virtual ComputeType training_type(Compute wanted) const;
+  virtual ComputeType inference_type(ComputeChoice choice) const;
+  /// The same of plain weights, of which training also makes gradients: Context::plain_compute_type(). There is
+  /// no int8.
+  virtual ComputeType training_type(ComputeChoice choice) const;
   /// What it computes with, in the words that a bug report needs and a training run records: "avx512, oneDNN 2.6.3".
   /// Results may differ in rounding where this differs.
   virtual std::string describe() const = 0;

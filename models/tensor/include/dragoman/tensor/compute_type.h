@@ -1,10 +1,36 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace dragoman::tensor {
+
+/// What a user asks for under the name `compute`. A backend says which type that is on this machine:
+/// Backend::inference_type(), Backend::training_type().
+enum class ComputeChoice : std::uint8_t { kF32, kBF16, kI8, kAuto };
+
+/// How the choices are spelled, in all files and options.
+inline constexpr std::array<std::pair<std::string_view, ComputeChoice>, 4> kComputeChoices = {
+    {{"fp32", ComputeChoice::kF32},
+     {"bf16", ComputeChoice::kBF16},
+     {"int8", ComputeChoice::kI8},
+     {"auto", ComputeChoice::kAuto}}};
+/// What options of those who translate say for no choice: that of the model's folder.
+inline constexpr std::string_view kStoredCompute = "stored";
+
+/// For the help of options that take all of them.
+inline constexpr std::string_view kComputeHelp =
+    "what weights are multiplied in: fp32, bf16, int8, or auto, the fastest on this machine";
+
+std::string_view name_of(ComputeChoice choice);
+/// Nothing for another name.
+std::optional<ComputeChoice> find_compute_choice(std::string_view name);
+/// "fp32, bf16, int8 or auto", for messages.
+std::string list_compute_choices();
 
 /// What weights are multiplied in. docs/numerics.md defines each to the bit, or to a bound where the order of summation
 /// is free. What lies between products is in the context's float type.
@@ -19,15 +45,7 @@ constexpr bool is_int8(ComputeType type) {
   return type == ComputeType::kI8 || type == ComputeType::kI8Narrow;
 }
 
-/// "fp32", "bf16", "int8", "int8 (7-bit activations)".
+/// That of the choice; "int8 (7-bit activations)" for kI8Narrow.
 std::string_view name_of(ComputeType type);
-
-/// What a user asks for; a backend says what that is on this machine: Backend::compute_type().
-enum class Compute : std::uint8_t { kF32, kBF16, kI8, kAuto };
-
-/// "fp32", "bf16", "int8", "auto".
-std::string_view name_of(Compute compute);
-/// Nothing for another name.
-std::optional<Compute> find_compute(std::string_view name);
 
 }  // namespace dragoman::tensor

@@ -100,10 +100,10 @@ class Context {
   autograd::Tape* tape() const noexcept { return tape_; }
   void set_tape(autograd::Tape* tape) noexcept { tape_ = tape; }
 
-  /// What products with plain weights are computed in, and with them the products of their gradients. Packed weights
-  /// bring a type of their own.
-  ComputeType product_type() const noexcept { return product_type_; }
-  void set_product_type(ComputeType type) noexcept { product_type_ = type; }
+  /// What plain weights are multiplied in, and with them their gradients; Backend::training_type() gives that of a
+  /// training. Packed weights bring a type of their own, PackedWeight::type().
+  ComputeType plain_compute_type() const noexcept { return plain_compute_type_; }
+  void set_plain_compute_type(ComputeType type) noexcept { plain_compute_type_ = type; }
 
   /// Dropout is applied only in training mode.
   bool training() const noexcept { return training_; }
@@ -183,8 +183,8 @@ class Context {
   template <class Body>
   auto recorded_step(const StepKey& key, Body& body) -> std::invoke_result_t<Body> {
     using Output = std::invoke_result_t<Body>;
-    const StepSignature signature{key,           uploads_,  arena_.generation(), random_stream_,
-                                  product_type_, training_, tape_ != nullptr};
+    const StepSignature signature{key,       uploads_,        arena_.generation(), random_stream_, plain_compute_type_,
+                                  training_, tape_ != nullptr};
     if (const std::any* kept = recorder_->replay(signature)) {
       const auto& last = std::any_cast<const Kept<Output>&>(*kept);
       random_stream_ = last.random_stream;
@@ -208,7 +208,7 @@ class Context {
   Arena arena_;
   Arena host_arena_;
   autograd::Tape* tape_ = nullptr;
-  ComputeType product_type_ = ComputeType::kF32;
+  ComputeType plain_compute_type_ = ComputeType::kF32;
   bool training_ = false;
   std::unique_ptr<StepRecorder> recorder_;
   std::vector<std::pair<const void*, std::size_t>> uploads_;  ///< of this step, where the device keeps steps

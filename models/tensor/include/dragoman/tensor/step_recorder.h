@@ -43,7 +43,7 @@ struct StepSignature {
   std::vector<std::pair<const void*, std::size_t>> uploads;
   std::uint64_t arena_generation = 0;
   std::uint64_t random_stream = 0;
-  ComputeType product_type = ComputeType::kF32;
+  ComputeType plain_compute_type = ComputeType::kF32;
   bool training = false;
   bool gradients = false;
   auto operator<=>(const StepSignature&) const = default;

@@ -72,7 +72,7 @@ struct RecipeConfig {
   /// What tokens and pairs of a batch are rounded up to; 0: what the device keeps steps by (tensor::Backend).
   std::int64_t row_bucket = 0;
   /// What weights are multiplied in, forward and backward: fp32, bf16 or auto.
-  tensor::Compute compute = tensor::Compute::kF32;
+  tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
   double label_smoothing = 0.1;
   /// Largest global norm of an update's gradient; 0 is no limit.
   double clip_norm = 0;
@@ -103,7 +103,7 @@ struct ValidationConfig {
   /// Sentences shown with prediction and reference.
   std::int64_t samples = 2;
   /// What weights are multiplied in.
-  tensor::Compute compute = tensor::Compute::kF32;
+  tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
 };
 
 enum class AverageOf : std::uint8_t { kLast, kBest };

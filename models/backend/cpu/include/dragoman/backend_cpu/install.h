@@ -15,10 +15,10 @@ void install_kernels(tensor::KernelTable& table);
 
 /// Where bytes are multiplied in 32 bits (VNNI, AMX), int8 is the fastest by far; elsewhere int8 has narrow
 /// activations, and auto is fp32.
-tensor::ComputeType compute_type(tensor::Compute wanted);
+tensor::ComputeType inference_type(tensor::ComputeChoice choice);
 /// The same of training, in fp32 or bf16: auto is bf16 where its products are faster, with AMX. Error{kUnsupported} for
 /// int8.
-tensor::ComputeType training_type(tensor::Compute wanted);
+tensor::ComputeType training_type(tensor::ComputeChoice choice);
 
 /// Which instructions the kernels may use. Results have the same bits on every run and for any thread count at one
 /// level; between levels they differ by rounding.
