@@ -35,6 +35,7 @@ constexpr std::size_t kMaxSteps = 64;
 std::string string_pattern(const Part& part) {
   const Part pattern(part.get("pattern"), part.at("pattern"));
   if (pattern.is_null("String")) unsupported(pattern.where(), "a pattern other than a String");
+  pattern.allow({"String"});
   std::string text = pattern.text("String");
   require(!text.empty(), ErrorCode::kBadInput, "{}: the pattern is empty", pattern.where());
   return text;
@@ -246,6 +247,7 @@ class TokenizerReader {
     using Kind = NormalizerStep::Kind;
     const std::string type = part.type();
     if (type == "Sequence") {
+      part.allow({"type", "normalizers"});
       for (std::size_t i = 0; i < part.array("normalizers").size(); ++i)
         read_normalizer(element(part, "normalizers", i));
       return;
@@ -257,19 +259,24 @@ class TokenizerReader {
                                                               {"Lowercase", Kind::kLowercase}};
     for (const auto& [name, kind] : kPlain)
       if (type == name) {
+        part.allow({"type"});
         normalizer_.push_back({kind, {}, {}});
         return;
       }
-    if (type == "Prepend")
+    if (type == "Prepend") {
+      part.allow({"type", "prepend"});
       normalizer_.push_back({Kind::kPrepend, {}, part.text("prepend")});
-    else if (type == "Precompiled")
+    } else if (type == "Precompiled") {
+      part.allow({"type", "precompiled_charsmap"});
       normalizer_.push_back({Kind::kPrecompiled, {}, character_map(part)});
-    else if (type == "Replace" && has_regular_expression(part))
-      normalizer_.push_back(known_step(part));
-    else if (type == "Replace")
-      normalizer_.push_back({Kind::kReplace, string_pattern(part), part.text("content")});
-    else
+    } else if (type == "Replace") {
+      part.allow({"type", "pattern", "content"});
+      normalizer_.push_back(has_regular_expression(part)
+                                ? known_step(part)
+                                : NormalizerStep{Kind::kReplace, string_pattern(part), part.text("content")});
+    } else {
       unsupported(part.where(), fmt::format("the normalizer {}", Quoted{type}));
+    }
   }
 
   static std::string character_map(const Part& part) {
@@ -283,7 +290,9 @@ class TokenizerReader {
   }
 
   static bool has_regular_expression(const Part& part) {
-    return part.get("pattern").is_object() && part.get("pattern").contains("Regex");
+    if (!part.get("pattern").is_object() || !part.get("pattern").contains("Regex")) return false;
+    Part(part.get("pattern"), part.at("pattern")).allow({"Regex"});
+    return true;
   }
 
   /// One of the few steps that the format can only express as a regular expression.
@@ -314,12 +323,24 @@ class TokenizerReader {
     else if (type == "Metaspace")
       read_metaspace(part);
     else if (type == "WhitespaceSplit")
-      pre_tokenizer_ = WhitespaceSplit();
+      read_whitespace_split(part);
     else
       unsupported(part.where(), fmt::format("the pre-tokenizer {}", Quoted{type}));
   }
 
+  void read_whitespace_split(const Part& part) {
+    part.allow({"type"});
+    pre_tokenizer_ = WhitespaceSplit();
+  }
+
+  static void allow_split_keys(const Part& part) { part.allow({"type", "pattern", "behavior", "invert"}); }
+
+  static void allow_byte_level_keys(const Part& part) {
+    part.allow({"type", "add_prefix_space", "trim_offsets", "use_regex"});
+  }
+
   void read_split(const Part& part) {
+    allow_split_keys(part);
     const std::string behavior = part.text("behavior");
     if (part.flag("invert")) unsupported(part.where(), "invert");
     if (behavior == "Isolated" && has_regular_expression(part)) return read_isolated(part);
@@ -366,6 +387,7 @@ class TokenizerReader {
   }
 
   void read_digits(const Part& part) {
+    part.allow({"type", "individual_digits"});
     if (!part.flag("individual_digits")) unsupported(part.where(), "'Digits' without individual_digits");
     inner_cuts_.digits = true;
   }
@@ -377,6 +399,7 @@ class TokenizerReader {
 
   /// In the order in which they are written; another one would cut matches of the pattern before it is looked for.
   void read_cuts(const Part& sequence) {
+    sequence.allow({"type", "pretokenizers"});
     int last = -1;
     for (std::size_t i = 0; i < sequence.array("pretokenizers").size(); ++i) {
       const Part cut = element(sequence, "pretokenizers", i);
@@ -398,6 +421,7 @@ class TokenizerReader {
   }
 
   void read_byte_level(const Part& part, bool with_pattern) {
+    allow_byte_level_keys(part);
     byte_level_.emplace();
     byte_level_->add_prefix_space = part.flag("add_prefix_space") || part.is_null("add_prefix_space");
     if (with_pattern) byte_level_->pattern = WordPattern::kGpt2;
@@ -405,6 +429,7 @@ class TokenizerReader {
 
   /// A pattern that we know and then the byte alphabet, as files converted from tiktoken have it.
   void read_pattern_and_bytes(const Part& part) {
+    part.allow({"type", "pretokenizers"});
     const Json& steps = part.array("pretokenizers");
     require(steps.size() == 2, ErrorCode::kUnsupported, "{}: only a Split and a ByteLevel in sequence are supported",
             part.where());
@@ -412,6 +437,7 @@ class TokenizerReader {
     const Part bytes = element(part, "pretokenizers", 1);
     if (split.type() != "Split" || bytes.type() != "ByteLevel" || !has_regular_expression(split))
       unsupported(part.where(), "a sequence other than a Split by regular expression and ByteLevel");
+    allow_split_keys(split);
     if (split.text("behavior") != "Isolated" || split.flag("invert"))
       unsupported(split.where(), fmt::format("the behavior {}, or invert", Quoted{split.text("behavior")}));
     const Json& expression = split.get("pattern")["Regex"];
@@ -444,28 +470,42 @@ class TokenizerReader {
   void read_decoder(const Part& part) {
     const std::string type = part.type();
     if (type == "Sequence") {
+      part.allow({"type", "decoders"});
       for (std::size_t i = 0; i < part.array("decoders").size(); ++i) read_decoder(element(part, "decoders", i));
     } else if (type == "Replace") {
       read_decoder_replace(part);
     } else if (type == "ByteFallback") {
+      part.allow({"type"});
       if (fused_) unsupported(part.where(), "ByteFallback after Fuse");
       decoder_steps_.byte_fallback = true;
     } else if (type == "Fuse") {
+      part.allow({"type"});
       fused_ = true;
     } else if (type == "Strip") {
       read_strip(part);
     } else if (type == "ByteLevel") {
+      allow_byte_level_keys(part);
+      if (decodes_byte_level_) unsupported(part.where(), "a second 'ByteLevel'");
       decodes_byte_level_ = true;
     } else if (type == "Metaspace") {
+      if (metaspace_decoder_) unsupported(part.where(), "a second 'Metaspace'");
       metaspace_decoder_ = MetaspaceDecoder{.prepend = prepend_scheme(part)};
     } else if (type == "BPEDecoder") {
-      decoded_suffix_ = part.text("suffix");
+      read_suffix_decoder(part);
     } else {
       unsupported(part.where(), fmt::format("the decoder {}", Quoted{type}));
     }
   }
 
+  void read_suffix_decoder(const Part& part) {
+    part.allow({"type", "suffix"});
+    if (!decoded_suffix_.empty()) unsupported(part.where(), "a second 'BPEDecoder'");
+    decoded_suffix_ = part.text("suffix");
+    if (decoded_suffix_.empty()) unsupported(part.at("suffix"), "an empty suffix");
+  }
+
   void read_decoder_replace(const Part& part) {
+    part.allow({"type", "pattern", "content"});
     const std::string content = part.text("content");
     if (!fused_) {
       if (decoder_steps_.byte_fallback) unsupported(part.where(), "Replace between ByteFallback and Fuse");
@@ -494,6 +534,7 @@ class TokenizerReader {
   }
 
   void read_strip(const Part& part) {
+    part.allow({"type", "content", "start", "stop"});
     if (!fused_) unsupported(part.where(), "Strip before Fuse");
     if (decoder_steps_.strip) unsupported(part.where(), "a second Strip");
     if (part.number("stop") != 0) unsupported(part.where(), "stripping at the end");
