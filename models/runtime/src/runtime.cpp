@@ -33,6 +33,7 @@ class CpuBackend final : public HostBackend {
     return backend::cpu::training_type(wanted);
   }
   std::string describe() const override { return backend::cpu::simd_level(); }
+  std::vector<std::string> details() const override { return backend::cpu::details(); }
 };
 
 class ReferenceBackend final : public HostBackend {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <dragoman/tensor/arena.h>
 #include <dragoman/tensor/compute_type.h>
@@ -45,6 +46,8 @@ class Backend {
   /// What it computes with, in the words that a bug report needs and a training run records: "avx512, oneDNN 2.6.3".
   /// Results may differ in rounding where this differs.
   virtual std::string describe() const = 0;
+  /// What else a bug report needs and results do not depend on, a line each: "oneDNN 2.6.3, which uses avx512_core".
+  virtual std::vector<std::string> details() const { return {}; }
   /// What keeps the steps of a context on one of the devices; nullptr if this kind of device does not keep steps.
   virtual std::unique_ptr<StepRecorder> make_recorder(Context& context) const;
 
