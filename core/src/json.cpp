@@ -77,10 +77,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
-    std::string_view what = error.what();
-    if (const std::size_t reason = what.find(": "); reason != what.npos) what.remove_prefix(reason + 2);
-    problem_ = fmt::format("not valid JSON: {}", printable(what, kLongestReason));
+    problem_ = syntax_problem(error);
     position_ = position == 0 ? 0 : position - 1;
     return false;
   }
@@ -118,6 +115,19 @@ std::string shown(const Json& value) {
 }
 
 }  // namespace
+
+std::string syntax_problem(const nlohmann::json::exception& error) {
+  // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
+  // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
+  std::string_view what = error.what();
+  const auto drop = [&](std::string_view begin, std::string_view end) {
+    const std::size_t found = what.find(end);
+    if (what.starts_with(begin) && found != what.npos) what.remove_prefix(found + end.size());
+  };
+  drop("[json.exception.", "] ");
+  drop("parse error", ": ");
+  return fmt::format("not valid JSON: {}", printable(what, kLongestReason));
+}
 
 ParsedJson try_parse_json(std::string_view text) {
   if (const std::size_t place = too_deep(text); place != std::string_view::npos)

@@ -171,6 +171,12 @@ struct OutputFile::Impl {
     return PIPE_BUF;
   }
 
+  [[noreturn]] void fail_write(int error) const {
+    const bool kept = !direct && policy != PartialPolicy::kTemporary;  // see abandon()
+    fail(ErrorCode::kIo, "{}: cannot write: {}{}", partial, describe_error(error),
+         kept ? "; what was written before is kept" : "");
+  }
+
   void write_out(std::string_view bytes) {
     begin();
     while (!bytes.empty()) {
@@ -179,8 +185,7 @@ struct OutputFile::Impl {
       const int error = errno;
       if (n < 0 && error == EINTR) continue;
       if (n < 0 && error == EPIPE) fail(ErrorCode::kClosedPipe, "{}: cannot write: its reader has gone away", name);
-      require(n >= 0, ErrorCode::kIo, "{}: cannot write: {}; what was written before is kept", partial,
-              describe_error(error));
+      if (n < 0) fail_write(error);
       bytes.remove_prefix(static_cast<std::size_t>(n));
     }
   }

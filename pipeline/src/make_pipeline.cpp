@@ -119,7 +119,12 @@ class Builder {
   }
 
   void add_split(core::OptionReader& options) {
-    pipeline_.add(std::make_unique<SplitStage>(read_settings(options, split_table()).locale));
+    const std::string locale = read_settings(options, split_table()).locale;
+    try {
+      pipeline_.add(std::make_unique<SplitStage>(locale));
+    } catch (const core::Error& error) {
+      core::fail(error.code(), "{}: locale: {}", options.where(), error.what());
+    }
   }
   void add_normalize(core::OptionReader& options) {
     pipeline_.add(make_normalize_stage(read_settings(options, normalize_table())));

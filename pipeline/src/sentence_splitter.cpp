@@ -4,6 +4,7 @@
 #include <unicode/utext.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::pipeline {
 
@@ -17,8 +18,11 @@ struct SentenceSplitter::Impl {
 SentenceSplitter::SentenceSplitter(const std::string& locale) : impl_(std::make_unique<Impl>()) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::Locale icu_locale(locale.c_str());
-  require(!icu_locale.isBogus() && *icu_locale.getLanguage() != 0, ErrorCode::kInvalidArgument,
-          "'{}' is not a locale; write a language such as de or en-GB", locale);
+  // Of a language that it does not know ICU would take the rules of no language. One that it knows has three letters.
+  require(!icu_locale.isBogus() && *icu_locale.getISO3Language() != 0, ErrorCode::kInvalidArgument,
+          "{} is not a language that ICU knows; write its code of ISO 639, such as de, ja or en-GB: "
+          "https://www.loc.gov/standards/iso639-2/php/code_list.php lists them",
+          core::quote(locale));
   impl_->iterator.reset(icu::BreakIterator::createSentenceInstance(icu_locale, status));
   require(U_SUCCESS(status) != 0, ErrorCode::kUnsupported, "ICU has no sentence rules for the locale '{}': {}", locale,
           u_errorName(status));

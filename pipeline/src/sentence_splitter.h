@@ -13,7 +13,7 @@ namespace dragoman::pipeline {
 /// thread.
 class SentenceSplitter {
  public:
-  /// Error{kInvalidArgument} for a locale that ICU does not know how to read.
+  /// Error{kInvalidArgument} for a locale whose language ICU does not know.
   explicit SentenceSplitter(const std::string& locale);
   ~SentenceSplitter();
   SentenceSplitter(SentenceSplitter&&) noexcept;

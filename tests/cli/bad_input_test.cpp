@@ -128,6 +128,16 @@ TEST_F(BadInputTest, DoctorSaysThatTheCpuWorks) {
   const Outcome outcome = run_dragoman(folder_.path(), "doctor");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("cpu        ok"));
+  EXPECT_THAT(outcome.output, ::testing::ContainsRegex("\n {11}oneDNN [0-9]+\\.[0-9]+\\.[0-9]+, which uses [a-z]"));
+}
+
+TEST_F(BadInputTest, PluginsListShowsWhatIsBuiltIn) {
+  const Outcome outcome = run_dragoman(folder_.path(), "plugins list");
+  EXPECT_EQ(outcome.status, 0);
+  for (const char* line : {"model +transformer +dragoman ", "pipeline stage +normalize +dragoman +Unicode",
+                           "pipeline stage +write +dragoman ", "backend +cpu +dragoman +--device cpu",
+                           "backend +reference +dragoman +--device reference"})
+    EXPECT_THAT(outcome.output, ::testing::ContainsRegex(line));
 }
 
 }  // namespace

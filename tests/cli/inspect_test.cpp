@@ -30,6 +30,17 @@ class InspectTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(InspectTest, BrokenJsonIsToldWithLineAndColumn) {
+  std::ofstream(folder_ / "broken.json") << "{\n\"model\": }";
+  std::ofstream(folder_ / "run/run.json") << "{\n\"build\": }";
+  for (const char* path : {"broken.json", "run"}) {
+    const Outcome outcome = inspect(path);
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.error, AllOf(HasSubstr(".json: not valid JSON: syntax error"), HasSubstr(" at line 2, column "),
+                                     ::testing::Not(HasSubstr("json.exception"))));
+  }
+}
+
 TEST_F(InspectTest, SaysHowFarARunIsOnOneScreen) {
   const Outcome outcome = inspect("run");
   EXPECT_THAT(outcome.output,

@@ -51,6 +51,12 @@ TEST(ParseJson, ManyKeysTakeNoTime) {
   EXPECT_EQ(tree.begin().value(), 299'999);
 }
 
+TEST(ParseJson, ReasonsAreWithoutTheCodesOfTheLibrary) {
+  EXPECT_THAT(message_of([] { parse_json("{\n\"a\": }", "t.json"); }),
+              AllOf(HasSubstr("t.json: not valid JSON: syntax error"), HasSubstr(" at line 2, column 6")));
+  EXPECT_THAT(message_of([] { parse_json("1e999", "t.json"); }), HasSubstr("t.json: not valid JSON: number overflow"));
+}
+
 TEST(ParseJson, ReasonsAreShortAndPrintableWhateverTheTextHolds) {
   const std::string text = "{\"a\": \"\x1b[31m" + std::string(10000, 'x');
   const ParsedJson parsed = try_parse_json(text);

@@ -1,3 +1,4 @@
+#include "file_size_limit.h"
 #include "file_testing.h"
 #include "test_data.h"
 
@@ -22,6 +23,7 @@ using dragoman::testing::TemporaryFolder;
 using ::testing::ElementsAre;
 using testing::expect_error;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::names_in;
 using ::testing::Not;
 using testing::put;
@@ -306,6 +308,20 @@ TEST_F(OutputFileTest, AFileThatTakesTheObjectOfAnotherLeavesWhatThatOneWrote) {
   file.write("first\n");
   file = OutputFile(folder_ / "other");
   EXPECT_EQ(raw(partial()), "first\n");
+}
+
+TEST_F(OutputFileTest, AFullDiskSaysWhatIsKept) {
+  const auto error_with = [&](const OutputOptions& options) {
+    const testing::FileSizeLimit full(1 << 20);
+    return expect_error(ErrorCode::kIo, partial(), [&] { write_whole(out(), std::string(3 << 20, 'x'), options); });
+  };
+  EXPECT_THAT(error_with({.partial = PartialPolicy::kTemporary}), Not(HasSubstr("kept")));
+  EXPECT_THAT(names_in(folder_.path()), IsEmpty());
+  EXPECT_THAT(error_with({}), HasSubstr("what was written before is kept"));
+  EXPECT_EQ(fs::file_size(partial()), 1U << 20);
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
+  EXPECT_THAT(expect_error(ErrorCode::kIo, "/dev/full", [] { write_whole("/dev/full", "text"); }),
+              Not(HasSubstr("kept")));
 }
 
 // --- compressed outputs ---

@@ -1,7 +1,9 @@
+#include "error_message.h"
 #include "sentence_splitter.h"
 #include "tiny_model.h"
 #include "token_segments.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dragoman/tokenizer/tokenizer_files.h>
@@ -82,7 +84,12 @@ TEST(SentenceSplitter, FindsSentencesWithoutTheBlanksBetween) {
 }
 
 TEST(SentenceSplitter, RefusesWhatIsNoLocale) {
-  EXPECT_THROW(SentenceSplitter(""), core::Error);
+  for (const char* locale : {"", "xx", "german", "C", "d", "de;rm", "und", "e\xCC\x81"})
+    EXPECT_THAT(testing::error_of([&] { SentenceSplitter{locale}; }),
+                ::testing::HasSubstr("is not a language that ICU knows"))
+        << locale;
+  for (const char* locale : {"de", "DE", "deu", "en-GB", "en_US", "zh-Hant", "iw", "nds", "en@ss=standard"})
+    EXPECT_NO_THROW(SentenceSplitter{locale}) << locale;
 }
 
 }  // namespace

@@ -161,11 +161,17 @@ TEST_F(QuantizeModel, AnInt8ModelCannotBeDamagedUnseen) {
   const auto model = quantized(ComputeChoice::kI8);
   const auto file = formats::SafetensorsFile::open(model / "model.safetensors");
   std::string bytes = core::read_regular_file(model / "model.safetensors");
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  std::memcpy(bytes.data() + file.find("embedding.weight_scale")->offset + 8, &nan, sizeof nan);
-  core::write_file(model / "model.safetensors", bytes);
-  EXPECT_THAT(error_of([&] { translate(model, {}); }),
-              HasSubstr("the scale of row 2 of the tensor 'embedding.weight' is nan"));
+  const std::uint64_t offset = file.find("embedding.weight_scale")->offset + 2 * sizeof(float);
+  const auto error_with_scale = [&](float scale) {
+    std::memcpy(bytes.data() + offset, &scale, sizeof scale);
+    core::write_file(model / "model.safetensors", bytes);
+    return error_of([&] { translate(model, {}); });
+  };
+  EXPECT_THAT(error_with_scale(std::numeric_limits<float>::quiet_NaN()),
+              HasSubstr("the scale of row 2 in 'embedding.weight_scale' is nan"));
+  EXPECT_THAT(error_with_scale(-1), HasSubstr("the scale of row 2 in 'embedding.weight_scale' is -1"));
+  EXPECT_THAT(error_with_scale(1e38F), HasSubstr("the scale of row 2 of the tensor 'embedding.weight' is 1e+38"))
+      << "too large times the largest number";
 }
 
 }  // namespace

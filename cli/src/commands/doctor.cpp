@@ -29,9 +29,11 @@ class Doctor final : public Command {
     fmt::print("dragoman   {}\n", kVersion);
     fmt::print("compiler   {}\n", __VERSION__);
     fmt::print("threads    {} (affinity and cgroup quota)\n", core::default_threads());
-    for (const auto& backend : host.runtime().backends())
+    for (const auto& backend : host.runtime().backends()) {
       fmt::print("{:<10} {}: {}; --compute {}\n", backend->name(), state_of(*backend), backend->describe(),
                  number_types(*backend));
+      for (const std::string& line : backend->details()) fmt::print("{:<10} {}\n", "", line);
+    }
     fmt::print("ICU        {}\n", U_ICU_VERSION);
   }
 

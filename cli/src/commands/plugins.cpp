@@ -8,6 +8,7 @@
 
 #include <dragoman/conformance/conformance.h>
 #include <dragoman/core/error.h>
+#include <dragoman/pipeline/stage_options.h>
 
 namespace dragoman::cli {
 namespace {
@@ -54,14 +55,30 @@ void print_catalogue(const plugins::Catalogue<Entry>& catalogue) {
     print_entry(catalogue.kind(), entry.name, provider, entry.summary);
 }
 
-void print_registry(const plugins::Registry& registry) {
+/// Those that pipelines have of themselves, then those of plugins.
+void print_stages(const plugins::Registry& registry) {
+  for (const pipeline::BuiltInStage& stage : pipeline::built_in_stages())
+    print_entry(registry.stages().kind(), stage.name, plugins::kBuiltin, stage.summary);
+  print_catalogue(registry.stages());
+}
+
+void print_backends(const plugins::Host& host) {
+  const auto& of_plugins = host.registry().backends();
+  for (const auto& backend : host.runtime().backends()) {
+    const auto found = std::ranges::find(of_plugins, backend->name(), &plugins::Registry::Backend::name);
+    print_entry("backend", backend->name(), found == of_plugins.end() ? plugins::kBuiltin : found->provider,
+                fmt::format("--device {}", backend->name()));
+  }
+}
+
+void print_registered(const plugins::Host& host) {
+  const plugins::Registry& registry = host.registry();
   print_catalogue(registry.models());
   print_catalogue(registry.search_strategies());
   print_catalogue(registry.logits_processors());
   print_catalogue(registry.tokenizers());
-  print_catalogue(registry.stages());
-  for (const plugins::Registry::Backend& backend : registry.backends())
-    print_entry("backend", backend.name, backend.provider, fmt::format("--device {}", backend.name));
+  print_stages(registry);
+  print_backends(host);
   for (const plugins::Registry::Kernel& kernel : registry.kernels())
     print_entry("kernel", kernel.op, kernel.provider, fmt::format("on {}", kernel.backend));
 }
@@ -109,7 +126,7 @@ class Plugins final : public Command {
  private:
   void list() const {
     const plugins::Host host(host_options_);
-    print_registry(host.registry());
+    print_registered(host);
     print_plugins(host.loader());
   }
 

@@ -4,6 +4,7 @@
 #include "dragoman/formats/mapped_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <unordered_set>
 
@@ -124,6 +125,30 @@ class Comparison {
   std::vector<std::string> reshaped_;
 };
 
+/// Numbers on the host as a row.
+template <class Number>
+tensor::Tensor row_of(std::vector<Number>& numbers, tensor::DType dtype) {
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  return {numbers.data(), 1, count, count, dtype, tensor::Device::kCpu};
+}
+
+std::vector<float> read_scales(const SafetensorsFile& file, const StoredTensor& scales) {
+  std::vector<float> values(static_cast<std::size_t>(scales.shape.front()));
+  file.read(scales, row_of(values, tensor::DType::kF32));
+  return values;
+}
+
+/// A scale is a largest magnitude over a range; that of a row of zeros is 0.
+void require_usable(const SafetensorsFile& file, const StoredTensor& scales) {
+  const std::vector<float> values = read_scales(file, scales);
+  const auto wrong = std::ranges::find_if(values, [](float scale) { return !std::isfinite(scale) || scale < 0; });
+  if (wrong != values.end())
+    core::fail(ErrorCode::kBadInput,
+               "{}: byte {}: the scale of row {} in {} is {}; scales are finite and not negative, so the file is "
+               "damaged: copy it again, or make it again with `dragoman quantize`",
+               file.name(), scales.offset, wrong - values.begin(), quote(scales.name), *wrong);
+}
+
 void require_scales(const SafetensorsFile& file, const StoredTensor& matrix) {
   const StoredTensor* scales = file.find(scales_name(matrix.name));
   core::require(scales != nullptr && matrix.shape.size() == 2, ErrorCode::kBadInput,
@@ -134,6 +159,7 @@ void require_scales(const SafetensorsFile& file, const StoredTensor& matrix) {
                 ErrorCode::kBadInput,
                 "{}: the scales {} of an I8 matrix {} are {} {}; they must be one F32 for each row", file.name(),
                 quote(scales->name), describe_shape(matrix.shape), scales->type, describe_shape(scales->shape));
+  require_usable(file, *scales);
 }
 
 void require_known_types(const SafetensorsFile& file, const LoadOptions& options) {
@@ -152,16 +178,11 @@ void require_known_types(const SafetensorsFile& file, const LoadOptions& options
 void read_values(const SafetensorsFile& file, const StoredTensor& stored, const tensor::Tensor& out) {
   if (stored.dtype != tensor::DType::kI8) return file.read(stored, out);
   std::vector<std::int8_t> row(static_cast<std::size_t>(out.cols));
-  std::vector<float> scales(static_cast<std::size_t>(out.rows));
-  const auto view = [](auto& values, tensor::DType dtype) {
-    const auto count = static_cast<std::int64_t>(values.size());
-    return tensor::Tensor{values.data(), 1, count, count, dtype, tensor::Device::kCpu};
-  };
-  file.read(*file.find(scales_name(stored.name)), view(scales, tensor::DType::kF32));
+  std::vector<float> scales = read_scales(file, *file.find(scales_name(stored.name)));
   for (std::int64_t i = 0; i < out.rows; ++i) {
-    const tensor::Tensor numbers = view(row, tensor::DType::kI8);
+    const tensor::Tensor numbers = row_of(row, tensor::DType::kI8);
     file.read(stored, i * out.cols, numbers);
-    const tensor::StoredMatrix matrix(numbers, view(scales, tensor::DType::kF32).col_range(i, i + 1));
+    const tensor::StoredMatrix matrix(numbers, row_of(scales, tensor::DType::kF32).col_range(i, i + 1));
     for (std::int64_t j = 0; j < out.cols; ++j) tensor::set_element(out, i, j, tensor::element(matrix, 0, j));
   }
 }

@@ -13,6 +13,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/hash.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
@@ -164,7 +165,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) override {
     syntax_error_at_ = position == 0 ? 0 : position - 1;
-    return refuse(fmt::format("not valid JSON: {}", error.what()));
+    return refuse(core::syntax_problem(error));
   }
 
  private:

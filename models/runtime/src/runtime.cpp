@@ -35,6 +35,7 @@ class CpuBackend final : public HostBackend {
     return backend::cpu::training_type(choice);
   }
   std::string describe() const override { return backend::cpu::simd_level(); }
+  std::vector<std::string> details() const override { return backend::cpu::details(); }
 };
 
 class ReferenceBackend final : public HostBackend {

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -263,6 +266,24 @@ TEST(SimdLevel, EveryLevelFindsTheBestOfAllTokensWithTheExactNoise) {
   for (const SimdLevel level : kAllLevels) {
     const LevelScope scope(level);
     EXPECT_EQ(find(kBest, noise).first, expected) << simd_level();
+  }
+}
+
+/// What the kernel says of the processor. It hides what it does not let programs use, as old ones do with AMX.
+TEST(Details, NameWhatTheProcessorHas) {
+  std::ifstream file("/proc/cpuinfo");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t flags = text.find("\nflags");
+  if (flags == std::string::npos) GTEST_SKIP() << "/proc/cpuinfo lists no flags";
+  const std::string list = text.substr(flags, text.find('\n', flags + 1) - flags) + " ";
+  const auto kernel_says = [&](const char* flag) { return list.find(std::string(" ") + flag + " ") != list.npos; };
+  const std::string features = details().front();
+  EXPECT_EQ(features.find("AVX-512 VNNI yes") != features.npos, kernel_says("avx512_vnni")) << features;
+  if (kernel_says("amx_int8")) {
+    EXPECT_NE(features.find("AMX int8 yes"), features.npos) << features;
+  }
+  if (kernel_says("amx_bf16")) {
+    EXPECT_NE(features.find("AMX bf16 yes"), features.npos) << features;
   }
 }
 

@@ -1,11 +1,14 @@
 #include "dragoman/formats/parameters.h"
 
+#include "error_message.h"
 #include "hidden_memory.h"
 #include "test_data.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <optional>
 
 #include <gmock/gmock.h>
@@ -282,6 +285,25 @@ TEST_F(Int8Parameters, AreReadAsWhatTheyStandFor) {
           EXPECT_NEAR(element(store.find(name)->value, r, c), element(original_.find(name)->value, r, c), 0.02);
     for (std::int64_t c = 0; c < 4; ++c)
       EXPECT_EQ(element(store.find("positions")->value, 1, c), element(original_.find("positions")->value, 1, c));
+  }
+}
+
+TEST_F(Int8Parameters, ScalesAreFiniteAndNotNegative) {
+  const auto error_with = [&](float scale, const LoadOptions& options) {
+    std::string bytes = core::read_file(path_);
+    const std::uint64_t offset = SafetensorsFile::open(path_).find("weight_scale")->offset + sizeof scale;  // of row 1
+    std::memcpy(bytes.data() + offset, &scale, sizeof scale);
+    core::write_file(folder_ / "other", bytes);
+    nn::ParameterStore store;
+    add_quantizable(store);
+    return testing::error_of([&] { load_parameters(folder_ / "other", store, options); });
+  };
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const LoadOptions& options :
+       {LoadOptions{}, LoadOptions{.memory = WeightMemory::kMapped, .stored_types = true}}) {
+    for (const float scale : {-0.5F, kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()})
+      EXPECT_THAT(error_with(scale, options), HasSubstr("the scale of row 1 in 'weight_scale' is")) << scale;
+    EXPECT_EQ(error_with(0, options), "no error") << "of a row of zeros";
   }
 }
 

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
     Syntax, MalformedHeader,
     ::testing::Values(
         Fault{"", 0, "not valid JSON"}, Fault{"[]", 0, "the header is a list, not an object"},
-        Fault{"7", 0, "the header is a number"}, Fault{"{", 0, "byte 9: not valid JSON"},
+        Fault{"7", 0, "the header is a number"}, Fault{"{", 0, "byte 9: not valid JSON: syntax error"},
         Fault{"{} {}", 0, "byte 11: not valid JSON"}, Fault{R"({"a":7})", 0, "'a' is a number, not an object"},
         Fault{"{\"a\xff\":7}", 0, "byte 11: not valid JSON"}, Fault{R"({"a":{}})", 0, "the tensor 'a' has no dtype"},
         Fault{R"({"__metadata__":{"a":1}})", 0, "'__metadata__' has a number in 'a'"},

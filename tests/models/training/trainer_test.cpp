@@ -1,9 +1,7 @@
+#include "file_size_limit.h"
 #include "small_task.h"
 #include "test_data.h"
 
-#include <sys/resource.h>
-
-#include <csignal>
 #include <cstring>
 #include <fstream>
 
@@ -249,31 +247,11 @@ TEST_F(TrainerOn, DivergenceIsReportedAndTheLastCheckpointStays) {
   EXPECT_FALSE(CheckpointStore(config.output).updates().empty());
 }
 
-/// Lets no file of this process grow beyond so many bytes: a disk that is full.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
-
 TEST_F(TrainerOn, AFullDiskIsReportedAndTheLastCheckpointServes) {
   train(task_.config({output("whole")}));
   train(task_.config({"training.updates=7"}));
   {
-    const FileSizeLimit limit(8192);
+    const dragoman::testing::FileSizeLimit limit(8192);
     EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }),
                 AllOf(HasSubstr(".safetensors"), HasSubstr("cannot write")));
   }

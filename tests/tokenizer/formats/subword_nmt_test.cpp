@@ -62,6 +62,17 @@ TEST(SubwordNmt, FastBpeCodesGiveTheSameAsTheSameMergesOfVersion2) {
   EXPECT_EQ(testing::encoded_lines(fast, lines), testing::encoded_lines(codes, lines));
 }
 
+TEST(SubwordNmt, ASeparatorMustNotBeTakenForText) {
+  const auto error_of_separator = [](const std::string& separator) {
+    return testing::error_of([&] { read_tokenizer_file(codes_file("codes02"), {.separator = separator}); });
+  };
+  for (const char* separator :
+       {"", " ", "@ ", "@\n", "\t", "@\u3000", "x", "BPE", "1", "\u00E9", "e\u0301", "\u6F22", "\xFF", "@\xC3"})
+    EXPECT_THAT(error_of_separator(separator), AllOf(HasSubstr("the separator '"), HasSubstr("'@@'"))) << separator;
+  for (const char* separator : {"@@", "\uFFED", "@", "</x>", "x@"})
+    EXPECT_EQ(error_of_separator(separator), "no error") << separator;
+}
+
 TEST(SubwordNmt, LinesComeBackAsText) {
   for (const char* name : {"codes01", "codes02"}) {
     const BpeTokenizer tokenizer(read_tokenizer_file(codes_file(name)));

@@ -134,8 +134,47 @@ TEST(TokenizerJson, RefusesContradictions) {
   EXPECT_THAT(json_error(bytes.dump()), HasSubstr("spells the byte piece '<0x41>'"));
 }
 
+TEST(TokenizerJson, RefusesUnknownKeysInEveryPart) {
+  const core::Json normalizers = core::Json::array({
+      {{"type", "NFC"}, {"lang", "tr"}},
+      {{"type", "Prepend"}, {"prepend", "_"}, {"at", "end"}},
+      {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "b"}, {"times", 1}},
+      {{"type", "Replace"}, {"pattern", {{"String", "a"}, {"Regex", "^ +"}}}, {"content", ""}},
+      {{"type", "Sequence"}, {"normalizers", core::Json::array()}, {"reverse", true}},
+  });
+  for (const core::Json& part : normalizers)
+    EXPECT_THAT(error_with("/normalizer", part), AllOf(HasSubstr("file.json.normalizer"), HasSubstr("the key '")));
+  const core::Json decoders = core::Json::array({
+      {{"type", "Fuse"}, {"with", "-"}},
+      {{"type", "ByteFallback"}, {"with", "-"}},
+      {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "b"}, {"times", 1}},
+      {{"type", "ByteLevel"}, {"skip", true}},
+      {{"type", "BPEDecoder"}, {"suffix", "</w>"}, {"prefix", ""}},
+  });
+  for (const core::Json& part : decoders)
+    EXPECT_THAT(error_with("/decoder", part), AllOf(HasSubstr("file.json.decoder: the key '")));
+  EXPECT_THAT(error_with("/pre_tokenizer", {{"type", "WhitespaceSplit"}, {"keep", true}}), HasSubstr("the key 'keep'"));
+}
+
+TEST(TokenizerJson, RefusesDecodersThatContradictOneAnother) {
+  const auto error_of_decoders = [](const core::Json& one, const core::Json& other) {
+    return error_with("/decoder", {{"type", "Sequence"}, {"decoders", core::Json::array({one, other})}});
+  };
+  const auto metaspace = [](const char* scheme) {
+    return core::Json{{"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", scheme}};
+  };
+  EXPECT_THAT(error_of_decoders(metaspace("always"), metaspace("never")),
+              HasSubstr("file.json.decoder.decoders[1]: a second 'Metaspace'"));
+  EXPECT_THAT(
+      error_of_decoders({{"type", "BPEDecoder"}, {"suffix", "@@"}}, {{"type", "BPEDecoder"}, {"suffix", "</w>"}}),
+      HasSubstr("a second 'BPEDecoder'"));
+  EXPECT_THAT(error_of_decoders({{"type", "ByteLevel"}}, {{"type", "ByteLevel"}}), HasSubstr("a second 'ByteLevel'"));
+  EXPECT_THAT(error_with("/decoder", {{"type", "BPEDecoder"}, {"suffix", ""}}), HasSubstr("an empty suffix"));
+}
+
 TEST(TokenizerJson, ErrorsNameTheFile) {
-  EXPECT_THAT(json_error("{"), AllOf(HasSubstr("file.json"), HasSubstr("not valid JSON")));
+  EXPECT_THAT(json_error("{\n\"a\": }"), AllOf(HasSubstr("file.json: not valid JSON: "),
+                                               HasSubstr(" at line 2, column"), Not(HasSubstr("json.exception"))));
   EXPECT_THAT(json_error("[]"), HasSubstr("file.json: expected an object"));
   EXPECT_THAT(json_error("1e999"), HasSubstr("file.json"));
   EXPECT_THAT(json_error(std::string(100'000, '[') + std::string(100'000, ']')), HasSubstr("nested"));

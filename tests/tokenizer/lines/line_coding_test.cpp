@@ -1,9 +1,11 @@
+#include "error_message.h"
 #include "tokenizer_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/tokenizer/line_coding.h>
@@ -106,6 +108,22 @@ TEST_F(LineCoding, PiecesWithSpacesCannotBeListed) {
   tokenizer_ = testing::learn_from("a b a b a b\n", options);
   EXPECT_THROW(encode("a b\n", {}), core::Error);
   EXPECT_EQ(decode(encode("a b\n", {.format = kIds}), {.format = kIds}), "a b\n");
+}
+
+TEST_F(LineCoding, ALineThatCannotBeEncodedIsNamed) {
+  // Forty times twice as long: too much. Any other letter stays as it is.
+  core::Json json = core::load_json(testing::golden_file("default.tokenizer.json").string());
+  const core::Json doubling = {{"type", "Replace"}, {"pattern", {{"String", "q"}}}, {"content", "qq"}};
+  json["normalizer"] = {{"type", "Sequence"}, {"normalizers", core::Json::array()}};
+  for (int i = 0; i < 40; ++i) json["normalizer"]["normalizers"].push_back(doubling);
+  for (core::Json& token : json["added_tokens"]) token["normalized"] = false;
+  tokenizer_ = BpeTokenizer::parse(json.dump(), "doubling");
+  std::string lines;  // of more than one chunk
+  for (int i = 0; i < 200'000; ++i) lines += "the river\n";
+  for (const int threads : {1, 4}) {
+    const std::string error = testing::error_of([&] { encode(lines + "the\nq\nriver\n", {.threads = threads}); });
+    EXPECT_THAT(error, AllOf(HasSubstr("in: line 200002: "), HasSubstr("the normalizer")));
+  }
 }
 
 TEST_F(LineCoding, StopsWhenAsked) {

@@ -38,10 +38,9 @@ Json parse_vocabulary(std::string_view text, const std::string& name) {
     Json vocabulary = Json::parse(text, flat);
     require(vocabulary.is_object(), ErrorCode::kBadInput, "{}: expected an object with pieces and ids", name);
     return vocabulary;
-  } catch (const Json::parse_error& error) {
-    core::fail(ErrorCode::kBadInput, "{}: not valid JSON at byte {}: {}", name, error.byte, error.what());
   } catch (const Json::exception& error) {
-    core::fail(ErrorCode::kBadInput, "{}: not valid JSON: {}", name, error.what());
+    core::parse_json(text, name);  // says the place
+    core::fail(ErrorCode::kBadInput, "{}: {}", name, core::syntax_problem(error));
   }
 }
 

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <unicode/uchar.h>
+
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/hash.h>
@@ -268,11 +270,28 @@ const SuffixedText& check_writable(const BpeDefinition& d) {
   return *text;
 }
 
+/// decode takes the separator out wherever a space follows it: out of the ends of words, if it is made of what words
+/// are made of.
+void check_separator(const std::string& separator) {
+  bool can_end_words = true;
+  bool fits = !separator.empty();
+  for (std::size_t i = 0; i < separator.size();) {
+    const core::DecodedCharacter character = core::decode_utf8(separator, i);
+    const auto code_point = static_cast<UChar32>(character.code_point);
+    fits = fits && character.valid && u_isUWhiteSpace(code_point) == 0;
+    can_end_words = can_end_words && (U_GET_GC_MASK(code_point) & (U_GC_L_MASK | U_GC_M_MASK | U_GC_N_MASK)) != 0;
+    i += character.length;
+  }
+  require(fits && !can_end_words, ErrorCode::kInvalidArgument,
+          "the separator {} cannot be told from text: it must be UTF-8 without white space, and not of letters and "
+          "digits alone; give the one that subword-nmt was told, or none for its usual '@@'",
+          Quoted{separator});
+}
+
 }  // namespace
 
 BpeDefinition read_codes(std::string_view text, FileKind kind, const std::string& name, const ReadOptions& options) {
-  require(!options.separator.empty() && options.separator.find_first_of(" \r\n") == std::string::npos,
-          ErrorCode::kInvalidArgument, "the separator {} must be a text without spaces", Quoted{options.separator});
+  check_separator(options.separator);
   const CodesFile file = read_lines(text, kind, name);
   BpeDefinition definition = DefinitionBuilder(file).finish();
   Codes codes = {

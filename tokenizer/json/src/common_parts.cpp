@@ -10,15 +10,22 @@
 namespace dragoman::tokenizer {
 
 bool has_regular_expression(const JsonPart& part) {
-  return part.get("pattern").is_object() && part.get("pattern").contains("Regex");
+  if (!part.get("pattern").is_object() || !part.get("pattern").contains("Regex")) return false;
+  child(part, "pattern").allow({"Regex"});
+  return true;
 }
 
 std::string string_pattern(const JsonPart& part) {
   const JsonPart pattern = child(part, "pattern");
   if (pattern.is_null("String")) unsupported(pattern.where(), "a pattern other than a String");
+  pattern.allow({"String"});
   std::string text = pattern.text("String");
   core::require(!text.empty(), core::ErrorCode::kBadInput, "{}: the pattern is empty", pattern.where());
   return text;
+}
+
+void allow_byte_level_keys(const JsonPart& part) {
+  part.allow({"type", "add_prefix_space", "trim_offsets", "use_regex"});
 }
 
 PrependScheme prepend_scheme(const JsonPart& part) {

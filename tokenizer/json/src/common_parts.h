@@ -18,6 +18,8 @@ bool has_regular_expression(const JsonPart& part);
 /// The text of a pattern {"String": text}; regular expressions are refused.
 std::string string_pattern(const JsonPart& part);
 
+/// Refuses what a ByteLevel has not.
+void allow_byte_level_keys(const JsonPart& part);
 /// That of a Metaspace, all of whose keys are checked.
 PrependScheme prepend_scheme(const JsonPart& part);
 

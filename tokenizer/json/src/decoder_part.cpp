@@ -27,6 +27,7 @@ void read_escape(const JsonPart& part, DecoderSteps& steps) {
 }
 
 void read_replace_before_fuse(const JsonPart& part, DecoderSteps& steps) {
+  part.allow({"type", "pattern", "content"});
   const std::string content = part.text("content");
   if (steps.byte_fallback) unsupported(part.where(), "Replace between ByteFallback and Fuse");
   steps.replacements.push_back({string_pattern(part), content});
@@ -35,6 +36,7 @@ void read_replace_before_fuse(const JsonPart& part, DecoderSteps& steps) {
 }
 
 void read_replace_after_fuse(const JsonPart& part, DecoderSteps& steps, const BpeDefinition& definition) {
+  part.allow({"type", "pattern", "content"});
   const std::string content = part.text("content");
   if (!has_regular_expression(part)) return read_escape(part, steps);
   const JsonPart pattern = child(part, "pattern");
@@ -43,7 +45,15 @@ void read_replace_after_fuse(const JsonPart& part, DecoderSteps& steps, const Bp
   steps.drop_space_after_symbols = true;
 }
 
+std::string read_suffix(const JsonPart& part) {
+  part.allow({"type", "suffix"});
+  std::string suffix = part.text("suffix");
+  if (suffix.empty()) unsupported(part.at("suffix"), "an empty suffix");
+  return suffix;
+}
+
 void read_strip(const JsonPart& part, DecoderPart& result) {
+  part.allow({"type", "content", "start", "stop"});
   if (!result.fuses) unsupported(part.where(), "Strip before Fuse");
   if (result.steps.strip) unsupported(part.where(), "a second Strip");
   if (part.number("stop") != 0) unsupported(part.where(), "stripping at the end");
@@ -57,6 +67,7 @@ void read_strip(const JsonPart& part, DecoderPart& result) {
 void add_decoder(const JsonPart& part, const BpeDefinition& definition, DecoderPart& result) {
   const std::string type = part.type();
   if (type == "Sequence") {
+    part.allow({"type", "decoders"});
     for (std::size_t i = 0; i < part.array("decoders").size(); ++i)
       add_decoder(element(part, "decoders", i), definition, result);
   } else if (type == "Replace" && !result.fuses) {
@@ -64,18 +75,24 @@ void add_decoder(const JsonPart& part, const BpeDefinition& definition, DecoderP
   } else if (type == "Replace") {
     read_replace_after_fuse(part, result.steps, definition);
   } else if (type == "ByteFallback") {
+    part.allow({"type"});
     if (result.fuses) unsupported(part.where(), "ByteFallback after Fuse");
     result.steps.byte_fallback = true;
   } else if (type == "Fuse") {
+    part.allow({"type"});
     result.fuses = true;
   } else if (type == "Strip") {
     read_strip(part, result);
   } else if (type == "ByteLevel") {
+    allow_byte_level_keys(part);
+    if (result.byte_level) unsupported(part.where(), "a second 'ByteLevel'");
     result.byte_level = true;
   } else if (type == "Metaspace") {
+    if (result.metaspace) unsupported(part.where(), "a second 'Metaspace'");
     result.metaspace = MetaspaceDecoder{.prepend = prepend_scheme(part)};
   } else if (type == "BPEDecoder") {
-    result.suffix = part.text("suffix");
+    if (!result.suffix.empty()) unsupported(part.where(), "a second 'BPEDecoder'");
+    result.suffix = read_suffix(part);
   } else {
     unsupported(part.where(), fmt::format("the decoder {}", core::Quoted{type}));
   }

@@ -50,11 +50,23 @@ NormalizerStep read_step(const JsonPart& part) {
                                                                 {"Lowercase", StepKind::kLowercase}};
   const std::string type = part.type();
   for (const auto& [name, kind] : kPlain)
-    if (type == name) return {kind, {}, {}};
-  if (type == "Prepend") return {StepKind::kPrepend, {}, part.text("prepend")};
-  if (type == "Precompiled") return {StepKind::kPrecompiled, {}, character_map(part)};
-  if (type == "Replace" && has_regular_expression(part)) return known_step(part);
-  if (type == "Replace") return {StepKind::kReplace, string_pattern(part), part.text("content")};
+    if (type == name) {
+      part.allow({"type"});
+      return {kind, {}, {}};
+    }
+  if (type == "Prepend") {
+    part.allow({"type", "prepend"});
+    return {StepKind::kPrepend, {}, part.text("prepend")};
+  }
+  if (type == "Precompiled") {
+    part.allow({"type", "precompiled_charsmap"});
+    return {StepKind::kPrecompiled, {}, character_map(part)};
+  }
+  if (type == "Replace") {
+    part.allow({"type", "pattern", "content"});
+    if (has_regular_expression(part)) return known_step(part);
+    return {StepKind::kReplace, string_pattern(part), part.text("content")};
+  }
   unsupported(part.where(), fmt::format("the normalizer {}", core::Quoted{type}));
 }
 
@@ -63,6 +75,7 @@ void add_steps(const JsonPart& part, NormalizerSteps& steps) {
     steps.push_back(read_step(part));
     return;
   }
+  part.allow({"type", "normalizers"});
   for (std::size_t i = 0; i < part.array("normalizers").size(); ++i) add_steps(element(part, "normalizers", i), steps);
 }
 

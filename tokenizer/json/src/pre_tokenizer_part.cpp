@@ -38,7 +38,12 @@ void read_isolated(const JsonPart& part, InnerCuts& inner) {
   inner.protected_pattern = expression;
 }
 
+void allow_split_keys(const JsonPart& part) {
+  part.allow({"type", "pattern", "behavior", "invert"});
+}
+
 void read_split(const JsonPart& part, PreTokenizerPart& result) {
+  allow_split_keys(part);
   const std::string behavior = part.text("behavior");
   if (part.flag("invert")) unsupported(part.where(), "invert");
   if (behavior == "Isolated" && has_regular_expression(part)) return read_isolated(part, result.inner);
@@ -53,6 +58,7 @@ void read_split(const JsonPart& part, PreTokenizerPart& result) {
 /// A Split or Digits.
 void read_cut(const JsonPart& part, PreTokenizerPart& result) {
   if (part.type() == "Split") return read_split(part, result);
+  part.allow({"type", "individual_digits"});
   if (!part.flag("individual_digits")) unsupported(part.where(), "'Digits' without individual_digits");
   result.inner.digits = true;
 }
@@ -66,6 +72,7 @@ int place_of(const JsonPart& cut) {
 
 /// In the order in which they are written; another one would cut matches of the pattern before it is looked for.
 void read_cuts(const JsonPart& sequence, PreTokenizerPart& result) {
+  sequence.allow({"type", "pretokenizers"});
   int last = -1;
   for (std::size_t i = 0; i < sequence.array("pretokenizers").size(); ++i) {
     const JsonPart cut = element(sequence, "pretokenizers", i);
@@ -93,10 +100,16 @@ bool uses_pattern(const JsonPart& byte_level) {
 }
 
 ByteLevelText read_byte_level(const JsonPart& part) {
+  allow_byte_level_keys(part);
   const bool with_pattern = uses_pattern(part);
   ByteLevelText text{.add_prefix_space = has_prefix_space(part)};
   if (with_pattern) text.pattern = WordPattern::kGpt2;
   return text;
+}
+
+WhitespaceSplit read_whitespace_split(const JsonPart& part) {
+  part.allow({"type"});
+  return {};
 }
 
 bool ends_with_byte_level(const JsonPart& sequence) {
@@ -106,12 +119,15 @@ bool ends_with_byte_level(const JsonPart& sequence) {
 
 /// A pattern that we know and then the byte alphabet, as files converted from tiktoken have it.
 ByteLevelText read_pattern_and_bytes(const JsonPart& part) {
+  part.allow({"type", "pretokenizers"});
   core::require(part.array("pretokenizers").size() == 2, core::ErrorCode::kUnsupported,
                 "{}: only a Split and a ByteLevel in sequence are supported", part.where());
   const JsonPart split = element(part, "pretokenizers", 0);
   const JsonPart bytes = element(part, "pretokenizers", 1);
   if (split.type() != "Split" || bytes.type() != "ByteLevel" || !has_regular_expression(split))
     unsupported(part.where(), "a sequence other than a Split by regular expression and ByteLevel");
+  allow_split_keys(split);
+  allow_byte_level_keys(bytes);
   if (split.text("behavior") != "Isolated" || split.flag("invert"))
     unsupported(split.where(), fmt::format("the behavior {}, or invert", Quoted{split.text("behavior")}));
   const nlohmann::json& expression = split.get("pattern")["Regex"];
@@ -139,7 +155,7 @@ PreTokenizerPart read_pre_tokenizer(const JsonPart& part) {
   else if (type == "Metaspace")
     result.words = read_metaspace(part);
   else if (type == "WhitespaceSplit")
-    result.words = WhitespaceSplit();
+    result.words = read_whitespace_split(part);
   else
     unsupported(part.where(), fmt::format("the pre-tokenizer {}", Quoted{type}));
   return result;

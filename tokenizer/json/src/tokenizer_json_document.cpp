@@ -22,13 +22,7 @@ constexpr std::size_t kMaxDepth = 64;
 /// simdjson is ten times as fast as nlohmann-json but does not say where a mistake is.
 [[noreturn]] void fail_for_syntax(std::string_view json, const std::string& name, simdjson::error_code error) {
   require(error != simdjson::DEPTH_ERROR, ErrorCode::kBadInput, "{}: nested deeper than {} levels", name, kMaxDepth);
-  try {
-    [[maybe_unused]] const Json parsed = Json::parse(json);
-  } catch (const Json::parse_error& mistake) {
-    core::fail(ErrorCode::kBadInput, "{}: not valid JSON at byte {}: {}", name, mistake.byte, mistake.what());
-  } catch (const Json::exception& mistake) {
-    core::fail(ErrorCode::kBadInput, "{}: not valid JSON: {}", name, mistake.what());
-  }
+  core::parse_json(json, name);
   core::fail(ErrorCode::kBadInput, "{}: not valid JSON: {}", name, simdjson::error_message(error));
 }
 

@@ -70,6 +70,25 @@ void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, 
           reader.name(), output.partial_name());
 }
 
+std::string shown_name(const std::filesystem::path& input) {
+  return input == "-" ? "standard input" : input.string();
+}
+
+/// Names the line that cannot be encoded: encoded one by one, it fails again. Lines that can be pay nothing.
+void require_each_encodes(LineEncoder& encoder, const std::vector<std::string_view>& lines, std::uint64_t number,
+                          const std::string& where, std::uint64_t lines_before) {
+  std::string ignored;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    try {
+      ignored.clear();
+      encoder.append(lines[i], number + i, ignored);
+    } catch (const core::Error& error) {
+      throw core::Error(error.code(), fmt::format("{}: line {}: {}", where, lines_before + i + 1, error.what()),
+                        error.location());
+    }
+  }
+}
+
 std::int32_t parse_id(std::string_view word, const Tokenizer& tokenizer, const std::string& where) {
   std::int32_t id = -1;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
@@ -107,9 +126,16 @@ void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input
   const auto encode = [&](const Chunk& chunk) {
     std::string text;
     text.reserve(chunk.size * 2);
+    const std::vector<std::string_view> lines = lines_of(chunk);
+    const std::uint64_t number = options.encode.line + chunk.first_line;
     encoders.with([&] { return LineEncoder(encoding); },
                   [&](LineEncoder& encoder) {
-                    encoder.append_all(lines_of(chunk), options.encode.line + chunk.first_line, text);
+                    try {
+                      encoder.append_all(lines, number, text);
+                    } catch (const core::Error&) {
+                      require_each_encodes(encoder, lines, number, shown_name(input), chunk.first_line);
+                      throw;
+                    }
                   });
     return text;
   };
@@ -127,7 +153,7 @@ std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::pa
   std::atomic<std::uint64_t> lines_with_line_feed = 0;
   const core::RunStop run_stop(stop);
   ChunkReader reader({input}, ChunkReader::Unit::kLine, run_stop.token());
-  const std::string name = input == "-" ? "standard input" : input.string();
+  const std::string name = shown_name(input);
   const auto decode = [&](const Chunk& chunk) {
     std::string text;
     for_each_line(chunk, [&](std::string_view coded, std::uint64_t number) {

@@ -24,6 +24,10 @@ Json parse_json(std::string_view text, const std::string& name);
 /// Reads and parses a JSON file of at most 256 MiB, which must be a regular file.
 Json load_json(const std::string& path);
 
+/// "not valid JSON: syntax error while parsing ...": what an error of the library's parser says, without its code and
+/// its place, as it may be shown to people.
+std::string syntax_problem(const nlohmann::json::exception& error);
+
 /// As JSON text on one line. Bytes that are not UTF-8, as paths may hold, become U+FFFD.
 std::string one_line(const Json& value);
 

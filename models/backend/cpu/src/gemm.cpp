@@ -110,6 +110,11 @@ bool limit_gemm(SimdLevel level) {
   return dnnl::set_max_cpu_isa(isa) == dnnl::status::success;
 }
 
+std::string gemm_version() {
+  const dnnl::version_t& version = *dnnl::version();
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+}
+
 std::string gemm_level() {
   std::string name = dnnl_cpu_isa2str(static_cast<dnnl_cpu_isa_t>(dnnl::get_effective_cpu_isa()));
   const std::string prefix = "cpu_isa_";

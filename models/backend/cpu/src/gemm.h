@@ -85,6 +85,8 @@ class PackedMatrix {
 
 /// Holds oneDNN down to `level`; false if it is too late for that.
 bool limit_gemm(SimdLevel level);
+/// "2.6.3": oneDNN's, of the library that is loaded.
+std::string gemm_version();
 /// oneDNN's own name of the instructions that it uses.
 std::string gemm_level();
 

@@ -1,7 +1,12 @@
 #include "dragoman/backend_cpu/install.h"
 #include "gemm.h"
 
+#include <fmt/format.h>
 #include <hwy/targets.h>
+
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
 
 namespace dragoman::backend::cpu {
 namespace {
@@ -34,6 +39,25 @@ LevelName name_of(std::int64_t targets) {
 #endif
 }
 
+#if HWY_ARCH_X86
+/// Bits of leaf 7 of CPUID (Intel's manual, volume 2A).
+struct StructuredFeatures {
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  bool avx512_vnni() const { return (ecx >> 11 & 1) != 0; }
+  bool amx_bf16() const { return (edx >> 22 & 1) != 0; }
+  bool amx_int8() const { return (edx >> 25 & 1) != 0; }
+};
+
+StructuredFeatures structured_features() {
+  StructuredFeatures features;
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &features.ecx, &features.edx) == 0) return {};
+  return features;
+}
+#endif
+
 }  // namespace
 
 bool limit_simd(SimdLevel level) {
@@ -45,6 +69,18 @@ std::string simd_level() {
   const LevelName name = name_of(hwy::SupportedTargets() & HWY_TARGETS);
   const std::string gemm = gemm_level();
   return gemm.starts_with(name.gemm_prefix) ? name.ours : name.ours + ", oneDNN " + gemm;
+}
+
+std::vector<std::string> details() {
+  std::vector<std::string> lines;
+#if HWY_ARCH_X86
+  const StructuredFeatures features = structured_features();
+  const auto word = [](bool has) { return has ? "yes" : "no"; };
+  lines.push_back(fmt::format("AVX-512 VNNI {}, AMX int8 {}, AMX bf16 {}", word(features.avx512_vnni()),
+                              word(features.amx_int8()), word(features.amx_bf16())));
+#endif
+  lines.push_back(fmt::format("oneDNN {}, which uses {}", gemm_version(), gemm_level()));
+  return lines;
 }
 
 }  // namespace dragoman::backend::cpu

@@ -45,7 +45,8 @@ void save_rounded_parameters(const std::filesystem::path& path, const nn::Parame
 /// Gives every parameter of the store the values of the file. Names and shapes must agree exactly: otherwise one
 /// Error{kBadInput} names the missing, the surplus and the differently shaped tensors (the first few of each), and the
 /// keys of `configuration` (the model's config.json, if given) that say the other size. The store is unchanged then.
-/// A matrix of the file may be of I8 with scales. Error{kUnsupported} for weights of another type that is not a float.
+/// A matrix of the file may be of I8 with scales, which are finite and not negative. Error{kUnsupported} for weights of
+/// another type that is not a float.
 void load_parameters(const std::filesystem::path& path, nn::ParameterStore& store, const LoadOptions& options = {},
                      const core::Json* configuration = nullptr);
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <dragoman/tensor/arena.h>
 #include <dragoman/tensor/compute_type.h>
@@ -47,6 +48,8 @@ class Backend {
   /// What it computes with, in the words that a bug report needs and a training run records: "avx512, oneDNN 2.6.3".
   /// Results may differ in rounding where this differs.
   virtual std::string describe() const = 0;
+  /// What else a bug report needs and results do not depend on, a line each: "oneDNN 2.6.3, which uses avx512_core".
+  virtual std::vector<std::string> details() const { return {}; }
   /// What rows of training batches are best rounded up to, with rows that do not count, so that one batch has the
   /// shapes of another; 1: not at all, where steps are not kept.
   virtual std::int64_t row_bucket() const { return 1; }

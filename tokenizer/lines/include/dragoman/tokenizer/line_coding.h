@@ -28,8 +28,9 @@ struct LineCodingOptions {
 
 /// One line of pieces or ids per line of the text file `input` (gz and zst included, "-" is standard input), in order;
 /// a CR before LF is kept as a character. Memory is bounded by a few blocks of lines. Does not commit `output`. Throws
-/// Error{kUnsupported} for kPieces if a piece holds a space or a line feed, since the line could not be read back, and
-/// Error{kInterrupted} when `stop` asks; what was finished by then is written.
+/// Error{kUnsupported} for kPieces if a piece holds a space or a line feed, since the line could not be read back,
+/// Error{kInterrupted} when `stop` asks (what was finished by then is written), and for a line that cannot be encoded
+/// the tokenizer's error with the file and the line before it.
 void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
                   const LineCodingOptions& options, const core::ProgressSink& progress = {},
                   const std::stop_token& stop = {});

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <dragoman/tensor/compute_type.h>
 #include <dragoman/tensor/kernel_table.h>
@@ -36,5 +37,9 @@ bool limit_simd(SimdLevel level);
 /// The level in use, to be recorded with results: "avx512", "avx2", "x86-64-v2"; with oneDNN's own name for its level
 /// after a comma, as in "avx2, oneDNN avx512_core".
 std::string simd_level();
+
+/// What a bug report needs besides: whether the processor has what multiplies few bits faster, used or not ("AVX-512
+/// VNNI yes, AMX int8 no, AMX bf16 no"), and "oneDNN 2.6.3, which uses avx512_core_vnni".
+std::vector<std::string> details();
 
 }  // namespace dragoman::backend::cpu
