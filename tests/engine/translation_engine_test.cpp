@@ -332,8 +332,6 @@ TEST_F(TranslationEngineTest, WhatACallbackThrowsReachesWhoWaits) {
   client.wait();
 }
 
-/// Each allocation of a worker fails once, alone and with all that come after it; every request is answered all the
-/// same, and afterwards the engine works as before.
 /// What a callback holds may belong to who waits, so it is gone when the waiting is over.
 TEST_F(TranslationEngineTest, ACallbackIsGoneBeforeTheWaitIsOver) {
   struct Held {
@@ -355,6 +353,8 @@ TEST_F(TranslationEngineTest, ACallbackIsGoneBeforeTheWaitIsOver) {
   }
 }
 
+/// Each allocation of a worker fails once, alone and with all that come after it; every request is answered all the
+/// same, and afterwards the engine works as before.
 TEST_F(TranslationEngineTest, NoRequestIsLostWhereThereIsNoMemory) {
   const auto sources = random_sources(12);
   const auto search = std::make_shared<const Search>(DecodingOptions{.beam_size = 2, .maximum_length = 3});

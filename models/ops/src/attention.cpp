@@ -50,8 +50,7 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const bool record = autograd::recording(context, q, k, v);
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
   const std::int64_t pairs = pairs_of_rows(q_offsets.host, k_offsets.host);
-  // Weights that the caller does not see may have more room than they need.
-  const std::int64_t room = keep_probabilities ? pairs : context.coarse_bucket(pairs);
+  const std::int64_t room = context.coarse_bucket(pairs);
   const Tensor probabilities = record || keep_probabilities ? context.allocate(1, options.heads * room) : Tensor{};
   const AttentionArguments forward{.q = q.value,
                                    .k = k.value,
@@ -70,7 +69,7 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
       ctx.kernels().get(kAttentionBackward)(
           ctx, {forward, y.gradient->value, optional_target(ctx, q), optional_target(ctx, k), optional_target(ctx, v)});
     });
-  return {y, probabilities};
+  return {y, keep_probabilities ? probabilities : Tensor{}};
 }
 
 }  // namespace dragoman::ops

@@ -104,6 +104,9 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
 
 LossSums sum_of(const Context& context, const RowLosses& rows, std::span<const std::int32_t> targets) {
   if (rows.losses.empty()) return {};
+  if (static_cast<std::int64_t>(targets.size()) != rows.losses.cols)
+    core::fail(core::ErrorCode::kInvalidArgument, "sum_of: {} targets for the losses of {} rows", targets.size(),
+               rows.losses.cols);
   const auto losses = tensor::HostView::of(context.memory(), rows.losses);
   const auto nlls = tensor::HostView::of(context.memory(), rows.nlls);
   LossSums sums;

@@ -70,6 +70,9 @@ void check_together(const TrainingConfig& config, const std::string& where) {
   core::require(config.data.maximum_length <= recipe.batch_tokens, ErrorCode::kBadInput,
                 "{}: a pair of data.maximum_length {} does not fit into training.batch_tokens {}", where,
                 config.data.maximum_length, recipe.batch_tokens);
+  core::require(recipe.row_bucket <= recipe.batch_tokens, ErrorCode::kBadInput,
+                "{}: training.row_bucket {} is more than training.batch_tokens {}, so most of a batch would not count",
+                where, recipe.row_bucket, recipe.batch_tokens);
   core::require(config.checkpoint.average == 0 || config.checkpoint.average_of == AverageOf::kLast ||
                     (!config.data.validation.empty() && config.validation.every > 0),
                 ErrorCode::kBadInput, "{}: checkpoint.average_of best needs data.validation and validation.every",

@@ -285,7 +285,7 @@ const OptionTable<RecipeConfig>& recipe_table() {
           .number("updates", &Config::updates, kCount, "N", "where training ends; 0: no limit")
           .number("epochs", &Config::epochs, kCount, "N", "the same, in passes over the data; 0: no limit")
           .number("batch_tokens", &Config::batch_tokens, {.least = 2, .most = std::int64_t{1} << 30}, "N",
-                  "neither side of a batch has more tokens")
+                  "neither side of a batch has more tokens, before row_bucket")
           .number("row_bucket", &Config::row_bucket, {.least = 0, .most = 65536}, "N",
                   "tokens and pairs of a batch are rounded up to a multiple, by pairs that do not count; 0: as the "
                   "device likes")

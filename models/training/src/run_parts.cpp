@@ -51,6 +51,11 @@ EarlyStopping::Options early_stopping_options(const TrainingConfig& config) {
 TrainingConfig resolved(TrainingConfig config, const runtime::Runtime& runtime) {
   const tensor::Device device = runtime.device(config.device);
   if (config.training.row_bucket == 0) config.training.row_bucket = runtime.backend(device).row_bucket();
+  core::require(
+      config.training.row_bucket >= 1 && config.training.row_bucket <= config.training.batch_tokens,
+      core::ErrorCode::kBadInput,
+      "training.row_bucket: {} on the device '{}', but batches have {} tokens; set it to a number from 1 to that",
+      config.training.row_bucket, config.device, config.training.batch_tokens);
   try {
     const bool bf16 = runtime.training_type(device, config.training.compute) == tensor::ComputeType::kBF16;
     config.training.compute = bf16 ? tensor::ComputeChoice::kBF16 : tensor::ComputeChoice::kF32;

@@ -112,6 +112,13 @@ TEST_F(Step, BucketsAreForDevicesThatKeepSteps) {
   EXPECT_EQ(context_.bucket(64), 64);
   Context plain(kernels_, memory_, DType::kF32, executor_);
   EXPECT_EQ(plain.bucket(33), 33);
+  EXPECT_EQ(plain.coarse_bucket(1001), 1001);
+  EXPECT_EQ(context_.coarse_bucket(0), 0);
+  for (std::int64_t n = 1; n < 5000; ++n) {
+    ASSERT_GE(context_.coarse_bucket(n), n);
+    ASSERT_LE(context_.coarse_bucket(n), n + n / 4) << n;
+    ASSERT_LE(context_.coarse_bucket(n - 1), context_.coarse_bucket(n)) << n;
+  }
 }
 
 TEST(Generations, AreNeverGivenTwice) {

@@ -65,6 +65,22 @@ TEST_F(TrainerOn, LearnsToReverse) {
   EXPECT_GT(summary.best->value, 95) << "BLEU of decoded text against the training targets";
 }
 
+/// Sums over more rows may round otherwise, but what fills a batch up adds nothing to the loss or to an update.
+TEST_F(TrainerOn, WhatFillsABatchUpDoesNotCount) {
+  const auto losses = [&](int bucket) {
+    const std::string run = "bucket" + std::to_string(bucket);
+    const TrainingSummary summary =
+        train(task_.config({output(run), "device=reference", "training.row_bucket=" + std::to_string(bucket),
+                            "training.accumulate=2", "training.updates=12"}));
+    return std::pair(summary.training_loss, summary.best->value);
+  };
+  const auto [loss, best] = losses(1);
+  const auto [filled_loss, filled_best] = losses(16);
+  EXPECT_NEAR(filled_loss, loss, 1e-9);
+  EXPECT_NEAR(filled_best, best, 1e-6);
+  EXPECT_THROW(task_.config({"training.row_bucket=81"}), core::Error) << "more than training.batch_tokens";
+}
+
 TEST_F(TrainerOn, ThreadsDoNotChangeABit) {
   for (const std::string compute : {"fp32", "bf16"}) {
     const auto run = [&](int threads) { return compute + "_on" + std::to_string(threads); };

@@ -86,8 +86,8 @@ class TranslationEngine {
 };
 
 /// Somebody who submits requests to an engine, from any number of threads. Callbacks are called by a worker, which does
-/// nothing else meanwhile: they must not wait for the engine, so submit() is not for them. What a callback throws
-/// reaches wait().
+/// nothing else meanwhile: they must not wait for the engine, so submit() is not for them, nor may they own their
+/// client, whose end would wait for them. What a callback throws reaches wait().
 class Client {
  public:
   using OnTranslation = std::function<void(TranslationResult)>;

@@ -80,8 +80,8 @@ class Seq2SeqModel {
   /// The attention that serves as word alignment; memory index -1 if the model has none.
   virtual AlignmentHeads alignment_heads() const { return {}; }
   /// Whether the ops that run_encoder(), memories() and run_decoder() call, and their shapes, follow from the numbers
-  /// of tokens, sequences and rows. If lengths, positions or tokens decide, too, a device cannot make the calls of one
-  /// step again for the next, and does not try.
+  /// of tokens, sequences and rows. If lengths (but for the room of attention weights), positions or tokens decide,
+  /// too, a device cannot make the calls of one step again for the next, and does not try.
   virtual bool recordable() const { return true; }
   /// The model's own part of config.json: given back to its factory, it makes an equal model.
   virtual core::Json config() const = 0;

@@ -18,9 +18,9 @@ struct AttentionOptions {
 /// 1/sqrt(d / heads): no padding, no masks. q [Tq, d], k and v [Tk, d] (columns of head h are [h*d/heads,
 /// (h+1)*d/heads)); sequence b has queries [q_offsets[b], q_offsets[b+1]) and keys [k_offsets[b], k_offsets[b+1]). If
 /// `probabilities` is not empty it receives the attention weights before dropout: the weight of (sequence b, head h,
-/// query i, key j) is element weight_offsets()[b] + (h * m + i) * n + j of the flat [1, total] tensor. Weights that
-/// causality forbids are 0. The dropout mask of a weight is keyed by that same flat index, as ops/dropout.h says. A
-/// sequence without keys gives zeros.
+/// query i, key j) is element weight_offsets()[b] + (h * m + i) * n + j of the flat tensor [1, at least total]. Weights
+/// that causality forbids are 0. The dropout mask of a weight is keyed by that same flat index, as ops/dropout.h says.
+/// A sequence without keys gives zeros.
 struct AttentionArguments {
   Tensor q;
   Tensor k;

@@ -51,7 +51,7 @@ class Backend {
   /// What else a bug report needs and results do not depend on, a line each: "oneDNN 2.6.3, which uses avx512_core".
   virtual std::vector<std::string> details() const { return {}; }
   /// What rows of training batches are best rounded up to, with rows that do not count, so that one batch has the
-  /// shapes of another; 1: not at all, where steps are not kept.
+  /// shapes of another; 1, the least: not at all, where steps are not kept.
   virtual std::int64_t row_bucket() const { return 1; }
   /// What keeps the steps of a context on one of the devices; nullptr if this kind of device does not keep steps.
   virtual std::unique_ptr<StepRecorder> make_recorder(Context& context) const;

@@ -10,7 +10,7 @@
 namespace dragoman::training {
 
 struct BatchOptions {
-  /// Neither side of a batch has more tokens, unless a single pair does.
+  /// Neither side of a batch has more tokens, unless a single pair does; before it is filled up.
   std::int64_t batch_tokens = 4096;
   /// Pairs that are sorted by (source, target) length at a time.
   std::int64_t bucket_window = 8192;
@@ -46,7 +46,7 @@ class EpochPlan {
 class Batch {
  public:
   /// Replaces the content; keeps its memory. Source tokens, target tokens and pairs are rounded up to a multiple of
-  /// `bucket`.
+  /// `bucket`, which is 1 or more.
   void assign(const EncodedPairs& pairs, std::span<const std::uint32_t> which, std::int32_t decoder_start,
               std::int64_t bucket = 1);
   tensor::RaggedTokens source() const noexcept { return {source_, source_offsets_}; }
