@@ -1,3 +1,4 @@
+#include "options/input_guard.h"
 #include "program/command.h"
 
 #include <algorithm>
@@ -46,6 +47,7 @@ class Average final : public Command {
     for (const path& input : inputs)
       core::require(std::filesystem::exists(input), core::ErrorCode::kIo, "{}: there is no such file or folder",
                     input.string());
+    require_not_an_input(output_, inputs);
     const auto folders = std::ranges::count_if(inputs, formats::is_model_folder);
     if (folders != 0 && folders != std::ssize(inputs))
       throw UsageError("average: name model folders only, or weight files and checkpoints only");

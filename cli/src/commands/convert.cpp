@@ -1,3 +1,4 @@
+#include "options/input_guard.h"
 #include "options/tokenizer_options.h"
 #include "program/command.h"
 
@@ -49,6 +50,7 @@ class Convert final : public Command {
 
   void run(const Session& session) override {
     const FileKind kind = to_.empty() ? kind_of_output(output_) : TokenizerOptions::file_kind(to_, "--to");
+    require_not_an_input(output_, {input_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     core::require_not_in_the_way(input_, output_);
     const auto definition = tokenizer::read_tokenizer_file(input_, tokenizer_options_.read_options(from_));
     const tokenizer::BpeTokenizer checked(definition, input_);

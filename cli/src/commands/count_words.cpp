@@ -1,3 +1,4 @@
+#include "options/input_guard.h"
 #include "options/invalid_utf8_option.h"
 #include "options/memory_option.h"
 #include "options/number_option.h"
@@ -49,6 +50,7 @@ class CountWords final : public Command {
     if (!counts_.empty() && count_.invalid_utf8 != tokenizer::InvalidUtf8::kKeep)
       throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
     const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
+    require_not_an_input(output_, files);
     core::OutputFile output(output_, {.stop = session.stop});
     const auto count = counts_.empty() ? tokenizer::count_words : tokenizer::merge_counts;
     const auto summary = count(files, output, count_, session.progress, session.log, session.stop);

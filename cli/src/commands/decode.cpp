@@ -1,3 +1,4 @@
+#include "options/input_guard.h"
 #include "options/line_format.h"
 #include "options/number_option.h"
 #include "options/tokenizer_kind_options.h"
@@ -39,7 +40,8 @@ class Decode final : public Command {
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
-    if (core::same_file(input_, output_)) throw UsageError("--output " + output_ + ": is the input");
+    require_not_an_input(output_,
+                         {input_, tokenizer_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     coding_.format = line_format(format_);
     const auto tokenizer = kind_options_.load(tokenizer_, tokenizer_options_);
     core::OutputFile output(output_, {.stop = session.stop});

@@ -1,3 +1,4 @@
+#include "options/input_guard.h"
 #include "options/invalid_utf8_option.h"
 #include "options/line_format.h"
 #include "options/number_option.h"
@@ -55,7 +56,8 @@ class Encode final : public Command {
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
-    if (core::same_file(input_, output_)) throw UsageError("--output " + output_ + ": is the input");
+    require_not_an_input(output_,
+                         {input_, tokenizer_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     coding_.format = line_format(format_);
     coding_.invalid_utf8 = utf8_.value();
     coding_.encode.mode = encoding_mode(mode_);

@@ -1,3 +1,4 @@
+#include "options/input_guard.h"
 #include "options/invalid_utf8_option.h"
 #include "options/memory_option.h"
 #include "options/number_option.h"
@@ -112,6 +113,10 @@ class LearnBpe final : public Command {
       throw UsageError(
           "--to fastbpe: not written; write codes of subword-nmt, which differ in the first line and counts");
     const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
+    for (const std::int32_t size : sizes) {
+      require_not_an_input(path_for_size(output_, size), files);
+      require_not_an_input(path_for_size(output_, size), {symbols_file_});
+    }
     const auto learn = counts_.empty() ? tokenizer::learn_bpe : tokenizer::learn_bpe_from_counts;
     const auto learned = learn(files, learn_, session.progress, session.log, session.stop);
     for (const std::int32_t size : sizes) {

@@ -1,4 +1,5 @@
 #include "options/host_options.h"
+#include "options/input_guard.h"
 #include "options/number_option.h"
 #include "program/command.h"
 
@@ -50,6 +51,7 @@ class Score final : public Command {
   void run(const Session& session) override {
     if (source_ == "-" && target_ == "-") throw UsageError("--source and --target cannot both be standard input");
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
+    require_not_an_input(output_, {model_, source_, target_});
     plugins::Host host(host_options_);
     pipeline::Scorer scorer(model_, host,
                             {.length_penalty = decoding::LengthPenalty::preset(length_penalty_),

@@ -1,4 +1,5 @@
 #include "options/host_options.h"
+#include "options/input_guard.h"
 #include "options/option_group.h"
 #include "options/stage_options.h"
 #include "program/command.h"
@@ -50,6 +51,9 @@ class Translate final : public Command {
 
   void run(const Session& session) override {
     check_together();
+    require_not_an_input(
+        write_.settings()["path"].get<std::string>(),
+        {translate_.settings()["model"].get<std::string>(), read_.settings()["path"].get<std::string>()});
     plugins::Host host(host_options_);
     const int threads = translate_.settings()["threads"].get<int>();
     pipeline::Pipeline pipeline = pipeline::make_pipeline(configuration(), "translate", host, threads);

@@ -1,3 +1,4 @@
+#include "options/input_guard.h"
 #include "options/invalid_utf8_option.h"
 #include "options/number_option.h"
 #include "options/text_inputs.h"
@@ -77,6 +78,7 @@ class Vocab final : public Command {
                                    wanted == 1 ? "" : "s", files_.size()));
     for (const std::string& file : map_.empty() ? std::vector<std::string>() : files_) require_another_file(file);
     if (!map_.empty()) require_another_file(output_);
+    require_not_an_input(output_, {files_.begin(), files_.end()});
     const VocabularyEdit edit = this->edit(session);
     const tokenizer::BpeTokenizer checked(edit.definition, output_);
     checked.save(output_);

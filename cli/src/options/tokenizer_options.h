@@ -51,6 +51,10 @@ class TokenizerOptions {
     return tokenizer::open_tokenizer_file(path, read_options());
   }
 
+  /// The files that are read beside the tokenizer's; empty if there is none.
+  const std::string& vocabulary() const noexcept { return vocabulary_; }
+  const std::string& dictionary() const noexcept { return dictionary_; }
+
   /// Whether any of them is given.
   bool any() const {
     const tokenizer::ReadOptions usual;

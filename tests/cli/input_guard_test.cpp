@@ -1,0 +1,69 @@
+#include "program.h"
+
+#include <gmock/gmock.h>
+
+#include <dragoman/core/file.h>
+
+namespace dragoman::testing {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+/// A copy of the bundled model, a text and what else commands read.
+class InputGuardTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::filesystem::path model = std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "examples/multi30k/model";
+    std::filesystem::copy(model, folder_ / "m");
+    std::filesystem::copy(model / "tokenizer.json", folder_ / "t.json");
+    core::write_file(folder_ / "de", "Ein Hund.\nZwei Hunde.\n");
+    core::write_file(folder_ / "en", "A dog.\nTwo dogs.\n");
+    core::write_file(folder_ / "counts", "2\tdog\n");
+    core::write_file(folder_ / "symbols", "<ph>\n");
+    std::filesystem::create_symlink("de", folder_ / "link");
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(InputGuardTest, NothingThatIsReadIsReplaced) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"learn-bpe de en --vocab-size 300 -o en", "en"},
+      {"learn-bpe de --vocab-size 300 -o link", "de"},
+      {"learn-bpe 'd*' --vocab-size 300 -o ./de", "de"},
+      {"learn-bpe de --vocab-size 300 --user-symbols-file symbols -o symbols", "symbols"},
+      {"learn-bpe --counts counts --vocab-size 300 -o counts", "counts"},
+      {"count-words de en -o de", "de"},
+      {"count-words --counts counts -o counts", "counts"},
+      {"encode -t t.json de -o t.json", "t.json"},
+      {"decode -t t.json de -o t.json", "t.json"},
+      {"convert t.json -o t.json --to sentencepiece", "t.json"},
+      {"vocab truncate t.json --size 3000 -o t.json", "t.json"},
+      {"score -m m de en -o en", "en"},
+      {"score -m m de en -o de", "de"},
+      {"score -m m de en -o m/config.json", "m/config.json"},
+      {"translate -m m de -o m/config.json", "m/config.json"},
+      {"translate -m m de -o link --overwrite", "de"},
+      {"average m m -o m", "m/model.safetensors"},
+      {"average m/model.safetensors m/model.safetensors -o m/model.safetensors", "m/model.safetensors"},
+      {"encode -t t.json de >> de", "de"},
+      {"translate -m m de >> de", "de"},
+  };
+  for (const auto& [arguments, file] : cases) {
+    const std::string before = core::read_file(folder_ / file);
+    const Outcome outcome = run_dragoman(folder_.path(), arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments << '\n' << outcome.error;
+    EXPECT_THAT(outcome.error, AnyOf(HasSubstr("is the input"), HasSubstr("which is read"))) << arguments;
+    EXPECT_TRUE(core::read_file(folder_ / file) == before) << arguments;
+  }
+}
+
+TEST_F(InputGuardTest, OtherOutputsAreWritten) {
+  for (const char* arguments : {"encode -t t.json de -o m/../out", "encode -t t.json de > out", "count-words de -o out",
+                                "convert t.json -o out.model", "encode -t t.json de -o /dev/null"})
+    EXPECT_EQ(run_dragoman(folder_.path(), arguments).status, 0) << arguments;
+}
+
+}  // namespace
+}  // namespace dragoman::testing
