@@ -100,6 +100,25 @@ bool is_zstd(std::string_view head) {
   return skippable || head.starts_with("\x28\xb5\x2f\xfd");
 }
 
+/// What would be taken for text, although no text begins so.
+struct ForeignPacking {
+  std::string_view head;
+  std::string_view name;
+  std::string_view remedy;
+};
+constexpr ForeignPacking kForeignPackings[] = {{"\xFD"
+                                                "7zX",
+                                                "an xz file", "xz -dc FILE | ..."},
+                                               {"PK\x03\x04", "a zip archive", "unzip -p FILE | ..."},
+                                               {"7z\xBC\xAF", "a 7z archive", "7z e FILE"}};
+
+void require_text(std::string_view head, const std::string& name) {
+  for (const ForeignPacking& packing : kForeignPackings)
+    require(!head.starts_with(packing.head), ErrorCode::kBadInput,
+            "{}: is {}; gzip and Zstandard are read as they are, unpack others first ({})", name, packing.name,
+            packing.remedy);
+}
+
 /// Feeds a decompressor: first the bytes that were read to recognise the format, then the descriptor.
 class RawSource {
  public:
@@ -148,6 +167,7 @@ struct InputFile::Impl {
       got += n;
     }
     head.resize(got);
+    require_text(head, input.name());
     if (!is_gzip(head) && !is_zstd(head)) return;
     stream = std::make_unique<io::filtering_istream>();
     if (is_gzip(head))

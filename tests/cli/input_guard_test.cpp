@@ -59,6 +59,37 @@ TEST_F(InputGuardTest, NothingThatIsReadIsReplaced) {
   }
 }
 
+TEST_F(InputGuardTest, OptionsThatSayNothingAboutATokenizerAreRefused) {
+  for (const char* option : {"--vocabulary nowhere", "--vocabulary-threshold 5", "--separator ++", "--pattern gpt2"}) {
+    const Outcome outcome = run_dragoman(folder_.path(), std::string("encode -t t.json de ") + option);
+    EXPECT_EQ(outcome.status, 1) << option;
+    EXPECT_THAT(outcome.error, HasSubstr("with ")) << option;
+    EXPECT_EQ(outcome.output, "") << option;
+  }
+}
+
+TEST_F(InputGuardTest, PackingsThatAreNotReadAreNotText) {
+  core::write_file(folder_ / "xz", std::string("\xFD"
+                                               "7zXZ\0\0\x04\xE6\xD6",
+                                               10));
+  core::write_file(folder_ / "zip", std::string("PK\x03\x04\x14\0\0\0", 8));
+  core::write_file(folder_ / "7z", std::string("7z\xBC\xAF\x27\x1C\0\x04", 8));
+  for (const std::string name : {"xz", "zip", "7z"}) {
+    const Outcome encode = run_dragoman(folder_.path(), "encode -t t.json " + name);
+    EXPECT_EQ(encode.status, 1) << name;
+    EXPECT_THAT(encode.error, HasSubstr(name + ": is a")) << name;
+    EXPECT_THAT(run_dragoman(folder_.path(), "learn-bpe --vocab-size 300 -o x.json " + name).error,
+                HasSubstr("unpack"));
+  }
+}
+
+TEST_F(InputGuardTest, ScoreSaysWhatHeldInvalidUtf8) {
+  core::write_file(folder_ / "bad", "Ein\xFF Hund.\nZwei Hunde.\n");
+  const Outcome outcome = run_dragoman(folder_.path(), "score -m m bad en");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.error, HasSubstr("1 line held invalid UTF-8"));
+}
+
 TEST_F(InputGuardTest, OtherOutputsAreWritten) {
   for (const char* arguments : {"encode -t t.json de -o m/../out", "encode -t t.json de > out", "count-words de -o out",
                                 "convert t.json -o out.model", "encode -t t.json de -o /dev/null"})

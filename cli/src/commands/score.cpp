@@ -3,12 +3,15 @@
 #include "options/number_option.h"
 #include "program/command.h"
 
+#include <functional>
+
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/utf8.h>
+#include <dragoman/pipeline/line_policy.h>
 #include <dragoman/pipeline/scorer.h>
 
 namespace dragoman::cli {
@@ -81,6 +84,7 @@ class Score final : public Command {
                    {.stage = "score", .done = sources.line_number(), .total = 0, .unit = "lines", .figures = {}});
     }
     out.commit();
+    if (const std::string text = pipeline::describe(counts_); !text.empty()) session.log(core::LogLevel::kInfo, text);
   }
 
  private:
@@ -88,7 +92,7 @@ class Score final : public Command {
   static constexpr std::size_t kBatchBytes = std::size_t{1} << 18;
 
   /// Reads the next lines; false at the end of both files.
-  static bool read_pairs(core::LineReader& sources, core::LineReader& targets, std::vector<pipeline::LinePair>& pairs) {
+  bool read_pairs(core::LineReader& sources, core::LineReader& targets, std::vector<pipeline::LinePair>& pairs) {
     for (std::size_t bytes = 0; bytes < kBatchBytes;) {
       pipeline::LinePair pair;
       const bool have_source = sources.next(pair.source);
@@ -98,6 +102,8 @@ class Score final : public Command {
                     have_source ? targets.name() : sources.name(), sources.line_number() - (have_source ? 1 : 0),
                     have_source ? sources.name() : targets.name());
       if (!have_source) return false;
+      for (const std::string& line : {std::cref(pair.source), std::cref(pair.target)})
+        if (core::find_invalid_utf8(line) != std::string::npos) ++counts_.with_invalid_utf8;
       bytes += pair.source.size() + pair.target.size() + 1;
       pair.where = fmt::format("{}: line {}", sources.name(), sources.line_number());
       pairs.push_back(std::move(pair));
@@ -135,6 +141,7 @@ class Score final : public Command {
   std::string compute_;
   bool allow_non_finite_ = false;
   plugins::HostOptions host_options_;
+  pipeline::LineCounts counts_;
 };
 
 }  // namespace

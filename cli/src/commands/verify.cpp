@@ -34,8 +34,10 @@ class Verify final : public Command {
   void run(const Session& session) override {
     tokenizer::LineCodingOptions coding;
     coding.format = line_format(format_);
-    const auto first = tokenizer_options_.load(first_);
-    const auto second = tokenizer_options_.load(second_);
+    tokenizer::ReadOptions read = tokenizer_options_.read_options();
+    read.for_several = true;
+    const auto first = tokenizer::open_tokenizer_file(first_, read);
+    const auto second = tokenizer::open_tokenizer_file(second_, read);
     const auto result =
         tokenizer::compare_tokenizers(*first, *second, corpus_, coding, show_, session.progress, session.stop);
     for (const auto& difference : result.differences)

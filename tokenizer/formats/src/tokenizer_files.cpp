@@ -120,11 +120,22 @@ void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::pa
   vocabulary.commit();
 }
 
-/// Other kinds have patterns of their own, or none.
-void check_glossaries(const ReadOptions& options, FileKind kind, const std::filesystem::path& path) {
-  require(options.glossaries.empty() || kind == FileKind::kSubwordNmt || kind == FileKind::kFastBpe,
-          ErrorCode::kInvalidArgument, "{}: glossaries go with codes of subword-nmt or fastBPE, and this is {}",
-          path.string(), name_of(kind));
+/// What says nothing about files of this kind is not passed over: whoever gives it expects something of it.
+void check_options(const ReadOptions& options, FileKind kind, const std::filesystem::path& path) {
+  if (options.for_several) return;
+  const bool codes = kind == FileKind::kSubwordNmt || kind == FileKind::kFastBpe;
+  const ReadOptions usual;
+  const auto check = [&](bool condition, std::string_view what, std::string_view kinds) {
+    require(condition, ErrorCode::kInvalidArgument, "{}: {} with {}, and this is {}", path.string(), what, kinds,
+            name_of(kind));
+  };
+  constexpr std::string_view kCodes = "codes of subword-nmt or fastBPE";
+  check(codes || options.glossaries.empty(), "glossaries go", kCodes);
+  check(codes || options.vocabulary.empty(), "a vocabulary goes", kCodes);
+  check(codes || options.separator == usual.separator, "a separator goes", kCodes);
+  check(kind == FileKind::kTiktoken || !options.pattern, "a pattern goes", "rank files");
+  require(options.vocabulary_threshold == 0 || !options.vocabulary.empty(), ErrorCode::kInvalidArgument,
+          "{}: a threshold of {} goes with a vocabulary", path.string(), options.vocabulary_threshold);
 }
 
 /// What no kind but tokenizer.json has a place for.
@@ -155,7 +166,7 @@ ReadOptions read_own_options(FileKind kind, core::OptionReader& own) {
 
 FileKind kind_of(const std::filesystem::path& path, const std::string& content, const ReadOptions& options) {
   const FileKind kind = options.kind ? *options.kind : recognise(path, content);
-  check_glossaries(options, kind, path);
+  check_options(options, kind, path);
   return kind;
 }
 

@@ -52,6 +52,9 @@ struct ReadOptions {
   std::filesystem::path dictionary = {};
   /// Rank files: what words are. If not given: cl100k_base's if there are as many tokens as there, else GPT-2's.
   std::optional<WordPattern> pattern = {};
+  /// Files of several kinds are read with these, so what says nothing about one of them is no mistake; else it is an
+  /// Error{kInvalidArgument}.
+  bool for_several = false;
 };
 
 /// What kind of file `content` is; `path` is looked at for the files that a kind keeps beside it. Throws
