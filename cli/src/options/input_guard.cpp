@@ -30,8 +30,8 @@ void require_not_an_input(const std::string& output, const std::vector<fs::path>
   std::error_code ignored;
   for (const fs::path& input : inputs) {
     if (input.empty()) continue;
-    // What is appended to a file that is read would be read again.
-    if (output == "-" && core::same_file(input, "/proc/self/fd/1"))
+    // What is appended to a file that is read would be read again; one that is empty is the shell's `> FILE`.
+    if (output == "-" && core::same_file(input, "/proc/self/fd/1") && fs::file_size(input, ignored) > 0)
       throw UsageError(fmt::format("standard output is the input {}; write to another file", input.string()));
     if (core::same_file(input, output))
       throw UsageError(fmt::format("--output {}: is the input {}, which it would replace; name another output", output,
