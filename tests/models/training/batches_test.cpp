@@ -94,12 +94,17 @@ TEST(EpochPlan, APairBeyondTheLimitStandsAlone) {
   EXPECT_THAT(batches_of(plan), ElementsAre(ElementsAre(1), ElementsAre(2, 0)));
 }
 
-TEST(Batch, ShiftsTheTargetRightBehindTheDecoderStart) {
+EncodedPairs two_pairs() {
   EncodedPairs pairs;
   pairs.source.append(std::vector<std::int32_t>{5, 6, 2});
   pairs.target.append(std::vector<std::int32_t>{7, 2});
   pairs.source.append(std::vector<std::int32_t>{8, 2});
   pairs.target.append(std::vector<std::int32_t>{9, 10, 2});
+  return pairs;
+}
+
+TEST(Batch, ShiftsTheTargetRightBehindTheDecoderStart) {
+  const EncodedPairs pairs = two_pairs();
   Batch batch;
   batch.assign(pairs, std::vector<std::uint32_t>{1, 0}, 1);
   EXPECT_THAT(batch.source().tokens, ElementsAre(8, 2, 5, 6, 2));
@@ -110,11 +115,7 @@ TEST(Batch, ShiftsTheTargetRightBehindTheDecoderStart) {
 }
 
 TEST(Batch, IsFilledUpByPairsThatDoNotCount) {
-  EncodedPairs pairs;
-  pairs.source.append(std::vector<std::int32_t>{5, 6, 2});
-  pairs.target.append(std::vector<std::int32_t>{7, 2});
-  pairs.source.append(std::vector<std::int32_t>{8, 2});
-  pairs.target.append(std::vector<std::int32_t>{9, 10, 2});
+  const EncodedPairs pairs = two_pairs();
   Batch batch;
   batch.assign(pairs, std::vector<std::uint32_t>{1, 0}, 1, 4);
   EXPECT_THAT(batch.source().tokens, ElementsAre(8, 2, 5, 6, 2, 0, 0, 0));
