@@ -295,7 +295,8 @@ TEST_P(CrossEntropyTest, RefusesTargetsThatDoNotFit) {
     EXPECT_THROW(ops::target_log_probabilities(rig.context(), model.hidden.value, model.projection, targets, room),
                  core::Error);
   }
-  const auto without = rig.context().indices(std::vector<std::int32_t>{ops::kNoTarget, 0});
+  const std::vector<std::int32_t> no_target = {ops::kNoTarget, 0};
+  const auto without = rig.context().indices(no_target);
   EXPECT_THROW(ops::target_log_probabilities(rig.context(), model.hidden.value, model.projection, without, room),
                core::Error)
       << "there is no probability of nothing";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -94,7 +95,9 @@ class Context {
   DeviceArray<T> upload_copy(const T& value) {
     return upload_copy(std::span<const T>(&value, 1));
   }
+  /// `values` must outlive what is returned, which refers to them.
   Indices indices(std::span<const std::int32_t> values) { return {values, upload(values).data}; }
+  void indices(const std::same_as<std::vector<std::int32_t>> auto&& temporary) = delete;
 
   /// Gradients are recorded while a tape is set. nullptr: inference.
   autograd::Tape* tape() const noexcept { return tape_; }
