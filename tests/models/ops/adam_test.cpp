@@ -11,11 +11,11 @@
 namespace dragoman::testing {
 namespace {
 
-class AdamTest : public ::testing::TestWithParam<Backend> {
+class AdamTest : public ::testing::TestWithParam<Device> {
  protected:
-  double tolerance() const { return GetParam() == Backend::kReference ? 1e-10 : 1e-5; }
+  double tolerance() const { return GetParam() == Device::kReference ? 1e-10 : 1e-5; }
 };
-INSTANTIATE_TEST_SUITE_P(Adam, AdamTest, kAllBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Adam, AdamTest, kAllDevices, device_name);
 
 struct State {
   Tensor parameters;
@@ -96,18 +96,18 @@ TEST_P(AdamTest, TheGradientScaleIsAppliedFirst) {
 
 TEST(Adam, CpuFollowsTheReferenceWithTheSameBitsForAnyThreads) {
   constexpr std::int64_t kCount = 100003;
-  const auto run = [&](Backend backend, int threads) {
-    Rig rig(backend, threads);
+  const auto run = [&](Device device, int threads) {
+    Rig rig(device, threads);
     const State state = fresh_state(rig, random_values(kCount, 1));
     for (std::int64_t i = 1; i <= 3; ++i)
       step(rig, state, random_values(kCount, static_cast<std::uint64_t>(10 + i)),
            {.learning_rate = 0.01, .weight_decay = 0.01, .step = i});
     return values_of(state.parameters);
   };
-  const std::vector<double> one = run(Backend::kCpu, 1);
-  expect_close(one, run(Backend::kReference, 1), 1e-5, "parameters");
-  EXPECT_EQ(run(Backend::kCpu, 2), one);
-  EXPECT_EQ(run(Backend::kCpu, 3), one);
+  const std::vector<double> one = run(Device::kCpu, 1);
+  expect_close(one, run(Device::kReference, 1), 1e-5, "parameters");
+  EXPECT_EQ(run(Device::kCpu, 2), one);
+  EXPECT_EQ(run(Device::kCpu, 3), one);
 }
 
 TEST_P(AdamTest, RefusesBuffersOfDifferentSizesAndStepsBelowOne) {
@@ -139,7 +139,7 @@ TEST(SumOfSquares, LosesNothingOverManyElements) {
   constexpr std::int64_t kCount = (std::int64_t{1} << 24) + 1001;
   double first = 0;
   for (const int threads : {1, 2, 3}) {
-    Rig rig(Backend::kCpu, threads);
+    Rig rig(Device::kCpu, threads);
     const Tensor x = rig.context().allocate(1, kCount);
     std::fill_n(x.as<float>(), kCount, 1.0F);
     EXPECT_EQ(ops::sum_of_squares(rig.context(), x), static_cast<double>(kCount));

@@ -134,8 +134,8 @@ TEST(Attention, FusedFormEqualsTheComposite) {
     expect_equivalent(attention_case(setting, false), attention_case(setting, true));
 }
 
-class AttentionTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(Attention, AttentionTest, kAllBackends, backend_name);
+class AttentionTest : public ::testing::TestWithParam<Device> {};
+INSTANTIATE_TEST_SUITE_P(Attention, AttentionTest, kAllDevices, device_name);
 
 TEST_P(AttentionTest, WeighsValuesByHand) {
   // One head of width 1: scores are q * k. With q = ln 2 and keys 0, 1, 2 the weights are 1/7, 2/7, 4/7.

@@ -31,9 +31,9 @@ INSTANTIATE_TEST_SUITE_P(Dropout, OpTest, ::testing::ValuesIn(dropout_cases()), 
 INSTANTIATE_TEST_SUITE_P(Dropout, OpGradientTest, ::testing::ValuesIn(small(dropout_cases())), case_name);
 
 /// Dropout of ones in training mode: 0 where dropped.
-std::vector<double> dropped_ones(Backend backend, std::int64_t rows, std::int64_t cols, double rate, std::uint64_t seed,
+std::vector<double> dropped_ones(Device device, std::int64_t rows, std::int64_t cols, double rate, std::uint64_t seed,
                                  std::uint64_t step) {
-  Rig rig(backend);
+  Rig rig(device);
   rig.context().set_training(true);
   rig.context().set_random(seed, step);
   const Variable ones = rig.constant(rows, cols, std::vector<double>(static_cast<std::size_t>(rows * cols), 1.0));
@@ -46,8 +46,8 @@ std::vector<bool> kept(const std::vector<double>& values) {
   return result;
 }
 
-class DropoutTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(Dropout, DropoutTest, kAllBackends, backend_name);
+class DropoutTest : public ::testing::TestWithParam<Device> {};
+INSTANTIATE_TEST_SUITE_P(Dropout, DropoutTest, kAllDevices, device_name);
 
 TEST_P(DropoutTest, DrawsTheMaskThatTheContractDescribes) {
   constexpr std::uint64_t kSeed = 0x123456789ABCDEF0;
@@ -140,8 +140,8 @@ TEST_P(DropoutTest, RefusesARateOutsideOfItsRange) {
 }
 
 TEST(Dropout, AllBackendsDrawTheSameMask) {
-  EXPECT_EQ(kept(dropped_ones(Backend::kCpu, 37, 91, 0.2, 9, 4)),
-            kept(dropped_ones(Backend::kReference, 37, 91, 0.2, 9, 4)));
+  EXPECT_EQ(kept(dropped_ones(Device::kCpu, 37, 91, 0.2, 9, 4)),
+            kept(dropped_ones(Device::kReference, 37, 91, 0.2, 9, 4)));
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(Elementwise, OpGradientTest, ::testing::ValuesIn(small(
 INSTANTIATE_TEST_SUITE_P(Activation, OpTest, ::testing::ValuesIn(activation_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Activation, OpGradientTest, ::testing::ValuesIn(small(activation_cases())), case_name);
 
-class EachBackend : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(Elementwise, EachBackend, kAllBackends, backend_name);
+class EachBackend : public ::testing::TestWithParam<Device> {};
+INSTANTIATE_TEST_SUITE_P(Elementwise, EachBackend, kAllDevices, device_name);
 
 TEST_P(EachBackend, ComputesWhatTheFormulasSay) {
   Rig rig(GetParam());

@@ -61,8 +61,8 @@ std::vector<OpCase> embedding_cases() {
 INSTANTIATE_TEST_SUITE_P(Embedding, OpTest, ::testing::ValuesIn(embedding_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Embedding, OpGradientTest, ::testing::ValuesIn(small(embedding_cases())), case_name);
 
-class EmbeddingTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(Embedding, EmbeddingTest, kAllBackends, backend_name);
+class EmbeddingTest : public ::testing::TestWithParam<Device> {};
+INSTANTIATE_TEST_SUITE_P(Embedding, EmbeddingTest, kAllDevices, device_name);
 
 TEST_P(EmbeddingTest, LooksUpScalesAndAddsPositions) {
   Rig rig(GetParam());

@@ -87,8 +87,8 @@ TEST(ResidualLayerNorm, FusedFormEqualsTheComposite) {
   for (std::size_t i = 0; i < fused.size(); ++i) expect_equivalent(fused[i], composite[i]);
 }
 
-class LayerNormTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(LayerNorm, LayerNormTest, kAllBackends, backend_name);
+class LayerNormTest : public ::testing::TestWithParam<Device> {};
+INSTANTIATE_TEST_SUITE_P(LayerNorm, LayerNormTest, kAllDevices, device_name);
 
 TEST_P(LayerNormTest, NormalisesByHand) {
   Rig rig(GetParam());
@@ -116,7 +116,7 @@ TEST_P(LayerNormTest, AFarMeanCostsNoPrecision) {
   for (const double offset : offsets) values.push_back(static_cast<float>(1024 + offset));
   const Variable gain = rig.constant(1, 64, std::vector<double>(64, 1.0));
   const Variable bias = rig.constant(1, 64, std::vector<double>(64, 0.0));
-  Rig exact(Backend::kReference);
+  Rig exact(Device::kReference);
   const Variable expected = ops::layer_norm(exact.context(), exact.constant(1, 64, values),
                                             exact.constant(1, 64, std::vector<double>(64, 1.0)),
                                             exact.constant(1, 64, std::vector<double>(64, 0.0)), kEpsilon);

@@ -77,28 +77,28 @@ TEST(Linear, FusedFormEqualsTheComposite) {
 /// Forward and both gradients, by hand: 1 + 2^-8 rounds to 1, and so does what it is multiplied with.
 TEST(Linear, RoundsAllProductsOfABf16Context) {
   constexpr double kRoundsToOne = 1 + 0x1p-8;
-  for (const Backend backend : {Backend::kReference, Backend::kCpu, Backend::kHidden}) {
-    Rig rig(backend);
+  for (const Device device : all_devices()) {
+    Rig rig(device);
     rig.record();
     rig.context().set_plain_compute_type(tensor::ComputeType::kBF16);
     const Variable x = rig.variable(1, 1, std::vector{kRoundsToOne}, true);
     const Variable weight = rig.variable(1, 1, std::vector{3 * kRoundsToOne}, true);
     const Variable y = ops::linear(rig.context(), x, {weight, nullptr}, {});
     const double rounded_weight = 3 + 0x1p-6;  // 3.01171875 lies between 3 and 3 + 2^-6, nearer to the latter
-    EXPECT_EQ(values_of(y.value), std::vector{rounded_weight}) << name_of(backend);
+    EXPECT_EQ(values_of(y.value), std::vector{rounded_weight}) << name_of(device);
     rig.backward(y);
-    EXPECT_EQ(gradient_of(x), std::vector{rounded_weight}) << name_of(backend);
-    EXPECT_EQ(gradient_of(weight), std::vector{1.0}) << name_of(backend);
+    EXPECT_EQ(gradient_of(x), std::vector{rounded_weight}) << name_of(device);
+    EXPECT_EQ(gradient_of(weight), std::vector{1.0}) << name_of(device);
   }
 }
 
-class LinearTest : public ::testing::TestWithParam<Backend> {
+class LinearTest : public ::testing::TestWithParam<Device> {
  protected:
   std::unique_ptr<tensor::PackedWeight> pack(Rig& rig, const Tensor& weight) {
     return rig.context().kernels().get(ops::kPackWeight)(rig.context(), weight, tensor::ComputeType::kF32);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Linear, LinearTest, kAllBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Linear, LinearTest, kAllDevices, device_name);
 
 TEST_P(LinearTest, ComputesByHand) {
   Rig rig(GetParam());

@@ -20,6 +20,7 @@ bool hold_down_simd(std::string_view level) {
 /// models_ops_tests [--simd avx2|baseline]: the tests with the CPU backend held down to a SIMD level.
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
+  // The devices are known by now, but no kernel has run.
   if (argc == 3 && std::string_view(argv[1]) == "--simd" && !hold_down_simd(argv[2])) {
     std::fprintf(stderr, "cannot hold the CPU backend down to %s\n", argv[2]);
     return 2;

@@ -36,8 +36,8 @@ std::vector<OpCase> matmul_cases() {
 INSTANTIATE_TEST_SUITE_P(MatMul, OpTest, ::testing::ValuesIn(matmul_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(MatMul, OpGradientTest, ::testing::ValuesIn(small(matmul_cases())), case_name);
 
-class MatMulTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(MatMul, MatMulTest, kAllBackends, backend_name);
+class MatMulTest : public ::testing::TestWithParam<Device> {};
+INSTANTIATE_TEST_SUITE_P(MatMul, MatMulTest, kAllDevices, device_name);
 
 TEST_P(MatMulTest, MultipliesByHand) {
   Rig rig(GetParam());
@@ -80,8 +80,8 @@ TEST_P(MatMulTest, RefusesInnerSizesThatDiffer) {
 }
 
 TEST(ReferenceBackend, ComputesWithDoublesOnly) {
-  Rig cpu(Backend::kCpu);
-  Rig reference(Backend::kReference);
+  Rig cpu(Device::kCpu);
+  Rig reference(Device::kReference);
   const Tensor floats = cpu.matrix(2, 2, std::vector<double>(4, 1.0));
   try {
     reference.context().kernels().get(ops::kMatMul)(reference.context(), {floats, false, floats, false, floats, false});

@@ -35,7 +35,7 @@ TEST(MissingKernel, IsAnErrorThatNamesOpAndDevice) {
 
 TEST(MissingKernel, LinearRunsItsComposite) {
   const tensor::KernelTable table = reference_without({ops::kLinear.name});
-  Rig plain(Backend::kReference);
+  Rig plain(Device::kReference);
   Rig without(table);
   const auto run = [](Rig& rig) {
     const Variable x = rig.constant(3, 4, random_values(12, 1));
@@ -61,7 +61,7 @@ TEST(MissingKernel, LinearCannotUseAPackedWeightWithoutItsKernel) {
 
 TEST(MissingKernel, ProjectTopKRunsItsComposite) {
   const tensor::KernelTable table = reference_without({ops::kProjectTopK.name});
-  Rig plain(Backend::kReference);
+  Rig plain(Device::kReference);
   Rig without(table);
   const auto run = [](Rig& rig) {
     const Tensor hidden = rig.matrix(3, 4, random_values(12, 1));
@@ -86,8 +86,8 @@ TEST(KernelTable, RefusesASecondKernelAndAWrongSignature) {
 }
 
 TEST(KernelTable, TheReferenceLeavesTheFusedNormToTheComposite) {
-  EXPECT_EQ(kernels_of(Backend::kReference).find(ops::kResidualLayerNorm), nullptr);
-  EXPECT_NE(kernels_of(Backend::kReference).find(ops::kAttention), nullptr);
+  EXPECT_EQ(test_runtime().kernels(Device::kReference).find(ops::kResidualLayerNorm), nullptr);
+  EXPECT_NE(test_runtime().kernels(Device::kReference).find(ops::kAttention), nullptr);
 }
 
 }  // namespace

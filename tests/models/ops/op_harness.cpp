@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include <dragoman/backend_cpu/install.h>
-#include <dragoman/backend_reference/install.h>
 #include <dragoman/core/random.h>
 #include <dragoman/ops/elementwise.h>
 #include <dragoman/ops/slice.h>
@@ -18,27 +16,6 @@ namespace {
 constexpr std::uint64_t kSeed = 20240607;
 constexpr std::uint64_t kWeightStreams = 1000;
 constexpr std::size_t kPoisoned = std::size_t{1} << 22;
-
-tensor::DType float_type_of(const tensor::KernelTable& kernels) {
-  return kernels.device() == tensor::Device::kReference ? tensor::DType::kF64 : tensor::DType::kF32;
-}
-
-tensor::KernelTable make_reference_kernels() {
-  tensor::KernelTable table(tensor::Device::kReference);
-  backend::reference::install_kernels(table);
-  return table;
-}
-
-tensor::KernelTable make_cpu_kernels() {
-  tensor::KernelTable table(tensor::Device::kCpu);
-  backend::cpu::install_kernels(table);
-  return table;
-}
-
-HiddenBackend& hidden_backend() {
-  static HiddenBackend backend(kernels_of(Backend::kCpu));
-  return backend;
-}
 
 std::vector<Variable> make_operands(Rig& rig, const OpCase& op_case, bool with_gradients, int only_operand) {
   std::vector<Variable> operands;
@@ -78,25 +55,26 @@ Variable build_loss(Rig& rig, const OpCase& op_case, std::span<const Variable> o
 
 }  // namespace
 
-const tensor::KernelTable& kernels_of(Backend backend) {
-  static const tensor::KernelTable reference = make_reference_kernels();
-  static const tensor::KernelTable cpu = make_cpu_kernels();
-  if (backend == Backend::kHidden) return hidden_backend().kernels();
-  return backend == Backend::kReference ? reference : cpu;
+const runtime::Runtime& test_runtime() {
+  static const runtime::Runtime runtime = [] {
+    runtime::Runtime made;
+    made.add(std::make_shared<HiddenBackend>(made.kernels(Device::kCpu)));
+    return made;
+  }();
+  return runtime;
 }
 
-std::string name_of(Backend backend) {
-  return std::string(kernels_of(backend).device().backend());
-}
-
-tensor::DeviceMemory& memory_of(tensor::Device device) {
-  if (device.backend() == hidden_backend().name()) return hidden_backend().memory(0);
-  return tensor::host_memory();
+std::vector<Device> all_devices() {
+  std::vector<Device> devices;
+  for (const Device device : test_runtime().devices())
+    if (device.number() == 0) devices.push_back(device);
+  return devices;
 }
 
 Rig::Rig(const tensor::KernelTable& kernels, int threads)
     : executor_(core::make_executor(threads)),
-      context_(kernels, memory_of(kernels.device()), float_type_of(kernels), *executor_) {
+      context_(kernels, test_runtime().memory(kernels.device()), test_runtime().float_type(kernels.device()),
+               *executor_) {
   const tensor::ScratchScope scope(context_.arena());
   const std::vector<unsigned char> poison(kPoisoned, 0xFF);
   context_.memory().copy_in(context_.arena().allocate(kPoisoned), poison.data(), kPoisoned);
@@ -132,7 +110,7 @@ std::vector<double> random_values(std::int64_t count, std::uint64_t stream, doub
 }
 
 std::vector<double> values_of(const Tensor& tensor) {
-  const auto view = tensor::HostView::of(memory_of(tensor.device), tensor);
+  const auto view = tensor::HostView::of(test_runtime().memory(tensor.device), tensor);
   std::vector<double> values;
   for (std::int64_t i = 0; i < tensor.rows; ++i)
     for (std::int64_t j = 0; j < tensor.cols; ++j) values.push_back(tensor::element(view.tensor(), i, j));
@@ -151,8 +129,8 @@ void expect_close(std::span<const double> actual, std::span<const double> expect
     ASSERT_NEAR(actual[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << what << ", element " << i;
 }
 
-Outcome run_case(Backend backend, const OpCase& op_case, const Usage& usage) {
-  Rig rig(backend, usage.threads);
+Outcome run_case(Device device, const OpCase& op_case, const Usage& usage) {
+  Rig rig(device, usage.threads);
   rig.record();
   const std::vector<Variable> operands = make_operands(rig, op_case, true, usage.only_operand);
   std::vector<Variable> outputs;
@@ -186,11 +164,11 @@ std::vector<OpCase> small(std::vector<OpCase> cases) {
 }
 
 void expect_equivalent(const OpCase& fused, const OpCase& composite) {
-  for (const Backend backend : {Backend::kReference, Backend::kCpu, Backend::kHidden}) {
-    const double tolerance = backend == Backend::kReference ? 1e-11 : fused.tolerance;
-    const Outcome one = run_case(backend, fused);
-    const Outcome other = run_case(backend, composite);
-    const std::string where = fused.name + " on " + name_of(backend);
+  for (const Device device : all_devices()) {
+    const double tolerance = device == Device::kReference ? 1e-11 : fused.tolerance;
+    const Outcome one = run_case(device, fused);
+    const Outcome other = run_case(device, composite);
+    const std::string where = fused.name + " on " + name_of(device);
     ASSERT_EQ(one.outputs.size(), other.outputs.size());
     for (std::size_t i = 0; i < one.outputs.size(); ++i)
       expect_close(one.outputs[i], other.outputs[i], tolerance, where + ": output " + std::to_string(i));
@@ -206,7 +184,7 @@ namespace {
 std::vector<double> finite_differences(const OpCase& op_case, std::size_t which, int calls) {
   // The error of a central difference is O(step^2) plus rounding / step: about 1e-10 here.
   constexpr double kStep = 1e-5;
-  Rig rig(Backend::kReference);
+  Rig rig(Device::kReference);
   const std::vector<Variable> operands = make_operands(rig, op_case, false, -1);
   const Tensor& x = operands[which].value;
   const auto loss_at = [&](std::int64_t i, std::int64_t j, double value) {
@@ -226,21 +204,25 @@ std::vector<double> finite_differences(const OpCase& op_case, std::size_t which,
 }
 
 void expect_true_gradients(const OpCase& op_case, int calls) {
-  const Outcome outcome = run_case(Backend::kReference, op_case, {.calls = calls});
+  const Outcome outcome = run_case(Device::kReference, op_case, {.calls = calls});
   for (std::size_t i = 0; i < op_case.operands.size(); ++i)
     expect_close(outcome.gradients[i], finite_differences(op_case, i, calls), 1e-7,
                  "gradient of operand " + std::to_string(i) + " with " + std::to_string(calls) + " calls");
 }
 
-void expect_cpu_matches_reference(const OpCase& op_case, const Usage& usage) {
-  const Outcome expected = run_case(Backend::kReference, op_case, usage);
-  const Outcome actual = run_case(Backend::kCpu, op_case, usage);
-  ASSERT_EQ(actual.outputs.size(), expected.outputs.size());
-  for (std::size_t i = 0; i < actual.outputs.size(); ++i)
-    expect_close(actual.outputs[i], expected.outputs[i], op_case.tolerance, "output " + std::to_string(i));
-  for (std::size_t i = 0; i < actual.gradients.size(); ++i)
-    expect_close(actual.gradients[i], expected.gradients[i], op_case.tolerance,
-                 "gradient of operand " + std::to_string(i));
+void expect_each_device_matches_reference(const OpCase& op_case, const Usage& usage) {
+  const Outcome expected = run_case(Device::kReference, op_case, usage);
+  for (const Device device : all_devices()) {
+    if (device == Device::kReference) continue;
+    const Outcome actual = run_case(device, op_case, usage);
+    const std::string where = " on " + name_of(device);
+    ASSERT_EQ(actual.outputs.size(), expected.outputs.size());
+    for (std::size_t i = 0; i < actual.outputs.size(); ++i)
+      expect_close(actual.outputs[i], expected.outputs[i], op_case.tolerance, "output " + std::to_string(i) + where);
+    for (std::size_t i = 0; i < actual.gradients.size(); ++i)
+      expect_close(actual.gradients[i], expected.gradients[i], op_case.tolerance,
+                   "gradient of operand " + std::to_string(i) + where);
+  }
 }
 
 }  // namespace
@@ -257,22 +239,22 @@ TEST_P(OpGradientTest, StridedOperandsGiveTrueGradients) {
   expect_true_gradients(with_strided_operands(GetParam()), 1);
 }
 
-TEST_P(OpTest, CpuMatchesReference) {
-  expect_cpu_matches_reference(GetParam(), {});
+TEST_P(OpTest, EachDeviceMatchesReference) {
+  expect_each_device_matches_reference(GetParam(), {});
 }
 
-TEST_P(OpTest, CpuAccumulatesLikeReference) {
-  expect_cpu_matches_reference(GetParam(), {.calls = 2});
+TEST_P(OpTest, EachDeviceAccumulatesLikeReference) {
+  expect_each_device_matches_reference(GetParam(), {.calls = 2});
 }
 
-TEST_P(OpTest, CpuMatchesReferenceOnStridedOperands) {
-  expect_cpu_matches_reference(with_strided_operands(GetParam()), {});
+TEST_P(OpTest, EachDeviceMatchesReferenceOnStridedOperands) {
+  expect_each_device_matches_reference(with_strided_operands(GetParam()), {});
 }
 
 TEST_P(OpTest, HiddenMemoryGivesTheBitsOfTheCpu) {
   for (const OpCase& op_case : {GetParam(), with_strided_operands(GetParam())}) {
-    const Outcome cpu = run_case(Backend::kCpu, op_case);
-    const Outcome hidden = run_case(Backend::kHidden, op_case);
+    const Outcome cpu = run_case(Device::kCpu, op_case);
+    const Outcome hidden = run_case(Device::of("hidden"), op_case);
     EXPECT_EQ(hidden.loss, cpu.loss);
     EXPECT_EQ(hidden.outputs, cpu.outputs);
     EXPECT_EQ(hidden.gradients, cpu.gradients);
@@ -280,20 +262,20 @@ TEST_P(OpTest, HiddenMemoryGivesTheBitsOfTheCpu) {
 }
 
 TEST_P(OpTest, EachOperandsGradientCanBeAskedForAlone) {
-  for (const Backend backend : {Backend::kReference, Backend::kCpu, Backend::kHidden}) {
-    const Outcome all = run_case(backend, GetParam());
+  for (const Device device : all_devices()) {
+    const Outcome all = run_case(device, GetParam());
     for (std::size_t i = 0; i < GetParam().operands.size(); ++i) {
-      const Outcome alone = run_case(backend, GetParam(), {.only_operand = static_cast<int>(i)});
+      const Outcome alone = run_case(device, GetParam(), {.only_operand = static_cast<int>(i)});
       EXPECT_EQ(alone.outputs, all.outputs);
-      EXPECT_EQ(alone.gradients[i], all.gradients[i]) << "operand " << i << " on " << name_of(backend);
+      EXPECT_EQ(alone.gradients[i], all.gradients[i]) << "operand " << i << " on " << name_of(device);
     }
   }
 }
 
 TEST_P(OpTest, BitsDoNotDependOnTheNumberOfThreads) {
-  const Outcome one = run_case(Backend::kCpu, GetParam(), {.threads = 1});
+  const Outcome one = run_case(Device::kCpu, GetParam(), {.threads = 1});
   for (const int threads : {2, 3}) {
-    const Outcome many = run_case(Backend::kCpu, GetParam(), {.threads = threads});
+    const Outcome many = run_case(Device::kCpu, GetParam(), {.threads = threads});
     EXPECT_EQ(many.outputs, one.outputs) << threads << " threads";
     EXPECT_EQ(many.gradients, one.gradients) << threads << " threads";
   }

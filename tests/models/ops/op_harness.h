@@ -12,36 +12,35 @@
 #include <dragoman/autograd/tape.h>
 #include <dragoman/core/parallel.h>
 #include <dragoman/ops/types.h>
+#include <dragoman/runtime/runtime.h>
 #include <dragoman/tensor/context.h>
 
-// How every op is tested: the reference backend's gradients against finite differences, the CPU backend's values and
+// How every op is tested: the reference backend's gradients against finite differences, every other device's values and
 // gradients against the reference's, and the bits for any number of threads.
 namespace dragoman::testing {
 
 using autograd::Variable;
 using tensor::Context;
+using tensor::Device;
 using tensor::Tensor;
 
-/// kHidden: the CPU's kernels in memory that the host cannot read, as that of a GPU (hidden_backend.h).
-enum class Backend { kReference, kCpu, kHidden };
-
-std::string name_of(Backend backend);
-inline std::string backend_name(const ::testing::TestParamInfo<Backend>& info) {
+/// The backends of a runtime, and the CPU's kernels once more in memory that the host cannot read, as that of a GPU
+/// (hidden_backend.h).
+const runtime::Runtime& test_runtime();
+/// The first device of each backend, the reference among them.
+std::vector<Device> all_devices();
+/// For suites that run on each device.
+inline const auto kAllDevices = ::testing::ValuesIn(all_devices());
+inline std::string device_name(const ::testing::TestParamInfo<Device>& info) {
   return name_of(info.param);
 }
-inline const auto kAllBackends = ::testing::Values(Backend::kReference, Backend::kCpu, Backend::kHidden);
-inline void PrintTo(Backend backend, std::ostream* out) {
-  *out << name_of(backend);
-}
 
-/// The kernels of one backend, shared by all tests.
-const tensor::KernelTable& kernels_of(Backend backend);
-
-/// A context on one backend with all that it needs. Step memory is full of NaN, so that whatever reads before it writes
+/// A context on one device with all that it needs. Step memory is full of NaN, so that whatever reads before it writes
 /// shows.
 class Rig {
  public:
-  explicit Rig(Backend backend, int threads = 1) : Rig(kernels_of(backend), threads) {}
+  explicit Rig(Device device, int threads = 1) : Rig(test_runtime().kernels(device), threads) {}
+  /// With the kernels of a table that is in no runtime.
   explicit Rig(const tensor::KernelTable& kernels, int threads = 1);
 
   Context& context() { return context_; }
@@ -63,11 +62,8 @@ class Rig {
   autograd::Tape tape_;
 };
 
-/// Numbers in [low, high) that a float holds exactly, so that all backends start from the same values.
+/// Numbers in [low, high) that a float holds exactly, so that all devices start from the same values.
 std::vector<double> random_values(std::int64_t count, std::uint64_t stream, double low = -1, double high = 1);
-
-/// The memory that a tensor of one of the backends is in.
-tensor::DeviceMemory& memory_of(tensor::Device device);
 
 /// All elements, row by row. An empty tensor has none.
 std::vector<double> values_of(const Tensor& tensor);
@@ -92,7 +88,7 @@ struct OpCase {
   std::vector<Operand> operands;
   std::function<std::vector<Variable>(Context&, std::span<const Variable>)> run;
   bool training = false;
-  /// Of the CPU's single precision against the reference; larger for long sums.
+  /// Of single precision against the reference; larger for long sums.
   double tolerance = 2e-5;
   /// False for shapes too large to be differentiated element by element; they are there for threads and blocks.
   bool finite_differences = true;
@@ -118,19 +114,19 @@ struct Usage {
 };
 
 /// The loss is the sum of all outputs' elements, each times a fixed random weight.
-Outcome run_case(Backend backend, const OpCase& op_case, const Usage& usage = {});
+Outcome run_case(Device device, const OpCase& op_case, const Usage& usage = {});
 
 /// The same op on operands that are blocks of larger matrices, so that their rows do not lie end to end.
 OpCase with_strided_operands(const OpCase& op_case);
 
-/// Expects equal outputs and gradients of both cases, which must have the same operands: to rounding error, on both
-/// backends.
+/// Expects equal outputs and gradients of both cases, which must have the same operands: to rounding error, on
+/// every device.
 void expect_equivalent(const OpCase& fused, const OpCase& composite);
 
 /// The cases with finite_differences.
 std::vector<OpCase> small(std::vector<OpCase> cases);
 
-/// The CPU backend against the reference. Instantiate with a list of cases; op_harness.cpp says what is checked.
+/// Every other device against the reference. Instantiate with a list of cases; op_harness.cpp says what is checked.
 class OpTest : public ::testing::TestWithParam<OpCase> {};
 /// The reference backend's gradients against finite differences. Instantiate with the small cases.
 class OpGradientTest : public ::testing::TestWithParam<OpCase> {};

@@ -56,7 +56,7 @@ struct Expected : Candidates {
 
 /// Full softmax and sort in plain C++.
 Expected expected_candidates(const Problem& problem, const ops::TopKOptions& options) {
-  Rig rig(Backend::kReference);
+  Rig rig(Device::kReference);
   const Model model = make_model(rig, problem);
   Expected result;
   for (std::int64_t r = 0; r < problem.rows; ++r) {
@@ -127,19 +127,19 @@ Candidates find(Rig& rig, const Problem& problem, const ops::TopKOptions& option
   return read(ops::project_top_k(rig.context(), model.hidden, model.projection, options));
 }
 
-void expect_right(Backend backend, const Problem& problem, const ops::TopKOptions& options, const std::string& what) {
+void expect_right(Device device, const Problem& problem, const ops::TopKOptions& options, const std::string& what) {
   const Expected expected = expected_candidates(problem, options);
-  const double tolerance = backend == Backend::kReference ? 1e-11 : 2e-5;
+  const double tolerance = device == Device::kReference ? 1e-11 : 2e-5;
   for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
-    Rig rig(backend);
+    Rig rig(device);
     const std::string where = fmt::format("{}, k = {}, V = {}, {}, form {}", what, options.k, problem.vocabulary,
-                                          name_of(backend), static_cast<int>(form));
+                                          name_of(device), static_cast<int>(form));
     expect_same(find(rig, problem, options, form), expected, tolerance, where);
   }
 }
 
-class TopKTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(ProjectTopK, TopKTest, kAllBackends, backend_name);
+class TopKTest : public ::testing::TestWithParam<Device> {};
+INSTANTIATE_TEST_SUITE_P(ProjectTopK, TopKTest, kAllDevices, device_name);
 
 TEST_P(TopKTest, FindsWhatSoftmaxAndSortFind) {
   const std::vector<Problem> problems = {{1, 3, 5}, {7, 16, 33, false}, {4, 32, 2100}, {3, 33, 1025}, {0, 8, 20}};

@@ -8,13 +8,13 @@ namespace {
 
 using Rows = std::vector<std::int32_t>;
 
-class RowsTest : public ::testing::TestWithParam<Backend> {
+class RowsTest : public ::testing::TestWithParam<Device> {
  protected:
   ops::DeviceIndices upload(const Rows& rows) { return rig_.context().upload(std::span(rows)); }
 
   Rig rig_{GetParam(), 2};
 };
-INSTANTIATE_TEST_SUITE_P(Rows, RowsTest, kAllBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Rows, RowsTest, kAllDevices, device_name);
 
 TEST_P(RowsTest, GatherTakesTheNamedRowsAndZerosForNone) {
   const Tensor wide = rig_.matrix(3, 4, std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});

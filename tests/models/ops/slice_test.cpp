@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Slice, OpTest, ::testing::ValuesIn(slice_cases()), case
 INSTANTIATE_TEST_SUITE_P(Slice, OpGradientTest, ::testing::ValuesIn(small(slice_cases())), case_name);
 
 TEST(Slice, IsAViewOfTheSameMemory) {
-  Rig rig(Backend::kCpu);
+  Rig rig(Device::kCpu);
   const Variable x = rig.constant(3, 4, random_values(12, 1));
   const Variable y = ops::slice(rig.context(), x, 1, 2, 2, 4);
   EXPECT_EQ(y.value.data, x.value.row<float>(1) + 2);
@@ -61,7 +61,7 @@ TEST(Slice, IsAViewOfTheSameMemory) {
 }
 
 TEST(Slice, RefusesBlocksOutsideOfTheMatrix) {
-  Rig rig(Backend::kReference);
+  Rig rig(Device::kReference);
   const Variable x = rig.constant(3, 4, random_values(12, 1));
   EXPECT_THROW(ops::slice(rig.context(), x, 0, 4, 0, 4), core::Error);
   EXPECT_THROW(ops::slice(rig.context(), x, 0, 3, -1, 4), core::Error);
@@ -70,7 +70,7 @@ TEST(Slice, RefusesBlocksOutsideOfTheMatrix) {
 }
 
 TEST(SplitColumns, RefusesToShareItsOperand) {
-  Rig rig(Backend::kReference);
+  Rig rig(Device::kReference);
   rig.record();
   const Variable x = rig.variable(1, 4, random_values(4, 1), true);
   const auto parts = ops::split_columns<2>(rig.context(), x);
@@ -83,8 +83,8 @@ TEST(SplitColumns, RefusesToShareItsOperand) {
 }
 
 TEST(WeightedSum, SumsByHand) {
-  for (const Backend backend : {Backend::kReference, Backend::kCpu, Backend::kHidden}) {
-    Rig rig(backend);
+  for (const Device device : all_devices()) {
+    Rig rig(device);
     const Variable x = rig.constant(2, 2, std::vector<double>{1, 2, 3, 4});
     const Tensor weights = rig.matrix(2, 2, std::vector<double>{10, 100, 1000, -1});
     EXPECT_EQ(values_of(ops::weighted_sum(rig.context(), x, weights).value), std::vector<double>{3206});

@@ -32,8 +32,8 @@ std::vector<LossSetting> loss_settings() {
           {.rows = 600, .width = 16, .vocabulary = 40, .smoothing = 0.1, .scale = 1.0 / 600}};
 }
 
-std::string describe(const LossSetting& setting, Backend backend) {
-  return fmt::format("{} rows of {} to {} on {}", setting.rows, setting.width, setting.vocabulary, name_of(backend));
+std::string describe(const LossSetting& setting, Device device) {
+  return fmt::format("{} rows of {} to {} on {}", setting.rows, setting.width, setting.vocabulary, name_of(device));
 }
 
 std::vector<std::int32_t> targets_of(const LossSetting& setting) {
@@ -70,8 +70,8 @@ void collect_gradients(const LossModel& model, LossOutcome& outcome) {
   if (!model.projection.bias.empty()) outcome.bias = gradient_of(model.projection.bias);
 }
 
-LossOutcome fused(Backend backend, const LossSetting& setting, int threads = 1) {
-  Rig rig(backend, threads);
+LossOutcome fused(Device device, const LossSetting& setting, int threads = 1) {
+  Rig rig(device, threads);
   rig.record();
   const LossModel model = make_loss_model(rig, setting);
   const auto targets = targets_of(setting);
@@ -88,8 +88,8 @@ LossOutcome fused(Backend backend, const LossSetting& setting, int threads = 1) 
 }
 
 /// -log p summed against the smoothed target distribution, out of linear, log_softmax and weighted_sum.
-LossOutcome composite(Backend backend, const LossSetting& setting) {
-  Rig rig(backend);
+LossOutcome composite(Device device, const LossSetting& setting) {
+  Rig rig(device);
   rig.record();
   const LossModel model = make_loss_model(rig, setting);
   const auto targets = targets_of(setting);
@@ -122,15 +122,15 @@ void expect_same(const LossOutcome& actual, const LossOutcome& expected, double 
 
 TEST(SoftmaxCrossEntropy, EqualsTheComposite) {
   for (const LossSetting& setting : loss_settings()) {
-    const LossOutcome exact = composite(Backend::kReference, setting);
-    expect_same(fused(Backend::kReference, setting), exact, 1e-11, describe(setting, Backend::kReference));
-    expect_same(fused(Backend::kCpu, setting), exact, 3e-5, describe(setting, Backend::kCpu));
-    expect_same(composite(Backend::kCpu, setting), exact, 3e-5, describe(setting, Backend::kCpu) + ", composite");
+    const LossOutcome exact = composite(Device::kReference, setting);
+    expect_same(fused(Device::kReference, setting), exact, 1e-11, describe(setting, Device::kReference));
+    expect_same(fused(Device::kCpu, setting), exact, 3e-5, describe(setting, Device::kCpu));
+    expect_same(composite(Device::kCpu, setting), exact, 3e-5, describe(setting, Device::kCpu) + ", composite");
   }
 }
 
 TEST(SoftmaxCrossEntropy, NeedsTheGradientsScaleWithATape) {
-  Rig rig(Backend::kReference);
+  Rig rig(Device::kReference);
   const LossSetting setting{.rows = 3, .width = 4, .vocabulary = 7};
   const LossModel model = make_loss_model(rig, setting);
   const auto targets = targets_of(setting);
@@ -145,9 +145,9 @@ TEST(SoftmaxCrossEntropy, NeedsTheGradientsScaleWithATape) {
 
 TEST(SoftmaxCrossEntropy, BitsDoNotDependOnTheNumberOfThreads) {
   for (const LossSetting& setting : loss_settings()) {
-    const LossOutcome one = fused(Backend::kCpu, setting, 1);
+    const LossOutcome one = fused(Device::kCpu, setting, 1);
     for (const int threads : {2, 3}) {
-      const LossOutcome many = fused(Backend::kCpu, setting, threads);
+      const LossOutcome many = fused(Device::kCpu, setting, threads);
       EXPECT_EQ(many.loss, one.loss);
       EXPECT_EQ(many.nll, one.nll);
       EXPECT_EQ(many.hidden, one.hidden);
@@ -157,8 +157,8 @@ TEST(SoftmaxCrossEntropy, BitsDoNotDependOnTheNumberOfThreads) {
   }
 }
 
-class CrossEntropyTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(SoftmaxCrossEntropy, CrossEntropyTest, kAllBackends, backend_name);
+class CrossEntropyTest : public ::testing::TestWithParam<Device> {};
+INSTANTIATE_TEST_SUITE_P(SoftmaxCrossEntropy, CrossEntropyTest, kAllDevices, device_name);
 
 TEST_P(CrossEntropyTest, ComputesByHand) {
   // Logits 0, ln 2, ln 5: probabilities 1/8, 2/8, 5/8.
@@ -255,7 +255,7 @@ TEST_P(CrossEntropyTest, GivesLogProbabilitiesOfTargets) {
     ops::target_log_probabilities(rig.context(), model.hidden.value, model.projection, rig.context().indices(targets),
                                   actual);
 
-    Rig exact(Backend::kReference);
+    Rig exact(Device::kReference);
     const LossModel copy = make_loss_model(exact, setting);
     const Tensor expected = ops::log_softmax(exact.context(), ops::linear(exact.context(), copy.hidden,
                                                                           copy.projection.weight, copy.projection.bias))

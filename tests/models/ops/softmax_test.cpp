@@ -37,8 +37,8 @@ std::vector<OpCase> softmax_cases() {
 INSTANTIATE_TEST_SUITE_P(Softmax, OpTest, ::testing::ValuesIn(softmax_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Softmax, OpGradientTest, ::testing::ValuesIn(small(softmax_cases())), case_name);
 
-class SoftmaxTest : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(Softmax, SoftmaxTest, kAllBackends, backend_name);
+class SoftmaxTest : public ::testing::TestWithParam<Device> {};
+INSTANTIATE_TEST_SUITE_P(Softmax, SoftmaxTest, kAllDevices, device_name);
 
 TEST_P(SoftmaxTest, GivesTheKnownDistribution) {
   Rig rig(GetParam());

@@ -62,11 +62,11 @@ std::vector<Variable> inputs_of(Rig& rig, const core::Json& entry) {
   return inputs;
 }
 
-class TorchGolden : public ::testing::TestWithParam<Backend> {
+class TorchGolden : public ::testing::TestWithParam<Device> {
  protected:
-  double tolerance() const { return GetParam() == Backend::kReference ? 1e-10 : 2e-5; }
+  double tolerance() const { return GetParam() == Device::kReference ? 1e-10 : 2e-5; }
 };
-INSTANTIATE_TEST_SUITE_P(Ops, TorchGolden, kAllBackends, backend_name);
+INSTANTIATE_TEST_SUITE_P(Ops, TorchGolden, kAllDevices, device_name);
 
 TEST_P(TorchGolden, ValuesAndGradientsOfEachOp) {
   for (const auto& [name, op] : ops_by_name()) {
