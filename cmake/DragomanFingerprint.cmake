@@ -1,4 +1,4 @@
-# dragoman_fingerprint_header(target): generates <dragoman/sdk/fingerprint.h> with a hash over every public header of the source tree and
+# dragoman_fingerprint_header(target): generates <dragoman/plugins/fingerprint.h> with a hash over every public header of the source tree and
 # gives it to the target and to whoever links it. It is made anew at each build in which a header changed; the file is only written if the
 # hash is another, so nothing is compiled in vain.
 function(dragoman_fingerprint_header target)
@@ -11,7 +11,7 @@ function(dragoman_fingerprint_header target)
   list(FILTER headers INCLUDE REGEX "/include/dragoman/")
 
   set(root ${CMAKE_CURRENT_BINARY_DIR}/include)
-  set(output ${root}/dragoman/sdk/fingerprint.h)
+  set(output ${root}/dragoman/plugins/fingerprint.h)
   set(template ${source_root}/plugins/sdk/src/fingerprint.h.in)
   set(script ${source_root}/cmake/HashHeaders.cmake)
   set(list_file ${CMAKE_CURRENT_BINARY_DIR}/public_headers.txt)

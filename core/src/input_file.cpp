@@ -100,23 +100,26 @@ bool is_zstd(std::string_view head) {
   return skippable || head.starts_with("\x28\xb5\x2f\xfd");
 }
 
-/// What would be taken for text, although no text begins so.
-struct ForeignPacking {
+/// What would be taken for text, although no text in UTF-8 begins so.
+struct ForeignHead {
   std::string_view head;
   std::string_view name;
   std::string_view remedy;
 };
-constexpr ForeignPacking kForeignPackings[] = {{"\xFD"
-                                                "7zX",
-                                                "an xz file", "xz -dc FILE | ..."},
-                                               {"PK\x03\x04", "a zip archive", "unzip -p FILE | ..."},
-                                               {"7z\xBC\xAF", "a 7z archive", "7z e FILE"}};
+constexpr std::string_view kUtf16 = "text in UTF-16 or UTF-32";
+constexpr std::string_view kToUtf8 = "text is read as UTF-8, convert it first (iconv -f UTF-16 -t UTF-8 FILE | ...)";
+constexpr ForeignHead kForeignHeads[] = {
+    {"\xFD"
+     "7zX",
+     "an xz file", "gzip and Zstandard are read as they are, unpack others first (xz -dc FILE | ...)"},
+    {"PK\x03\x04", "a zip archive", "unpack it first (unzip -p FILE | ...)"},
+    {"7z\xBC\xAF", "a 7z archive", "unpack it first (7z e FILE)"},
+    {"\xFF\xFE", kUtf16, kToUtf8},
+    {"\xFE\xFF", kUtf16, kToUtf8}};
 
 void require_text(std::string_view head, const std::string& name) {
-  for (const ForeignPacking& packing : kForeignPackings)
-    require(!head.starts_with(packing.head), ErrorCode::kBadInput,
-            "{}: is {}; gzip and Zstandard are read as they are, unpack others first ({})", name, packing.name,
-            packing.remedy);
+  for (const ForeignHead& foreign : kForeignHeads)
+    require(!head.starts_with(foreign.head), ErrorCode::kBadInput, "{}: is {}; {}", name, foreign.name, foreign.remedy);
 }
 
 /// Feeds a decompressor: first the bytes that were read to recognise the format, then the descriptor.

@@ -289,6 +289,7 @@ void DecodingLoop::Impl::apply_processors(ActiveSentence& sentence) {
   try {
     for (std::size_t i = 0; i < state.live.size(); ++i) {
       for (const auto& processor : sentence.searcher->processors) processor->apply(state, state.live[i], row_edits);
+      row_edits.check(state.spec->target_vocabulary);
       row_edits.move_to(static_cast<std::int32_t>(rows.size() + i), edits);
     }
   } catch (...) {

@@ -1,6 +1,10 @@
 #include "dragoman/decoding/logits_processor.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <dragoman/core/error.h>
 
 namespace dragoman::decoding {
 namespace {
@@ -71,6 +75,20 @@ class RepetitionPenalty final : public LogitsProcessor {
 }  // namespace
 
 LogitsProcessor::~LogitsProcessor() = default;
+
+void RowEdits::check(std::int64_t vocabulary) const {
+  for (const ops::LogitEdit& edit : edits_) {
+    core::require(edit.token >= 0 && edit.token < vocabulary, core::ErrorCode::kInvalidArgument,
+                  "a logits processor changes the token {}, and there are {}", edit.token, vocabulary);
+    core::require(
+        edit.penalty > 0 && std::isfinite(edit.penalty) && !std::isnan(edit.bias) &&
+            edit.bias < std::numeric_limits<float>::infinity(),
+        core::ErrorCode::kInvalidArgument,
+        "a logits processor changes the token {} by the penalty {} and the bias {}; penalties are above 0 and "
+        "finite, biases are finite or -infinity",
+        edit.token, edit.penalty, edit.bias);
+  }
+}
 
 void RowEdits::move_to(std::int32_t row, std::vector<ops::LogitEdit>& all) {
   std::stable_sort(edits_.begin(), edits_.end(),

@@ -1,6 +1,7 @@
 #include "dragoman/decoding/options.h"
 
 #include "dragoman/decoding/option_table.h"
+#include "dragoman/decoding/strategy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -43,6 +44,23 @@ void check(const DecodingOptions& options, const nn::SequenceSpec& spec) {
     for (const std::int32_t token : sequence)
       require_option(token >= 0 && token < spec.target_vocabulary, "a suppressed token", token,
                      "in the target vocabulary");
+}
+
+void require_all_used(const DecodingOptions& options) {
+  const DecodingOptions usual;
+  const auto check_only = [&options](bool changed, std::string_view name, std::string_view search) {
+    core::require(!changed || options.strategy == search, core::ErrorCode::kInvalidArgument,
+                  "{}: only {} search looks at it, and the search is {}; leave it out, or choose that search", name,
+                  search, options.strategy);
+  };
+  if (std::ranges::find(built_in_strategies(), options.strategy, &BuiltInStrategy::name) == built_in_strategies().end())
+    return;
+  check_only(options.beam_size != usual.beam_size, "beam_size", "beam");
+  check_only(options.patience != usual.patience, "patience", "beam");
+  check_only(options.sampling.temperature != usual.sampling.temperature, "temperature", "sampling");
+  check_only(options.sampling.top_k != usual.sampling.top_k, "top_k", "sampling");
+  check_only(options.sampling.top_p != usual.sampling.top_p, "top_p", "sampling");
+  check_only(options.sampling.seed != usual.sampling.seed, "seed", "sampling");
 }
 
 std::int32_t maximum_target_length(const DecodingOptions& options, const nn::SequenceSpec& spec,

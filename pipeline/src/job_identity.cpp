@@ -1,7 +1,5 @@
 #include "job_identity.h"
 
-#include "dragoman/pipeline/stage_options.h"
-
 #include <algorithm>
 #include <string_view>
 
@@ -16,22 +14,23 @@ namespace {
 
 using core::Json;
 
-bool holds(const std::vector<std::string_view>& options, std::string_view option) {
+bool holds(const std::vector<std::string>& options, const std::string& option) {
   return std::ranges::find(options, option) != options.end();
 }
 
 }  // namespace
 
-void JobIdentity::add_stage(const std::string& name, const Json& options) {
+void JobIdentity::add_stage(const std::string& name, const Json& options,
+                            const std::vector<std::string>& content_options,
+                            const std::vector<std::string>& idle_options) {
   Json& stages = identity_["stages"];
   const auto same = std::count(stages.begin(), stages.end(), Json(name));
   stages.push_back(name);
   const std::string label = last_ = same == 0 ? name : fmt::format("{} {}", name, same + 1);
-  const BuiltInStage* known = find_built_in_stage(name);
   for (const auto& [option, value] : options.items()) {
-    if (known != nullptr && holds(known->idle_options, option)) continue;
+    if (holds(idle_options, option)) continue;
     const std::string key = fmt::format("{}.{}", label, option);
-    if (known == nullptr || !holds(known->content_options, option) || !value.is_string())
+    if (!holds(content_options, option) || !value.is_string())
       identity_[key] = value;
     else
       files_.push_back({key, value.get<std::string>()});

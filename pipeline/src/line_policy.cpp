@@ -23,7 +23,7 @@ std::string describe(const LineCounts& counts) {
           "lines held invalid UTF-8 (replaced by U+FFFD)");
   mention(parts, counts.split_for_length, "line was too long for the model and was split",
           "lines were too long for the model and were split");
-  mention(parts, counts.hit_length_limit, "translation was cut at the length limit",
+  mention(parts, counts.translations_cut, "translation was cut at the length limit",
           "translations were cut at the length limit");
   mention(parts, counts.failed, "line failed and is empty in the output", "lines failed and are empty in the output");
   return fmt::format("{}", fmt::join(parts, ", "));

@@ -73,7 +73,10 @@ class Builder {
 
   void add(const std::string& name, const Json& settings, const std::string& where) {
     core::OptionReader options(settings, where);
-    identity_.add_stage(name, settings);
+    if (const BuiltInStage* known = find_built_in_stage(name))
+      add_to_job(name, settings, known->content_options, known->idle_options);
+    else if (const auto* registered = host_->registry().stages().find(name))
+      add_to_job(name, settings, registered->entry.content_options, registered->entry.idle_options);
     if (const auto built_in = adders().find(name); built_in != adders().end())
       (this->*built_in->second)(options);
     else
@@ -89,6 +92,14 @@ class Builder {
   }
 
  private:
+  void add_to_job(const std::string& name, const Json& settings, const std::vector<std::string>& content_options,
+                  const std::vector<std::string>& idle_options) {
+    identity_.add_stage(name, settings, content_options, idle_options);
+    for (const std::string& option : content_options)
+      if (settings.is_object() && settings.contains(option) && settings[option].is_string())
+        pipeline_.add_input(settings[option].get<std::string>());
+  }
+
   /// How each of built_in_stages() is added.
   static const std::map<std::string_view, void (Builder::*)(core::OptionReader&)>& adders() {
     static const std::map<std::string_view, void (Builder::*)(core::OptionReader&)> all = {

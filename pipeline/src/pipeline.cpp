@@ -13,6 +13,7 @@
 #include <variant>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/input_guard.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/parallel.h>
 #include <dragoman/core/run_stop.h>
@@ -82,7 +83,6 @@ class WriterSink final : public RecordSink {
     writer_->flush();  // whoever waits for a line on the other end gets it; a call per line is nothing beside its
                        // translation
     ++counts_.lines;
-    counts_.empty += record.text.empty() ? 1 : 0;
     written_ = trail_->take();
     note_now_and_then();
     report(total());
@@ -266,6 +266,7 @@ void skip_lines_kept(RecordReader& reader, const RecordWriter& writer) {
 struct Pipeline::Impl {
   std::optional<ReadOptions> read;
   std::optional<WriteOptions> write;
+  std::vector<std::filesystem::path> inputs;
   /// Neighbouring map stages form one link.
   std::vector<std::variant<Maps, std::unique_ptr<Service>>> links;
 
@@ -306,6 +307,10 @@ void Pipeline::set_partial(core::PartialPolicy policy) {
   impl_->write->partial = policy;
 }
 
+void Pipeline::add_input(std::filesystem::path path) {
+  impl_->inputs.push_back(std::move(path));
+}
+
 void Pipeline::add(std::unique_ptr<const MapStage> stage) {
   if (impl_->links.empty() || !std::holds_alternative<Maps>(impl_->links.back())) impl_->links.emplace_back(Maps{});
   std::get<Maps>(impl_->links.back()).push_back(std::move(stage));
@@ -319,9 +324,8 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
   core::require(impl_->read && impl_->write, ErrorCode::kInvalidArgument,
                 "a pipeline needs a read stage and a write stage");
   if (impl_->links.empty()) impl_->links.emplace_back(Maps{});
-  core::require(!core::same_file(impl_->read->path, impl_->write->path), ErrorCode::kInvalidArgument,
-                "{}: is read and would be replaced by what is made of it; name another output",
-                impl_->read->path.string());
+  impl_->inputs.push_back(impl_->read->path);
+  core::require_not_an_input(impl_->write->path, impl_->inputs);
   const core::RunStop run_stop(stop);
   impl_->write->vouched = vouched_lines;
   RecordWriter writer(*impl_->write, run_stop.token());

@@ -9,7 +9,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/numbers.h>
 #include <dragoman/core/quote.h>
-#include <dragoman/host/open_tokenizer.h>
+#include <dragoman/plugins/open_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::pipeline {

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include <dragoman/host/registry.h>
 #include <dragoman/pipeline_api/stage.h>
+#include <dragoman/plugins/registry.h>
 
 namespace dragoman::pipeline {
 

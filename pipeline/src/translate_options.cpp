@@ -46,6 +46,7 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
   TranslateOptions translate = std::move(settings.options);
   try {
     decoding::check(translate.decoding);
+    decoding::require_all_used(translate.decoding);
   } catch (const core::Error& error) {
     core::fail(core::ErrorCode::kBadInput, "{}: {}", options.where(), error.what());
   }

@@ -62,7 +62,7 @@ class Run {
   }
 
   std::uint64_t records_split = 0;
-  std::uint64_t hit_length_limit = 0;
+  std::uint64_t translations_cut = 0;
 
  private:
   /// Bookkeeping of a record besides its text.
@@ -98,7 +98,7 @@ class Run {
     try {
       const std::lock_guard lock(mutex_);
       records_split += result.split_for_length ? 1 : 0;
-      hit_length_limit += result.parts_cut;
+      translations_cut += result.parts_cut;
       finished_.put(ticket, {std::move(result.record), weight});
       changed_.notify_all();
     } catch (...) {
@@ -138,7 +138,7 @@ TranslateService::~TranslateService() = default;
 
 void TranslateService::add_counts(LineCounts& counts) const {
   counts.split_for_length += records_split_;
-  counts.hit_length_limit += hit_length_limit_;
+  counts.translations_cut += translations_cut_;
 }
 
 void TranslateService::run(RecordSource& source, RecordSink& sink, std::stop_source stop) {
@@ -170,7 +170,7 @@ void TranslateService::run(RecordSource& source, RecordSink& sink, std::stop_sou
     });
   }
   records_split_ += shared.records_split;
-  hit_length_limit_ += shared.hit_length_limit;
+  translations_cut_ += shared.translations_cut;
   shared.rethrow_error();
 }
 

@@ -3,6 +3,7 @@
 #include "dragoman/pipeline/line_policy.h"
 #include "result_fields.h"
 #include "token_segments.h"
+#include "unknown_replacement.h"
 
 #include <utility>
 
@@ -30,34 +31,12 @@ void add_sentence(const TranslationModel& model, TranslationWork& work, std::str
   }
 }
 
-/// The source words that unknown target tokens attend to take their places.
-std::string decode_replacing_unknown(const TranslationModel& model, const TranslationPart& part,
-                                     const Hypothesis& hypothesis) {
-  std::string text;
-  std::vector<std::int32_t> run;
-  const auto flush = [&] {
-    text += model.target_tokenizer->decode(run);
-    run.clear();
-  };
-  for (std::size_t i = 0; i < hypothesis.tokens.size(); ++i) {
-    if (hypothesis.tokens[i] != model.model->spec().unknown) {
-      run.push_back(hypothesis.tokens[i]);
-      continue;
-    }
-    flush();
-    const auto position = static_cast<std::size_t>(decoding::aligned_source(hypothesis, static_cast<std::int64_t>(i)));
-    const std::string word = model.source_tokenizer->decode({&part.source[position], 1});
-    if (!text.empty()) text.push_back(' ');
-    text += word;
-  }
-  flush();
-  return text;
-}
-
 std::string decode_hypothesis(const TranslationModel& model, const RecordOptions& options, const TranslationPart& part,
                               const Hypothesis& hypothesis) {
-  std::string text = options.search->options().replace_unknown ? decode_replacing_unknown(model, part, hypothesis)
-                                                               : model.target_tokenizer->decode(hypothesis.tokens);
+  std::string text = options.search->options().replace_unknown
+                         ? decode_replacing_unknown(*model.target_tokenizer, hypothesis, model.model->spec().unknown,
+                                                    *model.source_tokenizer, part.source)
+                         : model.target_tokenizer->decode(hypothesis.tokens);
   core::replace_invalid_utf8(text);
   keep_on_one_line(text);
   return text;

@@ -219,6 +219,45 @@ TEST_F(TranslationEngineTest, WhatCannotBeComputedWithFailsRequestByRequest) {
   EXPECT_EQ(failed, 60);
 }
 
+TEST_F(TranslationEngineTest, AProcessorThatMakesNoSenseFailsItsOwnSentences) {
+  class Edit final : public decoding::LogitsProcessor {
+   public:
+    explicit Edit(ops::LogitEdit edit) : edit_(edit) {}
+    void apply(const decoding::SentenceState&, const decoding::LiveHypothesis&, decoding::RowEdits& edits) override {
+      if (edit_.penalty != 1) edits.penalise(edit_.token, edit_.penalty);
+      if (edit_.penalty == 1) edits.add(edit_.token, edit_.bias);
+    }
+
+   private:
+    ops::LogitEdit edit_;
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  TranslationEngine engine(runtime_, *model_, {.threads = 1});
+  Client good(engine);
+  Client bad(engine);
+  std::atomic<int> translated = 0;
+  std::vector<std::string> messages(4);
+  for (const auto& source : random_sources(8))
+    good.submit(request(source, 0, nullptr),
+                [&](const TranslationResult& result) { translated += message_of(result.error).empty() ? 1 : 0; });
+  const ops::LogitEdit edits[] = {{.token = 999}, {.token = -1}, {.token = 5, .penalty = 0}, {.token = 5, .bias = nan}};
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const auto search = std::make_shared<const Search>(
+        DecodingOptions{}, [] { return decoding::make_strategy({}); },
+        [edit = edits[i]](const nn::SequenceSpec&) {
+          decoding::LogitsProcessors processors;
+          processors.push_back(std::make_unique<Edit>(edit));
+          return processors;
+        });
+    bad.submit(request(random_sources(1)[0], 0, search),
+               [&messages, i](const TranslationResult& result) { messages[i] = message_of(result.error); });
+  }
+  good.wait();
+  bad.wait();
+  EXPECT_EQ(translated, 8) << "others' sentences are in the same steps";
+  EXPECT_THAT(messages, ::testing::Each(::testing::HasSubstr("a logits processor changes the token")));
+}
+
 TEST_F(TranslationEngineTest, ASearchThatThrowsFailsItsSentencesAndTheEngineGoesOn) {
   /// Runs out of memory in the middle of a sentence.
   class Greedy final : public decoding::SearchStrategy {

@@ -7,7 +7,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/formats/model_folder.h>
-#include <dragoman/host/host.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::fuzz {
 

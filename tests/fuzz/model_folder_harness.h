@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include <dragoman/core/utf8.h>
-#include <dragoman/host/host.h>
 #include <dragoman/pipeline/translator.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::fuzz {
 

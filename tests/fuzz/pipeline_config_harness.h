@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include <dragoman/core/yaml.h>
-#include <dragoman/host/host.h>
 #include <dragoman/pipeline/pipeline.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::fuzz {
 

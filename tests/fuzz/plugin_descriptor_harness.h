@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include <dragoman/host/plugin_loader.h>
-#include <dragoman/sdk/fingerprint.h>
+#include <dragoman/plugins/fingerprint.h>
+#include <dragoman/plugins/plugin_loader.h>
 
 namespace dragoman::fuzz {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include <dragoman/core/yaml.h>
-#include <dragoman/host/host.h>
+#include <dragoman/plugins/host.h>
 #include <dragoman/training/config.h>
 #include <dragoman/training/trainer.h>
 

@@ -24,7 +24,7 @@ TEST(KeepOnOneLine, TurnsLineBreaksIntoBlanks) {
 }
 
 TEST(Describe, SaysOnlyWhatHappened) {
-  EXPECT_EQ(describe({.lines = 10, .empty = 3}), "");
+  EXPECT_EQ(describe({.lines = 10}), "");
   EXPECT_EQ(describe({.lines = 10, .with_invalid_utf8 = 1, .split_for_length = 2}),
             "1 line held invalid UTF-8 (replaced by U+FFFD), 2 lines were too long for the model and were split");
 }

@@ -135,7 +135,7 @@ TEST_F(PipelineTest, AnOptionSpelledTwiceAndAnOutputThatIsTheInputAreRefused) {
               HasSubstr("'beam_size' stands there twice"));
   const std::string in = model_.file("in").string();
   EXPECT_THAT(error_of("stages:\n  - read: {path: " + in + "}\n  - write: {path: " + in + "}\n"),
-              HasSubstr("is read and would be replaced"));
+              HasSubstr("which it would replace"));
 }
 
 TEST_F(PipelineTest, AStoppedRunResumesToTheSameBytes) {

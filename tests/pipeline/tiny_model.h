@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <dragoman/formats/model_folder.h>
-#include <dragoman/host/host.h>
+#include <dragoman/plugins/host.h>
 #include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/transformer/transformer.h>
 

@@ -1,6 +1,7 @@
-#include "dragoman/conformance/conformance.h"
+#include "dragoman/plugins/conformance.h"
 
 #include "planted/letters.h"
+#include "planted_file.h"
 #include "teaching_model.h"
 #include "test_data.h"
 
@@ -128,7 +129,7 @@ TEST(Conformance, AnExceptionIsAFindingWithItsMessage) {
 
 TEST(Conformance, TheBuiltInModelsPass) {
   const testing::TemporaryFolder scratch;
-  const Host host;
+  Host host;
   const std::vector<Verdict> verdicts = check_provider(host, kBuiltin, {.scratch_folder = scratch.path()});
   EXPECT_GE(verdicts.size(), conformance_checks().size());
   EXPECT_THAT(complaints(verdicts), IsEmpty());
@@ -249,6 +250,97 @@ TEST(Conformance, ATokenizerWithoutAnExampleIsToldToHaveOne) {
                                  return std::make_unique<planted::Letters>(file, own);
                                }});
   EXPECT_THAT(complaints_about(registrar), HasSubstr("letters - text-round-trip: the entry has no example"));
+}
+
+/// The importer of examples/plugin, changed.
+std::vector<Verdict> verdicts_on_importer(const std::function<void(ModelImporterEntry&)>& change) {
+  const testing::TemporaryFolder scratch;
+  Host host;
+  host.loader().load(planted_file("arrays"));
+  ModelImporterEntry entry = host.registry().model_importers().get("numpy-arrays");
+  entry.name = "changed";
+  change(entry);
+  Registrar registrar;
+  registrar.add(entry);
+  host.registry().add("guest", registrar.take());
+  return check_provider(host, "guest", {.scratch_folder = scratch.path()});
+}
+
+TEST(Conformance, AnImporterWithoutAFaultPasses) {
+  const std::vector<Verdict> verdicts = verdicts_on_importer([](ModelImporterEntry&) {});
+  EXPECT_THAT(complaints(verdicts), IsEmpty());
+  EXPECT_EQ(verdicts.size(), 3U);
+}
+
+/// Passes everything on, but for what is planted.
+class FaultyModel : public ForeignModel {
+ public:
+  explicit FaultyModel(std::unique_ptr<ForeignModel> sound) : sound_(std::move(sound)) {}
+  ModelDescription describe() const override { return sound_->describe(); }
+  void read(const nn::Parameter& parameter, const tensor::Tensor& out) override { sound_->read(parameter, out); }
+  void finish() override { sound_->finish(); }
+
+ private:
+  std::unique_ptr<ForeignModel> sound_;
+};
+
+/// Leaves something of the time of day in a value.
+class CountingModel final : public FaultyModel {
+ public:
+  using FaultyModel::FaultyModel;
+  void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
+    static int count = 0;
+    FaultyModel::read(parameter, out);
+    tensor::set_element(out, 0, 0, ++count);
+  }
+};
+
+/// Forgets one parameter.
+class ForgetfulModel final : public FaultyModel {
+ public:
+  using FaultyModel::FaultyModel;
+  void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
+    if (!parameter.name.ends_with("out.bias")) FaultyModel::read(parameter, out);
+  }
+  void finish() override {}
+};
+
+/// Is no core::Error.
+class ThrowingModel final : public FaultyModel {
+ public:
+  using FaultyModel::FaultyModel;
+  void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
+    try {
+      FaultyModel::read(parameter, out);
+    } catch (const core::Error& error) {
+      throw std::runtime_error(error.what());
+    }
+  }
+};
+
+template <class Model>
+void wrap(ModelImporterEntry& entry) {
+  entry.make = [make = entry.make](const std::filesystem::path& path, core::OptionReader& own) {
+    return std::make_unique<Model>(make(path, own));
+  };
+}
+
+TEST(Conformance, EveryFaultOfAnImporterIsFound) {
+  const auto failed_after = [](const std::function<void(ModelImporterEntry&)>& change) {
+    return failed_checks(verdicts_on_importer(change));
+  };
+  EXPECT_THAT(failed_after([](ModelImporterEntry& entry) {
+                entry.recognises = [](const std::filesystem::path& path) { return std::filesystem::exists(path); };
+              }),
+              Contains("recognition"));
+  EXPECT_THAT(failed_after([](ModelImporterEntry& entry) {
+                entry.recognises = [](const std::filesystem::path&) { return false; };
+              }),
+              Contains("recognition"));
+  EXPECT_THAT(failed_after(wrap<CountingModel>), Contains("import"));
+  EXPECT_THAT(failed_after(wrap<ForgetfulModel>), Contains("import"));
+  EXPECT_THAT(failed_after(wrap<ThrowingModel>), Contains("damaged-files"));
+  EXPECT_THAT(failed_after([](ModelImporterEntry& entry) { entry.write_example = {}; }), Contains("import"));
 }
 
 /// Cuts bytes, not characters.

@@ -8,11 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <dragoman/conformance/conformance.h>
 #include <dragoman/decoding/decoding_loop.h>
 #include <dragoman/decoding/model_stepper.h>
 #include <dragoman/decoding/score.h>
-#include <dragoman/host/load_model.h>
+#include <dragoman/plugins/conformance.h>
+#include <dragoman/plugins/load_model.h>
 
 // What "it would work on a GPU" means on a machine without one: everything below runs on a device whose memory the host
 // cannot read, and must give the bytes of the CPU.

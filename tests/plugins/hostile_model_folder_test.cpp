@@ -12,8 +12,8 @@
 #include <dragoman/core/options.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
-#include <dragoman/host/host.h>
-#include <dragoman/host/load_model.h>
+#include <dragoman/plugins/host.h>
+#include <dragoman/plugins/load_model.h>
 
 namespace dragoman::testing {
 namespace {

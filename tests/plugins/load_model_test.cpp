@@ -1,4 +1,4 @@
-#include "dragoman/host/load_model.h"
+#include "dragoman/plugins/load_model.h"
 
 #include "error_message.h"
 #include "test_data.h"

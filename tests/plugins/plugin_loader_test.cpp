@@ -1,4 +1,4 @@
-#include "dragoman/host/plugin_loader.h"
+#include "dragoman/plugins/plugin_loader.h"
 
 #include "error_message.h"
 #include "planted/twice.h"
@@ -12,8 +12,8 @@
 
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
-#include <dragoman/host/host.h>
-#include <dragoman/sdk/fingerprint.h>
+#include <dragoman/plugins/fingerprint.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::plugins {
 namespace {

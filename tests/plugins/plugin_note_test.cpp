@@ -1,4 +1,4 @@
-#include "dragoman/host/plugin_note.h"
+#include "dragoman/plugins/plugin_note.h"
 
 #include "error_message.h"
 #include "planted_file.h"
@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
-#include <dragoman/host/host.h>
-#include <dragoman/sdk/fingerprint.h>
+#include <dragoman/plugins/fingerprint.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::plugins {
 namespace {

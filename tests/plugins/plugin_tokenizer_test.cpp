@@ -13,10 +13,10 @@
 #include <dragoman/formats/average.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
-#include <dragoman/host/load_model.h>
-#include <dragoman/host/open_tokenizer.h>
 #include <dragoman/pipeline/pipeline.h>
 #include <dragoman/pipeline/translator.h>
+#include <dragoman/plugins/load_model.h>
+#include <dragoman/plugins/open_tokenizer.h>
 #include <dragoman/training/trainer.h>
 
 namespace dragoman {

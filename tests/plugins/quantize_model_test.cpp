@@ -1,4 +1,4 @@
-#include "dragoman/host/quantize_model.h"
+#include "dragoman/plugins/quantize_model.h"
 
 #include "error_message.h"
 #include "test_data.h"
@@ -8,9 +8,9 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/formats/checksums.h>
-#include <dragoman/host/load_model.h>
 #include <dragoman/pipeline/scorer.h>
 #include <dragoman/pipeline/translator.h>
+#include <dragoman/plugins/load_model.h>
 
 namespace dragoman::plugins {
 namespace {
@@ -128,7 +128,7 @@ TEST_F(QuantizeModel, WhatMakesNoSenseIsRefused) {
   EXPECT_THAT(error(kModel, ComputeChoice::kAuto), HasSubstr("rounded to bf16 or int8, not to auto"));
   EXPECT_THAT(error(quantized(ComputeChoice::kI8), ComputeChoice::kBF16), HasSubstr("is one of int8 already"));
   EXPECT_THAT(error_of([&] { quantize_model(folder_ / "model", folder_ / "model", ComputeChoice::kI8, host); }),
-              HasSubstr("would take the place of the model itself"));
+              HasSubstr("which it would replace"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "again"));
 }
 

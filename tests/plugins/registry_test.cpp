@@ -1,4 +1,4 @@
-#include "dragoman/host/registry.h"
+#include "dragoman/plugins/registry.h"
 
 #include "error_message.h"
 
@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/json.h>
-#include <dragoman/host/host.h>
 #include <dragoman/ops/elementwise.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::plugins {
 namespace {
@@ -117,6 +117,40 @@ TEST(Registrar, RefusesNamesThatCannotBeWrittenAndMissingFactories) {
               HasSubstr("the pipeline stage 'lower' has no factory"));
   EXPECT_TRUE(registrar.contributions().models.empty());
   EXPECT_TRUE(registrar.contributions().stages.empty());
+}
+
+TEST(Registrar, AFactoryThatMakesNothingIsAnErrorThatNamesIt) {
+  Registrar registrar;
+  registrar.add(StageEntry{"lower", "", [](core::OptionReader&) { return nullptr; }});
+  registrar.add(ModelEntry{"empty", "", [](const nn::SequenceSpec&, const core::Json&) { return nullptr; }, {}});
+  const Contributions made = registrar.take();
+  const core::Json none = core::Json::object();
+  core::OptionReader options(none, "options");
+  EXPECT_THAT(error_of([&] { made.stages[0].make(options); }), HasSubstr("the pipeline stage 'lower' made none"));
+  EXPECT_THAT(error_of([&] { made.models[0].make({}, none); }), HasSubstr("the model 'empty' made none"));
+}
+
+TEST_F(RegistryTest, ReferencesSurviveWhatIsAddedLater) {
+  Registrar first;
+  first.add(model_entry("first"));
+  registry_.add("guest", first.take());
+  const ModelEntry& entry = registry_.models().get("first");
+  for (int i = 0; i < 20; ++i) {
+    Registrar another;
+    another.add(model_entry("model" + std::to_string(i)));
+    registry_.add("guest" + std::to_string(i), another.take());
+  }
+  EXPECT_EQ(&registry_.models().get("first"), &entry);
+}
+
+TEST_F(RegistryTest, AnImporterIsNotCalledAsAKindOfTokenizer) {
+  Registrar registrar;
+  registrar.add(ModelImporterEntry{.name = "gpt2",
+                                   .summary = "",
+                                   .make = [](const auto&, auto&) { return nullptr; },
+                                   .recognises = [](const auto&) { return false; },
+                                   .write_example = {}});
+  EXPECT_THAT(error_of([&] { registry_.add("guest", registrar.take()); }), HasSubstr("'gpt2' is registered already"));
 }
 
 TEST(Host, HasTheBuiltins) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <dragoman/sdk/registrar.h>
+#include <dragoman/plugins/registrar.h>
 
 namespace dragoman::testing {
 

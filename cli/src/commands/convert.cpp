@@ -1,3 +1,4 @@
+#include "options/host_options.h"
 #include "options/input_guard.h"
 #include "options/tokenizer_options.h"
 #include "program/command.h"
@@ -5,6 +6,8 @@
 #include <filesystem>
 
 #include <dragoman/core/folder.h>
+#include <dragoman/core/yaml.h>
+#include <dragoman/plugins/import_model.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
 namespace dragoman::cli {
@@ -27,28 +30,61 @@ FileKind kind_of_output(const std::string& path) {
 class Convert final : public Command {
  public:
   std::string_view name() const override { return "convert"; }
-  std::string_view summary() const override { return "turn a tokenizer file into one of another kind"; }
+  std::string_view summary() const override {
+    return "turn a tokenizer file into one of another kind, or a model of another toolkit into a model folder";
+  }
   std::string_view examples() const override {
     return "dragoman convert sentencepiece.model --output tokenizer.json\n"
-           "dragoman convert codes --vocabulary vocab.txt --output tokenizer.json\n";
+           "dragoman convert codes --vocabulary vocab.txt --output tokenizer.json\n"
+           "dragoman convert arrays --plugin example --from numpy-arrays --output models/mine\n";
   }
 
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("input,i", po::value(&input_)->required()->value_name("FILE"),
          "tokenizer.json, codes of subword-nmt or fastBPE, vocab.json with merges.txt beside it, a SentencePiece "
-         ".model of type BPE, a tiktoken rank file, a model of YouTokenToMe")  //
+         ".model of type BPE, a tiktoken rank file, a model of YouTokenToMe; or a model that a plugin imports")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
-         "where to write; .json, vocab.json, .model, .tiktoken and .codes say the kind")  //
+         "where to write; .json, vocab.json, .model, .tiktoken and .codes say the kind; a folder, of a model")  //
         ("from", po::value(&from_)->value_name("KIND"),
          "of the input, if it is not to be recognised: tokenizer-json, subword-nmt, fastbpe, gpt2, sentencepiece, "
-         "tiktoken, youtokentome")  //
-        ("to", po::value(&to_)->value_name("KIND"), "of the output; not fastbpe, not youtokentome");
+         "tiktoken, youtokentome, or the name of an importer of models")  //
+        ("to", po::value(&to_)->value_name("KIND"), "of the output; not fastbpe, not youtokentome")(
+            "import-options", po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
+            "what the importer of a model is told (may be repeated)");
+    add_host_options(options, host_options_);
     tokenizer_options_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
+    plugins::Host host(host_options_);
+    if (is_model(host.registry()))
+      import_model(host, session);
+    else
+      convert_tokenizer(session);
+  }
+
+ private:
+  bool is_model(const plugins::Registry& registry) const {
+    const bool named = registry.model_importers().find(from_) != nullptr;
+    // What to do with folders the importers say.
+    return named || std::filesystem::is_directory(input_) ||
+           (from_.empty() && plugins::find_importer(registry, input_) != nullptr);
+  }
+
+  void import_model(plugins::Host& host, const Session& session) const {
+    if (!to_.empty() || tokenizer_options_.any())
+      throw UsageError("--to, --separator, --pattern and the like are for tokenizers, and this is a model");
+    plugins::ImportOptions options{.importer = from_};
+    for (const std::string& word : import_options_) core::set_option(options.options, word, "--import-options ");
+    require_not_an_input(output_, {input_});
+    plugins::import_model(input_, output_, host, options);
+    core::log(session.log, core::LogLevel::kInfo, fmt::format("{}: the model of {}", output_, input_));
+  }
+
+  void convert_tokenizer(const Session& session) const {
+    if (!import_options_.empty()) throw UsageError("--import-options are for a model that a plugin imports");
     const FileKind kind = to_.empty() ? kind_of_output(output_) : TokenizerOptions::file_kind(to_, "--to");
     require_not_an_input(output_, {input_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     core::require_not_in_the_way(input_, output_);
@@ -66,8 +102,9 @@ class Convert final : public Command {
                           definition.merges.size()));
   }
 
- private:
   TokenizerOptions tokenizer_options_;
+  plugins::HostOptions host_options_;
+  std::vector<std::string> import_options_;
   std::string input_;
   std::string output_;
   std::string from_;

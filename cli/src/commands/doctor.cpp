@@ -7,7 +7,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/parallel.h>
-#include <dragoman/host/host.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::cli {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include <dragoman/conformance/conformance.h>
 #include <dragoman/core/error.h>
 #include <dragoman/pipeline/stage_options.h>
+#include <dragoman/plugins/conformance.h>
 
 namespace dragoman::cli {
 namespace {
@@ -78,6 +78,7 @@ void print_registered(const plugins::Host& host) {
   print_catalogue(registry.logits_processors());
   print_catalogue(registry.tokenizers());
   print_stages(registry);
+  print_catalogue(registry.model_importers());
   print_backends(host);
   for (const plugins::Registry::Kernel& kernel : registry.kernels())
     print_entry("kernel", kernel.op, kernel.provider, fmt::format("on {}", kernel.backend));

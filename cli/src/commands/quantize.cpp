@@ -7,7 +7,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/formats/model_folder.h>
-#include <dragoman/host/quantize_model.h>
+#include <dragoman/plugins/quantize_model.h>
 
 namespace dragoman::cli {
 namespace {

@@ -41,6 +41,8 @@ class RunPipeline final : public Command {
     for (const std::string& setting : settings_) core::set_option(configuration, setting);
     plugins::Host host(host_options_);
     pipeline::Pipeline pipeline = pipeline::make_pipeline(configuration, file_, host, threads_);
+    pipeline.add_input(file_);
+    for (const std::string& plugin : host_options_.plugins) pipeline.add_input(plugin);
     if (resume_) pipeline.set_partial(core::PartialPolicy::kResume);
     if (overwrite_) pipeline.set_partial(core::PartialPolicy::kReplace);
     const pipeline::LineCounts counts = pipeline.run(

@@ -2,7 +2,7 @@
 
 #include <boost/program_options.hpp>
 
-#include <dragoman/host/host.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::cli {
 

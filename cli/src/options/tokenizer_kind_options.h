@@ -9,7 +9,7 @@
 #include <string>
 
 #include <dragoman/core/options.h>
-#include <dragoman/host/open_tokenizer.h>
+#include <dragoman/plugins/open_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_kind_table.h>
 
 namespace dragoman::cli {

@@ -2,9 +2,10 @@
 #include "frequency_penalty.h"
 #include "longest_match.h"
 #include "min_p_sampling.h"
+#include "numpy_arrays.h"
 #include "squeeze.h"
 
-#include <dragoman/sdk/plugin.h>
+#include <dragoman/plugins/plugin.h>
 #include <dragoman/transformer/transformer_variant.h>
 
 namespace {
@@ -28,6 +29,9 @@ void register_example(plugins::Registrar& registrar) {
   registrar.add(plugins::TokenizerEntry{"longest-match", "the longest pieces of a list, from left to right",
                                         example::make_longest_match, example::longest_match_example()});
   registrar.add(plugins::StageEntry{"squeeze", "blanks in a row become one", example::make_squeeze});
+  registrar.add(plugins::ModelImporterEntry{"numpy-arrays", "config.json, tokenizer.json and weights as NumPy arrays",
+                                            example::open_numpy_arrays, example::is_folder_of_numpy_arrays,
+                                            example::write_numpy_arrays_example});
 }
 
 }  // namespace

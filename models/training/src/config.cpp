@@ -125,6 +125,10 @@ Json to_json(const TrainingConfig& config) {
           {"checkpoint", write_part(config.checkpoint, checkpoint_table())}};
 }
 
+void check(const TrainingConfig& config) {
+  read_training_config(to_json(config), "training configuration");
+}
+
 namespace {
 
 /// Without the file, whose content is compared; null of one that has no kind.

@@ -1,20 +1,9 @@
 #include "dragoman/training/trainer.h"
 
 #include <dragoman/core/json.h>
-#include <dragoman/host/open_tokenizer.h>
+#include <dragoman/plugins/open_tokenizer.h>
 
 namespace dragoman::training {
-
-namespace {
-
-/// Empty for what is built in or not there.
-template <class Entry>
-std::string plugin_of(const plugins::Catalogue<Entry>& catalogue, const std::string& type) {
-  const auto* registered = catalogue.find(type);
-  return registered == nullptr || registered->provider == plugins::kBuiltin ? std::string() : registered->provider;
-}
-
-}  // namespace
 
 TrainerEnvironment make_environment(const plugins::Host& host) {
   TrainerEnvironment environment;
@@ -22,12 +11,14 @@ TrainerEnvironment make_environment(const plugins::Host& host) {
   environment.make_model = [&host](const std::string& type, const nn::SequenceSpec& spec, const core::Json& options) {
     return host.registry().models().get(type).make(spec, options);
   };
-  environment.plugin_of = [&host](const std::string& type) { return plugin_of(host.registry().models(), type); };
+  environment.plugin_of = [&host](const std::string& type) {
+    return plugins::plugin_of(host.registry().models(), type);
+  };
   environment.make_tokenizer = [&host](const tokenizer::TokenizerKind& kind, const tokenizer::TokenizerFile& file) {
     return plugins::make_tokenizer(host.registry(), kind, file);
   };
   environment.plugin_of_tokenizer = [&host](const std::string& type) {
-    return plugin_of(host.registry().tokenizers(), type);
+    return plugins::plugin_of(host.registry().tokenizers(), type);
   };
   environment.build = {{"compiler", __VERSION__}};
   return environment;

@@ -36,8 +36,11 @@ struct Outcome {
   std::vector<bool> written_gradients;
 };
 
-std::int64_t count_true(const std::vector<bool>& flags) {
-  return std::count(flags.begin(), flags.end(), true);
+/// Of which gradients are written: those are added to, where others are assigned (FNV-1a over the flags).
+std::int64_t fingerprint(const std::vector<bool>& flags) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (const bool flag : flags) hash = (hash ^ (flag ? 1U : 0U)) * 0x100000001B3;
+  return std::bit_cast<std::int64_t>(hash);
 }
 
 tensor::StepKey key_of(const tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
@@ -50,7 +53,7 @@ tensor::StepKey key_of(const tensor::Context& context, const nn::Seq2SeqModel& m
   };
   return {"loss",
           {model.parameters().generation(), source.total(), source.batch(), input.total(), weights(source, source),
-           weights(input, source), weights(input, input), count_true(model.parameters().written_gradients()),
+           weights(input, source), weights(input, input), fingerprint(model.parameters().written_gradients()),
            std::bit_cast<std::int64_t>(label_smoothing)}};
 }
 

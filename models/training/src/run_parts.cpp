@@ -49,6 +49,7 @@ EarlyStopping::Options early_stopping_options(const TrainingConfig& config) {
 
 /// The configuration with what is left to the machine as it is on this one, so that a run goes on so.
 TrainingConfig resolved(TrainingConfig config, const runtime::Runtime& runtime) {
+  check(config);
   const tensor::Device device = runtime.device(config.device);
   if (config.training.row_bucket == 0) config.training.row_bucket = runtime.backend(device).row_bucket();
   core::require(

@@ -3,7 +3,7 @@
 #include "stepper.h"
 #include "subject.h"
 
-#include <dragoman/conformance/conformance.h>
+#include <dragoman/plugins/conformance.h>
 
 namespace dragoman::plugins {
 

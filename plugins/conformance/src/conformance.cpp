@@ -1,4 +1,4 @@
-#include "dragoman/conformance/conformance.h"
+#include "dragoman/plugins/conformance.h"
 
 #include "checks.h"
 #include "extension_checks.h"
@@ -144,7 +144,7 @@ std::vector<Verdict> check_model(const Host& host, const ModelEntry& model, cons
   return verdicts;
 }
 
-std::vector<Verdict> check_provider(const Host& host, const std::string& provider, const ConformanceOptions& options) {
+std::vector<Verdict> check_provider(Host& host, const std::string& provider, const ConformanceOptions& options) {
   std::vector<Verdict> verdicts = check_kernels(host, provider);
   for (const ModelEntry* model : entries_of(host.registry().models(), provider))
     append(verdicts, check_model(host, *model, options));
@@ -156,6 +156,8 @@ std::vector<Verdict> check_provider(const Host& host, const std::string& provide
     append(verdicts, check_tokenizer(*tokenizer));
   for (const StageEntry* stage : entries_of(host.registry().stages(), provider))
     verdicts.push_back(check_stage(*stage));
+  for (const ModelImporterEntry* importer : entries_of(host.registry().model_importers(), provider))
+    append(verdicts, check_model_importer(host, *importer, options.scratch_folder));
   return verdicts;
 }
 

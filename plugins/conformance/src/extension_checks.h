@@ -1,6 +1,6 @@
 #pragma once
 
-#include <dragoman/conformance/conformance.h>
+#include <dragoman/plugins/conformance.h>
 
 namespace dragoman::plugins {
 
@@ -15,5 +15,9 @@ Verdict check_stage(const StageEntry& entry);
 
 /// The entry is made of its example file.
 std::vector<Verdict> check_tokenizer(const TokenizerEntry& entry);
+
+/// The entry imports its example.
+std::vector<Verdict> check_model_importer(Host& host, const ModelImporterEntry& entry,
+                                          const std::filesystem::path& scratch);
 
 }  // namespace dragoman::plugins

@@ -8,8 +8,8 @@
 
 #include <dragoman/autograd/tape.h>
 #include <dragoman/core/parallel.h>
-#include <dragoman/host/registry.h>
 #include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/plugins/registry.h>
 
 namespace dragoman::plugins {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <dragoman/sdk/registrar.h>
+#include <dragoman/plugins/registrar.h>
 
 namespace dragoman::plugins {
 

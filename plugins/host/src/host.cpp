@@ -1,4 +1,4 @@
-#include "dragoman/host/host.h"
+#include "dragoman/plugins/host.h"
 
 #include "builtins.h"
 

@@ -1,13 +1,12 @@
-#include "dragoman/host/load_model.h"
+#include "dragoman/plugins/load_model.h"
 
-#include "dragoman/host/open_tokenizer.h"
+#include "dragoman/plugins/open_tokenizer.h"
+#include "make_model.h"
 
 #include <dragoman/core/error.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::plugins {
-namespace {
-
 void require_plugin(const std::string& plugin, std::string_view user, const std::string& where, Host& host,
                     bool may_load) {
   if (plugin.empty()) return;
@@ -16,14 +15,17 @@ void require_plugin(const std::string& plugin, std::string_view user, const std:
   host.loader().require_plugin(plugin);
 }
 
-std::unique_ptr<nn::Seq2SeqModel> make_empty_model(const formats::ModelConfig& config, const std::string& where,
+std::unique_ptr<nn::Seq2SeqModel> make_empty_model(const std::string& type, const nn::SequenceSpec& sequences,
+                                                   const core::Json& own, const std::string& where,
                                                    const Registry& registry) {
   try {
-    return registry.models().get(config.model_type).make(config.sequences, config.model);
+    return registry.models().get(type).make(sequences, own);
   } catch (const core::Error& error) {
     core::fail(core::ErrorCode::kBadInput, "{}: {}", where, error.what());
   }
 }
+
+namespace {
 
 formats::LoadOptions weight_options(const LoadModelOptions& options, const runtime::Runtime& runtime) {
   return {.device_memory = &runtime.memory(options.device),
@@ -52,8 +54,9 @@ LoadedModel load_model(const std::filesystem::path& folder, Host& host, const Lo
       formats::ModelFolder::open(folder, tokenizer_opener(host, options.may_load_plugin));
   const std::string where = (folder / formats::ModelFiles::kConfig).string();
   require_plugin(opened.config().plugin, "model", where, host, options.may_load_plugin);
-  LoadedModel loaded{make_empty_model(opened.config(), where, host.registry()), opened.source_tokenizer(),
-                     opened.target_tokenizer(), opened.config()};
+  LoadedModel loaded{make_empty_model(opened.config().model_type, opened.config().sequences, opened.config().model,
+                                      where, host.registry()),
+                     opened.source_tokenizer(), opened.target_tokenizer(), opened.config()};
   opened.load_weights(*loaded.model, weight_options(options, host.runtime()));
   return loaded;
 }

@@ -1,6 +1,6 @@
-#include "dragoman/host/plugin_loader.h"
+#include "dragoman/plugins/plugin_loader.h"
 
-#include "dragoman/host/plugin_note.h"
+#include "dragoman/plugins/plugin_note.h"
 #include "fingerprint_difference.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 
 #include <dragoman/core/error.h>
-#include <dragoman/sdk/fingerprint.h>
+#include <dragoman/plugins/fingerprint.h>
 
 namespace dragoman::plugins {
 namespace {

@@ -1,4 +1,4 @@
-#include "dragoman/host/plugin_note.h"
+#include "dragoman/plugins/plugin_note.h"
 
 #include "fingerprint_difference.h"
 
@@ -8,8 +8,8 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/formats/mapped_file.h>
-#include <dragoman/sdk/fingerprint.h>
-#include <dragoman/sdk/note.h>
+#include <dragoman/plugins/fingerprint.h>
+#include <dragoman/plugins/note.h>
 
 namespace dragoman::plugins {
 namespace {

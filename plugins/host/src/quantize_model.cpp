@@ -1,12 +1,13 @@
-#include "dragoman/host/quantize_model.h"
+#include "dragoman/plugins/quantize_model.h"
 
-#include "dragoman/host/load_model.h"
+#include "dragoman/plugins/load_model.h"
 
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
+#include <dragoman/core/input_guard.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::plugins {
@@ -53,9 +54,7 @@ std::string rounded_card(const path& folder, tensor::ComputeChoice type) {
 
 void quantize_model(const path& folder, const path& output, tensor::ComputeChoice type, Host& host) {
   const tensor::DType dtype = stored_type(type);
-  std::error_code ignored;
-  core::require(!std::filesystem::equivalent(folder, output, ignored), ErrorCode::kInvalidArgument,
-                "{}: the rounded model would take the place of the model itself; name another folder", output.string());
+  core::require_not_an_input(output, {folder});
   core::require_not_in_the_way(folder, output);
   const LoadedModel loaded = load_model(folder, host, {.trainable = true});
   const path weights = folder / ModelFiles::kWeights;

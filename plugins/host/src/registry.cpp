@@ -1,4 +1,6 @@
-#include "dragoman/host/registry.h"
+#include "dragoman/plugins/registry.h"
+
+#include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::plugins {
 namespace {
@@ -12,6 +14,10 @@ void add_all(Catalogue<Entry>& catalogue, std::vector<Entry>& entries, const std
 
 Registry::Registry(runtime::Runtime& runtime) : runtime_(&runtime) {
   for (const std::string_view name : pipeline::kBuiltInStageNames) catalogues_.stages.reserve(name, kBuiltin);
+  // `convert --from` takes the names of both.
+  for (const tokenizer::FileKind kind : tokenizer::registered_kinds())
+    catalogues_.model_importers.reserve(tokenizer::name_of(kind), kBuiltin);
+  catalogues_.model_importers.reserve(tokenizer::name_of(tokenizer::FileKind::kGpt2), kBuiltin);
 }
 
 void Registry::add(const std::string& provider, Contributions contributions) {
@@ -21,6 +27,7 @@ void Registry::add(const std::string& provider, Contributions contributions) {
   add_all(extended.logits_processors, contributions.logits_processors, provider);
   add_all(extended.tokenizers, contributions.tokenizers, provider);
   add_all(extended.stages, contributions.stages, provider);
+  add_all(extended.model_importers, contributions.model_importers, provider);
   std::vector<WaitingKernel> wanted = waiting_;
   for (KernelEntry& kernel : contributions.kernels) wanted.push_back({std::move(kernel), provider});
   const Extent before{backends_.size(), kernels_.size()};

@@ -1,6 +1,10 @@
-#include "dragoman/sdk/registrar.h"
+#include "dragoman/plugins/registrar.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include <dragoman/core/error.h>
 
@@ -17,11 +21,22 @@ void check_name(std::string_view kind, const std::string& name) {
                 "'{}' cannot be the name of a {}: use letters, digits, '-', '_' and '.'", name, kind);
 }
 
+/// The factory, with an error of its own where it makes nothing.
+template <class Made, class... Arguments>
+std::function<Made(Arguments...)> checked(std::function<Made(Arguments...)> make, std::string what) {
+  return [make = std::move(make), what = std::move(what)](Arguments... arguments) {
+    Made made = make(std::forward<Arguments>(arguments)...);
+    core::require(made != nullptr, core::ErrorCode::kInternal, "the factory of the {} made none", what);
+    return made;
+  };
+}
+
 template <class Entry>
 void append(std::vector<Entry>& entries, Entry entry, std::string_view kind) {
   check_name(kind, entry.name);
   core::require(static_cast<bool>(entry.make), core::ErrorCode::kInvalidArgument, "the {} '{}' has no factory", kind,
                 entry.name);
+  entry.make = checked(std::move(entry.make), fmt::format("{} '{}'", kind, entry.name));
   entries.push_back(std::move(entry));
 }
 
@@ -45,6 +60,12 @@ void Registrar::add(TokenizerEntry entry) {
 
 void Registrar::add(StageEntry entry) {
   append(contributions_.stages, std::move(entry), "pipeline stage");
+}
+
+void Registrar::add(ModelImporterEntry entry) {
+  core::require(static_cast<bool>(entry.recognises), core::ErrorCode::kInvalidArgument,
+                "the model importer '{}' cannot say what it recognises", entry.name);
+  append(contributions_.model_importers, std::move(entry), "model importer");
 }
 
 void Registrar::add(std::shared_ptr<tensor::Backend> backend) {

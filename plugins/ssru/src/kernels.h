@@ -2,7 +2,7 @@
 
 #include "ssru_scan.h"
 
-#include <dragoman/sdk/registrar.h>
+#include <dragoman/plugins/registrar.h>
 
 namespace dragoman::ssru {
 

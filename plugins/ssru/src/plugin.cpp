@@ -1,7 +1,7 @@
 #include "kernels.h"
 #include "recurrent_unit.h"
 
-#include <dragoman/sdk/plugin.h>
+#include <dragoman/plugins/plugin.h>
 #include <dragoman/transformer/transformer_variant.h>
 
 namespace {

@@ -9,7 +9,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/random.h>
 #include <dragoman/core/yaml.h>
-#include <dragoman/host/host.h>
+#include <dragoman/plugins/host.h>
 #include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/training/checkpoint.h>
 #include <dragoman/training/trainer.h>

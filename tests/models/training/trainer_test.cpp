@@ -13,7 +13,7 @@
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/formats/safetensors.h>
-#include <dragoman/host/load_model.h>
+#include <dragoman/plugins/load_model.h>
 #include <dragoman/training/trainer.h>
 
 namespace dragoman::training {
@@ -112,6 +112,18 @@ TEST_F(TrainerOn, RecordsTheNumberTypeThatItComputesIn) {
                       StartMode::kResume);
               }),
               HasSubstr("training.compute"));
+}
+
+TEST_F(TrainerOn, AConfigurationMadeInCppIsCheckedAsAFileIs) {
+  TrainingConfig config = task_.config();
+  config.training.report_every = 0;
+  EXPECT_THAT(error_of([&] { train(config); }), HasSubstr("report_every"));
+  config = task_.config();
+  config.training.accumulate = 0;
+  EXPECT_THAT(error_of([&] { train(config); }), HasSubstr("accumulate"));
+  config = task_.config();
+  config.training.updates = config.training.epochs = config.validation.patience = 0;
+  EXPECT_THAT(error_of([&] { train(config); }), HasSubstr("would never end"));
 }
 
 TEST_F(TrainerOn, Int8IsNoTypeToTrainIn) {

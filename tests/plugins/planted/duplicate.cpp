@@ -1,7 +1,7 @@
 #include "twice.h"
 
 #include <dragoman/core/json.h>
-#include <dragoman/sdk/plugin.h>
+#include <dragoman/plugins/plugin.h>
 
 namespace {
 

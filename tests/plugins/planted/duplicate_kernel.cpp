@@ -2,7 +2,7 @@
 
 #include <dragoman/core/options.h>
 #include <dragoman/ops/elementwise.h>
-#include <dragoman/sdk/plugin.h>
+#include <dragoman/plugins/plugin.h>
 
 namespace {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <dragoman/sdk/fingerprint.h>
-#include <dragoman/sdk/note.h>
+#include <dragoman/plugins/fingerprint.h>
+#include <dragoman/plugins/note.h>
 
 /// The note of a plugin that fits this program, whatever else is wrong with the library.
 [[gnu::used, gnu::section(".note.dragoman")]] static constexpr auto fitting_note =

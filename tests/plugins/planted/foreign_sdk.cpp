@@ -1,7 +1,7 @@
 #include "trace.h"
 
-#include <dragoman/sdk/descriptor.h>
-#include <dragoman/sdk/note.h>
+#include <dragoman/plugins/descriptor.h>
+#include <dragoman/plugins/note.h>
 
 // A plugin whose SDK was another one: nothing of it may run, since nothing in it means what the host thinks.
 namespace {

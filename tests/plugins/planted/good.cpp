@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include <dragoman/core/options.h>
-#include <dragoman/sdk/plugin.h>
+#include <dragoman/plugins/plugin.h>
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include <dragoman/backend_cpu/install.h>
 #include <dragoman/ops/elementwise.h>
-#include <dragoman/sdk/plugin.h>
+#include <dragoman/plugins/plugin.h>
 
 namespace {
 

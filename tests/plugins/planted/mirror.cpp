@@ -2,7 +2,7 @@
 #include "twice.h"
 
 #include <dragoman/backend_cpu/install.h>
-#include <dragoman/sdk/plugin.h>
+#include <dragoman/plugins/plugin.h>
 
 namespace {
 

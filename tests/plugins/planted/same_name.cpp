@@ -1,4 +1,4 @@
-#include <dragoman/sdk/plugin.h>
+#include <dragoman/plugins/plugin.h>
 
 // Another plugin that calls itself "good".
 namespace {

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include <dragoman/core/options.h>
-#include <dragoman/sdk/plugin.h>
+#include <dragoman/plugins/plugin.h>
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "trace.h"
 
-#include <dragoman/sdk/plugin.h>
+#include <dragoman/plugins/plugin.h>
 
 // A plugin without a fault whose loading can be seen. Its licence talks to the terminal.
 namespace {

@@ -5,7 +5,7 @@
 
 #include <dragoman/autograd/tape.h>
 #include <dragoman/core/random.h>
-#include <dragoman/host/host.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::ssru {
 namespace {

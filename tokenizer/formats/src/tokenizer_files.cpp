@@ -126,8 +126,8 @@ void check_options(const ReadOptions& options, FileKind kind, const std::filesys
   const bool codes = kind == FileKind::kSubwordNmt || kind == FileKind::kFastBpe;
   const ReadOptions usual;
   const auto check = [&](bool condition, std::string_view what, std::string_view kinds) {
-    require(condition, ErrorCode::kInvalidArgument, "{}: {} with {}, and this is {}", path.string(), what, kinds,
-            name_of(kind));
+    require(condition, ErrorCode::kInvalidArgument, "{}: {} with {}, and this is {}; leave it out", path.string(), what,
+            kinds, name_of(kind));
   };
   constexpr std::string_view kCodes = "codes of subword-nmt or fastBPE";
   check(codes || options.glossaries.empty(), "glossaries go", kCodes);

@@ -1,6 +1,6 @@
 #include "inspector.h"
 
-#include <dragoman/host/plugin_note.h>
+#include <dragoman/plugins/plugin_note.h>
 
 namespace dragoman::cli {
 

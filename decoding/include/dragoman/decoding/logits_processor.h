@@ -16,6 +16,9 @@ class RowEdits {
   void penalise(std::int32_t token, float penalty) { edit(token, penalty, 0); }
   void add(std::int32_t token, float bias) { edit(token, 1, bias); }
 
+  /// Error{kInvalidArgument} naming the first edit that no step can make: of a token that is outside of the vocabulary,
+  /// or of a penalty or bias that makes no number of a logit.
+  void check(std::int64_t vocabulary) const;
   /// Appends the edits to `all` as those of `row`, sorted and unique, and forgets them.
   void move_to(std::int32_t row, std::vector<ops::LogitEdit>& all);
   void clear() { edits_.clear(); }

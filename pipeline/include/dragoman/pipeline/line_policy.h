@@ -6,15 +6,13 @@
 
 namespace dragoman::pipeline {
 
-/// What happened to the lines of a job beyond being translated. All counts are of input lines (replaced_bytes: of
-/// places).
+/// What happened to the lines of a job beyond being translated. Counts are of input lines where nothing else is said.
 struct LineCounts {
   std::uint64_t lines = 0;
-  std::uint64_t empty = 0;
   std::uint64_t with_invalid_utf8 = 0;
-  std::uint64_t replaced_bytes = 0;
+  std::uint64_t replaced_bytes = 0;  ///< places, of any number in a line
   std::uint64_t split_for_length = 0;
-  std::uint64_t hit_length_limit = 0;
+  std::uint64_t translations_cut = 0;  ///< at the length limit; a line that was split has several translations
   std::uint64_t failed = 0;
 };
 

@@ -1,16 +1,17 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include <dragoman/core/log.h>
-#include <dragoman/host/host.h>
 #include <dragoman/pipeline/line_policy.h>
 #include <dragoman/pipeline/record_io.h>
 #include <dragoman/pipeline/service.h>
 #include <dragoman/pipeline_api/stage.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::pipeline {
 
@@ -44,6 +45,8 @@ class Pipeline {
   void write(WriteOptions options);
   /// Changes what the write stage, which must be there, does with the partial file of an interrupted run.
   void set_partial(core::PartialPolicy policy);
+  /// A file or folder that is read besides what the read stage names, such as a model: run() refuses to write there.
+  void add_input(std::filesystem::path path);
   void add(std::unique_ptr<const MapStage> stage);
   void add(std::unique_ptr<Service> service);
 

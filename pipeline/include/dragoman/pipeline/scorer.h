@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <dragoman/decoding/length_penalty.h>
-#include <dragoman/host/host.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::pipeline {
 

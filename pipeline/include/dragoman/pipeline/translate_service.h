@@ -74,7 +74,7 @@ class TranslateService final : public Service {
   RecordOptions options_;
   engine::TranslationEngine engine_;
   std::atomic<std::uint64_t> records_split_ = 0;
-  std::atomic<std::uint64_t> hit_length_limit_ = 0;
+  std::atomic<std::uint64_t> translations_cut_ = 0;
 };
 
 }  // namespace dragoman::pipeline

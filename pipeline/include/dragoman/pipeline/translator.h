@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <dragoman/core/json_fwd.h>
-#include <dragoman/host/load_model.h>
 #include <dragoman/pipeline/translate_service.h>
+#include <dragoman/plugins/load_model.h>
 
 namespace dragoman::pipeline {
 

@@ -135,6 +135,8 @@ struct TrainingConfig {
 /// Reads and checks a configuration tree; `where` names its file in messages. Unknown and mistyped keys are
 /// Error{kBadInput} with the nearest key that exists.
 TrainingConfig read_training_config(const core::Json& tree, const std::string& where);
+/// What that finds in a file, found in a configuration that was made otherwise: Error{kBadInput}.
+void check(const TrainingConfig& config);
 /// The whole configuration with every key; read_training_config() reads it back.
 core::Json to_json(const TrainingConfig& config);
 

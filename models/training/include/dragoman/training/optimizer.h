@@ -23,9 +23,9 @@ class Optimizer {
   Optimizer(nn::ParameterStore& parameters, tensor::DeviceMemory& memory, const OptimizerConfig& config,
             double clip_norm, double ema_decay);
 
-  /// The global norm of the gradients.
   /// Whether all parameters are finite numbers.
   bool parameters_are_finite(tensor::Context& context) const;
+  /// The global norm of the gradients.
   double gradient_norm(tensor::Context& context) const;
   /// Runs one Context::step(): one Adam step with gradients scaled so that their norm is at most clip_norm; `update`
   /// counts from 1. The average then takes average = d * average + (1 - d) * parameters with d = min(decay, (1 +

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include <dragoman/core/log.h>
-#include <dragoman/host/host.h>
 #include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/plugins/host.h>
 #include <dragoman/runtime/runtime.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_kind.h>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <dragoman/core/log.h>
-#include <dragoman/host/host.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::plugins {
 
@@ -31,7 +31,7 @@ struct CheckDescription {
 std::vector<CheckDescription> conformance_checks();
 
 struct ConformanceOptions {
-  /// Where models are saved and loaded again; one file there is written and removed.
+  /// Where models are saved and loaded again; what is written there is removed.
   std::filesystem::path scratch_folder;
   core::ProgressSink progress = {};
 };
@@ -44,7 +44,8 @@ std::vector<Verdict> check_model(const Host& host, const ModelEntry& model, cons
 /// Everything that the provider (kBuiltin, or the name of a loaded plugin) has registered: check_model for each model;
 /// that each op has kernels on the CPU and on the reference backend; that search strategies and logits processors give
 /// valid results that do not depend on the batch; that tokenizers give texts back, take any text and refuse damaged
-/// files; that pipeline stages keep order, UTF-8 and nothing between records.
-std::vector<Verdict> check_provider(const Host& host, const std::string& provider, const ConformanceOptions& options);
+/// files; that pipeline stages keep order, UTF-8 and nothing between records; that importers of models know their own,
+/// and refuse what is damaged.
+std::vector<Verdict> check_provider(Host& host, const std::string& provider, const ConformanceOptions& options);
 
 }  // namespace dragoman::plugins

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +19,8 @@ struct Registered {
   std::string provider;
 };
 
-/// Everything of one kind that is registered, in the order of registration. References stay valid until the next add().
+/// Everything of one kind that is registered, in the order of registration. Entries do not move: a reference stays
+/// valid as long as the catalogue or a copy of it.
 template <class Entry>
 class Catalogue {
  public:
@@ -29,7 +32,7 @@ class Catalogue {
     const std::string owner = owner_of(entry.name);
     core::require(owner.empty(), core::ErrorCode::kInvalidArgument,
                   "the {} '{}' is registered already, by '{}': rename one of them", kind_, entry.name, owner);
-    entries_.push_back({std::move(entry), provider});
+    entries_.push_back(std::make_shared<const Registered<Entry>>(Registered<Entry>{std::move(entry), provider}));
   }
 
   /// Keeps a name for what is found elsewhere: add() refuses it as one that `owner` has taken.
@@ -39,9 +42,8 @@ class Catalogue {
 
   /// nullptr if there is none of that name.
   const Registered<Entry>* find(std::string_view name) const {
-    const auto found =
-        std::ranges::find_if(entries_, [&](const Registered<Entry>& known) { return known.entry.name == name; });
-    return found == entries_.end() ? nullptr : &*found;
+    const auto found = std::ranges::find_if(entries_, [&](const auto& known) { return known->entry.name == name; });
+    return found == entries_.end() ? nullptr : found->get();
   }
 
   /// The entry of that name; else an Error{kInvalidArgument} that suggests the nearest name and lists them all.
@@ -51,7 +53,10 @@ class Catalogue {
     return found->entry;
   }
 
-  const std::vector<Registered<Entry>>& all() const noexcept { return entries_; }
+  /// A range of const Registered<Entry>&.
+  auto all() const {
+    return std::views::transform(entries_, [](const auto& known) -> const Registered<Entry>& { return *known; });
+  }
   const std::string& kind() const noexcept { return kind_; }
 
  private:
@@ -66,7 +71,7 @@ class Catalogue {
   [[noreturn]] void fail_unknown(std::string_view name) const {
     std::vector<std::string> names;
     std::string listed;
-    for (const Registered<Entry>& known : entries_) {
+    for (const Registered<Entry>& known : all()) {
       names.push_back(known.entry.name);
       listed += (listed.empty() ? "" : ", ") + known.entry.name;
     }
@@ -82,7 +87,7 @@ class Catalogue {
   };
 
   std::string kind_;
-  std::vector<Registered<Entry>> entries_;
+  std::vector<std::shared_ptr<const Registered<Entry>>> entries_;
   std::vector<Reserved> reserved_;
 };
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <dragoman/host/plugin_loader.h>
-#include <dragoman/host/registry.h>
+#include <dragoman/plugins/plugin_loader.h>
+#include <dragoman/plugins/registry.h>
 #include <dragoman/runtime/runtime.h>
 
 namespace dragoman::plugins {

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include <dragoman/formats/model_folder.h>
-#include <dragoman/host/host.h>
 #include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/plugins/host.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::plugins {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include <dragoman/host/registry.h>
+#include <dragoman/plugins/registry.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_kind.h>
 

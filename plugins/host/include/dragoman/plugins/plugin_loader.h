@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include <dragoman/host/registry.h>
-#include <dragoman/sdk/descriptor.h>
+#include <dragoman/plugins/descriptor.h>
+#include <dragoman/plugins/registry.h>
 
 namespace dragoman::plugins {
 

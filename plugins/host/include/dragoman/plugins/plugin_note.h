@@ -9,7 +9,7 @@
 
 namespace dragoman::plugins {
 
-/// What a plugin's file says of the plugin; see dragoman/sdk/note.h. Texts of a stranger: show them with
+/// What a plugin's file says of the plugin; see dragoman/plugins/note.h. Texts of a stranger: show them with
 /// core::printable().
 struct PluginNote {
   std::string fingerprint;

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include <dragoman/host/host.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::plugins {
 

@@ -1,16 +1,25 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include <dragoman/host/catalogue.h>
+#include <dragoman/plugins/catalogue.h>
+#include <dragoman/plugins/registrar.h>
 #include <dragoman/runtime/runtime.h>
-#include <dragoman/sdk/registrar.h>
 
 namespace dragoman::plugins {
 
 /// The provider of what is built in.
 inline constexpr const char* kBuiltin = "dragoman";
+
+/// What config.json says under `plugin` of a type of this name: who has registered it; nothing for what is built in, or
+/// not there.
+template <class Entry>
+std::string plugin_of(const Catalogue<Entry>& catalogue, std::string_view type) {
+  const Registered<Entry>* registered = catalogue.find(type);
+  return registered == nullptr || registered->provider == kBuiltin ? std::string() : registered->provider;
+}
 
 /// What is registered, and by whom. One for a process is the rule, made at start-up; add() and look-ups must not
 /// overlap, look-ups may come from any thread.
@@ -27,6 +36,7 @@ class Registry {
   const Catalogue<LogitsProcessorEntry>& logits_processors() const noexcept { return catalogues_.logits_processors; }
   const Catalogue<TokenizerEntry>& tokenizers() const noexcept { return catalogues_.tokenizers; }
   const Catalogue<StageEntry>& stages() const noexcept { return catalogues_.stages; }
+  const Catalogue<ModelImporterEntry>& model_importers() const noexcept { return catalogues_.model_importers; }
 
   /// Backends that came from plugins; all are in the runtime.
   struct Backend {
@@ -50,6 +60,7 @@ class Registry {
     Catalogue<LogitsProcessorEntry> logits_processors{"logits processor"};
     Catalogue<TokenizerEntry> tokenizers{"tokenizer"};
     Catalogue<StageEntry> stages{"pipeline stage"};
+    Catalogue<ModelImporterEntry> model_importers{"model importer"};
   };
 
   struct WaitingKernel {

@@ -6,10 +6,10 @@
 #include <dragoman/nn/positions.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/pipeline_api/stage.h>
-#include <dragoman/sdk/descriptor.h>
-#include <dragoman/sdk/fingerprint.h>
-#include <dragoman/sdk/note.h>
-#include <dragoman/sdk/registrar.h>
+#include <dragoman/plugins/descriptor.h>
+#include <dragoman/plugins/fingerprint.h>
+#include <dragoman/plugins/note.h>
+#include <dragoman/plugins/registrar.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
 /// The entry point of a plugin: once per shared library, in one source file, outside of any namespace.

@@ -11,6 +11,7 @@
 #include <dragoman/decoding/strategy.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/pipeline_api/stage.h>
+#include <dragoman/plugins/model_importer.h>
 #include <dragoman/tensor/backend.h>
 #include <dragoman/tensor/kernel_table.h>
 #include <dragoman/tokenizer/tokenizer.h>
@@ -69,6 +70,10 @@ struct StageEntry {
   std::string name;
   std::string summary;
   pipeline::StageFactory make;
+  /// Options that name files whose content decides about the lines: a job is not resumed with other content, and does
+  /// not write there. And options that decide nothing about the lines.
+  std::vector<std::string> content_options{};
+  std::vector<std::string> idle_options{};
 };
 
 /// One kernel for one backend. If that is not here, the kernel waits until another plugin brings it.
@@ -85,6 +90,7 @@ struct Contributions {
   std::vector<LogitsProcessorEntry> logits_processors;
   std::vector<TokenizerEntry> tokenizers;
   std::vector<StageEntry> stages;
+  std::vector<ModelImporterEntry> model_importers;
   std::vector<std::shared_ptr<tensor::Backend>> backends;
   std::vector<KernelEntry> kernels;
 };
@@ -93,7 +99,8 @@ struct Contributions {
 /// here was accepted, so a plugin is registered wholly or not at all.
 ///
 /// Names are letters, digits, '-', '_' and '.'; a name that is empty or has other characters, and a missing factory,
-/// are Error{kInvalidArgument}. Names that are taken already are refused when the function has returned.
+/// are Error{kInvalidArgument}. Names that are taken already are refused when the function has returned. A factory that
+/// returns nullptr is an Error{kInternal} of whoever called it.
 class Registrar {
  public:
   void add(ModelEntry entry);
@@ -101,6 +108,7 @@ class Registrar {
   void add(LogitsProcessorEntry entry);
   void add(TokenizerEntry entry);
   void add(StageEntry entry);
+  void add(ModelImporterEntry entry);
 
   /// Another kind of device, which `--device NAME` finds from then on. An installed plugin that has the name of its
   /// backend is loaded when that device is asked for.

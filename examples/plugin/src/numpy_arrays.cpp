@@ -1,0 +1,225 @@
+#include "numpy_arrays.h"
+
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/folder.h>
+#include <dragoman/core/json.h>
+#include <dragoman/core/quote.h>
+#include <dragoman/formats/parameters.h>
+#include <dragoman/tensor/context.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
+#include <dragoman/transformer/transformer.h>
+
+namespace example {
+namespace {
+
+using namespace dragoman;
+using core::ErrorCode;
+using std::filesystem::path;
+
+constexpr const char* kExtension = ".npy";
+constexpr std::string_view kMagic{"\x93NUMPY", 6};
+
+/// What the header says of the values behind it.
+struct ArrayHeader {
+  std::size_t width = 4;  ///< bytes of a float
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape{};
+  std::size_t begin = 0;  ///< of the values
+};
+
+class HeaderReader {
+ public:
+  HeaderReader(std::string_view file, std::string name) : file_(file), name_(std::move(name)) {}
+
+  ArrayHeader read() {
+    check(file_.starts_with(kMagic) && file_.size() >= 12, "does not begin as NumPy arrays do");
+    const auto version = static_cast<unsigned char>(file_[kMagic.size()]);
+    check(version >= 1 && version <= 3, "is of an unknown version of the format");
+    const std::size_t width = version == 1 ? 2 : 4;
+    const std::size_t begin = kMagic.size() + 2 + width;
+    std::size_t length = 0;
+    for (std::size_t i = width; i > 0; --i)
+      length = length << 8U | static_cast<unsigned char>(file_[kMagic.size() + 2 + i - 1]);
+    check(length <= file_.size() - begin, "ends within its header");
+    text_ = file_.substr(begin, length);
+    return {.width = read_width(),
+            .fortran_order = value_of("'fortran_order'").starts_with("True"),
+            .shape = read_shape(),
+            .begin = begin + length};
+  }
+
+ private:
+  void check(bool holds, std::string_view complaint) const {
+    core::require(holds, ErrorCode::kBadInput, "{}: {}; write it with numpy.save", name_, complaint);
+  }
+
+  /// What stands behind a key of the header, a literal of a Python dictionary.
+  std::string_view value_of(std::string_view key) const {
+    const std::size_t found = text_.find(key);
+    check(found != std::string_view::npos, fmt::format("has no {} in its header", key));
+    const std::string_view rest = text_.substr(found + key.size());
+    const std::size_t begin = rest.find_first_not_of(": ");
+    check(begin != std::string_view::npos, fmt::format("has no value of {} in its header", key));
+    return rest.substr(begin);
+  }
+
+  std::size_t read_width() const {
+    const std::string_view type = value_of("'descr'");
+    if (type.starts_with("'<f4'")) return 4;
+    check(type.starts_with("'<f8'"), "is not of little-endian float32 or float64");
+    return 8;
+  }
+
+  std::vector<std::int64_t> read_shape() const {
+    constexpr std::int64_t kLargest = std::int64_t{1} << 40;
+    const std::string_view text = value_of("'shape'");
+    const std::size_t end = text.find(')');
+    check(text.starts_with('(') && end != std::string_view::npos, "has no shape in its header");
+    std::vector<std::int64_t> shape;
+    bool within = false;
+    for (const char c : text.substr(1, end - 1)) {
+      const bool digit = c >= '0' && c <= '9';
+      check(digit || c == ',' || c == ' ', "has a shape that is none");
+      if (digit && !within) shape.push_back(0);
+      within = digit;
+      if (!digit) continue;
+      shape.back() = 10 * shape.back() + (c - '0');
+      check(shape.back() <= kLargest, "has a shape that no memory holds");
+    }
+    return shape;
+  }
+
+  std::string_view file_;
+  std::string name_;
+  std::string_view text_;
+};
+
+class NumpyArrays final : public plugins::ForeignModel {
+ public:
+  NumpyArrays(path folder, bool transpose) : folder_(std::move(folder)), transpose_(transpose) {
+    const path config = folder_ / formats::ModelFiles::kConfig;
+    config_ = formats::read_model_config(core::parse_json(core::read_regular_file(config), config.string()),
+                                         config.string());
+    core::require(!config_.tokenizers, ErrorCode::kUnsupported,
+                  "{}: tokenizer: arrays go with a tokenizer.json; convert the tokenizer first", config.string());
+    for (const path& file : core::list_folder(folder_))
+      if (file.extension() == kExtension) waiting_.insert(file.stem().string());
+  }
+
+  plugins::ModelDescription describe() const override {
+    return {.model_type = config_.model_type,
+            .plugin = config_.plugin,
+            .sequences = config_.sequences,
+            .model = config_.model,
+            .tokenizer = {.content = core::read_regular_file(folder_ / formats::ModelFiles::kTokenizer)},
+            .card = formats::card_of(folder_)};
+  }
+
+  void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
+    const path file = folder_ / (parameter.name + kExtension);
+    core::require(waiting_.erase(parameter.name) == 1, ErrorCode::kBadInput,
+                  "{}: is missing, and the configuration says that there is such a parameter", file.string());
+    const std::string content = core::read_regular_file(file);
+    const ArrayHeader header = HeaderReader(content, file.string()).read();
+    const bool turned = transpose_ && parameter.is_weight && !parameter.is_table;
+    std::vector<std::int64_t> shape = formats::stored_shape(parameter);
+    if (turned) std::swap(shape.front(), shape.back());
+    core::require(header.shape == shape, ErrorCode::kBadInput, "{}: is of the shape {}, the configuration says {}",
+                  file.string(), formats::describe_shape(header.shape),
+                  formats::describe_shape(shape));
+    const auto count = static_cast<std::size_t>(out.size());
+    core::require(content.size() == header.begin + count * header.width, ErrorCode::kBadInput,
+                  "{}: has {} bytes where its header says {}; copy it again", file.string(), content.size(),
+                  header.begin + count * header.width);
+    for (std::int64_t row = 0; row < out.rows; ++row)
+      for (std::int64_t col = 0; col < out.cols; ++col) {
+        const bool column_major = header.fortran_order != turned;
+        const auto at = static_cast<std::size_t>(column_major ? col * out.rows + row : row * out.cols + col);
+        tensor::set_element(out, row, col, value(content.data() + header.begin + at * header.width, header.width));
+      }
+  }
+
+  void finish() override {
+    core::require(waiting_.empty(), ErrorCode::kBadInput,
+                  "{}: {} arrays are of no parameter, {} is the first; the configuration is another model's",
+                  folder_.string(), waiting_.size(),
+                  waiting_.empty() ? "" : core::quote(*waiting_.begin() + kExtension));
+  }
+
+ private:
+  static double value(const char* bytes, std::size_t width) {
+    if (width == sizeof(float)) {
+      float number = 0;
+      std::memcpy(&number, bytes, sizeof number);
+      return number;
+    }
+    double number = 0;
+    std::memcpy(&number, bytes, sizeof number);
+    return number;
+  }
+
+  path folder_;
+  bool transpose_;
+  formats::ModelConfig config_;
+  std::set<std::string> waiting_;  ///< names of arrays that no parameter has asked for yet
+};
+
+void write_array(const path& file, const nn::Parameter& parameter) {
+  const tensor::Tensor& values = parameter.value;
+  const std::string shape = parameter.rank == 1 ? fmt::format("({},)", values.cols)
+                                                : fmt::format("({}, {})", values.rows, values.cols);
+  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': {}, }}", shape);
+  header.resize((header.size() + 10 + 64) / 64 * 64 - 10, ' ');
+  header.back() = '\n';
+  std::string content(kMagic);
+  content += {'\1', '\0', static_cast<char>(header.size()), '\0'};
+  content += header;
+  content.append(static_cast<const char*>(values.data), static_cast<std::size_t>(values.size()) * sizeof(float));
+  core::write_file(file, content);
+}
+
+}  // namespace
+
+std::unique_ptr<plugins::ForeignModel> open_numpy_arrays(const path& folder, core::OptionReader& options) {
+  return std::make_unique<NumpyArrays>(folder, options.get("transpose", false));
+}
+
+bool is_folder_of_numpy_arrays(const path& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(folder / formats::ModelFiles::kConfig, error) ||
+      formats::is_model_folder(folder))
+    return false;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == kExtension) return true;
+  return false;
+}
+
+path write_numpy_arrays_example(const path& folder) {
+  const nn::SequenceSpec spec{.source_vocabulary = 10, .target_vocabulary = 10};
+  const auto model = transformer::make_transformer(spec, {{"d_model", 4},
+                                                          {"heads", 2},
+                                                          {"feed_forward", 4},
+                                                          {"encoder_layers", 1},
+                                                          {"decoder_layers", 1}});
+  nn::ParameterStore& store = model->parameters();
+  store.allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
+  store.initialise(1);
+  for (const nn::Parameter& parameter : store.all()) write_array(folder / (parameter.name + kExtension), parameter);
+  const formats::ModelConfig config{
+      .model_type = "transformer", .plugin = {}, .sequences = model->spec(), .model = model->config()};
+  core::write_file(folder / formats::ModelFiles::kConfig, formats::to_json(config).dump(2) + "\n");
+  core::write_file(folder / formats::ModelFiles::kTokenizer,
+                   tokenizer::example_of(tokenizer::FileKind::kTokenizerJson).content);
+  return folder;
+}
+
+}  // namespace example
