@@ -39,8 +39,8 @@ void require_not_an_input(const fs::path& output, const std::vector<fs::path>& i
     }
     require(!same_file(input, output), ErrorCode::kInvalidArgument,
             "{}: is the input {}, which it would replace; name another output", output.string(), input.string());
-    require(!lies_in(output, input), ErrorCode::kInvalidArgument,
-            "{}: is in {}, which is read; name another output", output.string(), input.string());
+    require(!lies_in(output, input), ErrorCode::kInvalidArgument, "{}: is in {}, which is read; name another output",
+            output.string(), input.string());
     require(!lies_in(input, output), ErrorCode::kInvalidArgument,
             "{}: is a folder that holds the input {}; name another output", output.string(), input.string());
   }

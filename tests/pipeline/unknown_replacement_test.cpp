@@ -1,11 +1,11 @@
 #include "unknown_replacement.h"
 
+#include "test_data.h"
+
 #include <gtest/gtest.h>
 
 #include <dragoman/core/file.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
-
-#include "test_data.h"
 
 namespace dragoman::pipeline {
 namespace {
@@ -48,7 +48,8 @@ class UnknownReplacement : public ::testing::TestWithParam<FileKind> {
   }
   std::unique_ptr<tokenizer::Tokenizer> tokenizer_;
 };
-INSTANTIATE_TEST_SUITE_P(Kinds, UnknownReplacement, ::testing::Values(FileKind::kTokenizerJson, FileKind::kSentencePiece));
+INSTANTIATE_TEST_SUITE_P(Kinds, UnknownReplacement,
+                         ::testing::Values(FileKind::kTokenizerJson, FileKind::kSentencePiece));
 
 TEST_P(UnknownReplacement, KeepsTheBlanksAroundIt) {
   const std::string mark = "\xE2\x96\x81";

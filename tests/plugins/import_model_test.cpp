@@ -18,9 +18,9 @@ namespace dragoman::plugins {
 namespace {
 
 using testing::error_of;
+using ::testing::HasSubstr;
 using testing::Outcome;
 using testing::run_dragoman;
-using ::testing::HasSubstr;
 
 /// The importer of examples/plugin and its example: a Transformer of width 4.
 class ImportModel : public ::testing::Test {
@@ -82,7 +82,7 @@ TEST_F(ImportModel, TurnsTheWeightsOfLinearLayersIfToldTo) {
   const std::string weights = core::read_file(imported_ / "model.safetensors");
   turn_weights();
   EXPECT_THAT(error_of_import(), HasSubstr("of the shape [4, 12], the configuration says [12, 4]"));
-  import({.options = {{"transpose", true}}});
+  import({.options = { { "transpose", true } }});
   EXPECT_TRUE(core::read_file(imported_ / "model.safetensors") == weights);
 }
 
@@ -125,7 +125,8 @@ TEST_F(ImportModel, ReplacesNothingButAModelFolder) {
   EXPECT_THAT(error_of([&] { import_model(arrays_, arrays_, host_); }), HasSubstr("is the input"));
   EXPECT_THAT(error_of([&] { import_model(arrays_, folder_.path(), host_); }), HasSubstr("holds the input"));
   import();
-  EXPECT_THAT(error_of([&] { import_model(imported_, folder_ / "again", host_); }), HasSubstr("is a model folder already"));
+  EXPECT_THAT(error_of([&] { import_model(imported_, folder_ / "again", host_); }),
+              HasSubstr("is a model folder already"));
   std::filesystem::remove_all(imported_);
   std::filesystem::create_directory(imported_);
   core::write_file(imported_ / "thesis.tex", "years of work");

@@ -107,8 +107,8 @@ class NumpyArrays final : public plugins::ForeignModel {
  public:
   NumpyArrays(path folder, bool transpose) : folder_(std::move(folder)), transpose_(transpose) {
     const path config = folder_ / formats::ModelFiles::kConfig;
-    config_ = formats::read_model_config(core::parse_json(core::read_regular_file(config), config.string()),
-                                         config.string());
+    config_ =
+        formats::read_model_config(core::parse_json(core::read_regular_file(config), config.string()), config.string());
     core::require(!config_.tokenizers, ErrorCode::kUnsupported,
                   "{}: tokenizer: arrays go with a tokenizer.json; convert the tokenizer first", config.string());
     for (const path& file : core::list_folder(folder_))
@@ -134,8 +134,7 @@ class NumpyArrays final : public plugins::ForeignModel {
     std::vector<std::int64_t> shape = formats::stored_shape(parameter);
     if (turned) std::swap(shape.front(), shape.back());
     core::require(header.shape == shape, ErrorCode::kBadInput, "{}: is of the shape {}, the configuration says {}",
-                  file.string(), formats::describe_shape(header.shape),
-                  formats::describe_shape(shape));
+                  file.string(), formats::describe_shape(header.shape), formats::describe_shape(shape));
     const auto count = static_cast<std::size_t>(out.size());
     core::require(content.size() == header.begin + count * header.width, ErrorCode::kBadInput,
                   "{}: has {} bytes where its header says {}; copy it again", file.string(), content.size(),
@@ -175,8 +174,8 @@ class NumpyArrays final : public plugins::ForeignModel {
 
 void write_array(const path& file, const nn::Parameter& parameter) {
   const tensor::Tensor& values = parameter.value;
-  const std::string shape = parameter.rank == 1 ? fmt::format("({},)", values.cols)
-                                                : fmt::format("({}, {})", values.rows, values.cols);
+  const std::string shape =
+      parameter.rank == 1 ? fmt::format("({},)", values.cols) : fmt::format("({}, {})", values.rows, values.cols);
   std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': {}, }}", shape);
   header.resize((header.size() + 10 + 64) / 64 * 64 - 10, ' ');
   header.back() = '\n';
@@ -205,11 +204,8 @@ bool is_folder_of_numpy_arrays(const path& folder) {
 
 path write_numpy_arrays_example(const path& folder) {
   const nn::SequenceSpec spec{.source_vocabulary = 10, .target_vocabulary = 10};
-  const auto model = transformer::make_transformer(spec, {{"d_model", 4},
-                                                          {"heads", 2},
-                                                          {"feed_forward", 4},
-                                                          {"encoder_layers", 1},
-                                                          {"decoder_layers", 1}});
+  const auto model = transformer::make_transformer(
+      spec, {{"d_model", 4}, {"heads", 2}, {"feed_forward", 4}, {"encoder_layers", 1}, {"decoder_layers", 1}});
   nn::ParameterStore& store = model->parameters();
   store.allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
   store.initialise(1);

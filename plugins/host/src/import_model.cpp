@@ -84,15 +84,15 @@ void import_model(const path& from, const path& output, Host& host, const Import
   const auto model =
       make_empty_model(described.model_type, described.sequences, described.model, from.string(), host.registry());
   read_parameters(*foreign, model->parameters(), from);
-  formats::write_model_folder(
-      output, {.model_type = described.model_type,
-               .plugin = plugin_of(host.registry().models(), described.model_type),
-               .model = model.get(),
-               .tokenizer = with_provider(described.tokenizer, from, host, may_load),
-               .source_tokenizer = with_provider(described.source_tokenizer, from, host, may_load),
-               .target_tokenizer = with_provider(described.target_tokenizer, from, host, may_load),
-               .card = described.card,
-               .opener = tokenizer_opener(host, may_load)});
+  formats::write_model_folder(output,
+                              {.model_type = described.model_type,
+                               .plugin = plugin_of(host.registry().models(), described.model_type),
+                               .model = model.get(),
+                               .tokenizer = with_provider(described.tokenizer, from, host, may_load),
+                               .source_tokenizer = with_provider(described.source_tokenizer, from, host, may_load),
+                               .target_tokenizer = with_provider(described.target_tokenizer, from, host, may_load),
+                               .card = described.card,
+                               .opener = tokenizer_opener(host, may_load)});
 }
 
 }  // namespace dragoman::plugins

@@ -10,8 +10,8 @@
 
 namespace dragoman::plugins {
 
-/// Loads the plugin, if there is a name. Error{kInvalidArgument} that says what needs it, `user` at `where`, if it is not
-/// loaded and may not be.
+/// Loads the plugin, if there is a name. Error{kInvalidArgument} that says what needs it, `user` at `where`, if it is
+/// not loaded and may not be.
 void require_plugin(const std::string& plugin, std::string_view user, const std::string& where, Host& host,
                     bool may_load);
 

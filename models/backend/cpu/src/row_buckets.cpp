@@ -33,14 +33,6 @@ std::vector<float> noise(std::int64_t count, std::uint32_t seed) {
   return values;
 }
 
-/// `row`, `rows` times over.
-std::vector<float> repeat(const std::vector<float>& row, std::int64_t rows) {
-  std::vector<float> result;
-  result.reserve(row.size() * static_cast<std::size_t>(rows));
-  for (std::int64_t r = 0; r < rows; ++r) result.insert(result.end(), row.begin(), row.end());
-  return result;
-}
-
 /// Floats as elements of a product whose sums round.
 std::vector<std::byte> as_elements(GemmElements elements, const std::vector<float>& values) {
   const auto floats = std::as_bytes(std::span(values));
@@ -53,32 +45,73 @@ std::vector<std::byte> as_elements(GemmElements elements, const std::vector<floa
   return bytes;
 }
 
+/// Multiplies rows in products of several sizes. Its memory serves all of them.
+class RowProbe {
+ public:
+  RowProbe(const WeightShape& shape, const dnnl::memory& weights)
+      : shape_(shape),
+        weights_(weights),
+        count_(std::clamp<std::int64_t>((kEnoughSums + shape.outputs - 1) / shape.outputs, 1, kMostRows)),
+        rows_(as_elements(shape.elements, noise(count_ * shape.inputs, 1))) {}
+
+  /// The results of all rows, end to end, if each is the same in every product of `size` rows and at every place where
+  /// it is tried; else nothing.
+  std::vector<float> results(std::int64_t size) {
+    std::vector<float> found(static_cast<std::size_t>(count_ * shape_.outputs));
+    std::vector<bool> known(static_cast<std::size_t>(count_));
+    const std::int64_t products = std::max((count_ + size - 1) / size, rows_per_place());
+    for (std::int64_t product = 0; product < products; ++product) {
+      const std::int64_t first = size < count_ ? product * size : product;
+      multiply(size, first);
+      for (std::int64_t place = 0; place < size; ++place) {
+        const auto row = static_cast<std::size_t>((first + place) % count_);
+        float* expected = found.data() + row * static_cast<std::size_t>(shape_.outputs);
+        const float* actual = y_.data() + place * shape_.outputs;
+        if (!known[row]) std::copy_n(actual, shape_.outputs, expected);
+        if (std::memcmp(actual, expected, static_cast<std::size_t>(shape_.outputs) * sizeof(float)) != 0) return {};
+        known[row] = true;
+      }
+    }
+    return found;
+  }
+
+ private:
+  /// Two orders of summation often round to the same bits, so enough sums are taken that a difference shows: some
+  /// thousands.
+  static constexpr std::int64_t kEnoughSums = 4096;
+  static constexpr std::int64_t kMostRows = 256;
+
+  /// Kernels treat the last few columns and rows by themselves: at each place those, too, give some dozens of sums.
+  std::int64_t rows_per_place() const {
+    constexpr std::int64_t kColumns = 16;
+    constexpr std::int64_t kSums = 64;
+    constexpr std::int64_t kFewest = 4;
+    const std::int64_t last_columns = (shape_.outputs - 1) % kColumns + 1;
+    return std::min(count_, std::max(kFewest, kSums / last_columns));
+  }
+
+  /// y_ = the product of `size` rows, the first of which is number `first`.
+  void multiply(std::int64_t size, std::int64_t first) {
+    const std::size_t width = rows_.size() / static_cast<std::size_t>(count_);
+    x_.resize(static_cast<std::size_t>(size) * width);
+    y_.resize(static_cast<std::size_t>(size * shape_.outputs));
+    for (std::int64_t place = 0; place < size; ++place)
+      std::copy_n(
+          rows_.begin() + static_cast<std::ptrdiff_t>(((first + place) % count_)) * static_cast<std::ptrdiff_t>(width),
+          width, x_.begin() + place * static_cast<std::ptrdiff_t>(width));
+    fixed_shape_matmul(shape_, weights_, x_.data(), size, y_.data());
+  }
+
+  const WeightShape& shape_;
+  const dnnl::memory& weights_;
+  std::int64_t count_;
+  std::vector<std::byte> rows_;
+  std::vector<std::byte> x_;
+  std::vector<float> y_;
+};
+
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-/// Multiplies `rows` equal rows. Gives the common row of the result, or nothing if its rows differ.
-std::vector<float> common_row(const WeightShape& shape, const dnnl::memory& weights, std::int64_t rows,
-                              std::uint32_t seed) {
-  const std::vector<std::byte> x = as_elements(shape.elements, repeat(noise(shape.inputs, seed), rows));
-  std::vector<float> y(static_cast<std::size_t>(rows * shape.outputs));
-  fixed_shape_matmul(shape, weights, x.data(), rows, y.data());
-  const std::vector<float> first(y.begin(), y.begin() + shape.outputs);
-  return same_bits(y, repeat(first, rows)) ? first : std::vector<float>();
-}
-
-/// The common rows of several multiplications, end to end. Two orders of summation often round to the same bits, so
-/// enough sums are taken that a difference shows: some thousands.
-std::vector<float> common_rows(const WeightShape& shape, const dnnl::memory& weights, std::int64_t rows) {
-  constexpr std::int64_t kEnoughSums = 4096;
-  std::vector<float> result;
-  for (std::uint32_t seed = 1;
-       seed == 1 || static_cast<std::int64_t>(result.size()) < std::min(kEnoughSums, 256 * shape.outputs); ++seed) {
-    const std::vector<float> row = common_row(shape, weights, rows, seed);
-    if (row.empty()) return {};
-    result.insert(result.end(), row.begin(), row.end());
-  }
-  return result;
 }
 
 /// A single row is multiplied in any layout.
@@ -97,10 +130,10 @@ std::vector<std::int64_t> buckets_of_layout(const Layout& layout, const WeightSh
 /// The largest set of buckets that the probe finds to give one row the same bits at all places in all of them. Where
 /// the reference bucket itself fails, smaller ones are tried; a single row always agrees with itself.
 std::vector<std::int64_t> stable_buckets(const WeightShape& shape, const dnnl::memory& weights) {
+  RowProbe probe(shape, weights);
   std::vector<std::vector<float>> results;
   for (const std::int64_t rows : kBuckets)
-    results.push_back(multiplies_in(weights.get_desc(), shape, rows) ? common_rows(shape, weights, rows)
-                                                                     : std::vector<float>());
+    results.push_back(multiplies_in(weights.get_desc(), shape, rows) ? probe.results(rows) : std::vector<float>());
   auto reference = static_cast<std::size_t>(std::ranges::find(kBuckets, kReferenceBucket) - kBuckets.begin());
   while (results[reference].empty()) --reference;
   std::vector<std::int64_t> stable;

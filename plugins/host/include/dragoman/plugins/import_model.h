@@ -12,19 +12,19 @@ struct ImportOptions {
   /// The name of a registered importer; empty: the one that recognises the path.
   std::string importer{};
   core::Json options = core::Json::object();  ///< of that importer, which reads them itself
-  /// Whether plugins that the foreign files name may be loaded from the host's plugin folder. If not, they must be loaded
-  /// already.
+  /// Whether plugins that the foreign files name may be loaded from the host's plugin folder. If not, they must be
+  /// loaded already.
   bool may_load_plugin = true;
 };
 
-/// The importer that recognises the file or folder at `path`; nullptr if none does, or if it is something else, such as a
-/// pipe. Error{kInvalidArgument} that names them if several do.
+/// The importer that recognises the file or folder at `path`; nullptr if none does, or if it is something else, such as
+/// a pipe. Error{kInvalidArgument} that names them if several do.
 const ModelImporterEntry* find_importer(const Registry& registry, const std::filesystem::path& path);
 
-/// Turns a model in the files of another toolkit into a model folder, with every weight as F32. Its config.json names the
-/// plugins that the model and its tokenizers are of. The folder appears all at once, when it is complete. Throws what the
-/// importer throws; Error{kBadInput} for values that are not finite; Error{kInvalidArgument} if nobody recognises the
-/// path, or if the folder would take its place.
+/// Turns a model in the files of another toolkit into a model folder, with every weight as F32. Its config.json names
+/// the plugins that the model and its tokenizers are of. The folder appears all at once, when it is complete. Throws
+/// what the importer throws; Error{kBadInput} for values that are not finite; Error{kInvalidArgument} if nobody
+/// recognises the path, or if the folder would take its place.
 void import_model(const std::filesystem::path& path, const std::filesystem::path& output, Host& host,
                   const ImportOptions& options = {});
 
