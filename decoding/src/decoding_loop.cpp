@@ -1,7 +1,6 @@
 #include "dragoman/decoding/decoding_loop.h"
 
-#include "active_sentence.h"
-#include "searcher.h"
+#include "sentence_pool.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,29 +22,15 @@ void HypothesisSink::fail(std::uint64_t, std::exception_ptr error) {
 }
 
 struct DecodingLoop::Impl {
-  using Active = std::unique_ptr<ActiveSentence>;
+  using Active = SentencePool::Active;
 
   StepModel& model;
-  SharedSearch usual;
-  LoopLimits limits;
-  Searchers searchers;
   LoopStatistics statistics;
-
-  std::vector<Active> active;
-  std::vector<Active> group;
-  std::vector<Active> spare;
-  /// Was pulled, but did not fit yet.
-  Active pending;
-  /// Hypotheses that the sentences in `active` and `group` may keep, and those of the last sentence pulled: the next is
-  /// likely to be of its kind, and is left where it is if there is no room for it.
-  std::int64_t reserved_rows = 0;
-  std::int64_t expected_rows = 1;
-  bool exhausted = false;
+  SentencePool pool;
 
   std::vector<nn::RowRef> rows;
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> offsets;
-  std::vector<std::int32_t> slots;
   std::vector<ops::LogitEdit> edits;
   std::vector<ops::RowNoise> noise;
   std::vector<double> temperatures;
@@ -55,20 +40,10 @@ struct DecodingLoop::Impl {
   std::vector<double> first_log_probabilities;
   Advance advance;
 
-  Impl(StepModel& step_model, SharedSearch usual_search, const LoopLimits& loop_limits);
+  Impl(StepModel& step_model, SharedSearch usual, const LoopLimits& limits)
+      : model(step_model), pool(step_model, std::move(usual), limits, statistics) {}
 
   bool run(SentenceSource& source, HypothesisSink& sink, const std::stop_token& stop);
-  void release_all() noexcept;
-
-  void drop_stopped(SentenceSource& source, HypothesisSink& sink);
-  bool wants_more() const;
-  void admit(SentenceSource& source, HypothesisSink& sink);
-  void collect_group(SentenceSource& source, HypothesisSink& sink);
-  Active pull(SentenceSource& source, HypothesisSink& sink, bool may_wait);
-  bool fits(const ActiveSentence& sentence, std::int64_t group_tokens) const;
-  void check(const Sentence& sentence) const;
-  void admit_group();
-
   void step();
   void add_rows(const ActiveSentence& sentence, bool any_noise);
   void apply_processors(ActiveSentence& sentence);
@@ -78,162 +53,19 @@ struct DecodingLoop::Impl {
                       std::size_t per_row, std::size_t wanted);
   bool finite(const Candidates& candidates, std::int32_t first_row) const;
   void check_advance(const ActiveSentence& sentence) const;
-  void deliver(HypothesisSink& sink);
-  void hand_over(ActiveSentence& sentence, HypothesisSink& sink);
-  void count(const Hypothesis& best, std::size_t source_tokens);
 };
 
-DecodingLoop::Impl::Impl(StepModel& step_model, SharedSearch usual_search, const LoopLimits& loop_limits)
-    : model(step_model), usual(std::move(usual_search)), limits(loop_limits) {
-  searchers.get(usual, model);  // what is wrong with it is better known before there is a sentence
-}
-
 bool DecodingLoop::Impl::run(SentenceSource& source, HypothesisSink& sink, const std::stop_token& stop) {
-  exhausted = false;
+  pool.open();
   while (true) {
     if (stop.stop_requested()) return false;
-    drop_stopped(source, sink);
-    admit(source, sink);
-    if (active.empty() && exhausted && pending == nullptr) return true;
-    if (active.empty()) continue;
+    pool.drop_stopped(source, sink);
+    pool.admit(source, sink);
+    if (pool.done()) return true;
+    if (pool.active().empty()) continue;
     step();
-    deliver(sink);
+    pool.deliver(sink);
   }
-}
-
-void DecodingLoop::Impl::release_all() noexcept {
-  for (std::vector<Active>* sentences : {&active, &group})
-    for (Active& sentence : *sentences)
-      if (sentence != nullptr && sentence->slot >= 0) model.release(std::exchange(sentence->slot, -1));
-  active.clear();
-  group.clear();
-  pending.reset();
-  reserved_rows = 0;
-}
-
-void DecodingLoop::Impl::drop_stopped(SentenceSource& source, HypothesisSink& sink) {
-  bool any = false;
-  for (const Active& sentence : active) {
-    if (!source.stopped(sentence->state.sentence.id)) continue;
-    sentence->fail(std::make_exception_ptr(core::Error(ErrorCode::kInterrupted, "the sentence was stopped")));
-    any = true;
-  }
-  if (any) deliver(sink);
-}
-
-/// Refilling the pool by a quarter at a time gives the encoder a batch to work on.
-bool DecodingLoop::Impl::wants_more() const {
-  if (exhausted && pending == nullptr) return false;
-  return active.empty() || limits.maximum_rows - reserved_rows >= std::max<std::int64_t>(1, limits.maximum_rows / 4);
-}
-
-void DecodingLoop::Impl::admit(SentenceSource& source, HypothesisSink& sink) {
-  if (!wants_more()) return;
-  while (true) {
-    collect_group(source, sink);
-    if (group.empty()) return;
-    admit_group();
-  }
-}
-
-/// Fills `group` with sentences to encode together.
-void DecodingLoop::Impl::collect_group(SentenceSource& source, HypothesisSink& sink) {
-  std::int64_t group_tokens = 0;
-  while (reserved_rows + expected_rows <= limits.maximum_rows || (active.empty() && group.empty())) {
-    const bool idle = active.empty() && group.empty();
-    Active sentence = pending != nullptr ? std::move(pending) : pull(source, sink, idle);
-    if (sentence == nullptr) return;
-    if (!idle && !fits(*sentence, group_tokens)) {
-      pending = std::move(sentence);
-      return;
-    }
-    group_tokens += static_cast<std::int64_t>(sentence->state.sentence.source.size());
-    reserved_rows += sentence->searcher->maximum_live;
-    group.push_back(std::move(sentence));
-  }
-}
-
-/// The next sentence that can be searched; nullptr if there is none now.
-DecodingLoop::Impl::Active DecodingLoop::Impl::pull(SentenceSource& source, HypothesisSink& sink, bool may_wait) {
-  while (!exhausted) {
-    if (spare.empty()) spare.push_back(std::make_unique<ActiveSentence>());
-    ActiveSentence& next = *spare.back();
-    Sentence& sentence = next.state.sentence;
-    const Supply supply = source.next(sentence, may_wait);
-    exhausted = supply == Supply::kEnd;
-    if (supply != Supply::kSentence) return nullptr;
-    try {
-      if (sentence.search == nullptr) sentence.search = usual;
-      next.searcher = &searchers.get(sentence.search, model);
-      check(sentence);
-    } catch (...) {
-      next.fail(std::current_exception());
-      hand_over(next, sink);
-      continue;
-    }
-    expected_rows = next.searcher->maximum_live;
-    Active pulled = std::move(spare.back());
-    spare.pop_back();
-    return pulled;
-  }
-  return nullptr;
-}
-
-bool DecodingLoop::Impl::fits(const ActiveSentence& sentence, std::int64_t group_tokens) const {
-  const auto tokens_here = static_cast<std::int64_t>(sentence.state.sentence.source.size());
-  if (reserved_rows + sentence.searcher->maximum_live > limits.maximum_rows) return false;
-  if (!group.empty() && group_tokens + tokens_here > limits.maximum_encoder_tokens) return false;
-  if (limits.maximum_state_bytes == 0) return true;
-  // A translation is about as long as its source.
-  const auto expected_bytes = [&](const ActiveSentence& waiting) {
-    const auto source = static_cast<std::int64_t>(waiting.state.sentence.source.size());
-    return model.expected_bytes(source, source * waiting.searcher->maximum_live);
-  };
-  std::size_t expected = model.bytes_in_use() + expected_bytes(sentence);
-  for (const Active& other : group) expected += expected_bytes(*other);
-  return expected <= limits.maximum_state_bytes;
-}
-
-void DecodingLoop::Impl::check(const Sentence& sentence) const {
-  const nn::SequenceSpec& spec = model.spec();
-  const auto length = static_cast<std::int64_t>(sentence.source.size());
-  core::require(length >= 1 && length <= spec.maximum_source_length, ErrorCode::kInvalidArgument,
-                "sentence {} has {} source tokens; the model takes 1 to {}", sentence.id, length,
-                spec.maximum_source_length);
-  for (const std::int32_t token : sentence.source)
-    core::require(token >= 0 && token < spec.source_vocabulary, ErrorCode::kInvalidArgument,
-                  "sentence {}: source token {} is outside of the vocabulary of {}", sentence.id, token,
-                  spec.source_vocabulary);
-  const auto prefix = static_cast<std::int64_t>(sentence.target_prefix.size());
-  core::require(prefix < spec.maximum_target_length, ErrorCode::kInvalidArgument,
-                "sentence {}: the target prefix has {} tokens; the model takes at most {}", sentence.id, prefix,
-                spec.maximum_target_length - 1);
-  for (const std::int32_t token : sentence.target_prefix)
-    core::require(token >= 0 && token < spec.target_vocabulary && token != spec.end, ErrorCode::kInvalidArgument,
-                  "sentence {}: prefix token {} is the end or outside of the vocabulary of {}", sentence.id, token,
-                  spec.target_vocabulary);
-  core::require(sentence.line >> 48 == 0, ErrorCode::kInvalidArgument, "sentence {}: line {} is not below 2^48",
-                sentence.id, sentence.line);
-}
-
-void DecodingLoop::Impl::admit_group() {
-  tokens.clear();
-  offsets.assign(1, 0);
-  for (const Active& sentence : group) {
-    const auto& source = sentence->state.sentence.source;
-    tokens.insert(tokens.end(), source.begin(), source.end());
-    offsets.push_back(static_cast<std::int32_t>(tokens.size()));
-  }
-  slots.resize(group.size());
-  active.reserve(active.size() + group.size());
-  model.admit({tokens, offsets}, slots);
-  // All at once, so that release_all() knows of each whatever fails from here on.
-  for (std::size_t i = 0; i < group.size(); ++i) group[i]->slot = slots[i];
-  for (Active& sentence : group) {
-    sentence->begin(model.spec());
-    active.push_back(std::move(sentence));
-  }
-  group.clear();
 }
 
 /// One step of all; what the sentences need of it differs, so it has the most that any of them does.
@@ -246,14 +78,14 @@ void DecodingLoop::Impl::step() {
   temperatures.clear();
   std::int64_t candidates = 1;
   bool any_noise = false, any_temperature = false, any_alignment = false;
-  for (const Active& sentence : active) {
+  for (const Active& sentence : pool.active()) {
     const StepNeeds& needs = sentence->searcher->needs;
     candidates = std::max(candidates, needs.candidates);
     any_noise = any_noise || needs.noise;
     any_temperature = any_temperature || needs.temperature != 1;
     any_alignment = any_alignment || needs_alignment(sentence->searcher->options());
   }
-  for (const Active& sentence : active) {
+  for (const Active& sentence : pool.active()) {
     apply_processors(*sentence);
     add_rows(*sentence, any_noise);
     if (any_temperature) temperatures.resize(rows.size(), sentence->searcher->needs.temperature);
@@ -271,7 +103,7 @@ void DecodingLoop::Impl::step() {
   statistics.rows += rows.size();
   const auto per_row = static_cast<std::size_t>(candidates);
   std::int32_t first_row = 0;
-  for (const Active& sentence : active) {
+  for (const Active& sentence : pool.active()) {
     const auto live = static_cast<std::int32_t>(sentence->state.live.size());
     try {
       if (live > 0) advance_sentence(*sentence, first_row, offsets[static_cast<std::size_t>(first_row)], per_row);
@@ -389,41 +221,6 @@ void DecodingLoop::Impl::check_advance(const ActiveSentence& sentence) const {
                   ending.parent, state.live.size());
 }
 
-void DecodingLoop::Impl::deliver(HypothesisSink& sink) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < active.size(); ++i) {
-    ActiveSentence& sentence = *active[i];
-    if (!sentence.state.live.empty()) {
-      std::swap(active[kept++], active[i]);
-      continue;
-    }
-    model.release(std::exchange(sentence.slot, -1));
-    reserved_rows -= sentence.searcher->maximum_live;
-    hand_over(sentence, sink);
-  }
-  for (std::size_t i = kept; i < active.size(); ++i) spare.push_back(std::move(active[i]));
-  active.resize(kept);
-}
-
-/// The result of a sentence that is in the model no more. Its memory is for a later one.
-void DecodingLoop::Impl::hand_over(ActiveSentence& sentence, HypothesisSink& sink) {
-  const std::uint64_t id = sentence.state.sentence.id;
-  const std::exception_ptr failure = sentence.failure;
-  std::vector<Hypothesis> hypotheses = std::exchange(sentence.state.finished, {});
-  const std::size_t source_tokens = sentence.state.sentence.source.size();
-  sentence.retire();
-  if (failure != nullptr) return sink.fail(id, failure);
-  count(hypotheses.front(), source_tokens);
-  sink.deliver(id, std::move(hypotheses));
-}
-
-void DecodingLoop::Impl::count(const Hypothesis& best, std::size_t source_tokens) {
-  ++statistics.sentences;
-  statistics.cut_sentences += best.stopped_by == StoppedBy::kLength ? 1 : 0;
-  statistics.source_tokens += source_tokens;
-  statistics.target_tokens += best.tokens.size();
-}
-
 DecodingLoop::DecodingLoop(StepModel& model, SharedSearch usual, const LoopLimits& limits)
     : impl_(std::make_unique<Impl>(model, std::move(usual), limits)) {}
 
@@ -435,7 +232,7 @@ DecodingLoop::~DecodingLoop() = default;
 bool DecodingLoop::run(SentenceSource& source, HypothesisSink& sink, std::stop_token stop) {
   struct Cleanup {
     Impl& impl;
-    ~Cleanup() { impl.release_all(); }
+    ~Cleanup() { impl.pool.release_all(); }
   };
   const Cleanup cleanup{*impl_};
   return impl_->run(source, sink, stop);
