@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/plugins/import_model.h>
@@ -31,7 +32,7 @@ class Convert final : public Command {
  public:
   std::string_view name() const override { return "convert"; }
   std::string_view summary() const override {
-    return "turn a tokenizer file into one of another kind, or a model of another toolkit into a model folder";
+    return "turn a tokenizer file into one of another kind , or (by a plugin) import a model";
   }
   std::string_view examples() const override {
     return "dragoman convert sentencepiece.model --output tokenizer.json\n"
@@ -58,6 +59,8 @@ class Convert final : public Command {
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
+    core::require(input_ == "-" || std::filesystem::exists(input_), core::ErrorCode::kIo,
+                  "{}: there is no such file or folder", input_);
     plugins::Host host(host_options_);
     if (is_model(host.registry()))
       import_model(host, session);

@@ -2,6 +2,7 @@
 #include "options/invalid_utf8_option.h"
 #include "options/memory_option.h"
 #include "options/number_option.h"
+#include "options/option_group.h"
 #include "options/protect_option.h"
 #include "options/reproduce_options.h"
 #include "options/text_inputs.h"
@@ -10,6 +11,7 @@
 #include "options/vocab_size_option.h"
 #include "program/command.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -44,51 +46,26 @@ class LearnBpe final : public Command {
   }
 
   void add_options(po::options_description& options) override {
-    options.add_options()  //
-        ("input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
-         "text, one sentence a line; gz and zst are recognised, - is standard input, patterns in quotes are "
-         "expanded")  //
-        ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
-         "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
-        ("output,o", po::value(&output_)->required()->value_name("FILE"),
-         "where to write; {size} in the name stands for the vocabulary size")  //
-        ("to", po::value(&to_)->default_value("tokenizer-json")->value_name("KIND"),
-         "kind of file to write, as for convert")  //
-        ("min-frequency",
-         whole_number("--min-frequency", learn_.min_frequency, std::uint64_t{0})->default_value("2")->value_name("N"),
-         "merge no pair that occurs less often")  //
-        ("min-word-count",
-         whole_number("--min-word-count", learn_.min_word_count, std::uint64_t{0})->default_value("1")->value_name("N"),
-         "leave out words that occur less often in the corpus")  //
-        ("character-coverage",
-         real_number("--character-coverage", learn_.character_coverage, kShare)
-             ->default_value("1")
-             ->value_name("SHARE"),
-         "share of the characters that get a piece of their own")  //
-        ("special", po::value(&learn_.special_tokens)->multitoken()->value_name("TOKEN..."),
-         "special tokens in the order of their ids, instead of <unk> <s> </s>")  //
-        ("user-symbol", po::value(&learn_.user_symbols)->multitoken()->value_name("SYMBOL..."),
-         "texts that always stay one piece")                                                                //
-        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "a file of them, one a line")  //
-        ("no-byte-fallback", po::bool_switch(&no_byte_fallback_),
-         "leave out the 256 bytes; unknown characters become <unk>")  //
-        ("normalization", po::value(&normalization_)->default_value("none")->value_name("FORM"),
-         "none, nfc or nfkc")                                                                      //
-        ("lowercase", po::bool_switch(&learn_.lowercase), "lower-case the text")                   //
-        ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a word by itself")  //
-        ("split-case", po::bool_switch(&learn_.split_case),
-         "words end where an upper-case letter follows a lower-case one, as in camelCase")  //
-        ("split-punctuation", po::bool_switch(&learn_.split_punctuation),
-         "letters, numbers and other characters are words apart")  //
-        ("no-escape", po::bool_switch(&no_escape_),
-         "let a U+2581 of the text come back as a space, as in SentencePiece, not as itself")  //
-        ("threads", thread_count(learn_.threads),
-         "0: as many as the process may use; the result does not depend on it");
-    protect_.add_to(options);
-    sizes_.add_to(options);
-    utf8_.add_to(options);
-    memory_.add_to(options);
-    reproduce_.add_to(options);
+    po::options_description files = option_group("Files");
+    add_files(files);
+    options.add(files);
+    po::options_description size = option_group("Size");
+    add_size(size);
+    options.add(size);
+    po::options_description pieces = option_group("Special pieces");
+    add_pieces(pieces);
+    options.add(pieces);
+    po::options_description words = option_group("Words");
+    add_words(words);
+    options.add(words);
+    po::options_description machine = option_group("Machine");
+    machine.add_options()("threads", thread_count(learn_.threads),
+                          "0: as many as the process may use; the result does not depend on it");
+    memory_.add_to(machine);
+    options.add(machine);
+    po::options_description reproduce = option_group("As another program");
+    reproduce_.add_to(reproduce);
+    options.add(reproduce);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
 
@@ -117,6 +94,12 @@ class LearnBpe final : public Command {
       require_not_an_input(path_for_size(output_, size), files);
       require_not_an_input(path_for_size(output_, size), {symbols_file_});
     }
+    for (const std::string token : {"<unk>", "<s>", "</s>"})
+      if (std::ranges::find(learn_.special_tokens, token) == learn_.special_tokens.end())
+        core::log(
+            session.log, core::LogLevel::kWarning,
+            fmt::format("--special: without {}, which `train` looks for unless data.special_tokens says otherwise",
+                        token));
     const auto learn = counts_.empty() ? tokenizer::learn_bpe : tokenizer::learn_bpe_from_counts;
     const auto learned = learn(files, learn_, session.progress, session.log, session.stop);
     for (const std::int32_t size : sizes) {
@@ -129,6 +112,62 @@ class LearnBpe final : public Command {
   }
 
  private:
+  void add_files(po::options_description& options) {
+    options.add_options()  //
+        ("input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
+         "text, one sentence a line; gz and zst are recognised, - is standard input, patterns in quotes are "
+         "expanded")  //
+        ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
+         "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
+        ("output,o", po::value(&output_)->required()->value_name("FILE"),
+         "where to write; {size} in the name stands for the vocabulary size")  //
+        ("to", po::value(&to_)->default_value("tokenizer-json")->value_name("KIND"),
+         "kind of file to write, as for convert");
+    utf8_.add_to(options);
+  }
+
+  void add_size(po::options_description& options) {
+    sizes_.add_to(options);
+    options.add_options()  //
+        ("min-frequency",
+         whole_number("--min-frequency", learn_.min_frequency, std::uint64_t{0})->default_value("2")->value_name("N"),
+         "merge no pair that occurs less often")  //
+        ("min-word-count",
+         whole_number("--min-word-count", learn_.min_word_count, std::uint64_t{0})->default_value("1")->value_name("N"),
+         "leave out words that occur less often in the corpus")  //
+        ("character-coverage",
+         real_number("--character-coverage", learn_.character_coverage, kShare)
+             ->default_value("1")
+             ->value_name("SHARE"),
+         "share of the characters that get a piece of their own");
+  }
+
+  void add_pieces(po::options_description& options) {
+    options.add_options()  //
+        ("special", po::value(&learn_.special_tokens)->multitoken()->value_name("TOKEN..."),
+         "special tokens in the order of their ids, instead of <unk> <s> </s>")  //
+        ("user-symbol", po::value(&learn_.user_symbols)->multitoken()->value_name("SYMBOL..."),
+         "texts that always stay one piece")                                                                //
+        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "a file of them, one a line")  //
+        ("no-byte-fallback", po::bool_switch(&no_byte_fallback_),
+         "leave out the 256 bytes; unknown characters become <unk>");
+  }
+
+  void add_words(po::options_description& options) {
+    options.add_options()  //
+        ("normalization", po::value(&normalization_)->default_value("none")->value_name("FORM"),
+         "none, nfc or nfkc")                                                                      //
+        ("lowercase", po::bool_switch(&learn_.lowercase), "lower-case the text")                   //
+        ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a word by itself")  //
+        ("split-case", po::bool_switch(&learn_.split_case),
+         "words end where an upper-case letter follows a lower-case one, as in camelCase")  //
+        ("split-punctuation", po::bool_switch(&learn_.split_punctuation),
+         "letters, numbers and other characters are words apart")  //
+        ("no-escape", po::bool_switch(&no_escape_),
+         "let a U+2581 of the text come back as a space, as in SentencePiece, not as itself");
+    protect_.add_to(options);
+  }
+
   /// Before a corpus is read for nothing.
   void require_folder_of_output() const {
     const std::filesystem::path folder = std::filesystem::path(output_).parent_path();

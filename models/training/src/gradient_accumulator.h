@@ -26,11 +26,12 @@ class GradientAccumulator {
   UpdateGradients compute(const TrainingState& state);
   /// Moves the state past the update.
   void advance(TrainingState& state, const UpdateGradients& done) const;
-  /// Of the current epoch.
+  /// Cuts the epoch of `state` into batches, if that is not done; compute() does it, too.
+  void plan_epoch(const TrainingState& state);
+  /// Of the epoch that was planned last.
   std::int64_t updates_per_epoch() const;
 
  private:
-  void plan_epoch(const TrainingState& state);
   std::int64_t target_tokens(const EncodedPairs& pairs, const TrainingState& state, std::int64_t batches) const;
 
   const TrainingConfig* config_;

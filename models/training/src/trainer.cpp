@@ -6,8 +6,10 @@
 #include "run_setup.h"
 #include "training_meter.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include <dragoman/core/error.h>
 
@@ -23,6 +25,7 @@ class Trainer::Impl {
 
  private:
   void start_fresh();
+  void warn_of_short_run();
   void resume(bool fork);
   void record_run() const;
   void train_one_update();
@@ -55,6 +58,22 @@ void Trainer::Impl::start_fresh() {
   if (parts_.optimizer->has_average()) parts_.optimizer->start_average();
   record_run();
   progress_.metrics.emplace(parts_.folder.file("metrics.jsonl"), 0, 0);
+  warn_of_short_run();
+}
+
+/// The defaults are made for large corpora; with a small one the learning rate may never get to its peak.
+void Trainer::Impl::warn_of_short_run() {
+  const RecipeConfig& recipe = parts_.config.training;
+  std::int64_t updates = recipe.updates > 0 ? recipe.updates : std::numeric_limits<std::int64_t>::max();
+  if (recipe.epochs > 0) {
+    parts_.gradients->plan_epoch(progress_.state);
+    updates = std::min(updates, recipe.epochs * parts_.gradients->updates_per_epoch());
+  }
+  if (updates <= recipe.schedule.warmup)
+    parts_.warn(
+        fmt::format("training ends after about {} updates, within the warm-up of {}, so the learning rate never "
+                    "gets to its peak; shorten training.schedule.warmup, or train for longer",
+                    updates, recipe.schedule.warmup));
 }
 
 void Trainer::Impl::resume(bool fork) {

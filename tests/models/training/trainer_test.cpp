@@ -114,6 +114,23 @@ TEST_F(TrainerOn, RecordsTheNumberTypeThatItComputesIn) {
               HasSubstr("training.compute"));
 }
 
+TEST_F(TrainerOn, SaysWhenTheRunEndsWithinItsWarmUp) {
+  const auto warnings = [&](const std::vector<std::string>& assignments) {
+    std::vector<std::string> said;
+    TrainerEnvironment environment = make_environment(testing::host());
+    environment.log = [&](core::LogLevel level, std::string_view text) {
+      if (level == core::LogLevel::kWarning) said.emplace_back(text);
+    };
+    Trainer(task_.config(assignments), environment, StartMode::kFresh);
+    return said;
+  };
+  EXPECT_THAT(warnings({output("a"), "training.updates=24", "training.schedule.warmup=24"}),
+              ::testing::Contains(HasSubstr("within the warm-up of 24")));
+  EXPECT_THAT(warnings({output("b"), "training.updates=0", "training.epochs=1", "training.schedule.warmup=4000"}),
+              ::testing::Contains(HasSubstr("within the warm-up of 4000")));
+  EXPECT_THAT(warnings({output("c"), "training.updates=24", "training.schedule.warmup=23"}), ::testing::IsEmpty());
+}
+
 TEST_F(TrainerOn, AConfigurationMadeInCppIsCheckedAsAFileIs) {
   TrainingConfig config = task_.config();
   config.training.report_every = 0;
