@@ -74,6 +74,7 @@ bool exchange(const fs::path& a, const fs::path& b) {
 }  // namespace
 
 fs::path resolve_folder(const fs::path& path) {
+  require(!path.empty(), ErrorCode::kInvalidArgument, "the name of a folder is empty; name one");
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);
   fs::path resolved = error ? fs::path() : fs::weakly_canonical(absolute, error);

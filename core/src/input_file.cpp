@@ -82,6 +82,7 @@ class Input {
 
 /// Opens a file without waiting for anybody: a named pipe may never get a writer.
 int open_input(const std::filesystem::path& path) {
+  require(!path.empty(), ErrorCode::kInvalidArgument, "the name of a file to read is empty; name one");
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   const int error = errno;
   require(fd >= 0, ErrorCode::kIo, "{}: cannot open for reading: {}; check the path and its permissions", path.string(),

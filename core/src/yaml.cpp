@@ -44,6 +44,7 @@ Json plain_scalar(const std::string& text) {
     if (*integer >= 0) return static_cast<std::uint64_t>(*integer);
     return *integer;
   }
+  if (const auto large = parse_number<std::uint64_t>(text)) return *large;
   const bool numeric = text.find_first_not_of("+-.0123456789eE") == std::string::npos;
   if (const auto number = parse_number<double>(text); numeric && number && std::isfinite(*number)) return *number;
   return text;
@@ -66,7 +67,10 @@ class TreeReader final : public YAML::EventHandler {
   explicit TreeReader(const std::string& name) : name_(name) {}
   Json take() { return builder_.take(); }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (any_document_) fail_at(name_, mark, "a second document begins; put it into a file of its own");
+    any_document_ = true;
+  }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { leaf(mark, anchor, nullptr); }
@@ -170,6 +174,7 @@ class TreeReader final : public YAML::EventHandler {
               fmt::format("the key {} stands here twice", quote(entries[first].first)));
   }
 
+  bool any_document_ = false;
   const std::string& name_;
   TreeBuilder builder_;
   std::vector<std::vector<YAML::Mark>> key_places_;  // of the maps that are open
@@ -251,8 +256,11 @@ Json parse_yaml(std::string_view text, const std::string& name) {
   try {
     std::istringstream stream{std::string(text)};
     TreeReader reader(name);
-    YAML::Parser(stream).HandleNextDocument(reader);
-    return reader.take();
+    YAML::Parser parser(stream);
+    parser.HandleNextDocument(reader);
+    Json tree = reader.take();
+    parser.HandleNextDocument(reader);  // which must not be there
+    return tree;
   } catch (const YAML::Exception& error) {
     fail_at(name, error.mark, error.msg);
   }

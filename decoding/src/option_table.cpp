@@ -52,7 +52,8 @@ OptionTable<DecodingOptions> make_table() {
               "score less what leaves source tokens unattended; needs a model with an alignment; 0: off")
       .number("patience", &Options::patience, {.least = 0, .most = 1000, .least_included = false}, "X",
               "above 1: look at more ended hypotheses before stopping")
-      .number("minimum_length", &Options::minimum_length, {}, "N", "shortest translation in tokens")
+      .number("minimum_length", &Options::minimum_length, {}, "N",
+              "shortest translation in tokens; never more than the longest that is allowed")
       .number("maximum_length", &Options::maximum_length, {}, "N",
               "longest translation in tokens; 0: as the factor and the offset say")
       .number("maximum_length_factor", &Options::maximum_length_factor, {.least = 0, .most = 1000}, "X",

@@ -38,13 +38,22 @@ Json with_underscores(const Json& options, const std::string& where) {
   return result;
 }
 
-ReadOptions read_options(const ReadSettings& settings) {
+ReadOptions read_options(const ReadSettings& settings, const core::OptionReader& options) {
+  options.check(settings.column == ReadSettings().column || settings.format == RecordFormat::kTsv, "column",
+                "is for the format tsv; leave it out, or set that");
+  options.check(settings.key == ReadSettings().key || settings.format == RecordFormat::kJsonl, "key",
+                "is for the format jsonl; leave it out, or set that");
   return {.path = settings.path, .format = settings.format, .key = settings.key, .column = settings.column};
 }
 
 WriteOptions write_options(const WriteSettings& settings, const core::OptionReader& options) {
   options.check(!settings.resume || !settings.overwrite, "resume",
                 "goes on with what overwrite throws away; set one of them");
+  const bool is_stream = settings.path == "-";
+  options.check(!settings.resume || !is_stream, "resume", "needs a file: what went to standard output is gone");
+  options.check(!settings.overwrite || !is_stream, "overwrite", "needs a file: standard output has no partial one");
+  options.check(settings.column == WriteSettings().column || settings.format == RecordFormat::kTsv, "column",
+                "is for the format tsv; leave it out, or set that");
   WriteOptions write{.path = settings.path, .format = settings.format, .column = settings.column};
   if (settings.resume) write.partial = core::PartialPolicy::kResume;
   if (settings.overwrite) write.partial = core::PartialPolicy::kReplace;
@@ -73,6 +82,10 @@ class Builder {
 
   void add(const std::string& name, const Json& settings, const std::string& where) {
     core::OptionReader options(settings, where);
+    // What stands elsewhere would be understood in one way or another.
+    core::require(name != "read" || stages_ == 0, ErrorCode::kBadInput, "{}: must be the first stage", where);
+    core::require(!write_, ErrorCode::kBadInput, "{}: stands behind write, which must be the last stage", where);
+    ++stages_;
     if (const BuiltInStage* known = find_built_in_stage(name))
       add_to_job(name, settings, known->content_options, known->idle_options);
     else if (const auto* registered = host_->registry().stages().find(name))
@@ -85,6 +98,9 @@ class Builder {
   }
   Pipeline take() {
     if (write_) {
+      core::require(
+          !makes_details_ || write_->format == RecordFormat::kJsonl || any_plugin_, ErrorCode::kBadInput,
+          "n_best and alignment of translate need `write: {{format: jsonl}}`: text has one line per input line");
       if (write_->path != "-") write_->identity = identity_.text();
       pipeline_.write(std::move(*write_));
     }
@@ -111,10 +127,11 @@ class Builder {
     return all;
   }
 
-  void add_read(core::OptionReader& options) { pipeline_.read(read_options(read_settings(options, read_table()))); }
+  void add_read(core::OptionReader& options) {
+    pipeline_.read(read_options(read_settings(options, read_table()), options));
+  }
 
   void add_write(core::OptionReader& options) {
-    core::require(!write_, ErrorCode::kInvalidArgument, "a pipeline writes to one place: there are two write stages");
     write_ = write_options(read_settings(options, write_table()), options);
   }
 
@@ -122,6 +139,7 @@ class Builder {
     const auto model = options.require_key<std::string>("model");
     TranslateOptions translate = read_translate_options(options, *host_);
     if (translate.threads == 0) translate.threads = threads_;
+    makes_details_ = makes_details_ || translate.decoding.n_best > 1 || translate.decoding.want_alignment;
     auto stage = std::make_unique<TranslateStage>(model, *host_, translate);
     // What the folder says and what `auto` is: another machine may go on with the output.
     const bool usual = stage->compute_type() == tensor::ComputeType::kF32;
@@ -148,6 +166,7 @@ class Builder {
   }
 
   std::unique_ptr<const MapStage> registered_stage(const std::string& name, core::OptionReader& options) {
+    any_plugin_ = true;
     if (host_->registry().stages().find(name) == nullptr) fail_unknown(name, options.where());
     return host_->registry().stages().get(name).make(options);
   }
@@ -166,6 +185,10 @@ class Builder {
   int threads_;
   Pipeline pipeline_;
   std::optional<WriteOptions> write_;
+  int stages_ = 0;
+  /// What only jsonl has a place for; but a plugin's stage may do something with it.
+  bool makes_details_ = false;
+  bool any_plugin_ = false;
   JobIdentity identity_;
 };
 

@@ -304,6 +304,8 @@ void Pipeline::write(WriteOptions options) {
 
 void Pipeline::set_partial(core::PartialPolicy policy) {
   core::require(impl_->write.has_value(), ErrorCode::kInvalidArgument, "a pipeline needs a write stage");
+  core::require(policy == core::PartialPolicy::kRefuse || impl_->write->path != "-", ErrorCode::kInvalidArgument,
+                "the output is standard output, of which nothing is left to be resumed or overwritten");
   impl_->write->partial = policy;
 }
 

@@ -72,6 +72,31 @@ TEST_F(InputGuardTest, APipelineReplacesNothingThatItReads) {
   }
 }
 
+TEST_F(InputGuardTest, APipelineReadsFirstAndWritesLast) {
+  const std::string read = "- read: {path: de}\n", write = "- write: {path: out}\n", work = "- normalize: {}\n";
+  for (const auto& stages : {read + write + work, work + read + write, write + read, read + write + write}) {
+    core::write_file(folder_ / "p.yml", "stages:\n" + stages);
+    const Outcome outcome = run_dragoman(folder_.path(), "run p.yml");
+    EXPECT_EQ(outcome.status, 1) << stages;
+    EXPECT_THAT(outcome.error, AnyOf(HasSubstr("must be the first stage"), HasSubstr("must be the last stage")));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out")) << stages;
+  }
+}
+
+TEST_F(InputGuardTest, WhatAFormatHasNoUseForIsRefused) {
+  for (const std::string command : {"translate -m m de --input-column 2", "translate -m m de --input-key text",
+                                    "translate -m m de --resume", "translate -m m de --overwrite"}) {
+    const Outcome outcome = run_dragoman(folder_.path(), command);
+    EXPECT_EQ(outcome.status, 1) << command;
+    EXPECT_THAT(outcome.error, AnyOf(HasSubstr("is for the format"), HasSubstr("standard output"))) << command;
+    EXPECT_EQ(outcome.output, "") << command;
+  }
+  core::write_file(folder_ / "p.yml",
+                   "stages:\n- read: {path: de}\n- translate: {model: m, n-best: 3}\n- write: {path: out}\n");
+  EXPECT_THAT(run_dragoman(folder_.path(), "run p.yml").error, HasSubstr("n_best and alignment of translate need"));
+  EXPECT_EQ(run_dragoman(folder_.path(), "run p.yml --set stages.2.write.format=jsonl").status, 0);
+}
+
 TEST_F(InputGuardTest, OptionsThatTheSearchNeverLooksAtAreRefused) {
   for (const std::string arguments :
        {"--decoder greedy --beam-size 8", "--decoder greedy --patience 2", "--decoder sampling --beam-size 2",

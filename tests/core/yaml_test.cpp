@@ -67,6 +67,17 @@ TEST(Yaml, TreesKeepTheirOrder) {
   EXPECT_EQ(tree.dump(), R"({"z":[1,"two",{"three":3}],"a":["x",{"y":1,"w":2}]})");
 }
 
+TEST(Yaml, ASecondDocumentIsAnErrorAndNotPassedOver) {
+  EXPECT_THAT(message_of([] { parse_yaml("a: 1\n---\nb: 2\n", "two.yml"); }),
+              AllOf(HasSubstr("two.yml: line 2"), HasSubstr("a second document")));
+  EXPECT_EQ(parse_yaml("---\na: 1\n...\n", "one.yml"), Json({{"a", 1}}));
+}
+
+TEST(Yaml, WholeNumbersOf64BitsStayWhole) {
+  EXPECT_EQ(parse_yaml("18446744073709551615", "seed").get<std::uint64_t>(), 18446744073709551615U);
+  EXPECT_TRUE(parse_yaml("9223372036854775808", "seed").is_number_unsigned());
+}
+
 TEST(Yaml, AnEmptyDocumentIsNull) {
   EXPECT_TRUE(parse("").is_null());
   EXPECT_TRUE(parse("# only a comment\n").is_null());

@@ -20,7 +20,7 @@ using std::filesystem::path;
 /// The weights that a path without configuration stands for: itself, or those of a checkpoint, which must be sound.
 path weights_of(const path& input) {
   if (!std::filesystem::is_directory(input)) return input;
-  if (std::filesystem::exists(input / "SHA256SUMS")) formats::verify_checksums(input, formats::UnlistedFiles::kAllow);
+  formats::verify_checksums_if_there(input);
   return input / formats::ModelFiles::kWeights;
 }
 

@@ -32,7 +32,7 @@ class Convert final : public Command {
  public:
   std::string_view name() const override { return "convert"; }
   std::string_view summary() const override {
-    return "turn a tokenizer file into one of another kind , or (by a plugin) import a model";
+    return "turn a tokenizer file into one of another kind, or (by a plugin) import a model";
   }
   std::string_view examples() const override {
     return "dragoman convert sentencepiece.model --output tokenizer.json\n"

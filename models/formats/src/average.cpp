@@ -6,6 +6,7 @@
 #include "folder_replacement.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
@@ -77,6 +78,11 @@ void write_mean(const std::vector<SafetensorsFile>& files, const StoredTensor& e
       for (std::int64_t i = 0; i < count; ++i) sums[static_cast<std::size_t>(i)] += values[static_cast<std::size_t>(i)];
     }
     for (double& sum : sums) sum /= static_cast<double>(files.size());
+    core::require(
+        std::ranges::all_of(sums, [](double mean) { return std::isfinite(mean); }), ErrorCode::kBadInput,
+        "{}: the mean of {} is no finite number: that, or another of the models, holds NaN or infinity, so its "
+        "training diverged or its file is damaged",
+        files.front().name(), quote(expected.name));
     writer.write(view(sums, count));
   }
 }
@@ -130,6 +136,7 @@ void average_models(const std::vector<path>& folders, const path& output) {
   for (const path& folder : folders) {
     core::require_not_in_the_way(folder, output);
     require_same_configuration(folders.front(), folder);
+    verify_checksums_if_there(folder);
     weights.push_back(folder / ModelFiles::kWeights);
   }
   const std::string card = averaged_card(folders);

@@ -168,4 +168,9 @@ std::vector<std::string> verify_checksums(const path& folder, UnlistedFiles unli
   return verified;
 }
 
+void verify_checksums_if_there(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (std::filesystem::exists(folder / ModelFiles::kSums, ignored)) verify_checksums(folder, UnlistedFiles::kAllow);
+}
+
 }  // namespace dragoman::formats

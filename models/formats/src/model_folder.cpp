@@ -88,7 +88,10 @@ ModelConfig load_config(const Path& file) {
 
 /// Of a model folder, which may come from anywhere: a pipe in it might never end.
 std::unique_ptr<Tokenizer> load_native_tokenizer(const Path& file) {
-  core::require(std::filesystem::is_regular_file(file) || !std::filesystem::exists(file), ErrorCode::kIo,
+  std::error_code ignored;
+  const auto type = std::filesystem::status(file, ignored).type();
+  using enum std::filesystem::file_type;
+  core::require(type == regular || type == not_found || type == none, ErrorCode::kIo,
                 "{}: is not a regular file but a pipe, a device or a folder; put a file there", file.string());
   return tokenizer::load_tokenizer(file);
 }
@@ -129,7 +132,12 @@ OpenedTokenizer open_tokenizer(const Path& folder, TokenizerSide side, const Mod
 }
 
 bool names_joint_tokenizer(const Path& folder, const ModelConfig& config) {
-  return config.tokenizers ? config.tokenizers->joint : std::filesystem::exists(folder / ModelFiles::kTokenizer);
+  if (config.tokenizers) return config.tokenizers->joint;
+  // Whatever it is: without those of both sides it is the one that is missed.
+  std::error_code ignored;
+  return std::filesystem::symlink_status(folder / ModelFiles::kTokenizer, ignored).type() !=
+             std::filesystem::file_type::not_found ||
+         !std::filesystem::exists(folder / ModelFiles::kSourceTokenizer, ignored);
 }
 
 /// One side of the translation, for messages and checks.

@@ -278,6 +278,21 @@ void require_values(const std::filesystem::path& path, const nn::ParameterStore&
   }
 }
 
+/// What is finite must not become infinite in the file.
+void require_fits(const std::filesystem::path& path, const nn::Parameter& parameter, const tensor::Tensor& values,
+                  tensor::DType dtype) {
+  constexpr double kRoundsToInfinity =
+      65520;  // of F16, whose largest number is 65504; the others have fp32's exponents
+  if (dtype != tensor::DType::kF16) return;
+  for (std::int64_t i = 0; i < values.rows; ++i)
+    for (std::int64_t j = 0; j < values.cols; ++j) {
+      const double value = tensor::element(values, i, j);
+      core::require(!std::isfinite(value) || std::abs(value) < kRoundsToInfinity, ErrorCode::kBadInput,
+                    "{}: {} holds {} at [{}, {}], which is too large for F16; write it as F32", path.string(),
+                    quote(parameter.name), value, i, j);
+    }
+}
+
 /// Calls body(numbers, scale) for each row of a matrix of floats.
 template <class Body>
 void for_each_quantized_row(const tensor::Tensor& matrix, const Body& body) {
@@ -310,8 +325,11 @@ void save_parameters(const std::filesystem::path& path, const nn::ParameterStore
   std::vector<TensorSpec> specs;
   for (const nn::Parameter& parameter : store.all()) specs.push_back({parameter.name, dtype, stored_shape(parameter)});
   SafetensorsWriter writer(path, std::move(specs), metadata);
-  for (const nn::Parameter& parameter : store.all())
-    writer.write(tensor::HostView::of(store.memory(), parameter.value).tensor());
+  for (const nn::Parameter& parameter : store.all()) {
+    const auto view = tensor::HostView::of(store.memory(), parameter.value);
+    require_fits(path, parameter, view.tensor(), dtype);
+    writer.write(view.tensor());
+  }
   writer.finish();
 }
 

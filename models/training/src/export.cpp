@@ -55,6 +55,11 @@ std::string ModelExports::card(const ModelOrigin& origin) const {
   text += "\n## Data\n\nSee `data` below. Fingerprints of the content:\n\n";
   for (const auto& [name, value] : (*record_)["data"].items())
     text += fmt::format("- {}: `{}`\n", name, value.get<std::string>());
+  if (const auto forks = record_->find("forks"); forks != record_->end()) {
+    text += "\n## Forks\n\nThe recipe below is that of the last part; the run was continued with other settings:\n\n";
+    for (const Json& fork : *forks)
+      text += fmt::format("- after update {}: {}\n", fork.value("update", std::int64_t{0}), fork.value("changed", ""));
+  }
   text += "\n## Licence\n\nNot stated. Whoever publishes this model states one that the training data allow.\n";
   text += "\n## Recipe\n\n```yaml\n" + core::dump_yaml((*record_)["configuration"]) + "\n```\n";
   return text;

@@ -2,6 +2,8 @@
 
 #include "run_setup.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -33,6 +35,18 @@ bool is_written(std::string name) {
 
 }  // namespace
 
+RunFolder::Identity RunFolder::identity_of(const fs::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? Identity{status.st_dev, status.st_ino} : Identity{};
+}
+
+void RunFolder::require_still_there() const {
+  core::require(identity_of(path_) == identity_, ErrorCode::kIo,
+                "{}: is not the folder any more that this run began with: it was removed, renamed or replaced; nothing "
+                "more is written",
+                path_.string());
+}
+
 RunFolder::RunFolder(fs::path path, StartMode mode) : path_(std::move(path)) {
   std::error_code ignored;
   const bool exists = fs::exists(path_, ignored);
@@ -40,6 +54,7 @@ RunFolder::RunFolder(fs::path path, StartMode mode) : path_(std::move(path)) {
                 "{}: there is no such folder, and so no checkpoint to resume from; start without --resume",
                 path_.string());
   lock_ = core::lock_folder(path_);
+  identity_ = identity_of(path_);
   made_ = !exists;
   require_no_links();
   if (mode == StartMode::kFresh) require_room();
@@ -58,8 +73,11 @@ RunFolder::RunFolder(fs::path path, StartMode mode) : path_(std::move(path)) {
 void RunFolder::require_no_links() const {
   for (const fs::path& entry : core::list_folder(path_)) {
     std::error_code ignored;
-    core::require(!is_written(entry.filename().string()) || !fs::is_symlink(entry, ignored), ErrorCode::kIo,
+    if (!is_written(entry.filename().string())) continue;
+    core::require(!fs::is_symlink(entry, ignored), ErrorCode::kIo,
                   "{}: is a link where training writes; remove it, or name another folder", entry.string());
+    core::require(!fs::is_other(entry, ignored), ErrorCode::kIo,
+                  "{}: is a pipe or a device where training writes; remove it, or name another folder", entry.string());
   }
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include <dragoman/core/file_lock.h>
 #include <dragoman/core/json.h>
@@ -25,16 +27,22 @@ class RunFolder {
 
   const std::filesystem::path& path() const noexcept { return path_; }
   std::filesystem::path file(std::string_view name) const { return path_ / name; }
+  /// Error{kIo} if the path leads to another folder by now, or to none: whatever is written there is not of this run.
+  void require_still_there() const;
   /// run.json as it was found; null for a fresh run.
   const core::Json& record() const noexcept { return record_; }
   /// The sum in run.json of a file that was copied into the folder at the start of the run; empty if there is none.
   std::string recorded_sum(std::string_view name) const;
 
  private:
+  /// Device and number of a folder.
+  using Identity = std::pair<std::uint64_t, std::uint64_t>;
+  static Identity identity_of(const std::filesystem::path& path);
   void require_no_links() const;
   void require_room() const;
 
   std::filesystem::path path_;
+  Identity identity_;
   bool made_ = false;
   std::optional<core::FileLock> lock_;
   core::Json record_;

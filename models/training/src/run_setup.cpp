@@ -142,8 +142,20 @@ Json read_run_record(const std::filesystem::path& file) {
   return record;
 }
 
-void check_same_run(const Json& before, const Json& now, bool fork, const std::string& where,
-                    const core::LogSink& log) {
+bool validates_alike(const Json& before, const Json& now) {
+  const auto what_matters = [](const Json& record) {
+    Json kept = Json::object();
+    for (const auto& [key, value] : record["affects_results"].items())
+      if (key.starts_with("model.") || key.starts_with("validation.") || key.starts_with("data.")) kept[key] = value;
+    for (const auto& [key, value] : record["data"].items())
+      if (key != "train") kept["content of " + key] = value;
+    return kept;
+  };
+  return what_matters(before) == what_matters(now);
+}
+
+std::string check_same_run(const Json& before, const Json& now, bool fork, const std::string& where,
+                           const core::LogSink& log) {
   Json known = before["affects_results"];
   // Runs of before there was a choice do not say it.
   known.emplace("training.compute", "fp32");
@@ -160,6 +172,7 @@ void check_same_run(const Json& before, const Json& now, bool fork, const std::s
   if (!build.empty())
     core::log(log, core::LogLevel::kWarning,
               "the run was begun by another build, so its continuation may differ in the last bits: " + build);
+  return changed;
 }
 
 }  // namespace dragoman::training

@@ -27,9 +27,11 @@ void write_run_record(const core::Json& record, const std::filesystem::path& fil
 /// Reads run.json of this version or an older one. Error{kBadInput} if it is none or its configuration is not the one
 /// that was written, Error{kUnsupported} for one of a newer version.
 core::Json read_run_record(const std::filesystem::path& file);
+/// Whether validations of one run can be compared with those of the other: of equal models on equal data by one metric.
+bool validates_alike(const core::Json& before, const core::Json& now);
 /// Compares the record of a run to be continued with the one of this process. Error{kBadInput} names each difference
-/// that affects results, unless `fork`; another build only warns.
-void check_same_run(const core::Json& before, const core::Json& now, bool fork, const std::string& where,
-                    const core::LogSink& log);
+/// that affects results, unless `fork`, which returns and logs them; another build only warns.
+std::string check_same_run(const core::Json& before, const core::Json& now, bool fork, const std::string& where,
+                           const core::LogSink& log);
 
 }  // namespace dragoman::training

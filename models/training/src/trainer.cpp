@@ -25,6 +25,7 @@ class Trainer::Impl {
 
  private:
   void start_fresh();
+  void note_fork(const std::string& changed);
   void warn_of_short_run();
   void resume(bool fork);
   void record_run() const;
@@ -78,8 +79,10 @@ void Trainer::Impl::warn_of_short_run() {
 
 void Trainer::Impl::resume(bool fork) {
   const RunFolder& folder = parts_.folder;
-  check_same_run(folder.record(), parts_.record, fork, folder.file("run.json").string(), parts_.environment.log);
+  const std::string changed =
+      check_same_run(folder.record(), parts_.record, fork, folder.file("run.json").string(), parts_.environment.log);
   checkpoints_.load_last();
+  note_fork(changed);
   record_run();
   const TrainingState& state = progress_.state;
   RunLog& metrics = progress_.metrics.emplace(folder.file("metrics.jsonl"), state.metric_lines, state.update);
@@ -90,6 +93,20 @@ void Trainer::Impl::resume(bool fork) {
   parts_.log(fmt::format("resumed after update {}, epoch {}", state.update, state.epoch + 1));
 }
 
+/// What the models of a run say of it must hold of those that come after a fork, too.
+void Trainer::Impl::note_fork(const std::string& changed) {
+  const core::Json& before = parts_.folder.record();
+  core::Json forks = before.value("forks", core::Json::array());
+  if (!changed.empty()) forks.push_back({{"update", progress_.state.update}, {"changed", changed}});
+  if (!forks.empty()) parts_.record["forks"] = std::move(forks);
+  if (changed.empty() || validates_alike(before, parts_.record) || progress_.early_stopping.ranking().empty()) return;
+  progress_.early_stopping.restart();
+  parts_.warn(
+      "validations of before the fork cannot be compared with those that come: the next one is the best so far, and "
+      "what "
+      "patience counts begins anew");
+}
+
 /// The copies come before the record that vouches for them.
 void Trainer::Impl::record_run() const {
   write_tokenizers(parts_.tokenizers, parts_.folder);
@@ -98,6 +115,7 @@ void Trainer::Impl::record_run() const {
 
 TrainingSummary Trainer::Impl::run(const std::stop_token& stop) {
   while (true) {
+    parts_.folder.require_still_there();
     // First, since a validation takes memory and time of its own and may fail.
     if (checkpoints_.due()) checkpoints_.save();
     if (models_.due() && !models_.validate(stop)) interrupt();

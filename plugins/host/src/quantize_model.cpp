@@ -8,6 +8,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
+#include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::plugins {
@@ -56,6 +57,7 @@ void quantize_model(const path& folder, const path& output, tensor::ComputeChoic
   const tensor::DType dtype = stored_type(type);
   core::require_not_an_input(output, {folder});
   core::require_not_in_the_way(folder, output);
+  formats::verify_checksums_if_there(folder);
   const LoadedModel loaded = load_model(folder, host, {.trainable = true});
   const path weights = folder / ModelFiles::kWeights;
   const auto file = formats::SafetensorsFile::open(weights);

@@ -114,6 +114,23 @@ TEST(AverageModels, MakesAModelThatSaysWhatItIs) {
   }
 }
 
+TEST(AverageModels, DoesNotVouchForWhatIsDamaged) {
+  const TemporaryFolder folder;
+  for (const char* name : {"one", "two"}) write_model(folder / name, *make_model(1));
+  const std::filesystem::path weights = folder / "two/model.safetensors";
+  const std::string whole = core::read_file(weights);
+  std::string changed = whole;
+  changed.back() = static_cast<char>(changed.back() ^ 1);
+  core::write_file(weights, changed);
+  const auto average = [&] { average_models({folder / "one", folder / "two"}, folder / "mean"); };
+  EXPECT_THAT(error_of(average), HasSubstr("damaged or was changed"));
+  changed.replace(whole.size() - 4, 4, std::string("\0\0\x80\x7F", 4));
+  core::write_file(weights, changed);
+  std::filesystem::remove(folder / "two/SHA256SUMS");
+  EXPECT_THAT(error_of(average), HasSubstr("is no finite number"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "mean"));
+}
+
 TEST(AverageModels, KeepsATokenizerThatItCannotOpen) {
   const TemporaryFolder folder;
   const StoredTokenizer stored{.kind = {.type = "letters"}, .plugin = "good"};

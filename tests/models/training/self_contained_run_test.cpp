@@ -1,6 +1,8 @@
 #include "small_task.h"
 #include "test_data.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -454,6 +456,56 @@ TEST_F(SelfContainedRun, AnInterruptionDoesNotChangeTheMeanOfTheLastCheckpoints)
   train(task_.config(recipe), StartMode::kResume);
   EXPECT_EQ(core::read_file(task_.file("run") / "average/model.safetensors"),
             core::read_file(task_.file("whole") / "average/model.safetensors"));
+}
+
+TEST_F(SelfContainedRun, AFolderThatIsGoneOrAnotherIsNotWrittenTo) {
+  for (const bool replaced : {false, true}) {
+    const std::string name = replaced ? "replaced" : "gone";
+    TrainerEnvironment environment = make_environment(testing::host());
+    environment.progress = [&](const core::Progress& progress) {
+      if (progress.stage != "train" || progress.done != 7 || !fs::exists(task_.file(name))) return;
+      fs::rename(task_.file(name), task_.file(name + "_aside"));
+      if (replaced) fs::create_directory(task_.file(name));
+    };
+    EXPECT_THAT(error_of([&] { train(task_.config({output(name)}), StartMode::kFresh, {}, environment); }),
+                HasSubstr("is not the folder any more that this run began with"));
+    EXPECT_TRUE(!fs::exists(task_.file(name)) || fs::is_empty(task_.file(name)));
+    EXPECT_TRUE(fs::exists(task_.file(name + "_aside") / "run.json"));
+  }
+}
+
+TEST_F(SelfContainedRun, PipesWhereTrainingWritesAreRefusedAtOnce) {
+  for (const std::string name : {"run.json", "tokenizer.json", "metrics.jsonl"}) {
+    const fs::path run = task_.file("with_" + name);
+    fs::create_directory(run);
+    ASSERT_EQ(::mkfifo((run / name).c_str(), 0600), 0);
+    EXPECT_THAT(error_of([&] { train(task_.config({output("with_" + name)})); }),
+                HasSubstr("is a pipe or a device where training writes"));
+  }
+}
+
+// --- forks ---
+
+TEST_F(SelfContainedRun, AForkBeginsItsRankingAnewWhereScoresCannotBeCompared) {
+  stop_at(13, {"validation.every=6", "validation.metric=loss"});
+  const auto ranked = [&] {
+    return core::load_json((task_.file("run") / "checkpoint-24/state.json").string())["early_stopping"]["ranking"];
+  };
+  train(task_.config({"validation.every=6", "validation.metric=bleu"}), StartMode::kFork, {}, listening());
+  EXPECT_THAT(warnings_, ::testing::Contains(HasSubstr("cannot be compared")));
+  for (const core::Json& best : ranked()) EXPECT_GT(best["update"], 13) << "a loss is no BLEU";
+  const core::Json record = core::load_json((task_.file("run") / "run.json").string());
+  ASSERT_EQ(record["forks"].size(), 1U);
+  EXPECT_GE(record["forks"][0]["update"], 12);
+  EXPECT_THAT(record["forks"][0]["changed"].get<std::string>(), HasSubstr("validation.metric"));
+  EXPECT_THAT(core::read_file(task_.file("run") / "last/README.md"), HasSubstr("## Forks"));
+  // What is remembered stays, and a change of the rate leaves scores what they are.
+  warnings_.clear();
+  train(task_.config({"validation.every=6", "validation.metric=bleu", "training.updates=30",
+                      "training.schedule.learning_rate=0.0001"}),
+        StartMode::kFork, {}, listening());
+  EXPECT_THAT(warnings_, ::testing::Not(::testing::Contains(HasSubstr("cannot be compared"))));
+  EXPECT_EQ(core::load_json((task_.file("run") / "run.json").string())["forks"].size(), 2U);
 }
 
 // --- files of older versions ---

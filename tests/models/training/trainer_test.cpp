@@ -114,6 +114,15 @@ TEST_F(TrainerOn, RecordsTheNumberTypeThatItComputesIn) {
               HasSubstr("training.compute"));
 }
 
+TEST_F(TrainerOn, AnExportThatWouldHoldInfinityIsNoSuccess) {
+  EXPECT_THAT(error_of([&] {
+                train(task_.config({"training.schedule.learning_rate=100000", "training.schedule.type=constant",
+                                    "training.schedule.warmup=0", "training.clip_norm=1", "checkpoint.export=f16",
+                                    "training.updates=4"}));
+              }),
+              ::testing::AllOf(HasSubstr("could not be written"), HasSubstr("too large for F16")));
+}
+
 TEST_F(TrainerOn, SaysWhenTheRunEndsWithinItsWarmUp) {
   const auto warnings = [&](const std::vector<std::string>& assignments) {
     std::vector<std::string> said;

@@ -25,5 +25,8 @@ enum class UnlistedFiles : std::uint8_t { kRefuse, kAllow };
 /// (expected and actual sum), or SHA256SUMS itself if it is missing; Error{kIo} if one cannot be read.
 std::vector<std::string> verify_checksums(const std::filesystem::path& folder,
                                           UnlistedFiles unlisted = UnlistedFiles::kRefuse);
+/// The same, with unlisted files allowed, of a folder that has sums. For whoever makes a new folder of it, whose sums
+/// would vouch for what is damaged.
+void verify_checksums_if_there(const std::filesystem::path& folder);
 
 }  // namespace dragoman::formats

@@ -34,6 +34,11 @@ class EarlyStopping {
   std::int64_t validations_without_best() const noexcept { return stale_; }
 
   core::Json save() const;
+  /// Forgets all values: what comes now cannot be compared with them.
+  void restart() {
+    ranking_.clear();
+    stale_ = 0;
+  }
   /// Takes over what save() gave. `where` is for messages.
   void restore(const core::Json& json, const std::string& where);
 
