@@ -174,7 +174,7 @@ class Builder {
   [[noreturn]] void fail_unknown(const std::string& name, const std::string& where) const {
     std::vector<std::string> known;
     for (const BuiltInStage& stage : built_in_stages()) known.emplace_back(stage.name);
-    for (const auto& registered : host_->registry().stages().all()) known.push_back(registered.entry.name);
+    for (const auto& registered : host_->registry().stages().all()) known.push_back(registered->entry.name);
     const std::string nearest = core::nearest_name(name, known);
     core::fail(ErrorCode::kBadInput, "{}: no stage is called {}{}; there are: {}; others need --plugin FILE", where,
                core::quote(name), nearest.empty() ? std::string() : fmt::format(", did you mean '{}'?", nearest),

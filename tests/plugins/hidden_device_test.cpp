@@ -60,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(Devices, HiddenDevice, ::testing::Values("hidden", "rep
 
 TEST(HiddenDevices, EveryModelConforms) {
   const testing::TemporaryFolder scratch;
-  for (const auto& [model, provider] : hidden().host().registry().models().all()) {
+  for (const auto& registered : hidden().host().registry().models().all()) {
+    const ModelEntry& model = registered->entry;
     int checks = 0;
     for (const Verdict& verdict : check_model(hidden().host(), model, {.scratch_folder = scratch.path()})) {
       EXPECT_TRUE(verdict.passed) << verdict.subject << " on " << verdict.device << ", " << verdict.check << ": "

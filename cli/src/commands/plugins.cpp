@@ -51,8 +51,8 @@ void print_entry(std::string_view kind, std::string_view name, std::string_view 
 
 template <class Entry>
 void print_catalogue(const plugins::Catalogue<Entry>& catalogue) {
-  for (const auto& [entry, provider] : catalogue.all())
-    print_entry(catalogue.kind(), entry.name, provider, entry.summary);
+  for (const auto& registered : catalogue.all())
+    print_entry(catalogue.kind(), registered->entry.name, registered->provider, registered->entry.summary);
 }
 
 /// Those that pipelines have of themselves, then those of plugins.

@@ -90,8 +90,8 @@ ModelConfig load_config(const Path& file) {
 std::unique_ptr<Tokenizer> load_native_tokenizer(const Path& file) {
   std::error_code ignored;
   const auto type = std::filesystem::status(file, ignored).type();
-  using enum std::filesystem::file_type;
-  core::require(type == regular || type == not_found || type == none, ErrorCode::kIo,
+  using Type = std::filesystem::file_type;
+  core::require(type == Type::regular || type == Type::not_found || type == Type::none, ErrorCode::kIo,
                 "{}: is not a regular file but a pipe, a device or a folder; put a file there", file.string());
   return tokenizer::load_tokenizer(file);
 }

@@ -81,7 +81,7 @@ void check_together(const TrainingConfig& config, const std::string& where) {
 
 void flatten(const Json& tree, const std::string& path, Json& flat) {
   for (const auto& [key, value] : tree.items()) {
-    const std::string name = path.empty() ? key : path + "." + key;
+    const std::string name = path.empty() ? key : fmt::format("{}.{}", path, key);
     if (value.is_object())
       flatten(value, name, flat);
     else

@@ -78,8 +78,8 @@ Finding run_guarded(const Check& check, const Bench& bench) {
 template <class Entry>
 std::vector<const Entry*> entries_of(const Catalogue<Entry>& catalogue, const std::string& provider) {
   std::vector<const Entry*> entries;
-  for (const Registered<Entry>& known : catalogue.all())
-    if (known.provider == provider) entries.push_back(&known.entry);
+  for (const auto& known : catalogue.all())
+    if (known->provider == provider) entries.push_back(&known->entry);
   return entries;
 }
 

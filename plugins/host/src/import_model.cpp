@@ -59,10 +59,10 @@ const ModelImporterEntry* find_importer(const Registry& registry, const path& fr
   if (!std::filesystem::is_regular_file(from, ignored) && !std::filesystem::is_directory(from, ignored)) return nullptr;
   const ModelImporterEntry* found = nullptr;
   std::vector<std::string> names;
-  for (const auto& [entry, provider] : registry.model_importers().all()) {
-    if (!entry.recognises(from)) continue;
-    names.push_back(entry.name);
-    found = &entry;
+  for (const auto& registered : registry.model_importers().all()) {
+    if (!registered->entry.recognises(from)) continue;
+    names.push_back(registered->entry.name);
+    found = &registered->entry;
   }
   core::require(names.size() <= 1, ErrorCode::kInvalidArgument,
                 "{}: looks like a model for several importers: {}; name one (--from)", from.string(),

@@ -125,7 +125,7 @@ std::filesystem::path PluginLoader::installed_file(const std::string& name) cons
                 "'{}' is neither a file nor the name of a plugin (letters, digits, '-' and '_')", name);
   core::require(!folder_.empty(), core::ErrorCode::kInvalidArgument,
                 "the plugin '{}' is wanted by name, but no folder of installed plugins is known; give its file", name);
-  const std::filesystem::path file = folder_ / (name + ".so");
+  std::filesystem::path file = folder_ / (name + ".so");
   core::require(std::filesystem::exists(file), core::ErrorCode::kIo,
                 "the plugin '{}' is not installed: there is no {}; give its file with --plugin", name, file.string());
   return file;

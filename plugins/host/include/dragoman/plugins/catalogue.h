@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,10 +52,7 @@ class Catalogue {
     return found->entry;
   }
 
-  /// A range of const Registered<Entry>&.
-  auto all() const {
-    return std::views::transform(entries_, [](const auto& known) -> const Registered<Entry>& { return *known; });
-  }
+  const std::vector<std::shared_ptr<const Registered<Entry>>>& all() const noexcept { return entries_; }
   const std::string& kind() const noexcept { return kind_; }
 
  private:
@@ -71,9 +67,9 @@ class Catalogue {
   [[noreturn]] void fail_unknown(std::string_view name) const {
     std::vector<std::string> names;
     std::string listed;
-    for (const Registered<Entry>& known : all()) {
-      names.push_back(known.entry.name);
-      listed += (listed.empty() ? "" : ", ") + known.entry.name;
+    for (const auto& known : entries_) {
+      names.push_back(known->entry.name);
+      listed += (listed.empty() ? "" : ", ") + known->entry.name;
     }
     const std::string nearest = core::nearest_name(name, names);
     core::fail(core::ErrorCode::kInvalidArgument,
