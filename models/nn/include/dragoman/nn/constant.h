@@ -1,9 +1,9 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <vector>
 
+#include <dragoman/core/lazy.h>
 #include <dragoman/tensor/context.h>
 
 namespace dragoman::nn {
@@ -21,9 +21,12 @@ class Constant {
   std::int64_t rows_;
   std::int64_t cols_;
   std::function<std::vector<double>()> values_;
-  mutable std::once_flag made_;
-  mutable tensor::Buffer buffer_;
-  mutable tensor::Tensor tensor_;
+  struct Table {
+    tensor::Buffer buffer;
+    tensor::Tensor tensor;
+  };
+  Table make(const tensor::Context& context) const;
+  core::Lazy<Table> table_;
 };
 
 }  // namespace dragoman::nn
