@@ -1,5 +1,7 @@
 #include "dragoman/decoding/score.h"
 
+#include "forced_targets.h"
+
 #include <numeric>
 
 #include <dragoman/core/error.h>
@@ -21,24 +23,6 @@ class Piece {
  private:
   std::span<const std::int32_t> tokens_;
   std::vector<std::int32_t> offsets_;
-};
-
-/// Decoder inputs (start, then the target) and what they are to predict (the target, then the end).
-struct ForcedTargets {
-  std::vector<std::int32_t> inputs;
-  std::vector<std::int32_t> labels;
-  std::vector<std::int32_t> offsets{0};
-
-  ForcedTargets(const tensor::RaggedTokens& targets, const nn::SequenceSpec& spec) {
-    for (std::int64_t b = 0; b < targets.batch(); ++b) {
-      const auto target = targets.sequence(b);
-      inputs.push_back(spec.decoder_start);
-      inputs.insert(inputs.end(), target.begin(), target.end());
-      labels.insert(labels.end(), target.begin(), target.end());
-      labels.push_back(spec.end);
-      offsets.push_back(static_cast<std::int32_t>(inputs.size()));
-    }
-  }
 };
 
 std::vector<double> label_log_probabilities(const nn::Seq2SeqModel& model, tensor::Context& context,

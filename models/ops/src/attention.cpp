@@ -42,8 +42,11 @@ std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets
 }
 
 AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,
-                          const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options,
+                          const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& wanted,
                           bool keep_probabilities) {
+  AttentionObserver* observer = context.attention_observer();
+  AttentionOptions options = wanted;
+  if (observer != nullptr) observer->before(options);
   check_operands(q.value, k.value, v.value, q_offsets, k_offsets, options);
   const double rate = effective_rate(context, options.dropout);
   const RandomState random = rate > 0 ? context.next_random() : RandomState{};
@@ -51,7 +54,8 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
   const std::int64_t pairs = pairs_of_rows(q_offsets.host, k_offsets.host);
   const std::int64_t room = context.coarse_bucket(pairs);
-  const Tensor probabilities = record || keep_probabilities ? context.allocate(1, options.heads * room) : Tensor{};
+  const bool has_weights = record || keep_probabilities || observer != nullptr;
+  const Tensor probabilities = has_weights ? context.allocate(1, options.heads * room) : Tensor{};
   const AttentionArguments forward{.q = q.value,
                                    .k = k.value,
                                    .v = v.value,
@@ -64,6 +68,7 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
                                    .probabilities = probabilities,
                                    .y = y.value};
   context.kernels().get(kAttention)(context, forward);
+  if (observer != nullptr) observer->after(context, forward, q_offsets, k_offsets);
   if (record)
     context.tape()->record(context, y.gradient, [q, k, v, y, forward](Context& ctx) {
       ctx.kernels().get(kAttentionBackward)(

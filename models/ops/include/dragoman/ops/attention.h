@@ -51,6 +51,17 @@ struct AttentionResult {
   Tensor probabilities;  ///< flat weights, or empty
 };
 
+/// Sees each attention() of the context in which it is set, so that one can look inside of any model without its help.
+class AttentionObserver {
+ public:
+  virtual ~AttentionObserver() = default;
+  /// May change how it is about to be computed.
+  virtual void before(AttentionOptions& options) = 0;
+  /// `forward` is computed and holds its weights.
+  virtual void after(Context& context, const AttentionArguments& forward, const Offsets& q_offsets,
+                     const Offsets& k_offsets) = 0;
+};
+
 /// How many pairs of a query and a key of the same sequence there are.
 std::int64_t pairs_of_rows(std::span<const std::int32_t> q_offsets, std::span<const std::int32_t> k_offsets);
 /// Where each sequence's weights begin, and, last, how many there are: heads * queries * keys for each sequence.

@@ -21,6 +21,9 @@
 namespace dragoman::autograd {
 class Tape;
 }
+namespace dragoman::ops {
+class AttentionObserver;
+}
 
 namespace dragoman::tensor {
 
@@ -102,6 +105,10 @@ class Context {
   /// Gradients are recorded while a tape is set. nullptr: inference.
   autograd::Tape* tape() const noexcept { return tape_; }
   void set_tape(autograd::Tape* tape) noexcept { tape_ = tape; }
+
+  /// Whoever looks at each attention that is computed; nullptr: nobody. Not for steps that may be recorded.
+  ops::AttentionObserver* attention_observer() const noexcept { return attention_observer_; }
+  void set_attention_observer(ops::AttentionObserver* observer) noexcept { attention_observer_ = observer; }
 
   /// What plain weights are multiplied in, and with them their gradients; Backend::training_type() gives that of a
   /// training. Packed weights bring a type of their own, PackedWeight::type().
@@ -211,6 +218,7 @@ class Context {
   Arena arena_;
   Arena host_arena_;
   autograd::Tape* tape_ = nullptr;
+  ops::AttentionObserver* attention_observer_ = nullptr;
   ComputeType plain_compute_type_ = ComputeType::kF32;
   bool training_ = false;
   std::unique_ptr<StepRecorder> recorder_;
