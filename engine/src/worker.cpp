@@ -31,6 +31,10 @@ struct TokenBatch {
   tensor::RaggedTokens view() const { return {tokens, offsets}; }
 };
 
+const ScoreRequest& score_request(const std::unique_ptr<Job>& job) {
+  return std::get<Job::Score>(job->task).request;
+}
+
 }  // namespace
 
 Worker::Tools::Tools(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, const EngineOptions& options,
@@ -90,7 +94,11 @@ decoding::Supply Worker::next(decoding::Sentence& sentence, bool may_wait) {
     }
     sentence.line = request.line;
     sentence.search = request.search;
-    sentence.source = std::move(request.source);
+    // What looks inside reads it again.
+    if (!request.inner.empty())
+      sentence.source = request.source;
+    else
+      sentence.source = std::move(request.source);
     sentence.target_prefix = std::move(request.target_prefix);
     *place = std::move(job);
     return decoding::Supply::kSentence;
@@ -103,7 +111,33 @@ bool Worker::stopped(std::uint64_t id) {
 }
 
 void Worker::deliver(std::uint64_t id, std::vector<decoding::Hypothesis> hypotheses) {
-  finish(std::move(in_flight_.extract(id).mapped()), TranslationResult{.hypotheses = std::move(hypotheses)});
+  std::unique_ptr<Job> job = std::move(in_flight_.extract(id).mapped());
+  TranslationResult result{.hypotheses = std::move(hypotheses)};
+  const TranslationRequest& request = std::get<Job::Translation>(job->task).request;
+  if (!request.inner.empty()) {
+    try {
+      result.inner = look_inside(request, result.hypotheses.front());
+    } catch (...) {
+      return finish_failed(std::move(job), std::current_exception());
+    }
+  }
+  finish(std::move(job), std::move(result));
+}
+
+decoding::InnerStates Worker::look_inside(const TranslationRequest& request, const decoding::Hypothesis& hypothesis) {
+  TokenBatch source;
+  TokenBatch target;
+  source.add(request.source);
+  std::vector<std::int32_t> tokens = hypothesis.tokens;
+  // One that was cut predicts its last token and no end: the pass ends a token earlier.
+  if (hypothesis.stopped_by != decoding::StoppedBy::kEnd) {
+    if (tokens.empty()) return {};
+    tokens.pop_back();
+  }
+  target.add(tokens);
+  if (!tools_->other_context) tools_->other_context = runtime_->make_context(options_->device, tools_->executor);
+  return std::move(
+      decoding::inner_states(*model_, *tools_->other_context, source.view(), target.view(), request.inner).front());
 }
 
 void Worker::fail(std::uint64_t id, std::exception_ptr error) {
@@ -137,17 +171,38 @@ void Worker::score_batch() noexcept {
 void Worker::score(std::span<std::unique_ptr<Job>> jobs) {
   TokenBatch sources;
   TokenBatch targets;
-  for (const auto& job : jobs) {
-    const ScoreRequest& request = std::get<Job::Score>(job->task).request;
+  std::vector<std::size_t> scored;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const ScoreRequest& request = score_request(jobs[i]);
+    if (!request.scored) continue;
     sources.add(request.source);
     targets.add(request.target);
+    scored.push_back(i);
   }
+  std::vector<ScoreResult> results(jobs.size());
   auto scores = decoding::score(*model_, *tools().context, sources.view(), targets.view());
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const ScoreRequest& request = std::get<Job::Score>(jobs[i]->task).request;
-    scores[i].score =
-        request.penalty.score(scores[i].log_probability, static_cast<std::int64_t>(request.target.size()), true);
-    finish(std::move(jobs[i]), ScoreResult{.score = std::move(scores[i])});
+  for (std::size_t k = 0; k < scored.size(); ++k) {
+    const ScoreRequest& request = score_request(jobs[scored[k]]);
+    decoding::TargetScore& score = results[scored[k]].score = std::move(scores[k]);
+    score.score = request.penalty.score(score.log_probability, static_cast<std::int64_t>(request.target.size()), true);
+  }
+  look_inside(jobs, results);
+  for (std::size_t i = 0; i < jobs.size(); ++i) finish(std::move(jobs[i]), std::move(results[i]));
+}
+
+/// Neighbours of equal requests go through together.
+void Worker::look_inside(std::span<std::unique_ptr<Job>> jobs, std::span<ScoreResult> results) {
+  for (std::size_t begin = 0, end = 0; begin < jobs.size(); begin = end) {
+    const decoding::InnerStatesRequest& wanted = score_request(jobs[begin]).inner;
+    TokenBatch sources;
+    TokenBatch targets;
+    for (; end < jobs.size() && score_request(jobs[end]).inner == wanted; ++end) {
+      sources.add(score_request(jobs[end]).source);
+      targets.add(score_request(jobs[end]).target);
+    }
+    if (wanted.empty()) continue;
+    auto inner = decoding::inner_states(*model_, *tools().context, sources.view(), targets.view(), wanted);
+    for (std::size_t i = begin; i < end; ++i) results[i].inner = std::move(inner[i - begin]);
   }
 }
 

@@ -28,6 +28,8 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   struct Tools {
     core::SequentialExecutor executor;
     std::unique_ptr<tensor::Context> context;
+    /// For passes between the loop's steps, whose memory must stay.
+    std::unique_ptr<tensor::Context> other_context;
     decoding::ModelStepper stepper;
     decoding::DecodingLoop loop;
 
@@ -39,6 +41,10 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   void translate() noexcept;
   void score_batch() noexcept;
   void score(std::span<std::unique_ptr<Job>> jobs);
+  /// Adds to the results what the requests want besides.
+  void look_inside(std::span<std::unique_ptr<Job>> jobs, std::span<ScoreResult> results);
+
+  decoding::InnerStates look_inside(const TranslationRequest& request, const decoding::Hypothesis& hypothesis);
 
   // Of the decoding loop.
   decoding::Supply next(decoding::Sentence& sentence, bool may_wait) override;

@@ -172,6 +172,89 @@ TEST_F(TranslationEngineTest, ScoresAreThoseOfTeacherForcing) {
   }
 }
 
+/// What a request wants to see is what decoding::inner_states() sees alone, whatever else goes through with it.
+TEST_F(TranslationEngineTest, LooksInsideForEachRequestAsItWouldAlone) {
+  using decoding::AttentionKind;
+  const auto sources = random_sources(40);
+  const decoding::InnerStatesRequest wanted[] = {
+      {.attention = decoding::AttentionRequest{.kind = AttentionKind::kCross, .mean = true}},
+      {.attention = decoding::AttentionRequest{.kind = AttentionKind::kDecoder, .full_context = true},
+       .states = decoding::StatesRequest{}},
+      {.states = decoding::StatesRequest{.final_states = false, .layers = {0}}},
+  };
+  std::vector<std::vector<std::int32_t>> targets(sources.size());
+  std::vector<decoding::InnerStates> inner(sources.size());
+  {
+    TranslationEngine engine(runtime_, *model_, {.threads = 2});
+    Client client(engine);
+    const SharedSearch searches[] = {
+        std::make_shared<const Search>(DecodingOptions{.maximum_length = 9}),
+        std::make_shared<const Search>(DecodingOptions{.minimum_length = 63, .maximum_length = 63})};
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      if (i % 2 == 0) {
+        TranslationRequest what = request(sources[i], i, searches[i / 2 % 2]);
+        what.inner = wanted[i % 3];
+        client.submit(std::move(what), [&, i](TranslationResult result) {
+          EXPECT_EQ(message_of(result.error), "");
+          const Hypothesis& best = result.hypotheses.front();
+          targets[i] = best.tokens;
+          if (best.stopped_by == decoding::StoppedBy::kLength) targets[i].pop_back();
+          inner[i] = std::move(result.inner);
+        });
+      } else {
+        // The encoder's states need neither a score nor a target.
+        const bool of_encoder = i % 3 == 2;
+        if (!of_encoder) targets[i] = {5, 6, 7};
+        client.submit(
+            ScoreRequest{.source = sources[i], .target = targets[i], .scored = !of_encoder, .inner = wanted[i % 3]},
+            [&, i, of_encoder](ScoreResult result) {
+              EXPECT_EQ(message_of(result.error), "");
+              EXPECT_EQ(result.score.token_log_probabilities.size(), of_encoder ? 0U : 4U);
+              inner[i] = std::move(result.inner);
+            });
+      }
+    }
+    client.wait();
+  }
+  const auto context = make_context();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const std::vector<std::int32_t> source_offsets{0, static_cast<std::int32_t>(sources[i].size())};
+    const std::vector<std::int32_t> target_offsets{0, static_cast<std::int32_t>(targets[i].size())};
+    const auto expected = decoding::inner_states(*model_, *context, {sources[i], source_offsets},
+                                                 {targets[i], target_offsets}, wanted[i % 3])
+                              .front();
+    EXPECT_EQ(inner[i].attention.values, expected.attention.values) << i;
+    EXPECT_EQ(inner[i].states.values, expected.states.values) << i;
+    EXPECT_FALSE(expected.attention.values.empty() && expected.states.values.empty());
+  }
+}
+
+TEST_F(TranslationEngineTest, LookingForWhatIsNotThereFailsThatRequestAlone) {
+  TranslationEngine engine(runtime_, *model_, {.threads = 1});
+  Client client(engine);
+  const auto sources = random_sources(4);
+  const decoding::InnerStatesRequest ninth{.attention = decoding::AttentionRequest{.layers = {9}}};
+  std::vector<std::string> messages(4, "not called");
+  for (std::size_t i = 0; i < 4; ++i) {
+    const bool bad = i % 2 == 1;
+    if (i < 2) {
+      TranslationRequest what = request(sources[i], i, nullptr);
+      if (bad) what.inner = ninth;
+      client.submit(std::move(what),
+                    [&messages, i](const TranslationResult& result) { messages[i] = message_of(result.error); });
+    } else {
+      ScoreRequest what{.source = sources[i], .target = {5}};
+      if (bad) what.inner = ninth;
+      client.submit(std::move(what),
+                    [&messages, i](const ScoreResult& result) { messages[i] = message_of(result.error); });
+    }
+  }
+  client.wait();
+  using ::testing::HasSubstr;
+  EXPECT_THAT(messages,
+              ::testing::ElementsAre("", HasSubstr("no attention layer 9"), "", HasSubstr("no attention layer 9")));
+}
+
 TEST_F(TranslationEngineTest, AFailureIsThatOfItsRequest) {
   TranslationEngine engine(runtime_, *model_, {.threads = 1});
   Client client(engine);

@@ -68,6 +68,7 @@ struct InnerStatesRequest {
   std::optional<AttentionRequest> attention{};
   std::optional<StatesRequest> states{};
 
+  bool empty() const { return !attention && !states; }
   bool needs_decoder() const;
   bool operator==(const InnerStatesRequest&) const = default;
 };

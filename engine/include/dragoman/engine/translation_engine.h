@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dragoman/decoding/decoding_loop.h>
+#include <dragoman/decoding/inner_states.h>
 #include <dragoman/decoding/score.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/runtime/runtime.h>
@@ -37,6 +38,8 @@ struct TranslationRequest {
   std::uint64_t line = 0;
   /// nullptr: beam search with its defaults. Requests of different searches go through the same steps.
   decoding::SharedSearch search{};
+  /// Asked of the best hypothesis in a pass of its own, where it has any tokens or an end.
+  decoding::InnerStatesRequest inner{};
   /// When it asks, the request ends with Error{kInterrupted}.
   std::stop_token stop{};
 };
@@ -44,21 +47,26 @@ struct TranslationRequest {
 /// Exactly one of the two: at most n_best hypotheses, best first; or why there is none.
 struct TranslationResult {
   std::vector<decoding::Hypothesis> hypotheses{};
+  decoding::InnerStates inner{};
   std::exception_ptr error{};
 };
 
-/// A target whose probability is asked for.
+/// A target whose probability is asked for, or what the model has inside when it reads one.
 struct ScoreRequest {
   /// With the closing end.
   std::vector<std::int32_t> source{};
   /// Without the end, which is scored, too.
   std::vector<std::int32_t> target{};
+  /// Whether the score is wanted, or `inner` alone, which may need no target.
+  bool scored = true;
+  decoding::InnerStatesRequest inner{};
   decoding::LengthPenalty penalty{};
   std::stop_token stop{};
 };
 
 struct ScoreResult {
   decoding::TargetScore score{};
+  decoding::InnerStates inner{};
   std::exception_ptr error{};
 };
 
