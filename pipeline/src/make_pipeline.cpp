@@ -98,9 +98,10 @@ class Builder {
   }
   Pipeline take() {
     if (write_) {
-      core::require(
-          !makes_details_ || write_->format == RecordFormat::kJsonl || any_plugin_, ErrorCode::kBadInput,
-          "n_best and alignment of translate need `write: {{format: jsonl}}`: text has one line per input line");
+      core::require(!makes_details_ || write_->format == RecordFormat::kJsonl || any_plugin_, ErrorCode::kBadInput,
+                    "n_best, alignment and (without attention_svg or attention_npy) attention of translate need "
+                    "`write: {{format: "
+                    "jsonl}}`: text has one line per input line");
       if (write_->path != "-") write_->identity = identity_.text();
       pipeline_.write(std::move(*write_));
     }
@@ -139,7 +140,12 @@ class Builder {
     const auto model = options.require_key<std::string>("model");
     TranslateOptions translate = read_translate_options(options, *host_);
     if (translate.threads == 0) translate.threads = threads_;
-    makes_details_ = makes_details_ || translate.decoding.n_best > 1 || translate.decoding.want_alignment;
+    if (options.get("device", std::string()) == runtime::kAutoDevice)
+      pipeline_.add_note(fmt::format("translate: device {}", tensor::name_of(translate.device)));
+    const bool shows_attention =
+        translate.attention.kind && translate.attention.svg.empty() && translate.attention.npy.empty();
+    makes_details_ =
+        makes_details_ || translate.decoding.n_best > 1 || translate.decoding.want_alignment || shows_attention;
     auto stage = std::make_unique<TranslateStage>(model, *host_, translate);
     // What the folder says and what `auto` is: another machine may go on with the output.
     const bool usual = stage->compute_type() == tensor::ComputeType::kF32;

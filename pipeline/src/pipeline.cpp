@@ -267,6 +267,7 @@ struct Pipeline::Impl {
   std::optional<ReadOptions> read;
   std::optional<WriteOptions> write;
   std::vector<std::filesystem::path> inputs;
+  std::vector<std::string> notes;
   /// Neighbouring map stages form one link.
   std::vector<std::variant<Maps, std::unique_ptr<Service>>> links;
 
@@ -313,6 +314,10 @@ void Pipeline::add_input(std::filesystem::path path) {
   impl_->inputs.push_back(std::move(path));
 }
 
+void Pipeline::add_note(std::string note) {
+  impl_->notes.push_back(std::move(note));
+}
+
 void Pipeline::add(std::unique_ptr<const MapStage> stage) {
   if (impl_->links.empty() || !std::holds_alternative<Maps>(impl_->links.back())) impl_->links.emplace_back(Maps{});
   std::get<Maps>(impl_->links.back()).push_back(std::move(stage));
@@ -326,6 +331,7 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
   core::require(impl_->read && impl_->write, ErrorCode::kInvalidArgument,
                 "a pipeline needs a read stage and a write stage");
   if (impl_->links.empty()) impl_->links.emplace_back(Maps{});
+  for (const std::string& note : impl_->notes) core::log(options.log, core::LogLevel::kInfo, note);
   impl_->inputs.push_back(impl_->read->path);
   core::require_not_an_input(impl_->write->path, impl_->inputs);
   const core::RunStop run_stop(stop);

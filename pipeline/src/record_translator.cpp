@@ -25,18 +25,19 @@ class RecordUnderWay {
 
   engine::TranslationRequest request_of(std::size_t part) {
     // Draws are keyed by line and part; 4096 parts of a line are apart before keys could meet those of another line.
-    return {.source = options_.details || options_.search->options().replace_unknown
+    return {.source = options_.details || options_.attention.kind || options_.search->options().replace_unknown
                           ? work_.parts[part].source
                           : std::move(work_.parts[part].source),
             .line = work_.record.line * 4096 + part % 4096,
             .search = options_.search,
+            .inner = options_.attention.inner(),
             .stop = options_.stop};
   }
 
   void finish_part(std::size_t part, engine::TranslationResult result) {
     try {
       if (result.error) std::rethrow_exception(result.error);
-      pipeline::finish_part(model_, options_, std::move(result.hypotheses), work_.parts[part]);
+      pipeline::finish_part(model_, options_, std::move(result), work_.parts[part]);
     } catch (...) {
       keep(std::current_exception());
     }

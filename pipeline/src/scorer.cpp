@@ -1,31 +1,9 @@
 #include "dragoman/pipeline/scorer.h"
 
-#include "dragoman/pipeline/line_policy.h"
 #include "dragoman/pipeline/translator.h"
-
-#include <dragoman/core/error.h>
+#include "forced_pair.h"
 
 namespace dragoman::pipeline {
-namespace {
-
-engine::ScoreRequest to_request(const TranslationModel& model, LinePair& pair) {
-  clean_line(pair.source);
-  clean_line(pair.target);
-  engine::ScoreRequest request;
-  request.source = model.source_tokenizer->encode(pair.source);
-  request.target = model.target_tokenizer->encode(pair.target);
-  const nn::SequenceSpec& spec = model.model->spec();
-  core::require(request.source.size() < static_cast<std::size_t>(spec.maximum_source_length) &&
-                    request.target.size() < static_cast<std::size_t>(spec.maximum_target_length),
-                core::ErrorCode::kBadInput,
-                "{}: {} source and {} target tokens are more than the model takes ({} and {})", pair.where,
-                request.source.size(), request.target.size(), spec.maximum_source_length - 1,
-                spec.maximum_target_length - 1);
-  request.source.push_back(spec.end);
-  return request;
-}
-
-}  // namespace
 
 struct Scorer::Impl {
   Impl(const std::filesystem::path& folder, plugins::Host& host, const ScorerOptions& scorer_options)
@@ -50,16 +28,24 @@ std::vector<LineScore> Scorer::score(std::vector<LinePair> pairs, const std::sto
   std::vector<LineScore> scores(pairs.size());
   engine::Client client(impl_->engine);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    engine::ScoreRequest request = to_request(model, pairs[i]);
+    engine::ScoreRequest request = forced_pair(model, pairs[i]);
     for (const std::int32_t token : request.target) scores[i].pieces.emplace_back(model.target_tokenizer->piece(token));
     request.penalty = impl_->options.length_penalty;
     request.stop = stop;
-    client.submit(std::move(request), [&score = scores[i]](engine::ScoreResult result) {
-      if (result.error) std::rethrow_exception(result.error);
-      score.score = result.score.score;
-      score.log_probability = result.score.log_probability;
-      score.token_log_probabilities = std::move(result.score.token_log_probabilities);
-    });
+    const AttentionSettings& attention = impl_->options.attention;
+    request.inner = attention.inner();
+    SentenceTokens tokens;
+    if (attention.kind) tokens = {request.source, request.target};
+    client.submit(std::move(request),
+                  [&score = scores[i], &attention, model, tokens = std::move(tokens)](engine::ScoreResult result) {
+                    if (result.error) std::rethrow_exception(result.error);
+                    if (attention.kind)
+                      score.attention = label_attention(model, attention, std::move(result.inner.attention),
+                                                        tokens.source, tokens.target);
+                    score.score = result.score.score;
+                    score.log_probability = result.score.log_probability;
+                    score.token_log_probabilities = std::move(result.score.token_log_probabilities);
+                  });
   }
   client.wait();
   return scores;

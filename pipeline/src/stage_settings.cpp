@@ -45,6 +45,7 @@ OptionTable<TranslateOptions> translate_options_table() {
       .include(&Options::decoding, decoding::option_table())
       .group("Results")
       .flag("details", &Options::details, "scores, tokens and alternatives beside the text")
+      .include(&Options::attention, attention_table())
       .group("Machine")
       .number("threads", &Options::threads, {.most = core::kMostThreads}, "N",
               fmt::format("workers, at most {}; 0: as many as the process may use", core::kMostThreads))
@@ -160,7 +161,8 @@ const OptionTable<TranslateSettings>& translate_table() {
                   read_logits_processors)
           .group("Machine")
           .text("device", &Settings::device, "NAME",
-                "cpu, reference (slow, double precision), or a plugin's; `doctor` lists them")
+                "cpu, reference (slow, double precision), a plugin's, or auto: the best that is here; `doctor` lists "
+                "them")
           .include(&Settings::options, compute_table());
   return table;
 }
@@ -179,7 +181,7 @@ const std::vector<BuiltInStage>& built_in_stages() {
        .summary = "translate each record, or each of its sentences",
        .options = &translate_table().options(),
        .content_options = {"model"},
-       .idle_options = {"threads", "batch_tokens", "rows"}},
+       .idle_options = {"threads", "batch_tokens", "rows", "attention_svg", "attention_npy"}},
       {.name = "encode",
        .summary = "text becomes its pieces or ids",
        .options = &encode_table().options(),

@@ -50,6 +50,7 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
   } catch (const core::Error& error) {
     core::fail(core::ErrorCode::kBadInput, "{}: {}", options.where(), error.what());
   }
+  check(translate.attention, options);
   translate.device = host.device(settings.device);
   const std::string strategy = translate.decoding.strategy;
   const auto& entry = registry.search_strategies().get(strategy);

@@ -129,7 +129,7 @@ decoding::SharedSearch TranslateOptions::search() const {
 TranslateService::TranslateService(const runtime::Runtime& runtime, const TranslationModel& model,
                                    const TranslateOptions& options)
     : model_(model),
-      options_{.search = options.search(), .details = options.details},
+      options_{.search = options.search(), .details = options.details, .attention = options.attention},
       engine_(runtime, *model.model, {.threads = options.threads, .device = options.device, .limits = options.limits}) {
   options_.search->check(model_.model->spec());
 }

@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <dragoman/core/json.h>
 #include <dragoman/core/utf8.h>
 
@@ -58,6 +60,7 @@ Json details_of(const TranslationModel& model, const RecordOptions& options, con
 
 Json details_of(const TranslationModel& model, const RecordOptions& options, const TranslationPart& part) {
   Json details = details_of(model, options, part, part.hypotheses.front());
+  if (part.attention) details["attention"] = to_json(*part.attention);
   if (part.hypotheses.size() == 1) return details;
   Json& alternatives = details["n_best"] = Json::array();
   for (const Hypothesis& hypothesis : part.hypotheses)
@@ -77,6 +80,18 @@ void add_details(const TranslationModel& model, const RecordOptions& options, Tr
   Json segments = Json::array();
   for (const TranslationPart& part : work.parts) segments.push_back(details_of(model, options, part));
   set_result(work.record, "segments", std::move(segments));
+}
+
+void write_attention(const RecordOptions& options, const TranslationWork& work) {
+  if (options.attention.svg.empty() && options.attention.npy.empty()) return;
+  std::size_t number = 0;
+  for (const TranslationPart& part : work.parts) {
+    ++number;
+    if (!part.attention) continue;
+    const std::string line = std::to_string(work.record.line);
+    write_attention(*part.attention, options.attention,
+                    work.parts.size() == 1 ? line : fmt::format("{}-{}", line, number));
+  }
 }
 
 }  // namespace
@@ -101,9 +116,13 @@ TranslationWork prepare_translation(const TranslationModel& model, Record record
   return work;
 }
 
-void finish_part(const TranslationModel& model, const RecordOptions& options, std::vector<Hypothesis> hypotheses,
+void finish_part(const TranslationModel& model, const RecordOptions& options, engine::TranslationResult result,
                  TranslationPart& part) {
+  std::vector<Hypothesis>& hypotheses = result.hypotheses;
   const Hypothesis& best = hypotheses.front();
+  if (options.attention.kind && !result.inner.attention.values.empty())
+    part.attention =
+        label_attention(model, options.attention, std::move(result.inner.attention), part.source, best.tokens);
   part.stopped_by = best.stopped_by;
   part.translation = decode_hypothesis(model, options, part, best);
   if (options.details)
@@ -127,6 +146,7 @@ std::size_t finish_translation(const TranslationModel& model, const RecordOption
     work.record.text.append(part.before).append(part.translation);
     if (!options.details) part.translation = {};
   }
+  write_attention(options, work);
   work.record.text += work.after;
   work.record.sentences.clear();
   if (options.details) add_details(model, options, work, source);

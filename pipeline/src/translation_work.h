@@ -18,6 +18,7 @@ struct TranslationPart {
   std::vector<decoding::Hypothesis> hypotheses{};
   std::string translation{};
   decoding::StoppedBy stopped_by = decoding::StoppedBy::kEnd;
+  std::optional<SentenceAttention> attention{};  ///< where it is asked for, until it is written
 };
 
 /// A record that is being translated.
@@ -32,8 +33,8 @@ struct TranslationWork {
 TranslationWork prepare_translation(const TranslationModel& model, Record record);
 
 /// Stores a part's result: the best hypothesis as text. `options` with a search, here as below.
-void finish_part(const TranslationModel& model, const RecordOptions& options,
-                 std::vector<decoding::Hypothesis> hypotheses, TranslationPart& part);
+void finish_part(const TranslationModel& model, const RecordOptions& options, engine::TranslationResult result,
+                 TranslationPart& part);
 
 /// Puts the translated parts together in the record. Returns how many of them were cut at the length limit.
 std::size_t finish_translation(const TranslationModel& model, const RecordOptions& options, TranslationWork& work);

@@ -60,7 +60,7 @@ struct Translator::Impl {
   Impl(const std::filesystem::path& folder, plugins::Host& host, const TranslateOptions& options)
       : model(folder, host, packing_of(options)),
         records(model.view()),
-        usual{.search = options.search(), .details = options.details},
+        usual{.search = options.search(), .details = options.details, .attention = options.attention},
         engine(host.runtime(), *model.view().model,
                {.threads = options.threads, .device = options.device, .limits = options.limits}),
         client(engine) {

@@ -1,17 +1,17 @@
-#include "options/host_options.h"
 #include "options/input_guard.h"
-#include "options/number_option.h"
+#include "options/line_pairs.h"
+#include "options/model_options.h"
+#include "options/option_group.h"
+#include "options/stage_options.h"
 #include "program/command.h"
-
-#include <functional>
 
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
-#include <dragoman/core/utf8.h>
-#include <dragoman/pipeline/line_policy.h>
+#include <dragoman/core/options.h>
+#include <dragoman/pipeline/attention.h>
 #include <dragoman/pipeline/scorer.h>
 
 namespace dragoman::cli {
@@ -28,7 +28,8 @@ class Score final : public Command {
   }
   std::string_view examples() const override {
     return "dragoman score --model models/de-en test.de test.en --output scores.txt\n"
-           "dragoman score --model models/de-en test.de test.en --length-penalty fairseq --format jsonl\n";
+           "dragoman score --model models/de-en test.de test.en --length-penalty fairseq --format jsonl\n"
+           "dragoman score --model models/de-en test.de test.en --attention cross --attention-svg pictures\n";
   }
 
   void add_options(po::options_description& options) override {
@@ -37,78 +38,70 @@ class Score final : public Command {
         "target", po::value(&target_)->required()->value_name("FILE"), "target lines, as many")(
         "output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "scores; - is stdout")(
         "format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
-        "text: the log probability of each line; jsonl: with each token's")(
+        "text: the log probability of each line; jsonl: with each token's, and attention")(
         "length-penalty", po::value(&length_penalty_)->default_value("none")->value_name("PRESET"),
-        "how the score follows from the log probability: none, fairseq, gnmt, marian, ct2")(
-        "threads", thread_count(threads_), threads_help("threads").c_str())(
-        "device", po::value(&device_)->default_value("cpu")->value_name("NAME"),
-        "cpu, reference (slow, double precision), or a plugin's; `doctor` lists them")(
-        "compute", po::value(&compute_)->default_value(std::string(tensor::kStoredCompute))->value_name("TYPE"),
-        fmt::format("{}; {}: what the model's folder says", tensor::kComputeHelp, tensor::kStoredCompute).c_str())(  //
-        "allow-non-finite", po::bool_switch(&allow_non_finite_),
-        "use a model although it holds weights that are NaN or infinite");
-    add_host_options(options, host_options_);
+        "how the score follows from the log probability: none, fairseq, gnmt, marian, ct2");
+    attention_.add_to(options);
+    po::options_description machine = option_group("Machine");
+    model_options_.add_to(machine);
+    options.add(machine);
   }
   std::vector<std::string> positional() const override { return {"source", "target"}; }
 
   void run(const Session& session) override {
     if (source_ == "-" && target_ == "-") throw UsageError("--source and --target cannot both be standard input");
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
+    const pipeline::AttentionSettings attention = read_attention();
     require_not_an_input(output_, {model_, source_, target_});
-    plugins::Host host(host_options_);
+    plugins::Host host(model_options_.host());
     pipeline::Scorer scorer(model_, host,
                             {.length_penalty = decoding::LengthPenalty::preset(length_penalty_),
-                             .threads = threads_,
-                             .device = host.device(device_),
-                             .compute = compute(),
-                             .allow_non_finite = allow_non_finite_});
-    core::LineReader sources(source_, session.stop);
-    core::LineReader targets(target_, session.stop);
+                             .attention = attention,
+                             .threads = model_options_.threads(),
+                             .device = model_options_.device(host, session.log),
+                             .compute = model_options_.compute(),
+                             .allow_non_finite = model_options_.allow_non_finite()});
+    LinePairReader reader(source_, target_, session.stop);
     core::OutputFile out(output_, {.stop = session.stop});
-    std::size_t written = 0;
+    std::uint64_t written = 0;
     for (bool more = true; more;) {
       std::vector<pipeline::LineScore> scores;
       try {
         std::vector<pipeline::LinePair> pairs;
-        more = read_pairs(sources, targets, pairs);
+        more = reader.read(pairs);
         scores = scorer.score(std::move(pairs), session.stop);
       } catch (const core::Error& error) {
         if (error.code() != ErrorCode::kInterrupted) throw;
       }
       if (session.stop.stop_requested())
         core::fail(ErrorCode::kInterrupted, "interrupted after {} lines, which are in {}", written, out.partial_name());
-      for (const pipeline::LineScore& line : scores) write(line, out);
+      for (const pipeline::LineScore& line : scores) {
+        write(line, out);
+        ++written;
+        if (line.attention) pipeline::write_attention(*line.attention, attention, std::to_string(written));
+      }
       out.flush();
-      written += scores.size();
       core::report(session.progress,
-                   {.stage = "score", .done = sources.line_number(), .total = 0, .unit = "lines", .figures = {}});
+                   {.stage = "score", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
     }
     out.commit();
-    if (const std::string text = pipeline::describe(counts_); !text.empty()) session.log(core::LogLevel::kInfo, text);
+    if (const std::string text = pipeline::describe(reader.counts()); !text.empty())
+      session.log(core::LogLevel::kInfo, text);
   }
 
  private:
-  /// Of text that is scored together: enough to keep all threads busy.
-  static constexpr std::size_t kBatchBytes = std::size_t{1} << 18;
-
-  /// Reads the next lines; false at the end of both files.
-  bool read_pairs(core::LineReader& sources, core::LineReader& targets, std::vector<pipeline::LinePair>& pairs) {
-    for (std::size_t bytes = 0; bytes < kBatchBytes;) {
-      pipeline::LinePair pair;
-      const bool have_source = sources.next(pair.source);
-      const bool have_target = targets.next(pair.target);
-      core::require(have_source == have_target, ErrorCode::kBadInput,
-                    "{} ends after {} lines but {} goes on; they must be parallel",
-                    have_source ? targets.name() : sources.name(), sources.line_number() - (have_source ? 1 : 0),
-                    have_source ? sources.name() : targets.name());
-      if (!have_source) return false;
-      for (const std::string& line : {std::cref(pair.source), std::cref(pair.target)})
-        if (core::find_invalid_utf8(line) != std::string::npos) ++counts_.with_invalid_utf8;
-      bytes += pair.source.size() + pair.target.size() + 1;
-      pair.where = fmt::format("{}: line {}", sources.name(), sources.line_number());
-      pairs.push_back(std::move(pair));
+  pipeline::AttentionSettings read_attention() const {
+    core::OptionReader options(attention_.settings(), "score");
+    pipeline::AttentionSettings settings;
+    pipeline::attention_table().read(options, settings);
+    try {
+      pipeline::check(settings, options);
+    } catch (const core::Error& error) {
+      throw UsageError(error.what());
     }
-    return true;
+    if (settings.kind && format_ == "text" && settings.svg.empty() && settings.npy.empty())
+      throw UsageError("--attention needs --format jsonl, --attention-svg or --attention-npy");
+    return settings;
   }
 
   void write(const pipeline::LineScore& score, core::OutputFile& out) const {
@@ -116,18 +109,12 @@ class Score final : public Command {
       out.write(fmt::format("{:.6f}\n", score.score));
       return;
     }
-    const core::Json line{{"score", score.score},
-                          {"log_probability", score.log_probability},
-                          {"tokens", score.pieces},
-                          {"token_log_probabilities", score.token_log_probabilities}};
+    core::Json line{{"score", score.score},
+                    {"log_probability", score.log_probability},
+                    {"tokens", score.pieces},
+                    {"token_log_probabilities", score.token_log_probabilities}};
+    if (score.attention) line["attention"] = pipeline::to_json(*score.attention);
     out.write(core::one_line(line) + "\n");
-  }
-
-  std::optional<tensor::ComputeChoice> compute() const {
-    const auto found = tensor::find_compute_choice(compute_);
-    if (!found && compute_ != tensor::kStoredCompute)
-      throw UsageError(fmt::format("--compute must be {}, {}", tensor::kStoredCompute, tensor::list_compute_choices()));
-    return found;
   }
 
   std::string model_;
@@ -136,12 +123,8 @@ class Score final : public Command {
   std::string output_;
   std::string format_;
   std::string length_penalty_;
-  int threads_ = 0;
-  std::string device_;
-  std::string compute_;
-  bool allow_non_finite_ = false;
-  plugins::HostOptions host_options_;
-  pipeline::LineCounts counts_;
+  StageOptions attention_{pipeline::attention_table().options()};
+  ModelOptions model_options_;
 };
 
 }  // namespace

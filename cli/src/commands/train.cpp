@@ -35,7 +35,7 @@ class Train final : public Command {
         "dump-config", po::bool_switch(&dump_config_), "print the configuration with every key resolved, and exit")(
         "threads", po::value(&threads_)->value_name("N"), "overrides the key threads; results do not depend on it")(
         "device", po::value(&device_)->value_name("NAME"),
-        "overrides the key device: cpu, reference (slow, double precision), or a plugin's; `doctor` lists them");
+        "overrides the key device: cpu, reference (slow, double precision), a plugin's, or auto; `doctor` lists them");
     add_host_options(options, host_options_);
   }
   std::vector<std::string> positional() const override { return {"config"}; }
@@ -43,7 +43,9 @@ class Train final : public Command {
   void run(const Session& session) override {
     const training::TrainingConfig config = training::read_training_config(configuration(session.stop), config_);
     plugins::Host host(host_options_);
-    static_cast<void>(host.device(config.device));  // loads the plugin that brings it
+    const tensor::Device device = host.device(config.device);  // loads the plugin that brings it
+    if (config.device == runtime::kAutoDevice)
+      session.log(core::LogLevel::kInfo, fmt::format("device {}", tensor::name_of(device)));
     training::TrainerEnvironment environment = training::make_environment(host);
     if (dump_config_) {
       fmt::print("{}\n", core::dump_yaml(training::resolved_configuration(config, environment)));

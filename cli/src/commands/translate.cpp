@@ -75,9 +75,16 @@ class Translate final : public Command {
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
     if (format_ == "text" && (search["n_best"] > 1 || search["alignment"] == true))
       throw UsageError("--n-best and --alignment need --format jsonl: text has one line per input line");
+    const bool shown = !attention_folder("svg").empty() || !attention_folder("npy").empty();
+    if (format_ == "text" && search.value("attention", "none") != "none" && !shown)
+      throw UsageError("--attention needs --format jsonl, --attention-svg or --attention-npy");
     if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
     if (write_.settings()["resume"] == true && write_.settings()["overwrite"] == true)
       throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
+  }
+
+  std::string attention_folder(const std::string& kind) const {
+    return translate_.settings().value("attention_" + kind, "");
   }
 
   core::Json configuration() const {

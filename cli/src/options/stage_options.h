@@ -17,6 +17,8 @@ class StageOptions {
  public:
   /// `hidden` are options that add_to() leaves out.
   explicit StageOptions(std::string_view stage, std::vector<std::string_view> hidden = {});
+  /// Of any table.
+  explicit StageOptions(const std::vector<core::Option>& options) : options_(&options) {}
 
   /// Adds all others under their groups' titles.
   void add_to(boost::program_options::options_description& options);

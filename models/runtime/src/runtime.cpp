@@ -94,6 +94,12 @@ bool Runtime::available(Device device) const {
 
 Device Runtime::device(std::string_view name) const {
   const std::vector<Device> here = devices();
+  if (name == kAutoDevice) {
+    Device best = Device::kCpu;
+    for (const Device device : here)
+      if (device.number() == 0 && device.backend() != Device::kReference.backend()) best = device;
+    return best;
+  }
   const auto found = std::ranges::find_if(here, [&](Device device) {
     return name == tensor::name_of(device) || name == fmt::format("{}:{}", device.backend(), device.number());
   });

@@ -224,7 +224,8 @@ OptionTable<TrainingConfig> whole_table() {
       .text("output", &Config::output, "FOLDER", "where the run writes; nobody else trains there meanwhile")
       .number("threads", &Config::threads, {.most = core::kMostThreads}, "N",
               "0: as many as the process may use; results do not depend on it")
-      .text("device", &Config::device, "NAME", "cpu, reference, or a plugin's; `doctor` lists them")
+      .text("device", &Config::device, "NAME",
+            "cpu, reference, a plugin's, or auto: the best that is here; `doctor` lists them")
       .nested("model", &Config::model, model_table())
       .nested("data", &Config::data, data_table())
       .nested("training", &Config::training, recipe_table())

@@ -14,7 +14,7 @@ Host::Host(const HostOptions& options) : registry_(runtime_), loader_(registry_,
 }
 
 tensor::Device Host::device(const std::string& name) {
-  const std::string backend(runtime::backend_of(name));
+  const std::string backend(name == runtime::kAutoDevice ? "cuda" : runtime::backend_of(name));
   if (runtime_.find(backend) == nullptr && loader_.find(backend) == nullptr && loader_.is_installed(backend))
     loader_.load(backend);
   return runtime_.device(name);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dragoman/decoding/length_penalty.h>
+#include <dragoman/pipeline/attention.h>
 #include <dragoman/plugins/host.h>
 
 namespace dragoman::pipeline {
@@ -16,6 +17,7 @@ namespace dragoman::pipeline {
 struct ScorerOptions {
   /// How the score follows from the log probability.
   decoding::LengthPenalty length_penalty{};
+  AttentionSettings attention{};
   /// As TranslateOptions'.
   int threads = 0;
   tensor::Device device = tensor::Device::kCpu;
@@ -38,6 +40,8 @@ struct LineScore {
   std::vector<std::string> pieces;
   /// Natural logarithms, one per piece and one for the end.
   std::vector<double> token_log_probabilities;
+  /// Where it was asked for.
+  std::optional<SentenceAttention> attention{};
 };
 
 /// The embedded API for forced decoding: how probable a model finds given translations.

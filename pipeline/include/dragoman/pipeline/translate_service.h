@@ -6,6 +6,7 @@
 
 #include <dragoman/engine/translation_engine.h>
 #include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/pipeline/attention.h>
 #include <dragoman/pipeline/service.h>
 #include <dragoman/runtime/runtime.h>
 #include <dragoman/tokenizer/tokenizer.h>
@@ -30,6 +31,8 @@ struct TranslateOptions {
   std::optional<tensor::ComputeChoice> compute{};
   /// Fill Record::fields with scores, tokens, alignments and alternatives.
   bool details = false;
+  /// Attention of the best translations, in a pass of its own: into Record::fields with `details`, and into files.
+  AttentionSettings attention{};
   /// Whether the model may hold weights that are NaN or infinite; for research. Whoever loads the model looks at it.
   bool allow_non_finite = false;
   /// Replaces the built-in strategies, for one that a plugin registered, and adds logits processors, as
@@ -46,6 +49,7 @@ struct RecordOptions {
   /// nullptr: as the translator's options say. One search may be shared by any number of records and translators.
   decoding::SharedSearch search{};
   bool details = false;
+  AttentionSettings attention{};
   /// When it asks, the record ends with Error{kInterrupted}.
   std::stop_token stop{};
 };

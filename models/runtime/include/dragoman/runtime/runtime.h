@@ -28,8 +28,9 @@ class Runtime {
   /// All devices that are here, those of the CPU first.
   std::vector<tensor::Device> devices() const;
   bool available(tensor::Device device) const;
-  /// "cpu", "cuda" (the first of its kind) or "cuda:1"; Error{kInvalidArgument} that lists the devices if it is none of
-  /// them.
+  /// "cpu", "cuda" (the first of its kind) or "cuda:1". "auto" is the first device of the backend that was added last
+  /// and has any, though never the reference: so a plugin's, else the CPU. Error{kInvalidArgument} that lists the
+  /// devices if it is none of them.
   tensor::Device device(std::string_view name) const;
 
   /// Of all below: Error{kUnsupported} if the device is not here.
@@ -52,6 +53,9 @@ class Runtime {
  private:
   std::vector<std::shared_ptr<tensor::Backend>> backends_;
 };
+
+/// The device name that leaves the choice to the runtime.
+inline constexpr std::string_view kAutoDevice = "auto";
 
 /// The part of a device's name that says its backend: "cuda" of "cuda:1".
 std::string_view backend_of(std::string_view device_name);

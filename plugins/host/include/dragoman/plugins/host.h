@@ -27,8 +27,9 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  /// The device that `--device NAME` means: "cpu", "cuda", "cuda:1". If its backend is not here, but an installed
-  /// plugin has its name, that is loaded. Error{kInvalidArgument} that lists what is here.
+  /// The device that `--device NAME` means: "cpu", "cuda", "cuda:1", or "auto", as Runtime::device() has them. If its
+  /// backend is not here, but an installed plugin has its name, that is loaded; for "auto" this is tried with "cuda".
+  /// Error{kInvalidArgument} that lists what is here.
   tensor::Device device(const std::string& name);
 
   runtime::Runtime& runtime() noexcept { return runtime_; }

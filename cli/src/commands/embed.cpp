@@ -1,0 +1,258 @@
+#include "options/input_guard.h"
+#include "options/line_pairs.h"
+#include "options/model_options.h"
+#include "options/option_group.h"
+#include "program/command.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+#include <dragoman/core/option_table.h>
+#include <dragoman/formats/npy.h>
+#include <dragoman/formats/safetensors.h>
+#include <dragoman/pipeline/embedder.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+using core::ErrorCode;
+using core::Json;
+using pipeline::Pooling;
+
+constexpr std::array<std::pair<std::string_view, Pooling>, 4> kPoolings = {
+    {{"mean", Pooling::kMean}, {"first", Pooling::kFirst}, {"max", Pooling::kMax}, {"none", Pooling::kNone}}};
+
+/// A row of the states as JSON.
+Json row_of(const decoding::TokenStates& states, std::int64_t layer, std::int64_t token) {
+  const auto begin = states.values.begin() + (layer * states.tokens + token) * states.width;
+  return std::vector<float>(begin, begin + states.width);
+}
+
+/// What is written for the lines, as they come.
+class EmbeddingWriter {
+ public:
+  virtual ~EmbeddingWriter() = default;
+  virtual void write(const pipeline::LineEmbedding& line) = 0;
+  /// Where the lines are that were written before an interruption; empty: nowhere.
+  virtual std::string partial_name() const { return {}; }
+  virtual void finish() = 0;
+};
+
+/// {"tokens": [..], "embedding": [..]}, or "states" with a row for each token; with all layers a list of these.
+class JsonLines final : public EmbeddingWriter {
+ public:
+  JsonLines(const std::string& output, bool pooled, bool all_layers, const std::stop_token& stop)
+      : out_(output, {.stop = stop}), pooled_(pooled), all_layers_(all_layers) {}
+
+  void write(const pipeline::LineEmbedding& line) override {
+    const decoding::TokenStates& states = line.states;
+    Json layers = Json::array();
+    for (std::int64_t layer = 0; layer < states.layers; ++layer) {
+      Json rows = Json::array();
+      for (std::int64_t token = 0; token < states.tokens; ++token) rows.push_back(row_of(states, layer, token));
+      layers.push_back(pooled_ ? std::move(rows.front()) : std::move(rows));
+    }
+    const Json object{{"tokens", line.pieces},
+                      {pooled_ ? "embedding" : "states", all_layers_ ? std::move(layers) : std::move(layers.front())}};
+    out_.write(core::one_line(object) + "\n");
+    out_.flush();
+  }
+  std::string partial_name() const override { return out_.partial_name(); }
+  void finish() override { out_.commit(); }
+
+ private:
+  core::OutputFile out_;
+  bool pooled_;
+  bool all_layers_;
+};
+
+/// Rows of all lines, which stand at the front of the file: so they are kept until the end.
+class ArrayWriter : public EmbeddingWriter {
+ public:
+  ArrayWriter(std::string output, bool all_layers) : output_(std::move(output)), all_layers_(all_layers) {}
+
+  void write(const pipeline::LineEmbedding& line) override {
+    const decoding::TokenStates& states = line.states;
+    layers_ = states.layers;
+    width_ = states.width;
+    for (std::int64_t token = 0; token < states.tokens; ++token)
+      for (std::int64_t layer = 0; layer < states.layers; ++layer) {
+        const auto begin = states.values.begin() + (layer * states.tokens + token) * states.width;
+        values_.insert(values_.end(), begin, begin + states.width);
+      }
+    rows_ += states.tokens;
+    offsets_.push_back(static_cast<std::int32_t>(rows_));
+  }
+
+ protected:
+  std::vector<std::int64_t> shape() const {
+    return all_layers_ ? std::vector<std::int64_t>{rows_, layers_, width_} : std::vector<std::int64_t>{rows_, width_};
+  }
+
+  std::string output_;
+  std::vector<float> values_;
+  std::vector<std::int32_t> offsets_{0};
+
+ private:
+  bool all_layers_;
+  std::int64_t rows_ = 0;
+  std::int64_t layers_ = 1;
+  std::int64_t width_ = 0;
+};
+
+class NumpyArray final : public ArrayWriter {
+ public:
+  using ArrayWriter::ArrayWriter;
+  void finish() override { formats::write_npy(output_, shape(), values_); }
+};
+
+class SafetensorsArray final : public ArrayWriter {
+ public:
+  SafetensorsArray(const std::string& output, bool pooled, bool all_layers)
+      : ArrayWriter(output, all_layers), pooled_(pooled) {}
+  void finish() override {
+    std::vector<formats::TensorSpec> tensors{{pooled_ ? "embeddings" : "states", tensor::DType::kF32, shape()}};
+    if (!pooled_) tensors.push_back({"offsets", tensor::DType::kI32, {static_cast<std::int64_t>(offsets_.size())}});
+    formats::SafetensorsWriter writer(output_, tensors);
+    writer.write(view(values_, tensor::DType::kF32));
+    if (!pooled_) writer.write(view(offsets_, tensor::DType::kI32));
+    writer.finish();
+  }
+
+ private:
+  template <class T>
+  static tensor::Tensor view(std::vector<T>& values, tensor::DType dtype) {
+    const auto size = static_cast<std::int64_t>(values.size());
+    return {values.data(), 1, size, size, dtype, tensor::Device::kCpu};
+  }
+  bool pooled_;
+};
+
+class Embed final : public Command {
+ public:
+  std::string_view name() const override { return "embed"; }
+  std::string_view summary() const override {
+    return "text as vectors: what a trained model's encoder, or its decoder, makes of each line";
+  }
+  std::string_view examples() const override {
+    return "dragoman embed --model models/de-en news.de --format npy --output news.npy\n"
+           "dragoman embed --model models/de-en news.de --pooling none --layer all --format safetensors --output "
+           "news.safetensors\n"
+           "dragoman embed --model models/de-en news.de --target news.en --output features.jsonl\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
+        "input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "source lines; - is stdin")(
+        "target", po::value(&target_)->value_name("FILE"),
+        "target lines, as many: embed these, as the decoder reads them with the source before it, in front of the "
+        "projection to the vocabulary")("output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
+                                        "vectors; - is stdout (jsonl)")(
+        "format", po::value(&format_)->default_value("jsonl")->value_name("FORMAT"),
+        "jsonl: an object a line, with the tokens; npy: one array [lines, width]; safetensors: `embeddings`, the same, "
+        "or with --pooling none `states` of all tokens and `offsets` of the lines. npy and safetensors are kept in "
+        "memory until the end")(
+        "pooling", po::value(&pooling_)->default_value("mean")->value_name("HOW"),
+        "how the vectors of a line's tokens, its end included, become one: mean, first, max; none: they do not")(
+        "layer", po::value(&layer_)->default_value("final")->value_name("N"),
+        "final: what the stack hands on; 0: the embedded tokens; N: what layer N hands to the next, -1 the last; all: "
+        "0 to the last");
+    po::options_description machine = option_group("Machine");
+    model_options_.add_to(machine);
+    options.add(machine);
+  }
+  std::vector<std::string> positional() const override { return {"input"}; }
+
+  void run(const Session& session) override {
+    if (input_ == "-" && target_ == "-") throw UsageError("--input and --target cannot both be standard input");
+    const Pooling pooling = read_pooling();
+    const decoding::StatesRequest states = read_states();
+    const std::unique_ptr<EmbeddingWriter> writer = make_writer(pooling, states, session.stop);
+    require_not_an_input(output_, {model_, input_, target_});
+    plugins::Host host(model_options_.host());
+    pipeline::Embedder embedder(model_, host,
+                                {.pooling = pooling,
+                                 .states = states,
+                                 .threads = model_options_.threads(),
+                                 .device = model_options_.device(host, session.log),
+                                 .compute = model_options_.compute(),
+                                 .allow_non_finite = model_options_.allow_non_finite()});
+    LinePairReader reader(input_, target_, session.stop);
+    std::uint64_t written = 0;
+    for (bool more = true; more;) {
+      std::vector<pipeline::LineEmbedding> lines;
+      try {
+        std::vector<pipeline::LinePair> pairs;
+        more = reader.read(pairs);
+        lines = embedder.embed(std::move(pairs), session.stop);
+      } catch (const core::Error& error) {
+        if (error.code() != ErrorCode::kInterrupted) throw;
+      }
+      if (session.stop.stop_requested()) {
+        const std::string where = writer->partial_name();
+        core::fail(ErrorCode::kInterrupted, "interrupted after {} lines{}", written,
+                   where.empty() ? ", of which nothing was written" : ", which are in " + where);
+      }
+      for (const pipeline::LineEmbedding& line : lines) writer->write(line);
+      written += lines.size();
+      core::report(session.progress,
+                   {.stage = "embed", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
+    }
+    writer->finish();
+    if (const std::string text = pipeline::describe(reader.counts()); !text.empty())
+      session.log(core::LogLevel::kInfo, text);
+  }
+
+ private:
+  Pooling read_pooling() const {
+    for (const auto& [name, pooling] : kPoolings)
+      if (name == pooling_) return pooling;
+    throw UsageError("--pooling must be mean, first, max or none");
+  }
+
+  decoding::StatesRequest read_states() const {
+    decoding::StatesRequest states{.of_decoder = !target_.empty(), .final_states = layer_ == "final"};
+    if (layer_ == "final" || layer_ == "all") return states;
+    try {
+      states.layers = {core::number_parser(core::NumberRange<int>{.least = -4096, .most = 4096})(layer_).get<int>()};
+    } catch (const core::Error& error) {
+      throw UsageError(fmt::format("--layer must be final, all or a number: {}", error.what()));
+    }
+    return states;
+  }
+
+  std::unique_ptr<EmbeddingWriter> make_writer(Pooling pooling, const decoding::StatesRequest& states,
+                                               const std::stop_token& stop) const {
+    const bool pooled = pooling != Pooling::kNone;
+    const bool all_layers = !states.final_states && states.layers.empty();
+    if (format_ == "jsonl") return std::make_unique<JsonLines>(output_, pooled, all_layers, stop);
+    if (format_ != "npy" && format_ != "safetensors") throw UsageError("--format must be jsonl, npy or safetensors");
+    if (output_ == "-") throw UsageError(fmt::format("--format {} needs --output FILE", format_));
+    if (format_ == "safetensors") return std::make_unique<SafetensorsArray>(output_, pooled, all_layers);
+    if (!pooled)
+      throw UsageError("--pooling none gives each line its own number of vectors: use --format safetensors or jsonl");
+    return std::make_unique<NumpyArray>(output_, all_layers);
+  }
+
+  std::string model_;
+  std::string input_;
+  std::string target_;
+  std::string output_;
+  std::string format_;
+  std::string pooling_;
+  std::string layer_;
+  ModelOptions model_options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_embed() {
+  return std::make_unique<Embed>();
+}
+
+}  // namespace dragoman::cli

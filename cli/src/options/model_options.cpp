@@ -1,0 +1,38 @@
+#include "options/model_options.h"
+
+#include "options/host_options.h"
+#include "options/number_option.h"
+#include "program/command.h"
+
+#include <fmt/format.h>
+
+namespace dragoman::cli {
+
+namespace po = boost::program_options;
+
+void ModelOptions::add_to(po::options_description& options) {
+  options.add_options()("threads", thread_count(threads_), threads_help("threads").c_str())(
+      "device", po::value(&device_)->default_value("cpu")->value_name("NAME"),
+      "cpu, reference (slow, double precision), a plugin's, or auto: the best that is here; `doctor` lists them")(
+      "compute", po::value(&compute_)->default_value(std::string(tensor::kStoredCompute))->value_name("TYPE"),
+      fmt::format("{}; {}: what the model's folder says", tensor::kComputeHelp, tensor::kStoredCompute).c_str())(
+      "allow-non-finite", po::bool_switch(&allow_non_finite_),
+      "use a model although it holds weights that are NaN or infinite");
+  add_host_options(options, host_);
+}
+
+tensor::Device ModelOptions::device(plugins::Host& host, const core::LogSink& log) const {
+  const tensor::Device device = host.device(device_);
+  if (device_ == runtime::kAutoDevice)
+    core::log(log, core::LogLevel::kInfo, fmt::format("device {}", tensor::name_of(device)));
+  return device;
+}
+
+std::optional<tensor::ComputeChoice> ModelOptions::compute() const {
+  const auto found = tensor::find_compute_choice(compute_);
+  if (!found && compute_ != tensor::kStoredCompute)
+    throw UsageError(fmt::format("--compute must be {}, {}", tensor::kStoredCompute, tensor::list_compute_choices()));
+  return found;
+}
+
+}  // namespace dragoman::cli
