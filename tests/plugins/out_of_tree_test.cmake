@@ -1,5 +1,5 @@
-# Installs Dragoman, moves the installation, builds examples/plugin against it with find_package() alone, and lets the installed program
-# check the result. Given with -D: BUILD (the build tree), SOURCE (the source tree), WORK (a folder to work in), FLAGS (sanitizers).
+# Installs Dragoman, moves the installation, builds examples/plugin and examples/from-parts against it with find_package() alone, and lets
+# the installed program check the results. Given with -D: BUILD (the build tree), SOURCE (the source tree), WORK (a folder to work in), FLAGS (sanitizers).
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 
@@ -32,11 +32,18 @@ if(symbols)
   message(FATAL_ERROR "the library exports foreign symbols: ${symbols}")
 endif()
 
-run(${CMAKE_COMMAND} -S ${SOURCE}/examples/plugin -B ${WORK}/example -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
-  -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS})
-run(${CMAKE_COMMAND} --build ${WORK}/example)
+function(build_example folder into)
+  run(${CMAKE_COMMAND} -S ${SOURCE}/examples/${folder} -B ${WORK}/${into} -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
+    -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS})
+  run(${CMAKE_COMMAND} --build ${WORK}/${into})
+endfunction()
+build_example(plugin example)
+build_example(from-parts from-parts)
 
 set(program ${WORK}/prefix/bin/dragoman)
+run(${program} plugins check ${WORK}/from-parts/from-parts.so)
+expect("from-parts: all [0-9]+ checks passed")
+expect("encoder-decoder +cpu +device")
 run(${program} plugins check ${WORK}/example/example.so)
 expect("example: all [0-9]+ checks passed")
 expect("average-attention +cpu +device")
