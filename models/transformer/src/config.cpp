@@ -54,6 +54,8 @@ void check(const Config& config, const OptionReader& options) {
   options.check(config.d_model % config.heads == 0, "heads", "must divide d_model");
   options.check(config.positions == nn::PositionKind::kLearned || config.d_model % 2 == 0, "d_model",
                 "must be even for sinusoidal positions");
+  options.check(config.positions != nn::PositionKind::kLearned || config.position_base == nn::kPositionBase,
+                "position_base", "is of sinusoidal positions, but positions are learned");
   options.check(config.alignment_layer < config.decoder_layers && config.alignment_layer >= -config.decoder_layers,
                 "alignment_layer", "is not a decoder layer");
   options.check(config.alignment_heads <= config.heads, "alignment_heads", "must lie in 1 .. heads");
@@ -99,6 +101,8 @@ const core::OptionTable<Config>& option_table() {
               "how positions are encoded: the paper's sinusoids, Marian's, tensor2tensor's and fairseq's, or learned")
           .number("position_offset", &Config::position_offset, {.least = 0, .most = 1024}, "N",
                   "the number of the first position; fairseq's is 2")
+          .number("position_base", &Config::position_base, {.least = 1, .most = 1e12, .least_included = false}, "X",
+                  "of sinusoids: the wave lengths run from 2 pi to about 2 pi times this")
           .flag("embedding_scale", &Config::embedding_scale, "embeddings are multiplied by the root of d_model")
           .flag("embedding_norm", &Config::embedding_norm, "a LayerNorm on the sum of embedding and position")
           .choice("tying", &Config::tying,
@@ -107,6 +111,10 @@ const core::OptionTable<Config>& option_table() {
                    {"target-output", Tying::kTargetOutput},
                    {"all", Tying::kAll}},
                   "WHICH", "matrices of the vocabularies that are one parameter; all needs one vocabulary")
+          .choice("init", &Config::init,
+                  {{"default", TableInit::kDefault}, {"xavier-uniform", TableInit::kXavierUniform}}, "NAME",
+                  "how embeddings, learned positions and output matrix are drawn: N(0, 1/d_model), or as all other "
+                  "matrices are")
           .flag("output_bias", &Config::output_bias, "a bias on the logits")
           .custom(dropout_options(), read_dropout,
                   [](const Config& config, Json& json) {

@@ -30,9 +30,11 @@ TEST(TransformerConfig, EveryKeySurvivesTheRoundTrip) {
       {"activation", "swiglu"},
       {"positions", "sinusoidal-tensor2tensor"},
       {"position_offset", 2},
+      {"position_base", 500.0},
       {"embedding_scale", false},
       {"embedding_norm", true},
       {"tying", "target-output"},
+      {"init", "xavier-uniform"},
       {"output_bias", true},
       {"dropout", {{"embedding", 0.1}, {"sub_layer", 0.2}, {"activation", 0.3}, {"attention", 0.4}}},
       {"alignment_layer", 1},
@@ -57,6 +59,8 @@ TEST(TransformerConfig, ErrorsNameThePlaceAndTheRemedy) {
   EXPECT_THAT(config_error({{"dropout", {{"atention", 0.1}}}}), HasSubstr("did you mean 'attention'"));
   EXPECT_THAT(config_error({{"heads", 0}}), HasSubstr("heads"));
   EXPECT_THAT(config_error({{"layer_norm_epsilon", 0}}), HasSubstr("layer_norm_epsilon"));
+  EXPECT_THAT(config_error({{"position_base", 1}}), HasSubstr("position_base"));
+  EXPECT_THAT(config_error({{"position_base", 500}, {"positions", "learned"}}), HasSubstr("positions are learned"));
   EXPECT_THAT(config_error({{"encoder_layers", 1025}}), HasSubstr("encoder_layers"));
   EXPECT_THAT(config_error({{"d_model", "wide"}}), HasSubstr("whole number"));
 }

@@ -37,6 +37,7 @@ const std::vector<Variant> kVariants = {
     {"geglu", {{"activation", "geglu"}}},
     {"learned_positions", {{"positions", "learned"}, {"position_offset", 2}}},
     {"fairseq_positions", {{"positions", "sinusoidal-tensor2tensor"}, {"position_offset", 2}}},
+    {"marian_positions_of_base_500", {{"positions", "sinusoidal-concatenated"}, {"position_base", 500}}},
     {"embedding_norm", {{"embedding_norm", true}, {"embedding_scale", false}}},
     {"untied", {{"tying", "none"}, {"output_bias", true}}},
     {"tied_target_output", {{"tying", "target-output"}}},
@@ -170,6 +171,43 @@ TEST(Transformer, TyingSharesOneParameter) {
   EXPECT_EQ(names("source-target"), "embedding.weight output.weight ");
   EXPECT_EQ(names("target-output"), "source_embedding.weight target_embedding.weight ");
   EXPECT_EQ(names("none"), "source_embedding.weight target_embedding.weight output.weight ");
+}
+
+/// The matrices that stand side by side in one parameter count as if each stood alone.
+std::int64_t rows_of_one_projection(const nn::Parameter& parameter) {
+  if (parameter.name.ends_with(".qkv.weight")) return parameter.rows / 3;
+  return parameter.name.ends_with(".kv.weight") ? parameter.rows / 2 : parameter.rows;
+}
+
+/// Glorot & Bengio 2010, eq. 16: of U(-b, b), b^2 = 6 / (rows + columns), the variance is b^2 / 3.
+TEST(Transformer, XavierUniformDrawsEveryMatrix) {
+  const core::Json wide{{"d_model", 48},       {"heads", 4},         {"tying", "none"},       {"encoder_layers", 1},
+                        {"decoder_layers", 1}, {"feed_forward", 64}, {"positions", "learned"}};
+  for (const bool xavier : {false, true}) {
+    core::Json config = wide;
+    if (xavier) config["init"] = "xavier-uniform";
+    const auto model = transformer::make_transformer(kSpec, config);
+    model->parameters().allocate(tensor::host_memory(), tensor::DType::kF64, tensor::Device::kReference);
+    model->parameters().initialise(5);
+    for (const nn::Parameter& parameter : model->parameters().all()) {
+      if (parameter.rank != 2) continue;
+      const double bound = std::sqrt(6.0 / static_cast<double>(rows_of_one_projection(parameter) + parameter.cols));
+      const bool table = parameter.name.find("embedding") != std::string::npos ||
+                         parameter.name.find("positions") != std::string::npos || parameter.name == "output.weight";
+      double most = 0;
+      double squares = 0;
+      for (const double value : values_of(parameter.value)) {
+        most = std::max(most, std::fabs(value));
+        squares += value * value;
+      }
+      const auto count = static_cast<double>(parameter.rows * parameter.cols);
+      const double variance = table && !xavier ? 1.0 / 48 : bound * bound / 3;
+      EXPECT_NEAR(squares / count, variance, 0.15 * variance) << parameter.name;
+      if (table && !xavier) continue;
+      EXPECT_LE(most, bound) << parameter.name;
+      EXPECT_GT(most, 0.95 * bound) << parameter.name;
+    }
+  }
 }
 
 TEST(Transformer, ReturnsEveryLayersStatesOnRequest) {

@@ -16,6 +16,11 @@ enum class NormPlace : std::uint8_t { kPre, kPost };
 /// Which matrices are one and the same parameter.
 enum class Tying : std::uint8_t { kNone, kSourceTarget, kTargetOutput, kAll };
 
+/// How embeddings, learned positions and the output matrix start out; all other matrices are Glorot & Bengio's either
+/// way. kDefault is N(0, 1/d_model), so that scaled embeddings have unit variance; kXavierUniform treats them as any
+/// matrix [rows, columns]: U(-b, b) with b = sqrt(6 / (rows + columns)).
+enum class TableInit : std::uint8_t { kDefault, kXavierUniform };
+
 /// Drop probabilities, by place. None is applied outside of training.
 struct Dropout {
   double embedding = 0.1;  ///< on the sum of embedding and position
@@ -40,9 +45,11 @@ struct Config {
   nn::PositionKind positions = nn::PositionKind::kInterleaved;
   /// The position number of the first token: fairseq counts from padding_idx + 1 = 2.
   std::int64_t position_offset = 0;
-  bool embedding_scale = true;  ///< embeddings times sqrt(d_model)
-  bool embedding_norm = false;  ///< a LayerNorm on the sum of embedding and position
+  double position_base = nn::kPositionBase;  ///< of all sinusoids
+  bool embedding_scale = true;               ///< embeddings times sqrt(d_model)
+  bool embedding_norm = false;               ///< a LayerNorm on the sum of embedding and position
   Tying tying = Tying::kAll;
+  TableInit init = TableInit::kDefault;
   bool output_bias = false;
   Dropout dropout;
   /// The decoder layer (from 0; negative counts from the last) and how many of its first heads serve as word alignment.

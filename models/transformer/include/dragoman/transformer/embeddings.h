@@ -12,8 +12,7 @@ namespace dragoman::transformer {
 using nn::Variable;
 using tensor::Context;
 
-/// A matrix of token embeddings [vocabulary, d_model]; drawn from N(0, 1/d_model), so that scaled embeddings have unit
-/// variance.
+/// A matrix of token embeddings [vocabulary, d_model], drawn as Config::init says.
 nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_view name, std::int64_t vocabulary,
                                     const Config& config);
 
