@@ -161,7 +161,8 @@ Json with_later_keys(const Json& before, const Json& now) {
   static const std::vector<std::pair<const char*, Json>> kLater = {{"training.compute", "fp32"},
                                                                    {"training.row_bucket", 1},
                                                                    {"model.init", "default"},
-                                                                   {"model.position_base", 10000}};
+                                                                   {"model.position_base", 10000},
+                                                                   {"model.output_width", 0}};
   Json known = before["affects_results"];
   for (const auto& [key, value] : kLater)
     if (now["affects_results"].contains(key) && !known.contains(key)) known[key] = value;

@@ -134,7 +134,7 @@ void Trainer::Impl::train_one_update() {
   const double norm = parts_.optimizer->gradient_norm(*parts_.context);
   require_finite(gradients.sums.loss, norm);
   const RecipeConfig& recipe = parts_.config.training;
-  const ScheduleScope scope{.updates = recipe.updates, .model_width = model().output().weight.value.value.cols};
+  const ScheduleScope scope{.updates = recipe.updates, .model_width = model().width()};
   const double learning_rate = learning_rate_at(state.update + 1, recipe.schedule, scope);
   parts_.optimizer->apply(*parts_.context, state.update + 1, learning_rate, norm);
   progress_.unsaved = true;

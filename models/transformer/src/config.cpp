@@ -56,6 +56,11 @@ void check(const Config& config, const OptionReader& options) {
                 "must be even for sinusoidal positions");
   options.check(config.positions != nn::PositionKind::kLearned || config.position_base == nn::kPositionBase,
                 "position_base", "is of sinusoidal positions, but positions are learned");
+  options.check(config.output_width == 0 || config.output_width == config.d_model || !ties_output(config.tying),
+                "output_width",
+                fmt::format("is {}, but the output matrix is the target's table of embeddings, of d_model {}; they must "
+                            "be equal, or tying be none or source-target",
+                            config.output_width, config.d_model));
   options.check(config.alignment_layer < config.decoder_layers && config.alignment_layer >= -config.decoder_layers,
                 "alignment_layer", "is not a decoder layer");
   options.check(config.alignment_heads <= config.heads, "alignment_heads", "must lie in 1 .. heads");
@@ -115,6 +120,9 @@ const core::OptionTable<Config>& option_table() {
                   {{"default", TableInit::kDefault}, {"xavier-uniform", TableInit::kXavierUniform}}, "NAME",
                   "how embeddings, learned positions and output matrix are drawn: N(0, 1/d_model), or as all other "
                   "matrices are")
+          .number("output_width", &Config::output_width, {.least = 0, .most = kWidest}, "N",
+                  "width to which a projection without bias brings the decoder's states in front of the output matrix; "
+                  "0: none")
           .flag("output_bias", &Config::output_bias, "a bias on the logits")
           .custom(dropout_options(), read_dropout,
                   [](const Config& config, Json& json) {

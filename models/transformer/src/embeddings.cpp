@@ -9,9 +9,9 @@
 namespace dragoman::transformer {
 namespace {
 
-nn::Initialiser table_initialiser(std::int64_t rows, const Config& config) {
-  if (config.init == TableInit::kXavierUniform) return nn::Initialiser::xavier_uniform(config.d_model, rows);
-  return nn::Initialiser::normal(1 / std::sqrt(static_cast<double>(config.d_model)));
+nn::Initialiser table_initialiser(std::int64_t rows, std::int64_t width, const Config& config) {
+  if (config.init == TableInit::kXavierUniform) return nn::Initialiser::xavier_uniform(width, rows);
+  return nn::Initialiser::normal(1 / std::sqrt(static_cast<double>(width)));
 }
 
 std::vector<double> sinusoids(const Config& config, std::int64_t maximum_length) {
@@ -24,9 +24,9 @@ std::vector<double> sinusoids(const Config& config, std::int64_t maximum_length)
 }  // namespace
 
 nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_view name, std::int64_t vocabulary,
-                                    const Config& config) {
+                                    std::int64_t width, const Config& config) {
   nn::Parameter& table =
-      (scope / name).matrix("weight", vocabulary, config.d_model, table_initialiser(vocabulary, config));
+      (scope / name).matrix("weight", vocabulary, width, table_initialiser(vocabulary, width, config));
   table.is_table = true;
   return table;
 }
@@ -39,7 +39,7 @@ Embeddings::Embeddings(const nn::Scope& scope, const nn::Parameter& table, std::
   if (config.positions == nn::PositionKind::kLearned) {
     first_position_ = static_cast<std::int32_t>(config.position_offset);
     const std::int64_t rows = config.position_offset + maximum_length;
-    learned_positions_ = &(scope / "positions").matrix("weight", rows, config.d_model, table_initialiser(rows, config));
+    learned_positions_ = &(scope / "positions").matrix("weight", rows, config.d_model, table_initialiser(rows, config.d_model, config));
   } else {
     sinusoids_ = std::make_unique<nn::Constant>(maximum_length, config.d_model,
                                                 [config, maximum_length] { return sinusoids(config, maximum_length); });

@@ -11,6 +11,7 @@
 namespace dragoman::transformer {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string config_error(const core::Json& json) {
@@ -35,6 +36,7 @@ TEST(TransformerConfig, EveryKeySurvivesTheRoundTrip) {
       {"embedding_norm", true},
       {"tying", "target-output"},
       {"init", "xavier-uniform"},
+      {"output_width", 24},
       {"output_bias", true},
       {"dropout", {{"embedding", 0.1}, {"sub_layer", 0.2}, {"activation", 0.3}, {"attention", 0.4}}},
       {"alignment_layer", 1},
@@ -59,6 +61,10 @@ TEST(TransformerConfig, ErrorsNameThePlaceAndTheRemedy) {
   EXPECT_THAT(config_error({{"dropout", {{"atention", 0.1}}}}), HasSubstr("did you mean 'attention'"));
   EXPECT_THAT(config_error({{"heads", 0}}), HasSubstr("heads"));
   EXPECT_THAT(config_error({{"layer_norm_epsilon", 0}}), HasSubstr("layer_norm_epsilon"));
+  EXPECT_THAT(config_error({{"output_width", 8}, {"d_model", 16}}),
+              AllOf(HasSubstr("output_width: is 8"), HasSubstr("of d_model 16"), HasSubstr("source-target")));
+  EXPECT_THAT(config_error({{"output_width", 8}, {"tying", "target-output"}}), HasSubstr("output_width"));
+  EXPECT_EQ(read_config({{"output_width", 8}, {"tying", "source-target"}}, "test").output_width, 8);
   EXPECT_THAT(config_error({{"position_base", 1}}), HasSubstr("position_base"));
   EXPECT_THAT(config_error({{"position_base", 500}, {"positions", "learned"}}), HasSubstr("positions are learned"));
   EXPECT_THAT(config_error({{"encoder_layers", 1025}}), HasSubstr("encoder_layers"));

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/json.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::testing {
 namespace {
@@ -42,6 +43,8 @@ const std::vector<Variant> kVariants = {
     {"untied", {{"tying", "none"}, {"output_bias", true}}},
     {"tied_target_output", {{"tying", "target-output"}}},
     {"tied_source_target", {{"tying", "source-target"}}},
+    {"narrow_output", {{"tying", "none"}, {"output_width", 6}, {"output_bias", true}}},
+    {"tied_projected_output", {{"output_width", 12}}},
     {"uneven_depth", {{"encoder_layers", 3}, {"decoder_layers", 1}}},
 };
 
@@ -208,6 +211,44 @@ TEST(Transformer, XavierUniformDrawsEveryMatrix) {
       EXPECT_GT(most, 0.95 * bound) << parameter.name;
     }
   }
+}
+
+/// What fairseq's project_out_dim does: the same logits as those of a plain model whose output matrix is the product of
+/// both.
+TEST(Transformer, AnOutputWidthIsAFactorOfTheOutputMatrix) {
+  const Batch source({{5, 9, 2}});
+  const Batch inputs({{1, 6}});
+  const auto logits = [&](Bench& bench) {
+    std::vector<double> values;
+    bench.context->step([&] {
+      const nn::Variable states = bench.whole_states(source, inputs);
+      const ops::Projection output = bench.model->output();
+      values = values_of(ops::linear(*bench.context, states, output.weight, output.bias).value);
+    });
+    return values;
+  };
+  Bench narrow(tensor::Device::kReference, kSpec, with({{"tying", "none"}, {"output_width", 5}}));
+  Bench plain(tensor::Device::kReference, kSpec, with({{"tying", "none"}}));
+  const nn::ParameterStore& parameters = narrow.model->parameters();
+  for (const nn::Parameter& parameter : plain.model->parameters().all())
+    if (parameter.name != "output.weight")
+      tensor::copy(tensor::host_memory(), parameter.value, parameters.find(parameter.name)->value);
+  const tensor::Tensor projection = parameters.find("output_projection.weight")->value;  // [5, 12]
+  const tensor::Tensor output = parameters.find("output.weight")->value;                 // [17, 5]
+  EXPECT_EQ(parameters.find("output_projection.bias"), nullptr);
+  for (std::int64_t v = 0; v < output.rows; ++v) {
+    for (std::int64_t j = 0; j < projection.cols; ++j) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < projection.rows; ++i)
+        sum += tensor::element(output, v, i) * tensor::element(projection, i, j);
+      tensor::set_element(plain.model->parameters().find("output.weight")->value, v, j, sum);
+    }
+  }
+  const std::vector<double> expected = logits(plain);
+  const std::vector<double> found = logits(narrow);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12);
+  EXPECT_EQ(narrow.model->width(), 12) << "of the layers, whatever the output's";
 }
 
 TEST(Transformer, ReturnsEveryLayersStatesOnRequest) {

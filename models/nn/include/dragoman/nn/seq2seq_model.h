@@ -77,6 +77,8 @@ class Seq2SeqModel {
   }
   /// The projection of decoded states to the target vocabulary.
   virtual ops::Projection output() const = 0;
+  /// Width of the layers: the d of the schedule `noam`. As wide as what output() projects, unless the model says else.
+  virtual std::int64_t width() const { return output().weight.value.value.cols; }
   /// The attention that serves as word alignment; memory index -1 if the model has none.
   virtual AlignmentHeads alignment_heads() const { return {}; }
   /// Whether the ops that run_encoder(), memories() and run_decoder() call, and their shapes, follow from the numbers

@@ -16,6 +16,11 @@ enum class NormPlace : std::uint8_t { kPre, kPost };
 /// Which matrices are one and the same parameter.
 enum class Tying : std::uint8_t { kNone, kSourceTarget, kTargetOutput, kAll };
 
+/// Whether the output matrix is the target's table.
+inline bool ties_output(Tying tying) {
+  return tying == Tying::kTargetOutput || tying == Tying::kAll;
+}
+
 /// How embeddings, learned positions and the output matrix start out; all other matrices are Glorot & Bengio's either
 /// way. kDefault is N(0, 1/d_model), so that scaled embeddings have unit variance; kXavierUniform treats them as any
 /// matrix [rows, columns]: U(-b, b) with b = sqrt(6 / (rows + columns)).
@@ -50,6 +55,9 @@ struct Config {
   bool embedding_norm = false;               ///< a LayerNorm on the sum of embedding and position
   Tying tying = Tying::kAll;
   TableInit init = TableInit::kDefault;
+  /// Width of the decoder's states where they meet the output matrix, to which a projection without bias brings them
+  /// (fairseq's project_out_dim); 0: d_model, without one.
+  std::int64_t output_width = 0;
   bool output_bias = false;
   Dropout dropout;
   /// The decoder layer (from 0; negative counts from the last) and how many of its first heads serve as word alignment.

@@ -93,6 +93,7 @@ class TransformerVariant final : public nn::Seq2SeqModel {
     if constexpr (requires { Mixer::kRecordable; }) return Mixer::kRecordable;
     return true;
   }
+  std::int64_t width() const override { return config_.d_model; }
   core::Json config() const override { return to_json(config_); }
 
  protected:
@@ -114,7 +115,7 @@ class TransformerVariant final : public nn::Seq2SeqModel {
       layer(context, stream, state);
       if (all_layers) decoding.layers.push_back(stream.value(context));
     }
-    decoding.states = stream.close(context, final_norm_ ? &*final_norm_ : nullptr);
+    decoding.states = vocabulary_.for_output(context, stream.close(context, final_norm_ ? &*final_norm_ : nullptr));
     return decoding;
   }
 
