@@ -62,7 +62,8 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
                                    .rate = rate,
                                    .random = random,
                                    .probabilities = probabilities,
-                                   .y = y.value};
+                                   .y = y.value,
+                                   .scale = options.scale};
   context.kernels().get(kAttention)(context, forward);
   if (record)
     context.tape()->record(context, y.gradient, [q, k, v, y, forward](Context& ctx) {

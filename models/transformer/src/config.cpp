@@ -56,11 +56,11 @@ void check(const Config& config, const OptionReader& options) {
                 "must be even for sinusoidal positions");
   options.check(config.positions != nn::PositionKind::kLearned || config.position_base == nn::kPositionBase,
                 "position_base", "is of sinusoidal positions, but positions are learned");
-  options.check(config.output_width == 0 || config.output_width == config.d_model || !ties_output(config.tying),
-                "output_width",
-                fmt::format("is {}, but the output matrix is the target's table of embeddings, of d_model {}; they must "
-                            "be equal, or tying be none or source-target",
-                            config.output_width, config.d_model));
+  options.check(
+      config.output_width == 0 || config.output_width == config.d_model || !ties_output(config.tying), "output_width",
+      fmt::format("is {}, but the output matrix is the target's table of embeddings, of d_model {}; they must "
+                  "be equal, or tying be none or source-target",
+                  config.output_width, config.d_model));
   options.check(config.alignment_layer < config.decoder_layers && config.alignment_layer >= -config.decoder_layers,
                 "alignment_layer", "is not a decoder layer");
   options.check(config.alignment_heads <= config.heads, "alignment_heads", "must lie in 1 .. heads");
@@ -91,6 +91,9 @@ const core::OptionTable<Config>& option_table() {
           .number("layer_norm_epsilon", &Config::layer_norm_epsilon,
                   {.least = 0, .most = 1, .least_included = false, .most_included = false}, "X",
                   "what LayerNorm adds to the variance")
+          .choice("query_scaling", &Config::query_scaling,
+                  {{"late", QueryScalingPlace::kLate}, {"early", QueryScalingPlace::kEarly}}, "PLACE",
+                  "what is divided by the root of a head's width: its scores, or, as in fairseq, its queries")
           // Names of the gated forms are those of Shazeer 2020.
           .choice("activation", &Config::activation,
                   {{"relu", {Activation::kRelu, false}},

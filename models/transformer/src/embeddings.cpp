@@ -39,7 +39,8 @@ Embeddings::Embeddings(const nn::Scope& scope, const nn::Parameter& table, std::
   if (config.positions == nn::PositionKind::kLearned) {
     first_position_ = static_cast<std::int32_t>(config.position_offset);
     const std::int64_t rows = config.position_offset + maximum_length;
-    learned_positions_ = &(scope / "positions").matrix("weight", rows, config.d_model, table_initialiser(rows, config.d_model, config));
+    learned_positions_ =
+        &(scope / "positions").matrix("weight", rows, config.d_model, table_initialiser(rows, config.d_model, config));
   } else {
     sinusoids_ = std::make_unique<nn::Constant>(maximum_length, config.d_model,
                                                 [config, maximum_length] { return sinusoids(config, maximum_length); });

@@ -28,6 +28,7 @@ TEST(TransformerConfig, EveryKeySurvivesTheRoundTrip) {
       {"norm", "post"},
       {"final_norm", true},
       {"layer_norm_epsilon", 1e-6},
+      {"query_scaling", "early"},
       {"activation", "swiglu"},
       {"positions", "sinusoidal-tensor2tensor"},
       {"position_offset", 2},

@@ -45,6 +45,7 @@ const std::vector<Variant> kVariants = {
     {"tied_source_target", {{"tying", "source-target"}}},
     {"narrow_output", {{"tying", "none"}, {"output_width", 6}, {"output_bias", true}}},
     {"tied_projected_output", {{"output_width", 12}}},
+    {"early_query_scaling", {{"query_scaling", "early"}}},
     {"uneven_depth", {{"encoder_layers", 3}, {"decoder_layers", 1}}},
 };
 
@@ -249,6 +250,24 @@ TEST(Transformer, AnOutputWidthIsAFactorOfTheOutputMatrix) {
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12);
   EXPECT_EQ(narrow.model->width(), 12) << "of the layers, whatever the output's";
+}
+
+/// Scaling the queries instead of the scores changes nothing but the rounding, and not even that where the factor is a
+/// power of two: here for heads of width 4, but not for those of width 6.
+TEST(Transformer, EarlyScalingDiffersInRoundingOnly) {
+  const Batch source({{5, 9, 4, 2}, {7, 2}});
+  const Batch inputs({{1, 6}, {1, 3, 8}});
+  const auto states = [&](tensor::Device device, const char* scaling, int heads) {
+    Bench bench(device, kSpec, with({{"query_scaling", scaling}, {"heads", heads}}));
+    std::vector<double> values;
+    bench.context->step([&] { values = values_of(bench.whole_states(source, inputs).value); });
+    return values;
+  };
+  EXPECT_EQ(states(tensor::Device::kCpu, "early", 3), states(tensor::Device::kCpu, "late", 3));
+  EXPECT_NE(states(tensor::Device::kCpu, "early", 2), states(tensor::Device::kCpu, "late", 2));
+  const std::vector<double> early = states(tensor::Device::kReference, "early", 2);
+  const std::vector<double> late = states(tensor::Device::kReference, "late", 2);
+  for (std::size_t i = 0; i < early.size(); ++i) EXPECT_NEAR(early[i], late[i], 1e-12);
 }
 
 TEST(Transformer, ReturnsEveryLayersStatesOnRequest) {

@@ -34,6 +34,10 @@ struct Dropout {
   double attention = 0;    ///< on the attention weights
 };
 
+/// Where attention is scaled by 1/sqrt(d_head): kLate scales the products of queries and keys, as in Vaswani et al.
+/// 2017, eq. 1; kEarly the queries, as fairseq and PyTorch. Equal but for rounding.
+enum class QueryScalingPlace : std::uint8_t { kLate, kEarly };
+
 /// Published Transformers differ in exactly these.
 struct Config {
   std::int64_t d_model = 512;
@@ -46,6 +50,7 @@ struct Config {
   /// and absent with kPost.
   bool final_norm = true;
   double layer_norm_epsilon = 1e-5;
+  QueryScalingPlace query_scaling = QueryScalingPlace::kLate;
   nn::FeedForwardActivation activation;
   nn::PositionKind positions = nn::PositionKind::kInterleaved;
   /// The position number of the first token: fairseq counts from padding_idx + 1 = 2.
