@@ -50,7 +50,45 @@ std::vector<core::Option> dropout_options() {
   return options;
 }
 
+std::vector<int> read_numbers(OptionReader& options, const std::string& key) {
+  std::vector<int> numbers;
+  if (!options.has(key)) return numbers;
+  const Json& list = options.subtree(key);
+  options.check(list.is_array(), key, "must be a list of numbers");
+  for (const Json& number : list) {
+    options.check(number.is_number_integer() && number >= 0 && number < 1024, key,
+                  "must be a list of whole numbers from 0 to 1023");
+    numbers.push_back(number.get<int>());
+  }
+  return numbers;
+}
+
+core::Option tied_layers_option(const std::string& name, const char* stack) {
+  return {.name = name,
+          .placeholder = "[N, ...]",
+          .help = fmt::format("which parameters each layer of the {} has, from 0: [0, 0, 1, 1] are two sets of two "
+                              "layers; []: each its own",
+                              stack),
+          .fallback = Json::array()};
+}
+
+void check_tied_layers(const std::vector<int>& tied, int layers, const char* key, const OptionReader& options) {
+  if (tied.empty()) return;
+  options.check(tied.size() == static_cast<std::size_t>(layers), key,
+                fmt::format("has {} numbers for {} layers", tied.size(), layers));
+  int next = 0;
+  for (const int number : tied) {
+    options.check(number <= next, key,
+                  fmt::format("has {} where at most {} can stand: a new number is the least that there was not yet, "
+                              "from 0",
+                              number, next));
+    if (number == next) ++next;
+  }
+}
+
 void check(const Config& config, const OptionReader& options) {
+  check_tied_layers(config.encoder_tied_layers, config.encoder_layers, "encoder_tied_layers", options);
+  check_tied_layers(config.decoder_tied_layers, config.decoder_layers, "decoder_tied_layers", options);
   options.check(config.d_model % config.heads == 0, "heads", "must divide d_model");
   options.check(config.positions == nn::PositionKind::kLearned || config.d_model % 2 == 0, "d_model",
                 "must be even for sinusoidal positions");
@@ -77,6 +115,18 @@ const core::OptionTable<Config>& option_table() {
                   "width within feed-forward layers")
           .number("encoder_layers", &Config::encoder_layers, kDepth, "N", "layers of the encoder")
           .number("decoder_layers", &Config::decoder_layers, kDepth, "N", "layers of the decoder")
+          .custom(
+              {tied_layers_option("encoder_tied_layers", "encoder")},
+              [](OptionReader& options, Config& config) {
+                config.encoder_tied_layers = read_numbers(options, "encoder_tied_layers");
+              },
+              [](const Config& config, Json& json) { json["encoder_tied_layers"] = config.encoder_tied_layers; })
+          .custom(
+              {tied_layers_option("decoder_tied_layers", "decoder")},
+              [](OptionReader& options, Config& config) {
+                config.decoder_tied_layers = read_numbers(options, "decoder_tied_layers");
+              },
+              [](const Config& config, Json& json) { json["decoder_tied_layers"] = config.decoder_tied_layers; })
           .choice("norm", &Config::norm, {{"pre", NormPlace::kPre}, {"post", NormPlace::kPost}}, "PLACE",
                   "LayerNorm in front of each sub-layer, or behind the residual sum as in Vaswani et al. 2017")
           .custom(

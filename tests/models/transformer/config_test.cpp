@@ -25,6 +25,8 @@ TEST(TransformerConfig, EveryKeySurvivesTheRoundTrip) {
       {"feed_forward", 40},
       {"encoder_layers", 5},
       {"decoder_layers", 2},
+      {"encoder_tied_layers", {0, 1, 1, 0, 2}},
+      {"decoder_tied_layers", {0, 0}},
       {"norm", "post"},
       {"final_norm", true},
       {"layer_norm_epsilon", 1e-6},
@@ -70,6 +72,20 @@ TEST(TransformerConfig, ErrorsNameThePlaceAndTheRemedy) {
   EXPECT_THAT(config_error({{"position_base", 500}, {"positions", "learned"}}), HasSubstr("positions are learned"));
   EXPECT_THAT(config_error({{"encoder_layers", 1025}}), HasSubstr("encoder_layers"));
   EXPECT_THAT(config_error({{"d_model", "wide"}}), HasSubstr("whole number"));
+}
+
+TEST(TransformerConfig, TiedLayersAreNumberedInTheOrderOfTheirFirstUse) {
+  const auto tied = [](const core::Json& layers) {
+    return config_error({{"encoder_layers", 4}, {"encoder_tied_layers", layers}});
+  };
+  EXPECT_THAT(tied({0, 0, 1}), HasSubstr("encoder_tied_layers: has 3 numbers for 4 layers"));
+  EXPECT_THAT(tied({1, 1, 2, 2}), HasSubstr("has 1 where at most 0 can stand"));
+  EXPECT_THAT(tied({0, 0, 2, 1}), HasSubstr("has 2 where at most 1 can stand"));
+  EXPECT_THAT(tied({0, -1, 0, 0}), HasSubstr("from 0 to 1023"));
+  EXPECT_THAT(tied({0, 0.5, 0, 0}), HasSubstr("whole numbers"));
+  EXPECT_THAT(tied("0011"), HasSubstr("a list"));
+  EXPECT_EQ(read_config({{"encoder_layers", 4}, {"encoder_tied_layers", {0, 1, 1, 0}}}, "test").encoder_tied_layers,
+            (std::vector<int>{0, 1, 1, 0}));
 }
 
 TEST(TransformerConfig, OneTableForTwoVocabulariesIsRefused) {

@@ -1,6 +1,7 @@
 #include "model_harness.h"
 
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -46,6 +47,7 @@ const std::vector<Variant> kVariants = {
     {"narrow_output", {{"tying", "none"}, {"output_width", 6}, {"output_bias", true}}},
     {"tied_projected_output", {{"output_width", 12}}},
     {"early_query_scaling", {{"query_scaling", "early"}}},
+    {"tied_layers", {{"encoder_layers", 3}, {"encoder_tied_layers", {0, 1, 0}}, {"decoder_tied_layers", {0, 0}}}},
     {"uneven_depth", {{"encoder_layers", 3}, {"decoder_layers", 1}}},
 };
 
@@ -268,6 +270,47 @@ TEST(Transformer, EarlyScalingDiffersInRoundingOnly) {
   const std::vector<double> early = states(tensor::Device::kReference, "early", 2);
   const std::vector<double> late = states(tensor::Device::kReference, "late", 2);
   for (std::size_t i = 0; i < early.size(); ++i) EXPECT_NEAR(early[i], late[i], 1e-12);
+}
+
+/// A model with tied layers is one whose layers have equal parameters, and gradients add up. Files hold them once.
+TEST(Transformer, TiedLayersAreEqualLayers) {
+  const Batch source({{5, 9, 4, 2}, {7, 2}});
+  const Batch inputs({{1, 6}, {1, 3, 8}});
+  const Batch targets({{6, 2}, {3, 8, 2}});
+  const core::Json depth{{"encoder_layers", 4}, {"decoder_layers", 3}};
+  core::Json sharing = depth;
+  sharing["encoder_tied_layers"] = {0, 1, 1, 0};
+  sharing["decoder_tied_layers"] = {0, 0, 0};
+  Bench tied(tensor::Device::kReference, kSpec, with(sharing));
+  Bench plain(tensor::Device::kReference, kSpec, with(depth));
+  const auto shared_name = [](std::string name) {
+    for (const auto& [from, to] : {std::pair("encoder.layers.2.", "encoder.layers.1."),
+                                   {"encoder.layers.3.", "encoder.layers.0."},
+                                   {"decoder.layers.1.", "decoder.layers.0."},
+                                   {"decoder.layers.2.", "decoder.layers.0."}})
+      if (name.starts_with(from)) name.replace(0, std::string(from).size(), to);
+    return name;
+  };
+  std::map<std::string, std::vector<double>> sums;
+  for (const nn::Parameter& parameter : plain.model->parameters().all()) {
+    const nn::Parameter* const shared = tied.model->parameters().find(shared_name(parameter.name));
+    ASSERT_NE(shared, nullptr) << parameter.name;
+    tensor::copy(tensor::host_memory(), parameter.value, shared->value);
+  }
+  EXPECT_EQ(tied.loss(source, inputs, targets, 0.1, true), plain.loss(source, inputs, targets, 0.1, true));
+  for (const nn::Parameter& parameter : plain.model->parameters().all()) {
+    std::vector<double>& sum = sums[shared_name(parameter.name)];
+    const std::vector<double> gradient = values_of(parameter.gradient->value);
+    sum.resize(gradient.size());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
+  }
+  EXPECT_EQ(sums.size(), tied.model->parameters().all().size()) << "each is there once";
+  for (const auto& [name, sum] : sums) {
+    const std::vector<double> gradient = values_of(tied.model->parameters().find(name)->gradient->value);
+    for (std::size_t i = 0; i < sum.size(); ++i) ASSERT_NEAR(gradient[i], sum[i], 1e-12) << name;
+  }
+  EXPECT_EQ(tied.model->state_layout().histories().size(), 3U) << "each layer remembers for itself";
+  EXPECT_EQ(tied.model->state_layout().memories().size(), 3U);
 }
 
 TEST(Transformer, ReturnsEveryLayersStatesOnRequest) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <dragoman/core/json_fwd.h>
 #include <dragoman/nn/layers.h>
@@ -45,6 +46,13 @@ struct Config {
   std::int64_t feed_forward = 2048;
   int encoder_layers = 6;
   int decoder_layers = 6;
+  /// For each layer the number, from 0, of the parameters that it has, as Marian's --transformer-tied-layers (there
+  /// from 1, and of the decoder): [0, 0, 1, 1] are two sets, each of two layers that follow one another. So is said
+  /// what Takase & Kiyono 2021 call sequence, cycle ([0, 1, 0, 1]) and reversed cycle ([0, 1, 1, 0]), and by
+  /// [0, 0, 0, 0] what the Universal Transformer (Dehghani et al. 2019) and ALBERT do. A new number is the least that
+  /// there was not yet. Empty: each layer has its own.
+  std::vector<int> encoder_tied_layers;
+  std::vector<int> decoder_tied_layers;
   NormPlace norm = NormPlace::kPre;
   /// A LayerNorm after each stack; by default present with kPre (whose residual sums are otherwise never normalised)
   /// and absent with kPost.

@@ -9,6 +9,7 @@
 #include <dragoman/transformer/embeddings.h>
 #include <dragoman/transformer/encoder.h>
 #include <dragoman/transformer/residual_stream.h>
+#include <dragoman/transformer/stack.h>
 #include <dragoman/transformer/vocabulary_matrices.h>
 
 namespace dragoman::transformer {
@@ -66,7 +67,7 @@ class TransformerVariant final : public nn::Seq2SeqModel {
         encoder_(root() / "encoder", config),
         target_embeddings_(root() / "decoder", vocabulary_.target(), spec.maximum_target_length, config) {
     for (int i = 0; i < config.decoder_layers; ++i)
-      layers_.emplace_back(root() / "decoder" / "layers" / i, config, mutable_layout());
+      layers_.emplace_back(layer_scope(root() / "decoder", config.decoder_tied_layers, i), config, mutable_layout());
     if (config.final_norm)
       final_norm_.emplace(root() / "decoder" / "final_norm", config.d_model, config.layer_norm_epsilon);
   }
