@@ -165,7 +165,8 @@ Json with_later_keys(const Json& before, const Json& now) {
                                                                    {"model.output_width", 0},
                                                                    {"model.query_scaling", "late"},
                                                                    {"model.encoder_tied_layers", Json::array()},
-                                                                   {"model.decoder_tied_layers", Json::array()}};
+                                                                   {"model.decoder_tied_layers", Json::array()},
+                                                                   {"model.dropout.layer", 0}};
   Json known = before["affects_results"];
   for (const auto& [key, value] : kLater)
     if (now["affects_results"].contains(key) && !known.contains(key)) known[key] = value;

@@ -24,7 +24,8 @@ const core::OptionTable<Dropout>& dropout_table() {
           .number("sub_layer", &Dropout::sub_layer, kRate, "P",
                   "on the output of each sub-layer, before the residual sum")
           .number("activation", &Dropout::activation, kRate, "P", "within feed-forward layers, behind the activation")
-          .number("attention", &Dropout::attention, kRate, "P", "on attention weights");
+          .number("attention", &Dropout::attention, kRate, "P", "on attention weights")
+          .number("layer", &Dropout::layer, kRate, "P", "of whole layers (LayerDrop)");
   return table;
 }
 

@@ -39,7 +39,7 @@ Variable Decoder::operator()(Context& context, const Variable& x, nn::DecoderSta
   ResidualStream stream(config_, x);
   if (layers != nullptr) layers->push_back(x);
   for (const DecoderLayer& layer : layers_) {
-    layer(context, stream, state);
+    if (!leaves_layer_out(context, config_)) layer(context, stream, state);
     if (layers != nullptr) layers->push_back(stream.value(context));
   }
   return stream.close(context, final_norm_ ? &*final_norm_ : nullptr);

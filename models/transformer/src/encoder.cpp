@@ -27,7 +27,7 @@ Variable Encoder::operator()(Context& context, const Variable& x, const ops::Off
   ResidualStream stream(config_, x);
   if (layers != nullptr) layers->push_back(x);
   for (const EncoderLayer& layer : layers_) {
-    layer(context, stream, offsets);
+    if (!leaves_layer_out(context, config_)) layer(context, stream, offsets);
     if (layers != nullptr) layers->push_back(stream.value(context));
   }
   return stream.close(context, final_norm_ ? &*final_norm_ : nullptr);

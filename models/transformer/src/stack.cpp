@@ -11,4 +11,8 @@ nn::Scope layer_scope(const nn::Scope& stack, const std::vector<int>& tied, int 
   return std::find(tied.begin(), own, *own) == own ? scope : scope.shared();
 }
 
+bool leaves_layer_out(tensor::Context& context, const Config& config) {
+  return context.training() && config.dropout.layer > 0 && context.next_uniform() < config.dropout.layer;
+}
+
 }  // namespace dragoman::transformer

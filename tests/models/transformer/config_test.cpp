@@ -41,7 +41,7 @@ TEST(TransformerConfig, EveryKeySurvivesTheRoundTrip) {
       {"init", "xavier-uniform"},
       {"output_width", 24},
       {"output_bias", true},
-      {"dropout", {{"embedding", 0.1}, {"sub_layer", 0.2}, {"activation", 0.3}, {"attention", 0.4}}},
+      {"dropout", {{"embedding", 0.1}, {"sub_layer", 0.2}, {"activation", 0.3}, {"attention", 0.4}, {"layer", 0.5}}},
       {"alignment_layer", 1},
       {"alignment_heads", 2}};
   EXPECT_EQ(to_json(read_config(json, "test")), json);

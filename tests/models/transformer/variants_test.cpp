@@ -1,5 +1,6 @@
 #include "model_harness.h"
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -311,6 +312,52 @@ TEST(Transformer, TiedLayersAreEqualLayers) {
   }
   EXPECT_EQ(tied.model->state_layout().histories().size(), 3U) << "each layer remembers for itself";
   EXPECT_EQ(tied.model->state_layout().memories().size(), 3U);
+}
+
+/// Fan et al. 2020: a layer that is left out leaves the stream as it was; each layer of each batch is drawn for itself.
+TEST(Transformer, LayerDropLeavesLayersOutInTrainingOnly) {
+  constexpr int kSteps = 500;
+  constexpr double kRate = 0.3;
+  const core::Json dropout{{"embedding", 0}, {"sub_layer", 0}, {"activation", 0}, {"attention", 0}, {"layer", kRate}};
+  Bench bench(tensor::Device::kCpu, kSpec, with({{"encoder_layers", 3}, {"dropout", dropout}}));
+  Bench plain(tensor::Device::kCpu, kSpec, with({{"encoder_layers", 3}}));
+  EXPECT_TRUE(bench.model->recordable());
+  EXPECT_FALSE(bench.model->recordable_in_training());
+  EXPECT_TRUE(plain.model->recordable_in_training());
+  const Batch source({{5, 9, 2}});
+  const Batch inputs({{1, 6}});
+  /// Which of the five layers did nothing.
+  const auto left_out = [&](Bench& on, bool training, std::uint64_t step) {
+    std::array<bool, 5> result{};
+    on.context->set_training(training);
+    on.context->set_random(11, step);
+    on.context->step([&] {
+      const nn::Encoding encoding = on.model->encode(*on.context, source.view(), true);
+      const std::vector<nn::KeyValue> memories = on.model->memories(*on.context, encoding);
+      nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
+      const nn::Decoding decoding = on.model->decode(*on.context, inputs.view(), state, true);
+      for (std::size_t i = 0; i < 3; ++i)
+        result[i] = values_of(encoding.layers[i].value) == values_of(encoding.layers[i + 1].value);
+      for (std::size_t i = 0; i < 2; ++i)
+        result[3 + i] = values_of(decoding.layers[i].value) == values_of(decoding.layers[i + 1].value);
+    });
+    return result;
+  };
+  std::array<int, 5> counts{};
+  int first_two = 0;
+  for (std::uint64_t step = 0; step < kSteps; ++step) {
+    const std::array<bool, 5> result = left_out(bench, true, step);
+    EXPECT_EQ(result, left_out(bench, true, step)) << "a function of seed and step";
+    for (std::size_t i = 0; i < 5; ++i) counts[i] += result[i] ? 1 : 0;
+    first_two += result[0] && result[1] ? 1 : 0;
+  }
+  const auto deviation = [](double rate) { return std::sqrt(rate * (1 - rate) * kSteps); };
+  for (const int count : counts) EXPECT_NEAR(count, kRate * kSteps, 4 * deviation(kRate));
+  EXPECT_NEAR(first_two, kRate * kRate * kSteps, 4 * deviation(kRate * kRate));
+  for (std::uint64_t step = 0; step < 20; ++step) {
+    EXPECT_EQ(left_out(bench, false, step), (std::array<bool, 5>{}));
+    EXPECT_EQ(left_out(plain, true, step), (std::array<bool, 5>{}));
+  }
 }
 
 TEST(Transformer, ReturnsEveryLayersStatesOnRequest) {

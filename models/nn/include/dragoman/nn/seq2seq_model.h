@@ -85,6 +85,8 @@ class Seq2SeqModel {
   /// of tokens, sequences and rows. If lengths (but for the room of attention weights), positions or tokens decide,
   /// too, a device cannot make the calls of one step again for the next, and does not try.
   virtual bool recordable() const { return true; }
+  /// The same of a step of training.
+  virtual bool recordable_in_training() const { return recordable(); }
   /// The model's own part of config.json: given back to its factory, it makes an equal model.
   virtual core::Json config() const = 0;
 

@@ -33,6 +33,7 @@ struct Dropout {
   double sub_layer = 0.1;  ///< on each sub-layer's output, before the residual sum
   double activation = 0;   ///< within the feed-forward layer, after the activation
   double attention = 0;    ///< on the attention weights
+  double layer = 0;        ///< of whole layers of both stacks: LayerDrop (Fan et al. 2020), without any rescaling
 };
 
 /// Where attention is scaled by 1/sqrt(d_head): kLate scales the products of queries and keys, as in Vaswani et al.

@@ -12,4 +12,8 @@ namespace dragoman::transformer {
 /// made in order.
 nn::Scope layer_scope(const nn::Scope& stack, const std::vector<int>& tied, int layer);
 
+/// Whether this pass goes without the layer that comes next: in training, with probability Dropout::layer, drawn anew
+/// for each layer and batch.
+bool leaves_layer_out(tensor::Context& context, const Config& config);
+
 }  // namespace dragoman::transformer

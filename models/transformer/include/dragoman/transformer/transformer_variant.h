@@ -94,6 +94,7 @@ class TransformerVariant final : public nn::Seq2SeqModel {
     if constexpr (requires { Mixer::kRecordable; }) return Mixer::kRecordable;
     return true;
   }
+  bool recordable_in_training() const override { return recordable() && config_.dropout.layer == 0; }
   std::int64_t width() const override { return config_.d_model; }
   core::Json config() const override { return to_json(config_); }
 
@@ -113,7 +114,7 @@ class TransformerVariant final : public nn::Seq2SeqModel {
     ResidualStream stream(config_, x);
     if (all_layers) decoding.layers.push_back(x);
     for (const auto& layer : layers_) {
-      layer(context, stream, state);
+      if (!leaves_layer_out(context, config_)) layer(context, stream, state);
       if (all_layers) decoding.layers.push_back(stream.value(context));
     }
     decoding.states = vocabulary_.for_output(context, stream.close(context, final_norm_ ? &*final_norm_ : nullptr));
