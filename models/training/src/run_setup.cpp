@@ -1,5 +1,7 @@
 #include "run_setup.h"
 
+#include "run_embeddings.h"
+
 #include <algorithm>
 
 #include <dragoman/core/error.h>
@@ -89,6 +91,7 @@ std::unique_ptr<nn::Seq2SeqModel> make_model(const TrainingConfig& config, const
                                              const nn::SequenceSpec& spec, tensor::Device device) {
   std::unique_ptr<nn::Seq2SeqModel> model = make_unallocated(config, environment, spec);
   model->parameters().allocate(environment.runtime->memory(device), environment.runtime->float_type(device), device);
+  prepare_embeddings(config.data, *model);
   return model;
 }
 

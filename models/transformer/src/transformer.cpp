@@ -33,6 +33,7 @@ class Transformer final : public nn::Seq2SeqModel {
     return {decoder_.memory_of(config_.alignment_layer), config_.alignment_heads};
   }
   bool recordable_in_training() const override { return config_.dropout.layer == 0; }
+  nn::EmbeddingTables embedding_tables() const override { return {&vocabulary_.source(), &vocabulary_.target()}; }
   std::int64_t width() const override { return config_.d_model; }
   core::Json config() const override { return to_json(config_); }
 

@@ -45,14 +45,16 @@ struct Parameter {
   bool is_weight = false;
   /// Used as the table of an `embedding`, through weight().
   bool is_table = false;
+  /// Not trained: variable() gives no gradient, and optimisers leave the value alone.
+  bool frozen = false;
   Tensor value;
   /// Of a value that is stored as I8: see tensor::StoredMatrix.
   Tensor scales{};
   std::unique_ptr<const tensor::PackedWeight> packed;
 
-  /// The value with its gradient if gradients are attached. Const models hand out mutable gradients: a gradient is not
-  /// part of the model.
-  Variable variable() const noexcept { return {value, gradient.get()}; }
+  /// The value with its gradient if gradients are attached and it is trained. Const models hand out mutable gradients:
+  /// a gradient is not part of the model.
+  Variable variable() const noexcept { return {value, frozen ? nullptr : gradient.get()}; }
   ops::Weight weight() const noexcept { return {variable(), packed.get(), scales}; }
 
   std::unique_ptr<Gradient> gradient;

@@ -95,6 +95,7 @@ class TransformerVariant final : public nn::Seq2SeqModel {
     return true;
   }
   bool recordable_in_training() const override { return recordable() && config_.dropout.layer == 0; }
+  nn::EmbeddingTables embedding_tables() const override { return {&vocabulary_.source(), &vocabulary_.target()}; }
   std::int64_t width() const override { return config_.d_model; }
   core::Json config() const override { return to_json(config_); }
 
