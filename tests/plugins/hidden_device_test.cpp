@@ -199,6 +199,35 @@ TEST_P(ReplayedTraining, IsMostOfTheSteps) {
       << counts.replayed << " replayed, " << counts.run << " run";
 }
 
+/// What the host decides anew in each step (LayerDrop) must not be recorded, and what no update changes (a frozen
+/// table) stays so when an update is made again.
+TEST_P(HiddenDevice, TrainsVariantsToTheBytesOfTheCpu) {
+  const testing::TemporaryFolder folder;
+  const training::testing::SmallTask task(folder.path());
+  std::ofstream(task.file("vectors.txt")) << "</s> 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n";
+  const std::vector<std::vector<std::string>> variants = {
+      {"model.dropout.layer=0.4", "model.encoder_layers=2"},
+      {"model.query_scaling=early", "model.tying=source-target", "model.output_width=8", "model.encoder_layers=2",
+       "model.encoder_tied_layers=[0, 0]", "training.ema_decay=0.9", "training.optimizer.weight_decay=0.1",
+       "data.embeddings.source={file: " + task.file("vectors.txt").string() + ", frozen: true}"}};
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const auto train = [&](const std::string& device) {
+      std::vector<std::string> assignments = variants[i];
+      const std::string run = device + std::to_string(i);
+      for (const std::string& assignment :
+           {"output=" + task.file(run).string(), "device=" + device, std::string("training.row_bucket=16")})
+        assignments.push_back(assignment);
+      training::Trainer(task.config(assignments), training::make_environment(hidden().host()),
+                        training::StartMode::kFresh)
+          .run();
+      return task.checkpoint_bytes(run, 24);
+    };
+    const std::string expected = train("cpu");
+    ASSERT_FALSE(expected.empty());
+    EXPECT_TRUE(train(GetParam()) == expected) << i;
+  }
+}
+
 /// Training with dropout, accumulation, validation, a moving average, an average of checkpoints and the export, once
 /// without a pause and once stopped and resumed.
 TEST_P(HiddenDevice, TrainsToTheBytesOfTheCpu) {

@@ -41,28 +41,51 @@ std::vector<double> states_of(nn::Seq2SeqModel& model, tensor::Context& context)
   return values;
 }
 
-class TransformerVariantTest : public ::testing::TestWithParam<const char*> {};
+struct Setting {
+  const char* name;
+  core::Json keys;
+};
+
+class TransformerVariantTest : public ::testing::TestWithParam<Setting> {};
 
 TEST_P(TransformerVariantTest, WithSelfAttentionItIsTheTransformer) {
-  const core::Json config = {{"d_model", 8},        {"heads", 2},         {"feed_forward", 12},  {"encoder_layers", 2},
-                             {"decoder_layers", 3}, {"norm", GetParam()}, {"alignment_layer", 1}};
+  core::Json config = {{"d_model", 12},       {"heads", 2},          {"feed_forward", 12},
+                       {"encoder_layers", 2}, {"decoder_layers", 3}, {"alignment_layer", 1}};
+  config.update(GetParam().keys);
   const auto variant = TransformerVariant<SelfAttentionMixer>::make(example_spec(), config);
   const auto original = make_transformer(example_spec(), config);
   ASSERT_EQ(variant->parameters().all().size(), original->parameters().all().size());
   for (std::size_t p = 0; p < variant->parameters().all().size(); ++p)
     EXPECT_EQ(variant->parameters().all()[p].name, original->parameters().all()[p].name);
   EXPECT_EQ(variant->config(), original->config());
+  EXPECT_EQ(variant->width(), original->width());
+  EXPECT_EQ(variant->recordable_in_training(), original->recordable_in_training());
   EXPECT_EQ(variant->alignment_heads().memory.index, original->alignment_heads().memory.index);
 
   const runtime::Runtime runtime;
   core::SequentialExecutor executor;
   const auto context = runtime.make_context(tensor::Device::kReference, executor);
-  const std::vector<double> expected = states_of(*original, *context);
-  EXPECT_EQ(states_of(*variant, *context), expected);
+  for (const std::uint64_t step : {0, 1, 2}) {
+    context->set_training(step > 0);
+    context->set_random(3, step);
+    const std::vector<double> expected = states_of(*original, *context);
+    context->set_random(3, step);
+    EXPECT_EQ(states_of(*variant, *context), expected);
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(Norms, TransformerVariantTest, ::testing::Values("pre", "post"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Settings, TransformerVariantTest,
+                         ::testing::Values(Setting{"pre", {{"norm", "pre"}}}, Setting{"post", {{"norm", "post"}}},
+                                           Setting{"every_variant",
+                                                   {{"init", "xavier-uniform"},
+                                                    {"position_base", 100},
+                                                    {"tying", "none"},
+                                                    {"output_width", 5},
+                                                    {"query_scaling", "early"},
+                                                    {"encoder_tied_layers", {0, 0}},
+                                                    {"decoder_tied_layers", {0, 1, 0}},
+                                                    {"dropout", {{"layer", 0.4}}}}}),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace dragoman::transformer

@@ -254,7 +254,7 @@ DecoderState::DeviceKeyLists DecoderState::upload(Context& context, const KeyLis
 }
 
 Variable DecoderState::attend_cached(Context& context, const Variable& q, const RowPool& pool, int first,
-                                     const DeviceKeyLists& lists, int heads, bool keep_weights) {
+                                     const DeviceKeyLists& lists, int heads, double scale, bool keep_weights) {
   const Tensor weights =
       keep_weights ? context.allocate(q.value.rows, static_cast<std::int64_t>(heads) * lists.longest) : Tensor{};
   const Tensor y = context.allocate(q.value.rows, q.value.cols);
@@ -266,33 +266,35 @@ Variable DecoderState::attend_cached(Context& context, const Variable& q, const 
                                                          .longest = lists.longest,
                                                          .heads = heads,
                                                          .probabilities = weights,
-                                                         .y = y});
+                                                         .y = y,
+                                                         .scale = scale});
   if (keep_weights) alignment_weights_ = weights;
   return {y, nullptr};
 }
 
 Variable DecoderState::attend_history(Context& context, HistoryId id, const Variable& q, const Variable& k,
-                                      const Variable& v, int heads, double dropout) {
+                                      const Variable& v, int heads, double dropout, double scale) {
   if (whole_)
     return ops::attention(context, q, k, v, step_.row_offsets, step_.row_offsets,
-                          {.heads = heads, .causal = true, .dropout = dropout})
+                          {.heads = heads, .causal = true, .dropout = dropout, .scale = scale})
         .output;
   ops::scatter_rows(context, k.value, step_.new_rows, history_.rows(2 * id.index));
   ops::scatter_rows(context, v.value, step_.new_rows, history_.rows(2 * id.index + 1));
-  return attend_cached(context, q, history_, 2 * id.index, step_.ancestors, heads, false);
+  return attend_cached(context, q, history_, 2 * id.index, step_.ancestors, heads, scale, false);
 }
 
-Variable DecoderState::attend_memory(Context& context, MemoryId id, const Variable& q, int heads, double dropout) {
+Variable DecoderState::attend_memory(Context& context, MemoryId id, const Variable& q, int heads, double dropout,
+                                     double scale) {
   alignment_total_heads_ = keeps(id) ? heads : alignment_total_heads_;
   if (whole_) {
     const KeyValue& memory = memories_[static_cast<std::size_t>(id.index)];
     const ops::AttentionResult result =
         ops::attention(context, q, memory.keys, memory.values, step_.row_offsets, source_offsets_,
-                       {.heads = heads, .dropout = dropout}, keeps(id));
+                       {.heads = heads, .dropout = dropout, .scale = scale}, keeps(id));
     if (keeps(id)) alignment_weights_ = result.probabilities;
     return result.output;
   }
-  return attend_cached(context, q, memory_, 2 * id.index, step_.sources, heads, keeps(id));
+  return attend_cached(context, q, memory_, 2 * id.index, step_.sources, heads, scale, keeps(id));
 }
 
 std::vector<float> DecoderState::alignment(std::int64_t token) {

@@ -124,6 +124,11 @@ const Parameter* ParameterStore::find(std::string_view name) const {
   return found == by_name_.end() ? nullptr : found->second;
 }
 
+Parameter* ParameterStore::find(std::string_view name) {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
 std::int64_t ParameterStore::count() const {
   std::int64_t total = 0;
   for (const Parameter& parameter : parameters_) total += parameter.rows * parameter.cols;
@@ -256,15 +261,34 @@ void ParameterStore::require_finite(const std::string& source, std::string_view 
 }
 
 Scope Scope::operator/(std::string_view name) const {
-  return Scope(*store_, prefix_.empty() ? std::string(name) : prefix_ + "." + std::string(name));
+  Scope inner(*store_, prefix_.empty() ? std::string(name) : prefix_ + "." + std::string(name));
+  inner.shared_ = shared_;
+  return inner;
+}
+
+Scope Scope::shared() const {
+  Scope scope = *this;
+  scope.shared_ = true;
+  return scope;
+}
+
+Parameter& Scope::parameter(std::string_view name, std::int64_t rows, std::int64_t cols, int rank,
+                            Initialiser initialiser) const {
+  std::string path = (*this / name).prefix_;
+  if (!shared_) return store_->add(std::move(path), rows, cols, rank, initialiser);
+  Parameter* const there = store_->find(path);
+  core::require(there != nullptr && there->rows == rows && there->cols == cols && there->rank == rank,
+                core::ErrorCode::kInvalidArgument, "there is no parameter '{}' of shape [{}, {}] to be shared", path,
+                rows, cols);
+  return *there;
 }
 
 Parameter& Scope::matrix(std::string_view name, std::int64_t rows, std::int64_t cols, Initialiser initialiser) const {
-  return store_->add((*this / name).prefix_, rows, cols, 2, initialiser);
+  return parameter(name, rows, cols, 2, initialiser);
 }
 
 Parameter& Scope::vector(std::string_view name, std::int64_t size, Initialiser initialiser) const {
-  return store_->add((*this / name).prefix_, 1, size, 1, initialiser);
+  return parameter(name, 1, size, 1, initialiser);
 }
 
 }  // namespace dragoman::nn

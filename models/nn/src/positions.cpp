@@ -7,13 +7,11 @@
 namespace dragoman::nn {
 namespace {
 
-constexpr double kBase = 10000;
-
-double frequency(PositionKind kind, std::int64_t i, std::int64_t width) {
+double frequency(PositionKind kind, std::int64_t i, std::int64_t width, double base) {
   const double exponent = kind == PositionKind::kTensor2Tensor
                               ? static_cast<double>(i) / std::max(1.0, static_cast<double>(width) / 2 - 1)
                               : 2 * static_cast<double>(i) / static_cast<double>(width);
-  return std::pow(kBase, -exponent);
+  return std::pow(base, -exponent);
 }
 
 }  // namespace
@@ -28,7 +26,7 @@ const std::vector<std::pair<std::string_view, PositionKind>>& position_kinds() {
   return kinds;
 }
 
-std::vector<double> sinusoidal_positions(PositionKind kind, std::int64_t count, std::int64_t width) {
+std::vector<double> sinusoidal_positions(PositionKind kind, std::int64_t count, std::int64_t width, double base) {
   core::require(width % 2 == 0, core::ErrorCode::kInvalidArgument, "sinusoidal positions need an even width, not {}",
                 width);
   core::require(kind != PositionKind::kLearned, core::ErrorCode::kInvalidArgument,
@@ -37,7 +35,7 @@ std::vector<double> sinusoidal_positions(PositionKind kind, std::int64_t count, 
   const std::int64_t half = width / 2;
   for (std::int64_t position = 0; position < count; ++position) {
     for (std::int64_t i = 0; i < half; ++i) {
-      const double angle = static_cast<double>(position) * frequency(kind, i, width);
+      const double angle = static_cast<double>(position) * frequency(kind, i, width, base);
       const std::int64_t sine = kind == PositionKind::kInterleaved ? 2 * i : i;
       const std::int64_t cosine = kind == PositionKind::kInterleaved ? 2 * i + 1 : half + i;
       table[static_cast<std::size_t>(position * width + sine)] = std::sin(angle);

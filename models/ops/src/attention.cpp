@@ -66,7 +66,8 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
                                    .rate = rate,
                                    .random = random,
                                    .probabilities = probabilities,
-                                   .y = y.value};
+                                   .y = y.value,
+                                   .scale = options.scale};
   context.kernels().get(kAttention)(context, forward);
   if (observer != nullptr) observer->after(context, forward, q_offsets, k_offsets);
   if (record)

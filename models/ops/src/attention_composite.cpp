@@ -5,7 +5,6 @@
 #include "dragoman/ops/slice.h"
 #include "dragoman/ops/softmax.h"
 
-#include <cmath>
 #include <vector>
 
 #include <dragoman/core/error.h>
@@ -30,7 +29,7 @@ Variable attention_composite(Context& context, const Variable& q, const Variable
       const Variable head_k = slice(context, k, k_offsets.host[b], k_offsets.host[b + 1], column, column + width);
       const Variable head_v = slice(context, v, k_offsets.host[b], k_offsets.host[b + 1], column, column + width);
       const Variable scores =
-          scale(context, matmul(context, head_q, head_k, true), 1 / std::sqrt(static_cast<double>(width)));
+          scale(context, matmul(context, head_q, head_k, true), score_scale<double>(options.scale, width));
       const Variable weights = softmax(context, scores, options.causal ? keys - queries : -1);
       blocks.push_back({matmul(context, weights, head_v), q_offsets.host[b], column});
     }

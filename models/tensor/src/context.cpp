@@ -7,6 +7,7 @@
 #include <bit>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/random.h>
 #include <dragoman/tensor/packed_weight.h>
 
 namespace dragoman::tensor {
@@ -55,9 +56,9 @@ void Context::start_step() {
 }
 
 void Context::set_random(std::uint64_t seed, std::uint64_t step) {
-  const RandomKey key{seed, step};
-  if (random_key_.data() == nullptr) random_key_ = Buffer(*memory_, sizeof key);
-  memory_->copy_in(random_key_.data(), &key, sizeof key);
+  host_random_key_ = {seed, step};
+  if (random_key_.data() == nullptr) random_key_ = Buffer(*memory_, sizeof(RandomKey));
+  memory_->copy_in(random_key_.data(), &host_random_key_, sizeof(RandomKey));
   random_stream_ = 0;
 }
 
@@ -65,6 +66,11 @@ RandomState Context::next_random() {
   if (random_key_.data() == nullptr)
     core::fail(core::ErrorCode::kInvalidArgument, "a random op needs a seed: call set_random() before the step");
   return {static_cast<const RandomKey*>(random_key_.data()), random_stream_++};
+}
+
+double Context::next_uniform() {
+  const std::uint64_t number = next_random().stream;
+  return core::random_uniform(host_random_key_.seed, (host_random_key_.step << 16) | (number & 0xFFFF), 0);
 }
 
 Tensor copy_to_step(Context& context, std::span<const float> values, std::int64_t rows, std::int64_t cols) {

@@ -137,15 +137,23 @@ Json kind_of_tokenizer(const TokenizerConfig& config) {
   return {{"type", config.kind.type}, {"options", config.kind.options}};
 }
 
+/// The same of embeddings.
+Json use_of_embeddings(const EmbeddingsConfig& config) {
+  if (config.file.empty()) return {};
+  return {{"tensor", config.tensor}, {"frozen", config.frozen}, {"scale", config.scale}};
+}
+
 }  // namespace
 
 Json keys_that_affect_results(const TrainingConfig& config) {
   Json tree = to_json(config);
   for (const char* key : {"output", "threads", "checkpoint"}) tree.erase(key);
-  for (const char* key : {"train", "validation", "tokenizer"}) tree["data"].erase(key);
+  for (const char* key : {"train", "validation", "tokenizer", "embeddings"}) tree["data"].erase(key);
   const DataConfig& data = config.data;
   if (Json kind = kind_of_tokenizer(data.source_tokenizer); !kind.is_null()) tree["data"]["source_tokenizer"] = kind;
   if (Json kind = kind_of_tokenizer(data.target_tokenizer); !kind.is_null()) tree["data"]["target_tokenizer"] = kind;
+  if (Json use = use_of_embeddings(data.source_embeddings); !use.is_null()) tree["data"]["source_embeddings"] = use;
+  if (Json use = use_of_embeddings(data.target_embeddings); !use.is_null()) tree["data"]["target_embeddings"] = use;
   const bool ends_matter =
       config.training.schedule.kind == ScheduleKind::kLinear || config.training.schedule.kind == ScheduleKind::kCosine;
   if (!ends_matter) tree["training"].erase("updates");

@@ -110,6 +110,49 @@ void write_tokenizer_configs(const DataConfig& config, Json& json) {
   json["tokenizer"] = source == target ? source : Json{{"source", source}, {"target", target}};
 }
 
+/// FILE, or {file: FILE, tensor: NAME, frozen: BOOL, scale: X}.
+EmbeddingsConfig read_embeddings(OptionReader& parent, std::string_view side) {
+  EmbeddingsConfig config;
+  if (!parent.has(side)) return config;
+  const Json& tree = parent.subtree(side);
+  parent.check(tree.is_string() || tree.is_object(), side, "must be the name of a file, or {file: FILE, frozen: true}");
+  if (tree.is_string()) {
+    config.file = tree.get<std::string>();
+  } else {
+    OptionReader reader = parent.child(side);
+    config.file = reader.require_key<std::string>("file");
+    config.tensor = reader.get("tensor", config.tensor);
+    config.frozen = reader.get("frozen", config.frozen);
+    config.scale = reader.get("scale", config.scale);
+    constexpr core::NumberRange<double> kScale{.least = 0, .most = 1e6, .least_included = false};
+    reader.check(kScale.contains(config.scale), "scale", kScale.demand());
+    reader.finish();
+  }
+  parent.check(!config.file.empty(), side, "must name a file");
+  return config;
+}
+
+void read_both_embeddings(OptionReader& data, DataConfig& config) {
+  if (!data.has("embeddings")) return;
+  OptionReader both = data.child("embeddings");
+  config.source_embeddings = read_embeddings(both, "source");
+  config.target_embeddings = read_embeddings(both, "target");
+  both.finish();
+}
+
+Json to_json(const EmbeddingsConfig& config) {
+  Json json{{"file", config.file}};
+  if (!config.tensor.empty()) json["tensor"] = config.tensor;
+  json["frozen"] = config.frozen;
+  json["scale"] = config.scale;
+  return json;
+}
+
+void write_both_embeddings(const DataConfig& config, Json& json) {
+  if (!config.source_embeddings.file.empty()) json["embeddings"]["source"] = to_json(config.source_embeddings);
+  if (!config.target_embeddings.file.empty()) json["embeddings"]["target"] = to_json(config.target_embeddings);
+}
+
 /// The three names stand in an object of their own.
 OptionTable<DataConfig> special_token_table() {
   return OptionTable<DataConfig>()
@@ -265,6 +308,12 @@ const OptionTable<DataConfig>& data_table() {
                     "of both sides, or {source: FILE, target: FILE}; copied into the run. In place of FILE also {file: "
                     "FILE, type: NAME, options: {...}}, where NAME is a registered kind"}},
               read_tokenizer_configs, write_tokenizer_configs)
+          .custom(
+              {{.name = "embeddings",
+                .placeholder = "{source: FILE, target: FILE}",
+                .help = "what tables of embeddings begin with: vectors in text, or a .safetensors file. In place of "
+                        "FILE also {file: FILE, tensor: NAME, frozen: true, scale: X}"}},
+              read_both_embeddings, write_both_embeddings)
           .number("maximum_length", &Config::maximum_length, kLength, "N",
                   "pairs with a longer side, in tokens with the end, are left out")
           .number("bpe_dropout", &Config::bpe_dropout, kProbability, "P",

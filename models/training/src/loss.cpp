@@ -45,7 +45,8 @@ std::int64_t fingerprint(const std::vector<bool>& flags) {
 
 tensor::StepKey key_of(const tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
                        double label_smoothing) {
-  if (!model.recordable()) return tensor::StepKey::never();
+  const bool recordable = context.training() ? model.recordable_in_training() : model.recordable();
+  if (!recordable) return tensor::StepKey::never();
   const tensor::RaggedTokens source = batch.source(), input = batch.input();
   // Attention weights that are kept for the backward pass have so much room for each head.
   const auto weights = [&](const tensor::RaggedTokens& queries, const tensor::RaggedTokens& keys) {

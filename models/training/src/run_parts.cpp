@@ -1,6 +1,7 @@
 #include "run_parts.h"
 
 #include "export.h"
+#include "run_embeddings.h"
 #include "run_setup.h"
 
 #include <algorithm>
@@ -112,6 +113,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
   gradients = std::make_unique<GradientAccumulator>(config, *model, *train, *context);
   environment.build[tensor::name_of(device)] = environment.runtime->backend(device).describe();
   record = make_run_record(config, environment.build, *model, tokenizers, *train, validation.get());
+  record["data"].update(embedding_sums(config.data, folder.record()));
 }
 
 std::unique_ptr<nn::Seq2SeqModel> RunParts::make_model() const {

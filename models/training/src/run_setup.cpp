@@ -1,5 +1,7 @@
 #include "run_setup.h"
 
+#include "run_embeddings.h"
+
 #include <algorithm>
 
 #include <dragoman/core/error.h>
@@ -89,6 +91,7 @@ std::unique_ptr<nn::Seq2SeqModel> make_model(const TrainingConfig& config, const
                                              const nn::SequenceSpec& spec, tensor::Device device) {
   std::unique_ptr<nn::Seq2SeqModel> model = make_unallocated(config, environment, spec);
   model->parameters().allocate(environment.runtime->memory(device), environment.runtime->float_type(device), device);
+  prepare_embeddings(config.data, *model);
   return model;
 }
 
@@ -154,13 +157,30 @@ bool validates_alike(const Json& before, const Json& now) {
   return what_matters(before) == what_matters(now);
 }
 
+namespace {
+
+/// What affected the results of a run, with the keys that there were not yet when it began, as they were then.
+Json with_later_keys(const Json& before, const Json& now) {
+  static const std::vector<std::pair<const char*, Json>> kLater = {{"training.compute", "fp32"},
+                                                                   {"training.row_bucket", 1},
+                                                                   {"model.init", "default"},
+                                                                   {"model.position_base", 10000},
+                                                                   {"model.output_width", 0},
+                                                                   {"model.query_scaling", "late"},
+                                                                   {"model.encoder_tied_layers", Json::array()},
+                                                                   {"model.decoder_tied_layers", Json::array()},
+                                                                   {"model.dropout.layer", 0}};
+  Json known = before["affects_results"];
+  for (const auto& [key, value] : kLater)
+    if (now["affects_results"].contains(key) && !known.contains(key)) known[key] = value;
+  return known;
+}
+
+}  // namespace
+
 std::string check_same_run(const Json& before, const Json& now, bool fork, const std::string& where,
                            const core::LogSink& log) {
-  Json known = before["affects_results"];
-  // Runs of before there was a choice do not say it.
-  known.emplace("training.compute", "fp32");
-  known.emplace("training.row_bucket", 1);
-  std::string changed = core::differences(known, now["affects_results"]);
+  std::string changed = core::differences(with_later_keys(before, now), now["affects_results"]);
   const std::string data = core::differences(before["data"], now["data"]);
   if (!data.empty()) changed += (changed.empty() ? "" : "; ") + ("the content of the data: " + data);
   core::require(

@@ -2,6 +2,7 @@
 
 #include "checkpoint_keeper.h"
 #include "model_selector.h"
+#include "run_embeddings.h"
 #include "run_parts.h"
 #include "run_setup.h"
 #include "training_meter.h"
@@ -24,7 +25,7 @@ class Trainer::Impl {
   const nn::Seq2SeqModel& model() const noexcept { return *parts_.model; }
 
  private:
-  void start_fresh();
+  void start_fresh(const std::stop_token& stop);
   void note_fork(const std::string& changed);
   void warn_of_short_run();
   void resume(bool fork);
@@ -48,14 +49,15 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
       models_(parts_, progress_, checkpoints_),
       meter_(parts_, progress_) {
   if (mode == StartMode::kFresh)
-    start_fresh();
+    start_fresh(stop);
   else
     resume(mode == StartMode::kFork);
   parts_.log(fmt::format("{} parameters, {} threads", model().parameters().count(), parts_.executor->threads()));
 }
 
-void Trainer::Impl::start_fresh() {
+void Trainer::Impl::start_fresh(const std::stop_token& stop) {
   parts_.model->parameters().initialise(parts_.config.training.seed);
+  load_embeddings(parts_.config.data, parts_.tokenizers, *parts_.model, parts_.environment.log, stop);
   if (parts_.optimizer->has_average()) parts_.optimizer->start_average();
   record_run();
   progress_.metrics.emplace(parts_.folder.file("metrics.jsonl"), 0, 0);
@@ -134,7 +136,7 @@ void Trainer::Impl::train_one_update() {
   const double norm = parts_.optimizer->gradient_norm(*parts_.context);
   require_finite(gradients.sums.loss, norm);
   const RecipeConfig& recipe = parts_.config.training;
-  const ScheduleScope scope{.updates = recipe.updates, .model_width = model().output().weight.value.value.cols};
+  const ScheduleScope scope{.updates = recipe.updates, .model_width = model().width()};
   const double learning_rate = learning_rate_at(state.update + 1, recipe.schedule, scope);
   parts_.optimizer->apply(*parts_.context, state.update + 1, learning_rate, norm);
   progress_.unsaved = true;

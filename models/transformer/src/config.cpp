@@ -24,7 +24,8 @@ const core::OptionTable<Dropout>& dropout_table() {
           .number("sub_layer", &Dropout::sub_layer, kRate, "P",
                   "on the output of each sub-layer, before the residual sum")
           .number("activation", &Dropout::activation, kRate, "P", "within feed-forward layers, behind the activation")
-          .number("attention", &Dropout::attention, kRate, "P", "on attention weights");
+          .number("attention", &Dropout::attention, kRate, "P", "on attention weights")
+          .number("layer", &Dropout::layer, kRate, "P", "of whole layers (LayerDrop)");
   return table;
 }
 
@@ -50,10 +51,55 @@ std::vector<core::Option> dropout_options() {
   return options;
 }
 
+std::vector<int> read_numbers(OptionReader& options, const std::string& key) {
+  std::vector<int> numbers;
+  if (!options.has(key)) return numbers;
+  const Json& list = options.subtree(key);
+  options.check(list.is_array(), key, "must be a list of numbers");
+  for (const Json& number : list) {
+    options.check(number.is_number_integer() && number >= 0 && number < 1024, key,
+                  "must be a list of whole numbers from 0 to 1023");
+    numbers.push_back(number.get<int>());
+  }
+  return numbers;
+}
+
+core::Option tied_layers_option(const std::string& name, const char* stack) {
+  return {.name = name,
+          .placeholder = "[N, ...]",
+          .help = fmt::format("which parameters each layer of the {} has, from 0: [0, 0, 1, 1] are two sets of two "
+                              "layers; []: each its own",
+                              stack),
+          .fallback = Json::array()};
+}
+
+void check_tied_layers(const std::vector<int>& tied, int layers, const char* key, const OptionReader& options) {
+  if (tied.empty()) return;
+  options.check(tied.size() == static_cast<std::size_t>(layers), key,
+                fmt::format("has {} numbers for {} layers", tied.size(), layers));
+  int next = 0;
+  for (const int number : tied) {
+    options.check(number <= next, key,
+                  fmt::format("has {} where at most {} can stand: a new number is the least that there was not yet, "
+                              "from 0",
+                              number, next));
+    if (number == next) ++next;
+  }
+}
+
 void check(const Config& config, const OptionReader& options) {
+  check_tied_layers(config.encoder_tied_layers, config.encoder_layers, "encoder_tied_layers", options);
+  check_tied_layers(config.decoder_tied_layers, config.decoder_layers, "decoder_tied_layers", options);
   options.check(config.d_model % config.heads == 0, "heads", "must divide d_model");
   options.check(config.positions == nn::PositionKind::kLearned || config.d_model % 2 == 0, "d_model",
                 "must be even for sinusoidal positions");
+  options.check(config.positions != nn::PositionKind::kLearned || config.position_base == nn::kPositionBase,
+                "position_base", "is of sinusoidal positions, but positions are learned");
+  options.check(
+      config.output_width == 0 || config.output_width == config.d_model || !ties_output(config.tying), "output_width",
+      fmt::format("is {}, but the output matrix is the target's table of embeddings, of d_model {}; they must "
+                  "be equal, or tying be none or source-target",
+                  config.output_width, config.d_model));
   options.check(config.alignment_layer < config.decoder_layers && config.alignment_layer >= -config.decoder_layers,
                 "alignment_layer", "is not a decoder layer");
   options.check(config.alignment_heads <= config.heads, "alignment_heads", "must lie in 1 .. heads");
@@ -70,6 +116,18 @@ const core::OptionTable<Config>& option_table() {
                   "width within feed-forward layers")
           .number("encoder_layers", &Config::encoder_layers, kDepth, "N", "layers of the encoder")
           .number("decoder_layers", &Config::decoder_layers, kDepth, "N", "layers of the decoder")
+          .custom(
+              {tied_layers_option("encoder_tied_layers", "encoder")},
+              [](OptionReader& options, Config& config) {
+                config.encoder_tied_layers = read_numbers(options, "encoder_tied_layers");
+              },
+              [](const Config& config, Json& json) { json["encoder_tied_layers"] = config.encoder_tied_layers; })
+          .custom(
+              {tied_layers_option("decoder_tied_layers", "decoder")},
+              [](OptionReader& options, Config& config) {
+                config.decoder_tied_layers = read_numbers(options, "decoder_tied_layers");
+              },
+              [](const Config& config, Json& json) { json["decoder_tied_layers"] = config.decoder_tied_layers; })
           .choice("norm", &Config::norm, {{"pre", NormPlace::kPre}, {"post", NormPlace::kPost}}, "PLACE",
                   "LayerNorm in front of each sub-layer, or behind the residual sum as in Vaswani et al. 2017")
           .custom(
@@ -84,6 +142,9 @@ const core::OptionTable<Config>& option_table() {
           .number("layer_norm_epsilon", &Config::layer_norm_epsilon,
                   {.least = 0, .most = 1, .least_included = false, .most_included = false}, "X",
                   "what LayerNorm adds to the variance")
+          .choice("query_scaling", &Config::query_scaling,
+                  {{"late", QueryScalingPlace::kLate}, {"early", QueryScalingPlace::kEarly}}, "PLACE",
+                  "what is divided by the root of a head's width: its scores, or, as in fairseq, its queries")
           // Names of the gated forms are those of Shazeer 2020.
           .choice("activation", &Config::activation,
                   {{"relu", {Activation::kRelu, false}},
@@ -99,6 +160,8 @@ const core::OptionTable<Config>& option_table() {
               "how positions are encoded: the paper's sinusoids, Marian's, tensor2tensor's and fairseq's, or learned")
           .number("position_offset", &Config::position_offset, {.least = 0, .most = 1024}, "N",
                   "the number of the first position; fairseq's is 2")
+          .number("position_base", &Config::position_base, {.least = 1, .most = 1e12, .least_included = false}, "X",
+                  "of sinusoids: the wave lengths run from 2 pi to about 2 pi times this")
           .flag("embedding_scale", &Config::embedding_scale, "embeddings are multiplied by the root of d_model")
           .flag("embedding_norm", &Config::embedding_norm, "a LayerNorm on the sum of embedding and position")
           .choice("tying", &Config::tying,
@@ -107,6 +170,13 @@ const core::OptionTable<Config>& option_table() {
                    {"target-output", Tying::kTargetOutput},
                    {"all", Tying::kAll}},
                   "WHICH", "matrices of the vocabularies that are one parameter; all needs one vocabulary")
+          .choice("init", &Config::init,
+                  {{"default", TableInit::kDefault}, {"xavier-uniform", TableInit::kXavierUniform}}, "NAME",
+                  "how embeddings, learned positions and output matrix are drawn: N(0, 1/d_model), or as all other "
+                  "matrices are")
+          .number("output_width", &Config::output_width, {.least = 0, .most = kWidest}, "N",
+                  "width to which a projection without bias brings the decoder's states in front of the output matrix; "
+                  "0: none")
           .flag("output_bias", &Config::output_bias, "a bias on the logits")
           .custom(dropout_options(), read_dropout,
                   [](const Config& config, Json& json) {

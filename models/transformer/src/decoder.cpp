@@ -1,5 +1,7 @@
 #include "dragoman/transformer/decoder.h"
 
+#include "dragoman/transformer/stack.h"
+
 namespace dragoman::transformer {
 
 DecoderLayer::DecoderLayer(const Scope& scope, const Config& config, nn::StateLayout& layout)
@@ -20,7 +22,8 @@ void DecoderLayer::operator()(Context& context, ResidualStream& stream, nn::Deco
 }
 
 Decoder::Decoder(const Scope& scope, const Config& config, nn::StateLayout& layout) : config_(config) {
-  for (int i = 0; i < config.decoder_layers; ++i) layers_.emplace_back(scope / "layers" / i, config, layout);
+  for (int i = 0; i < config.decoder_layers; ++i)
+    layers_.emplace_back(layer_scope(scope, config.decoder_tied_layers, i), config, layout);
   if (config.final_norm) final_norm_.emplace(scope / "final_norm", config.d_model, config.layer_norm_epsilon);
 }
 
@@ -36,7 +39,7 @@ Variable Decoder::operator()(Context& context, const Variable& x, nn::DecoderSta
   ResidualStream stream(config_, x);
   if (layers != nullptr) layers->push_back(x);
   for (const DecoderLayer& layer : layers_) {
-    layer(context, stream, state);
+    if (!leaves_layer_out(context, config_)) layer(context, stream, state);
     if (layers != nullptr) layers->push_back(stream.value(context));
   }
   return stream.close(context, final_norm_ ? &*final_norm_ : nullptr);

@@ -9,13 +9,14 @@
 namespace dragoman::transformer {
 namespace {
 
-double embedding_deviation(const Config& config) {
-  return 1 / std::sqrt(static_cast<double>(config.d_model));
+nn::Initialiser table_initialiser(std::int64_t rows, std::int64_t width, const Config& config) {
+  if (config.init == TableInit::kXavierUniform) return nn::Initialiser::xavier_uniform(width, rows);
+  return nn::Initialiser::normal(1 / std::sqrt(static_cast<double>(width)));
 }
 
 std::vector<double> sinusoids(const Config& config, std::int64_t maximum_length) {
-  std::vector<double> table =
-      nn::sinusoidal_positions(config.positions, config.position_offset + maximum_length, config.d_model);
+  std::vector<double> table = nn::sinusoidal_positions(config.positions, config.position_offset + maximum_length,
+                                                       config.d_model, config.position_base);
   table.erase(table.begin(), table.begin() + config.position_offset * config.d_model);
   return table;
 }
@@ -23,9 +24,9 @@ std::vector<double> sinusoids(const Config& config, std::int64_t maximum_length)
 }  // namespace
 
 nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_view name, std::int64_t vocabulary,
-                                    const Config& config) {
+                                    std::int64_t width, const Config& config) {
   nn::Parameter& table =
-      (scope / name).matrix("weight", vocabulary, config.d_model, nn::Initialiser::normal(embedding_deviation(config)));
+      (scope / name).matrix("weight", vocabulary, width, table_initialiser(vocabulary, width, config));
   table.is_table = true;
   return table;
 }
@@ -37,9 +38,9 @@ Embeddings::Embeddings(const nn::Scope& scope, const nn::Parameter& table, std::
       dropout_(config.dropout.embedding) {
   if (config.positions == nn::PositionKind::kLearned) {
     first_position_ = static_cast<std::int32_t>(config.position_offset);
-    learned_positions_ = &(scope / "positions")
-                              .matrix("weight", config.position_offset + maximum_length, config.d_model,
-                                      nn::Initialiser::normal(embedding_deviation(config)));
+    const std::int64_t rows = config.position_offset + maximum_length;
+    learned_positions_ =
+        &(scope / "positions").matrix("weight", rows, config.d_model, table_initialiser(rows, config.d_model, config));
   } else {
     sinusoids_ = std::make_unique<nn::Constant>(maximum_length, config.d_model,
                                                 [config, maximum_length] { return sinusoids(config, maximum_length); });

@@ -1,5 +1,7 @@
 #include "dragoman/transformer/encoder.h"
 
+#include "dragoman/transformer/stack.h"
+
 namespace dragoman::transformer {
 
 EncoderLayer::EncoderLayer(const Scope& scope, const Config& config)
@@ -15,7 +17,8 @@ void EncoderLayer::operator()(Context& context, ResidualStream& stream, const op
 }
 
 Encoder::Encoder(const Scope& scope, const Config& config) : config_(config) {
-  for (int i = 0; i < config.encoder_layers; ++i) layers_.emplace_back(scope / "layers" / i, config);
+  for (int i = 0; i < config.encoder_layers; ++i)
+    layers_.emplace_back(layer_scope(scope, config.encoder_tied_layers, i), config);
   if (config.final_norm) final_norm_.emplace(scope / "final_norm", config.d_model, config.layer_norm_epsilon);
 }
 
@@ -24,7 +27,7 @@ Variable Encoder::operator()(Context& context, const Variable& x, const ops::Off
   ResidualStream stream(config_, x);
   if (layers != nullptr) layers->push_back(x);
   for (const EncoderLayer& layer : layers_) {
-    layer(context, stream, offsets);
+    if (!leaves_layer_out(context, config_)) layer(context, stream, offsets);
     if (layers != nullptr) layers->push_back(stream.value(context));
   }
   return stream.close(context, final_norm_ ? &*final_norm_ : nullptr);

@@ -32,6 +32,9 @@ class Transformer final : public nn::Seq2SeqModel {
   nn::AlignmentHeads alignment_heads() const override {
     return {decoder_.memory_of(config_.alignment_layer), config_.alignment_heads};
   }
+  bool recordable_in_training() const override { return config_.dropout.layer == 0; }
+  nn::EmbeddingTables embedding_tables() const override { return {&vocabulary_.source(), &vocabulary_.target()}; }
+  std::int64_t width() const override { return config_.d_model; }
   core::Json config() const override { return to_json(config_); }
 
  protected:
@@ -47,7 +50,8 @@ class Transformer final : public nn::Seq2SeqModel {
                        bool all_layers) const override {
     Decoding decoding;
     const Variable x = target_embeddings_(context, next.tokens, next.positions);
-    decoding.states = decoder_(context, x, state, all_layers ? &decoding.layers : nullptr);
+    decoding.states =
+        vocabulary_.for_output(context, decoder_(context, x, state, all_layers ? &decoding.layers : nullptr));
     return decoding;
   }
 

@@ -21,9 +21,12 @@ VocabularyMatrices::VocabularyMatrices(const nn::Scope& scope, const nn::Sequenc
     target = &make_embedding_table(scope, "target_embedding", spec.target_vocabulary, config);
   }
   target_ = target;
+  const std::int64_t width = config.output_width == 0 ? config.d_model : config.output_width;
+  if (config.output_width != 0)
+    projection_.emplace(scope / "output_projection", config.d_model, width, nn::Linear::Options{.bias = false});
   nn::Parameter* output = target;
-  if (config.tying == Tying::kNone || config.tying == Tying::kSourceTarget)
-    output = &make_embedding_table(scope, "output", spec.target_vocabulary, config);
+  if (!ties_output(config.tying))
+    output = &make_embedding_table(scope, "output", spec.target_vocabulary, width, config);
   output->is_weight = true;
   output_ = output;
   if (config.output_bias)

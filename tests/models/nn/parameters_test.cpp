@@ -40,6 +40,17 @@ TEST(ParameterStore, NamesAreDottedPathsAndShapesAreKept) {
   EXPECT_THROW(Scope(store).vector("gain", 4, Initialiser::constant(1)), core::Error) << "a second one of the name";
 }
 
+TEST(Scope, ASharedOneGivesWhatIsThere) {
+  ParameterStore store;
+  const Scope scope(store);
+  Parameter& weight = (scope / "layer").matrix("weight", 2, 3, Initialiser::constant(1));
+  EXPECT_EQ(&(scope.shared() / "layer").matrix("weight", 2, 3, Initialiser::constant(1)), &weight);
+  EXPECT_EQ(store.all().size(), 1U);
+  EXPECT_THAT(error_of([&] { (scope / "layer").shared().matrix("weight", 3, 3, Initialiser::constant(1)); }),
+              HasSubstr("'layer.weight' of shape [3, 3]"));
+  EXPECT_THAT(error_of([&] { scope.shared().vector("bias", 3, Initialiser::constant(1)); }), HasSubstr("'bias'"));
+}
+
 TEST(ParameterStore, InitialValuesAreThoseOfTheirDistribution) {
   ParameterStore store;
   const Scope scope(store);

@@ -40,6 +40,16 @@ TEST(Positions, Tensor2TensorReachesTheLastFrequency) {
   EXPECT_NEAR(table[8 + 3], std::sin(1e-4), 1e-15);
 }
 
+/// With the base 100 and d = 4 the second frequency is 100^(-2/4) = 1/10; of tensor2tensor's the last one is 1/base.
+TEST(Positions, EveryKindTakesAnotherBase) {
+  const std::vector<double> interleaved = sinusoidal_positions(PositionKind::kInterleaved, 3, 4, 100);
+  const std::vector<double> concatenated = sinusoidal_positions(PositionKind::kConcatenated, 3, 4, 100);
+  const std::vector<double> tensor2tensor = sinusoidal_positions(PositionKind::kTensor2Tensor, 3, 4, 100);
+  EXPECT_NEAR(interleaved[8 + 2], std::sin(0.2), 1e-15);
+  EXPECT_NEAR(concatenated[8 + 3], std::cos(0.2), 1e-15);
+  EXPECT_NEAR(tensor2tensor[8 + 1], std::sin(0.02), 1e-15);
+}
+
 /// PE(pos + k) is a linear function of PE(pos): each (sin, cos) pair is rotated by the same angle (field lore of the
 /// paper's section 3.5).
 TEST(Positions, AShiftIsARotation) {

@@ -40,6 +40,11 @@ std::vector<Setting> settings() {
       {.name = "self_odd_heads", .q_offsets = self, .k_offsets = self, .options = {.heads = 3}, .width = 15},
       {.name = "self_wide", .q_offsets = self, .k_offsets = self, .options = {.heads = 1}, .width = 40},
       {.name = "self_causal", .q_offsets = self, .k_offsets = self, .options = {.heads = 2, .causal = true}},
+      {.name = "self_of_scale_2", .q_offsets = self, .k_offsets = self, .options = {.heads = 2, .scale = 2.0}},
+      {.name = "causal_of_negative_scale",
+       .q_offsets = self,
+       .k_offsets = self,
+       .options = {.heads = 2, .causal = true, .scale = -0.5}},
       {.name = "causal_with_history",
        .q_offsets = offsets_of({2, 1, 3}),
        .k_offsets = offsets_of({5, 4, 3}),
@@ -150,6 +155,23 @@ TEST_P(AttentionTest, WeighsValuesByHand) {
       ops::attention(context, q, k, v, context.indices(q_offsets), context.indices(k_offsets), {}, true);
   expect_close(values_of(result.output.value), std::vector<double>{1}, 1e-5, "output");
   expect_close(values_of(result.probabilities), std::vector<double>{1.0 / 7, 2.0 / 7, 4.0 / 7}, 1e-6, "weights");
+}
+
+TEST_P(AttentionTest, AScaleTakesThePlaceOfTheUsualOne) {
+  // One head of width 4 with queries and keys that have one component each: scores are scale * q * k, and half of the
+  // product without a scale. With scale 1 and q = ln 2 the weights are those of the example above.
+  Rig rig(GetParam());
+  Context& context = rig.context();
+  const Offsets q_offsets{0, 1};
+  const Offsets k_offsets{0, 3};
+  const Variable k = rig.constant(3, 4, std::vector<double>{0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0});
+  for (const auto& [scale, query] :
+       {std::pair<double, double>{1.0, std::log(2.0)}, {0, 2 * std::log(2.0)}, {-2.0, -std::log(2.0) / 2}}) {
+    const Variable q = rig.constant(1, 4, std::vector<double>{query, 3, -1, 2});
+    const auto result = ops::attention(context, q, k, k, context.indices(q_offsets), context.indices(k_offsets),
+                                       {.scale = scale}, true);
+    expect_close(values_of(result.probabilities), std::vector<double>{1.0 / 7, 2.0 / 7, 4.0 / 7}, 1e-6, "weights");
+  }
 }
 
 TEST_P(AttentionTest, ReturnsTheWeightsOfEverySequenceHeadAndQuery) {
@@ -265,23 +287,25 @@ TEST_P(AttentionTest, CachedAttentionEqualsPlainAttentionOverTheSameRows) {
   }
   const auto row_count = static_cast<std::int64_t>(keys.size());
   const Variable q = rig.constant(row_count, kWidth, random_values(row_count * kWidth, 1, -2, 2));
-  const Tensor y = context.allocate(row_count, kWidth);
-  const Tensor probabilities = context.allocate(row_count, kHeads * 9);
-  context.kernels().get(ops::kCachedAttention)(
-      context, {q.value, history.keys, history.values, context.upload(std::span<const std::int32_t>(rows)),
-                context.upload(std::span<const ops::KeyRange>(ranges)), 9, kHeads, probabilities, y});
+  for (const double scale : {0.0, 1.0, -0.3}) {
+    const Tensor y = context.allocate(row_count, kWidth);
+    const Tensor probabilities = context.allocate(row_count, kHeads * 9);
+    context.kernels().get(ops::kCachedAttention)(
+        context, {q.value, history.keys, history.values, context.upload(std::span<const std::int32_t>(rows)),
+                  context.upload(std::span<const ops::KeyRange>(ranges)), 9, kHeads, probabilities, y, scale});
 
-  const Variable k = rig.constant(k_offsets.back(), kWidth, key_values);
-  const Variable v = rig.constant(k_offsets.back(), kWidth, value_values);
-  const auto plain =
-      ops::attention(context, q, k, v, context.indices(q_offsets), context.indices(k_offsets), {.heads = kHeads}, true);
-  expect_close(values_of(y), values_of(plain.output.value), 1e-5, "output");
-  const std::vector<double> weights = values_of(plain.probabilities);
-  for (std::int64_t r = 0; r < row_count; ++r) {
-    const auto used = static_cast<std::int64_t>(keys[static_cast<std::size_t>(r)].size()) * kHeads;
-    const auto* begin = weights.data() + kHeads * k_offsets[static_cast<std::size_t>(r)];
-    expect_close(values_of(probabilities.row_range(r, r + 1).col_range(0, used)),
-                 {begin, static_cast<std::size_t>(used)}, 1e-5, "weights of row " + std::to_string(r));
+    const Variable k = rig.constant(k_offsets.back(), kWidth, key_values);
+    const Variable v = rig.constant(k_offsets.back(), kWidth, value_values);
+    const auto plain = ops::attention(context, q, k, v, context.indices(q_offsets), context.indices(k_offsets),
+                                      {.heads = kHeads, .scale = scale}, true);
+    expect_close(values_of(y), values_of(plain.output.value), 1e-5, "output");
+    const std::vector<double> weights = values_of(plain.probabilities);
+    for (std::int64_t r = 0; r < row_count; ++r) {
+      const auto used = static_cast<std::int64_t>(keys[static_cast<std::size_t>(r)].size()) * kHeads;
+      const auto* begin = weights.data() + kHeads * k_offsets[static_cast<std::size_t>(r)];
+      expect_close(values_of(probabilities.row_range(r, r + 1).col_range(0, used)),
+                   {begin, static_cast<std::size_t>(used)}, 1e-5, "weights of row " + std::to_string(r));
+    }
   }
 }
 

@@ -62,6 +62,28 @@ TEST(TrainingConfig, EveryKeySurvivesADump) {
   EXPECT_EQ(to_json(read_training_config(core::parse_yaml(core::dump_yaml(dump), "dump"), "dump")), dump);
 }
 
+TEST(TrainingConfig, EmbeddingsAreAFileOrMore) {
+  const DataConfig data =
+      with({"data.embeddings={source: a.txt, target: {file: b.safetensors, tensor: t, frozen: true, "
+            "scale: 0.5}}"})
+          .data;
+  EXPECT_EQ(data.source_embeddings.file, "a.txt");
+  EXPECT_FALSE(data.source_embeddings.frozen);
+  EXPECT_EQ(data.source_embeddings.scale, 1);
+  EXPECT_EQ(data.target_embeddings.tensor, "t");
+  EXPECT_TRUE(data.target_embeddings.frozen);
+  TrainingConfig config = with({"data.embeddings.target={file: b, frozen: true}"});
+  EXPECT_TRUE(config.data.source_embeddings.file.empty());
+  const core::Json dump = to_json(config);
+  EXPECT_EQ(to_json(read_training_config(dump, "dump")), dump);
+  EXPECT_EQ(keys_that_affect_results(config)["data.target_embeddings.frozen"], true);
+  EXPECT_THAT(error_with({"data.embeddings.source={frozen: true}"}), HasSubstr("file"));
+  EXPECT_THAT(error_with({"data.embeddings.source={file: a, frosen: true}"}), HasSubstr("frozen"));
+  EXPECT_THAT(error_with({"data.embeddings.source={file: a, scale: 0}"}), HasSubstr("scale"));
+  EXPECT_THAT(error_with({"data.embeddings.source=3"}), HasSubstr("source"));
+  EXPECT_THAT(error_with({"data.embeddings.soruce=a"}), HasSubstr("source"));
+}
+
 TEST(TrainingConfig, AMistypedKeyIsNamedWithTheNearestOne) {
   EXPECT_THAT(error_with({"training.batch_token=4096"}),
               AllOf(HasSubstr("train.yml"), HasSubstr("batch_token"), HasSubstr("batch_tokens")));

@@ -193,6 +193,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Variant{"plain", {}}, Variant{"accumulating", {"training.accumulate=3"}},
                       Variant{"averaging", {"training.ema_decay=0.9", "validation.every=6", "checkpoint.average=2"}},
                       Variant{"bpe_dropout", {"data.bpe_dropout=0.3", "training.schedule.type=noam"}},
+                      Variant{"layer_drop",
+                              {"model.dropout.layer=0.5", "model.encoder_layers=3", "training.accumulate=2"}},
+                      Variant{"tied_layers", {"model.encoder_layers=2", "model.encoder_tied_layers=[0, 0]"}},
                       Variant{"bf16", {"training.compute=bf16"}},
                       Variant{"two_threads", {"threads=2", "validation.every=6"}}),
     [](const auto& variant) { return variant.param.name; });

@@ -9,15 +9,16 @@
 namespace dragoman::testing {
 namespace {
 
-class GoldenTest : public ::testing::TestWithParam<std::tuple<const char*, tensor::Device>> {
+class GoldenTest : public ::testing::TestWithParam<std::tuple<const char*, const char*, tensor::Device>> {
  protected:
-  static core::Json config(const std::string& norm) {
+  static core::Json config(const std::string& norm, const char* query_scaling) {
     return {{"d_model", 8},
             {"heads", 2},
             {"feed_forward", 16},
             {"encoder_layers", 2},
             {"decoder_layers", 2},
             {"norm", norm},
+            {"query_scaling", query_scaling},
             {"activation", norm == "pre" ? "relu" : "gelu"},
             {"layer_norm_epsilon", 1e-5},
             {"tying", "all"},
@@ -26,13 +27,13 @@ class GoldenTest : public ::testing::TestWithParam<std::tuple<const char*, tenso
   GoldenTest()
       : norm_(std::get<0>(GetParam())),
         file_(formats::SafetensorsFile::open(golden_file("transformer_" + norm_ + ".safetensors"))),
-        bench_(std::get<1>(GetParam()),
+        bench_(std::get<2>(GetParam()),
                {.source_vocabulary = 23,
                 .target_vocabulary = 23,
                 .maximum_source_length = 64,
                 .maximum_target_length = 64},
-               config(norm_)),
-        tolerance_(std::get<1>(GetParam()) == tensor::Device::kReference ? 1e-10 : 3e-5) {
+               config(norm_, std::get<1>(GetParam()))),
+        tolerance_(std::get<2>(GetParam()) == tensor::Device::kReference ? 1e-10 : 3e-5) {
     for (const nn::Parameter& parameter : bench_.model->parameters().all()) load(parameter);
   }
 
@@ -85,11 +86,11 @@ TEST_P(GoldenTest, LossAndGradientsEqualPyTorch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, GoldenTest,
-                         ::testing::Combine(::testing::Values("pre", "post"),
+                         ::testing::Combine(::testing::Values("pre", "post"), ::testing::Values("late", "early"),
                                             ::testing::Values(tensor::Device::kReference, tensor::Device::kCpu)),
                          [](const auto& test) {
-                           return std::string(std::get<0>(test.param)) + "_" +
-                                  std::string(tensor::name_of(std::get<1>(test.param)));
+                           return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param) + "_" +
+                                  std::string(tensor::name_of(std::get<2>(test.param)));
                          });
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "model_harness.h"
 
+#include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include <gtest/gtest.h>
 
 #include <dragoman/core/json.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::testing {
 namespace {
@@ -37,10 +40,15 @@ const std::vector<Variant> kVariants = {
     {"geglu", {{"activation", "geglu"}}},
     {"learned_positions", {{"positions", "learned"}, {"position_offset", 2}}},
     {"fairseq_positions", {{"positions", "sinusoidal-tensor2tensor"}, {"position_offset", 2}}},
+    {"marian_positions_of_base_500", {{"positions", "sinusoidal-concatenated"}, {"position_base", 500}}},
     {"embedding_norm", {{"embedding_norm", true}, {"embedding_scale", false}}},
     {"untied", {{"tying", "none"}, {"output_bias", true}}},
     {"tied_target_output", {{"tying", "target-output"}}},
     {"tied_source_target", {{"tying", "source-target"}}},
+    {"narrow_output", {{"tying", "none"}, {"output_width", 6}, {"output_bias", true}}},
+    {"tied_projected_output", {{"output_width", 12}}},
+    {"early_query_scaling", {{"query_scaling", "early"}}},
+    {"tied_layers", {{"encoder_layers", 3}, {"encoder_tied_layers", {0, 1, 0}}, {"decoder_tied_layers", {0, 0}}}},
     {"uneven_depth", {{"encoder_layers", 3}, {"decoder_layers", 1}}},
 };
 
@@ -170,6 +178,186 @@ TEST(Transformer, TyingSharesOneParameter) {
   EXPECT_EQ(names("source-target"), "embedding.weight output.weight ");
   EXPECT_EQ(names("target-output"), "source_embedding.weight target_embedding.weight ");
   EXPECT_EQ(names("none"), "source_embedding.weight target_embedding.weight output.weight ");
+}
+
+/// The matrices that stand side by side in one parameter count as if each stood alone.
+std::int64_t rows_of_one_projection(const nn::Parameter& parameter) {
+  if (parameter.name.ends_with(".qkv.weight")) return parameter.rows / 3;
+  return parameter.name.ends_with(".kv.weight") ? parameter.rows / 2 : parameter.rows;
+}
+
+/// Glorot & Bengio 2010, eq. 16: of U(-b, b), b^2 = 6 / (rows + columns), the variance is b^2 / 3.
+TEST(Transformer, XavierUniformDrawsEveryMatrix) {
+  const core::Json wide{{"d_model", 48},       {"heads", 4},         {"tying", "none"},       {"encoder_layers", 1},
+                        {"decoder_layers", 1}, {"feed_forward", 64}, {"positions", "learned"}};
+  for (const bool xavier : {false, true}) {
+    core::Json config = wide;
+    if (xavier) config["init"] = "xavier-uniform";
+    const auto model = transformer::make_transformer(kSpec, config);
+    model->parameters().allocate(tensor::host_memory(), tensor::DType::kF64, tensor::Device::kReference);
+    model->parameters().initialise(5);
+    for (const nn::Parameter& parameter : model->parameters().all()) {
+      if (parameter.rank != 2) continue;
+      const double bound = std::sqrt(6.0 / static_cast<double>(rows_of_one_projection(parameter) + parameter.cols));
+      const bool table = parameter.name.find("embedding") != std::string::npos ||
+                         parameter.name.find("positions") != std::string::npos || parameter.name == "output.weight";
+      double most = 0;
+      double squares = 0;
+      for (const double value : values_of(parameter.value)) {
+        most = std::max(most, std::fabs(value));
+        squares += value * value;
+      }
+      const auto count = static_cast<double>(parameter.rows * parameter.cols);
+      const double variance = table && !xavier ? 1.0 / 48 : bound * bound / 3;
+      EXPECT_NEAR(squares / count, variance, 0.15 * variance) << parameter.name;
+      if (table && !xavier) continue;
+      EXPECT_LE(most, bound) << parameter.name;
+      EXPECT_GT(most, 0.95 * bound) << parameter.name;
+    }
+  }
+}
+
+/// What fairseq's project_out_dim does: the same logits as those of a plain model whose output matrix is the product of
+/// both.
+TEST(Transformer, AnOutputWidthIsAFactorOfTheOutputMatrix) {
+  const Batch source({{5, 9, 2}});
+  const Batch inputs({{1, 6}});
+  const auto logits = [&](Bench& bench) {
+    std::vector<double> values;
+    bench.context->step([&] {
+      const nn::Variable states = bench.whole_states(source, inputs);
+      const ops::Projection output = bench.model->output();
+      values = values_of(ops::linear(*bench.context, states, output.weight, output.bias).value);
+    });
+    return values;
+  };
+  Bench narrow(tensor::Device::kReference, kSpec, with({{"tying", "none"}, {"output_width", 5}}));
+  Bench plain(tensor::Device::kReference, kSpec, with({{"tying", "none"}}));
+  const nn::ParameterStore& parameters = narrow.model->parameters();
+  for (const nn::Parameter& parameter : plain.model->parameters().all())
+    if (parameter.name != "output.weight")
+      tensor::copy(tensor::host_memory(), parameter.value, parameters.find(parameter.name)->value);
+  const tensor::Tensor projection = parameters.find("output_projection.weight")->value;  // [5, 12]
+  const tensor::Tensor output = parameters.find("output.weight")->value;                 // [17, 5]
+  EXPECT_EQ(parameters.find("output_projection.bias"), nullptr);
+  for (std::int64_t v = 0; v < output.rows; ++v) {
+    for (std::int64_t j = 0; j < projection.cols; ++j) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < projection.rows; ++i)
+        sum += tensor::element(output, v, i) * tensor::element(projection, i, j);
+      tensor::set_element(plain.model->parameters().find("output.weight")->value, v, j, sum);
+    }
+  }
+  const std::vector<double> expected = logits(plain);
+  const std::vector<double> found = logits(narrow);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12);
+  EXPECT_EQ(narrow.model->width(), 12) << "of the layers, whatever the output's";
+}
+
+/// Scaling the queries instead of the scores changes nothing but the rounding, and not even that where the factor is a
+/// power of two: here for heads of width 4, but not for those of width 6.
+TEST(Transformer, EarlyScalingDiffersInRoundingOnly) {
+  const Batch source({{5, 9, 4, 2}, {7, 2}});
+  const Batch inputs({{1, 6}, {1, 3, 8}});
+  const auto states = [&](tensor::Device device, const char* scaling, int heads) {
+    Bench bench(device, kSpec, with({{"query_scaling", scaling}, {"heads", heads}}));
+    std::vector<double> values;
+    bench.context->step([&] { values = values_of(bench.whole_states(source, inputs).value); });
+    return values;
+  };
+  EXPECT_EQ(states(tensor::Device::kCpu, "early", 3), states(tensor::Device::kCpu, "late", 3));
+  EXPECT_NE(states(tensor::Device::kCpu, "early", 2), states(tensor::Device::kCpu, "late", 2));
+  const std::vector<double> early = states(tensor::Device::kReference, "early", 2);
+  const std::vector<double> late = states(tensor::Device::kReference, "late", 2);
+  for (std::size_t i = 0; i < early.size(); ++i) EXPECT_NEAR(early[i], late[i], 1e-12);
+}
+
+/// A model with tied layers is one whose layers have equal parameters, and gradients add up. Files hold them once.
+TEST(Transformer, TiedLayersAreEqualLayers) {
+  const Batch source({{5, 9, 4, 2}, {7, 2}});
+  const Batch inputs({{1, 6}, {1, 3, 8}});
+  const Batch targets({{6, 2}, {3, 8, 2}});
+  const core::Json depth{{"encoder_layers", 4}, {"decoder_layers", 3}};
+  core::Json sharing = depth;
+  sharing["encoder_tied_layers"] = {0, 1, 1, 0};
+  sharing["decoder_tied_layers"] = {0, 0, 0};
+  Bench tied(tensor::Device::kReference, kSpec, with(sharing));
+  Bench plain(tensor::Device::kReference, kSpec, with(depth));
+  const auto shared_name = [](std::string name) {
+    for (const auto& [from, to] : {std::pair("encoder.layers.2.", "encoder.layers.1."),
+                                   {"encoder.layers.3.", "encoder.layers.0."},
+                                   {"decoder.layers.1.", "decoder.layers.0."},
+                                   {"decoder.layers.2.", "decoder.layers.0."}})
+      if (name.starts_with(from)) name.replace(0, std::string(from).size(), to);
+    return name;
+  };
+  std::map<std::string, std::vector<double>> sums;
+  for (const nn::Parameter& parameter : plain.model->parameters().all()) {
+    const nn::Parameter* const shared = tied.model->parameters().find(shared_name(parameter.name));
+    ASSERT_NE(shared, nullptr) << parameter.name;
+    tensor::copy(tensor::host_memory(), parameter.value, shared->value);
+  }
+  EXPECT_EQ(tied.loss(source, inputs, targets, 0.1, true), plain.loss(source, inputs, targets, 0.1, true));
+  for (const nn::Parameter& parameter : plain.model->parameters().all()) {
+    std::vector<double>& sum = sums[shared_name(parameter.name)];
+    const std::vector<double> gradient = values_of(parameter.gradient->value);
+    sum.resize(gradient.size());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
+  }
+  EXPECT_EQ(sums.size(), tied.model->parameters().all().size()) << "each is there once";
+  for (const auto& [name, sum] : sums) {
+    const std::vector<double> gradient = values_of(tied.model->parameters().find(name)->gradient->value);
+    for (std::size_t i = 0; i < sum.size(); ++i) ASSERT_NEAR(gradient[i], sum[i], 1e-12) << name;
+  }
+  EXPECT_EQ(tied.model->state_layout().histories().size(), 3U) << "each layer remembers for itself";
+  EXPECT_EQ(tied.model->state_layout().memories().size(), 3U);
+}
+
+/// Fan et al. 2020: a layer that is left out leaves the stream as it was; each layer of each batch is drawn for itself.
+TEST(Transformer, LayerDropLeavesLayersOutInTrainingOnly) {
+  constexpr int kSteps = 500;
+  constexpr double kRate = 0.3;
+  const core::Json dropout{{"embedding", 0}, {"sub_layer", 0}, {"activation", 0}, {"attention", 0}, {"layer", kRate}};
+  Bench bench(tensor::Device::kCpu, kSpec, with({{"encoder_layers", 3}, {"dropout", dropout}}));
+  Bench plain(tensor::Device::kCpu, kSpec, with({{"encoder_layers", 3}}));
+  EXPECT_TRUE(bench.model->recordable());
+  EXPECT_FALSE(bench.model->recordable_in_training());
+  EXPECT_TRUE(plain.model->recordable_in_training());
+  const Batch source({{5, 9, 2}});
+  const Batch inputs({{1, 6}});
+  /// Which of the five layers did nothing.
+  const auto left_out = [&](Bench& on, bool training, std::uint64_t step) {
+    std::array<bool, 5> result{};
+    on.context->set_training(training);
+    on.context->set_random(11, step);
+    on.context->step([&] {
+      const nn::Encoding encoding = on.model->encode(*on.context, source.view(), true);
+      const std::vector<nn::KeyValue> memories = on.model->memories(*on.context, encoding);
+      nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
+      const nn::Decoding decoding = on.model->decode(*on.context, inputs.view(), state, true);
+      for (std::size_t i = 0; i < 3; ++i)
+        result[i] = values_of(encoding.layers[i].value) == values_of(encoding.layers[i + 1].value);
+      for (std::size_t i = 0; i < 2; ++i)
+        result[3 + i] = values_of(decoding.layers[i].value) == values_of(decoding.layers[i + 1].value);
+    });
+    return result;
+  };
+  std::array<int, 5> counts{};
+  int first_two = 0;
+  for (std::uint64_t step = 0; step < kSteps; ++step) {
+    const std::array<bool, 5> result = left_out(bench, true, step);
+    EXPECT_EQ(result, left_out(bench, true, step)) << "a function of seed and step";
+    for (std::size_t i = 0; i < 5; ++i) counts[i] += result[i] ? 1 : 0;
+    first_two += result[0] && result[1] ? 1 : 0;
+  }
+  const auto deviation = [](double rate) { return std::sqrt(rate * (1 - rate) * kSteps); };
+  for (const int count : counts) EXPECT_NEAR(count, kRate * kSteps, 4 * deviation(kRate));
+  EXPECT_NEAR(first_two, kRate * kRate * kSteps, 4 * deviation(kRate * kRate));
+  for (std::uint64_t step = 0; step < 20; ++step) {
+    EXPECT_EQ(left_out(bench, false, step), (std::array<bool, 5>{}));
+    EXPECT_EQ(left_out(plain, true, step), (std::array<bool, 5>{}));
+  }
 }
 
 TEST(Transformer, ReturnsEveryLayersStatesOnRequest) {

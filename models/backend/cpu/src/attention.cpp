@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "attention_units.h"
@@ -64,7 +63,7 @@ HWY_INLINE void attend_queries(const ops::AttentionArguments& arguments, const D
   small_gemm({.m = count,
               .n = padded_keys(seen),
               .k = unit.head_size,
-              .factor = 1 / std::sqrt(static_cast<float>(unit.head_size)),
+              .factor = ops::score_scale<float>(arguments.scale, unit.head_size),
               .a = arguments.q.row<float>(unit.first_query + first) + unit.col,
               .a_row = arguments.q.stride,
               .a_col = 1,

@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include "attention_units.h"
 #include "dropout_mask.h"
@@ -67,6 +66,7 @@ HWY_INLINE void score_gradients(const ops::AttentionBackwardArguments& arguments
               .b_stride = stride,
               .c = scratch.scores,
               .c_stride = stride});
+  const auto factor = ops::score_scale<float>(forward.scale, unit.head_size);
   const std::int64_t index = unit.weight_index(first);
   if (mask.active())
     many_mask_factors(mask, static_cast<std::uint64_t>(index), static_cast<std::size_t>(count) * keys, scratch.factors);
@@ -78,7 +78,7 @@ HWY_INLINE void score_gradients(const ops::AttentionBackwardArguments& arguments
       drop_row(scratch.factors + i * unit.keys, keys, weights, kept, gradient);
     else
       copy_row(weights, keys, kept);
-    softmax_gradient(weights, keys, 1 / std::sqrt(static_cast<float>(unit.head_size)), gradient);
+    softmax_gradient(weights, keys, factor, gradient);
   }
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "kernels.h"
 
@@ -49,10 +48,9 @@ HWY_INLINE void fetch_row(const float* row, std::size_t cols) {
 /// in one piece. The rows are scattered, and without fetching them ahead most of the time would go into waiting for
 /// them: keys a few rows before their turn, values all along.
 HWY_INLINE void score_keys(const float* q, const CachedRowScratch& scratch, std::int64_t heads, std::size_t head_size,
-                           std::int32_t count) {
+                           float factor, std::int32_t count) {
   constexpr std::int32_t kAhead = 4;
   const std::size_t cols = static_cast<std::size_t>(heads) * head_size;
-  const float factor = 1 / std::sqrt(static_cast<float>(head_size));
   for (std::int32_t j = 0; j < std::min(kAhead, count); ++j) fetch_row(scratch.keys[j], cols);
   for (std::int32_t j = 0; j < count; ++j) {
     if (j + kAhead < count) fetch_row(scratch.keys[j + kAhead], cols);
@@ -116,7 +114,8 @@ void cached_attention_row(const ops::CachedAttentionArguments& arguments, std::i
   const ops::KeyRange& range = arguments.ranges[r];
   const auto head_size = static_cast<std::size_t>(arguments.q.cols / arguments.heads);
   find_rows(arguments, range, scratch);
-  score_keys(arguments.q.row<float>(r), scratch, arguments.heads, head_size, range.count);
+  const auto factor = ops::score_scale<float>(arguments.scale, arguments.q.cols / arguments.heads);
+  score_keys(arguments.q.row<float>(r), scratch, arguments.heads, head_size, factor, range.count);
   for (std::int64_t h = 0; h < arguments.heads; ++h) {
     float* scores = scratch.scores + h * range.count;
     softmax_row(scores, static_cast<std::size_t>(range.count), scores);

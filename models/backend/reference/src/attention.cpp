@@ -70,7 +70,7 @@ class QueryBackward {
         dk_(ready_to_add(arguments.dk, "attention_backward")),
         dv_(ready_to_add(arguments.dv, "attention_backward")),
         width_(forward_.q.cols / forward_.heads),
-        scale_(1 / std::sqrt(static_cast<double>(width_))) {}
+        scale_(ops::score_scale<double>(forward_.scale, width_)) {}
 
   void operator()(const Query& query) {
     const double* dy = &dy_(query.row, query.first_col);
@@ -112,7 +112,7 @@ void kernel(Context&, const ops::AttentionArguments& arguments) {
   const Matrix probabilities(arguments.probabilities, "attention");
   const Matrix y(arguments.y, "attention");
   const std::int64_t width = q.cols() / arguments.heads;
-  const double scale = 1 / std::sqrt(static_cast<double>(width));
+  const double scale = ops::score_scale<double>(arguments.scale, width);
   std::vector<double> weights;
   y.fill(0);
   for_each_query(arguments, [&](const Query& query) {
@@ -144,7 +144,7 @@ void kernel(Context&, const ops::CachedAttentionArguments& arguments) {
   const Matrix probabilities(arguments.probabilities, "cached_attention");
   const Matrix y(arguments.y, "cached_attention");
   const std::int64_t width = q.cols() / arguments.heads;
-  const double scale = 1 / std::sqrt(static_cast<double>(width));
+  const double scale = ops::score_scale<double>(arguments.scale, width);
   std::vector<double> weights;
   y.fill(0);
   for (std::int64_t r = 0; r < q.rows(); ++r) {

@@ -45,14 +45,16 @@ struct Parameter {
   bool is_weight = false;
   /// Used as the table of an `embedding`, through weight().
   bool is_table = false;
+  /// Not trained: variable() gives no gradient, and optimisers leave the value alone.
+  bool frozen = false;
   Tensor value;
   /// Of a value that is stored as I8: see tensor::StoredMatrix.
   Tensor scales{};
   std::unique_ptr<const tensor::PackedWeight> packed;
 
-  /// The value with its gradient if gradients are attached. Const models hand out mutable gradients: a gradient is not
-  /// part of the model.
-  Variable variable() const noexcept { return {value, gradient.get()}; }
+  /// The value with its gradient if gradients are attached and it is trained. Const models hand out mutable gradients:
+  /// a gradient is not part of the model.
+  Variable variable() const noexcept { return {value, frozen ? nullptr : gradient.get()}; }
   ops::Weight weight() const noexcept { return {variable(), packed.get(), scales}; }
 
   std::unique_ptr<Gradient> gradient;
@@ -81,6 +83,7 @@ class ParameterStore {
   const std::deque<Parameter>& all() const noexcept { return parameters_; }
   std::deque<Parameter>& all() noexcept { return parameters_; }
   const Parameter* find(std::string_view name) const;
+  Parameter* find(std::string_view name);
   /// Number of trained values.
   std::int64_t count() const;
 
@@ -140,7 +143,7 @@ class ParameterStore {
   Tensor place(const Tensor& flat, std::int64_t offset, const Parameter& parameter) const;
 
   std::deque<Parameter> parameters_;
-  std::unordered_map<std::string_view, const Parameter*, core::TextHash> by_name_;  // of names in the deque
+  std::unordered_map<std::string_view, Parameter*, core::TextHash> by_name_;  // of names in the deque
   tensor::Buffer values_;
   std::shared_ptr<const void> owner_;
   std::function<void(const Tensor&)> release_;
@@ -160,14 +163,21 @@ class Scope {
   explicit Scope(ParameterStore& store, std::string prefix = {}) : store_(&store), prefix_(std::move(prefix)) {}
   Scope operator/(std::string_view name) const;
   Scope operator/(std::int64_t index) const { return *this / std::to_string(index); }
+  /// The same place for a layer that has the parameters of one that was made before: matrix() and vector() give what is
+  /// registered here. Each of the layers keeps state entries of its own.
+  Scope shared() const;
   /// A matrix [rows, cols].
   Parameter& matrix(std::string_view name, std::int64_t rows, std::int64_t cols, Initialiser initialiser) const;
   /// A vector [size].
   Parameter& vector(std::string_view name, std::int64_t size, Initialiser initialiser) const;
 
  private:
+  Parameter& parameter(std::string_view name, std::int64_t rows, std::int64_t cols, int rank,
+                       Initialiser initialiser) const;
+
   ParameterStore* store_;
   std::string prefix_;
+  bool shared_ = false;
 };
 
 }  // namespace dragoman::nn

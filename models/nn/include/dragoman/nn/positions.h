@@ -7,19 +7,22 @@
 
 namespace dragoman::nn {
 
-/// Position encodings in use by published models. All sinusoids have base 10000; i counts the frequencies, d is the
-/// width:
+/// Position encodings in use by published models; i counts the frequencies, d is the width, b the base:
 enum class PositionKind : std::uint8_t {
-  kInterleaved,    ///< sin, cos, sin, cos, ... with frequency 10000^(-2i/d) (Vaswani et al. 2017, sec. 3.5)
-  kConcatenated,   ///< all sines, then all cosines, frequency 10000^(-2i/d) (Marian, HF MarianMT)
-  kTensor2Tensor,  ///< all sines, then all cosines, frequency 10000^(-i/(d/2 - 1)) (tensor2tensor, fairseq)
+  kInterleaved,    ///< sin, cos, sin, cos, ... with frequency b^(-2i/d) (Vaswani et al. 2017, sec. 3.5)
+  kConcatenated,   ///< all sines, then all cosines, frequency b^(-2i/d) (Marian, HF MarianMT)
+  kTensor2Tensor,  ///< all sines, then all cosines, frequency b^(-i/(d/2 - 1)) (tensor2tensor, fairseq)
   kLearned,        ///< a trained table
 };
 
 /// All kinds with their names in configurations.
 const std::vector<std::pair<std::string_view, PositionKind>>& position_kinds();
 
+/// The base of all published models that we know of.
+inline constexpr double kPositionBase = 10000;
+
 /// Rows 0 .. count-1 of a sinusoidal encoding, row-major [count, width]. `width` must be even.
-std::vector<double> sinusoidal_positions(PositionKind kind, std::int64_t count, std::int64_t width);
+std::vector<double> sinusoidal_positions(PositionKind kind, std::int64_t count, std::int64_t width,
+                                         double base = kPositionBase);
 
 }  // namespace dragoman::nn

@@ -41,6 +41,13 @@ struct Decoding {
   std::vector<Variable> layers;
 };
 
+/// The tables of a model whose row i stands for piece i, of the sources and of what the decoder reads; the same one if
+/// they share it. Null: it does not say.
+struct EmbeddingTables {
+  const Parameter* source = nullptr;
+  const Parameter* target = nullptr;
+};
+
 /// Interface of every sequence-to-sequence model: what a model plugin implements. Subclasses register their parameters
 /// and state entries in their constructor and implement the run_* functions with ops and layers; they never mention a
 /// device, a dtype or a thread, and the same code serves teacher forcing and stepping. After loading or initialising,
@@ -77,12 +84,18 @@ class Seq2SeqModel {
   }
   /// The projection of decoded states to the target vocabulary.
   virtual ops::Projection output() const = 0;
+  /// For those who bring embeddings of their own.
+  virtual EmbeddingTables embedding_tables() const { return {}; }
+  /// Width of the layers: the d of the schedule `noam`. As wide as what output() projects, unless the model says else.
+  virtual std::int64_t width() const { return output().weight.value.value.cols; }
   /// The attention that serves as word alignment; memory index -1 if the model has none.
   virtual AlignmentHeads alignment_heads() const { return {}; }
   /// Whether the ops that run_encoder(), memories() and run_decoder() call, and their shapes, follow from the numbers
   /// of tokens, sequences and rows. If lengths (but for the room of attention weights), positions or tokens decide,
   /// too, a device cannot make the calls of one step again for the next, and does not try.
   virtual bool recordable() const { return true; }
+  /// The same of a step of training.
+  virtual bool recordable_in_training() const { return recordable(); }
   /// The model's own part of config.json: given back to its factory, it makes an equal model.
   virtual core::Json config() const = 0;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include <dragoman/ops/types.h>
@@ -12,10 +13,18 @@ struct AttentionOptions {
   bool causal = false;
   /// Dropout on the attention weights.
   double dropout = 0;
+  /// What the products of queries and keys are multiplied by; 0: 1/sqrt(d / heads).
+  double scale = 0;
 };
 
-/// Multi-head scaled dot-product attention (Vaswani et al. 2017, eq. 1) within each ragged sequence, with scale
-/// 1/sqrt(d / heads): no padding, no masks. q [Tq, d], k and v [Tk, d] (columns of head h are [h*d/heads,
+/// The scale of the scores of heads of this size, in the arithmetic of Number.
+template <class Number>
+Number score_scale(double scale, std::int64_t head_size) {
+  return scale != 0 ? static_cast<Number>(scale) : 1 / std::sqrt(static_cast<Number>(head_size));
+}
+
+/// Multi-head scaled dot-product attention (Vaswani et al. 2017, eq. 1) within each ragged sequence, with scores times
+/// score_scale(scale, d / heads): no padding, no masks. q [Tq, d], k and v [Tk, d] (columns of head h are [h*d/heads,
 /// (h+1)*d/heads)); sequence b has queries [q_offsets[b], q_offsets[b+1]) and keys [k_offsets[b], k_offsets[b+1]). If
 /// `probabilities` is not empty it receives the attention weights before dropout: the weight of (sequence b, head h,
 /// query i, key j) is element weight_offsets()[b] + (h * m + i) * n + j of the flat tensor [1, at least total]. Weights
@@ -33,6 +42,7 @@ struct AttentionArguments {
   RandomState random;
   Tensor probabilities;
   Tensor y;
+  double scale = 0;
 };
 inline constexpr KernelKey<void(Context&, const AttentionArguments&)> kAttention{"attention"};
 
@@ -96,6 +106,7 @@ struct CachedAttentionArguments {
   int heads = 1;
   Tensor probabilities;
   Tensor y;
+  double scale = 0;
 };
 inline constexpr KernelKey<void(Context&, const CachedAttentionArguments&)> kCachedAttention{"cached_attention"};
 

@@ -123,6 +123,9 @@ class Context {
   void set_random(std::uint64_t seed, std::uint64_t step);
   /// The state for one random op; the next call gets another stream.
   RandomState next_random();
+  /// A number of [0, 1) for the host to decide by, of a stream of its own as next_random() gives one. What is decided
+  /// is another thing in the next step, so that step cannot be recorded.
+  double next_uniform();
 
   /// Runs one step: frees the step memory of the last one, then calls prepare() and body(), and returns what body()
   /// returns.
@@ -225,6 +228,7 @@ class Context {
   std::vector<std::pair<const void*, std::size_t>> uploads_;  ///< of this step, where the device keeps steps
   bool in_body_ = false;
   Buffer random_key_;
+  RandomKey host_random_key_;  ///< the same
   std::uint64_t random_stream_ = 0;
 };
 

@@ -37,11 +37,26 @@ struct TokenizerConfig {
   bool operator==(const TokenizerConfig&) const = default;
 };
 
+/// What a table of embeddings begins with.
+struct EmbeddingsConfig {
+  /// Vectors in text, as word2vec and GloVe write them, or a .safetensors file with a matrix. Empty: the model's own
+  /// initial values.
+  std::string file;
+  /// Of a safetensors file the tensor; empty: the only one.
+  std::string tensor;
+  /// Whether training leaves the table as it is.
+  bool frozen = false;
+  /// What the numbers of the file are multiplied by.
+  double scale = 1;
+};
+
 struct DataConfig {
   TextPair train;
   TextPair validation;
   TokenizerConfig source_tokenizer;
   TokenizerConfig target_tokenizer;
+  EmbeddingsConfig source_embeddings;
+  EmbeddingsConfig target_embeddings;
   std::string begin = "<s>";
   std::string end = "</s>";
   std::string unknown = "<unk>";

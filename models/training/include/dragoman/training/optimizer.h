@@ -15,8 +15,9 @@ struct NamedTensor {
   tensor::DeviceMemory* memory = &tensor::host_memory();  ///< where it is
 };
 
-/// Adam over the flat buffers of a ParameterStore, and, if asked, an exponential moving average of the parameters.
-/// Gradients must be attached. Holds the moments, in the parameters' type. The store must outlive it.
+/// Adam over the flat buffers of a ParameterStore, and, if asked, an exponential moving average of the parameters;
+/// those that are frozen by then stay as they are, and so does their part of the average. Gradients must be attached.
+/// Holds the moments, in the parameters' type. The store must outlive it.
 class Optimizer {
  public:
   /// `ema_decay` 0: no average.
@@ -44,10 +45,18 @@ class Optimizer {
   std::vector<NamedTensor> averages() const { return views(average_); }
 
  private:
+  /// Columns [begin, end) of the flat buffers.
+  struct Range {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    tensor::Tensor of(const tensor::Tensor& flat) const { return flat.col_range(begin, end); }
+  };
+  std::vector<Range> trained_ranges() const;
   tensor::Tensor make_state(tensor::Buffer& buffer, tensor::DeviceMemory& memory) const;
   std::vector<NamedTensor> views(const tensor::Tensor& flat) const;
 
   nn::ParameterStore* parameters_;
+  std::vector<Range> trained_;  ///< all of the buffers, but for what is frozen
   OptimizerConfig config_;
   double clip_norm_;
   double ema_decay_;

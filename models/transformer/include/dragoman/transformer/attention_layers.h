@@ -10,6 +10,20 @@ using nn::Scope;
 using nn::Variable;
 using tensor::Context;
 
+/// The scaling of attention where Config::query_scaling wants it.
+class QueryScaling {
+ public:
+  explicit QueryScaling(const Config& config);
+  /// Queries as they are multiplied with keys.
+  Variable operator()(Context& context, const Variable& q) const;
+  /// What is left for the products: ops::AttentionOptions::scale.
+  double scale() const noexcept { return early_ ? 1 : 0; }
+
+ private:
+  bool early_;
+  double factor_;
+};
+
 /// Self-attention over whole sequences (encoder): x [T, d] -> [T, d].
 class SelfAttention {
  public:
@@ -19,6 +33,7 @@ class SelfAttention {
  private:
   nn::Linear qkv_;
   nn::Linear out_;
+  QueryScaling scaling_;
   int heads_;
   double dropout_;
 };
@@ -33,6 +48,7 @@ class CausalSelfAttention {
   nn::Linear qkv_;
   nn::Linear out_;
   nn::HistoryId history_;
+  QueryScaling scaling_;
   int heads_;
   double dropout_;
 };
@@ -50,6 +66,7 @@ class CrossAttention {
   nn::Linear kv_;
   nn::Linear out_;
   nn::MemoryId memory_;
+  QueryScaling scaling_;
   int heads_;
   double dropout_;
 };

@@ -12,10 +12,13 @@ namespace dragoman::transformer {
 using nn::Variable;
 using tensor::Context;
 
-/// A matrix of token embeddings [vocabulary, d_model]; drawn from N(0, 1/d_model), so that scaled embeddings have unit
-/// variance.
+/// A matrix of token embeddings [vocabulary, width], drawn as Config::init says.
 nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_view name, std::int64_t vocabulary,
-                                    const Config& config);
+                                    std::int64_t width, const Config& config);
+inline nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_view name, std::int64_t vocabulary,
+                                           const Config& config) {
+  return make_embedding_table(scope, name, vocabulary, config.d_model, config);
+}
 
 /// Tokens and positions to the input of a stack: dropout(norm?(scale * table[token] + position)).
 class Embeddings {

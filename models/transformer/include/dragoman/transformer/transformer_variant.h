@@ -9,6 +9,7 @@
 #include <dragoman/transformer/embeddings.h>
 #include <dragoman/transformer/encoder.h>
 #include <dragoman/transformer/residual_stream.h>
+#include <dragoman/transformer/stack.h>
 #include <dragoman/transformer/vocabulary_matrices.h>
 
 namespace dragoman::transformer {
@@ -66,7 +67,7 @@ class TransformerVariant final : public nn::Seq2SeqModel {
         encoder_(root() / "encoder", config),
         target_embeddings_(root() / "decoder", vocabulary_.target(), spec.maximum_target_length, config) {
     for (int i = 0; i < config.decoder_layers; ++i)
-      layers_.emplace_back(root() / "decoder" / "layers" / i, config, mutable_layout());
+      layers_.emplace_back(layer_scope(root() / "decoder", config.decoder_tied_layers, i), config, mutable_layout());
     if (config.final_norm)
       final_norm_.emplace(root() / "decoder" / "final_norm", config.d_model, config.layer_norm_epsilon);
   }
@@ -93,6 +94,9 @@ class TransformerVariant final : public nn::Seq2SeqModel {
     if constexpr (requires { Mixer::kRecordable; }) return Mixer::kRecordable;
     return true;
   }
+  bool recordable_in_training() const override { return recordable() && config_.dropout.layer == 0; }
+  nn::EmbeddingTables embedding_tables() const override { return {&vocabulary_.source(), &vocabulary_.target()}; }
+  std::int64_t width() const override { return config_.d_model; }
   core::Json config() const override { return to_json(config_); }
 
  protected:
@@ -111,10 +115,10 @@ class TransformerVariant final : public nn::Seq2SeqModel {
     ResidualStream stream(config_, x);
     if (all_layers) decoding.layers.push_back(x);
     for (const auto& layer : layers_) {
-      layer(context, stream, state);
+      if (!leaves_layer_out(context, config_)) layer(context, stream, state);
       if (all_layers) decoding.layers.push_back(stream.value(context));
     }
-    decoding.states = stream.close(context, final_norm_ ? &*final_norm_ : nullptr);
+    decoding.states = vocabulary_.for_output(context, stream.close(context, final_norm_ ? &*final_norm_ : nullptr));
     return decoding;
   }
 

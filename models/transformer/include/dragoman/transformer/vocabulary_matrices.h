@@ -1,24 +1,32 @@
 #pragma once
 
+#include <optional>
+
+#include <dragoman/nn/layers.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/transformer/config.h>
 
 namespace dragoman::transformer {
 
 /// The embedding tables and the output projection, tied as configured. Parameters: `embedding.weight` where source and
-/// target share a table, else `source_embedding.weight` and `target_embedding.weight`; `output.weight` where it is not
-/// the target table; `output.bias`.
+/// target share a table, else `source_embedding.weight` and `target_embedding.weight`; `output_projection.weight` where
+/// there is an output width; `output.weight` where it is not the target table; `output.bias`.
 class VocabularyMatrices {
  public:
   /// Error{kBadInput} if the tying wants one vocabulary but the sides' sizes differ.
   VocabularyMatrices(const nn::Scope& scope, const nn::SequenceSpec& spec, const Config& config);
   const nn::Parameter& source() const noexcept { return *source_; }
   const nn::Parameter& target() const noexcept { return *target_; }
+  /// The states of a decoder [T, d_model] as output() takes them, [T, output_width].
+  nn::Variable for_output(nn::Context& context, const nn::Variable& states) const {
+    return projection_ ? (*projection_)(context, states) : states;
+  }
   ops::Projection output() const;
 
  private:
   const nn::Parameter* source_;
   const nn::Parameter* target_;
+  std::optional<nn::Linear> projection_;
   const nn::Parameter* output_;
   const nn::Parameter* bias_ = nullptr;
 };
