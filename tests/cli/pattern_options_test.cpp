@@ -50,6 +50,30 @@ TEST_F(PatternOptionsTest, ProtectedPatternsAreLearnedInspectedAndObeyed) {
   expect_complaint("convert t.json --output t.codes", 1, "protected pattern");
 }
 
+TEST_F(PatternOptionsTest, TheWorkedExampleOfTheLiteratureIsACommand) {
+  write("example", "abababcd\n");
+  const std::string learn = "learn-bpe --quiet --input example --no-byte-fallback --no-word-marks --vocab-size 5 ";
+  const Outcome learned = run(learn + "--no-special -o t.json");
+  ASSERT_EQ(learned.status, 0) << learned.error;
+  EXPECT_EQ(learned.error, "") << "nobody has to be warned of what was asked for";
+  EXPECT_EQ(run("encode --quiet -t t.json -i example").output, "ab ab ab c d\n");
+  EXPECT_EQ(run("encode --quiet -t t.json -i example --format ids").output, "4 4 4 2 3\n");
+  EXPECT_THAT(run("inspect t.json").output,
+              ::testing::AllOf(HasSubstr("special tokens          none"), HasSubstr("stand between spaces, which")));
+  expect_complaint("convert t.json --output t.model", 1, "words without marks");
+  expect_complaint(learn + "--no-special --special '<s>' -o t.json", 2, "--special");
+  expect_complaint(learn + "--min-word-count 2 -o t.json", 1, "--min-word-count");
+  expect_complaint("learn-bpe --quiet --counts example --no-word-marks --vocab-size 300 -o t.json", 1, "--input");
+}
+
+TEST_F(PatternOptionsTest, SpacesAreApartBesideOtherProtectedPatterns) {
+  ASSERT_EQ(run(std::string(kLearn) + "--no-word-marks --protect '<x id=\\d+>' 1999 -o t.json").status, 0);
+  write("line", "mail  mail <x id=1>\n");
+  EXPECT_EQ(run("encode --quiet -t t.json -i line").output, "mail \u2581 \u2581 mail \u2581 < x \u2581 i d = 1 >\n");
+  EXPECT_THAT(run("inspect t.json").output,
+              ::testing::AllOf(HasSubstr("stand between spaces, which"), HasSubstr("protected"), HasSubstr("1999")));
+}
+
 TEST_F(PatternOptionsTest, BadPatternsAreNamedWithTheirPlace) {
   const std::string learn = std::string(kLearn) + "-o t.json ";
   expect_complaint(learn + "--protect 'ok' 'a(b'", 1, "the pattern 'a(b' at offset 1");

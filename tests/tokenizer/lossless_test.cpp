@@ -65,6 +65,18 @@ TEST(Lossless, AnyBytesComeBackWithoutWordMarks) {
   expect_lossless(testing::learn_from(own_text(), options));
 }
 
+TEST(Lossless, AnyBytesComeBackWhereSpacesAreApart) {
+  LearnOptions options = lossless_options();
+  options.word_marks = false;
+  options.spaces_apart = true;
+  expect_lossless(testing::learn_from(own_text(), options));
+  options.user_symbols = {"<ph>", "@", "@@", "a@", "ph>a"};
+  options.special_tokens = {"<unk>", "\u266A"};
+  options.split_punctuation = true;
+  options.protected_patterns = {"a b", "t.e"};
+  expect_lossless(testing::learn_from(own_text(), options));
+}
+
 TEST(Lossless, AnyBytesComeBackWhereSpecialTokensAreSingleCharacters) {
   LearnOptions options = lossless_options();
   options.special_tokens = {"<unk>", "\u266A", "a", "@", "\t"};

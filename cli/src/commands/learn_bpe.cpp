@@ -42,6 +42,7 @@ class LearnBpe final : public Command {
   std::string_view examples() const override {
     return "dragoman learn-bpe --vocab-size 32000 --output tokenizer.json train.de train.en\n"
            "dragoman learn-bpe --vocab-size 8000 16000 32000 --output vocab-{size}.json 'corpus/*.zst'\n"
+           "dragoman learn-bpe --vocab-size 1000 --no-word-marks --no-byte-fallback --output tokenizer.json train.txt\n"
            "dragoman learn-bpe --counts corpus.counts --vocab-size 32000 --output tokenizer.json\n";
   }
 
@@ -77,7 +78,10 @@ class LearnBpe final : public Command {
     if (inputs_.empty() == counts_.empty()) throw UsageError("learn-bpe needs either --input or --counts");
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
     learn_.protected_patterns = protect_.patterns();
+    choose_special_tokens();
     learn_.byte_fallback = !no_byte_fallback_;
+    learn_.spaces_apart = no_word_marks_;
+    learn_.word_marks = !no_word_marks_;
     learn_.normalization = normalization(normalization_);
     learn_.memory = memory_.budget(output_);
     learn_.invalid_utf8 = utf8_.value();
@@ -95,7 +99,7 @@ class LearnBpe final : public Command {
       require_not_an_input(path_for_size(output_, size), {symbols_file_});
     }
     for (const std::string token : {"<unk>", "<s>", "</s>"})
-      if (std::ranges::find(learn_.special_tokens, token) == learn_.special_tokens.end())
+      if (!no_special_ && std::ranges::find(learn_.special_tokens, token) == learn_.special_tokens.end())
         core::log(
             session.log, core::LogLevel::kWarning,
             fmt::format("--special: without {}, which `train` looks for unless data.special_tokens says otherwise",
@@ -144,8 +148,9 @@ class LearnBpe final : public Command {
 
   void add_pieces(po::options_description& options) {
     options.add_options()  //
-        ("special", po::value(&learn_.special_tokens)->multitoken()->value_name("TOKEN..."),
-         "special tokens in the order of their ids, instead of <unk> <s> </s>")  //
+        ("special", po::value(&special_tokens_)->multitoken()->value_name("TOKEN..."),
+         "special tokens in the order of their ids, instead of <unk> <s> </s>")                     //
+        ("no-special", po::bool_switch(&no_special_), "no special tokens, so not for translation")  //
         ("user-symbol", po::value(&learn_.user_symbols)->multitoken()->value_name("SYMBOL..."),
          "texts that always stay one piece")                                                                //
         ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "a file of them, one a line")  //
@@ -163,9 +168,20 @@ class LearnBpe final : public Command {
          "words end where an upper-case letter follows a lower-case one, as in camelCase")  //
         ("split-punctuation", po::bool_switch(&learn_.split_punctuation),
          "letters, numbers and other characters are words apart")  //
+        ("no-word-marks", po::bool_switch(&no_word_marks_),
+         "words have no mark in front: each space is a piece of its own, written as U+2581")  //
         ("no-escape", po::bool_switch(&no_escape_),
          "let a U+2581 of the text come back as a space, as in SentencePiece, not as itself");
     protect_.add_to(options);
+  }
+
+  void choose_special_tokens() {
+    if (no_special_ && !special_tokens_.empty())
+      throw UsageError("--no-special: --special names special tokens; leave one of the two out");
+    if (no_special_)
+      learn_.special_tokens.clear();
+    else if (!special_tokens_.empty())
+      learn_.special_tokens = special_tokens_;
   }
 
   /// Before a corpus is read for nothing.
@@ -195,6 +211,9 @@ class LearnBpe final : public Command {
   std::string symbols_file_;
   std::string to_;
   std::string normalization_;
+  std::vector<std::string> special_tokens_;
+  bool no_special_ = false;
+  bool no_word_marks_ = false;
   bool no_byte_fallback_ = false;
   bool no_escape_ = false;
 };

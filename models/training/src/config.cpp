@@ -57,7 +57,7 @@ void check_together(const TrainingConfig& config, const std::string& where) {
   const bool endless = recipe.updates == 0 && recipe.epochs == 0 && config.validation.patience == 0;
   core::require(!endless, ErrorCode::kBadInput,
                 "{}: training would never end; set training.updates, training.epochs or validation.patience", where);
-  core::require(config.validation.patience == 0 || (!config.data.validation.empty() && config.validation.every > 0),
+  core::require(config.validation.patience == 0 || (!config.data.validation.empty() && config.validation.repeated()),
                 ErrorCode::kBadInput, "{}: validation.patience needs data.validation and validation.every", where);
   const bool needs_end = recipe.schedule.kind == ScheduleKind::kLinear || recipe.schedule.kind == ScheduleKind::kCosine;
   core::require(!needs_end || recipe.updates > recipe.schedule.warmup, ErrorCode::kBadInput,
@@ -74,7 +74,7 @@ void check_together(const TrainingConfig& config, const std::string& where) {
                 "{}: training.row_bucket {} is more than training.batch_tokens {}, so most of a batch would not count",
                 where, recipe.row_bucket, recipe.batch_tokens);
   core::require(config.checkpoint.average == 0 || config.checkpoint.average_of == AverageOf::kLast ||
-                    (!config.data.validation.empty() && config.validation.every > 0),
+                    (!config.data.validation.empty() && config.validation.repeated()),
                 ErrorCode::kBadInput, "{}: checkpoint.average_of best needs data.validation and validation.every",
                 where);
 }

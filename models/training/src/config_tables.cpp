@@ -259,6 +259,72 @@ std::vector<Option> metric_options() {
            .choices = {"loss", "bleu", "chrf"}}};
 }
 
+/// A number of updates, `epoch`, or {epochs: N}.
+void read_every(OptionReader& options, ValidationConfig& config) {
+  const Json& value = options.subtree("every");
+  if (value.is_null()) return;
+  if (value.is_object()) {
+    OptionReader reader = options.child("every");
+    config.every_epochs = reader.require_key<std::int64_t>("epochs");
+    reader.check(kAtLeastOne.contains(config.every_epochs), "epochs", kAtLeastOne.demand());
+    reader.finish();
+  } else if (value == "epoch") {
+    config.every_epochs = 1;
+  } else {
+    options.check(value.is_number_integer(), "every",
+                  "must be a number of updates, or epoch, or {epochs: N} for the end of every N-th epoch");
+    config.every = options.get("every", config.every);
+    options.check(kCount.contains(config.every), "every", kCount.demand());
+    config.every_epochs = 0;
+    return;
+  }
+  config.every = 0;
+}
+
+void write_every(const ValidationConfig& config, Json& json) {
+  if (config.every_epochs == 0)
+    json["every"] = config.every;
+  else if (config.every_epochs == 1)
+    json["every"] = "epoch";
+  else
+    json["every"] = {{"epochs", config.every_epochs}};
+}
+
+OptionTable<SampleConfig> sample_table() {
+  using Config = SampleConfig;
+  constexpr core::NumberRange<std::int64_t> kSamples{.least = 0, .most = 1000};
+  return OptionTable<Config>()
+      .number("first", &Config::first, kSamples, "N", "the same at every validation")
+      .number("random", &Config::random, kSamples, "N", "drawn anew at every validation");
+}
+
+/// A number, as ever, or {first: N, random: N}, with which they are recorded, too.
+void read_samples(OptionReader& options, ValidationConfig& config) {
+  const Json& value = options.subtree("samples");
+  if (value.is_null()) return;
+  if (value.is_object()) {
+    OptionReader reader = options.child("samples");
+    sample_table().read(reader, config.samples);
+    reader.finish();
+    config.samples.in_metrics = true;
+    return;
+  }
+  options.check(value.is_number_integer(), "samples", "must be a number, or {first: N, random: N}");
+  config.samples = {.first = options.get("samples", config.samples.first)};
+  const std::string problem = sample_table().problem(config.samples);
+  options.check(problem.empty(), "samples", problem);
+}
+
+void write_samples(const ValidationConfig& config, Json& json) {
+  const SampleConfig& samples = config.samples;
+  if (!samples.in_metrics && samples.random == 0) {
+    json["samples"] = samples.first;
+    return;
+  }
+  json["samples"] = Json::object();
+  sample_table().write(samples, json["samples"]);
+}
+
 // --- all ---
 
 OptionTable<TrainingConfig> whole_table() {
@@ -357,7 +423,12 @@ const OptionTable<ValidationConfig>& validation_table() {
   using Config = ValidationConfig;
   static const auto table =
       OptionTable<Config>()
-          .number("every", &Config::every, kCount, "N", "updates between validations; 0: one at the end")
+          .custom({{.name = "every",
+                    .placeholder = "N",
+                    .help = "updates between validations; 0: one at the end; `epoch`: at the end of each epoch; "
+                            "`{epochs: N}`: of every N-th",
+                    .fallback = Config().every}},
+                  read_every, write_every)
           .custom(metric_options(), read_metrics, write_metrics)
           .number("patience", &Config::patience, kCount, "N",
                   "validations without a new best until training ends; 0: any number")
@@ -365,8 +436,12 @@ const OptionTable<ValidationConfig>& validation_table() {
           .number("length_penalty", &Config::length_penalty, {.least = 0, .most = 10}, "X",
                   "alpha of fairseq's length penalty")
           .number("batch_tokens", &Config::batch_tokens, kAtLeastOne, "N", "source tokens decoded at a time")
-          .number("samples", &Config::samples, {.least = 0, .most = 1000}, "N",
-                  "sentences shown with prediction and reference")
+          .custom({{.name = "samples",
+                    .placeholder = "N",
+                    .help = "sentences shown with prediction and reference, the first ones; `{first: N, random: N}`: "
+                            "also random ones, drawn anew each time, and all of them in metrics.jsonl",
+                    .fallback = Config().samples.first}},
+                  read_samples, write_samples)
           .choice("compute", &Config::compute, {tensor::kComputeChoices.begin(), tensor::kComputeChoices.end()}, "TYPE",
                   std::string(tensor::kComputeHelp));
   return table;

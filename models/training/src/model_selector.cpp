@@ -23,6 +23,26 @@ core::Json metrics_line(const TrainingState& state, const ValidationResult& resu
   return line;
 }
 
+core::Json sample_line(const TrainingState& state, const ValidationSample& sample) {
+  return {{"type", "sample"},
+          {"update", state.update},
+          {"epoch", state.epoch},
+          {"random", sample.random},
+          {"source", sample.source},
+          {"prediction", sample.prediction},
+          {"reference", sample.reference}};
+}
+
+/// Validations at the ends of epochs show what other runs of that seed show after as many epochs.
+SampleDraw draw_of(const TrainingConfig& config, const TrainingState& state) {
+  return {.seed = config.training.seed,
+          .number = static_cast<std::uint64_t>(config.validation.every_epochs > 0 ? state.epoch : state.update)};
+}
+
+bool ends_epoch(const TrainingState& state, std::int64_t every) {
+  return state.batch == 0 && state.epoch % every == 0;
+}
+
 }  // namespace
 
 ModelSelector::ModelSelector(RunParts& run, RunProgress& progress, CheckpointKeeper& checkpoints)
@@ -32,10 +52,10 @@ ModelSelector::ModelSelector(RunParts& run, RunProgress& progress, CheckpointKee
       exports_(run.config, run.tokenizers, run.record, plugin_of_model(run), run.environment) {}
 
 bool ModelSelector::due() const {
-  const std::int64_t every = run_->config.validation.every;
+  const ValidationConfig& config = run_->config.validation;
   const TrainingState& state = progress_->state;
-  return run_->validator && every > 0 && state.update > 0 && state.update % every == 0 &&
-         state.validated != state.update;
+  if (!run_->validator || !config.repeated() || state.update == 0 || state.validated == state.update) return false;
+  return config.every_epochs > 0 ? ends_epoch(state, config.every_epochs) : state.update % config.every == 0;
 }
 
 bool ModelSelector::validate(const std::stop_token& stop) {
@@ -59,7 +79,8 @@ std::optional<ModelSelector::ValidatedModel> ModelSelector::validate_snapshot(co
   try {
     ValidatedModel validated{.model = snapshot(), .update = progress_->state.update, .result = {}};
     validated.model->parameters().prepare(*run_->context, run_->validation_type);
-    validated.result = run_->validator->run(*validated.model, run_->environment.progress, stop);
+    validated.result = run_->validator->run(*validated.model, draw_of(run_->config, progress_->state),
+                                            run_->environment.progress, stop);
     return validated;
   } catch (const core::Error& error) {
     if (error.code() == core::ErrorCode::kInterrupted) return std::nullopt;
@@ -74,13 +95,17 @@ std::optional<ModelSelector::ValidatedModel> ModelSelector::validate_snapshot(co
 void ModelSelector::record(const ValidationResult& result, bool best) {
   const TrainingState& state = progress_->state;
   progress_->metrics->append(metrics_line(state, result, best));
+  const ValidationConfig& config = run_->config.validation;
   for (const ValidationSample& sample : result.samples) {
+    if (config.samples.in_metrics) progress_->metrics->append(sample_line(state, sample));
     run_->log("source:     " + sample.source);
     run_->log("prediction: " + sample.prediction);
     run_->log("reference:  " + sample.reference);
   }
-  run_->log(fmt::format("update {}, epoch {}: {}{}", state.update, state.epoch + 1, describe(result),
-                        best ? " (best so far)" : ""));
+  // Between two epochs the last one is meant where validations go by epochs.
+  const std::int64_t epoch = config.every_epochs > 0 && state.batch == 0 ? state.epoch : state.epoch + 1;
+  run_->log(
+      fmt::format("update {}, epoch {}: {}{}", state.update, epoch, describe(result), best ? " (best so far)" : ""));
 }
 
 /// The parameters that translation would use, in a model of their own, without gradients.
@@ -132,7 +157,7 @@ bool ModelSelector::export_average(const std::optional<ScoredUpdate>& best, cons
     return false;
   }
   model->parameters().prepare(*run_->context, run_->validation_type);
-  const ValidationResult result = run_->validator->run(*model, run_->environment.progress, stop);
+  const ValidationResult result = run_->validator->run(*model, {}, run_->environment.progress, stop);
   run_->log(fmt::format("{}: {}", origin.title, describe(result)));
   origin.scores = &result;
   exports_.write("average", *model, origin);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/random.h>
 #include <dragoman/engine/translation_engine.h>
 #include <dragoman/evaluation/bleu.h>
 #include <dragoman/evaluation/chrf.h>
@@ -78,6 +80,19 @@ std::string describe(const ValidationResult& result) {
   return text;
 }
 
+std::vector<std::uint32_t> sampled_sentences(const SampleConfig& config, std::size_t size, const SampleDraw& draw) {
+  // Apart from the streams of epochs, which begin at 2^62.
+  constexpr std::uint64_t kSampleStream = std::uint64_t{1} << 61;
+  std::vector<std::uint32_t> sentences(size);
+  std::iota(sentences.begin(), sentences.end(), std::uint32_t{0});
+  const std::size_t first = std::min(size, static_cast<std::size_t>(config.first));
+  const std::size_t random = std::min(size - first, static_cast<std::size_t>(config.random));
+  core::shuffle(std::span(sentences).subspan(first), draw.seed, kSampleStream + draw.number);
+  sentences.resize(first + random);
+  std::sort(sentences.begin() + static_cast<std::ptrdiff_t>(first), sentences.end());
+  return sentences;
+}
+
 Validator::Validator(const Corpus& corpus, TokenizerPair tokenizers, const ValidationConfig& config,
                      const runtime::Runtime& runtime, tensor::Device device, core::Executor& executor)
     : corpus_(&corpus),
@@ -91,18 +106,21 @@ Validator::Validator(const Corpus& corpus, TokenizerPair tokenizers, const Valid
                 "the validation corpus has {} pairs, but keeps {} lines of text", corpus.size(), references_.size());
 }
 
-ValidationResult Validator::run(const nn::Seq2SeqModel& model, const core::ProgressSink& progress,
-                                const std::stop_token& stop) const {
+ValidationResult Validator::run(const nn::Seq2SeqModel& model, const SampleDraw& draw,
+                                const core::ProgressSink& progress, const std::stop_token& stop) const {
   ValidationResult result;
   measure_loss(model, result, stop);
-  if (!config_.bleu && !config_.chrf && config_.samples == 0) return result;
+  const std::vector<std::uint32_t> samples = sampled_sentences(config_.samples, corpus_->size(), draw);
+  if (!config_.bleu && !config_.chrf && samples.empty()) return result;
   const std::vector<std::string> texts = translate(model, progress, stop);
   const std::vector<std::vector<std::string>> references{references_};
   if (config_.bleu) result.bleu = evaluation::corpus_bleu(texts, references);
   if (config_.chrf) result.chrf = evaluation::corpus_chrf(texts, references);
-  const std::size_t samples = std::min(texts.size(), static_cast<std::size_t>(config_.samples));
-  for (std::size_t i = 0; i < samples; ++i)
-    result.samples.push_back({std::string(corpus_->source_text()[i]), texts[i], references_[i]});
+  for (const std::uint32_t i : samples)
+    result.samples.push_back({.source = std::string(corpus_->source_text()[i]),
+                              .prediction = texts[i],
+                              .reference = references_[i],
+                              .random = i >= config_.samples.first});
   return result;
 }
 

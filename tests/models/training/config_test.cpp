@@ -124,6 +124,51 @@ TEST(TrainingConfig, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(error_with({"checkpoint.average=3"}), HasSubstr("average_of"));
 }
 
+TEST(TrainingConfig, ValidatesByUpdatesOrByEpochs) {
+  EXPECT_EQ(with({"validation.every=70"}).validation.every, 70);
+  EXPECT_EQ(with({"validation.every=70"}).validation.every_epochs, 0);
+  EXPECT_EQ(with({"validation.every=epoch"}).validation.every_epochs, 1);
+  EXPECT_EQ(with({"validation.every={epochs: 4}"}).validation.every_epochs, 4);
+  EXPECT_EQ(with({"validation.every.epochs=5"}).validation.every_epochs, 5);
+  EXPECT_EQ(with({"validation.every={epochs: 4}"}).validation.every, 0);
+  EXPECT_NO_THROW(with({"validation.every=epoch", "validation.patience=2", "data.validation={source: v, target: w}"}));
+  EXPECT_THAT(error_with({"validation.every=epochs"}),
+              AllOf(HasSubstr("validation: every"), HasSubstr("epoch"), HasSubstr("updates")));
+  EXPECT_THAT(error_with({"validation.every=1.5"}), HasSubstr("validation: every"));
+  EXPECT_THAT(error_with({"validation.every=-1"}), HasSubstr("validation: every"));
+  EXPECT_THAT(error_with({"validation.every={epochs: 0}"}), HasSubstr("epochs"));
+  EXPECT_THAT(error_with({"validation.every={epoch: 1}"}), HasSubstr("epochs"));
+  EXPECT_THAT(error_with({"validation.every={}"}), HasSubstr("epochs"));
+}
+
+TEST(TrainingConfig, SamplesAreANumberOrFirstAndRandomOnes) {
+  const auto samples = [](const std::string& value) {
+    const SampleConfig read = with({"validation.samples=" + value}).validation.samples;
+    return std::tuple(read.first, read.random, read.in_metrics);
+  };
+  EXPECT_EQ(samples("7"), std::tuple(7, 0, false));
+  EXPECT_EQ(samples("{first: 1, random: 3}"), std::tuple(1, 3, true));
+  EXPECT_EQ(samples("{random: 3}"), std::tuple(2, 3, true)) << "the default of first";
+  EXPECT_THAT(error_with({"validation.samples=some"}),
+              AllOf(HasSubstr("validation: samples"), HasSubstr("{first: N, random: N}")));
+  EXPECT_THAT(error_with({"validation.samples=1001"}), AllOf(HasSubstr("samples"), HasSubstr("1000")));
+  EXPECT_THAT(error_with({"validation.samples={first: -1}"}), AllOf(HasSubstr("samples"), HasSubstr("first")));
+  EXPECT_THAT(error_with({"validation.samples={randon: 1}"}), AllOf(HasSubstr("randon"), HasSubstr("random")));
+}
+
+TEST(TrainingConfig, ADumpSpellsValidationAsItWasGiven) {
+  const auto dumped = [](const std::vector<std::string>& assignments) {
+    const core::Json dump = to_json(with(assignments));
+    EXPECT_EQ(to_json(read_training_config(dump, "dump")), dump);
+    return std::pair(dump["validation"]["every"], dump["validation"]["samples"]);
+  };
+  EXPECT_EQ(dumped({}), std::pair(core::Json(1000), core::Json(2)));
+  EXPECT_EQ(dumped({"validation.every=epoch", "validation.samples={random: 1}"}),
+            std::pair(core::Json("epoch"), core::Json({{"first", 2}, {"random", 1}})));
+  EXPECT_EQ(dumped({"validation.every={epochs: 3}", "validation.samples=0"}),
+            std::pair(core::Json({{"epochs", 3}}), core::Json(0)));
+}
+
 void add_keys(const core::Json& tree, const std::string& path, std::set<std::string>& keys) {
   for (const auto& [key, value] : tree.items()) {
     const std::string name = path.empty() ? key : path + "." + key;
@@ -146,11 +191,29 @@ TEST(TrainingConfig, TheAnnotatedExampleNamesEveryKey) {
   EXPECT_EQ(named, known);
 }
 
+TEST(TrainingConfig, TheSmallestExampleIsTheRecipeThatItSaysItIs) {
+  const std::string file = DRAGOMAN_SOURCE_DIR "/examples/multi30k/smallest.yml";
+  const TrainingConfig config = read_training_config(core::load_yaml(file), file);
+  const core::Json model = resolved_configuration(config, make_environment(testing::host()))["model"];
+  EXPECT_EQ(model["d_model"], 64);
+  EXPECT_EQ(model["feed_forward"], 256);
+  EXPECT_EQ(model["heads"], 8);
+  EXPECT_EQ(model["encoder_layers"], 4);
+  EXPECT_EQ(model["decoder_layers"], 4);
+  EXPECT_EQ(model["tying"], "all");
+  EXPECT_EQ(config.training.epochs, 128);
+  EXPECT_EQ(config.data.begin + config.data.end, "\U0001D106\U0001D107");
+  EXPECT_EQ(config.validation.every_epochs, 1);
+  EXPECT_EQ(config.validation.samples.first, 2);
+  EXPECT_EQ(config.validation.samples.random, 3);
+}
+
 TEST(TrainingConfig, OnlySomeKeysAffectResults) {
   const core::Json before = keys_that_affect_results(with({}));
   for (const char* harmless :
        {"threads=7", "output=elsewhere", "training.updates=99", "training.epochs=3", "checkpoint.every=1",
-        "checkpoint.keep=9", "data.train.source=moved.de", "validation.every=3", "training.report_every=1"})
+        "checkpoint.keep=9", "data.train.source=moved.de", "validation.every=3", "validation.every=epoch",
+        "validation.samples={random: 4}", "training.report_every=1"})
     EXPECT_EQ(keys_that_affect_results(with({harmless})), before) << harmless;
   for (const char* harmful :
        {"training.seed=2", "training.batch_tokens=1024", "training.schedule.learning_rate=1", "model.d_model=8",

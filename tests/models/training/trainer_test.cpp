@@ -2,8 +2,10 @@
 #include "small_task.h"
 #include "test_data.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -197,8 +199,73 @@ INSTANTIATE_TEST_SUITE_P(
                               {"model.dropout.layer=0.5", "model.encoder_layers=3", "training.accumulate=2"}},
                       Variant{"tied_layers", {"model.encoder_layers=2", "model.encoder_tied_layers=[0, 0]"}},
                       Variant{"bf16", {"training.compute=bf16"}},
-                      Variant{"two_threads", {"threads=2", "validation.every=6"}}),
+                      Variant{"two_threads", {"threads=2", "validation.every=6"}},
+                      Variant{"sampling", {"validation.every=epoch", "validation.samples={first: 1, random: 2}"}}),
     [](const auto& variant) { return variant.param.name; });
+
+class SampledRun : public TrainerOn {
+ protected:
+  std::vector<core::Json> samples_of(const std::string& run, const std::vector<std::string>& assignments) {
+    std::vector<std::string> all{output(run), "validation.metrics=[chrf]"};
+    all.insert(all.end(), assignments.begin(), assignments.end());
+    TrainerEnvironment environment = make_environment(testing::host());
+    environment.log = [&](core::LogLevel, std::string_view text) { log_.emplace_back(text); };
+    train(task_.config(all), StartMode::kFresh, {}, environment);
+    std::vector<core::Json> samples;
+    for (const core::Json& line : metrics(run))
+      if (line["type"] == "sample") samples.push_back(line);
+    return samples;
+  }
+
+  std::vector<std::string> log_;
+};
+
+TEST_F(SampledRun, ShowsFirstAndRandomSentencesAtTheEndOfEveryEpoch) {
+  const auto samples = samples_of("run", {"training.updates=0", "training.epochs=3", "validation.every=epoch",
+                                          "validation.samples={first: 1, random: 2}"});
+  ASSERT_EQ(samples.size(), 9U);
+  std::set<std::string> sources;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const core::Json& sample = samples[i];
+    EXPECT_EQ(sample["epoch"], i / 3 + 1) << "epochs that are complete";
+    EXPECT_EQ(sample["random"], i % 3 > 0);
+    const std::string source = sample["source"];
+    EXPECT_EQ(sample["reference"], std::string(source.rbegin(), source.rend())) << "the task";
+    EXPECT_THAT(log_, ::testing::IsSupersetOf({"source:     " + source,
+                                               "prediction: " + sample["prediction"].get<std::string>(),
+                                               "reference:  " + sample["reference"].get<std::string>()}));
+    if (i % 3 == 0) {
+      EXPECT_EQ(source, samples[0]["source"]);
+    }
+    sources.insert(source);
+  }
+  EXPECT_GT(sources.size(), 3U) << "not the same ones in each epoch";
+  EXPECT_THAT(log_, ::testing::Contains(HasSubstr(", epoch 3: loss")));
+}
+
+TEST_F(SampledRun, TheSameSentencesComeInRunsOfOneSeed) {
+  const std::vector<std::string> shared{"training.updates=0", "training.epochs=2", "validation.every={epochs: 2}",
+                                        "validation.samples={first: 0, random: 2}"};
+  const auto sources = [&](const std::string& run, const std::string& assignment) {
+    std::vector<std::string> all = shared;
+    all.push_back(assignment);
+    std::vector<std::string> texts;
+    for (const core::Json& sample : samples_of(run, all)) texts.push_back(sample["source"]);
+    return texts;
+  };
+  const std::vector<std::string> texts = sources("one", "model.d_model=16");
+  ASSERT_EQ(texts.size(), 2U) << "of epoch 2 alone";
+  EXPECT_EQ(sources("two", "training.batch_tokens=160"), texts) << "by the epoch, however many updates it has";
+  EXPECT_NE(sources("three", "training.seed=2"), texts);
+}
+
+TEST_F(SampledRun, ANumberOfSamplesLeavesTheMetricsAsTheyWere) {
+  EXPECT_THAT(samples_of("run", {"validation.samples=3", "validation.every=6"}), ::testing::IsEmpty());
+  EXPECT_EQ(
+      std::count_if(log_.begin(), log_.end(), [](const std::string& text) { return text.starts_with("source:"); }),
+      4 * 3);
+  EXPECT_THAT(log_, ::testing::Contains(HasSubstr("update 12, epoch")));
+}
 
 TEST_F(TrainerOn, AContinuedRunEqualsALongerOne) {
   train(task_.config({output("whole"), "training.updates=30", "validation.every=10"}));

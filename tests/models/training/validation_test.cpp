@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <numeric>
+#include <set>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
@@ -40,7 +42,7 @@ class Validation : public ::testing::Test {
     const auto executor = core::make_executor(threads);
     return Validator(*corpus_, tokenizers_, config_.validation, testing::host().runtime(), tensor::Device::kCpu,
                      *executor)
-        .run(*model_);
+        .run(*model_, draw_);
   }
 
   dragoman::testing::TemporaryFolder folder_;
@@ -50,6 +52,7 @@ class Validation : public ::testing::Test {
   core::SequentialExecutor executor_;
   std::unique_ptr<nn::Seq2SeqModel> model_;
   std::unique_ptr<Corpus> corpus_;
+  SampleDraw draw_;
 };
 
 TEST_F(Validation, LossIsThatOfForcedDecoding) {
@@ -95,6 +98,54 @@ TEST_F(Validation, ScoresTheTextOfRealDecoding) {
   EXPECT_EQ(result.samples[1].source, corpus_->source_text()[1]);
 }
 
+TEST_F(Validation, RandomSamplesAreShownWithTheirOwnTranslation) {
+  config_.validation.samples = {.first = 250};
+  const std::vector<ValidationSample> all = validate(1).samples;
+  ASSERT_EQ(all.size(), 250U);
+  config_.validation.samples = {.first = 2, .random = 3};
+  draw_ = {.seed = 4, .number = 9};
+  const std::vector<ValidationSample> samples = validate(1).samples;
+  const std::vector<std::uint32_t> sentences = sampled_sentences(config_.validation.samples, 250, draw_);
+  ASSERT_EQ(samples.size(), 5U);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    EXPECT_EQ(samples[i].source, all[sentences[i]].source);
+    EXPECT_EQ(samples[i].prediction, all[sentences[i]].prediction);
+    EXPECT_EQ(samples[i].reference, all[sentences[i]].reference);
+    EXPECT_EQ(samples[i].random, i >= 2);
+  }
+}
+
+TEST(SampledSentences, AreTheFirstAndThenOthersAtRandom) {
+  std::vector<int> shown(20);
+  std::set<std::vector<std::uint32_t>> draws;
+  for (std::uint64_t number = 0; number < 1000; ++number) {
+    const auto sentences = sampled_sentences({.first = 2, .random = 3}, 20, {.seed = 7, .number = number});
+    EXPECT_THAT(std::vector(sentences.begin(), sentences.begin() + 2), ::testing::ElementsAre(0, 1));
+    ASSERT_EQ(sentences.size(), 5U);
+    EXPECT_EQ(std::set(sentences.begin(), sentences.end()).size(), 5U) << "none twice";
+    EXPECT_TRUE(std::is_sorted(sentences.begin(), sentences.end()));
+    for (const std::uint32_t sentence : sentences) ++shown.at(sentence);
+    draws.insert(sentences);
+  }
+  EXPECT_GT(draws.size(), 500U) << "of 816 sets";
+  // Each of the 18 others 1000 * 3 / 18 = 167 times, with a standard deviation of 12.
+  for (std::size_t i = 2; i < shown.size(); ++i) EXPECT_NEAR(shown[i], 167, 60) << i;
+}
+
+TEST(SampledSentences, FollowFromSeedAndNumberAlone) {
+  const SampleConfig config{.first = 1, .random = 4};
+  const auto sentences = sampled_sentences(config, 1000, {.seed = 1, .number = 2});
+  EXPECT_EQ(sampled_sentences(config, 1000, {.seed = 1, .number = 2}), sentences);
+  EXPECT_NE(sampled_sentences(config, 1000, {.seed = 1, .number = 3}), sentences);
+  EXPECT_NE(sampled_sentences(config, 1000, {.seed = 2, .number = 2}), sentences);
+}
+
+TEST(SampledSentences, AreNoMoreThanThereAre) {
+  EXPECT_THAT(sampled_sentences({.first = 2, .random = 9}, 4, {}), ::testing::ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(sampled_sentences({.first = 9, .random = 9}, 2, {}), ::testing::ElementsAre(0, 1));
+  EXPECT_THAT(sampled_sentences({.first = 0, .random = 0}, 2, {}), ::testing::IsEmpty());
+}
+
 TEST_F(Validation, DoesNotDependOnThreads) {
   const ValidationResult one = validate(1);
   for (const int threads : {2, 3}) {
@@ -111,7 +162,7 @@ TEST_F(Validation, CanBeInterrupted) {
   std::stop_source stop;
   stop.request_stop();
   try {
-    validator.run(*model_, {}, stop.get_token());
+    validator.run(*model_, {}, {}, stop.get_token());
     FAIL();
   } catch (const core::Error& error) {
     EXPECT_EQ(error.code(), core::ErrorCode::kInterrupted);

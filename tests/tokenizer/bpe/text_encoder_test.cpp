@@ -23,6 +23,7 @@ struct Case {
   std::vector<std::string> special_tokens = {"<unk>", "<s>", "</s>"};
   bool escape_marks = true;
   bool split_punctuation = false;
+  bool spaces_apart = false;
 };
 
 class TextEncoderOf : public ::testing::TestWithParam<Case> {
@@ -34,6 +35,7 @@ class TextEncoderOf : public ::testing::TestWithParam<Case> {
     options.normalization = of.normalization;
     options.lowercase = of.lowercase;
     options.word_marks = of.word_marks;
+    options.spaces_apart = of.spaces_apart;
     options.byte_fallback = of.byte_fallback;
     options.user_symbols = of.user_symbols;
     options.special_tokens = of.special_tokens;
@@ -158,6 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{.name = "Nfkc", .normalization = Normalization::kNfkc},
                       Case{.name = "LowerNfkc", .normalization = Normalization::kNfkc, .lowercase = true},
                       Case{.name = "NoBytes", .byte_fallback = false}, Case{.name = "WholeLines", .word_marks = false},
+                      Case{.name = "SpacesApart", .word_marks = false, .spaces_apart = true},
                       Case{.name = "UserSymbols", .user_symbols = {"<ph>", "the"}},
                       Case{.name = "NoEscape", .escape_marks = false},
                       Case{.name = "OneCharacterToken", .special_tokens = {"<unk>", "\u266A"}},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes escapes.json, punctuation.json and punctuation_and_all.json: what Hugging Face tokenizers makes of the tokenizer files beside them,
+"""Writes escapes.json, punctuation.json, punctuation_and_all.json and no_word_marks.json: what Hugging Face tokenizers makes of the tokenizer files beside them,
 which were made by
 
   dragoman learn-bpe -i corpus.txt -o escapes.tokenizer.json --vocab-size 520 --special '<unk>' '<s>' '</s>' '♪' t \\
@@ -7,6 +7,7 @@ which were made by
   dragoman learn-bpe -i corpus.txt patterns_corpus.txt -o punctuation.tokenizer.json --vocab-size 560 --split-punctuation --user-symbol '<ph>'
   dragoman learn-bpe -i corpus.txt patterns_corpus.txt -o punctuation_and_all.tokenizer.json --vocab-size 560 --split-punctuation \\
       --split-digits --split-case --normalization nfc --protect '\\d+[.,]\\d+' '\\S+@\\S+'
+  dragoman learn-bpe -i corpus.txt -o no_word_marks.tokenizer.json --vocab-size 480 --no-word-marks --user-symbol '<ph>'
 
   python3 make_words_golden.py    # with tokenizers 0.23.3
 """
@@ -24,7 +25,7 @@ LINES = ["en.", "don't", "(x)", "\u201eJa!\u201c", "end...", "3.14", "1,000", "a
 
 
 def main() -> None:
-    for name in ("escapes", "punctuation", "punctuation_and_all"):
+    for name in ("escapes", "punctuation", "punctuation_and_all", "no_word_marks"):
         rng = random.Random(13)
         lines = LINES + NASTY + ["".join(rng.choice(PARTS) for _ in range(rng.randint(1, 14))) for _ in range(200)]
         rows = results(name, lines)["rows"]

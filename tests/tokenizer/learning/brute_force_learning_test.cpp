@@ -54,6 +54,10 @@ class BruteForceLearner {
     std::stringstream lines(text);
     for (std::string word; std::getline(lines, word, '\n');) {
       std::stringstream parts(word);
+      if (options_.spaces_apart) {
+        add_parts_and_spaces(word, words);
+        continue;
+      }
       if (!options_.word_marks) {
         if (!word.empty()) words.push_back(word);
         continue;
@@ -62,6 +66,15 @@ class BruteForceLearner {
         if (!part.empty()) words.push_back(kWordMark + part);
     }
     return words;
+  }
+
+  static void add_parts_and_spaces(const std::string& line, std::vector<std::string>& words) {
+    bool apart = true;
+    for (const char c : line) {
+      if (apart || c == ' ') words.emplace_back();
+      words.back() += c == ' ' ? kWordMark : std::string(1, c);
+      apart = c == ' ';
+    }
   }
 
   static std::vector<std::string> characters_of(const std::string& word) {
@@ -169,12 +182,13 @@ TEST_P(LearnerAgainstBruteForce, SamePiecesAndMerges) {
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
     std::mt19937 random(seed);
     const std::string text = random_corpus(random, corpus) + corpus.alphabet.data();  // every character occurs
-    for (const bool marks : {true, false}) {
+    for (const auto& [marks, apart] : {std::pair(true, false), {false, false}, {false, true}}) {
       for (const std::uint64_t min_frequency : {1, 2, 4}) {
         LearnOptions options;
         options.special_tokens = {"<unk>", "ab", "aab"};
         options.byte_fallback = seed % 2 == 0;
         options.word_marks = marks;
+        options.spaces_apart = apart;
         options.min_frequency = min_frequency;
         options.threads = 1;
         const std::int32_t first = options.byte_fallback ? 259 : 3;

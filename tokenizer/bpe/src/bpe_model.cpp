@@ -343,10 +343,11 @@ void BpeModel::add_unknown(std::string_view word, std::size_t begin, std::size_t
     for (const char byte : word.substr(begin, length)) out.push_back({bytes_[static_cast<unsigned char>(byte)], 1});
     return;
   }
-  require(
-      definition_->unknown.has_value(), ErrorCode::kBadInput,
-      "{} is not in the vocabulary, which has neither byte fallback nor an unknown token; learn one with byte fallback",
-      describe_character(word.substr(begin)));
+  require(definition_->unknown.has_value(), ErrorCode::kBadInput,
+          "{}{} is not in the vocabulary, which has neither byte fallback nor an unknown token; learn one with byte "
+          "fallback",
+          describe_character(word.substr(begin)),
+          word.substr(begin).starts_with(kWordMark) ? ", which stands for a space," : "");
   const std::int32_t unknown = *definition_->unknown;
   if (definition_->fuse_unknown && !out.empty() && out.back().id == unknown)
     out.back().length += static_cast<std::uint32_t>(length);

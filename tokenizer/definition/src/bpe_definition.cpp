@@ -2,6 +2,12 @@
 
 namespace dragoman::tokenizer {
 
+bool InnerCuts::spaces_apart() const {
+  static const std::string kLast = std::string("|") + kWordMark;
+  return protected_pattern == kWordMark ||
+         (protected_pattern.ends_with(kLast) && !protected_pattern.ends_with("\\" + kLast));
+}
+
 const NormalizerSteps& BpeDefinition::normalizer() const {
   static const NormalizerSteps kNone;
   return std::visit(

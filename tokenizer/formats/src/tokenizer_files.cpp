@@ -144,6 +144,7 @@ void check_cuts(const BpeDefinition& definition, FileKind kind) {
     require(condition, ErrorCode::kUnsupported, "{} has no place for {}; write tokenizer-json", name_of(kind), what);
   };
   const InnerCuts& cuts = definition.inner_cuts();
+  check(cuts.protected_pattern != kWordMark, "spaces that are pieces of their own (words without marks)");
   check(cuts.protected_pattern.empty(), "a protected pattern");
   check(!cuts.letter_case, "cutting at changes of case");
   check(!cuts.punctuation, "cutting at punctuation");

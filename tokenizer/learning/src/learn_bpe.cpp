@@ -37,6 +37,11 @@ void check_options(const std::vector<std::filesystem::path>& inputs, const Learn
           options.threads);
   require(!options.split_case || !options.lowercase, ErrorCode::kInvalidArgument,
           "there is nothing to cut at changes of case in lower-cased text; leave one of the two out");
+  require(!options.spaces_apart || !options.word_marks, ErrorCode::kInvalidArgument,
+          "spaces are pieces of their own only without word marks; leave the marks out");
+  require(!options.spaces_apart || options.min_word_count < 2, ErrorCode::kInvalidArgument,
+          "without word marks whole lines are counted, so rare words cannot be left out by their count; leave the "
+          "smallest count of words (--min-word-count) at 1");
 }
 
 /// Whether words can be counted apart: none of the patterns sees what follows the space behind a word.
@@ -47,6 +52,9 @@ bool patterns_stay_in_words(const LearnOptions& options) {
 }
 
 bool needs_whole_lines(WordSource::Kind kind, const LearnOptions& options) {
+  require(!options.spaces_apart || kind == WordSource::Kind::kTexts, ErrorCode::kInvalidArgument,
+          "without word marks a space is a piece like others, but count files hold none; learn from the text itself "
+          "(--input)");
   if (!options.word_marks) return true;
   const bool in_words = patterns_stay_in_words(options);
   require(
@@ -66,6 +74,14 @@ void add_first_pieces(BpeDefinition& definition, const LearnOptions& options) {
   for (const std::string& symbol : options.user_symbols) add_token(definition, symbol, false);
 }
 
+/// What is apart from the text around it: what the user names and, where spaces stand apart, the mark of each.
+std::string protected_pattern(const LearnOptions& options) {
+  std::string pattern = join_patterns(options.protected_patterns, options.spaces_are_marks());
+  if (!options.spaces_apart) return pattern;
+  if (!pattern.empty()) pattern += '|';
+  return pattern + kWordMark;
+}
+
 /// The mark goes in front of every text and into every place of a space, and comes off again: so spaces at the start
 /// survive, too.
 void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
@@ -75,18 +91,18 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   if (options.normalization == Normalization::kNfc) text.normalizer.push_back({Kind::kNfc, {}, {}});
   if (options.normalization == Normalization::kNfkc) text.normalizer.push_back({Kind::kNfkc, {}, {}});
   if (options.lowercase) text.normalizer.push_back({Kind::kLowercase, {}, {}});
-  text.pre_tokenizer =
-      SplitBefore{.mark = options.word_marks ? kWordMark : "",
-                  .inner = {.digits = options.split_digits,
-                            .letter_case = options.split_case,
-                            .punctuation = options.split_punctuation,
-                            .protected_pattern = join_patterns(options.protected_patterns, options.word_marks)}};
+  text.pre_tokenizer = SplitBefore{.mark = options.word_marks ? kWordMark : "",
+                                   .inner = {.digits = options.split_digits,
+                                             .letter_case = options.split_case,
+                                             .punctuation = options.split_punctuation,
+                                             .protected_pattern = protected_pattern(options)}};
   auto& decoder = text.decoder.emplace<DecoderSteps>(DecoderSteps{.byte_fallback = options.byte_fallback});
-  add_escapes(definition, options.word_marks && options.escape_marks);
-  if (!options.word_marks) return;
-  text.normalizer.push_back({Kind::kPrepend, {}, kWordMark});
+  add_escapes(definition, options.spaces_are_marks() && options.escape_marks);
+  if (!options.spaces_are_marks()) return;
+  if (options.word_marks) text.normalizer.push_back({Kind::kPrepend, {}, kWordMark});
   text.normalizer.push_back({Kind::kReplace, " ", kWordMark});
   decoder.replacements.push_back({kWordMark, " "});
+  if (!options.word_marks) return;
   decoder.drop_space_after_symbols = !options.user_symbols.empty();
   decoder.strip = Strip{.character = " "};
 }
@@ -167,7 +183,7 @@ class Learning {
             options_.min_word_count < 2 ? "" : fmt::format(" occur {} times or more", options_.min_word_count));
     core::log(log_, core::LogLevel::kInfo, fmt::format("{} distinct words", corpus.distinct_words()));
     const std::size_t first_character = definition_.pieces.size();
-    const auto mark = options_.word_marks ? std::optional(kWordMarkCharacter) : std::nullopt;
+    const auto mark = options_.spaces_are_marks() ? std::optional(kWordMarkCharacter) : std::nullopt;
     const auto alphabet = choose_alphabet(corpus.count_characters(), options_.character_coverage, mark);
     const CharacterTable ids = add_alphabet(definition_, alphabet);
     check_size(definition_, first_character, options_);

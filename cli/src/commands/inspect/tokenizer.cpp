@@ -90,7 +90,9 @@ std::string special_tokens(const tokenizer::Tokenizer& tokenizer) {
 
 struct DescribeWords {
   std::string operator()(const tokenizer::CharacterText& text) const { return std::visit(*this, text.pre_tokenizer); }
-  std::string operator()(const tokenizer::SplitBefore& split) const { return begin_at(split.mark); }
+  std::string operator()(const tokenizer::SplitBefore& split) const {
+    return split.inner.spaces_apart() ? "stand between spaces, which are pieces of their own" : begin_at(split.mark);
+  }
   std::string operator()(const tokenizer::SplitBetween& split) const {
     return fmt::format("stand between '{}'", printable(split.separator));
   }
@@ -158,7 +160,8 @@ void add_bpe(Report& report, const tokenizer::BpeDefinition& definition) {
   report.add_value("split_case", cuts.letter_case);
   report.add_value("split_punctuation", cuts.punctuation);
   report.add_value("protected_pattern", cuts.protected_pattern);
-  if (!cuts.protected_pattern.empty()) report.add_row("protected", printable(cuts.protected_pattern));
+  if (!cuts.protected_pattern.empty() && cuts.protected_pattern != tokenizer::kWordMark)
+    report.add_row("protected", printable(cuts.protected_pattern));
   report.add_value("user_symbols", user_symbol_list(definition));
   if (const std::string symbols = user_symbols(definition); !symbols.empty()) report.add_row("user symbols", symbols);
 }

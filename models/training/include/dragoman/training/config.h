@@ -101,9 +101,21 @@ struct RecipeConfig {
 
 enum class ValidationMetric : std::uint8_t { kLoss, kBleu, kChrf };
 
+/// Which sentences of the validation text a validation shows with prediction and reference.
+struct SampleConfig {
+  /// Those at the beginning of the text: the same at every validation.
+  std::int64_t first = 2;
+  /// Drawn from the others, anew for every validation.
+  std::int64_t random = 0;
+  /// Whether each has a line in metrics.jsonl, too.
+  bool in_metrics = false;
+};
+
 struct ValidationConfig {
-  /// Updates between validations; 0 validates at the end only.
+  /// Updates between validations; 0 validates at the end only, or at the ends of epochs.
   std::int64_t every = 1000;
+  /// If not 0: validates at the end of every such epoch, whatever `every` is.
+  std::int64_t every_epochs = 0;
   /// What is reported besides loss and perplexity.
   bool bleu = true;
   bool chrf = true;
@@ -115,10 +127,12 @@ struct ValidationConfig {
   double length_penalty = 1;
   /// Sentences decoded at a time, by their source tokens.
   std::int64_t batch_tokens = 2048;
-  /// Sentences shown with prediction and reference.
-  std::int64_t samples = 2;
+  SampleConfig samples;
   /// What weights are multiplied in.
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
+
+  /// Whether there are validations before the end of a run.
+  bool repeated() const noexcept { return every > 0 || every_epochs > 0; }
 };
 
 enum class AverageOf : std::uint8_t { kLast, kBest };

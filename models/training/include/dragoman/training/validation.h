@@ -18,7 +18,19 @@ struct ValidationSample {
   std::string source;
   std::string prediction;
   std::string reference;
+  bool random = false;  ///< drawn, rather than one of the first
 };
+
+/// What the random samples of a validation are drawn by: equal draws give equal sentences.
+struct SampleDraw {
+  std::uint64_t seed = 0;
+  /// Which validation of the run it is, by its epoch or update.
+  std::uint64_t number = 0;
+};
+
+/// Which of `size` sentences a validation shows: the first ones, then the random ones, which are none of these, in
+/// order, as far as there are so many. A pure function of its arguments.
+std::vector<std::uint32_t> sampled_sentences(const SampleConfig& config, std::size_t size, const SampleDraw& draw);
 
 /// What one validation found. Loss is the cross-entropy without label smoothing, in natural logarithms per target
 /// token.
@@ -49,8 +61,8 @@ class Validator {
             const runtime::Runtime& runtime, tensor::Device device, core::Executor& executor);
 
   /// `model` without gradients, best with prepared weights. Error{kInterrupted} if `stop` asks.
-  ValidationResult run(const nn::Seq2SeqModel& model, const core::ProgressSink& progress = {},
-                       const std::stop_token& stop = {}) const;
+  ValidationResult run(const nn::Seq2SeqModel& model, const SampleDraw& draw = {},
+                       const core::ProgressSink& progress = {}, const std::stop_token& stop = {}) const;
   /// Detokenised translations of all pairs, in order.
   std::vector<std::string> translate(const nn::Seq2SeqModel& model, const core::ProgressSink& progress,
                                      const std::stop_token& stop) const;

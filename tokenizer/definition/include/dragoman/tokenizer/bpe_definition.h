@@ -84,6 +84,8 @@ struct InnerCuts {
   /// marks and the others cut it further. Its syntax is the part of Oniguruma's that docs/tokenizer.md lists.
   std::string protected_pattern = {};
 
+  /// Whether the pattern, or the last of several, is kWordMark, so that each space is a word by itself.
+  bool spaces_apart() const;
   bool any() const { return digits || letter_case || punctuation || !protected_pattern.empty(); }
   bool operator==(const InnerCuts&) const = default;
 };

@@ -45,8 +45,15 @@ struct LearnOptions {
   /// counts, and of those the one that stands first here. With one that can match a space, or that looks at what
   /// follows a word, learning keeps distinct lines in memory and not words, and count files are refused.
   std::vector<std::string> protected_patterns = {};
-  /// Words begin at spaces, which become part of the piece that follows. If false, pieces may reach over a whole line.
+  /// Words begin at spaces, which become part of the piece that follows. If false, pieces may reach over a whole line,
+  /// but for spaces_apart.
   bool word_marks = true;
+  /// For word_marks = false: words are what stands between spaces, with nothing in front, and each space is a piece of
+  /// its own, kWordMark. Learning keeps distinct lines in memory, and count files are refused, as is min_word_count.
+  bool spaces_apart = false;
+
+  /// Whether a space is written as kWordMark, be it alone or in front of a word.
+  bool spaces_are_marks() const noexcept { return word_marks || spaces_apart; }
   /// Whether a U+2581 of the text, which is what the word mark looks like, comes back as one: it is escaped in front of
   /// the merges. If false, it comes back as a space, as in SentencePiece.
   bool escape_marks = true;
