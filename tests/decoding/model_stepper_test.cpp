@@ -1,9 +1,6 @@
 #include "small_model.h"
 #include "table_model.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include <gtest/gtest.h>
 
 #include <dragoman/decoding/model_stepper.h>
@@ -12,24 +9,9 @@
 namespace dragoman::decoding {
 namespace {
 
-using testing::log_softmax;
-using testing::next_logits;
+using testing::expect_full_pass;
 using testing::small_sentences;
 using testing::SmallModel;
-
-/// Each token's log probability by a full pass over all that precedes it.
-void expect_full_pass(SmallModel& small, const Sentence& sentence, const Hypothesis& hypothesis, std::int32_t end) {
-  std::vector<std::int32_t> before;
-  ASSERT_EQ(hypothesis.token_log_probabilities.size(),
-            hypothesis.tokens.size() + (hypothesis.stopped_by == StoppedBy::kEnd ? 1 : 0));
-  for (std::size_t t = 0; t < hypothesis.token_log_probabilities.size(); ++t) {
-    const std::int32_t token = t < hypothesis.tokens.size() ? hypothesis.tokens[t] : end;
-    const auto expected = log_softmax(next_logits(small, sentence.source, before));
-    EXPECT_NEAR(hypothesis.token_log_probabilities[t], expected[static_cast<std::size_t>(token)], 1e-9)
-        << "token " << t;
-    before.push_back(token);
-  }
-}
 
 TEST(ModelStepper, CachedStepsEqualTheFullPass) {
   SmallModel small;
@@ -38,8 +20,7 @@ TEST(ModelStepper, CachedStepsEqualTheFullPass) {
     ModelStepper stepper(small.model(), small.context());
     const auto found = decode_all(stepper, sentences, {.strategy = strategy, .n_best = strategy[0] == 'g' ? 1 : 4});
     for (std::size_t i = 0; i < sentences.size(); ++i)
-      for (const Hypothesis& hypothesis : found[i])
-        expect_full_pass(small, sentences[i], hypothesis, small.model().spec().end);
+      for (const Hypothesis& hypothesis : found[i]) expect_full_pass(small, sentences[i], hypothesis);
   }
 }
 
@@ -76,8 +57,7 @@ TEST(ModelStepper, BeamsCrossOverAndStillReadTheirOwnHistory) {
   EXPECT_GT(watched.swapped, 50);
   EXPECT_GT(watched.shared, 50);
   for (std::size_t i = 0; i < sentences.size(); ++i)
-    for (const Hypothesis& hypothesis : found[i])
-      expect_full_pass(small, sentences[i], hypothesis, small.model().spec().end);
+    for (const Hypothesis& hypothesis : found[i]) expect_full_pass(small, sentences[i], hypothesis);
 }
 
 TEST(ModelStepper, ScoringWhatWasDecodedGivesTheSameNumbers) {

@@ -1,5 +1,9 @@
 #include "small_model.h"
 
+#include "table_model.h"
+
+#include <gtest/gtest.h>
+
 #include <dragoman/backend_reference/install.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/random.h>
@@ -90,8 +94,9 @@ class TwoLayerModel final : public nn::Seq2SeqModel {
   nn::MemoryId memory_;
 };
 
-nn::SequenceSpec small_spec() {
+nn::SequenceSpec small_spec(std::int32_t decoder_start) {
   nn::SequenceSpec spec;
+  spec.decoder_start = decoder_start;
   spec.source_vocabulary = SmallModel::kVocabulary;
   spec.target_vocabulary = SmallModel::kVocabulary;
   spec.maximum_source_length = 40;
@@ -101,10 +106,10 @@ nn::SequenceSpec small_spec() {
 
 }  // namespace
 
-SmallModel::SmallModel(std::uint64_t seed)
+SmallModel::SmallModel(std::uint64_t seed, std::int32_t decoder_start)
     : kernels_(tensor::Device::kReference),
       context_(kernels_, tensor::host_memory(), tensor::DType::kF64, executor_),
-      model_(std::make_unique<TwoLayerModel>(small_spec())) {
+      model_(std::make_unique<TwoLayerModel>(small_spec(decoder_start))) {
   backend::reference::install_kernels(kernels_);
   model_->parameters().allocate(tensor::host_memory(), tensor::DType::kF64, tensor::Device::kReference);
   model_->parameters().initialise(seed);
@@ -132,6 +137,19 @@ std::vector<double> next_logits(SmallModel& small, const std::vector<std::int32_
       result.push_back(tensor::element(logits.value, logits.value.rows - 1, v));
   });
   return result;
+}
+
+void expect_full_pass(SmallModel& small, const decoding::Sentence& sentence, const decoding::Hypothesis& hypothesis) {
+  std::vector<std::int32_t> before;
+  ASSERT_EQ(hypothesis.token_log_probabilities.size(),
+            hypothesis.tokens.size() + (hypothesis.stopped_by == decoding::StoppedBy::kEnd ? 1 : 0));
+  for (std::size_t t = 0; t < hypothesis.token_log_probabilities.size(); ++t) {
+    const std::int32_t token = t < hypothesis.tokens.size() ? hypothesis.tokens[t] : small.model().spec().end;
+    const auto expected = log_softmax(next_logits(small, sentence.source, before));
+    EXPECT_NEAR(hypothesis.token_log_probabilities[t], expected[static_cast<std::size_t>(token)], 1e-9)
+        << "token " << t;
+    before.push_back(token);
+  }
 }
 
 std::vector<decoding::Sentence> small_sentences(std::size_t count, std::int32_t longest, std::uint64_t seed) {

@@ -26,7 +26,7 @@ TableModel::TableModel(const Options& options) : options_(options) {
   spec_.source_vocabulary = options.vocabulary;
   spec_.target_vocabulary = options.vocabulary;
   spec_.begin = kStart;
-  spec_.decoder_start = kStart;
+  spec_.decoder_start = options.decoder_start;
   spec_.end = kEnd;
   spec_.unknown = 0;
   spec_.maximum_source_length = 64;
@@ -114,7 +114,7 @@ void TableModel::step(const decoding::StepRequest& request, decoding::StepResult
     ASSERT_FALSE(tokens.empty());
     std::uint64_t hash = 0;
     if (row.parent < 0) {
-      ASSERT_EQ(tokens[0], kStart);
+      ASSERT_EQ(tokens[0], spec_.decoder_start);
       hash = start_hash(slot.source);
     } else {
       ASSERT_EQ(history_slots_.at(static_cast<std::size_t>(row.parent)), row.slot);

@@ -12,6 +12,8 @@ namespace dragoman::testing {
 /// confuses rows, parents or slots gets other numbers. It checks what it is asked for and counts what it holds.
 class TableModel final : public decoding::StepModel {
  public:
+  static constexpr std::int32_t kEnd = 2;
+  static constexpr std::int32_t kStart = 1;
   struct Options {
     std::uint64_t seed = 1;
     std::int32_t vocabulary = 5;
@@ -20,9 +22,9 @@ class TableModel final : public decoding::StepModel {
     double end_bias = 0;
     /// Logits are uniform in [-sharpness, sharpness].
     double sharpness = 2;
+    /// What a search has to begin with; the distributions do not depend on it.
+    std::int32_t decoder_start = kStart;
   };
-  static constexpr std::int32_t kEnd = 2;
-  static constexpr std::int32_t kStart = 1;
 
   explicit TableModel(const Options& options);
 

@@ -9,31 +9,62 @@
 namespace dragoman::testing {
 namespace {
 
-class GoldenTest : public ::testing::TestWithParam<std::tuple<const char*, const char*, tensor::Device>> {
+core::Json golden_config(const core::Json& changes) {
+  core::Json config{{"d_model", 8},        {"heads", 2},          {"feed_forward", 16},
+                    {"encoder_layers", 2}, {"decoder_layers", 2}, {"dropout", 0.0}};
+  config.update(changes);
+  return config;
+}
+
+/// The shape of golden/make_variants.py.
+core::Json small_golden_config(const core::Json& changes) {
+  core::Json config =
+      golden_config({{"d_model", 6}, {"heads", 3}, {"feed_forward", 10}, {"encoder_layers", 1}, {"decoder_layers", 1}});
+  config.update(changes);
+  return config;
+}
+
+struct GoldenModel {
+  const char* name;
+  std::string file;
+  std::int64_t target_vocabulary;
+  core::Json config;
+};
+
+const std::vector<GoldenModel> kGoldenModels = {
+    {"pre", "transformer_pre", 23, golden_config({{"norm", "pre"}, {"activation", "relu"}})},
+    {"post", "transformer_post", 23, golden_config({{"norm", "post"}, {"activation", "gelu"}})},
+    // The same numbers, in another order of operations.
+    {"pre_early_scaling", "transformer_pre", 23, golden_config({{"norm", "pre"}, {"query_scaling", "early"}})},
+    {"post_early_scaling", "transformer_post", 23,
+     golden_config({{"norm", "post"}, {"activation", "gelu"}, {"query_scaling", "early"}})},
+    // Different vocabularies; everything that can be a parameter of its own is one.
+    {"untied", "variant_untied", 29,
+     small_golden_config({{"tying", "none"}, {"output_bias", true}, {"positions", "learned"}, {"position_offset", 2}})},
+    {"tied_target_output", "variant_target_output", 29,
+     small_golden_config({{"tying", "target-output"}, {"output_bias", true}})},
+    {"tied_source_target", "variant_source_target", 23, small_golden_config({{"tying", "source-target"}})},
+    // Norms of every kind, with an epsilon that shows in all digits.
+    {"pre_without_final_norm", "variant_pre_without_final_norm", 23,
+     small_golden_config({{"final_norm", false}, {"layer_norm_epsilon", 0.01}, {"embedding_norm", true}})},
+    {"post_with_final_norm", "variant_post_with_final_norm", 23,
+     small_golden_config(
+         {{"norm", "post"}, {"final_norm", true}, {"layer_norm_epsilon", 0.01}, {"embedding_norm", true}})},
+};
+
+/// What PyTorch computes (golden/make_golden.py), and for the variants that torch.nn.Transformer does not have, NumPy
+/// (golden/make_variants.py).
+class GoldenTest : public ::testing::TestWithParam<std::tuple<GoldenModel, tensor::Device>> {
  protected:
-  static core::Json config(const std::string& norm, const char* query_scaling) {
-    return {{"d_model", 8},
-            {"heads", 2},
-            {"feed_forward", 16},
-            {"encoder_layers", 2},
-            {"decoder_layers", 2},
-            {"norm", norm},
-            {"query_scaling", query_scaling},
-            {"activation", norm == "pre" ? "relu" : "gelu"},
-            {"layer_norm_epsilon", 1e-5},
-            {"tying", "all"},
-            {"dropout", 0.0}};
-  }
   GoldenTest()
-      : norm_(std::get<0>(GetParam())),
-        file_(formats::SafetensorsFile::open(golden_file("transformer_" + norm_ + ".safetensors"))),
-        bench_(std::get<2>(GetParam()),
+      : file_(formats::SafetensorsFile::open(golden_file(std::get<0>(GetParam()).file + ".safetensors"))),
+        bench_(std::get<1>(GetParam()),
                {.source_vocabulary = 23,
-                .target_vocabulary = 23,
-                .maximum_source_length = 64,
-                .maximum_target_length = 64},
-               config(norm_, std::get<1>(GetParam()))),
-        tolerance_(std::get<2>(GetParam()) == tensor::Device::kReference ? 1e-10 : 3e-5) {
+                .target_vocabulary = std::get<0>(GetParam()).target_vocabulary,
+                .maximum_source_length = 8,
+                .maximum_target_length = 8},
+               std::get<0>(GetParam()).config),
+        tolerance_(std::get<1>(GetParam()) == tensor::Device::kReference ? 1e-10 : 3e-5) {
     for (const nn::Parameter& parameter : bench_.model->parameters().all()) load(parameter);
   }
 
@@ -62,7 +93,6 @@ class GoldenTest : public ::testing::TestWithParam<std::tuple<const char*, const
   const Batch source_{{{5, 9, 4, 22, 2}, {7, 2}, {3, 3, 11, 2}}};
   const Batch inputs_{{{1, 6, 8}, {1, 12, 13, 14, 15}, {1, 20}}};
   const Batch targets_{{{6, 8, 2}, {12, 13, 14, 15, 2}, {20, 2}}};
-  std::string norm_;
   formats::SafetensorsFile file_;
   Bench bench_;
   double tolerance_;
@@ -86,11 +116,11 @@ TEST_P(GoldenTest, LossAndGradientsEqualPyTorch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, GoldenTest,
-                         ::testing::Combine(::testing::Values("pre", "post"), ::testing::Values("late", "early"),
+                         ::testing::Combine(::testing::ValuesIn(kGoldenModels),
                                             ::testing::Values(tensor::Device::kReference, tensor::Device::kCpu)),
                          [](const auto& test) {
-                           return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param) + "_" +
-                                  std::string(tensor::name_of(std::get<2>(test.param)));
+                           return std::string(std::get<0>(test.param).name) + "_" +
+                                  std::string(tensor::name_of(std::get<1>(test.param)));
                          });
 
 }  // namespace
