@@ -29,7 +29,7 @@ class Scores {
       : q_(tensor::HostView::of(memory, forward.q)),
         k_(tensor::HostView::of(memory, forward.k)),
         width_(forward.q.cols / forward.heads),
-        scale_(1 / std::sqrt(static_cast<double>(width_))) {}
+        scale_(ops::score_scale<double>(forward.scale, width_)) {}
 
   double operator()(int head, std::int64_t query, std::int64_t key) const {
     double sum = 0;
