@@ -75,6 +75,25 @@ TEST_P(EmbeddingTest, LooksUpScalesAndAddsPositions) {
   EXPECT_EQ(values_of(y.value), (std::vector<double>{10.5, 12.25, 1, 2}));
 }
 
+/// As with fairseq's offset of 2: position p is row p + 2 of its table, and so is its gradient.
+TEST_P(EmbeddingTest, CountsPositionsFromTheFirst) {
+  Rig rig(GetParam());
+  rig.record();
+  const Variable table = rig.constant(3, 2, std::vector<double>{1, 2, 3, 4, 5, 6});
+  const Variable positions = rig.variable(4, 2, std::vector<double>{100, 100, 100, 100, 0.5, 0.25, -1, -2}, true);
+  const Ids ids{2, 0, 1};
+  const Ids places{0, 1, 0};
+  const Variable y = ops::embedding(rig.context(), rig.context().indices(ids), table, rig.context().indices(places),
+                                    positions, {.scale = 2, .first_position = 2});
+  EXPECT_EQ(values_of(y.value), (std::vector<double>{10.5, 12.25, 1, 2, 6.5, 8.25}));
+  rig.backward(ops::weighted_sum(rig.context(), y, rig.matrix(3, 2, std::vector<double>{1, 2, 10, 20, 100, 200})));
+  EXPECT_EQ(gradient_of(positions), (std::vector<double>{0, 0, 0, 0, 101, 202, 10, 20}));
+  const Ids beyond{0, 2, 0};
+  EXPECT_THROW(ops::embedding(rig.context(), rig.context().indices(ids), table, rig.context().indices(beyond),
+                              positions, {.first_position = 2}),
+               core::Error);
+}
+
 TEST_P(EmbeddingTest, RowsThatNoIdNamesGetNoGradient) {
   Rig rig(GetParam());
   rig.record();

@@ -1,0 +1,119 @@
+#include "program.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+namespace dragoman::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// `train` on numbers in German and English, with a vocabulary whose begin and end the test chooses.
+class TrainCommandTest : public ::testing::Test {
+ protected:
+  TrainCommandTest() {
+    write_numbers("train", 300);
+    write_numbers("valid", 6);
+  }
+
+  void write_numbers(const std::string& name, int lines) {
+    const std::pair<const char*, const char*> words[] = {
+        {"eins", "one"}, {"zwei", "two"}, {"drei", "three"}, {"vier", "four"}};
+    std::ofstream source(folder_ / (name + ".src"));
+    std::ofstream target(folder_ / (name + ".trg"));
+    unsigned state = name == "train" ? 1 : 77;
+    for (int i = 0; i < lines; ++i) {
+      const unsigned length = 1 + (state >> 20) % 4;
+      for (unsigned w = 0; w < length; ++w) {
+        state = state * 1664525 + 1013904223;
+        const auto& [from, to] = words[(state >> 24) % 4];
+        source << (w == 0 ? "" : " ") << from;
+        target << (w == 0 ? "" : " ") << to;
+      }
+      source << '\n';
+      target << '\n';
+    }
+  }
+
+  void write_recipe(const std::string& special_tokens) const {
+    std::ofstream(folder_ / "train.yml") << R"(
+output: run
+model: {type: transformer, d_model: 32, heads: 2, feed_forward: 64, encoder_layers: 1, decoder_layers: 1, dropout: 0.0}
+data:
+  train: {source: train.src, target: train.trg}
+  validation: {source: valid.src, target: valid.trg}
+  tokenizer: tokenizer.json
+  special_tokens: )" << special_tokens << R"(
+training: {updates: 4, report_every: 2, batch_tokens: 512, label_smoothing: 0.0, schedule: {type: inverse-sqrt, learning_rate: 0.005, warmup: 50}}
+validation: {every: 2, samples: 2}
+)";
+  }
+
+  Outcome must(const std::string& arguments) const {
+    Outcome outcome = run_dragoman(folder_.path(), arguments);
+    EXPECT_EQ(outcome.status, 0) << arguments << "\n" << outcome.error;
+    return outcome;
+  }
+  static std::ptrdiff_t lines_with(const std::string& text, const std::string& begin) {
+    std::istringstream lines(text);
+    std::ptrdiff_t count = 0;
+    for (std::string line; std::getline(lines, line);) count += line.starts_with(begin) ? 1 : 0;
+    return count;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(TrainCommandTest, ShowsSamplesWithPredictionAndReference) {
+  must("learn-bpe --quiet --input train.src train.trg --vocab-size 280 --output tokenizer.json");
+  write_recipe("{}");
+  for (const auto& [options, samples] : {std::pair{" --set output=run", 2},
+                                         {" --set output=none --set validation.samples=0", 0},
+                                         {" --set output=quiet --quiet", 0}}) {
+    const Outcome outcome = must(std::string("train --config train.yml") + options);
+    // After updates 2 and 4.
+    EXPECT_EQ(lines_with(outcome.error, "source: "), 2 * samples) << options << "\n" << outcome.error;
+    EXPECT_EQ(lines_with(outcome.error, "prediction: "), 2 * samples) << options;
+    EXPECT_EQ(lines_with(outcome.error, "reference: "), 2 * samples) << options;
+    if (samples == 0) continue;
+    const std::string source = file_content(folder_ / "valid.src");
+    const std::string reference = file_content(folder_ / "valid.trg");
+    EXPECT_THAT(outcome.error, HasSubstr("source:     " + source.substr(0, source.find('\n') + 1)));
+    EXPECT_THAT(outcome.error, HasSubstr("reference:  " + reference.substr(0, reference.find('\n') + 1)));
+  }
+}
+
+/// Symbols of music as begin and end, as a text that shows every token would have them.
+TEST_F(TrainCommandTest, VisibleSymbolsBeginAndEndSentences) {
+  const std::string begin = "\U0001D106";
+  const std::string end = "\U0001D107";
+  must("learn-bpe --quiet --input train.src train.trg --vocab-size 280 --output tokenizer.json --special '<unk>' '" +
+       begin + "' '" + end + "'");
+  write_recipe("{begin: \"" + begin + "\", end: \"" + end + "\"}");
+  must("train --quiet --config train.yml --set training.updates=250 --set validation.every=0");
+  const std::string config = file_content(folder_ / "run/last/config.json");
+  EXPECT_THAT(config, HasSubstr("\"begin\": 1,"));
+  EXPECT_THAT(config, HasSubstr("\"end\": 2,"));
+  EXPECT_THAT(config, HasSubstr("\"decoder_start\": 1,"));
+
+  must("translate --quiet --model run/last --input valid.src --output out --decoder greedy");
+  const std::string translations = file_content(folder_ / "out");
+  EXPECT_THAT(translations, Not(HasSubstr(begin)));
+  EXPECT_THAT(translations, Not(HasSubstr(end)));
+  const Outcome score = must("evaluate --hypothesis out --reference valid.trg --metrics chrf --score-only");
+  EXPECT_GT(std::stod(score.output), 80) << "sentences are translated, and end: " << translations;
+
+  // In a text the symbols are text: they come back, and neither begin nor end anything.
+  const std::string music = begin + " eins " + end + " zwei" + end + "\n";
+  std::ofstream(folder_ / "music") << music;
+  const std::string ids = must("encode --quiet --tokenizer tokenizer.json --input music --format ids").output;
+  EXPECT_THAT(" " + ids, Not(::testing::ContainsRegex(" [12][ \n]")));
+  std::ofstream(folder_ / "ids") << ids;
+  EXPECT_EQ(must("decode --quiet --tokenizer tokenizer.json --input ids --format ids").output, music);
+  EXPECT_EQ(lines_with(must("translate --quiet --model run/last --input music --decoder greedy").output, ""), 1);
+}
+
+}  // namespace
+}  // namespace dragoman::testing
