@@ -139,6 +139,18 @@ TEST(Runtime, ABackendWithoutDevicesIsKnownButNotHere) {
   EXPECT_EQ(code_of(use), core::ErrorCode::kUnsupported);
 }
 
+TEST(Runtime, AutoIsTheFirstDeviceOfTheLastBackendThatHasAny) {
+  Runtime runtime;
+  EXPECT_EQ(tensor::name_of(runtime.device("auto")), "cpu");
+  runtime.add(std::make_shared<FakeBackend>("absent", 0));
+  EXPECT_EQ(tensor::name_of(runtime.device("auto")), "cpu");
+  runtime.add(std::make_shared<FakeBackend>("first", 1));
+  runtime.add(std::make_shared<FakeBackend>("second", 3));
+  EXPECT_EQ(runtime.device("auto"), Device::of("second", 0));
+  runtime.remove_last();
+  EXPECT_EQ(runtime.device("auto"), Device::of("first"));
+}
+
 TEST(Runtime, NamesAreTakenOnceAndGivenBack) {
   Runtime runtime;
   EXPECT_THAT(error_of([&] { runtime.add(std::make_shared<FakeBackend>("cpu", 1)); }),
