@@ -98,10 +98,12 @@ class Builder {
   }
   Pipeline take() {
     if (write_) {
-      core::require(!makes_details_ || write_->format == RecordFormat::kJsonl || any_plugin_, ErrorCode::kBadInput,
-                    "n_best, alignment and (without attention_svg or attention_npy) attention of translate need "
-                    "`write: {{format: "
-                    "jsonl}}`: text has one line per input line");
+      const bool keeps_details = write_->format == RecordFormat::kJsonl || any_plugin_;
+      core::require(
+          !makes_details_ || keeps_details, ErrorCode::kBadInput,
+          "n_best and alignment of translate need `write: {{format: jsonl}}`: text has one line per input line");
+      core::require(!shows_attention_ || keeps_details, ErrorCode::kBadInput,
+                    "attention of translate needs attention_svg, attention_npy or `write: {{format: jsonl}}`");
       if (write_->path != "-") write_->identity = identity_.text();
       pipeline_.write(std::move(*write_));
     }
@@ -142,10 +144,9 @@ class Builder {
     if (translate.threads == 0) translate.threads = threads_;
     if (options.get("device", std::string()) == runtime::kAutoDevice)
       pipeline_.add_note(fmt::format("translate: device {}", tensor::name_of(translate.device)));
-    const bool shows_attention =
-        translate.attention.kind && translate.attention.svg.empty() && translate.attention.npy.empty();
-    makes_details_ =
-        makes_details_ || translate.decoding.n_best > 1 || translate.decoding.want_alignment || shows_attention;
+    const AttentionSettings& attention = translate.attention;
+    shows_attention_ = shows_attention_ || (attention.kind && attention.svg.empty() && attention.npy.empty());
+    makes_details_ = makes_details_ || translate.decoding.n_best > 1 || translate.decoding.want_alignment;
     auto stage = std::make_unique<TranslateStage>(model, *host_, translate);
     // What the folder says and what `auto` is: another machine may go on with the output.
     const bool usual = stage->compute_type() == tensor::ComputeType::kF32;
@@ -194,6 +195,7 @@ class Builder {
   int stages_ = 0;
   /// What only jsonl has a place for; but a plugin's stage may do something with it.
   bool makes_details_ = false;
+  bool shows_attention_ = false;
   bool any_plugin_ = false;
   JobIdentity identity_;
 };

@@ -55,7 +55,8 @@ std::vector<float> joined(const std::vector<std::vector<float>>& rows) {
 }
 
 TEST_F(EmbedTest, EveryFormatHoldsTheSameNumbers) {
-  for (const std::string options : {"s.de", "s.de --target t.en --pooling max --layer 2", "s.de --layer 0 --threads 2"}) {
+  for (const std::string& options :
+       std::vector<std::string>{"s.de", "s.de --target t.en --pooling max --layer 2", "s.de --layer 0 --threads 2"}) {
     const auto rows = lines_of(options, "embedding");
     ASSERT_EQ(rows.size(), 3U);
     for (const auto& row : rows) EXPECT_EQ(row.size(), 128U);
@@ -108,9 +109,10 @@ TEST_F(EmbedTest, AttentionOfTheProgramIsWrittenByLine) {
   EXPECT_THAT(file_content(folder_ / "pictures/1.svg"), HasSubstr("layer 3, head 3"));
   EXPECT_THAT(file_content(folder_ / "arrays/3.npy"), HasSubstr("'shape': (4, 4, "));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "arrays/2.npy"));  // an empty line
-  EXPECT_EQ(run_dragoman(folder_.path(), "score" + model + "s.de t.en --attention cross --attention-npy scored").status, 0);
+  EXPECT_EQ(run_dragoman(folder_.path(), "score" + model + "s.de t.en --attention cross --attention-npy scored").status,
+            0);
   EXPECT_TRUE(std::filesystem::exists(folder_ / "scored/2.npy"));  // its end alone
-  for (const std::string command : {"translate" + model + "s.de", "score" + model + "s.de t.en"}) {
+  for (const std::string& command : {"translate" + model + "s.de", "score" + model + "s.de t.en"}) {
     EXPECT_EQ(run_dragoman(folder_.path(), command + " --attention cross").status, 2);
     EXPECT_THAT(run_dragoman(folder_.path(), command + " --attention-mean").error, HasSubstr("attention_mean"));
     EXPECT_THAT(run_dragoman(folder_.path(), command + " --attention cross --attention-heads 4 --format jsonl").error,
@@ -118,10 +120,10 @@ TEST_F(EmbedTest, AttentionOfTheProgramIsWrittenByLine) {
     EXPECT_THAT(run_dragoman(folder_.path(), command + " --attention cross --attention-svg s.de").error,
                 HasSubstr("s.de"));
   }
-  EXPECT_THAT(run_dragoman(folder_.path(), "embed --model '" DRAGOMAN_SOURCE_DIR
-                                           "/examples/multi30k/model' s.de --device auto")
-                  .error,
-              HasSubstr("device cpu"));
+  EXPECT_THAT(
+      run_dragoman(folder_.path(), "embed --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' s.de --device auto")
+          .error,
+      HasSubstr("device cpu"));
 }
 
 }  // namespace

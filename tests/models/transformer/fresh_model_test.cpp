@@ -76,7 +76,7 @@ TEST(TransformerDefaults, AreTheBaseModelOf2017) {
       {"embedding_norm", false},
       {"tying", "all"},
       {"output_bias", false},
-      {"dropout", {{"embedding", 0.1}, {"sub_layer", 0.1}, {"activation", 0.0}, {"attention", 0.0}}},
+      {"dropout", {{"embedding", 0.1}, {"sub_layer", 0.1}, {"activation", 0.0}, {"attention", 0.0}, {"layer", 0.0}}},
       {"alignment_layer", -1},
       {"alignment_heads", 1}};
   for (const auto& [key, value] : expected.items()) {
