@@ -198,6 +198,10 @@ class EncoderDecoder final : public nn::Seq2SeqModel {
     const int layer = config_.alignment_layer + (config_.alignment_layer < 0 ? config_.decoder_layers : 0);
     return {parts_.decoder.layers[static_cast<std::size_t>(layer)].cross_attention.heads.front().memory, 1};
   }
+  nn::EmbeddingTables embedding_tables() const override {
+    return {&parts_.generator.source(), &parts_.generator.target()};
+  }
+  std::int64_t width() const override { return config_.d_model; }
   core::Json config() const override { return transformer::to_json(config_); }
 
  protected:
@@ -211,7 +215,8 @@ class EncoderDecoder final : public nn::Seq2SeqModel {
                            bool all_layers) const override {
     nn::Decoding result;
     const Variable x = parts_.target_embed(context, next.tokens, next.positions);
-    result.states = parts_.decoder(context, x, state, all_layers ? &result.layers : nullptr);
+    result.states =
+        parts_.generator.for_output(context, parts_.decoder(context, x, state, all_layers ? &result.layers : nullptr));
     return result;
   }
 
@@ -220,6 +225,12 @@ class EncoderDecoder final : public nn::Seq2SeqModel {
     core::require(config_.alignment_heads == 1, core::ErrorCode::kBadInput,
                   "model: alignment_heads must be 1 but is {}: here each head has a memory of its own",
                   config_.alignment_heads);
+    // A key that does nothing is worse than none.
+    core::require(config_.encoder_tied_layers.empty() && config_.decoder_tied_layers.empty() &&
+                      config_.dropout.layer == 0 && config_.query_scaling == transformer::QueryScalingPlace::kLate,
+                  core::ErrorCode::kBadInput,
+                  "model: encoder_tied_layers, decoder_tied_layers, dropout.layer and query_scaling are the built-in "
+                  "transformer's; leave them out");
     const transformer::VocabularyMatrices matrices(scope, spec(), config_);
     // Within braces, they are made from left to right: parameters have one order, whatever the compiler.
     return {{scope / "encoder", config_, config_.encoder_layers},

@@ -29,6 +29,7 @@ SentenceAttention label_attention(const TranslationModel& model, const Attention
   const nn::SequenceSpec& spec = model.model->spec();
   SentenceAttention attention{.kind = settings.kind.value_or(AttentionKind::kCross),
                               .before_softmax = settings.request.before_softmax,
+                              .full_context = settings.request.full_context,
                               .maps = std::move(maps)};
   const std::vector<std::string> sources = pieces_of(*model.source_tokenizer, source);
   // One row more than the target has tokens: the input before them, or what is predicted behind them.
@@ -36,6 +37,13 @@ SentenceAttention label_attention(const TranslationModel& model, const Attention
   inputs.insert(inputs.end(), target.begin(), target.end());
   std::vector<std::int32_t> predicted(target.begin(), target.end());
   predicted.push_back(spec.end);
+  // A translation that was cut has no row for the end that it did not choose, nor for its last token as an input.
+  const bool was_cut =
+      attention.kind != AttentionKind::kEncoder && attention.maps.queries == static_cast<std::int64_t>(target.size());
+  if (was_cut) {
+    inputs.pop_back();
+    predicted.pop_back();
+  }
   switch (attention.kind) {
     case AttentionKind::kEncoder:
       attention.queries = attention.keys = sources;
@@ -48,8 +56,10 @@ SentenceAttention label_attention(const TranslationModel& model, const Attention
       attention.keys = sources;
       break;
   }
-  attention.queries.resize(static_cast<std::size_t>(attention.maps.queries));
-  attention.keys.resize(static_cast<std::size_t>(attention.maps.keys));
+  core::require(static_cast<std::int64_t>(attention.queries.size()) == attention.maps.queries &&
+                    static_cast<std::int64_t>(attention.keys.size()) == attention.maps.keys,
+                core::ErrorCode::kInternal, "{} rows and {} columns of attention for {} and {} tokens",
+                attention.maps.queries, attention.maps.keys, attention.queries.size(), attention.keys.size());
   return attention;
 }
 
@@ -87,8 +97,10 @@ void write_attention(const SentenceAttention& attention, const AttentionSettings
   };
   const decoding::AttentionMaps& maps = attention.maps;
   if (!settings.svg.empty()) {
-    const std::string title = fmt::format("{}: {} attention{}", name, name_of(attention.kind),
-                                          attention.before_softmax ? " before the softmax" : "");
+    const std::string title = fmt::format(
+        "{}: {} attention{}{} (rows: tokens {}, columns: what they look at)", name, name_of(attention.kind),
+        attention.before_softmax ? " before the softmax" : "", attention.full_context ? " with full context" : "",
+        attention.kind == AttentionKind::kCross ? "that are predicted" : "that are read");
     core::write_file(path_in(settings.svg, ".svg"), to_svg(attention, title));
   }
   if (!settings.npy.empty()) {

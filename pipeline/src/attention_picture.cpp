@@ -68,7 +68,8 @@ class Picture {
         panel_width_(left_ + kCell * static_cast<int>(attention.maps.keys) + 16),
         panel_height_(top_ + kCell * static_cast<int>(attention.maps.queries) + 16) {
     const decoding::AttentionMaps& maps = attention.maps;
-    const int width = panel_width_ * static_cast<int>(maps.heads.size()) + 16;
+    const int width =
+        std::max(panel_width_ * static_cast<int>(maps.heads.size()), 8 * static_cast<int>(title.size())) + 16;
     const int height = kTitle + panel_height_ * static_cast<int>(maps.layers.size()) + 16;
     add(R"svg(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}")svg", width,
         height);

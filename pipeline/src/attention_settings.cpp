@@ -11,6 +11,7 @@ namespace {
 using core::Json;
 using core::Option;
 using core::OptionReader;
+using decoding::AttentionKind;
 
 constexpr int kMostNumbers = 4096;
 constexpr std::int64_t kLargestNumber = 1 << 16;
@@ -76,6 +77,7 @@ core::OptionTable<decoding::AttentionRequest> request_table() {
                   }};
   };
   return core::OptionTable<Request>()
+      .group("Attention")
       .custom({numbers("attention_layers", "layers from 0, as in 0,2-4; -1 is the last; or all", true)},
               [](OptionReader& options, Request& request) {
                 request.layers = read_numbers(options, "attention_layers", true);

@@ -34,7 +34,7 @@ OptionTable<TranslateOptions> compute_table() {
   std::vector<std::pair<std::string_view, std::optional<tensor::ComputeChoice>>> choices = {
       {tensor::kStoredCompute, std::nullopt}};
   choices.insert(choices.end(), tensor::kComputeChoices.begin(), tensor::kComputeChoices.end());
-  return OptionTable<TranslateOptions>().choice(
+  return OptionTable<TranslateOptions>().group("Machine").choice(
       "compute", &TranslateOptions::compute, std::move(choices), "TYPE",
       fmt::format("{}; {}: what the model's folder says", tensor::kComputeHelp, tensor::kStoredCompute));
 }

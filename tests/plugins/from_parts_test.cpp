@@ -229,7 +229,8 @@ TEST_P(FromParts, PassesTheConformanceKit) {
 INSTANTIATE_TEST_SUITE_P(
     Variants, FromParts,
     ::testing::Values(Variant{"NormFirst", R"({"norm": "pre"})"}, Variant{"NormLast", R"({"norm": "post"})"},
-                      Variant{"Untied", R"({"tying": "none", "activation": "swiglu", "positions": "learned"})"}),
+                      Variant{"Untied", R"({"tying": "none", "activation": "swiglu", "positions": "learned"})"},
+                      Variant{"OutputWidth", R"({"tying": "source-target", "output_width": 6})"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 /// Trained weights, in the number type in which one translates.
@@ -254,14 +255,19 @@ TEST(FromPartsTrained, TranslatesAsTheBundledModel) {
   }
 }
 
-TEST(FromPartsConfig, AnAlignmentIsReadFromOneHead) {
+TEST(FromPartsConfig, WhatWouldDoNothingIsRefused) {
   const auto& entry = host_with_plugin().registry().models().get("encoder-decoder");
-  nn::SequenceSpec spec;
-  spec.source_vocabulary = spec.target_vocabulary = 12;
-  EXPECT_THAT(testing::message_of([&] {
-                entry.make(spec, {{"d_model", 8}, {"heads", 2}, {"alignment_heads", 2}});
-              }),
-              ::testing::HasSubstr("alignment_heads must be 1 but is 2"));
+  const auto message = [&](const Json& changes) {
+    nn::SequenceSpec spec;
+    spec.source_vocabulary = spec.target_vocabulary = 12;
+    Json config = {{"d_model", 8}, {"heads", 2}, {"encoder_layers", 2}, {"decoder_layers", 2}};
+    config.update(changes);
+    return testing::message_of([&] { entry.make(spec, config); });
+  };
+  EXPECT_THAT(message({{"alignment_heads", 2}}), ::testing::HasSubstr("alignment_heads must be 1 but is 2"));
+  for (const Json& changes : {Json{{"encoder_tied_layers", {0, 0}}}, Json{{"decoder_tied_layers", {0, 0}}},
+                              Json{{"query_scaling", "early"}}, Json{{"dropout", {{"layer", 0.1}}}}})
+    EXPECT_THAT(message(changes), ::testing::HasSubstr("leave them out")) << changes;
 }
 
 }  // namespace

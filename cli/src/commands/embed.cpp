@@ -156,9 +156,10 @@ class Embed final : public Command {
         "format", po::value(&format_)->default_value("jsonl")->value_name("FORMAT"),
         "jsonl: an object a line, with the tokens; npy: one array [lines, width]; safetensors: `embeddings`, the same, "
         "or with --pooling none `states` of all tokens and `offsets` of the lines. npy and safetensors are kept in "
-        "memory until the end")(
-        "pooling", po::value(&pooling_)->default_value("mean")->value_name("HOW"),
-        "how the vectors of a line's tokens, its end included, become one: mean, first, max; none: they do not")(
+        "memory until the end")("pooling", po::value(&pooling_)->default_value("mean")->value_name("HOW"),
+                                "how the vectors of a line's tokens, its end (with --target: the start) included, "
+                                "become one: mean, first, max; "
+                                "none: they do not")(
         "layer", po::value(&layer_)->default_value("final")->value_name("N"),
         "final: what the stack hands on; 0: the embedded tokens; N: what layer N hands to the next, -1 the last; all: "
         "0 to the last");
@@ -188,7 +189,7 @@ class Embed final : public Command {
       std::vector<pipeline::LineEmbedding> lines;
       try {
         std::vector<pipeline::LinePair> pairs;
-        more = reader.read(pairs);
+        more = reader.read(pairs, pooling == Pooling::kNone ? LinePairReader::kFewBytes : LinePairReader::kUsualBytes);
         lines = embedder.embed(std::move(pairs), session.stop);
       } catch (const core::Error& error) {
         if (error.code() != ErrorCode::kInterrupted) throw;

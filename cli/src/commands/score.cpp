@@ -68,7 +68,7 @@ class Score final : public Command {
       std::vector<pipeline::LineScore> scores;
       try {
         std::vector<pipeline::LinePair> pairs;
-        more = reader.read(pairs);
+        more = reader.read(pairs, attention.kind ? LinePairReader::kFewBytes : LinePairReader::kUsualBytes);
         scores = scorer.score(std::move(pairs), session.stop);
       } catch (const core::Error& error) {
         if (error.code() != ErrorCode::kInterrupted) throw;

@@ -12,10 +12,8 @@ namespace dragoman::cli {
 LinePairReader::LinePairReader(const std::string& source, const std::string& target, const std::stop_token& stop)
     : sources_(source, stop), targets_(target.empty() ? nullptr : std::make_unique<core::LineReader>(target, stop)) {}
 
-bool LinePairReader::read(std::vector<pipeline::LinePair>& pairs) {
-  // Enough to keep all threads busy.
-  constexpr std::size_t kBatchBytes = std::size_t{1} << 18;
-  for (std::size_t bytes = 0; bytes < kBatchBytes;) {
+bool LinePairReader::read(std::vector<pipeline::LinePair>& pairs, std::size_t bytes) {
+  for (std::size_t taken = 0; taken < bytes;) {
     pipeline::LinePair pair;
     const bool have_source = sources_.next(pair.source);
     const bool have_target = targets_ ? targets_->next(pair.target) : have_source;
@@ -28,7 +26,7 @@ bool LinePairReader::read(std::vector<pipeline::LinePair>& pairs) {
     if (!have_source) return false;
     for (const std::string& line : {std::cref(pair.source), std::cref(pair.target)})
       if (core::find_invalid_utf8(line) != std::string::npos) ++counts_.with_invalid_utf8;
-    bytes += pair.source.size() + pair.target.size() + 1;
+    taken += pair.source.size() + pair.target.size() + 1;
     pair.where = fmt::format("{}: line {}", sources_.name(), sources_.line_number());
     pairs.push_back(std::move(pair));
   }

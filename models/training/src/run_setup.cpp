@@ -145,18 +145,6 @@ Json read_run_record(const std::filesystem::path& file) {
   return record;
 }
 
-bool validates_alike(const Json& before, const Json& now) {
-  const auto what_matters = [](const Json& record) {
-    Json kept = Json::object();
-    for (const auto& [key, value] : record["affects_results"].items())
-      if (key.starts_with("model.") || key.starts_with("validation.") || key.starts_with("data.")) kept[key] = value;
-    for (const auto& [key, value] : record["data"].items())
-      if (key != "train") kept["content of " + key] = value;
-    return kept;
-  };
-  return what_matters(before) == what_matters(now);
-}
-
 namespace {
 
 /// What affected the results of a run, with the keys that there were not yet when it began, as they were then.
@@ -177,6 +165,20 @@ Json with_later_keys(const Json& before, const Json& now) {
 }
 
 }  // namespace
+
+bool validates_alike(const Json& before, const Json& now) {
+  const auto what_matters = [](const Json& keys, const Json& data) {
+    Json kept = Json::object();
+    for (const auto& [key, value] : keys.items())
+      if (key.starts_with("model.") || key.starts_with("validation.") || key.starts_with("data.")) kept[key] = value;
+    for (const auto& [key, value] : data.items())
+      if (key != "train") kept["content of " + key] = value;
+    return kept;
+  };
+  return core::differences(what_matters(with_later_keys(before, now), before["data"]),
+                           what_matters(now["affects_results"], now["data"]))
+      .empty();
+}
 
 std::string check_same_run(const Json& before, const Json& now, bool fork, const std::string& where,
                            const core::LogSink& log) {

@@ -155,9 +155,9 @@ const core::OptionTable<Config>& option_table() {
                    {"geglu", {Activation::kGelu, true}},
                    {"swiglu", {Activation::kSwish, true}}},
                   "NAME", "of feed-forward layers; those that end in glu are gated")
-          .choice(
-              "positions", &Config::positions, nn::position_kinds(), "NAME",
-              "how positions are encoded: the paper's sinusoids, Marian's, tensor2tensor's and fairseq's, or learned")
+          .choice("positions", &Config::positions, nn::position_kinds(), "NAME",
+                  "how positions are encoded: the paper's sinusoids, MarianMT's of Hugging Face, tensor2tensor's, "
+                  "fairseq's and Marian's, or learned")
           .number("position_offset", &Config::position_offset, {.least = 0, .most = 1024}, "N",
                   "the number of the first position; fairseq's is 2")
           .number("position_base", &Config::position_base, {.least = 1, .most = 1e12, .least_included = false}, "X",

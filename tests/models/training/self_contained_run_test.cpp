@@ -506,6 +506,14 @@ TEST_F(SelfContainedRun, AForkBeginsItsRankingAnewWhereScoresCannotBeCompared) {
         StartMode::kFork, {}, listening());
   EXPECT_THAT(warnings_, ::testing::Not(::testing::Contains(HasSubstr("cannot be compared"))));
   EXPECT_EQ(core::load_json((task_.file("run") / "run.json").string())["forks"].size(), 2U);
+  // Nor does a key that the program which began the run did not know.
+  core::Json older = core::load_json((task_.file("run") / "run.json").string());
+  ASSERT_EQ(older["affects_results"].erase("model.init"), 1U);
+  core::write_file(task_.file("run") / "run.json", older.dump());
+  train(task_.config({"validation.every=6", "validation.metric=bleu", "training.updates=36",
+                      "training.schedule.learning_rate=0.0002"}),
+        StartMode::kFork, {}, listening());
+  EXPECT_THAT(warnings_, ::testing::Not(::testing::Contains(HasSubstr("cannot be compared"))));
 }
 
 // --- files of older versions ---

@@ -40,7 +40,7 @@ const std::vector<Variant> kVariants = {
     {"geglu", {{"activation", "geglu"}}},
     {"learned_positions", {{"positions", "learned"}, {"position_offset", 2}}},
     {"fairseq_positions", {{"positions", "sinusoidal-tensor2tensor"}, {"position_offset", 2}}},
-    {"marian_positions_of_base_500", {{"positions", "sinusoidal-concatenated"}, {"position_base", 500}}},
+    {"concatenated_positions_of_base_500", {{"positions", "sinusoidal-concatenated"}, {"position_base", 500}}},
     {"embedding_norm", {{"embedding_norm", true}, {"embedding_scale", false}}},
     {"untied", {{"tying", "none"}, {"output_bias", true}}},
     {"tied_target_output", {{"tying", "target-output"}}},

@@ -78,11 +78,16 @@ struct InnerStates {
   TokenStates states{};
 };
 
-/// Looks inside of any model while it reads sources and, by teacher forcing, targets. Row i of a decoder
-/// is that of its input i (the start, then the tokens of the target): what predicts target token i, or behind the last
-/// token the end. Sources with their closing end, targets without; a batch of no targets will do where the request does
-/// not need the decoder. One result per sentence. Error{kInvalidArgument} for a layer or head that the model does not
-/// have, and where it has no attention of the kind. Frees the context's step memory.
+/// Looks inside of any model while it reads sources and, by teacher forcing, targets. Row i of a decoder is that of its
+/// input i (the start, then the tokens of the target): what predicts target token i, or behind the last token the end.
+/// Sources with their closing end, targets without; a batch of no targets will do where the request does not need the
+/// decoder. One result per sentence.
+///
+/// Layer i of an attention is the i-th of its kind that is computed, so a model that computes its heads one by one has
+/// that many layers of one head; within a decoder, causal attention is the one to its own tokens.
+///
+/// Error{kInvalidArgument} for a layer or head that the model does not have, and where it has no attention of the kind.
+/// Frees the context's step memory.
 std::vector<InnerStates> inner_states(const nn::Seq2SeqModel& model, tensor::Context& context,
                                       const tensor::RaggedTokens& sources, const tensor::RaggedTokens& targets,
                                       const InnerStatesRequest& request);

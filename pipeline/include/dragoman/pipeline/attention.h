@@ -35,6 +35,7 @@ void check(const AttentionSettings& settings, const core::OptionReader& options)
 struct SentenceAttention {
   decoding::AttentionKind kind = decoding::AttentionKind::kCross;
   bool before_softmax = false;
+  bool full_context = false;
   decoding::AttentionMaps maps{};
   /// Of the encoder and the decoder: the input tokens. Of attention to the source: the tokens that are predicted.
   std::vector<std::string> queries{};

@@ -10,8 +10,8 @@ namespace dragoman::nn {
 /// Position encodings in use by published models; i counts the frequencies, d is the width, b the base:
 enum class PositionKind : std::uint8_t {
   kInterleaved,    ///< sin, cos, sin, cos, ... with frequency b^(-2i/d) (Vaswani et al. 2017, sec. 3.5)
-  kConcatenated,   ///< all sines, then all cosines, frequency b^(-2i/d) (Marian, HF MarianMT)
-  kTensor2Tensor,  ///< all sines, then all cosines, frequency b^(-i/(d/2 - 1)) (tensor2tensor, fairseq)
+  kConcatenated,   ///< all sines, then all cosines, frequency b^(-2i/d) (HF MarianMT)
+  kTensor2Tensor,  ///< all sines, then all cosines, frequency b^(-i/(d/2 - 1)) (tensor2tensor, fairseq, Marian)
   kLearned,        ///< a trained table
 };
 

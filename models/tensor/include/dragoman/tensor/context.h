@@ -106,7 +106,7 @@ class Context {
   autograd::Tape* tape() const noexcept { return tape_; }
   void set_tape(autograd::Tape* tape) noexcept { tape_ = tape; }
 
-  /// Whoever looks at each attention that is computed; nullptr: nobody. Not for steps that may be recorded.
+  /// Whoever looks at each attention that is computed; nullptr: nobody. Steps that are watched are not recorded.
   ops::AttentionObserver* attention_observer() const noexcept { return attention_observer_; }
   void set_attention_observer(ops::AttentionObserver* observer) noexcept { attention_observer_ = observer; }
 
@@ -139,7 +139,7 @@ class Context {
   auto step(Prepare&& prepare, Body&& body) -> std::invoke_result_t<Body> {
     start_step();
     const StepKey key = prepare();
-    if (recorder_ == nullptr || key == StepKey::never()) return body();
+    if (recorder_ == nullptr || key == StepKey::never() || attention_observer_ != nullptr) return body();
     return recorded_step(key, body);
   }
   /// A step that is never recorded.

@@ -6,11 +6,9 @@
 #include <dragoman/core/json.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/transformer/attention_layers.h>
-#include <dragoman/transformer/embeddings.h>
-#include <dragoman/transformer/encoder.h>
 #include <dragoman/transformer/residual_stream.h>
 #include <dragoman/transformer/stack.h>
-#include <dragoman/transformer/vocabulary_matrices.h>
+#include <dragoman/transformer/transformer_model.h>
 
 namespace dragoman::transformer {
 
@@ -57,19 +55,13 @@ class VariantDecoderLayer {
 /// A whole model, for plugins that change nothing but how the decoder sees its own history. Its configuration is the
 /// Transformer's.
 template <TokenMixer Mixer>
-class TransformerVariant final : public nn::Seq2SeqModel {
+class TransformerVariant final : public TransformerModel {
  public:
-  TransformerVariant(const nn::SequenceSpec& spec, const Config& config)
-      : Seq2SeqModel(spec),
-        config_(config),
-        vocabulary_(root(), spec, config),
-        source_embeddings_(root() / "encoder", vocabulary_.source(), spec.maximum_source_length, config),
-        encoder_(root() / "encoder", config),
-        target_embeddings_(root() / "decoder", vocabulary_.target(), spec.maximum_target_length, config) {
+  TransformerVariant(const nn::SequenceSpec& spec, const Config& config) : TransformerModel(spec, config) {
     for (int i = 0; i < config.decoder_layers; ++i)
-      layers_.emplace_back(layer_scope(root() / "decoder", config.decoder_tied_layers, i), config, mutable_layout());
+      layers_.emplace_back(layer_scope(decoder_scope(), config.decoder_tied_layers, i), config, mutable_layout());
     if (config.final_norm)
-      final_norm_.emplace(root() / "decoder" / "final_norm", config.d_model, config.layer_norm_epsilon);
+      final_norm_.emplace(decoder_scope() / "final_norm", config.d_model, config.layer_norm_epsilon);
   }
 
   /// A factory for plugins::ModelEntry.
@@ -83,53 +75,31 @@ class TransformerVariant final : public nn::Seq2SeqModel {
     for (const auto& layer : layers_) result.push_back(layer.cross_attention().memory(context, encoding.states));
     return result;
   }
-  ops::Projection output() const override { return vocabulary_.output(); }
   nn::AlignmentHeads alignment_heads() const override {
     const int last = static_cast<int>(layers_.size());
-    const int layer = config_.alignment_layer < 0 ? config_.alignment_layer + last : config_.alignment_layer;
-    return {layers_[static_cast<std::size_t>(layer)].cross_attention().memory_id(), config_.alignment_heads};
+    const int chosen = settings().alignment_layer;
+    const auto layer = static_cast<std::size_t>(chosen < 0 ? chosen + last : chosen);
+    return {layers_[layer].cross_attention().memory_id(), settings().alignment_heads};
   }
   /// As the mixer says by a constant of its own, kRecordable; if it says nothing, yes.
   bool recordable() const override {
     if constexpr (requires { Mixer::kRecordable; }) return Mixer::kRecordable;
     return true;
   }
-  bool recordable_in_training() const override { return recordable() && config_.dropout.layer == 0; }
-  nn::EmbeddingTables embedding_tables() const override { return {&vocabulary_.source(), &vocabulary_.target()}; }
-  std::int64_t width() const override { return config_.d_model; }
-  core::Json config() const override { return to_json(config_); }
 
  protected:
-  nn::Encoding run_encoder(Context& context, const nn::Sequences& source, bool all_layers) const override {
-    nn::Encoding encoding;
-    encoding.offsets = source.offsets;
-    const Variable x = source_embeddings_(context, source.tokens, source.positions);
-    encoding.states = encoder_(context, x, encoding.offsets, all_layers ? &encoding.layers : nullptr);
-    return encoding;
-  }
-
-  nn::Decoding run_decoder(Context& context, const nn::Sequences& next, nn::DecoderState& state,
-                           bool all_layers) const override {
-    nn::Decoding decoding;
-    const Variable x = target_embeddings_(context, next.tokens, next.positions);
-    ResidualStream stream(config_, x);
-    if (all_layers) decoding.layers.push_back(x);
+  Variable run_decoder_layers(Context& context, const Variable& x, nn::DecoderState& state,
+                              std::vector<Variable>* layers) const override {
+    ResidualStream stream(settings(), x);
+    if (layers != nullptr) layers->push_back(x);
     for (const auto& layer : layers_) {
-      if (!leaves_layer_out(context, config_)) layer(context, stream, state);
-      if (all_layers) decoding.layers.push_back(stream.value(context));
+      if (!leaves_layer_out(context, settings())) layer(context, stream, state);
+      if (layers != nullptr) layers->push_back(stream.value(context));
     }
-    decoding.states = vocabulary_.for_output(context, stream.close(context, final_norm_ ? &*final_norm_ : nullptr));
-    return decoding;
+    return stream.close(context, final_norm_ ? &*final_norm_ : nullptr);
   }
 
  private:
-  Scope root() { return Scope(parameters()); }
-
-  Config config_;
-  VocabularyMatrices vocabulary_;
-  Embeddings source_embeddings_;
-  Encoder encoder_;
-  Embeddings target_embeddings_;
   std::deque<VariantDecoderLayer<Mixer>> layers_;
   std::optional<nn::LayerNorm> final_norm_;
 };
