@@ -7,6 +7,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/folder.h>
 #include <dragoman/formats/npy.h>
 
 namespace dragoman::pipeline {
@@ -86,6 +87,14 @@ Json to_json(const SentenceAttention& attention) {
           {"queries", attention.queries},
           {"keys", attention.keys},
           {attention.before_softmax ? "scores" : "weights", std::move(layers)}};
+}
+
+void require_empty_folders(const AttentionSettings& settings) {
+  for (const std::string& folder : {settings.svg, settings.npy})
+    core::require(folder.empty() || core::list_folder(folder).empty(), core::ErrorCode::kBadInput,
+                  "{}: pictures and arrays of attention go into a folder of their own, and this one is not empty; name "
+                  "another, or remove it",
+                  folder);
 }
 
 void write_attention(const SentenceAttention& attention, const AttentionSettings& settings, const std::string& name) {

@@ -6,10 +6,17 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/utf8.h>
+
 namespace dragoman::pipeline {
 namespace {
 
-std::string escape_xml(std::string_view text) {
+std::string escape_xml(std::string_view label) {
+  std::string text(label);
+  core::replace_invalid_utf8(text);
+  // The two characters that XML cannot hold although they are UTF-8: U+FFFE and U+FFFF.
+  for (const std::string_view none : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"})
+    for (std::size_t at = text.find(none); at != text.npos; at = text.find(none)) text.replace(at, none.size(), 1, '?');
   std::string escaped;
   for (const char c : text) {
     switch (c) {

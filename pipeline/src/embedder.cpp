@@ -69,7 +69,8 @@ std::vector<LineEmbedding> Embedder::embed(std::vector<LinePair> lines, const st
   engine::Client client(impl_->engine);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (!options.states.of_decoder) lines[i].target.clear();
-    engine::ScoreRequest request = forced_pair(impl_->model.view(), lines[i]);
+    engine::ScoreRequest request =
+        forced_pair(impl_->model.view(), lines[i], options.cut_long_lines ? LongLines::kCut : LongLines::kFail);
     results[i].pieces = impl_->pieces(request);
     request.scored = false;
     request.inner = {.attention = {}, .states = options.states};

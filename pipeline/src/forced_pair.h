@@ -4,6 +4,7 @@
 #include "dragoman/pipeline/scorer.h"
 #include "dragoman/pipeline/translate_service.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <dragoman/core/error.h>
@@ -15,20 +16,29 @@ struct SentenceTokens {
   std::vector<std::int32_t> target;
 };
 
-/// The tokens of a pair, cleaned as lines are; Error{kBadInput} that says where, if they are more than the model takes.
-inline engine::ScoreRequest forced_pair(const TranslationModel& model, LinePair& pair) {
+/// What becomes of tokens that are more than the model takes.
+enum class LongLines : std::uint8_t { kFail, kCut };
+
+/// The tokens of a pair, cleaned as lines are. Those that are more than the model takes are Error{kBadInput} that says
+/// where, or left out.
+inline engine::ScoreRequest forced_pair(const TranslationModel& model, LinePair& pair,
+                                        LongLines long_lines = LongLines::kFail) {
   clean_line(pair.source);
   clean_line(pair.target);
   engine::ScoreRequest request;
   request.source = model.source_tokenizer->encode(pair.source);
   request.target = model.target_tokenizer->encode(pair.target);
   const nn::SequenceSpec& spec = model.model->spec();
-  core::require(request.source.size() < static_cast<std::size_t>(spec.maximum_source_length) &&
-                    request.target.size() < static_cast<std::size_t>(spec.maximum_target_length),
+  const auto most_source = static_cast<std::size_t>(spec.maximum_source_length - 1);
+  const auto most_target = static_cast<std::size_t>(spec.maximum_target_length - 1);
+  if (long_lines == LongLines::kCut) {
+    request.source.resize(std::min(request.source.size(), most_source));
+    request.target.resize(std::min(request.target.size(), most_target));
+  }
+  core::require(request.source.size() <= most_source && request.target.size() <= most_target,
                 core::ErrorCode::kBadInput,
                 "{}: {} source and {} target tokens are more than the model takes ({} and {})", pair.where,
-                request.source.size(), request.target.size(), spec.maximum_source_length - 1,
-                spec.maximum_target_length - 1);
+                request.source.size(), request.target.size(), most_source, most_target);
   request.source.push_back(spec.end);
   return request;
 }

@@ -145,6 +145,7 @@ class Builder {
     if (options.get("device", std::string()) == runtime::kAutoDevice)
       pipeline_.add_note(fmt::format("translate: device {}", tensor::name_of(translate.device)));
     const AttentionSettings& attention = translate.attention;
+    pipeline_.add_check([attention] { require_empty_folders(attention); });
     shows_attention_ = shows_attention_ || (attention.kind && attention.svg.empty() && attention.npy.empty());
     makes_details_ = makes_details_ || translate.decoding.n_best > 1 || translate.decoding.want_alignment;
     auto stage = std::make_unique<TranslateStage>(model, *host_, translate);

@@ -268,6 +268,7 @@ struct Pipeline::Impl {
   std::optional<WriteOptions> write;
   std::vector<std::filesystem::path> inputs;
   std::vector<std::string> notes;
+  std::vector<std::function<void()>> checks;
   /// Neighbouring map stages form one link.
   std::vector<std::variant<Maps, std::unique_ptr<Service>>> links;
 
@@ -314,6 +315,10 @@ void Pipeline::add_input(std::filesystem::path path) {
   impl_->inputs.push_back(std::move(path));
 }
 
+void Pipeline::add_check(std::function<void()> check) {
+  impl_->checks.push_back(std::move(check));
+}
+
 void Pipeline::add_note(std::string note) {
   impl_->notes.push_back(std::move(note));
 }
@@ -331,6 +336,8 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
   core::require(impl_->read && impl_->write, ErrorCode::kInvalidArgument,
                 "a pipeline needs a read stage and a write stage");
   if (impl_->links.empty()) impl_->links.emplace_back(Maps{});
+  if (impl_->write->partial == core::PartialPolicy::kRefuse)
+    for (const auto& check : impl_->checks) check();
   for (const std::string& note : impl_->notes) core::log(options.log, core::LogLevel::kInfo, note);
   impl_->inputs.push_back(impl_->read->path);
   core::require_not_an_input(impl_->write->path, impl_->inputs);

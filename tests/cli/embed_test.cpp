@@ -98,6 +98,13 @@ TEST_F(EmbedTest, WhatCannotBeIsRefusedAndNothingIsWritten) {
   std::ofstream(folder_ / "long.de") << "Ein Mann.\n" << std::string(4000, 'x') << "\n";
   EXPECT_THAT(embed("long.de --format npy -o n.npy").error, HasSubstr("long.de: line 2"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "n.npy"));
+  EXPECT_THAT(embed("s.de --format npy -o nowhere/n.npy").error, HasSubstr("there is no folder"));
+  EXPECT_THAT(embed("s.de --target ''").error, HasSubstr("--target"));
+  // Or as much of it as the model takes.
+  const auto cut = lines_of("long.de --pooling none --long-lines cut", "states");
+  ASSERT_EQ(cut.size(), 2U);
+  EXPECT_EQ(cut[1].size(), 256U * 128);
+  EXPECT_EQ(embed("s.de --long-lines maybe").status, 2);
   EXPECT_THAT(file_content(folder_ / "s.de"), HasSubstr("Zwei Hunde"));
 }
 
@@ -120,6 +127,16 @@ TEST_F(EmbedTest, AttentionOfTheProgramIsWrittenByLine) {
     EXPECT_THAT(run_dragoman(folder_.path(), command + " --attention cross --attention-svg s.de").error,
                 HasSubstr("s.de"));
   }
+  // A folder that holds something may hold anything.
+  std::ofstream(folder_ / "pictures/mine.txt") << "mine";
+  for (const std::string& command : {"translate" + model + "s.de", "score" + model + "s.de t.en"})
+    EXPECT_THAT(run_dragoman(folder_.path(), command + " --attention cross --attention-svg pictures").error,
+                HasSubstr("pictures: pictures and arrays of attention go into a folder of their own"));
+  EXPECT_EQ(run_dragoman(folder_.path(),
+                         "translate" + model + "s.de -o o.en --overwrite --attention cross --attention-svg pictures")
+                .status,
+            0);
+  EXPECT_EQ(file_content(folder_ / "pictures/mine.txt"), "mine");
   EXPECT_THAT(
       run_dragoman(folder_.path(), "embed --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' s.de --device auto")
           .error,

@@ -108,6 +108,14 @@ TEST(SentenceAttentionTest, BecomesAPictureThatIsWellFormed) {
   // The greatest is darkest, the least white, and what cannot be seen is not drawn: 6 squares.
   EXPECT_THAT(svg, HasSubstr("fill=\"#08306b\""));
   EXPECT_THAT(svg, HasSubstr("fill=\"#ffffff\""));
+  SentenceAttention odd = two_heads();
+  odd.keys = {
+      "a\xEF\xBF\xBE"
+      "b\x01",
+      "\xFF"};
+  const std::string of_odd = to_svg(odd, "");
+  EXPECT_THAT(of_odd, HasSubstr(">a?b?</text>"));
+  EXPECT_THAT(of_odd, Not(HasSubstr("\xFF")));
   std::size_t squares = 0;
   for (std::size_t at = svg.find("<title>"); at != svg.npos; at = svg.find("<title>", at + 1)) ++squares;
   EXPECT_EQ(squares, 6U);

@@ -149,7 +149,7 @@ class Embed final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
         "input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "source lines; - is stdin")(
-        "target", po::value(&target_)->value_name("FILE"),
+        "target", po::value(&target_)->notifier(require_name)->value_name("FILE"),
         "target lines, as many: embed these, as the decoder reads them with the source before it, in front of the "
         "projection to the vocabulary")("output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
                                         "vectors; - is stdout (jsonl)")(
@@ -162,7 +162,8 @@ class Embed final : public Command {
                                 "none: they do not")(
         "layer", po::value(&layer_)->default_value("final")->value_name("N"),
         "final: what the stack hands on; 0: the embedded tokens; N: what layer N hands to the next, -1 the last; all: "
-        "0 to the last");
+        "0 to the last")("long-lines", po::value(&long_lines_)->default_value("fail")->value_name("POLICY"),
+                         "lines of more tokens than the model takes: fail, or cut, which takes as many as it does");
     po::options_description machine = option_group("Machine");
     model_options_.add_to(machine);
     options.add(machine);
@@ -171,14 +172,17 @@ class Embed final : public Command {
 
   void run(const Session& session) override {
     if (input_ == "-" && target_ == "-") throw UsageError("--input and --target cannot both be standard input");
+    if (long_lines_ != "fail" && long_lines_ != "cut") throw UsageError("--long-lines must be fail or cut");
     const Pooling pooling = read_pooling();
     const decoding::StatesRequest states = read_states();
     const std::unique_ptr<EmbeddingWriter> writer = make_writer(pooling, states, session.stop);
     require_not_an_input(output_, {model_, input_, target_});
+    if (format_ != "jsonl") require_place(output_);
     plugins::Host host(model_options_.host());
     pipeline::Embedder embedder(model_, host,
                                 {.pooling = pooling,
                                  .states = states,
+                                 .cut_long_lines = long_lines_ == "cut",
                                  .threads = model_options_.threads(),
                                  .device = model_options_.device(host, session.log),
                                  .compute = model_options_.compute(),
@@ -210,6 +214,18 @@ class Embed final : public Command {
   }
 
  private:
+  /// `--target "$NAME"` of a name that is empty.
+  static void require_name(const std::string& name) {
+    if (name.empty()) throw UsageError("--target has no name of a file behind it");
+  }
+  /// An array is written at the end: what would be in its way is better known at once.
+  static void require_place(const std::string& output) {
+    const std::filesystem::path folder = std::filesystem::absolute(output).parent_path();
+    std::error_code ignored;
+    core::require(std::filesystem::is_directory(folder, ignored), ErrorCode::kIo, "{}: there is no folder {}", output,
+                  folder.string());
+  }
+
   Pooling read_pooling() const {
     for (const auto& [name, pooling] : kPoolings)
       if (name == pooling_) return pooling;
@@ -247,6 +263,7 @@ class Embed final : public Command {
   std::string format_;
   std::string pooling_;
   std::string layer_;
+  std::string long_lines_;
   ModelOptions model_options_;
 };
 

@@ -53,6 +53,7 @@ class Score final : public Command {
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
     const pipeline::AttentionSettings attention = read_attention();
     require_not_an_input(output_, {model_, source_, target_});
+    pipeline::require_empty_folders(attention);
     plugins::Host host(model_options_.host());
     pipeline::Scorer scorer(model_, host,
                             {.length_penalty = decoding::LengthPenalty::preset(length_penalty_),

@@ -45,10 +45,14 @@ class TableFiller {
 
   /// "812 of 1000 pieces from vectors.txt, which holds 4000; 188 keep their initial values".
   std::string fill(const std::stop_token& stop) {
-    if (config_.file.ends_with(".safetensors"))
-      read_safetensors();
-    else
+    const bool is_text = !config_.file.ends_with(".safetensors");
+    core::require(!is_text || config_.tensor.empty(), ErrorCode::kBadInput,
+                  "data.embeddings: {}: `tensor` names one of a .safetensors file, and this is text; leave it out",
+                  config_.file);
+    if (is_text)
       read_text(stop);
+    else
+      read_safetensors();
     view_.store();
     const auto pieces = static_cast<std::int64_t>(line_of_.size());
     return fmt::format("{} of {} pieces from {}, which holds {}; {} keep their initial values", found_, pieces,
@@ -57,9 +61,18 @@ class TableFiller {
   bool found_none() const noexcept { return found_ == 0; }
 
  private:
-  void set_row(std::int64_t row, std::span<const double> values) {
-    for (std::int64_t j = 0; j < width_; ++j)
-      tensor::set_element(view_.tensor(), row, j, config_.scale * values[static_cast<std::size_t>(j)]);
+  /// `where` is the row in the file, for messages.
+  void set_row(std::int64_t row, std::span<const double> values, const std::string& where) {
+    for (std::int64_t j = 0; j < width_; ++j) {
+      const double value = config_.scale * values[static_cast<std::size_t>(j)];
+      // Embeddings times the root of the width must be numbers, too.
+      constexpr double kMost = 1e30;
+      core::require(std::fabs(value) <= kMost, ErrorCode::kBadInput,
+                    "{}: {}: number {} is {} (times the scale {}); embeddings are at most {:g}, smaller by far if a "
+                    "model is to learn with them",
+                    config_.file, where, j + 1, values[static_cast<std::size_t>(j)], config_.scale, kMost);
+      tensor::set_element(view_.tensor(), row, j, value);
+    }
     ++found_;
   }
 
@@ -70,7 +83,7 @@ class TableFiller {
     core::require(line == 0, ErrorCode::kBadInput, "{}: line {}: the piece {} has a vector in line {} already",
                   config_.file, vector.line, core::Quoted{vector.piece}, line);
     line = vector.line;
-    set_row(*id, vector.values);
+    set_row(*id, vector.values, fmt::format("line {}", vector.line));
   }
 
   void read_text(const std::stop_token& stop) {
@@ -96,7 +109,7 @@ class TableFiller {
         core::require(std::isfinite(values[static_cast<std::size_t>(j)]), ErrorCode::kBadInput,
                       "{}: the tensor '{}' holds {} at [{}, {}]", config_.file, stored.name,
                       values[static_cast<std::size_t>(j)], i, j);
-      set_row(i, values);
+      set_row(i, values, fmt::format("row {}", i));
     }
     held_ = stored.shape[0];
   }
@@ -166,6 +179,12 @@ core::Json embedding_sums(const DataConfig& config, const core::Json& before) {
     std::error_code ignored;
     const bool gone = std::filesystem::status(file, ignored).type() == std::filesystem::file_type::not_found;
     const bool recorded = !before.is_null() && before["data"].contains(key);
+    // It is read twice, and to its end before anything looks at it.
+    const auto type = std::filesystem::status(file, ignored).type();
+    core::require(type == std::filesystem::file_type::regular || type == std::filesystem::file_type::not_found,
+                  ErrorCode::kBadInput,
+                  "data.embeddings.{}: {} is no regular file (a pipe, a device or a folder); write it to a file",
+                  kSides[side], file);
     sums[key] = gone && recorded ? before["data"][key] : core::Json(formats::sha256_of_file(file));
   }
   return sums;

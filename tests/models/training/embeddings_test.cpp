@@ -154,7 +154,15 @@ TEST_F(Embeddings, ErrorsNameFileAndLine) {
   EXPECT_THAT(error_in(a + numbers + "b 1 2\n"),
               AllOf(HasSubstr("wrong.txt: line 2"), HasSubstr("2 numbers"), HasSubstr("model 16")));
   EXPECT_THAT(error_of({"data.embeddings.source=" + task_.file("absent.txt").string()}), HasSubstr("absent.txt"));
+  std::filesystem::remove_all(task_.file("run"));
+  EXPECT_THAT(error_in(a + " 3e38" + numbers.substr(2)),
+              AllOf(HasSubstr("wrong.txt: line 1: number 1 is 3e+38"), HasSubstr("at most 1e+30")));
+  // What cannot be read twice, or never ends, is not read at all.
+  for (const char* device : {"/dev/zero", "/dev/null"})
+    EXPECT_THAT(error_of({std::string("data.embeddings.source=") + device}), HasSubstr("is no regular file"));
   const std::string file = write_vectors();
+  EXPECT_THAT(error_of({"data.embeddings={source: {file: " + file + ", tensor: x}}"}), HasSubstr("this is text"));
+  std::filesystem::remove_all(task_.file("run"));
   EXPECT_THAT(error_of({"data.embeddings={source: " + file + ", target: " + file + "}"}), HasSubstr("have one table"));
 }
 

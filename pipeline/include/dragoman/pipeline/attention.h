@@ -55,6 +55,10 @@ core::Json to_json(const SentenceAttention& attention);
 /// tooltip. `title` stands above.
 std::string to_svg(const SentenceAttention& attention, const std::string& title);
 
+/// Error{kBadInput} if one of these folders holds anything: an earlier run's files would be mixed with this one's, or
+/// replaced, and so would be whatever else is there.
+void require_empty_folders(const AttentionSettings& settings);
+
 /// Writes NAME.svg and NAME.npy into the folders that the settings name, which are made if need be.
 void write_attention(const SentenceAttention& attention, const AttentionSettings& settings, const std::string& name);
 

@@ -24,6 +24,8 @@ enum class Pooling : std::uint8_t {
 struct EmbedderOptions {
   Pooling pooling = Pooling::kMean;
   decoding::StatesRequest states{};
+  /// Lines of more tokens than the model takes: the first ones that it takes, in place of an error.
+  bool cut_long_lines = false;
   /// As TranslateOptions'.
   int threads = 0;
   tensor::Device device = tensor::Device::kCpu;

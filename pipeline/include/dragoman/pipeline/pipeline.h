@@ -47,6 +47,8 @@ class Pipeline {
   void set_partial(core::PartialPolicy policy);
   /// A file or folder that is read besides what the read stage names, such as a model: run() refuses to write there.
   void add_input(std::filesystem::path path);
+  /// What run() checks before anything else, unless it goes on with a partial output or replaces that.
+  void add_check(std::function<void()> check);
   /// What run() says on the log before anything else.
   void add_note(std::string note);
   void add(std::unique_ptr<const MapStage> stage);
