@@ -149,17 +149,17 @@ namespace {
 
 /// What affected the results of a run, with the keys that there were not yet when it began, as they were then.
 Json with_later_keys(const Json& before, const Json& now) {
-  static const std::vector<std::pair<const char*, Json>> kLater = {{"training.compute", "fp32"},
-                                                                   {"training.row_bucket", 1},
-                                                                   {"model.init", "default"},
-                                                                   {"model.position_base", 10000},
-                                                                   {"model.output_width", 0},
-                                                                   {"model.query_scaling", "late"},
-                                                                   {"model.encoder_tied_layers", Json::array()},
-                                                                   {"model.decoder_tied_layers", Json::array()},
-                                                                   {"model.dropout.layer", 0}};
+  static const std::vector<std::pair<const char*, Json>> later = {{"training.compute", "fp32"},
+                                                                  {"training.row_bucket", 1},
+                                                                  {"model.init", "default"},
+                                                                  {"model.position_base", 10000},
+                                                                  {"model.output_width", 0},
+                                                                  {"model.query_scaling", "late"},
+                                                                  {"model.encoder_tied_layers", Json::array()},
+                                                                  {"model.decoder_tied_layers", Json::array()},
+                                                                  {"model.dropout.layer", 0}};
   Json known = before["affects_results"];
-  for (const auto& [key, value] : kLater)
+  for (const auto& [key, value] : later)
     if (now["affects_results"].contains(key) && !known.contains(key)) known[key] = value;
   return known;
 }
