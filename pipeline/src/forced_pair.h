@@ -35,10 +35,13 @@ inline engine::ScoreRequest forced_pair(const TranslationModel& model, LinePair&
     request.source.resize(std::min(request.source.size(), most_source));
     request.target.resize(std::min(request.target.size(), most_target));
   }
-  core::require(request.source.size() <= most_source && request.target.size() <= most_target,
-                core::ErrorCode::kBadInput,
-                "{}: {} source and {} target tokens are more than the model takes ({} and {})", pair.where,
-                request.source.size(), request.target.size(), most_source, most_target);
+  const auto require_room = [&](const char* side, std::size_t tokens, std::size_t most) {
+    core::require(tokens <= most, core::ErrorCode::kBadInput,
+                  "{}: the {} has {} tokens, and the model takes {}; split the line, or take it out", pair.where, side,
+                  tokens, most);
+  };
+  require_room("source", request.source.size(), most_source);
+  require_room("target", request.target.size(), most_target);
   request.source.push_back(spec.end);
   return request;
 }

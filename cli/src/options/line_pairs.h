@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>

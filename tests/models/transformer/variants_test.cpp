@@ -373,30 +373,6 @@ TEST(Transformer, ReturnsEveryLayersStatesOnRequest) {
 }
 
 /// As in fairseq, alignment_heads is a count: the mean of the first k heads, whose weights over the source sum to 1.
-TEST(Transformer, AlignmentIsTheMeanOfTheFirstHeads) {
-  const Batch source({{5, 9, 4, 2}, {7, 2}});
-  const Batch inputs({{1, 6}, {1, 3}});
-  for (const int heads : {1, 3}) {
-    Bench bench(tensor::Device::kReference, kSpec, with({{"alignment_heads", heads}, {"alignment_layer", 0}}));
-    nn::DecoderState state(*bench.context, bench.model->state_layout());
-    state.request_alignment(bench.model->alignment_heads());
-    std::vector<std::int32_t> slots(2);
-    bench.context->step([&] {
-      const nn::Encoding encoding = bench.model->encode(*bench.context, source.view());
-      state.admit(*bench.context, encoding.offsets.host, slots);
-      state.store_memories(*bench.context, bench.model->memories(*bench.context, encoding));
-      const std::vector<nn::RowRef> rows = {{slots[0], -1}, {slots[1], -1}};
-      state.set_rows(rows);
-      bench.model->decode(*bench.context, inputs.view(), state);
-      for (std::int64_t token = 0; token < 4; ++token) {
-        const std::vector<float> weights = state.alignment(token);
-        EXPECT_EQ(weights.size(), token < 2 ? 4U : 2U);
-        EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 1, 1e-6);
-      }
-    });
-  }
-}
-
 TEST(Transformer, BadInputIsRefusedWithItsValues) {
   Bench bench(tensor::Device::kCpu, kSpec, with({}));
   const auto encode = [&](const std::vector<std::vector<std::int32_t>>& sequences) {
