@@ -67,7 +67,7 @@ std::vector<InnerStates> inner_states(const nn::Seq2SeqModel& model, tensor::Con
     if (recorder) recorder->decoder_begins();
     const ForcedTargets forced(targets, model.spec());
     const std::vector<nn::KeyValue> memories = model.memories(context, encoding);
-    nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
+    nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets, model.parameters().compute_type());
     const nn::Decoding decoding =
         model.decode(context, tensor::RaggedTokens{forced.inputs, forced.offsets}, state, wants_layers(true));
     if (request.states && request.states->of_decoder)

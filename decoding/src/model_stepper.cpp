@@ -32,7 +32,7 @@ void copy_candidates(const tensor::Context& context, const ops::TopK& best, Step
 }  // namespace
 
 ModelStepper::ModelStepper(const nn::Seq2SeqModel& model, tensor::Context& context)
-    : model_(&model), context_(&context), state_(context, model.state_layout()) {}
+    : model_(&model), context_(&context), state_(context, model.state_layout(), model.parameters().compute_type()) {}
 
 ModelStepper::~ModelStepper() = default;
 
@@ -83,7 +83,7 @@ std::size_t ModelStepper::expected_bytes(std::int64_t source_tokens, std::int64_
   std::int64_t values = 0;
   for (const std::int64_t width : model_->state_layout().memories()) values += 2 * width * source_tokens;
   for (const std::int64_t width : model_->state_layout().histories()) values += 2 * width * target_tokens;
-  return static_cast<std::size_t>(values) * tensor::size_of(context_->float_type());
+  return state_.bytes_of(values);
 }
 
 void ModelStepper::step(const StepRequest& request, StepResult& result) {

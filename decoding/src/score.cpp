@@ -31,7 +31,7 @@ std::vector<double> label_log_probabilities(const nn::Seq2SeqModel& model, tenso
   context.step([&] {
     const nn::Encoding encoding = model.encode(context, sources);
     const std::vector<nn::KeyValue> memories = model.memories(context, encoding);
-    nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
+    nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets, model.parameters().compute_type());
     const nn::Decoding decoding = model.decode(context, tensor::RaggedTokens{targets.inputs, targets.offsets}, state);
     ops::target_log_probabilities(context, decoding.states.value, model.output(), context.indices(targets.labels),
                                   result);

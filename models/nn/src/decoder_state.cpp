@@ -38,19 +38,22 @@ RowStateId StateLayout::add_row_state(std::int64_t width) {
   return {static_cast<int>(row_states_.size()) - 1};
 }
 
-DecoderState DecoderState::whole(std::span<const KeyValue> memories, const ops::Offsets& source_offsets) {
+DecoderState DecoderState::whole(std::span<const KeyValue> memories, const ops::Offsets& source_offsets,
+                                 tensor::ComputeType type) {
   DecoderState state;
+  state.rounds_ = type != tensor::ComputeType::kF32;
   state.whole_ = true;
   state.memories_ = memories;
   state.source_offsets_ = source_offsets;
   return state;
 }
 
-DecoderState::DecoderState(const Context& context, const StateLayout& layout)
+DecoderState::DecoderState(const Context& context, const StateLayout& layout, tensor::ComputeType type)
     : layout_(layout),
       device_memory_(&context.memory()),
-      history_(context, key_value_widths(layout.histories())),
-      memory_(context, key_value_widths(layout.memories())),
+      kept_type_(type == tensor::ComputeType::kF32 ? context.float_type() : tensor::DType::kBF16),
+      history_(context, key_value_widths(layout.histories()), kept_type_),
+      memory_(context, key_value_widths(layout.memories()), kept_type_),
       row_state_buffers_(layout.row_states().size()) {
   for (const std::int64_t width : layout.row_states())
     row_states_.push_back({nullptr, 0, width, width, context.float_type(), context.device()});
@@ -272,10 +275,19 @@ Variable DecoderState::attend_cached(Context& context, const Variable& q, const 
   return {y, nullptr};
 }
 
+std::size_t DecoderState::bytes_of(std::int64_t elements) const noexcept {
+  return static_cast<std::size_t>(elements) * tensor::size_of(kept_type_);
+}
+
+const Variable& DecoderState::kept(Context& context, const Variable& keys_or_values) const {
+  if (rounds_) ops::round_to_bf16(context, keys_or_values.value);
+  return keys_or_values;
+}
+
 Variable DecoderState::attend_history(Context& context, HistoryId id, const Variable& q, const Variable& k,
                                       const Variable& v, int heads, double dropout, double scale) {
   if (whole_)
-    return ops::attention(context, q, k, v, step_.row_offsets, step_.row_offsets,
+    return ops::attention(context, q, kept(context, k), kept(context, v), step_.row_offsets, step_.row_offsets,
                           {.heads = heads, .causal = true, .dropout = dropout, .scale = scale})
         .output;
   ops::scatter_rows(context, k.value, step_.new_rows, history_.rows(2 * id.index));
@@ -289,8 +301,8 @@ Variable DecoderState::attend_memory(Context& context, MemoryId id, const Variab
   if (whole_) {
     const KeyValue& memory = memories_[static_cast<std::size_t>(id.index)];
     const ops::AttentionResult result =
-        ops::attention(context, q, memory.keys, memory.values, step_.row_offsets, source_offsets_,
-                       {.heads = heads, .dropout = dropout, .scale = scale}, keeps(id));
+        ops::attention(context, q, kept(context, memory.keys), kept(context, memory.values), step_.row_offsets,
+                       source_offsets_, {.heads = heads, .dropout = dropout, .scale = scale}, keeps(id));
     if (keeps(id)) alignment_weights_ = result.probabilities;
     return result.output;
   }

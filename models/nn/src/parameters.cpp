@@ -155,6 +155,7 @@ Tensor ParameterStore::place(const Tensor& flat, std::int64_t offset, const Para
 
 void ParameterStore::values_changed() {
   generation_ = tensor::next_generation();
+  compute_type_ = tensor::ComputeType::kF32;
   for (Parameter& parameter : parameters_) parameter.packed.reset();
 }
 
@@ -252,7 +253,9 @@ void ParameterStore::prepare(Context& context, tensor::ComputeType type, const P
     if (pack == nullptr || !parameter.is_weight) continue;
     if (parameter.packed != nullptr && parameter.packed->type() == type) continue;
     parameter.packed = pack(context, parameter.weight().stored(), type);
-    if (parameter.packed != nullptr && release_) release_(parameter.value);
+    if (parameter.packed == nullptr) continue;
+    compute_type_ = type;
+    if (release_) release_(parameter.value);
   }
 }
 

@@ -9,11 +9,11 @@ constexpr std::int64_t kFirstPages = 16;
 
 }  // namespace
 
-RowPool::RowPool(const tensor::Context& context, const std::vector<std::int64_t>& widths)
+RowPool::RowPool(const tensor::Context& context, const std::vector<std::int64_t>& widths, tensor::DType dtype)
     : memory_(&context.memory()), buffers_(widths.size()) {
   for (const std::int64_t width : widths) {
-    tensors_.push_back({nullptr, 0, width, width, context.float_type(), context.device()});
-    page_bytes_ += static_cast<std::size_t>(width * kPageRows) * tensor::size_of(context.float_type());
+    tensors_.push_back({nullptr, 0, width, width, dtype, context.device()});
+    page_bytes_ += static_cast<std::size_t>(width * kPageRows) * tensor::size_of(dtype);
   }
 }
 

@@ -11,10 +11,15 @@ Tensor gather_rows(Context& context, const Tensor& x, const DeviceIndices& rows)
 }
 
 void scatter_rows(Context& context, const Tensor& x, const DeviceIndices& rows, const Tensor& y) {
-  if (x.rows != rows.size() || x.cols != y.cols || x.dtype != y.dtype)
+  const bool rounds = y.dtype == tensor::DType::kBF16 && x.dtype == context.float_type();
+  if (x.rows != rows.size() || x.cols != y.cols || (x.dtype != y.dtype && !rounds))
     core::fail(core::ErrorCode::kInvalidArgument, "scatter_rows: {} rows of {} do not go from {} to {}", rows.size(),
                tensor::name_of(x.dtype), tensor::describe(x), tensor::describe(y));
   context.kernels().get(kScatterRows)(context, {x, rows, y});
+}
+
+void round_to_bf16(Context& context, const Tensor& x) {
+  context.kernels().get(kRoundToBf16)(context, {x});
 }
 
 }  // namespace dragoman::ops

@@ -248,6 +248,33 @@ TEST_F(DecoderAttentionTest, AnAlignmentIsTheMeanOfTheHeadsThatWereAskedFor) {
       });
 }
 
+TEST_F(DecoderAttentionTest, BothKindsOfStatesRoundKeysAndValuesUnlessWeightsAreMultipliedInFp32) {
+  const std::vector<std::int32_t> source_offsets{0, 4, 6};
+  const Rows queries = random_rows(2, kWidth, 2000);
+  DecoderState pooled(context_, layout_, tensor::ComputeType::kI8);
+  const auto slots = admit(pooled, source_offsets);
+  pooled.set_rows(std::vector<RowRef>{{slots[0], -1}, {slots[1], -1}});
+  context_.step([&] {
+    const Rows from_pool = look_at_source(pooled, queries, {0, 1, 2});
+    for (const tensor::ComputeType type : {tensor::ComputeType::kF32, tensor::ComputeType::kI8}) {
+      const std::vector<KeyValue> memories = source_memories(6);
+      DecoderState state = DecoderState::whole(memories, context_.indices(source_offsets), type);
+      const Rows found = look_at_source(state, queries, {0, 1, 2});
+      for (std::size_t t = 0; t < 2; ++t) {
+        double furthest = 0;
+        for (std::size_t i = 0; i < found[t].size(); ++i)
+          furthest = std::max(furthest, std::abs(found[t][i] - from_pool[t][i]));
+        if (type == tensor::ComputeType::kI8)
+          EXPECT_LT(furthest, 1e-12) << "token " << t;
+        else
+          EXPECT_GT(furthest, 1e-6) << "token " << t;
+      }
+    }
+  });
+  DecoderState plain(context_, layout_);
+  EXPECT_LT(pooled.bytes_of(100), plain.bytes_of(100));
+}
+
 TEST_F(DecoderAttentionTest, AlignmentsThatWereNotAskedForAreNotKept) {
   DecoderState state(context_, layout_);
   const auto slots = admit(state, {0, 3});

@@ -33,7 +33,7 @@ class RowPoolTest : public ::testing::Test {
 };
 
 TEST_F(RowPoolTest, HandsOutEachRowOnceAndKeepsValuesWhenItGrows) {
-  RowPool pool(context_, {8, 3});
+  RowPool pool(context_, {8, 3}, context_.float_type());
   std::vector<std::int32_t> pages;
   std::set<std::int32_t> rows;
   for (int i = 0; i < 200; ++i) {
@@ -53,7 +53,7 @@ TEST_F(RowPoolTest, HandsOutEachRowOnceAndKeepsValuesWhenItGrows) {
 }
 
 TEST_F(RowPoolTest, GivesPagesOutAgainWithoutMoving) {
-  RowPool pool(context_, {4});
+  RowPool pool(context_, {4}, context_.float_type());
   std::vector<std::int32_t> pages;
   for (int i = 0; i < 100; ++i) pages.push_back(pool.take_page());
   const std::int64_t generation = pool.generation();
@@ -67,8 +67,8 @@ TEST_F(RowPoolTest, GivesPagesOutAgainWithoutMoving) {
 }
 
 TEST_F(RowPoolTest, GenerationsTellPoolsAndMovesApart) {
-  RowPool one(context_, {4});
-  RowPool other(context_, {4});
+  RowPool one(context_, {4}, context_.float_type());
+  RowPool other(context_, {4}, context_.float_type());
   std::set<std::int64_t> seen;
   for (int i = 0; i < 100; ++i) {
     one.take_page();
@@ -80,7 +80,7 @@ TEST_F(RowPoolTest, GenerationsTellPoolsAndMovesApart) {
 }
 
 TEST_F(RowPoolTest, WithoutTensorsRowsAreStillCounted) {
-  RowPool pool(context_, {});
+  RowPool pool(context_, {}, context_.float_type());
   EXPECT_NE(pool.take_page(), pool.take_page());
   EXPECT_EQ(pool.bytes_in_use(), 0U);
 }

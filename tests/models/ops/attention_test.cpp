@@ -5,7 +5,9 @@
 
 #include <dragoman/ops/attention.h>
 #include <dragoman/ops/elementwise.h>
+#include <dragoman/ops/rows.h>
 #include <dragoman/ops/slice.h>
+#include <dragoman/tensor/dtype.h>
 
 namespace dragoman::testing {
 namespace {
@@ -338,6 +340,104 @@ TEST_P(AttentionTest, ACachedRowDoesNotDependOnTheOthers) {
   const Tensor all = run(0, kRows);
   for (std::int64_t r = 0; r < kRows; ++r)
     EXPECT_EQ(values_of(all.row_range(r, r + 1)), values_of(run(r, r + 1))) << "row " << r;
+}
+
+std::vector<double> rounded_to_bf16(std::vector<double> values) {
+  for (double& value : values) value = tensor::bf16_to_f32(tensor::f32_to_bf16(static_cast<float>(value)));
+  return values;
+}
+
+/// Hypotheses of three sentences: some share all of their keys, some the first ones, some none, as those of beams do;
+/// and heads of sizes that are whole vectors, and that are not.
+class CachedHypotheses : public ::testing::TestWithParam<std::tuple<Device, int>> {
+ protected:
+  static constexpr std::int64_t kPool = 60;
+  static constexpr int kHeads = 3;
+
+  std::int64_t width() const { return kHeads * std::get<1>(GetParam()); }
+
+  void add(const std::vector<std::int32_t>& keys) {
+    ranges_.push_back({static_cast<std::int32_t>(rows_.size()), static_cast<std::int32_t>(keys.size())});
+    rows_.insert(rows_.end(), keys.begin(), keys.end());
+    longest_ = std::max(longest_, static_cast<std::int32_t>(keys.size()));
+  }
+
+  void SetUp() override {
+    add({5, 6, 7, 8, 20, 24, 28});
+    add({5, 6, 7, 8, 20, 24, 29});
+    add({5, 6, 7, 8, 21, 25, 30});
+    add({5, 6, 7, 9, 22});
+    add({5, 40, 41});
+    add({});
+    add({50});
+    for (int i = 0; i < 5; ++i) ranges_.push_back(ranges_.front());  // of one memory, read in one place
+    add({31, 32, 33, 34, 35, 36, 37, 38, 39, 1, 2, 3, 4, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
+  }
+
+  /// Rows [begin, end) of the queries.
+  Tensor run(const Tensor& q, const Tensor& keys, const Tensor& values, std::int64_t begin, std::int64_t end) {
+    Context& context = rig_.context();
+    const Tensor y = context.allocate(end - begin, width());
+    context.kernels().get(ops::kCachedAttention)(
+        context, {q.row_range(begin, end),
+                  keys,
+                  values,
+                  context.upload(std::span<const std::int32_t>(rows_)),
+                  context.upload(std::span<const ops::KeyRange>(ranges_)).subarray(begin, end),
+                  longest_,
+                  kHeads,
+                  {},
+                  y});
+    return y;
+  }
+
+  Tensor as_bf16(const Tensor& x) {
+    Context& context = rig_.context();
+    all_.resize(static_cast<std::size_t>(x.rows));
+    std::iota(all_.begin(), all_.end(), 0);
+    const Tensor y = context.arena().allocate(x.rows, x.cols, tensor::DType::kBF16, context.device());
+    ops::scatter_rows(context, x, context.upload(std::span<const std::int32_t>(all_)), y);
+    return y;
+  }
+
+  Rig rig_{std::get<0>(GetParam()), 2};
+  std::vector<std::int32_t> rows_;
+  std::vector<ops::KeyRange> ranges_;
+  std::vector<std::int32_t> all_;
+  std::int32_t longest_ = 0;
+};
+INSTANTIATE_TEST_SUITE_P(Attention, CachedHypotheses,
+                         ::testing::Combine(kAllDevices, ::testing::Values(1, 8, 16, 32, 48, 64, 128)),
+                         [](const auto& given) {
+                           return std::string(std::get<0>(given.param).backend()) + "_" +
+                                  std::to_string(std::get<1>(given.param));
+                         });
+
+TEST_P(CachedHypotheses, ComeOutTheSameAloneAndTogether) {
+  const auto rows = static_cast<std::int64_t>(ranges_.size());
+  const Tensor q = rig_.matrix(rows, width(), random_values(rows * width(), 1, -2, 2));
+  const Tensor keys = rig_.matrix(kPool, width(), random_values(kPool * width(), 2));
+  const Tensor values = rig_.matrix(kPool, width(), random_values(kPool * width(), 3));
+  for (const bool bf16 : {false, true}) {
+    const Tensor kept_keys = bf16 ? as_bf16(keys) : keys;
+    const Tensor kept_values = bf16 ? as_bf16(values) : values;
+    const Tensor together = run(q, kept_keys, kept_values, 0, rows);
+    for (std::int64_t r = 0; r < rows; ++r)
+      EXPECT_EQ(values_of(together.row_range(r, r + 1)), values_of(run(q, kept_keys, kept_values, r, r + 1)))
+          << "row " << r << (bf16 ? " of bf16" : " of floats");
+  }
+}
+
+TEST_P(CachedHypotheses, KeysAndValuesInBf16AreThoseOfTheRoundedNumbers) {
+  const auto rows = static_cast<std::int64_t>(ranges_.size());
+  const std::vector<double> keys = random_values(kPool * width(), 2);
+  const std::vector<double> values = random_values(kPool * width(), 3);
+  const Tensor q = rig_.matrix(rows, width(), random_values(rows * width(), 1, -2, 2));
+  const Tensor narrow =
+      run(q, as_bf16(rig_.matrix(kPool, width(), keys)), as_bf16(rig_.matrix(kPool, width(), values)), 0, rows);
+  const Tensor wide = run(q, rig_.matrix(kPool, width(), rounded_to_bf16(keys)),
+                          rig_.matrix(kPool, width(), rounded_to_bf16(values)), 0, rows);
+  expect_close(values_of(narrow), values_of(wide), 1e-5, "output");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "op_harness.h"
 
+#include <limits>
+
 #include <dragoman/core/error.h>
 #include <dragoman/ops/rows.h>
 
@@ -56,6 +58,26 @@ TEST_P(RowsTest, ShapesThatDoNotFitAreErrors) {
   const Rows one = {0};
   EXPECT_THROW(ops::scatter_rows(rig_.context(), x, upload(one), x), core::Error);
   EXPECT_THROW(ops::scatter_rows(rig_.context(), x.row_range(0, 1), upload(one), x.col_range(0, 2)), core::Error);
+}
+
+TEST_P(RowsTest, ScatteringToBf16Rounds) {
+  Context& context = rig_.context();
+  // Ties go to even; what is too large for bf16 becomes infinite.
+  const std::vector<double> values = {1, 1.00390625, 1.01171875, -3.4e38, 1e-40, 0.1};
+  const std::vector<double> expected = {1,
+                                        1,
+                                        1.015625,
+                                        -std::numeric_limits<double>::infinity(),
+                                        tensor::bf16_to_f32(tensor::f32_to_bf16(1e-40F)),
+                                        0.10009765625};
+  const Tensor x = rig_.matrix(2, 3, values);
+  const Tensor y = context.arena().allocate(3, 3, tensor::DType::kBF16, context.device());
+  const Rows rows = {2, 0};
+  ops::scatter_rows(context, x, upload(rows), y);
+  EXPECT_EQ(values_of(y.row_range(2, 3)), std::vector<double>(expected.begin(), expected.begin() + 3));
+  EXPECT_EQ(values_of(y.row_range(0, 1)), std::vector<double>(expected.begin() + 3, expected.end()));
+  ops::round_to_bf16(context, x);
+  EXPECT_EQ(values_of(x), expected);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "activation-inl.h"
+#include "dequantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
@@ -51,11 +52,13 @@ void bias_activation_rows_simd(const BiasActivation& arguments) {
       float* y = arguments.y + r * arguments.y_stride;
       float* sum = arguments.pre_activation == nullptr ? nullptr : arguments.pre_activation + r * arguments.pre_stride;
       const float* bias = arguments.bias;
-      for_each_vector(static_cast<std::size_t>(arguments.cols), [=](std::size_t i, auto vector) HWY_ATTR {
-        Floats value = vector.load(x + i);
-        if (bias != nullptr) value = hn::Add(value, vector.load(bias + i));
-        if (sum != nullptr) vector.store(value, sum + i);
-        vector.store(function.value(value), y + i);
+      visit_product(arguments.dequantization.from_row(r), [=](auto product) HWY_ATTR {
+        for_each_vector(static_cast<std::size_t>(arguments.cols), [=](std::size_t i, auto vector) HWY_ATTR {
+          Floats value = product.load(x, i, vector);
+          if (bias != nullptr) value = hn::Add(value, vector.load(bias + i));
+          if (sum != nullptr) vector.store(value, sum + i);
+          vector.store(function.value(value), y + i);
+        });
       });
     }
   });
@@ -88,7 +91,8 @@ void kernel(Context& context, const ops::ActivationBackwardArguments& arguments)
 
 void bias_activation_rows(const BiasActivation& arguments) {
   const bool nothing_to_add = arguments.bias == nullptr && arguments.activation == ops::Activation::kNone;
-  if (nothing_to_add && arguments.pre_activation == nullptr && arguments.x == arguments.y) return;
+  if (nothing_to_add && !arguments.dequantization && arguments.pre_activation == nullptr && arguments.x == arguments.y)
+    return;
   HWY_DYNAMIC_DISPATCH(bias_activation_rows_simd)(arguments);
 }
 

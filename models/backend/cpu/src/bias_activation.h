@@ -1,5 +1,7 @@
 #pragma once
 
+#include "rounding.h"
+
 #include <cstdint>
 
 #include <dragoman/ops/elementwise.h>
@@ -7,10 +9,11 @@
 namespace dragoman::backend::cpu {
 
 /// What follows a GEMM: y = activation(x + bias) over rows, with x + bias kept on request. y or pre_activation may be
-/// x.
+/// x. Where there is a dequantization, x holds the bits of sums of int8 products, which it makes numbers of.
 struct BiasActivation {
   const float* x = nullptr;
   std::int64_t x_stride = 0;
+  Dequantization dequantization{};
   const float* bias = nullptr;  ///< nullptr: none
   ops::Activation activation = ops::Activation::kNone;
   float* pre_activation = nullptr;  ///< nullptr: not wanted

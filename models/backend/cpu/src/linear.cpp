@@ -18,6 +18,7 @@ void finish(const ops::LinearArguments& arguments, const Tile& tile, const Produ
   const Tensor& pre = arguments.pre_activation;
   bias_activation_rows({.x = product.data,
                         .x_stride = product.stride,
+                        .dequantization = product.dequantization,
                         .bias = arguments.bias.empty() ? nullptr : arguments.bias.as<float>() + tile.col_begin,
                         .activation = arguments.activation,
                         .pre_activation = pre.empty() ? nullptr : pre.row<float>(tile.row_begin) + tile.col_begin,

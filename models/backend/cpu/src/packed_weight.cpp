@@ -146,6 +146,10 @@ const void* multiplicand(const Panel& panel, const FloatRows& x, std::int64_t bu
   return floats;
 }
 
+Dequantization dequantization_of(const Panel& panel, const float* row_scales) {
+  return {row_scales, panel.scales.data(), panel.zero_sums.data()};
+}
+
 /// Where a chunk's product goes: to its place in y if it has no gaps and fills the bucket, else to `padded`.
 ProductRows place_of_product(const ProductRows& y, std::int64_t begin, std::int64_t cols, RowChunk chunk,
                              float* padded) {
@@ -196,16 +200,9 @@ void multiply_rows(const Panel& panel, const FloatRows& x, const ProductRows& y,
     float* padded_y = scratch + aligned(static_cast<std::size_t>(chunk.bucket * matrix.inputs()));
     float* scales = padded_y + aligned(static_cast<std::size_t>(chunk.bucket * matrix.outputs()));
     const FloatRows x_rows{x.data + begin * x.stride, x.stride, chunk.rows, x.cols};
-    const ProductRows product = place_of_product(y, begin, matrix.outputs(), chunk, padded_y);
+    ProductRows product = place_of_product(y, begin, matrix.outputs(), chunk, padded_y);
     matrix.multiply(multiplicand(panel, x_rows, chunk.bucket, scratch, scales), chunk.bucket, product.data);
-    if (is_int8(panel.type))
-      dequantize({.y = product.data,
-                  .stride = product.stride,
-                  .rows = chunk.rows,
-                  .cols = matrix.outputs(),
-                  .row_scales = scales,
-                  .col_scales = panel.scales.data(),
-                  .zero_sums = panel.zero_sums.data()});
+    if (is_int8(panel.type)) product.dequantization = dequantization_of(panel, scales);
     finish(begin, chunk.rows, product);
     begin += chunk.rows;
   }

@@ -62,10 +62,12 @@ const PackedPanels& panels_of(const tensor::PackedWeight& weight);
 /// Floats of scratch memory that multiply_rows needs with this panel.
 std::size_t multiply_scratch(const Panel& panel);
 
-/// Where rows of a product lie, `stride` apart; how many, and how long, is known from elsewhere.
+/// Where rows of a product lie, `stride` apart; how many, and how long, is known from elsewhere. Those of int8 are sums
+/// yet.
 struct ProductRows {
   float* data;
   std::int64_t stride;
+  Dequantization dequantization{};
 };
 
 /// x [rows, inputs] * panel^T for any number of rows, each row with the same bits as if it were alone. Rows are cut

@@ -81,8 +81,8 @@ class Projection {
       multiply_rows(weights, hidden, logits, pads + tile * pad_floats,
                     [&](std::int64_t first, std::int64_t count, const ProductRows& product) {
                       for (std::int64_t r = 0; r < count; ++r)
-                        take_row(begin + row + first + r, first_token, matrix.outputs(),
-                                 product.data + r * product.stride, states_[row + first + r]);
+                        take_row(begin + row + first + r, first_token, matrix.outputs(), product, r,
+                                 states_[row + first + r]);
                     });
     });
   }
@@ -102,8 +102,10 @@ class Projection {
     return arguments_.noise.empty() || !arguments_.noise[r].drawn ? nullptr : &arguments_.noise[r];
   }
 
-  void take_row(std::int64_t r, std::int64_t first_token, std::int64_t count, float* logits, RowState& state) const {
-    take_panel({.logits = logits,
+  void take_row(std::int64_t r, std::int64_t first_token, std::int64_t count, const ProductRows& product,
+                std::int64_t row, RowState& state) const {
+    take_panel({.logits = product.data + row * product.stride,
+                .dequantization = product.dequantization.from_row(row),
                 .bias = arguments_.bias.empty() ? nullptr : arguments_.bias.as<float>() + first_token,
                 .first_token = first_token,
                 .count = count,

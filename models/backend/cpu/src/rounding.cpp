@@ -78,19 +78,6 @@ void quantize_row_by(const float* x, std::size_t cols, float factor, std::int32_
   });
 }
 
-void dequantize_rows(const DequantizeArguments& arguments) {
-  const IntTag d;
-  for (std::int64_t r = 0; r < arguments.rows; ++r) {
-    float* y = arguments.y + r * arguments.stride;
-    const Floats row_scale = set(arguments.row_scales[r]);
-    for_each_vector(static_cast<std::size_t>(arguments.cols), [&](std::size_t i, auto vector) HWY_ATTR {
-      const Ints zero = hn::BitCast(d, vector.load(reinterpret_cast<const float*>(arguments.zero_sums + i)));
-      const Floats sum = hn::ConvertTo(FloatTag(), hn::Sub(hn::BitCast(d, vector.load(y + i)), zero));
-      vector.store(hn::Mul(sum, hn::Mul(row_scale, vector.load(arguments.col_scales + i))), y + i);
-    });
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace dragoman::backend::cpu
 HWY_AFTER_NAMESPACE();
@@ -102,7 +89,6 @@ HWY_EXPORT(round_row_to_bf16);
 HWY_EXPORT(round_row_through_bf16);
 HWY_EXPORT(largest_bits);
 HWY_EXPORT(quantize_row_by);
-HWY_EXPORT(dequantize_rows);
 
 void round_to_bf16(const FloatRows& x, std::uint16_t* y) {
   for (std::int64_t r = 0; r < x.rows; ++r) HWY_DYNAMIC_DISPATCH(round_row_to_bf16)
@@ -132,10 +118,6 @@ void quantize(const FloatRows& x, tensor::ComputeType type, std::uint8_t* y, flo
     HWY_DYNAMIC_DISPATCH(quantize_row_by)(row, cols, range / largest, zero, numbers);
     scales[r] = largest / range;
   }
-}
-
-void dequantize(const DequantizeArguments& arguments) {
-  HWY_DYNAMIC_DISPATCH(dequantize_rows)(arguments);
 }
 
 const float* float_row(const tensor::Tensor& values, const tensor::Tensor& scales, std::int64_t row, float* buffer) {

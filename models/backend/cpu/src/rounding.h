@@ -28,18 +28,18 @@ constexpr int zero_point(tensor::ComputeType type) {
 /// quantize_row() of each row, with its scale; y, without gaps, holds number + zero_point(type).
 void quantize(const FloatRows& x, tensor::ComputeType type, std::uint8_t* y, float* scales);
 
-/// Turns sums of int8 products into floats, in place: y[r, c] = float(y[r, c] - zero_sums[c]) * (row_scales[r] *
-/// col_scales[c]), y holding the bits of whole numbers before.
-struct DequantizeArguments {
-  float* y;
-  std::int64_t stride;
-  std::int64_t rows;
-  std::int64_t cols;
-  const float* row_scales;
-  const float* col_scales;
-  const std::int32_t* zero_sums;
+/// What makes numbers of the sums of int8 products: number[r, c] = float(sum[r, c] - zero_sums[c]) * (row_scales[r] *
+/// col_scales[c]). Empty where products are floats.
+struct Dequantization {
+  const float* row_scales = nullptr;
+  const float* col_scales = nullptr;
+  const std::int32_t* zero_sums = nullptr;
+
+  explicit operator bool() const noexcept { return row_scales != nullptr; }
+  Dequantization from_row(std::int64_t row) const noexcept {
+    return {row_scales == nullptr ? nullptr : row_scales + row, col_scales, zero_sums};
+  }
 };
-void dequantize(const DequantizeArguments& arguments);
 
 /// Row `row` of a stored matrix as floats: its own memory if it is of floats, else `buffer`, of as many as it has
 /// columns.

@@ -1,5 +1,6 @@
 #include "blocks.h"
 #include "kernels.h"
+#include "rounding.h"
 
 #include <cstring>
 
@@ -16,6 +17,14 @@ char* row_of(const Tensor& tensor, std::int64_t row) {
 /// Bytes of a row.
 std::size_t width_of(const Tensor& tensor) {
   return static_cast<std::size_t>(tensor.cols) * tensor::size_of(tensor.dtype);
+}
+
+void scatter_as_bf16(Context& context, const ops::ScatterRowsArguments& arguments) {
+  const Tensor& x = arguments.x;
+  core::for_each_range(context.executor(), x.rows, rows_per_block(x.cols), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      round_to_bf16({x.row<float>(i), x.stride, 1, x.cols}, arguments.y.row<std::uint16_t>(arguments.rows[i]));
+  });
 }
 
 }  // namespace
@@ -36,7 +45,17 @@ void kernel(Context& context, const ops::GatherRowsArguments& arguments) {
 }
 
 template <>
+void kernel(Context& context, const ops::RoundToBf16Arguments& arguments) {
+  const Tensor& x = arguments.x;
+  core::for_each_range(context.executor(), x.rows, rows_per_block(x.cols), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      round_through_bf16({x.row<float>(i), x.stride, 1, x.cols}, x.row<float>(i));
+  });
+}
+
+template <>
 void kernel(Context& context, const ops::ScatterRowsArguments& arguments) {
+  if (arguments.x.dtype != arguments.y.dtype) return scatter_as_bf16(context, arguments);
   const std::size_t width = width_of(arguments.x);
   core::for_each_range(context.executor(), arguments.rows.size(), rows_per_block(arguments.x.cols),
                        [&](std::int64_t begin, std::int64_t end) {

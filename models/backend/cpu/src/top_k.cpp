@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -9,6 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "dequantize-inl.h"
 #include "philox-inl.h"
 #include "softmax-inl.h"
 
@@ -16,10 +18,36 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-void add_bias(const PanelRow& panel) {
-  for_each_vector(static_cast<std::size_t>(panel.count), [&](std::size_t i, auto vector) HWY_ATTR {
-    vector.store(hn::Add(vector.load(panel.logits + i), vector.load(panel.bias + i)), panel.logits + i);
+/// Makes logits of what the product left, and gives the largest ones of parts of the panel in `maxima`, as many as it
+/// returns.
+std::size_t make_logits(const PanelRow& panel, float* maxima) {
+  const std::size_t lanes = float_lanes();
+  const auto count = static_cast<std::size_t>(panel.count);
+  const Floats factor = set(panel.inverse_temperature);
+  const bool tempered = panel.inverse_temperature != 1.0F;
+  Floats most[4];
+  for (Floats& part : most) part = set(-std::numeric_limits<float>::infinity());
+  visit_product(panel.dequantization, [&](auto product) HWY_ATTR {
+    const auto make = [&](std::size_t i, auto vector) HWY_ATTR {
+      Floats logits = product.load(panel.logits, i, vector);
+      if (panel.bias != nullptr) logits = hn::Add(logits, vector.load(panel.bias + i));
+      if (tempered && panel.edits.empty()) logits = hn::Mul(logits, factor);
+      vector.store(logits, panel.logits + i);
+      return logits;
+    };
+    std::size_t i = 0;
+    for (; i + 4 * lanes <= count; i += 4 * lanes)
+      for (std::size_t part = 0; part < 4; ++part)
+        most[part] = hn::Max(most[part], make(i + part * lanes, WholeVector()));
+    for (; i + lanes <= count; i += lanes) most[0] = hn::Max(most[0], make(i, WholeVector()));
+    if (i < count) {
+      const PartVector rest{count - i};
+      make(i, rest);
+      most[0] = hn::Max(most[0], rest.load_or(panel.logits + i, -std::numeric_limits<float>::infinity()));
+    }
   });
+  for (std::size_t part = 0; part < 4; ++part) store(most[part], maxima + part * lanes);
+  return 4 * lanes;
 }
 
 void apply_temperature(const PanelRow& panel) {
@@ -116,7 +144,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace dragoman::backend::cpu {
 
-HWY_EXPORT(add_bias);
+HWY_EXPORT(make_logits);
 HWY_EXPORT(apply_temperature);
 HWY_EXPORT(panel_maximum);
 HWY_EXPORT(panel_sum);
@@ -134,8 +162,7 @@ void apply_edits(const PanelRow& panel) {
   }
 }
 
-void add_to_sum(const PanelRow& panel, RowState& state) {
-  const float maximum = HWY_DYNAMIC_DISPATCH(panel_maximum)(panel);
+void add_to_sum(const PanelRow& panel, float maximum, RowState& state) {
   if (maximum == kNever) return;
   const double sum = static_cast<double>(HWY_DYNAMIC_DISPATCH(panel_sum)(panel, maximum));
   const auto panel_max = static_cast<double>(maximum);
@@ -167,12 +194,31 @@ float ordered(float score) {
   return std::isnan(score) ? kNever : score;
 }
 
-void select_plain(const PanelRow& panel, RowState& state) {
+/// Maxima of so many parts of a panel, at most.
+constexpr std::size_t kMostParts = 64;
+
+/// What the k best logits of a panel cannot be below: the k-th largest of its parts' maxima. The lowest there is if
+/// there are fewer of them.
+float least_candidate(std::span<float> maxima, std::int64_t k) {
+  if (static_cast<std::size_t>(k) > maxima.size()) return kNever;
+  const auto kth = maxima.begin() + (k - 1);
+  std::nth_element(maxima.begin(), kth, maxima.end(), std::greater<>());
+  return *kth;
+}
+
+/// `least`: see least_candidate().
+void select_plain(const PanelRow& panel, float least, RowState& state) {
   std::int64_t i = 0;
   const auto offer_at = [&](std::int64_t at) {
     const float score = ordered(panel.logits[at]);
     offer({static_cast<double>(score), score, static_cast<std::int32_t>(panel.first_token + at)}, panel.k, state);
   };
+  // Most logits are not even looked at for the first candidates.
+  const float below = std::nextafter(least, kNever);
+  while (below > kNever && i < panel.count && state.count < panel.k) {
+    i = HWY_DYNAMIC_DISPATCH(find_greater)(panel, i, below);
+    if (i < panel.count) offer_at(i++);
+  }
   for (; i < panel.count && state.count < panel.k; ++i) offer_at(i);
   // A later token with an equal score ranks behind, so only greater ones matter.
   while (i < panel.count) {
@@ -203,12 +249,19 @@ void select_noisy(const PanelRow& panel, RowState& state) {
 }  // namespace
 
 void take_panel(const PanelRow& panel, RowState& state) {
-  if (panel.bias != nullptr) HWY_DYNAMIC_DISPATCH(add_bias)(panel);
-  apply_edits(panel);
-  if (panel.inverse_temperature != 1.0F) HWY_DYNAMIC_DISPATCH(apply_temperature)(panel);
-  add_to_sum(panel, state);
+  float parts[kMostParts];
+  const std::span maxima(parts, HWY_DYNAMIC_DISPATCH(make_logits)(panel, parts));
+  float maximum = *std::ranges::max_element(maxima);
+  float least = state.count == 0 ? least_candidate(maxima, panel.k) : kNever;
+  if (!panel.edits.empty()) {
+    apply_edits(panel);
+    if (panel.inverse_temperature != 1.0F) HWY_DYNAMIC_DISPATCH(apply_temperature)(panel);
+    maximum = HWY_DYNAMIC_DISPATCH(panel_maximum)(panel);
+    least = kNever;
+  }
+  add_to_sum(panel, maximum, state);
   if (panel.noise == nullptr)
-    select_plain(panel, state);
+    select_plain(panel, least, state);
   else
     select_noisy(panel, state);
 }

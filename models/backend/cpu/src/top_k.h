@@ -1,5 +1,7 @@
 #pragma once
 
+#include "rounding.h"
+
 #include <cstdint>
 #include <span>
 
@@ -35,7 +37,8 @@ struct RowState {
 /// One panel of one row's logits, before bias, edits and temperature; changed in place.
 struct PanelRow {
   float* logits = nullptr;
-  const float* bias = nullptr;  ///< nullptr: none
+  Dequantization dequantization{};  ///< of what is no logits yet
+  const float* bias = nullptr;      ///< nullptr: none
   std::int64_t first_token = 0;
   std::int64_t count = 0;
   std::span<const ops::LogitEdit> edits;  ///< those of this row and panel

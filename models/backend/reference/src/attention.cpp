@@ -102,6 +102,14 @@ class QueryBackward {
   std::vector<double> weight_gradients_;
 };
 
+/// Columns from `col` on of a row of F64, or of what else pools are kept in, in `buffer`, which has the wanted size.
+const double* wide_row(const Tensor& pool, std::int64_t row, std::int64_t col, std::vector<double>& buffer) {
+  if (pool.dtype == tensor::DType::kF64) return pool.row<double>(row) + col;
+  for (std::size_t i = 0; i < buffer.size(); ++i)
+    buffer[i] = tensor::element(pool, row, col + static_cast<std::int64_t>(i));
+  return buffer.data();
+}
+
 }  // namespace
 
 template <>
@@ -139,26 +147,27 @@ void kernel(Context&, const ops::AttentionBackwardArguments& arguments) {
 template <>
 void kernel(Context&, const ops::CachedAttentionArguments& arguments) {
   const Matrix q(arguments.q, "cached_attention");
-  const Matrix keys(arguments.keys, "cached_attention");
-  const Matrix values(arguments.values, "cached_attention");
   const Matrix probabilities(arguments.probabilities, "cached_attention");
   const Matrix y(arguments.y, "cached_attention");
   const std::int64_t width = q.cols() / arguments.heads;
   const double scale = ops::score_scale<double>(arguments.scale, width);
   std::vector<double> weights;
+  std::vector<double> cached(static_cast<std::size_t>(width));
   y.fill(0);
   for (std::int64_t r = 0; r < q.rows(); ++r) {
     const ops::KeyRange& range = arguments.ranges[r];
-    const auto row_of = [&](std::int64_t j) { return arguments.key_rows[range.begin + j]; };
+    const auto row_of = [&](const Tensor& pool, std::int64_t j, std::int64_t h) {
+      return wide_row(pool, arguments.key_rows[range.begin + j], h * width, cached);
+    };
     for (std::int64_t h = 0; h < arguments.heads; ++h) {
       weights.clear();
       for (std::int64_t j = 0; j < range.count; ++j)
-        weights.push_back(scale * dot(&q(r, h * width), &keys(row_of(j), h * width), width));
+        weights.push_back(scale * dot(&q(r, h * width), row_of(arguments.keys, j, h), width));
       softmax_in_place(weights);
       for (std::int64_t j = 0; j < range.count; ++j) {
         const double weight = weights[static_cast<std::size_t>(j)];
         if (probabilities) probabilities(r, h * range.count + j) = weight;
-        add_scaled(&y(r, h * width), weight, &values(row_of(j), h * width), width);
+        add_scaled(&y(r, h * width), weight, row_of(arguments.values, j, h), width);
       }
     }
   }

@@ -1,5 +1,6 @@
 #include "kernels.h"
 #include "matrix.h"
+#include "round_to_bf16.h"
 
 #include <dragoman/ops/rows.h>
 
@@ -16,9 +17,21 @@ void kernel(Context&, const ops::GatherRowsArguments& arguments) {
 template <>
 void kernel(Context&, const ops::ScatterRowsArguments& arguments) {
   const Matrix x(arguments.x, "scatter_rows");
+  if (arguments.y.dtype == tensor::DType::kBF16) {
+    for (std::int64_t i = 0; i < arguments.rows.size(); ++i)
+      for (std::int64_t j = 0; j < x.cols(); ++j) tensor::set_element(arguments.y, arguments.rows[i], j, x(i, j));
+    return;
+  }
   const Matrix y(arguments.y, "scatter_rows");
   for (std::int64_t i = 0; i < arguments.rows.size(); ++i)
     for (std::int64_t j = 0; j < x.cols(); ++j) y(arguments.rows[i], j) = x(i, j);
+}
+
+template <>
+void kernel(Context&, const ops::RoundToBf16Arguments& arguments) {
+  const Matrix x(arguments.x, "round_to_bf16");
+  for (std::int64_t i = 0; i < x.rows(); ++i)
+    for (std::int64_t j = 0; j < x.cols(); ++j) x(i, j) = round_to_bf16(x(i, j));
 }
 
 }  // namespace dragoman::backend::reference

@@ -69,16 +69,19 @@ struct AlignmentHeads {
 ///    histories.
 ///  - the pooled state: admits and releases sentences at any time, and each step continues any set of hypotheses of the
 ///    admitted sentences by one or more tokens. No gradients.
+/// Keys and values are kept in the context's float type where weights are multiplied in fp32, else rounded to bf16
+/// (docs/numerics.md), by both kinds, so that both give the same.
 /// Belongs to one thread. Memory comes from the context's device and is recycled, so steps of a warm pool do not
 /// allocate.
 class DecoderState {
  public:
   /// Teacher forcing on a batch. `memories` (one per MemoryId) and `source_offsets` (B + 1) must outlive the state.
-  static DecoderState whole(std::span<const KeyValue> memories, const ops::Offsets& source_offsets);
+  static DecoderState whole(std::span<const KeyValue> memories, const ops::Offsets& source_offsets,
+                            tensor::ComputeType type = tensor::ComputeType::kF32);
   /// The memories of a whole() state that was made before there were any.
   void set_memories(std::span<const KeyValue> memories) noexcept { memories_ = memories; }
-  /// An empty pool for models of this layout, computing in the context's float type.
-  DecoderState(const Context& context, const StateLayout& layout);
+  /// An empty pool for models of this layout.
+  DecoderState(const Context& context, const StateLayout& layout, tensor::ComputeType type = tensor::ComputeType::kF32);
 
   // --- for decoding loops (pooled state) ---
 
@@ -91,6 +94,8 @@ class DecoderState {
   /// Names the rows of the next decode() call, which checks them: each continues a row of the last step that had the
   /// same slot, in a slot that is live. Else it throws Error{kInvalidArgument}.
   void set_rows(std::span<const RowRef> rows);
+  /// Bytes of so many elements of keys or values.
+  std::size_t bytes_of(std::int64_t elements) const noexcept;
   /// Bytes of keys and values held for live sentences.
   std::size_t bytes_in_use() const noexcept { return history_.bytes_in_use() + memory_.bytes_in_use(); }
   /// Tokens that row r of the last step has behind it.
@@ -177,6 +182,8 @@ class DecoderState {
   bool is_live(std::int32_t slot) const;
   void check_step(const tensor::RaggedTokens& next) const;
   void begin_whole_step(const tensor::RaggedTokens& next);
+  /// As they will be read; of a whole() state.
+  const Variable& kept(Context& context, const Variable& keys_or_values) const;
   void append_histories(const tensor::RaggedTokens& next);
   void list_memories(const tensor::RaggedTokens& next);
   void make_room_for_row_states();
@@ -187,6 +194,7 @@ class DecoderState {
   bool keeps(MemoryId id) const noexcept { return alignment_request_.memory.index == id.index; }
 
   bool whole_ = false;
+  bool rounds_ = false;
   StateLayout layout_;
   tensor::DeviceMemory* device_memory_ = nullptr;
 
@@ -194,7 +202,9 @@ class DecoderState {
   std::span<const KeyValue> memories_;
   ops::Offsets source_offsets_;
 
-  // pooled; keys of an id are tensor 2 * index of the pool, values the next one
+  // pooled
+  tensor::DType kept_type_ = tensor::DType::kF32;
+  // keys of an id are tensor 2 * index of the pool, values the next one
   RowPool history_;
   RowPool memory_;
   std::vector<Slot> slots_;

@@ -122,6 +122,9 @@ class ParameterStore {
   /// read-only and shared by all workers). Gradients must not be attached.
   void prepare(Context& context, tensor::ComputeType type, const PrepareOptions& options = {});
 
+  /// What prepare() has packed weights for; kF32 where it has packed none.
+  tensor::ComputeType compute_type() const noexcept { return compute_type_; }
+
   /// Error{kBadInput} that names the first value which is not a finite number, and `source`, where it came from.
   void require_finite(const std::string& source, std::string_view hint = {}) const;
 
@@ -149,6 +152,7 @@ class ParameterStore {
   std::function<void(const Tensor&)> release_;
   tensor::Buffer gradients_;
   std::int64_t generation_ = 0;
+  tensor::ComputeType compute_type_ = tensor::ComputeType::kF32;
   Tensor flat_;
   Tensor flat_gradients_;
 };

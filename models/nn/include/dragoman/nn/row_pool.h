@@ -17,8 +17,8 @@ class RowPool {
   static constexpr std::int32_t kPageRows = 16;
 
   RowPool() = default;
-  /// Of the context's float type, in the memory of its device.
-  RowPool(const tensor::Context& context, const std::vector<std::int64_t>& widths);
+  /// In the memory of the context's device.
+  RowPool(const tensor::Context& context, const std::vector<std::int64_t>& widths, tensor::DType dtype);
 
   /// The first row of a page that is now the caller's.
   std::int32_t take_page();

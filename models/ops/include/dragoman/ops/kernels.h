@@ -45,6 +45,7 @@ inline constexpr std::tuple kKernels{
     kProjectTopK,
     kGatherRows,
     kScatterRows,
+    kRoundToBf16,
     kAdam,
     kMovingAverage,
     kSumOfSquares,

@@ -12,7 +12,8 @@ struct GatherRowsArguments {
 };
 inline constexpr KernelKey<void(Context&, const GatherRowsArguments&)> kGatherRows{"gather_rows"};
 
-/// y[rows[i]] = x[i]; the rows differ from each other. Any element type, the same for both.
+/// y[rows[i]] = x[i]; the rows differ from each other. Any element type, the same for both; or y is of BF16 and x of the
+/// context's float type, which is rounded as docs/numerics.md says.
 struct ScatterRowsArguments {
   Tensor x;
   DeviceIndices rows;
@@ -20,9 +21,17 @@ struct ScatterRowsArguments {
 };
 inline constexpr KernelKey<void(Context&, const ScatterRowsArguments&)> kScatterRows{"scatter_rows"};
 
+/// x = bf16(x), element by element: what rows are that were scattered to BF16, as floats again.
+struct RoundToBf16Arguments {
+  Tensor x;
+};
+inline constexpr KernelKey<void(Context&, const RoundToBf16Arguments&)> kRoundToBf16{"round_to_bf16"};
+
 /// The named rows of x, in step memory; no gradient. The caller guarantees that they are rows of x, or -1.
 Tensor gather_rows(Context& context, const Tensor& x, const DeviceIndices& rows);
 /// Replaces the named rows of y by those of x.
 void scatter_rows(Context& context, const Tensor& x, const DeviceIndices& rows, const Tensor& y);
+/// In place; no gradient.
+void round_to_bf16(Context& context, const Tensor& x);
 
 }  // namespace dragoman::ops
