@@ -258,8 +258,9 @@ DecoderState::DeviceKeyLists DecoderState::upload(Context& context, const KeyLis
 
 Variable DecoderState::attend_cached(Context& context, const Variable& q, const RowPool& pool, int first,
                                      const DeviceKeyLists& lists, int heads, double scale, bool keep_weights) {
-  const Tensor weights =
-      keep_weights ? context.allocate(q.value.rows, static_cast<std::int64_t>(heads) * lists.longest) : Tensor{};
+  const Tensor weights = keep_weights
+                             ? context.allocate_for_step(q.value.rows, static_cast<std::int64_t>(heads) * lists.longest)
+                             : Tensor{};
   const Tensor y = context.allocate(q.value.rows, q.value.cols);
   context.kernels().get(ops::kCachedAttention)(context, {.q = q.value,
                                                          .keys = pool.rows(first),

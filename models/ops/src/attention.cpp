@@ -55,7 +55,7 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const std::int64_t pairs = pairs_of_rows(q_offsets.host, k_offsets.host);
   const std::int64_t room = context.coarse_bucket(pairs);
   const bool has_weights = record || keep_probabilities || observer != nullptr;
-  const Tensor probabilities = has_weights ? context.allocate(1, options.heads * room) : Tensor{};
+  const Tensor probabilities = has_weights ? context.allocate_for_step(1, options.heads * room) : Tensor{};
   const AttentionArguments forward{.q = q.value,
                                    .k = k.value,
                                    .v = v.value,

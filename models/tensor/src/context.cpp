@@ -49,6 +49,20 @@ const void* Context::upload_bytes(const void* values, std::size_t bytes) {
   return copy;
 }
 
+LayerMemory::LayerMemory(Context& context, bool wanted)
+    : context_(context),
+      outer_(context.current_arena_),
+      active_(wanted && outer_ == &context.arena_ && context.tape() == nullptr && !context.records() &&
+              context.attention_observer() == nullptr) {}
+
+void LayerMemory::next_layer() {
+  if (!active_) return;
+  Arena& arena = context_.layer_arenas_[next_];
+  next_ = 1 - next_;
+  arena.reset();
+  context_.current_arena_ = &arena;
+}
+
 void Context::start_step() {
   arena_.reset();
   host_arena_.reset();

@@ -38,9 +38,13 @@ Variable Decoder::operator()(Context& context, const Variable& x, nn::DecoderSta
                              std::vector<Variable>* layers) const {
   ResidualStream stream(config_, x);
   if (layers != nullptr) layers->push_back(x);
-  for (const DecoderLayer& layer : layers_) {
-    if (!leaves_layer_out(context, config_)) layer(context, stream, state);
-    if (layers != nullptr) layers->push_back(stream.value(context));
+  {
+    tensor::LayerMemory memory(context, layers == nullptr);
+    for (const DecoderLayer& layer : layers_) {
+      memory.next_layer();
+      if (!leaves_layer_out(context, config_)) layer(context, stream, state);
+      if (layers != nullptr) layers->push_back(stream.value(context));
+    }
   }
   return stream.close(context, final_norm_ ? &*final_norm_ : nullptr);
 }

@@ -49,7 +49,7 @@ struct LoopLimits {
   /// Hypotheses in flight; at least one sentence always is.
   std::int64_t maximum_rows = 64;
   /// Source tokens encoded together; at least one sentence always is.
-  std::int64_t maximum_encoder_tokens = 2048;
+  std::int64_t maximum_encoder_tokens = 256;
   /// Admission stops where keys and values would pass this; 0: no limit. At least one sentence is always admitted.
   std::size_t maximum_state_bytes = 0;
 };

@@ -27,18 +27,8 @@ struct ForwardScratch {
   float* factors;          ///< [kQueryBlock * padded keys]: dropout factors of the weights, [count, keys] without gaps
 };
 
-/// Softmax of at most a vector of scores, all in registers: the common case of a sentence.
-HWY_INLINE void short_softmax(float* row, std::int64_t visible) {
-  const FloatTag d;
-  const auto inside = hn::FirstN(d, static_cast<std::size_t>(visible));
-  const Floats scores = hn::IfThenElse(inside, load(row), set(-std::numeric_limits<float>::infinity()));
-  const Floats e = exponential_of_negative(hn::Sub(scores, hn::MaxOfLanes(d, scores)));
-  store(hn::IfThenElseZero(inside, hn::Div(e, hn::SumOfLanes(d, e))), row);
-}
-
 /// Turns a row of scores into weights; those of keys that are not visible become 0.
 HWY_INLINE void weigh_keys(float* row, std::int64_t visible, std::int64_t keys) {
-  if (keys <= static_cast<std::int64_t>(float_lanes())) return short_softmax(row, visible);
   softmax_row(row, static_cast<std::size_t>(visible), row);
   std::fill(row + visible, row + keys, 0.0F);
 }

@@ -78,6 +78,45 @@ void quantize_row_by(const float* x, std::size_t cols, float factor, std::int32_
   });
 }
 
+void quantize_rows(const FloatRows& x, float range, std::int32_t zero, std::uint8_t* y, float* scales) {
+  constexpr std::int32_t kInfinity = 0x7F800000;
+  const auto cols = static_cast<std::size_t>(x.cols);
+  for (std::int64_t r = 0; r < x.rows; ++r) {
+    const float* row = x.data + r * x.stride;
+    std::uint8_t* numbers = y + r * x.cols;
+    const std::int32_t bits = largest_bits(row, cols);
+    const auto largest = std::bit_cast<float>(bits);
+    if (bits >= kInfinity || largest < tensor::kLeastMaximum) {
+      std::fill_n(numbers, cols, static_cast<std::uint8_t>(zero));
+      scales[r] = bits >= kInfinity ? std::numeric_limits<float>::quiet_NaN() : 0;
+      continue;
+    }
+    quantize_row_by(row, cols, range / largest, zero, numbers);
+    scales[r] = largest / range;
+  }
+}
+
+/// Halves as floats.
+void widen_halves(const std::uint16_t* x, std::size_t count, float* y) {
+  const hn::Rebind<hwy::float16_t, FloatTag> d_half;
+  const std::size_t lanes = float_lanes();
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    store(hn::PromoteTo(FloatTag(), hn::LoadU(d_half, reinterpret_cast<const hwy::float16_t*>(x + i))), y + i);
+  for (; i < count; ++i) y[i] = tensor::f16_to_f32(x[i]);
+}
+
+/// Whole numbers times their scale.
+void widen_numbers(const std::int8_t* x, float scale, std::size_t count, float* y) {
+  const IntTag d;
+  const hn::Rebind<std::int8_t, IntTag> d_narrow;
+  const std::size_t lanes = float_lanes();
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    store(hn::Mul(hn::ConvertTo(FloatTag(), hn::PromoteTo(d, hn::LoadU(d_narrow, x + i))), set(scale)), y + i);
+  for (; i < count; ++i) y[i] = static_cast<float>(x[i]) * scale;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace dragoman::backend::cpu
 HWY_AFTER_NAMESPACE();
@@ -87,8 +126,9 @@ namespace dragoman::backend::cpu {
 
 HWY_EXPORT(round_row_to_bf16);
 HWY_EXPORT(round_row_through_bf16);
-HWY_EXPORT(largest_bits);
-HWY_EXPORT(quantize_row_by);
+HWY_EXPORT(quantize_rows);
+HWY_EXPORT(widen_halves);
+HWY_EXPORT(widen_numbers);
 
 void round_to_bf16(const FloatRows& x, std::uint16_t* y) {
   for (std::int64_t r = 0; r < x.rows; ++r) HWY_DYNAMIC_DISPATCH(round_row_to_bf16)
@@ -101,47 +141,32 @@ void round_through_bf16(const FloatRows& x, float* y) {
 }
 
 void quantize(const FloatRows& x, tensor::ComputeType type, std::uint8_t* y, float* scales) {
-  constexpr std::int32_t kInfinity = 0x7F800000;
-  const int zero = zero_point(type);
-  const auto range = static_cast<float>(tensor::activation_range(type));
-  const auto cols = static_cast<std::size_t>(x.cols);
-  for (std::int64_t r = 0; r < x.rows; ++r) {
-    const float* row = x.data + r * x.stride;
-    std::uint8_t* numbers = y + r * x.cols;
-    const std::int32_t bits = HWY_DYNAMIC_DISPATCH(largest_bits)(row, cols);
-    const auto largest = std::bit_cast<float>(bits);
-    if (bits >= kInfinity || largest < tensor::kLeastMaximum) {
-      std::fill_n(numbers, cols, static_cast<std::uint8_t>(zero));
-      scales[r] = bits >= kInfinity ? std::numeric_limits<float>::quiet_NaN() : 0;
-      continue;
-    }
-    HWY_DYNAMIC_DISPATCH(quantize_row_by)(row, cols, range / largest, zero, numbers);
-    scales[r] = largest / range;
-  }
+  HWY_DYNAMIC_DISPATCH(quantize_rows)
+  (x, static_cast<float>(tensor::activation_range(type)), zero_point(type), y, scales);
 }
 
 const float* float_row(const tensor::Tensor& values, const tensor::Tensor& scales, std::int64_t row, float* buffer) {
+  const auto cols = static_cast<std::size_t>(values.cols);
   switch (values.dtype) {
     case tensor::DType::kF32:
       return values.row<float>(row);
     case tensor::DType::kF16:
+      HWY_DYNAMIC_DISPATCH(widen_halves)(values.row<std::uint16_t>(row), cols, buffer);
+      return buffer;
     case tensor::DType::kBF16: {
       const auto* bits = values.row<std::uint16_t>(row);
-      std::transform(bits, bits + values.cols, buffer,
-                     values.dtype == tensor::DType::kF16 ? tensor::f16_to_f32 : tensor::bf16_to_f32);
+      std::transform(bits, bits + cols, buffer, tensor::bf16_to_f32);
       return buffer;
     }
     case tensor::DType::kF64: {
       const auto* wide = values.row<double>(row);
-      std::transform(wide, wide + values.cols, buffer, [](double value) { return static_cast<float>(value); });
+      std::transform(wide, wide + cols, buffer, [](double value) { return static_cast<float>(value); });
       return buffer;
     }
     case tensor::DType::kI8: {
       if (scales.empty()) break;
-      const auto* numbers = values.row<std::int8_t>(row);
-      const float scale = scales.as<float>()[row];
-      std::transform(numbers, numbers + values.cols, buffer,
-                     [scale](std::int8_t number) { return static_cast<float>(number) * scale; });
+      HWY_DYNAMIC_DISPATCH(widen_numbers)
+      (values.row<std::int8_t>(row), scales.as<float>()[row], cols, buffer);
       return buffer;
     }
     default:

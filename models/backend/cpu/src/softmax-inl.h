@@ -33,9 +33,20 @@ HWY_INLINE void scale_row(float factor, std::size_t count, float* y) {
                              HWY_ATTR { vector.store(hn::Mul(vector.load(y + i), set(factor)), y + i); });
 }
 
+/// Softmax of at most a vector of numbers, all in registers: the common case of a sentence.
+template <class Vector>
+HWY_INLINE void short_softmax(const float* x, float* y, const Vector& vector) {
+  const FloatTag d;
+  const Floats numbers = vector.load_or(x, -std::numeric_limits<float>::infinity());
+  const Floats e = vector.keep(exponential_of_negative(hn::Sub(numbers, hn::MaxOfLanes(d, numbers))));
+  vector.store(hn::Div(e, hn::SumOfLanes(d, e)), y);
+}
+
 /// y = softmax(x); y may be x. Nothing happens for no elements.
 HWY_INLINE void softmax_row(const float* x, std::size_t count, float* y) {
   if (count == 0) return;
+  if (count == float_lanes()) return short_softmax(x, y, WholeVector());
+  if (count < float_lanes()) return short_softmax(x, y, PartVector{count});
   scale_row(1.0F / exponentials(x, count, max_of(x, count), y), count, y);
 }
 

@@ -19,7 +19,7 @@ namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
 /// Makes logits of what the product left, and gives the largest ones of parts of the panel in `maxima`, as many as it
-/// returns.
+/// returns: at least k if it has so many, but no more than it needs for that.
 std::size_t make_logits(const PanelRow& panel, float* maxima) {
   const std::size_t lanes = float_lanes();
   const auto count = static_cast<std::size_t>(panel.count);
@@ -46,6 +46,10 @@ std::size_t make_logits(const PanelRow& panel, float* maxima) {
       most[0] = hn::Max(most[0], rest.load_or(panel.logits + i, -std::numeric_limits<float>::infinity()));
     }
   });
+  if (panel.k <= static_cast<std::int64_t>(lanes)) {
+    store(hn::Max(hn::Max(most[0], most[1]), hn::Max(most[2], most[3])), maxima);
+    return lanes;
+  }
   for (std::size_t part = 0; part < 4; ++part) store(most[part], maxima + part * lanes);
   return 4 * lanes;
 }
@@ -201,6 +205,7 @@ constexpr std::size_t kMostParts = 64;
 /// there are fewer of them.
 float least_candidate(std::span<float> maxima, std::int64_t k) {
   if (static_cast<std::size_t>(k) > maxima.size()) return kNever;
+  for (float& maximum : maxima) maximum = ordered(maximum);
   const auto kth = maxima.begin() + (k - 1);
   std::nth_element(maxima.begin(), kth, maxima.end(), std::greater<>());
   return *kth;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -65,6 +66,7 @@ class Context {
         float_type_(float_type),
         executor_(&executor),
         arena_(memory),
+        layer_arenas_{Arena(memory), Arena(memory)},
         host_arena_(host_memory()) {}
 
   Device device() const noexcept { return device_; }
@@ -73,13 +75,17 @@ class Context {
   DeviceMemory& memory() const noexcept { return *memory_; }
   core::Executor& executor() const noexcept { return *executor_; }
   /// The device's step memory: tensors and kernels' scratch.
-  Arena& arena() noexcept { return arena_; }
+  Arena& arena() noexcept { return *current_arena_; }
   /// The host's: records of the tape, headers of gradients, integers that are yet to be uploaded. Kernels read it
   /// only through indices(), where host and device share their memory.
   Arena& host_arena() noexcept { return host_arena_; }
 
   /// Step memory of the context's float type; uninitialised.
   Tensor allocate(std::int64_t rows, std::int64_t cols) { return arena_.allocate(rows, cols, float_type_, device()); }
+  /// The same for what is read after the step: it outlives the layer that makes it, see LayerMemory.
+  Tensor allocate_for_step(std::int64_t rows, std::int64_t cols) {
+    return arena_.allocate(rows, cols, float_type_, device());
+  }
   /// Makes host values readable by kernels until the step ends. On host devices this is the same memory, so `values`
   /// must outlive the step.
   template <class T>
@@ -163,6 +169,7 @@ class Context {
   void set_recorder(std::unique_ptr<StepRecorder> recorder) noexcept { recorder_ = std::move(recorder); }
 
  private:
+  friend class LayerMemory;
   /// The result of a recorded body, with what else it leaves in the context.
   template <class Output>
   struct Kept {
@@ -219,6 +226,8 @@ class Context {
   DType float_type_;
   core::Executor* executor_;
   Arena arena_;
+  std::array<Arena, 2> layer_arenas_;
+  Arena* current_arena_ = &arena_;
   Arena host_arena_;
   autograd::Tape* tape_ = nullptr;
   ops::AttentionObserver* attention_observer_ = nullptr;
@@ -230,6 +239,32 @@ class Context {
   Buffer random_key_;
   RandomKey host_random_key_;  ///< the same
   std::uint64_t random_stream_ = 0;
+};
+
+/// Lets a stack of layers work in the memory of two of them: what a layer allocates is freed when the next but one
+/// begins, so a layer may read what the one before it left. Only where nobody looks at it later: it does nothing while
+/// gradients are recorded, while somebody watches, and on devices that keep steps.
+///
+///     tensor::LayerMemory memory(context);
+///     for (const Layer& layer : layers) {
+///       memory.next_layer();
+///       x = layer(context, x);
+///     }
+class LayerMemory {
+ public:
+  /// `wanted`: false makes an object that does nothing.
+  explicit LayerMemory(Context& context, bool wanted = true);
+  LayerMemory(const LayerMemory&) = delete;
+  LayerMemory& operator=(const LayerMemory&) = delete;
+  /// What the last layer left stays until the next object frees it.
+  ~LayerMemory() { context_.current_arena_ = outer_; }
+  void next_layer();
+
+ private:
+  Context& context_;
+  Arena* outer_;
+  bool active_;
+  std::size_t next_ = 0;
 };
 
 /// Copies values into a tensor of the context's float type in step memory; for constants and tests.
