@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <dragoman/core/json.h>
+#include <dragoman/core/parallel.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 
@@ -33,8 +34,33 @@ void JobIdentity::add_stage(const std::string& name, const Json& options,
     if (!holds(content_options, option) || !value.is_string())
       identity_[key] = value;
     else
-      files_.push_back({key, value.get<std::string>()});
+      add_content(key, value.get<std::string>());
   }
+}
+
+void JobIdentity::add_content(const std::string& key, const std::filesystem::path& path) {
+  if (!wanted_) return;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    for (const char* part : formats::ModelFiles::kTranslating)
+      if (std::filesystem::exists(path / part, ignored))
+        sums_.emplace_back(fmt::format("{}/{}", key, part), Sum(path / part));
+  } else if (std::filesystem::is_regular_file(path, ignored)) {
+    sums_.emplace_back(key, Sum(path));
+  } else {
+    // A pipe will be read by its stage, and nobody writes to it again.
+    identity_[key] = "not a regular file";
+  }
+}
+
+JobIdentity::Sum::Sum(const std::filesystem::path& file)
+    : task_(std::make_shared<std::packaged_task<std::string()>>([file] { return formats::sha256_of_file(file); })),
+      result_(task_->get_future()),
+      thread_(core::try_start_thread([task = task_] { (*task)(); })) {}
+
+std::string JobIdentity::Sum::get() {
+  if (!thread_) (*task_)();
+  return result_.get();
 }
 
 void JobIdentity::resolve(const std::string& option, const Json& value) {
@@ -43,20 +69,10 @@ void JobIdentity::resolve(const std::string& option, const Json& value) {
   if (!value.is_null()) identity_[key] = value;
 }
 
-std::string JobIdentity::text() const {
-  Json identity = identity_;
-  for (const File& file : files_) {
-    if (!std::filesystem::is_directory(file.path)) {
-      // A pipe has been read by its stage, and nobody would write to it again.
-      const bool regular = std::filesystem::is_regular_file(file.path);
-      identity[file.key] = regular ? formats::sha256_of_file(file.path) : "not a regular file";
-      continue;
-    }
-    for (const char* part : formats::ModelFiles::kTranslating)
-      if (std::filesystem::exists(file.path / part))
-        identity[fmt::format("{}/{}", file.key, part)] = formats::sha256_of_file(file.path / part);
-  }
-  return core::one_line(identity);
+std::string JobIdentity::text() {
+  for (auto& [key, sum] : sums_) identity_[key] = sum.get();
+  sums_.clear();
+  return core::one_line(identity_);
 }
 
 }  // namespace dragoman::pipeline

@@ -78,7 +78,9 @@ class TranslateStage final : public Service {
 
 class Builder {
  public:
-  Builder(plugins::Host& host, int threads) : host_(&host), threads_(threads) {}
+  /// `writes_file`: whether the output goes to a file.
+  Builder(plugins::Host& host, int threads, bool writes_file)
+      : host_(&host), threads_(threads), identity_(writes_file) {}
 
   void add(const std::string& name, const Json& settings, const std::string& where) {
     core::OptionReader options(settings, where);
@@ -201,6 +203,15 @@ class Builder {
   JobIdentity identity_;
 };
 
+/// Whether a stage writes to something else than standard output.
+bool writes_file(const Json& stages) {
+  return std::ranges::any_of(stages, [](const Json& stage) {
+    if (!stage.is_object() || !stage.contains("write") || !stage["write"].is_object()) return false;
+    const Json& options = stage["write"];
+    return options.contains("path") && options["path"] != "-";
+  });
+}
+
 }  // namespace
 
 Pipeline make_pipeline(const core::Json& configuration, const std::string& where, plugins::Host& host, int threads) {
@@ -209,7 +220,7 @@ Pipeline make_pipeline(const core::Json& configuration, const std::string& where
   core::require(stages.is_array() && !stages.empty(), ErrorCode::kBadInput, "{}: stages: expected a list of stages",
                 where);
   top.finish();
-  Builder builder(host, threads);
+  Builder builder(host, threads, writes_file(stages));
   std::size_t number = 0;
   for (const Json& stage : stages) {
     ++number;

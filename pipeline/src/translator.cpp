@@ -41,15 +41,18 @@ tensor::ComputeType find_compute_type(const std::filesystem::path& folder, const
 }  // namespace
 
 Packing packing_of(const TranslateOptions& options) {
-  return {.device = options.device, .compute = options.compute, .allow_non_finite = options.allow_non_finite};
+  return {.device = options.device,
+          .compute = options.compute,
+          .allow_non_finite = options.allow_non_finite,
+          .threads = options.threads};
 }
 
 LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host,
                                                const Packing& packing)
     : loaded_(plugins::load_model(folder, host, {.device = packing.device})),
       compute_type_(find_compute_type(folder, host, packing, loaded_.config.compute)) {
-  core::SequentialExecutor executor;
-  const auto context = host.runtime().make_context(packing.device, executor);
+  const auto executor = core::make_executor(packing.threads);
+  const auto context = host.runtime().make_context(packing.device, *executor);
   const std::string weights = (folder / formats::ModelFiles::kWeights).string();
   loaded_.model->parameters().prepare(*context, compute_type_,
                                       {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights,

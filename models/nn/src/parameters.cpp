@@ -1,6 +1,8 @@
 #include "dragoman/nn/parameters.h"
 
+#include <algorithm>
 #include <cmath>
+#include <exception>
 
 #include <fmt/format.h>
 
@@ -245,18 +247,32 @@ void ParameterStore::set_written_gradients(const std::vector<bool>& written) con
 void ParameterStore::prepare(Context& context, tensor::ComputeType type, const PrepareOptions& options) {
   generation_ = tensor::next_generation();
   auto* pack = context.kernels().find(ops::kPackWeight);
-  for (Parameter& parameter : parameters_) {
+  std::vector<std::exception_ptr> errors(parameters_.size());
+  const auto prepare_one = [&](Parameter& parameter) {
     core::require(parameter.gradient == nullptr, core::ErrorCode::kInvalidArgument,
                   "'{}' has a gradient: pack weights for inference only", parameter.name);
     if (!options.refuse_non_finite_of.empty())
       require_finite_values(parameter, context.memory(), options.refuse_non_finite_of, options.non_finite_hint);
-    if (pack == nullptr || !parameter.is_weight) continue;
-    if (parameter.packed != nullptr && parameter.packed->type() == type) continue;
+    if (pack == nullptr || !parameter.is_weight) return;
+    if (parameter.packed != nullptr && parameter.packed->type() == type) return;
     parameter.packed = pack(context, parameter.weight().stored(), type);
-    if (parameter.packed == nullptr) continue;
-    compute_type_ = type;
-    if (release_) release_(parameter.value);
-  }
+    if (parameter.packed != nullptr && release_) release_(parameter.value);
+  };
+  // Where memory is the host's, packing uses no queue of the context.
+  core::SequentialExecutor alone;
+  core::Executor& executor = context.memory().reads_host_memory() ? context.executor() : alone;
+  executor.for_each(static_cast<std::int64_t>(parameters_.size()), [&](std::int64_t i) {
+    const auto index = static_cast<std::size_t>(i);
+    try {
+      prepare_one(parameters_[index]);
+    } catch (...) {
+      errors[index] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& error : errors)
+    if (error != nullptr) std::rethrow_exception(error);
+  const auto is_packed = [](const Parameter& parameter) { return parameter.packed != nullptr; };
+  compute_type_ = std::ranges::any_of(parameters_, is_packed) ? type : tensor::ComputeType::kF32;
 }
 
 void ParameterStore::require_finite(const std::string& source, std::string_view hint) const {

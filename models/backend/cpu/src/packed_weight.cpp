@@ -60,7 +60,7 @@ Numbers numbers_of(const tensor::StoredMatrix& weight, std::int64_t begin, std::
       numbers.scales.push_back(weight.scales.as<float>()[begin + n]);
     } else {
       const float* values = float_row(weight.values, weight.scales, begin + n, buffer.data());
-      numbers.scales.push_back(tensor::quantize_row({values, cols}, tensor::kWeightRange, row));
+      numbers.scales.push_back(quantize_weight_row(values, weight.values.cols, row.data()));
     }
   }
   return numbers;

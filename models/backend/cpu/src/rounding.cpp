@@ -145,6 +145,16 @@ void quantize(const FloatRows& x, tensor::ComputeType type, std::uint8_t* y, flo
   (x, static_cast<float>(tensor::activation_range(type)), zero_point(type), y, scales);
 }
 
+float quantize_weight_row(const float* row, std::int64_t cols, std::int8_t* numbers) {
+  constexpr std::uint8_t kZero = 0x80;
+  float scale = 0;
+  auto* bytes = reinterpret_cast<std::uint8_t*>(numbers);
+  HWY_DYNAMIC_DISPATCH(quantize_rows)
+  ({row, cols, 1, cols}, static_cast<float>(tensor::kWeightRange), kZero, bytes, &scale);
+  for (std::int64_t i = 0; i < cols; ++i) bytes[i] ^= kZero;
+  return scale;
+}
+
 const float* float_row(const tensor::Tensor& values, const tensor::Tensor& scales, std::int64_t row, float* buffer) {
   const auto cols = static_cast<std::size_t>(values.cols);
   switch (values.dtype) {

@@ -28,6 +28,9 @@ constexpr int zero_point(tensor::ComputeType type) {
 /// quantize_row() of each row, with its scale; y, without gaps, holds number + zero_point(type).
 void quantize(const FloatRows& x, tensor::ComputeType type, std::uint8_t* y, float* scales);
 
+/// quantize_row() of one row of a weight; gives its scale.
+float quantize_weight_row(const float* row, std::int64_t cols, std::int8_t* numbers);
+
 /// What makes numbers of the sums of int8 products: number[r, c] = float(sum[r, c] - zero_sums[c]) * (row_scales[r] *
 /// col_scales[c]). Empty where products are floats.
 struct Dequantization {

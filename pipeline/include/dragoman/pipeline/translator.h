@@ -25,6 +25,8 @@ struct Packing {
   /// Nothing: what the model's folder says.
   std::optional<tensor::ComputeChoice> compute{};
   bool allow_non_finite = false;
+  /// That load; as for core::thread_count().
+  int threads = 0;
 };
 Packing packing_of(const TranslateOptions& options);
 

@@ -119,7 +119,8 @@ class ParameterStore {
   void set_written_gradients(const std::vector<bool>& written) const;
 
   /// Packs every weight that is not packed yet in this type for inference with the context's backend (afterwards
-  /// read-only and shared by all workers). Gradients must not be attached.
+  /// read-only and shared by all workers), several at a time where the context's executor has threads. Gradients must
+  /// not be attached.
   void prepare(Context& context, tensor::ComputeType type, const PrepareOptions& options = {});
 
   /// What prepare() has packed weights for; kF32 where it has packed none.
