@@ -13,15 +13,12 @@ using Tokens = std::span<const std::int32_t>;
 
 class MinimumLength final : public LogitsProcessor {
  public:
-  explicit MinimumLength(std::int32_t length) : length_(length) {}
   void apply(const SentenceState& state, const LiveHypothesis& hypothesis, RowEdits& edits) override {
+    const auto source = static_cast<std::int32_t>(state.sentence.source.size()) - 1;
     // A minimum above the longest length allowed must not keep a hypothesis from ending there.
-    const std::int32_t minimum = std::min(length_, state.maximum_length);
+    const std::int32_t minimum = std::min(minimum_target_length(*state.options, source), state.maximum_length);
     if (static_cast<std::int32_t>(hypothesis.tokens.size()) < minimum) edits.suppress(state.spec->end);
   }
-
- private:
-  std::int32_t length_;
 };
 
 class Suppression final : public LogitsProcessor {
@@ -107,7 +104,8 @@ void RowEdits::move_to(std::int32_t row, std::vector<ops::LogitEdit>& all) {
 
 LogitsProcessors make_processors(const DecodingOptions& options, const nn::SequenceSpec& spec) {
   LogitsProcessors result;
-  if (options.minimum_length > 0) result.push_back(std::make_unique<MinimumLength>(options.minimum_length));
+  if (options.minimum_length > 0 || options.minimum_length_factor > 0)
+    result.push_back(std::make_unique<MinimumLength>());
   auto suppressed = options.suppressed;
   if (options.suppress_unknown) suppressed.push_back({spec.unknown});
   if (!suppressed.empty()) result.push_back(std::make_unique<Suppression>(std::move(suppressed)));

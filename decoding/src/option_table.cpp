@@ -54,6 +54,8 @@ OptionTable<DecodingOptions> make_table() {
               "above 1: look at more ended hypotheses before stopping")
       .number("minimum_length", &Options::minimum_length, {}, "N",
               "shortest translation in tokens; never more than the longest that is allowed")
+      .number("minimum_length_factor", &Options::minimum_length_factor, {.least = 0, .most = 1000}, "X",
+              "shortest translation, in source tokens")
       .number("maximum_length", &Options::maximum_length, {}, "N",
               "longest translation in tokens; 0: as the factor and the offset say")
       .number("maximum_length_factor", &Options::maximum_length_factor, {.least = 0, .most = 1000}, "X",

@@ -11,6 +11,9 @@
 namespace dragoman::decoding {
 namespace {
 
+/// Beyond every model; what is longer than a target may be means the same.
+constexpr double kLongestMinimum = 1e9;
+
 template <class Value>
 void require_option(bool holds, const char* name, const Value& value, const char* expected) {
   core::require(holds, core::ErrorCode::kInvalidArgument, "decoding: {} is {}; it must be {}", name, value, expected);
@@ -71,6 +74,11 @@ std::int32_t maximum_target_length(const DecodingOptions& options, const nn::Seq
   // The decoder also reads the decoder start, so it has one input more than the target has tokens.
   const double model_limit = spec.maximum_target_length - 1;
   return static_cast<std::int32_t>(std::min(wanted, model_limit));
+}
+
+std::int32_t minimum_target_length(const DecodingOptions& options, std::int32_t source_length) {
+  const double relative = std::floor(options.minimum_length_factor * source_length);
+  return std::max(options.minimum_length, static_cast<std::int32_t>(std::min(relative, kLongestMinimum)));
 }
 
 bool needs_alignment(const DecodingOptions& options) {

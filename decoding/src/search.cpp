@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::decoding {
 namespace {
 
@@ -22,6 +24,14 @@ Search::Search(DecodingOptions options, MakeStrategy make_strategy, MakeProcesso
       make_strategy_(std::move(make_strategy)),
       make_further_processors_(std::move(make_further_processors)) {
   decoding::check(options_);
+}
+
+Search Search::with(DecodingOptions options) const {
+  core::require(!make_strategy_, core::ErrorCode::kUnsupported,
+                "the search strategy '{}' comes from a plugin, and its options cannot be changed", options_.strategy);
+  Search changed(std::move(options));
+  changed.make_further_processors_ = make_further_processors_;
+  return changed;
 }
 
 std::unique_ptr<SearchStrategy> Search::strategy() const {

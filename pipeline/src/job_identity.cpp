@@ -31,7 +31,7 @@ void JobIdentity::add_stage(const std::string& name, const Json& options,
   for (const auto& [option, value] : options.items()) {
     if (holds(idle_options, option)) continue;
     const std::string key = fmt::format("{}.{}", label, option);
-    if (!holds(content_options, option) || !value.is_string())
+    if (!holds(content_options, option) || !value.is_string() || value == "")
       identity_[key] = value;
     else
       add_content(key, value.get<std::string>());

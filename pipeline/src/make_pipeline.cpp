@@ -43,7 +43,19 @@ ReadOptions read_options(const ReadSettings& settings, const core::OptionReader&
                 "is for the format tsv; leave it out, or set that");
   options.check(settings.key == ReadSettings().key || settings.format == RecordFormat::kJsonl, "key",
                 "is for the format jsonl; leave it out, or set that");
-  return {.path = settings.path, .format = settings.format, .key = settings.key, .column = settings.column};
+  options.check(settings.target_prefix_column == 0 || settings.format == RecordFormat::kTsv, "target_prefix_column",
+                "is for the format tsv; leave it out, or set that");
+  options.check(
+      settings.target_prefix_file.empty() || settings.format != RecordFormat::kJsonl, "target_prefix_file",
+      "is not for the format jsonl, whose lines say it themselves: {\"source\": ..., \"target_prefix\": ...}");
+  options.check(settings.target_prefix_file.empty() || settings.target_prefix_column == 0, "target_prefix_file",
+                "says what target_prefix_column says; set one of them");
+  return {.path = settings.path,
+          .format = settings.format,
+          .key = settings.key,
+          .column = settings.column,
+          .target_prefix_path = settings.target_prefix_file,
+          .target_prefix_column = settings.target_prefix_column};
 }
 
 WriteOptions write_options(const WriteSettings& settings, const core::OptionReader& options) {
@@ -117,7 +129,7 @@ class Builder {
                   const std::vector<std::string>& idle_options) {
     identity_.add_stage(name, settings, content_options, idle_options);
     for (const std::string& option : content_options)
-      if (settings.is_object() && settings.contains(option) && settings[option].is_string())
+      if (settings.is_object() && settings.contains(option) && settings[option].is_string() && settings[option] != "")
         pipeline_.add_input(settings[option].get<std::string>());
   }
 

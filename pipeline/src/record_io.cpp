@@ -2,6 +2,7 @@
 
 #include "dragoman/pipeline/line_policy.h"
 #include "input_trail.h"
+#include "line_options.h"
 #include "result_fields.h"
 
 #include <algorithm>
@@ -55,11 +56,19 @@ void parse_jsonl(Record& record, const std::string& key) {
   record.fields = other_fields(line.tree.get_ref<Json::object_t&>(), key);
 }
 
-void parse_tsv(Record& record, std::uint64_t column) {
+void set_target_prefix(Record& record, const std::string& text) {
+  if (!text.empty()) record.fields[kTargetPrefixField] = text;
+}
+
+void parse_tsv(Record& record, std::uint64_t column, std::uint64_t target_prefix_column) {
   std::vector<std::string> columns = split_columns(record.text);
   if (columns.size() < column)
     return record.mark_failed(fmt::format("{} columns, but the text is column {}", columns.size(), column));
+  if (columns.size() < target_prefix_column)
+    return record.mark_failed(fmt::format("{} columns, but the beginning of the translation is column {}",
+                                          columns.size(), target_prefix_column));
   record.text = columns[column - 1];
+  if (target_prefix_column > 0) set_target_prefix(record, columns[target_prefix_column - 1]);
   record.fields["columns"] = std::move(columns);
 }
 
@@ -112,6 +121,7 @@ void check_column(std::uint64_t column) {
 /// So that a wrong column is found before a file is touched.
 const ReadOptions& checked(const ReadOptions& options) {
   check_column(options.column);
+  if (options.target_prefix_column > 0) check_column(options.target_prefix_column);
   return options;
 }
 const WriteOptions& checked(const WriteOptions& options) {
@@ -122,11 +132,14 @@ const WriteOptions& checked(const WriteOptions& options) {
 }  // namespace
 
 RecordReader::RecordReader(ReadOptions options, const std::stop_token& stop)
-    : options_(checked(options)), stop_(stop), lines_(options_.path, stop), hash_(core::kFingerprintOfNothing) {}
+    : options_(checked(options)), stop_(stop), lines_(options_.path, stop), hash_(core::kFingerprintOfNothing) {
+  if (!options_.target_prefix_path.empty()) target_prefixes_.emplace(options_.target_prefix_path, stop);
+}
 
 void RecordReader::parse(Record& record) const {
   if (options_.format == RecordFormat::kJsonl) parse_jsonl(record, options_.key);
-  if (options_.format == RecordFormat::kTsv) parse_tsv(record, options_.column);
+  if (options_.format == RecordFormat::kTsv) parse_tsv(record, options_.column, options_.target_prefix_column);
+  if (target_prefixes_ && !record.failed()) set_target_prefix(record, target_prefix_);
 }
 
 std::optional<Record> RecordReader::next() {
@@ -143,12 +156,27 @@ std::optional<Record> RecordReader::next() {
 
 bool RecordReader::next_line(std::string& line) {
   try {
-    at_end_ = !lines_.next(line);
-    return !at_end_;
+    const bool have_line = lines_.next(line);
+    if (target_prefixes_) next_target_prefix(have_line);
+    at_end_ = !have_line;
+    return have_line;
   } catch (const core::Error& error) {
     if (error.code() != ErrorCode::kInterrupted) throw;
     return false;
   }
+}
+
+/// Of the line that has been read, or not.
+void RecordReader::next_target_prefix(bool have_line) {
+  const bool have_prefix = target_prefixes_->next(target_prefix_);
+  if (have_prefix == have_line) {
+    clean_line(target_prefix_);
+    return;
+  }
+  const core::LineReader& shorter = have_line ? *target_prefixes_ : lines_;
+  const core::LineReader& longer = have_line ? lines_ : *target_prefixes_;
+  core::fail(ErrorCode::kBadInput, "{} ends after {} lines but {} goes on; they must be parallel", shorter.name(),
+             shorter.line_number(), longer.name());
 }
 
 void RecordReader::skip(std::uint64_t lines) {
@@ -160,6 +188,7 @@ void RecordReader::skip(std::uint64_t lines) {
     core::require(lines_.next(line), ErrorCode::kBadInput,
                   "{}: has {} lines, but the partial output already has {}; is it another input?", lines_.name(),
                   lines_read(), target);
+    if (target_prefixes_) next_target_prefix(true);
     hash_ = core::fingerprint_of_line(line, hash_);
   }
 }

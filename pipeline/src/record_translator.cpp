@@ -14,12 +14,13 @@ namespace {
 /// A record between submit() and its end. Its parts are finished by several workers at a time.
 class RecordUnderWay {
  public:
-  RecordUnderWay(const TranslationModel& model, Record record, RecordOptions options, RecordTranslator::Done done)
-      : model_(model),
-        options_(std::move(options)),
-        done_(std::move(done)),
-        work_(prepare_translation(model, std::move(record))),
-        open_(work_.parts.size()) {}
+  RecordUnderWay(const TranslationModel& model, LineSearches& searches, Record record, RecordOptions options,
+                 RecordTranslator::Done done)
+      : model_(model), options_(std::move(options)), done_(std::move(done)) {
+    const LineDemands demands = read_line_options(record, searches, options_);
+    work_ = prepare_translation(model, demands, std::move(record));
+    open_ = work_.parts.size();
+  }
 
   std::size_t parts() const { return work_.parts.size(); }
 
@@ -28,6 +29,7 @@ class RecordUnderWay {
     return {.source = options_.details || options_.attention.kind || options_.search->options().replace_unknown
                           ? work_.parts[part].source
                           : std::move(work_.parts[part].source),
+            .target_prefix = work_.parts[part].target_prefix,
             .line = work_.record.line * 4096 + part % 4096,
             .search = options_.search,
             .inner = options_.attention.inner(),
@@ -78,7 +80,7 @@ class RecordUnderWay {
   RecordOptions options_;
   RecordTranslator::Done done_;
   TranslationWork work_;
-  std::atomic<std::size_t> open_;
+  std::atomic<std::size_t> open_ = 0;
   std::mutex mutex_;
   std::exception_ptr error_;
 };
@@ -87,7 +89,7 @@ class RecordUnderWay {
 
 void RecordTranslator::submit(engine::Client& client, Record record, RecordOptions options, Done done) const {
   const auto under_way =
-      std::make_shared<RecordUnderWay>(model_, std::move(record), std::move(options), std::move(done));
+      std::make_shared<RecordUnderWay>(model_, *searches_, std::move(record), std::move(options), std::move(done));
   const std::size_t parts = under_way->parts();
   if (parts == 0) return under_way->finish();
   for (std::size_t part = 0; part < parts; ++part) {

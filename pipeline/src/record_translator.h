@@ -1,8 +1,11 @@
 #pragma once
 
+#include "line_options.h"
+
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <memory>
 
 #include <dragoman/pipeline/translate_service.h>
 
@@ -18,12 +21,14 @@ struct TranslatedRecord {
   std::exception_ptr error;
 };
 
-/// Translates records by way of an engine: each is cut into parts, which are requests of their own. Immutable.
+/// Translates records by way of an engine: each is cut into parts, which are requests of their own. Any number of
+/// threads may use one.
 class RecordTranslator {
  public:
   using Done = std::function<void(TranslatedRecord)>;
 
-  explicit RecordTranslator(const TranslationModel& model) : model_(model) {}
+  explicit RecordTranslator(const TranslationModel& model)
+      : model_(model), searches_(std::make_unique<LineSearches>(model)) {}
 
   /// Prepares the record on this thread, waits for room with the client, and returns. `done` is called exactly once, by
   /// a worker or by this thread; what it throws reaches Client::wait() or the caller. `options` has a search.
@@ -31,6 +36,10 @@ class RecordTranslator {
 
  private:
   TranslationModel model_;
+  std::unique_ptr<LineSearches> searches_;
 };
+
+/// Of records that say nothing else.
+RecordOptions record_options(const TranslationModel& model, const TranslateOptions& options);
 
 }  // namespace dragoman::pipeline

@@ -39,10 +39,37 @@ OptionTable<TranslateOptions> compute_table() {
       fmt::format("{}; {}: what the model's folder says", tensor::kComputeHelp, tensor::kStoredCompute));
 }
 
+/// A text, or a list of texts.
+std::vector<std::string> read_texts(core::OptionReader& options, const char* key) {
+  const core::Json& value = options.subtree(key);
+  if (value.is_null()) return {};
+  std::vector<std::string> texts;
+  const auto add = [&](const core::Json& text) {
+    options.check(text.is_string(), key, "must be a text or a list of texts");
+    texts.push_back(text.get<std::string>());
+  };
+  if (value.is_array())
+    for (const core::Json& text : value) add(text);
+  else
+    add(value);
+  return texts;
+}
+
 OptionTable<TranslateOptions> translate_options_table() {
   using Options = TranslateOptions;
   return OptionTable<Options>()
       .include(&Options::decoding, decoding::option_table())
+      .group("Constraints")
+      .text("target_prefix", &Options::target_prefix, "TEXT",
+            "what every translation begins with; a line may have its own (jsonl: target_prefix)")
+      .custom({{.name = "suppress",
+                .placeholder = "TEXT",
+                .help = "never use the word, or the words, TEXT as it is tokenised (YAML: a list)",
+                .parse = [](const std::string& word) { return core::Json::array({word}); },
+                .repeated = true}},
+              [](core::OptionReader& reader, Options& options) { options.suppress = read_texts(reader, "suppress"); })
+      .flag("ignore_line_options", &Options::ignore_line_options,
+            "leave the keys target_prefix, suppress and decoding of JSON lines alone")
       .group("Results")
       .flag("details", &Options::details, "scores, tokens and alternatives beside the text")
       .include(&Options::attention, attention_table())
@@ -89,7 +116,11 @@ const OptionTable<ReadSettings>& read_table() {
           .choice("format", &ReadSettings::format, formats(), "FORMAT",
                   "text, jsonl (an object a line) or tsv (columns)")
           .text("key", &ReadSettings::key, "KEY", "of jsonl: what holds the text")
-          .number("column", &ReadSettings::column, kColumns, "N", "of tsv: what holds the text");
+          .number("column", &ReadSettings::column, kColumns, "N", "of tsv: what holds the text")
+          .text("target_prefix_file", &ReadSettings::target_prefix_file, "FILE",
+                "what translations begin with, a line for each of the input")
+          .number("target_prefix_column", &ReadSettings::target_prefix_column, {.most = kMostColumns}, "N",
+                  "of tsv: what holds the beginning of the translation; 0: none");
   return table;
 }
 
@@ -146,6 +177,8 @@ const OptionTable<TranslateSettings>& translate_table() {
           .group("Files")
           .text("model", &Settings::model, "DIR", "model folder")
           .include(&Settings::options, translate_options_table())
+          .group("Constraints")
+          .text("suppress_file", &Settings::suppress_file, "FILE", "texts as those of suppress, one a line")
           .group("Search")
           .custom({{.name = "decoder_options",
                     .placeholder = "KEY=VALUE",
@@ -172,6 +205,7 @@ const std::vector<BuiltInStage>& built_in_stages() {
       {.name = "read",
        .summary = "where the records come from",
        .options = &read_table().options(),
+       .content_options = {"target_prefix_file"},
        .idle_options = {"path"}},
       {.name = "normalize", .summary = "Unicode normalisation", .options = &normalize_table().options()},
       {.name = "split",
@@ -180,7 +214,7 @@ const std::vector<BuiltInStage>& built_in_stages() {
       {.name = "translate",
        .summary = "translate each record, or each of its sentences",
        .options = &translate_table().options(),
-       .content_options = {"model"},
+       .content_options = {"model", "suppress_file"},
        .idle_options = {"threads", "batch_tokens", "rows", "attention_svg", "attention_npy"}},
       {.name = "encode",
        .summary = "text becomes its pieces or ids",

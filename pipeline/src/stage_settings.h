@@ -17,6 +17,8 @@ struct ReadSettings {
   RecordFormat format = RecordFormat::kText;
   std::string key = "source";
   std::uint64_t column = 1;
+  std::string target_prefix_file;
+  std::uint64_t target_prefix_column = 0;
 };
 const core::OptionTable<ReadSettings>& read_table();
 
@@ -58,6 +60,7 @@ const core::OptionTable<DecodeSettings>& decode_table();
 struct TranslateSettings {
   std::string model;
   TranslateOptions options;
+  std::string suppress_file;
   core::Json decoder_options = core::Json::object();    ///< of a plugin's decoder, which reads them itself
   core::Json logits_processors = core::Json::object();  ///< of plugins: name to options, which it reads itself
   std::string device = "cpu";

@@ -1,5 +1,6 @@
 #include "dragoman/pipeline/translator.h"
 #include "stage_settings.h"
+#include "target_terms.h"
 
 #include <fmt/format.h>
 
@@ -51,6 +52,7 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
     core::fail(core::ErrorCode::kBadInput, "{}: {}", options.where(), error.what());
   }
   check(translate.attention, options);
+  for (std::string& text : read_suppress_file(settings.suppress_file)) translate.suppress.push_back(std::move(text));
   translate.device = host.device(settings.device);
   const std::string strategy = translate.decoding.strategy;
   const auto& entry = registry.search_strategies().get(strategy);

@@ -2,6 +2,7 @@
 
 #include "record_translator.h"
 #include "reorder_buffer.h"
+#include "target_terms.h"
 
 #include <condition_variable>
 #include <exception>
@@ -120,16 +121,25 @@ class Run {
 
 }  // namespace
 
-decoding::SharedSearch TranslateOptions::search() const {
-  if (make_strategy) return std::make_shared<const decoding::Search>(decoding, make_strategy, make_further_processors);
-  const auto built_in = [options = decoding] { return decoding::make_strategy(options); };
-  return std::make_shared<const decoding::Search>(decoding, built_in, make_further_processors);
+decoding::SharedSearch TranslateOptions::search(const TranslationModel& model) const {
+  decoding::DecodingOptions options = decoding;
+  add_suppressed(model, suppress, options);
+  if (!make_strategy) decoding::make_strategy(options);
+  return std::make_shared<const decoding::Search>(std::move(options), make_strategy, make_further_processors);
+}
+
+RecordOptions record_options(const TranslationModel& model, const TranslateOptions& options) {
+  return {.search = options.search(model),
+          .details = options.details,
+          .attention = options.attention,
+          .target_prefix = options.target_prefix,
+          .ignore_line_options = options.ignore_line_options};
 }
 
 TranslateService::TranslateService(const runtime::Runtime& runtime, const TranslationModel& model,
                                    const TranslateOptions& options)
     : model_(model),
-      options_{.search = options.search(), .details = options.details, .attention = options.attention},
+      options_(record_options(model, options)),
       engine_(runtime, *model.model, {.threads = options.threads, .device = options.device, .limits = options.limits}) {
   options_.search->check(model_.model->spec());
 }

@@ -2,6 +2,7 @@
 
 #include "dragoman/pipeline/line_policy.h"
 #include "result_fields.h"
+#include "target_terms.h"
 #include "token_segments.h"
 #include "unknown_replacement.h"
 
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/utf8.h>
 
@@ -31,6 +33,27 @@ void add_sentence(const TranslationModel& model, TranslationWork& work, std::str
     segment.push_back(model.model->spec().end);
     work.parts.push_back({std::exchange(before, std::string(1, ' ')), std::move(segment)});
   }
+}
+
+void cut_into_parts(const TranslationModel& model, TranslationWork& work) {
+  const std::string_view text = work.record.text;
+  if (work.record.failed() || is_blank(text)) return;
+  if (work.record.sentences.empty()) return add_sentence(model, work, text, "");
+  std::size_t done = 0;
+  for (const TextRange& range : work.record.sentences) {
+    add_sentence(model, work, text.substr(range.begin, range.end - range.begin),
+                 std::string(text.substr(done, range.begin - done)));
+    done = range.end;
+  }
+  work.after = text.substr(done);
+}
+
+void add_demands(const TranslationModel& model, const LineDemands& demands, TranslationWork& work) {
+  if (work.parts.empty()) return;
+  const std::vector<std::int32_t> usual = prefix_tokens(model, demands.target_prefix);
+  for (TranslationPart& part : work.parts) part.target_prefix = usual;
+  if (demands.first_target_prefix)
+    work.parts.front().target_prefix = prefix_tokens(model, *demands.first_target_prefix);
 }
 
 std::string decode_hypothesis(const TranslationModel& model, const RecordOptions& options, const TranslationPart& part,
@@ -96,22 +119,15 @@ void write_attention(const RecordOptions& options, const TranslationWork& work) 
 
 }  // namespace
 
-TranslationWork prepare_translation(const TranslationModel& model, Record record) {
+TranslationWork prepare_translation(const TranslationModel& model, const LineDemands& demands, Record record) {
   TranslationWork work;
   work.record = std::move(record);
-  const std::string_view text = work.record.text;
-  if (!work.record.failed() && !is_blank(text)) {
-    if (work.record.sentences.empty()) {
-      add_sentence(model, work, text, "");
-    } else {
-      std::size_t done = 0;
-      for (const TextRange& range : work.record.sentences) {
-        add_sentence(model, work, text.substr(range.begin, range.end - range.begin),
-                     std::string(text.substr(done, range.begin - done)));
-        done = range.end;
-      }
-      work.after = text.substr(done);
-    }
+  cut_into_parts(model, work);
+  try {
+    add_demands(model, demands, work);
+  } catch (const core::Error& error) {
+    work.record.mark_failed(error.what());
+    work.parts.clear();
   }
   return work;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "line_options.h"
+
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@ struct TranslationPart {
   /// too long.
   std::string before;
   std::vector<std::int32_t> source;  ///< tokens, with the closing end
+  std::vector<std::int32_t> target_prefix{};
   /// Kept only for details: a line may be long, and they take twenty times as much as the text.
   std::vector<decoding::Hypothesis> hypotheses{};
   std::string translation{};
@@ -29,8 +32,8 @@ struct TranslationWork {
   bool split_for_length = false;
 };
 
-/// Cuts the record's text into parts.
-TranslationWork prepare_translation(const TranslationModel& model, Record record);
+/// Cuts the record's text into parts. A record of which something is demanded that cannot be fails.
+TranslationWork prepare_translation(const TranslationModel& model, const LineDemands& demands, Record record);
 
 /// Stores a part's result: the best hypothesis as text. `options` with a search, here as below.
 void finish_part(const TranslationModel& model, const RecordOptions& options, engine::TranslationResult result,

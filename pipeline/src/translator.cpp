@@ -63,7 +63,7 @@ struct Translator::Impl {
   Impl(const std::filesystem::path& folder, plugins::Host& host, const TranslateOptions& options)
       : model(folder, host, packing_of(options)),
         records(model.view()),
-        usual{.search = options.search(), .details = options.details, .attention = options.attention},
+        usual(record_options(model.view(), options)),
         engine(host.runtime(), *model.view().model,
                {.threads = options.threads, .device = options.device, .limits = options.limits}),
         client(engine) {
@@ -72,6 +72,7 @@ struct Translator::Impl {
 
   RecordOptions with_search(RecordOptions options) const {
     if (options.search == nullptr) options.search = usual.search;
+    if (!options.target_prefix) options.target_prefix = usual.target_prefix;
     return options;
   }
 

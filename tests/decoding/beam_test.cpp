@@ -65,9 +65,15 @@ std::string preset_name(const ::testing::TestParamInfo<Preset>& preset) {
 
 INSTANTIATE_TEST_SUITE_P(
     Presets, WholeSpaceBeam,
-    ::testing::Values(Preset{"none", LengthPenalty::none()}, Preset{"gnmt", LengthPenalty::gnmt()},
-                      Preset{"gnmt_coverage", LengthPenalty::gnmt(), 0.4}, Preset{"fairseq", LengthPenalty::fairseq()},
-                      Preset{"fairseq_half", LengthPenalty::fairseq(0.5)}, Preset{"marian", LengthPenalty::marian()},
+    ::testing::Values(Preset{"none", LengthPenalty::none()}, Preset{"none_coverage", LengthPenalty::none(), 0.5},
+                      Preset{"gnmt", LengthPenalty::gnmt()}, Preset{"gnmt_coverage", LengthPenalty::gnmt(), 0.4},
+                      Preset{"fairseq_coverage", LengthPenalty::fairseq(), 0.3},
+                      Preset{"marian_coverage", LengthPenalty::marian(), 1},
+                      Preset{"marian_normalised_coverage", LengthPenalty::marian(0.7, 0.3), 0.6},
+                      // It would trust the first best end, which a coverage penalty may put behind others.
+                      Preset{"ct2_early_coverage", LengthPenalty::ct2(0), 0.7},
+                      Preset{"fairseq", LengthPenalty::fairseq()}, Preset{"fairseq_half", LengthPenalty::fairseq(0.5)},
+                      Preset{"marian", LengthPenalty::marian()},
                       Preset{"marian_normalised", LengthPenalty::marian(0.7, 0.3)}, Preset{"ct2", LengthPenalty::ct2()},
                       // It stops at the first best end, which is sure to be the best of all only for one result.
                       Preset{"ct2_early", LengthPenalty::ct2(0), 0, 1},

@@ -88,6 +88,31 @@ TEST(LogitsProcessor, MinimumAndMaximumLengthHold) {
     EXPECT_TRUE(hypothesis.stopped_by == StoppedBy::kEnd || hypothesis.tokens.size() == 6);
 }
 
+TEST(LogitsProcessor, LengthsMayFollowFromTheSources) {
+  TableModel model({.vocabulary = 6, .end_bias = 1});
+  const auto sentences = random_sentences(40, 5);
+  for (const char* strategy : {"greedy", "beam", "sampling"}) {
+    const DecodingOptions options{.strategy = strategy,
+                                  .minimum_length = 2,
+                                  .minimum_length_factor = 1.5,
+                                  .maximum_length_factor = 2,
+                                  .maximum_length_offset = 1};
+    const auto found = decode_all(model, sentences, options);
+    int at_minimum = 0;
+    for (std::size_t i = 0; i < sentences.size(); ++i) {
+      const auto source = static_cast<double>(sentences[i].source.size() - 1);
+      const auto length = static_cast<double>(found[i][0].tokens.size());
+      EXPECT_GE(length, std::max(2.0, std::floor(1.5 * source))) << strategy;
+      EXPECT_LE(length, 2 * source + 1) << strategy;
+      at_minimum += length == std::max(2.0, std::floor(1.5 * source)) ? 1 : 0;
+    }
+    EXPECT_GT(at_minimum, 5) << "the limit is met, and not by much";
+  }
+  // More than is allowed: the longest that is.
+  const auto longest = decode_all(model, sentences, {.minimum_length_factor = 1000, .maximum_length = 3});
+  for (const auto& hypotheses : longest) EXPECT_EQ(hypotheses[0].tokens.size(), 3U);
+}
+
 TEST(LogitsProcessor, RepetitionPenaltyChangesLogitsAsPublished) {
   // Keskar et al. 2019, sec. 4.1: the logit of a token that has occurred is divided by the penalty; negative ones are
   // multiplied, as all implementations do, so that the penalty never favours.

@@ -75,6 +75,35 @@ TEST_F(RecordIoTest, TsvReplacesItsColumn) {
   EXPECT_EQ(dragoman::testing::read_text(path), "1\tHello\tx\n");
 }
 
+TEST_F(RecordIoTest, PrefixesOfTranslationsComeFromAColumnOrAnotherFile) {
+  auto records =
+      read({.path = write("Hallo\tHel\nWelt\t\nshort\n"), .format = RecordFormat::kTsv, .target_prefix_column = 2});
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[0].fields["target_prefix"], "Hel");
+  EXPECT_FALSE(records[1].fields.contains("target_prefix"));
+  EXPECT_TRUE(records[2].failed());
+  const auto prefixes = folder_ / "prefixes";
+  std::ofstream(prefixes) << "A\r\n\nC\xff\n";
+  ReadOptions options{.path = write("1\n2\n3\n"), .target_prefix_path = prefixes};
+  records = read(options);
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[0].fields["target_prefix"], "A");
+  EXPECT_FALSE(records[1].fields.contains("target_prefix"));
+  EXPECT_EQ(records[2].fields["target_prefix"], "C\xef\xbf\xbd");
+  RecordReader resumed(options);
+  resumed.skip(2);
+  EXPECT_EQ(resumed.next()->fields["target_prefix"], "C\xef\xbf\xbd");
+  for (const char* uneven : {"1\n2\n", "1\n2\n3\n4\n"}) {
+    options.path = write(uneven);
+    try {
+      read(options);
+      FAIL() << "files of different lengths were read";
+    } catch (const core::Error& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("they must be parallel"));
+    }
+  }
+}
+
 TEST_F(RecordIoTest, ResumeKeepsCompleteLinesOnly) {
   const auto path = folder_ / "out";
   std::ofstream(path.string() + ".partial") << "one\ntwo\nthr";

@@ -33,6 +33,8 @@ class Translate final : public Command {
     read_.add_as("input-format", "format", files);
     read_.add_as("input-key", "key", files);
     read_.add_as("input-column", "column", files);
+    read_.add_as("target-prefix-file", "target_prefix_file", files);
+    read_.add_as("target-prefix-column", "target_prefix_column", files);
     files.add_options()("format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
                         "text, or jsonl: scores, tokens and alternatives of each line")(
         "split", po::value(&split_)->value_name("LOCALE"),

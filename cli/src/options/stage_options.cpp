@@ -33,6 +33,14 @@ core::Json parse(const std::string& name, const core::Option& option, const std:
   }
 }
 
+/// To what an option has been given before.
+void add_value(core::Json& all, const core::Json& value) {
+  if (value.is_array())
+    for (const core::Json& element : value) all.push_back(element);
+  else
+    all.update(value, true);
+}
+
 }  // namespace
 
 StageOptions::StageOptions(std::string_view stage, std::vector<std::string_view> hidden)
@@ -65,7 +73,7 @@ void StageOptions::add(const std::string& name, const core::Option& option, po::
   if (option.repeated) {
     auto* values = po::value<std::vector<std::string>>()->composing()->value_name(option.placeholder);
     values->notifier([this, word, &option](const std::vector<std::string>& texts) {
-      for (const std::string& text : texts) settings_[option.name].update(parse(word, option, text), true);
+      for (const std::string& text : texts) add_value(settings_[option.name], parse(word, option, text));
     });
     options.add_options()(name.c_str(), values, option.help.c_str());
     return;

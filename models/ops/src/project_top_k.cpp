@@ -35,14 +35,20 @@ void check(const TopKOptions& options, std::int64_t rows, std::int64_t vocabular
     core::require(edit.row >= 0 && edit.row < rows && edit.token >= 0 && edit.token < vocabulary,
                   ErrorCode::kInvalidArgument, "project_top_k: an edit of row {} and token {} is outside of [{}, {}]",
                   edit.row, edit.token, rows, vocabulary);
+  for (const WantedToken& wanted : options.wanted)
+    core::require(wanted.row >= 0 && wanted.row < rows && wanted.token >= 0 && wanted.token < vocabulary,
+                  ErrorCode::kInvalidArgument, "project_top_k: token {} is wanted in row {}, outside of [{}, {}]",
+                  wanted.token, wanted.row, rows, vocabulary);
 }
 
-/// Their number is part of a recorded call, so on a device that keeps steps a bucket is filled with edits of no row.
-DeviceArray<LogitEdit> upload_edits(Context& context, std::span<const LogitEdit> edits) {
-  if (!context.records() || edits.empty()) return context.upload(edits);
-  std::vector<LogitEdit> filled(edits.begin(), edits.end());
+/// Edits, or wanted tokens. Their number is part of a recorded call, so on a device that keeps steps a bucket is filled
+/// with those of no row.
+template <class Entry>
+DeviceArray<Entry> upload_in_buckets(Context& context, std::span<const Entry> entries) {
+  if (!context.records() || entries.empty()) return context.upload(entries);
+  std::vector<Entry> filled(entries.begin(), entries.end());
   filled.resize(std::bit_ceil(filled.size()), {.row = std::numeric_limits<std::int32_t>::max()});
-  return context.upload_copy(std::span<const LogitEdit>(filled));
+  return context.upload_copy(std::span<const Entry>(filled));
 }
 
 /// On a device that keeps steps a recorded call reads them whether or not the step that was recorded had any.
@@ -54,8 +60,9 @@ DeviceArray<double> upload_temperatures(Context& context, std::span<const double
   return context.upload(std::span<const double>(ones, count));
 }
 
-TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k) {
-  return {context.arena().allocate(rows, k, tensor::DType::kI32, context.device()), context.allocate(rows, k)};
+TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k, std::size_t wanted) {
+  return {context.arena().allocate(rows, k, tensor::DType::kI32, context.device()), context.allocate(rows, k),
+          wanted == 0 ? Tensor{} : context.allocate(static_cast<std::int64_t>(wanted), 1)};
 }
 
 /// Edits come first, as in the kernels.
@@ -109,8 +116,8 @@ double gumbel_noise(const RowNoise& noise, std::int64_t vocabulary, std::int64_t
 
 UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary) {
   check(options, rows, vocabulary);
-  return {options, upload_temperatures(context, options.temperatures, rows), upload_edits(context, options.edits),
-          context.upload(options.noise)};
+  return {options, upload_temperatures(context, options.temperatures, rows), upload_in_buckets(context, options.edits),
+          context.upload(options.noise), upload_in_buckets(context, options.wanted)};
 }
 
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection,
@@ -119,7 +126,7 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
   if (kernel == nullptr) return project_top_k_composite(context, hidden, projection, options.host);
   if (projection.weight.packed == nullptr)
     require_computable(projection.weight.value.value, hidden.dtype, "project_top_k");
-  const TopK result = allocate_result(context, hidden.rows, options.host.k);
+  const TopK result = allocate_result(context, hidden.rows, options.host.k, options.wanted.size());
   kernel(context, {.hidden = hidden,
                    .weight = projection.weight.value.value,
                    .packed = projection.weight.packed,
@@ -130,6 +137,8 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
                    .noise = options.noise,
                    .tokens = result.tokens,
                    .log_probabilities = result.log_probabilities,
+                   .wanted = options.wanted,
+                   .wanted_log_probabilities = result.wanted_log_probabilities,
                    .type = context.plain_compute_type()});
   return result;
 }
@@ -146,7 +155,7 @@ TopK project_top_k_composite(Context& context, const Tensor& hidden, const Proje
              {projection.bias.value, nullptr});
   edit_and_temper(context, logits.value, options);
   const Variable log_probabilities = log_softmax(context, logits);
-  const TopK result = allocate_result(context, hidden.rows, options.k);
+  const TopK result = allocate_result(context, hidden.rows, options.k, options.wanted.size());
   const auto values = tensor::HostView::of(context.memory(), log_probabilities.value);
   const auto tokens = tensor::HostView::to_be_written(context.memory(), result.tokens);
   const auto best = tensor::HostView::to_be_written(context.memory(), result.log_probabilities);
@@ -154,6 +163,12 @@ TopK project_top_k_composite(Context& context, const Tensor& hidden, const Proje
     select_row(values.tensor(), row, options, {tokens.tensor(), best.tensor()});
   tokens.store();
   best.store();
+  if (options.wanted.empty()) return result;
+  const auto wanted = tensor::HostView::to_be_written(context.memory(), result.wanted_log_probabilities);
+  for (std::size_t i = 0; i < options.wanted.size(); ++i)
+    tensor::set_element(wanted.tensor(), static_cast<std::int64_t>(i), 0,
+                        tensor::element(values.tensor(), options.wanted[i].row, options.wanted[i].token));
+  wanted.store();
   return result;
 }
 

@@ -36,6 +36,7 @@ Model make_model(Rig& rig, const Problem& problem) {
 struct Candidates {
   std::vector<std::vector<std::int32_t>> tokens;
   std::vector<std::vector<double>> log_probabilities;
+  std::vector<double> wanted;
 };
 
 Candidates read(const ops::TopK& result) {
@@ -45,6 +46,7 @@ Candidates read(const ops::TopK& result) {
     candidates.tokens.emplace_back(tokens.begin(), tokens.end());
     candidates.log_probabilities.push_back(values_of(result.log_probabilities.row_range(r, r + 1)));
   }
+  if (!result.wanted_log_probabilities.empty()) candidates.wanted = values_of(result.wanted_log_probabilities);
   return candidates;
 }
 
@@ -92,12 +94,19 @@ Expected expected_candidates(const Problem& problem, const ops::TopKOptions& opt
       chosen.push_back(log_probabilities[static_cast<std::size_t>(tokens.back())]);
     }
   }
+  for (const ops::WantedToken& wanted : options.wanted)
+    result.wanted.push_back(
+        result.all_log_probabilities[static_cast<std::size_t>(wanted.row)][static_cast<std::size_t>(wanted.token)]);
   return result;
 }
 
 /// Two tokens may change places only if they rank within the tolerance of each other.
 void expect_same(const Candidates& actual, const Expected& expected, double tolerance, const std::string& what) {
   ASSERT_EQ(actual.tokens.size(), expected.tokens.size()) << what;
+  ASSERT_GE(actual.wanted.size(), expected.wanted.size()) << what << ": a recording device may have filled a bucket";
+  expect_close(std::vector<double>(actual.wanted.begin(),
+                                   actual.wanted.begin() + static_cast<std::ptrdiff_t>(expected.wanted.size())),
+               expected.wanted, tolerance, what + ", wanted tokens");
   for (std::size_t r = 0; r < expected.tokens.size(); ++r) {
     const auto& tokens = actual.tokens[r];
     ASSERT_EQ(std::set<std::int32_t>(tokens.begin(), tokens.end()).size(), expected.tokens[r].size()) << what;
@@ -200,6 +209,30 @@ TEST_P(TopKTest, AppliesEditsBeforeTheSoftmax) {
   expect_right(GetParam(), problem, {.k = 300, .edits = std::span(edits).first(1)}, "one edit");
   const std::vector<double> temperatures(3, 2.0);
   expect_right(GetParam(), problem, {.k = 3, .temperatures = temperatures, .edits = edits}, "edits and temperature");
+}
+
+TEST_P(TopKTest, TellsLogProbabilitiesOfWantedTokens) {
+  const Problem problem{4, 16, 2100};
+  const std::vector<ops::LogitEdit> edits = {{.row = 1, .token = 900, .penalty = 1.5F, .bias = 2},
+                                             {.row = 3, .token = 7, .bias = 9}};
+  const std::vector<double> temperatures{1.0, 0.5, 2.0, 1.0};
+  const std::vector<ops::WantedToken> wanted = {{0, 0}, {0, 2099}, {1, 900}, {1, 1030}, {3, 6}, {3, 7}};
+  expect_right(GetParam(), problem, {.k = 3, .wanted = wanted}, "wanted");
+  const ops::TopKOptions options{.k = 2100, .temperatures = temperatures, .edits = edits, .wanted = wanted};
+  expect_right(GetParam(), problem, options, "wanted of edited and tempered rows");
+  // The bits that they have as candidates.
+  for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
+    Rig rig(GetParam());
+    const Candidates found = find(rig, problem, options, form);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto row = static_cast<std::size_t>(wanted[i].row);
+      const auto place = std::ranges::find(found.tokens[row], wanted[i].token) - found.tokens[row].begin();
+      EXPECT_EQ(found.wanted[i], found.log_probabilities[row].at(static_cast<std::size_t>(place)));
+    }
+  }
+  const ops::TopKOptions outside{.wanted = std::span(wanted).last(1)};
+  Rig rig(GetParam());
+  EXPECT_THROW(find(rig, {3, 16, 2100}, outside, Form::kPlain), core::Error);
 }
 
 TEST_P(TopKTest, AForcedTokenIsAllThatIsLeft) {

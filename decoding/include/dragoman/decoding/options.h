@@ -36,7 +36,10 @@ struct DecodingOptions {
   /// The stop rule waits for beam_size * patience ended hypotheses (Kasai et al. 2022).
   double patience = 1;
 
+  /// The shortest target is minimum_length, or minimum_length_factor * source if that is more; never more than the
+  /// longest that is allowed.
   std::int32_t minimum_length = 0;
+  double minimum_length_factor = 0;
   /// The longest target is maximum_length_factor * source + maximum_length_offset, or maximum_length if that is not 0;
   /// never more than the model takes. A hypothesis that reaches it without choosing to end there is cut: stopped_by
   /// says so.
@@ -74,6 +77,9 @@ void require_all_used(const DecodingOptions& options);
 /// The longest target, without its end, for a source of `source_length` tokens without its end.
 std::int32_t maximum_target_length(const DecodingOptions& options, const nn::SequenceSpec& spec,
                                    std::int32_t source_length);
+
+/// The fewest tokens without the end for that source; it may be more than the longest target.
+std::int32_t minimum_target_length(const DecodingOptions& options, std::int32_t source_length);
 
 /// Whether the search itself or its caller needs attention weights.
 bool needs_alignment(const DecodingOptions& options);

@@ -20,10 +20,13 @@ class Search {
   /// The built-in strategy that the options name; Error{kInvalidArgument} if there is none or the options make no
   /// sense.
   explicit Search(DecodingOptions options);
-  /// With any strategy, and processors that run after those that the options ask for.
+  /// With any strategy (none: the built-in one), and processors that run after those that the options ask for.
   Search(DecodingOptions options, MakeStrategy make_strategy, MakeProcessors make_further_processors = {});
 
   const DecodingOptions& options() const noexcept { return options_; }
+  /// The same search under other options. Error{kUnsupported} if its strategy is not a built-in one, which options
+  /// name.
+  Search with(DecodingOptions options) const;
   /// Both for one loop. Factories of plugins need not bear more than one thread: in this process one is called at a
   /// time.
   std::unique_ptr<SearchStrategy> strategy() const;

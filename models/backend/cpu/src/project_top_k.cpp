@@ -3,6 +3,7 @@
 #include "top_k.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include <dragoman/ops/project_top_k.h>
@@ -24,15 +25,13 @@ T* allocate(Context& context, std::int64_t count) {
   return static_cast<T*>(context.arena().allocate(static_cast<std::size_t>(count) * sizeof(T)));
 }
 
-/// The edits of tokens [begin, end) in row r.
-std::span<const ops::LogitEdit> edits_of(ops::DeviceArray<ops::LogitEdit> all, std::int64_t r, std::int64_t begin,
-                                         std::int64_t end) {
-  const auto place = [](const ops::LogitEdit& edit) {
-    return std::pair<std::int64_t, std::int64_t>(edit.row, edit.token);
-  };
-  const std::span edits = all.span();
-  const auto first = std::ranges::lower_bound(edits, std::pair(r, begin), {}, place);
-  const auto last = std::ranges::lower_bound(first, edits.end(), std::pair(r, end), {}, place);
+/// The edits, or wanted tokens, of tokens [begin, end) in row r.
+template <class Entry>
+std::span<const Entry> of_tokens(ops::DeviceArray<Entry> all, std::int64_t r, std::int64_t begin, std::int64_t end) {
+  const auto place = [](const Entry& entry) { return std::pair<std::int64_t, std::int64_t>(entry.row, entry.token); };
+  const std::span entries = all.span();
+  const auto first = std::ranges::lower_bound(entries, std::pair(r, begin), {}, place);
+  const auto last = std::ranges::lower_bound(first, entries.end(), std::pair(r, end), {}, place);
   return {first, last};
 }
 
@@ -61,9 +60,11 @@ class Projection {
     tile_floats_ = kTileRows * width_;
     tiles_ = allocate<float>(context_, blocks_of(rows, kTileRows) * tile_floats_);
     for (std::int64_t first = 0; first < vocabulary_; first += width_) run_panel(begin, end, first);
-    for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t r = 0; r < rows; ++r) {
       finish_row(states_[r], arguments_.k, noise_of(begin + r) != nullptr,
                  arguments_.tokens.row<std::int32_t>(begin + r), arguments_.log_probabilities.row<float>(begin + r));
+      finish_wanted(begin + r, states_[r]);
+    }
   }
 
   void run_panel(std::int64_t begin, std::int64_t end, std::int64_t first_token) {
@@ -109,13 +110,27 @@ class Projection {
                 .bias = arguments_.bias.empty() ? nullptr : arguments_.bias.as<float>() + first_token,
                 .first_token = first_token,
                 .count = count,
-                .edits = edits_of(arguments_.edits, r, first_token, first_token + count),
+                .edits = of_tokens(arguments_.edits, r, first_token, first_token + count),
                 .inverse_temperature =
                     arguments_.temperatures.empty() ? 1 : static_cast<float>(1 / arguments_.temperatures[r]),
                 .noise = noise_of(r),
                 .vocabulary = vocabulary_,
                 .k = arguments_.k},
                state);
+    for (const ops::WantedToken& wanted : of_tokens(arguments_.wanted, r, first_token, first_token + count))
+      wanted_of(wanted) = logits[wanted.token - first_token];
+  }
+
+  /// Until its row is finished, the edited and tempered logit.
+  float& wanted_of(const ops::WantedToken& wanted) const {
+    return arguments_.wanted_log_probabilities.as<float>()[&wanted - arguments_.wanted.span().data()];
+  }
+
+  void finish_wanted(std::int64_t r, const RowState& state) const {
+    for (const ops::WantedToken& wanted : of_tokens(arguments_.wanted, r, 0, vocabulary_)) {
+      float& value = wanted_of(wanted);
+      value = static_cast<float>(static_cast<double>(value) - (state.maximum + std::log(state.sum)));
+    }
   }
 
   Context& context_;

@@ -53,6 +53,7 @@ void kernel(Context&, const ops::ProjectTopKArguments& arguments) {
                                                     : WeightReader(arguments.weight, arguments.type, "project_top_k");
   const Matrix bias(arguments.bias, "project_top_k");
   const Matrix log_probabilities(arguments.log_probabilities, "project_top_k");
+  const Matrix wanted(arguments.wanted_log_probabilities, "project_top_k");
   std::vector<double> row(static_cast<std::size_t>(weight.rows()));
   for (std::int64_t r = 0; r < hidden.rows(); ++r) {
     weight.take_row(&hidden(r, 0));
@@ -62,6 +63,8 @@ void kernel(Context&, const ops::ProjectTopKArguments& arguments) {
     if (!arguments.temperatures.empty())
       for (double& logit : row) logit /= arguments.temperatures[r];
     log_softmax_in_place(row);
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(arguments.wanted.size()); ++i)
+      if (arguments.wanted[i].row == r) wanted(i, 0) = row[static_cast<std::size_t>(arguments.wanted[i].token)];
     const std::vector<std::int32_t> order = best_first(ranks(arguments, r, row));
     for (std::int64_t i = 0; i < arguments.k; ++i) {
       const std::int32_t token = order[static_cast<std::size_t>(i)];

@@ -29,6 +29,10 @@ struct ReadOptions {
   /// kTsv: the column that holds the text, from 1 to kMostColumns. The line's columns stay in
   /// Record::fields["columns"].
   std::uint64_t column = 1;
+  /// Not for kJsonl: a file with as many lines, which become Record::fields["target_prefix"] where they are not empty.
+  std::filesystem::path target_prefix_path{};
+  /// kTsv: a column that becomes that field; 0: none.
+  std::uint64_t target_prefix_column = 0;
 };
 
 /// Reads records line by line. A CR before the LF is dropped and invalid UTF-8 replaced; a line that is no JSON object
@@ -54,11 +58,14 @@ class RecordReader {
 
  private:
   bool next_line(std::string& line);
+  void next_target_prefix(bool have_line);
   void parse(Record& record) const;
 
   ReadOptions options_;
   std::stop_token stop_;
   core::LineReader lines_;
+  std::optional<core::LineReader> target_prefixes_;
+  std::string target_prefix_;
   std::uint64_t replaced_bytes_ = 0;
   std::uint64_t invalid_lines_ = 0;
   std::uint64_t hash_;

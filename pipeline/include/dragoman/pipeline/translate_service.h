@@ -3,6 +3,8 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <dragoman/engine/translation_engine.h>
 #include <dragoman/nn/seq2seq_model.h>
@@ -33,6 +35,13 @@ struct TranslateOptions {
   bool details = false;
   /// Attention of the best translations, in a pass of its own: into Record::fields with `details`, and into files.
   AttentionSettings attention{};
+  /// What every translation begins with, as text; docs/decoding.md says what that means inside of a word. A record may
+  /// have its own.
+  std::string target_prefix{};
+  /// Texts that no translation may hold as they are tokenised, in front of it and behind a blank.
+  std::vector<std::string> suppress{};
+  /// Whether records say nothing about their own translation: see RecordOptions.
+  bool ignore_line_options = false;
   /// Whether the model may hold weights that are NaN or infinite; for research. Whoever loads the model looks at it.
   bool allow_non_finite = false;
   /// Replaces the built-in strategies, for one that a plugin registered, and adds logits processors, as
@@ -40,16 +49,23 @@ struct TranslateOptions {
   decoding::Search::MakeStrategy make_strategy{};
   decoding::Search::MakeProcessors make_further_processors{};
 
-  /// The search that they describe; Error{kInvalidArgument} if it makes no sense.
-  decoding::SharedSearch search() const;
+  /// The search that they describe, for a model with this target tokenizer; Error{kInvalidArgument} if it makes no
+  /// sense.
+  decoding::SharedSearch search(const TranslationModel& model) const;
 };
 
-/// How one record is translated.
+/// How one record is translated. Unless that is ignored, a record may change it by its own fields, which are keys of a
+/// JSON line: `target_prefix`, a text; `suppress`, a text or a list of texts, besides those of the search; `decoding`,
+/// an object with options of the search. What makes no sense there fails the record.
 struct RecordOptions {
   /// nullptr: as the translator's options say. One search may be shared by any number of records and translators.
   decoding::SharedSearch search{};
   bool details = false;
   AttentionSettings attention{};
+  /// What each of its sentences' translations begins with; nothing: as the translator's options say. The record's own
+  /// field is what the first one begins with.
+  std::optional<std::string> target_prefix{};
+  bool ignore_line_options = false;
   /// When it asks, the record ends with Error{kInterrupted}.
   std::stop_token stop{};
 };

@@ -27,10 +27,18 @@ struct RowNoise {
   bool drawn = true;
 };
 
+/// A token whose log probability is wanted whether or not it is among the best of its row. Sorted by (row, token) and
+/// unique in a call.
+struct WantedToken {
+  std::int32_t row = 0;
+  std::int32_t token = 0;
+};
+
 /// For every row of hidden [R, d]: logits = hidden * weight^T + bias, edited, divided by its temperature; then the `k`
 /// best tokens by (log probability + noise, falling; token id, rising) and their log probabilities under the edited,
 /// tempered softmax. The vocabulary goes through in panels, logits [R, V] never exist (unless k is near V). Row-stable.
-/// `tokens` is [R, k] I32; `log_probabilities` [R, k]. k <= V. A plain weight is multiplied in `type`, kF32 or kBF16.
+/// `tokens` is [R, k] I32; `log_probabilities` [R, k]; `wanted_log_probabilities` [W, 1] has the same bits for a token
+/// as its row's candidates (not written for a wanted token of no row). k <= V. A plain weight is multiplied in `type`, kF32 or kBF16.
 struct ProjectTopKArguments {
   Tensor hidden;
   Tensor weight;
@@ -42,6 +50,8 @@ struct ProjectTopKArguments {
   DeviceArray<RowNoise> noise;  ///< empty, or one per row
   Tensor tokens;
   Tensor log_probabilities;
+  DeviceArray<WantedToken> wanted;
+  Tensor wanted_log_probabilities;
   ComputeType type = ComputeType::kF32;
 };
 inline constexpr KernelKey<void(Context&, const ProjectTopKArguments&)> kProjectTopK{"project_top_k"};
@@ -52,6 +62,7 @@ struct TopKOptions {
   std::span<const double> temperatures = {};
   std::span<const LogitEdit> edits = {};
   std::span<const RowNoise> noise = {};
+  std::span<const WantedToken> wanted = {};
 };
 
 /// Options, and as kernels read them.
@@ -60,14 +71,17 @@ struct UploadedTopKOptions {
   DeviceArray<double> temperatures;
   DeviceArray<LogitEdit> edits;
   DeviceArray<RowNoise> noise;
+  DeviceArray<WantedToken> wanted;
 };
 /// For `rows` rows of a vocabulary of so many tokens: what belongs to the preparation of a step. Checks the options.
 UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary);
 
-/// Candidates of every row, best first; both tensors [R, k] in step memory.
+/// Candidates of every row, best first; both tensors [R, k] in step memory. What was wanted comes in its order, and
+/// may have more rows than that.
 struct TopK {
   Tensor tokens;
   Tensor log_probabilities;
+  Tensor wanted_log_probabilities = {};
 };
 
 /// Fused where the device has the kernel, else linear + log_softmax + selection on the host, which no device can
