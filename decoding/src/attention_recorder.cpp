@@ -57,7 +57,7 @@ void AttentionRecorder::before(ops::AttentionOptions& options) {
   const AttentionKind kind = !in_decoder_     ? AttentionKind::kEncoder
                              : options.causal ? AttentionKind::kDecoder
                                               : AttentionKind::kCross;
-  wanted_ = kind == request_.kind;
+  wanted_ = kind == request_.kind && !request_.of_model;
   if (kind == AttentionKind::kDecoder && request_.full_context) options.causal = false;
   causal_ = options.causal;
 }

@@ -39,6 +39,29 @@ void add_states(tensor::Context& context, const StatesRequest& request, const nn
     for (const nn::Variable& layer : layers) add_states(context, layer.value, offsets, results);
 }
 
+void check(const AttentionRequest& request, const nn::Seq2SeqModel& model) {
+  if (!request.of_model) return;
+  core::require(request.kind == AttentionKind::kCross && request.layers.empty() && request.heads.empty() &&
+                    !request.before_softmax,
+                core::ErrorCode::kInvalidArgument,
+                "the model's own alignment is attention to the source behind the softmax, without layers and heads");
+  core::require(model.alignment_heads().memory.index >= 0, core::ErrorCode::kUnsupported,
+                "this model names no layer as its alignment; name one");
+}
+
+/// What the state kept of decode(), for each of the sentences.
+void add_alignments(nn::DecoderState& state, std::span<const std::int32_t> targets,
+                    std::span<const std::int32_t> sources, std::vector<InnerStates>& results) {
+  for (std::size_t b = 0; b < results.size(); ++b) {
+    AttentionMaps& maps = results[b].attention;
+    maps = {.layers = {-1}, .heads = {-1}, .queries = targets[b + 1] - targets[b], .keys = sources[b + 1] - sources[b]};
+    for (std::int32_t t = targets[b]; t < targets[b + 1]; ++t) {
+      const std::vector<float> weights = state.alignment(t);
+      maps.values.insert(maps.values.end(), weights.begin(), weights.end());
+    }
+  }
+}
+
 }  // namespace
 
 bool InnerStatesRequest::needs_decoder() const {
@@ -57,6 +80,8 @@ std::vector<InnerStates> inner_states(const nn::Seq2SeqModel& model, tensor::Con
   const auto wants_layers = [&](bool of_decoder) {
     return request.states && !request.states->final_states && request.states->of_decoder == of_decoder;
   };
+  const bool of_model = request.attention && request.attention->of_model;
+  if (request.attention) check(*request.attention, model);
   std::optional<AttentionRecorder> recorder;
   if (request.attention) recorder.emplace(context, *request.attention);
   context.step([&] {
@@ -68,12 +93,14 @@ std::vector<InnerStates> inner_states(const nn::Seq2SeqModel& model, tensor::Con
     const ForcedTargets forced(targets, model.spec());
     const std::vector<nn::KeyValue> memories = model.memories(context, encoding);
     nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets, model.parameters().compute_type());
+    if (of_model) state.request_alignment(model.alignment_heads());
     const nn::Decoding decoding =
         model.decode(context, tensor::RaggedTokens{forced.inputs, forced.offsets}, state, wants_layers(true));
     if (request.states && request.states->of_decoder)
       add_states(context, *request.states, decoding.states, decoding.layers, forced.offsets, results);
+    if (of_model) add_alignments(state, forced.offsets, sources.offsets, results);
   });
-  if (recorder) {
+  if (recorder && !of_model) {
     std::vector<AttentionMaps> maps = recorder->take();
     for (std::size_t b = 0; b < results.size(); ++b) results[b].attention = std::move(maps[b]);
   }

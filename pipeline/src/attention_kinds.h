@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <dragoman/core/option_table.h>
 #include <dragoman/decoding/inner_states.h>
 
 namespace dragoman::pipeline {
@@ -22,5 +23,11 @@ inline std::string_view name_of(decoding::AttentionKind kind) {
     if (other == kind) return name;
   return {};
 }
+
+/// An option that is "all" (or `fallback`, which means as much), or numbers and ranges with commas between: "0-3,7".
+core::Option number_list_option(const char* name, const char* placeholder, const char* help, const char* fallback,
+                                bool may_be_negative);
+/// Its numbers, none for "all". In YAML a list, a number, or the same text as on the command line.
+std::vector<int> read_number_list(core::OptionReader& options, const char* key, bool may_be_negative);
 
 }  // namespace dragoman::pipeline

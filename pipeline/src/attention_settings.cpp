@@ -40,8 +40,9 @@ Json parse_numbers(const std::string& word, bool may_be_negative) {
   return numbers;
 }
 
-/// In YAML a list, a number, or the same text as on the command line.
-std::vector<int> read_numbers(OptionReader& options, const char* key, bool may_be_negative) {
+}  // namespace
+
+std::vector<int> read_number_list(OptionReader& options, const char* key, bool may_be_negative) {
   if (!options.has(key)) return {};
   const Json& value = options.subtree(key);
   Json numbers = value;
@@ -65,26 +66,33 @@ std::vector<int> read_numbers(OptionReader& options, const char* key, bool may_b
   return result;
 }
 
+Option number_list_option(const char* name, const char* placeholder, const char* help, const char* fallback,
+                          bool may_be_negative) {
+  return {.name = name,
+          .placeholder = placeholder,
+          .help = help,
+          .fallback = fallback,
+          .parse = [may_be_negative, fallback = std::string(fallback)](const std::string& word) {
+            return word == fallback || word == "all" ? Json("all") : parse_numbers(word, may_be_negative);
+          }};
+}
+
+namespace {
+
 core::OptionTable<decoding::AttentionRequest> request_table() {
   using Request = decoding::AttentionRequest;
   const auto numbers = [](const char* name, const char* help, bool may_be_negative) {
-    return Option{.name = name,
-                  .placeholder = "LIST",
-                  .help = help,
-                  .fallback = "all",
-                  .parse = [may_be_negative](const std::string& word) {
-                    return word == "all" ? Json(word) : parse_numbers(word, may_be_negative);
-                  }};
+    return number_list_option(name, "LIST", help, "all", may_be_negative);
   };
   return core::OptionTable<Request>()
       .group("Attention")
       .custom({numbers("attention_layers", "layers from 0, as in 0,2-4; -1 is the last; or all", true)},
               [](OptionReader& options, Request& request) {
-                request.layers = read_numbers(options, "attention_layers", true);
+                request.layers = read_number_list(options, "attention_layers", true);
               })
       .custom({numbers("attention_heads", "heads from 0, as in 0-3 for the first four; or all", false)},
               [](OptionReader& options, Request& request) {
-                request.heads = read_numbers(options, "attention_heads", false);
+                request.heads = read_number_list(options, "attention_heads", false);
               })
       .flag("attention_mean", &Request::mean, "the mean of these heads in place of each")
       .flag("attention_before_softmax", &Request::before_softmax, "what goes into the softmax, not what comes out")

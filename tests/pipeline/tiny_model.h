@@ -3,6 +3,7 @@
 #include "test_data.h"
 
 #include <fstream>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,7 +19,8 @@ namespace dragoman::testing {
 /// same nonsense every time.
 class TinyModel {
  public:
-  TinyModel() {
+  /// `change` may give the weights other values.
+  explicit TinyModel(const std::function<void(nn::ParameterStore&)>& change = {}) {
     const std::filesystem::path corpus = folder_ / "corpus.txt";
     std::ofstream(corpus) << "the cat sat on the mat\nthe dog sat on the log\nein Hund und eine Katze\n";
     tokenizer::LearnOptions learn;
@@ -34,6 +36,7 @@ class TinyModel {
     const auto model = transformer::make_transformer(spec, config);
     model->parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
     model->parameters().initialise(3);
+    if (change) change(model->parameters());
     formats::write_model_folder(
         path(), {.model_type = "transformer", .model = model.get(), .tokenizer = {learnt.to_json()}, .card = "test"});
   }

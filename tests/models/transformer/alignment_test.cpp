@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/decoding/inner_states.h>
 
@@ -55,6 +56,40 @@ TEST_P(AlignmentTest, IsTheMeanOfTheFirstHeadsOfTheChosenLayer) {
         }
     });
   }
+}
+
+TEST_P(AlignmentTest, IsTheSameWhereTheWholeTargetIsReadAtOnce) {
+  constexpr int kLayers = 3;
+  const int layer = GetParam();
+  Bench bench(tensor::Device::kReference, {.source_vocabulary = 17, .target_vocabulary = 17},
+              {{"d_model", 12},
+               {"heads", 3},
+               {"feed_forward", 20},
+               {"encoder_layers", 1},
+               {"decoder_layers", kLayers},
+               {"alignment_layer", layer},
+               {"alignment_heads", 2}});
+  const Batch source({{5, 9, 4, 2}, {7, 2}});
+  const Batch targets({{6}, {3, 8}});
+  for (const bool full_context : {false, true}) {
+    const auto maps = [&](decoding::AttentionRequest request) {
+      request.full_context = full_context;
+      return decoding::inner_states(*bench.model, *bench.context, source.view(), targets.view(),
+                                    {.attention = request});
+    };
+    const auto named = maps({.layers = {layer}, .heads = {0, 1}, .mean = true});
+    const auto of_model = maps({.of_model = true});
+    for (std::size_t b = 0; b < 2; ++b) {
+      EXPECT_EQ(of_model[b].attention.queries, named[b].attention.queries);
+      EXPECT_EQ(of_model[b].attention.keys, named[b].attention.keys);
+      ASSERT_EQ(of_model[b].attention.values.size(), named[b].attention.values.size());
+      for (std::size_t i = 0; i < named[b].attention.values.size(); ++i)
+        EXPECT_NEAR(of_model[b].attention.values[i], named[b].attention.values[i], 1e-6F);
+    }
+  }
+  EXPECT_THROW(decoding::inner_states(*bench.model, *bench.context, source.view(), targets.view(),
+                                      {.attention = decoding::AttentionRequest{.of_model = true, .layers = {0}}}),
+               core::Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, AlignmentTest, ::testing::Values(0, 1, 2, -1, -3), [](const auto& test) {

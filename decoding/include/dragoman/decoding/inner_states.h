@@ -14,6 +14,10 @@ enum class AttentionKind : std::uint8_t { kEncoder, kDecoder, kCross };
 
 struct AttentionRequest {
   AttentionKind kind = AttentionKind::kCross;
+  /// What the model offers as its alignment (Seq2SeqModel::alignment_heads) in place of layers and heads, which must be
+  /// empty, and of kCross. One map comes out, whose layer and head are numbered -1. Error{kUnsupported} if the model
+  /// offers none.
+  bool of_model = false;
   /// From 0; negative ones count from the last. Empty: all.
   std::vector<int> layers{};
   /// From 0, of each of the layers. Empty: all.
@@ -31,7 +35,7 @@ struct AttentionRequest {
 
 /// Of one sentence.
 struct AttentionMaps {
-  std::vector<int> layers{};  ///< their numbers, from 0
+  std::vector<int> layers{};  ///< their numbers, from 0; -1 for the model's alignment
   std::vector<int> heads{};   ///< the same; one entry, -1, for the mean
   std::int64_t queries = 0;
   std::int64_t keys = 0;

@@ -1,0 +1,137 @@
+#include "options/input_guard.h"
+#include "options/model_options.h"
+#include "options/option_group.h"
+#include "options/pair_input.h"
+#include "options/stage_options.h"
+#include "program/command.h"
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+#include <dragoman/core/options.h>
+#include <dragoman/pipeline/aligner.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+using core::ErrorCode;
+
+class Align final : public Command {
+ public:
+  std::string_view name() const override { return "align"; }
+  std::string_view summary() const override {
+    return "align words of given translations, by the attention of a model that reads both";
+  }
+  std::string_view examples() const override {
+    return "dragoman align --model models/de-en test.de test.en --output test.align\n"
+           "dragoman align --model models/de-en test.de test.en --layer -2 --step input --format jsonl\n"
+           "dragoman align --model models/de-en --reverse-model models/en-de test.de test.en\n"
+           "dragoman align --model models/de-en --input-format tsv pairs.tsv --units pieces\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    po::options_description files = option_group("Files");
+    files.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
+        "reverse-model", po::value(&reverse_model_)->value_name("DIR"),
+        "folder of a model that translates the target into the source: links of both directions");
+    input_.add_to(files);
+    files.add_options()("output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
+                        "alignments; - is stdout")("format",
+                                                   po::value(&format_)->default_value("pharaoh")->value_name("FORMAT"),
+                                                   "pharaoh: links, as in 0-0 1-2; jsonl: with words and weights")(
+        "on-error", po::value(&on_error_)->default_value("keep")->value_name("POLICY"),
+        "a pair of more tokens than the model takes: keep (an empty line, counted) or fail");
+    options.add(files);
+    alignment_.add_to(options);
+    po::options_description machine = option_group("Machine");
+    model_options_.add_to(machine);
+    options.add(machine);
+  }
+  std::vector<std::string> positional() const override { return {"source", "target"}; }
+
+  void run(const Session& session) override {
+    input_.check();
+    if (format_ != "pharaoh" && format_ != "jsonl") throw UsageError("--format must be pharaoh or jsonl");
+    if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
+    const pipeline::AlignmentSettings settings = read_settings();
+    std::vector<std::filesystem::path> inputs = input_.files();
+    inputs.emplace_back(model_);
+    if (!reverse_model_.empty()) inputs.emplace_back(reverse_model_);
+    require_not_an_input(output_, inputs);
+    plugins::Host host(model_options_.host());
+    pipeline::Aligner aligner(model_, host,
+                              {.alignment = settings,
+                               .reverse_model = reverse_model_,
+                               .threads = model_options_.threads(),
+                               .device = model_options_.device(host, session.log),
+                               .compute = model_options_.compute(),
+                               .allow_non_finite = model_options_.allow_non_finite()});
+    LinePairReader reader = input_.open(session.stop);
+    core::OutputFile out(output_, {.stop = session.stop});
+    pipeline::LineCounts counts;
+    for (bool more = true; more;) {
+      std::vector<pipeline::PairAlignment> alignments;
+      try {
+        std::vector<pipeline::LinePair> pairs;
+        more = reader.read(pairs, LinePairReader::kFewBytes);
+        alignments = aligner.align(std::move(pairs), session.stop);
+      } catch (const core::Error& error) {
+        if (error.code() != ErrorCode::kInterrupted) throw;
+      }
+      if (session.stop.stop_requested())
+        core::fail(ErrorCode::kInterrupted, "interrupted after {} lines, which are in {}", counts.lines,
+                   out.partial_name());
+      for (const pipeline::PairAlignment& alignment : alignments) write(alignment, out, counts);
+      out.flush();
+      core::report(session.progress,
+                   {.stage = "align", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
+    }
+    out.commit();
+    counts.with_invalid_utf8 = reader.counts().with_invalid_utf8;
+    if (const std::string text = pipeline::describe(counts); !text.empty()) session.log(core::LogLevel::kInfo, text);
+  }
+
+ private:
+  pipeline::AlignmentSettings read_settings() const {
+    core::OptionReader options(alignment_.settings(), "align");
+    pipeline::AlignmentSettings settings;
+    pipeline::alignment_table().read(options, settings);
+    try {
+      pipeline::check(settings, options);
+    } catch (const core::Error& error) {
+      throw UsageError(error.what());
+    }
+    return settings;
+  }
+
+  void write(const pipeline::PairAlignment& alignment, core::OutputFile& out, pipeline::LineCounts& counts) const {
+    ++counts.lines;
+    if (!alignment.error.empty()) {
+      if (on_error_ == "fail") core::fail(ErrorCode::kBadInput, "{}", alignment.error);
+      ++counts.failed;
+    }
+    const std::string line =
+        format_ == "jsonl" ? core::one_line(pipeline::to_json(alignment)) : pipeline::to_pharaoh(alignment.links);
+    out.write(line + "\n");
+  }
+
+  std::string model_;
+  std::string reverse_model_;
+  PairInput input_;
+  std::string output_;
+  std::string format_;
+  std::string on_error_;
+  StageOptions alignment_{pipeline::alignment_table().options()};
+  ModelOptions model_options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_align() {
+  return std::make_unique<Align>();
+}
+
+}  // namespace dragoman::cli
