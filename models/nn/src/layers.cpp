@@ -1,6 +1,7 @@
 #include "dragoman/nn/layers.h"
 
 #include <dragoman/ops/dropout.h>
+#include <dragoman/ops/feed_forward.h>
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/slice.h>
 
@@ -15,13 +16,17 @@ Linear::Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs, Op
 }
 
 Variable Linear::operator()(Context& context, const Variable& x, ops::Activation activation) const {
-  return ops::linear(context, x, weight_->weight(), bias_ != nullptr ? bias_->variable() : Variable{}, activation);
+  return ops::linear(context, x, weight_->weight(), bias(), activation);
 }
 
 LayerNorm::LayerNorm(const Scope& scope, std::int64_t width, double epsilon)
     : gain_(&scope.vector("weight", width, Initialiser::constant(1))),
       bias_(&scope.vector("bias", width, Initialiser::constant(0))),
       epsilon_(epsilon) {}
+
+Variable Linear::then(Context& context, const Variable& x, ops::Activation activation, const Linear& after) const {
+  return ops::feed_forward(context, x, weight_->weight(), bias(), activation, after.weight_->weight(), after.bias());
+}
 
 Variable LayerNorm::operator()(Context& context, const Variable& x) const {
   return ops::layer_norm(context, x, gain_->variable(), bias_->variable(), epsilon_);
@@ -41,6 +46,8 @@ FeedForward::FeedForward(const Scope& scope, std::int64_t width, std::int64_t in
       dropout_(dropout) {}
 
 Variable FeedForward::operator()(Context& context, const Variable& x) const {
+  const bool drops = context.training() && dropout_ > 0;
+  if (!activation_.gated && !drops) return in_.then(context, x, activation_.activation, out_);
   Variable inner;
   if (activation_.gated) {
     const auto [gate, value] = ops::split_columns<2>(context, in_(context, x));

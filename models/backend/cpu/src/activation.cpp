@@ -96,5 +96,18 @@ void bias_activation_rows(const BiasActivation& arguments) {
   HWY_DYNAMIC_DISPATCH(bias_activation_rows_simd)(arguments);
 }
 
+void bias_activation_quantize_rows(const BiasActivation& arguments, tensor::ComputeType type, std::uint8_t* numbers,
+                                   float* scales) {
+  BiasActivation row = arguments;
+  row.rows = 1;
+  for (std::int64_t r = 0; r < arguments.rows; ++r) {
+    row.x = arguments.x + r * arguments.x_stride;
+    row.y = arguments.y + r * arguments.y_stride;
+    row.dequantization = arguments.dequantization.from_row(r);
+    bias_activation_rows(row);
+    quantize({row.y, arguments.cols, 1, arguments.cols}, type, numbers + r * arguments.cols, scales + r);
+  }
+}
+
 }  // namespace dragoman::backend::cpu
 #endif

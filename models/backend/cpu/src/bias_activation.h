@@ -27,4 +27,8 @@ struct BiasActivation {
 /// On the calling thread.
 void bias_activation_rows(const BiasActivation& arguments);
 
+/// The same, y being x, and then quantize() of each row while it is in the first-level cache.
+void bias_activation_quantize_rows(const BiasActivation& arguments, tensor::ComputeType type, std::uint8_t* numbers,
+                                   float* scales);
+
 }  // namespace dragoman::backend::cpu

@@ -153,7 +153,7 @@ Dequantization dequantization_of(const Panel& panel, const float* row_scales) {
 /// Where a chunk's product goes: to its place in y if it has no gaps and fills the bucket, else to `padded`.
 ProductRows place_of_product(const ProductRows& y, std::int64_t begin, std::int64_t cols, RowChunk chunk,
                              float* padded) {
-  const bool direct = chunk.rows == chunk.bucket && (y.stride == cols || chunk.rows == 1);
+  const bool direct = y.data != nullptr && chunk.rows == chunk.bucket && (y.stride == cols || chunk.rows == 1);
   return direct ? ProductRows{y.data + begin * y.stride, y.stride} : ProductRows{padded, cols};
 }
 
@@ -203,6 +203,21 @@ void multiply_rows(const Panel& panel, const FloatRows& x, const ProductRows& y,
     ProductRows product = place_of_product(y, begin, matrix.outputs(), chunk, padded_y);
     matrix.multiply(multiplicand(panel, x_rows, chunk.bucket, scratch, scales), chunk.bucket, product.data);
     if (is_int8(panel.type)) product.dequantization = dequantization_of(panel, scales);
+    finish(begin, chunk.rows, product);
+    begin += chunk.rows;
+  }
+}
+
+void multiply_numbers(const Panel& panel, std::uint8_t* x, const float* scales, std::int64_t rows, const ProductRows& y,
+                      float* scratch, core::FunctionRef<void(std::int64_t, std::int64_t, const ProductRows&)> finish) {
+  const PackedMatrix& matrix = panel.matrix;
+  for (std::int64_t begin = 0; begin < rows;) {
+    const RowChunk chunk = next_chunk(matrix.row_buckets(), rows - begin);
+    std::uint8_t* numbers = x + begin * matrix.inputs();
+    std::fill_n(numbers + chunk.rows * matrix.inputs(), (chunk.bucket - chunk.rows) * matrix.inputs(), std::uint8_t{0});
+    ProductRows product = place_of_product(y, begin, matrix.outputs(), chunk, scratch);
+    matrix.multiply(numbers, chunk.bucket, product.data);
+    product.dequantization = dequantization_of(panel, scales + begin);
     finish(begin, chunk.rows, product);
     begin += chunk.rows;
   }

@@ -72,9 +72,15 @@ struct ProductRows {
 
 /// x [rows, inputs] * panel^T for any number of rows, each row with the same bits as if it were alone. Rows are cut
 /// into buckets, and what is missing to a bucket is padded with zero rows in `scratch`. Calls finish(first row, number
-/// of rows, product) for consecutive rows; the product lies in `y` where that fills a bucket, else in scratch memory,
-/// and may be changed.
+/// of rows, product) for consecutive rows; the product lies in `y` (if it has data) where that fills a bucket, else in
+/// scratch memory, and may be changed.
 void multiply_rows(const Panel& panel, const FloatRows& x, const ProductRows& y, float* scratch,
                    core::FunctionRef<void(std::int64_t, std::int64_t, const ProductRows&)> finish);
+
+/// The same of rows that are numbers of int8 already: `x` [rows, inputs] without gaps, with room for twice as many rows
+/// as the largest bucket has, of whose contents nothing is expected; `scales`, one for each row, outlive the calls of
+/// finish().
+void multiply_numbers(const Panel& panel, std::uint8_t* x, const float* scales, std::int64_t rows, const ProductRows& y,
+                      float* scratch, core::FunctionRef<void(std::int64_t, std::int64_t, const ProductRows&)> finish);
 
 }  // namespace dragoman::backend::cpu

@@ -105,7 +105,8 @@ class Projection {
 
   void take_row(std::int64_t r, std::int64_t first_token, std::int64_t count, const ProductRows& product,
                 std::int64_t row, RowState& state) const {
-    take_panel({.logits = product.data + row * product.stride,
+    float* logits = product.data + row * product.stride;
+    take_panel({.logits = logits,
                 .dequantization = product.dequantization.from_row(row),
                 .bias = arguments_.bias.empty() ? nullptr : arguments_.bias.as<float>() + first_token,
                 .first_token = first_token,

@@ -61,7 +61,7 @@ double activate(ops::Activation activation, double x) {
     case ops::Activation::kNone:
       return x;
     case ops::Activation::kRelu:
-      return std::fmax(0.0, x);
+      return x < 0 ? 0.0 : x;  // NaN stays NaN
     case ops::Activation::kGelu:
       return x * normal_cdf(x);
     case ops::Activation::kSwish:

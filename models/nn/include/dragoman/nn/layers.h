@@ -18,8 +18,12 @@ class Linear {
   Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs, Options options);
   Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs) : Linear(scope, inputs, outputs, Options{}) {}
   Variable operator()(Context& context, const Variable& x, ops::Activation activation = ops::Activation::kNone) const;
+  /// after(activation((*this)(x))).
+  Variable then(Context& context, const Variable& x, ops::Activation activation, const Linear& after) const;
 
  private:
+  Variable bias() const { return bias_ != nullptr ? bias_->variable() : Variable{}; }
+
   const Parameter* weight_;
   const Parameter* bias_ = nullptr;
 };

@@ -7,6 +7,7 @@
 #include <dragoman/ops/dropout.h>
 #include <dragoman/ops/elementwise.h>
 #include <dragoman/ops/embedding.h>
+#include <dragoman/ops/feed_forward.h>
 #include <dragoman/ops/layer_norm.h>
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/matmul.h>
@@ -55,6 +56,7 @@ inline constexpr std::tuple kKernels{
 inline constexpr std::tuple kFusedKernels{
     kResidualLayerNorm,
     kResidualLayerNormBackward,
+    kFeedForward,
 };
 
 /// Calls visit(key) for each key of a list. Backends find a key's kernel by its arguments, so each key has a struct of
