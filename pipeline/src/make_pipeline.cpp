@@ -158,6 +158,8 @@ class Builder {
     if (translate.threads == 0) translate.threads = threads_;
     if (options.get("device", std::string()) == runtime::kAutoDevice)
       pipeline_.add_note(fmt::format("translate: device {}", tensor::name_of(translate.device)));
+    if (translate.compute == tensor::ComputeChoice::kAuto)
+      pipeline_.add_note("translate: " + host_->runtime().describe_automatic_compute(translate.device));
     const AttentionSettings& attention = translate.attention;
     pipeline_.add_check([attention] { require_empty_folders(attention); });
     shows_attention_ = shows_attention_ || (attention.kind && attention.svg.empty() && attention.npy.empty());

@@ -143,5 +143,15 @@ TEST_F(EmbedTest, AttentionOfTheProgramIsWrittenByLine) {
       HasSubstr("device cpu"));
 }
 
+TEST_F(EmbedTest, WhatComputeAutoIsStandsInTheLog) {
+  std::ofstream(folder_ / "s.de") << "Ein Hund.\n";
+  std::ofstream(folder_ / "t.en") << "A dog.\n";
+  const std::string model = " --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' --compute auto ";
+  for (const std::string& command : {"translate" + model + "s.de", "score" + model + "s.de t.en"})
+    EXPECT_THAT(run_dragoman(folder_.path(), command).error,
+                ::testing::AnyOf(HasSubstr("compute int8 ("), HasSubstr("compute fp32 (")))
+        << command;
+}
+
 }  // namespace
 }  // namespace dragoman::testing

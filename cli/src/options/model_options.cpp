@@ -25,6 +25,8 @@ tensor::Device ModelOptions::device(plugins::Host& host, const core::LogSink& lo
   const tensor::Device device = host.device(device_);
   if (device_ == runtime::kAutoDevice)
     core::log(log, core::LogLevel::kInfo, fmt::format("device {}", tensor::name_of(device)));
+  if (compute() == tensor::ComputeChoice::kAuto)
+    core::log(log, core::LogLevel::kInfo, host.runtime().describe_automatic_compute(device));
   return device;
 }
 

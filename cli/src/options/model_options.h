@@ -18,7 +18,7 @@ class ModelOptions {
 
   const plugins::HostOptions& host() const noexcept { return host_; }
   int threads() const noexcept { return threads_; }
-  /// Says which it is, if it was left to the program.
+  /// Says which it is, if it was left to the program, and so what to compute in.
   tensor::Device device(plugins::Host& host, const core::LogSink& log) const;
   /// Nothing: what the model's folder says. UsageError for a type that is none.
   std::optional<tensor::ComputeChoice> compute() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <dragoman/backend_cpu/install.h>
 #include <dragoman/backend_reference/install.h>
@@ -124,6 +125,14 @@ std::unique_ptr<tensor::Context> Runtime::make_context(Device device, core::Exec
       std::make_unique<tensor::Context>(of.kernels(), device, of.memory(device.number()), of.float_type(), executor);
   context->set_recorder(of.make_recorder(*context));
   return context;
+}
+
+std::string Runtime::describe_automatic_compute(Device device) const {
+  const Backend& of = backend(device);
+  std::vector<std::string> reasons = of.details();
+  if (reasons.empty()) reasons.push_back(of.describe());
+  return fmt::format("compute {} ({})", tensor::name_of(of.inference_type(tensor::ComputeChoice::kAuto)),
+                     fmt::join(reasons, "; "));
 }
 
 std::string_view backend_of(std::string_view device_name) {

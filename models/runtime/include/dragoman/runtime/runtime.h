@@ -43,6 +43,9 @@ class Runtime {
   tensor::ComputeType inference_type(tensor::Device device, tensor::ComputeChoice choice) const {
     return backend(device).inference_type(choice);
   }
+  /// What ComputeChoice::kAuto is in inference, and what that follows from, for a log: "compute int8 (AVX-512 VNNI yes,
+  /// ...)".
+  std::string describe_automatic_compute(tensor::Device device) const;
   /// See Backend::training_type().
   tensor::ComputeType training_type(tensor::Device device, tensor::ComputeChoice choice) const {
     return backend(device).training_type(choice);
