@@ -89,6 +89,9 @@ def report(title, rows):
         bleu = "" if row.bleu is None else f"{row.bleu:.2f}"
         print(f"{row.program:12} {row.compute:5} {row.setting:36} "
               f"{row.rate:9.0f} {row.wall:8.2f} {row.cpu:8.2f} {row.memory:10.0f} {bleu:>6}")
+    busy = [f"{row.program} {row.compute}" for row in rows if row.wall > 1.5 * row.cpu]
+    if busy:
+        print(f"note: the processors were busy with something else, so do not quote this: {', '.join(busy)} took far more time than work")
 
 
 def ratio(rival, setting, rows):

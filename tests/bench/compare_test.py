@@ -16,7 +16,7 @@ os.environ["DRAGOMAN_RIVALS"] = SCRATCH.name
 sys.path.insert(0, str(ROOT / "bench"))
 from rivals import agreement, ctranslate2_rival, models, process, translation  # noqa: E402: found by the line above
 
-SOURCES = ["Zwei Hunde spielen im Schnee.", "Ein Mann schläft.", "Eine Frau liest ein Buch im Park.", "Kinder laufen am Strand."] * 50
+SOURCES = ["Zwei Hunde spielen im Schnee.", "Ein Mann schläft.", "Eine Frau liest ein Buch im Park.", "Kinder laufen am Strand."]
 
 
 def compare(*arguments):
@@ -45,9 +45,9 @@ class Refusals(unittest.TestCase):
             process.measure(["sleep", "20"], limit=0.2)
 
 
-def bundled(length=0):
+def bundled(length=0, lines=8):
     model = models.Model("bundled", ROOT / "examples/multi30k/model", length)
-    model.take_texts(SOURCES, None)
+    model.take_texts(SOURCES * (lines // len(SOURCES)), None)
     return model
 
 
@@ -103,6 +103,19 @@ class Ratio(unittest.TestCase):
                          "ratio rival SETTING 2.52   (int8 against fp32, CPU 3.03, memory 40% of theirs)")
 
 
+class Report(unittest.TestCase):
+    def noted(self, wall, cpu):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            translation.report("title", [translation.Row("dragoman", "int8", "", 1000, wall, cpu, 40, None)])
+        return "dragoman int8 took far more time than work" in printed.getvalue()
+
+    def test_a_program_that_waited_for_others_is_named(self):
+        self.assertTrue(self.noted(wall=4.0, cpu=2.0))
+        self.assertFalse(self.noted(wall=2.2, cpu=2.0))
+        self.assertFalse(self.noted(wall=1.1, cpu=2.0))
+
+
 class CopyingRival:
     """Gives back Dragoman's own greedy translations, with some lines spoilt, and their scores times a factor."""
     name = "rival"
@@ -122,14 +135,14 @@ class CopyingRival:
 
 
 class Checks(unittest.TestCase):
-    def checked(self, rival, search):
+    def checked(self, rival, search, lines=8):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            agreement.check_translations(rival, bundled(), models.Search.named(search), 1)
+            agreement.check_translations(rival, bundled(lines=lines), models.Search.named(search), 1)
         return printed.getvalue()
 
     def test_equal_translations_pass(self):
-        self.assertIn("0 of 200 translations differ", self.checked(CopyingRival(), "beam4"))
+        self.assertIn("0 of 8 translations differ", self.checked(CopyingRival(), "beam4"))
 
     def test_another_translation_of_another_score_is_no_tie(self):
         with self.assertRaisesRegex(SystemExit, "the searches differ: lines 4, 8$"):
@@ -148,7 +161,7 @@ class Checks(unittest.TestCase):
 
     def test_one_line_in_two_hundred_may_differ(self):
         self.assertIn("1 of 200 translations differ in fp32, 0 of them ties (1 also by `dragoman score`)",
-                      self.checked(CopyingRival(spoilt=(3,)), "beam4"))
+                      self.checked(CopyingRival(spoilt=(3,)), "beam4", lines=200))
 
 
 if __name__ == "__main__":
