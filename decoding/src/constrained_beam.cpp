@@ -89,9 +89,11 @@ void ConstrainedBeam::fill_banks(std::int32_t width, Advance& result) {
   std::int32_t used = 0;
   for (std::int32_t bank = banks_ - 1; bank >= 0; --bank) {
     const std::int32_t rest = bank == banks_ - 1 ? width - share * banks_ : 0;
-    used += take(share + rest, [bank](const Choice& choice) { return choice.bank == bank; }, result);
+    used += take(
+        share + rest, [bank](const Choice& choice) { return choice.bank == bank; }, result);
   }
-  take(width - used, [](const Choice&) { return true; }, result);
+  take(
+      width - used, [](const Choice&) { return true; }, result);
   // In order, so that among equals the better parent comes first in the next step, too.
   result.continuations.clear();
   for (const Choice& choice : choices_)

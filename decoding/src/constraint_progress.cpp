@@ -86,8 +86,8 @@ std::size_t ConstraintProgress::begun(const Text& text, const Form& form) const 
 }
 
 const Constraint::Form* ConstraintProgress::ending_form(const Text& text, const Constraint& constraint) const {
-  const auto found = std::ranges::find_if(
-      constraint.forms, [&](const Form& form) { return ends_with(text, form, form.tokens.size()); });
+  const auto found = std::ranges::find_if(constraint.forms,
+                                          [&](const Form& form) { return ends_with(text, form, form.tokens.size()); });
   return found == constraint.forms.end() ? nullptr : &*found;
 }
 

@@ -102,8 +102,7 @@ class DiverseBeam final : public SearchStrategy {
     const std::size_t endings_before = result.endings.size();
     const std::size_t continuations_before = result.continuations.size();
     if (state.length < state.maximum_length) take(state, width, result);
-    const bool stuck =
-        result.endings.size() == endings_before && result.continuations.size() == continuations_before;
+    const bool stuck = result.endings.size() == endings_before && result.continuations.size() == continuations_before;
     if (state.length == state.maximum_length || (stuck && width > 0)) end_all(state, group, width, result);
     ended += static_cast<std::int32_t>(result.endings.size() - endings_before);
     drop_repeated(state, endings_before, result);

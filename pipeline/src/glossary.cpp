@@ -116,6 +116,8 @@ Glossary Glossary::read(const std::filesystem::path& path) {
       entries.push_back(std::move(entry));
     } else {
       std::vector<std::string>& targets = entries[found->second].targets;
+      place.require(targets.size() < kMostTargets, "{} has more than {} target terms", core::quote(entry.source),
+                    kMostTargets);
       if (std::ranges::find(targets, entry.targets.front()) == targets.end())
         targets.push_back(std::move(entry.targets.front()));
     }

@@ -20,7 +20,7 @@ inline constexpr const char* kDecodingField = "decoding";
 
 /// A line, which may come from a stranger, may ask for so many hypotheses, or for as many as the stage has.
 inline constexpr std::int32_t kMostHypothesesOfLine = 128;
-inline constexpr std::size_t kMostConstraintsOfLine = 1000;
+inline constexpr std::size_t kMostConstraintsOfLine = 100;
 
 /// The translation must hold one of the targets; if there is a source, only of sentences that hold that.
 struct LineConstraint {

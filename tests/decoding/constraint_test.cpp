@@ -34,7 +34,8 @@ Constraint one_form(Tokens tokens) {
 bool stands_at(const Tokens& tokens, std::size_t begin, const Constraint::Form& form, const WordBoundaries* words) {
   const std::size_t end = begin + form.tokens.size();
   if (form.first_only && begin > 0) return false;
-  if (end > tokens.size() || !std::equal(form.tokens.begin(), form.tokens.end(), tokens.begin() + std::ptrdiff_t(begin)))
+  if (end > tokens.size() ||
+      !std::equal(form.tokens.begin(), form.tokens.end(), tokens.begin() + std::ptrdiff_t(begin)))
     return false;
   if (words == nullptr) return true;
   const std::span<const std::int32_t> all(tokens);
@@ -71,11 +72,11 @@ const std::vector<std::vector<Constraint>>& examples() {
       {one_form({3, 0})},
       {one_form({3, 0, 1})},
       {one_form({1}), one_form({4, 3})},
-      {one_form({3, 3, 0})},                                  // a wrong beginning holds the right one
-      {{{{{3, 0}, false}, {{4}, false}}}},                    // one form or the other
-      {{{{{3, 0}, true}, {{1, 1}, false}}}, one_form({0})},   // the first one in front only
-      {one_form({0, 1}), one_form({0, 3})},                   // both begin alike
-      {one_form({4, 4}), one_form({1}), one_form({3})},       // all that there is room for
+      {one_form({3, 3, 0})},                                 // a wrong beginning holds the right one
+      {{{{{3, 0}, false}, {{4}, false}}}},                   // one form or the other
+      {{{{{3, 0}, true}, {{1, 1}, false}}}, one_form({0})},  // the first one in front only
+      {one_form({0, 1}), one_form({0, 3})},                  // both begin alike
+      {one_form({4, 4}), one_form({1}), one_form({3})},      // all that there is room for
   };
   return all;
 }
@@ -128,7 +129,8 @@ TEST(Constraints, MayShareTokens) {
     EXPECT_EQ(std::ranges::count(hypotheses, Tokens{0, 1, 3}, &Hypothesis::tokens), 1);
     for (const Hypothesis& hypothesis : hypotheses) EXPECT_TRUE(holds_all(hypothesis.tokens, sentences[0]));
   }
-  const auto twice = decode_all(model, constrained(5, {one_form({0}), one_form({0})}), {.beam_size = 3000, .n_best = 300, .maximum_length = 3});
+  const auto twice = decode_all(model, constrained(5, {one_form({0}), one_form({0})}),
+                                {.beam_size = 3000, .n_best = 300, .maximum_length = 3});
   for (const auto& hypotheses : twice) EXPECT_EQ(std::ranges::count(hypotheses, Tokens{0}, &Hypothesis::tokens), 1);
 }
 
@@ -139,9 +141,9 @@ TEST(Constraints, AreMetByEveryResultWhateverTheBeam) {
         TableModel model({.seed = 5, .vocabulary = 12, .end_bias = 1});
         const std::vector<Constraint> constraints = {one_form({7, 8, 9}), one_form({10}), one_form({11, 4, 4})};
         const auto sentences = constrained(12, constraints, 3, words);
-        const auto found = decode_all(
-            model, sentences,
-            {.beam_size = beam_size, .n_best = beam_size, .length_penalty = LengthPenalty::preset(preset)});
+        const auto found =
+            decode_all(model, sentences,
+                       {.beam_size = beam_size, .n_best = beam_size, .length_penalty = LengthPenalty::preset(preset)});
         for (std::size_t i = 0; i < sentences.size(); ++i)
           for (const Hypothesis& hypothesis : found[i]) {
             EXPECT_TRUE(hypothesis.unmet.empty());
@@ -226,7 +228,8 @@ TEST(Constraints, ResultsDoNotDependOnCompany) {
     for (std::size_t c = 0; c < i % 4; ++c) {
       Tokens tokens;
       for (std::size_t t = 0; t <= (i + c) % 3; ++t)
-        tokens.push_back(3 + static_cast<std::int32_t>(core::random_below(testing::SmallModel::kVocabulary - 3, i, c, t)));
+        tokens.push_back(3 +
+                         static_cast<std::int32_t>(core::random_below(testing::SmallModel::kVocabulary - 3, i, c, t)));
       sentences[i].constraints.push_back(one_form(tokens));
     }
     if (i % 5 == 1) sentences[i].target_prefix = {5, 6};

@@ -161,9 +161,13 @@ TEST(DiverseBeam, BeginsWithThePrefixAndObeysLimits) {
   TableModel model({.vocabulary = 9});
   auto sentences = random_sentences(10, 5);
   for (Sentence& sentence : sentences) sentence.target_prefix = {3, 4};
-  const auto found = decode_all(
-      model, sentences,
-      {.beam_size = 4, .n_best = 4, .beam_groups = 2, .diversity_strength = 1, .minimum_length = 4, .maximum_length = 6});
+  const auto found = decode_all(model, sentences,
+                                {.beam_size = 4,
+                                 .n_best = 4,
+                                 .beam_groups = 2,
+                                 .diversity_strength = 1,
+                                 .minimum_length = 4,
+                                 .maximum_length = 6});
   for (const auto& hypotheses : found)
     for (const Hypothesis& hypothesis : hypotheses) {
       EXPECT_EQ(Tokens(hypothesis.tokens.begin(), hypothesis.tokens.begin() + 2), (Tokens{3, 4}));

@@ -22,6 +22,7 @@ struct GlossaryEntry {
 class Glossary {
  public:
   static constexpr std::size_t kMostBytesOfTerm = 1000;
+  static constexpr std::size_t kMostTargets = 100;  ///< of one source term
 
   /// Lines of a source term, a tab and a target term, and if there is a third column `exact` or `any` for the case of
   /// the source term (`any` if there is none). Blank lines count for nothing; several lines of one source term (and
