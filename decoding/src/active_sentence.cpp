@@ -1,5 +1,7 @@
 #include "active_sentence.h"
 
+#include "constraint_progress.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -13,6 +15,14 @@ void copy(const LiveHypothesis& from, LiveHypothesis& to) {
   to.attention.assign(from.attention.begin(), from.attention.end());
   to.log_probability = from.log_probability;
   to.origin = from.origin;
+}
+
+std::vector<std::int32_t> unmet_constraints(const Sentence& sentence, const LiveHypothesis& hypothesis) {
+  const ConstraintProgress progress(sentence, hypothesis.tokens);
+  std::vector<std::int32_t> unmet;
+  for (std::size_t c = 0; c < sentence.constraints.size(); ++c)
+    if (!progress.met(c)) unmet.push_back(static_cast<std::int32_t>(c));
+  return unmet;
 }
 
 }  // namespace
@@ -95,6 +105,8 @@ void ActiveSentence::fail(std::exception_ptr error) {
 
 void ActiveSentence::retire() {
   state.sentence.search.reset();
+  state.sentence.constraints.clear();
+  state.sentence.boundaries.reset();
   state.memory.reset();
   state.finished.clear();
   failure = nullptr;
@@ -114,6 +126,8 @@ void ActiveSentence::finish(const Advance::Ending& ending) {
   }
   hypothesis.stopped_by = ending.stopped_by;
   hypothesis.steps = state.length;
+  hypothesis.origin = live.origin;
+  if (!state.sentence.constraints.empty()) hypothesis.unmet = unmet_constraints(state.sentence, live);
   const std::size_t width = state.sentence.source.size();
   const std::size_t rows = live.attention.empty() ? 0 : hypothesis.token_log_probabilities.size();
   for (std::size_t row = 0; row < rows; ++row) {
@@ -127,7 +141,20 @@ void ActiveSentence::finish(const Advance::Ending& ending) {
   state.best_ended = state.best_ended || (ended && ending.rank == 0);
   const auto place = std::upper_bound(state.finished.begin(), state.finished.end(), hypothesis, better);
   state.finished.insert(place, std::move(hypothesis));
-  if (static_cast<std::int32_t>(state.finished.size()) > state.options->n_best) state.finished.pop_back();
+  drop_surplus(searcher->strategy->results_per_start());
+}
+
+/// The worst of the last result's origin if there are more of that than may be, else the worst of all if there are.
+void ActiveSentence::drop_surplus(std::int32_t per_start) {
+  std::vector<Hypothesis>& finished = state.finished;
+  if (per_start > 0)
+    for (std::size_t last = finished.size(); last-- > 0;) {
+      const std::int32_t origin = finished[last].origin;
+      if (std::ranges::count(finished, origin, &Hypothesis::origin) <= per_start) continue;
+      finished.erase(finished.begin() + static_cast<std::ptrdiff_t>(last));
+      return;
+    }
+  if (static_cast<std::int32_t>(finished.size()) > state.options->n_best) finished.pop_back();
 }
 
 double ActiveSentence::coverage(const Hypothesis& hypothesis) const {

@@ -16,6 +16,8 @@ class ActiveSentence {
   SentenceState state;
   std::int32_t slot = -1;
   Searcher* searcher = nullptr;
+  /// Rows that it may need.
+  std::int32_t maximum_live = 1;
   /// Why it has no result, if it has none.
   std::exception_ptr failure;
 
@@ -40,6 +42,7 @@ class ActiveSentence {
 
  private:
   void finish(const Advance::Ending& ending);
+  void drop_surplus(std::int32_t per_start);
   double coverage(const Hypothesis& hypothesis) const;
 
   bool fresh_ = true;

@@ -1,4 +1,5 @@
 #include "built_in_strategies.h"
+#include "constrained_beam.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +30,7 @@ class Beam final : public SearchStrategy {
       : beam_size_(options.beam_size),
         n_best_(options.n_best),
         rules_(options.length_penalty),
+        constrained_(options),
         wanted_endings_(std::max(n_best_, static_cast<std::int32_t>(std::lround(beam_size_ * options.patience)))) {
     // CTranslate2 trusts the first end only where no later hypothesis can score more by its length.
     if (rules_.stop == StopRule::kBestEnded && (options.patience != 1 || options.coverage_penalty != 0))
@@ -41,8 +43,18 @@ class Beam final : public SearchStrategy {
   }
 
   std::int32_t maximum_live() const override { return beam_size_; }
+  std::int32_t maximum_live_of(const Sentence& sentence) const override {
+    return sentence.constraints.empty() ? beam_size_ : constrained_.maximum_live(sentence);
+  }
+  /// A beam of one would have to put constraints before everything else, or behind it.
+  bool takes_constraints() const override { return beam_size_ > 1; }
+  void want(const SentenceState& state, const LiveHypothesis& hypothesis,
+            std::vector<std::int32_t>& tokens) const override {
+    if (!state.sentence.constraints.empty()) ConstraintProgress(state.sentence, hypothesis.tokens).append_next(tokens);
+  }
 
   void advance(SentenceState& state, const Candidates& candidates, Advance& result) override {
+    if (!state.sentence.constraints.empty()) return constrained_.advance(state, candidates, result);
     rank(state, candidates);
     const std::int32_t width =
         rules_.ended_place == EndedPlace::kClosed ? std::max(beam_size_ - state.finished_count, 0) : beam_size_;
@@ -54,6 +66,7 @@ class Beam final : public SearchStrategy {
   }
 
   bool done(const SentenceState& state) override {
+    if (!state.sentence.constraints.empty()) return constrained_.done(state);
     switch (rules_.stop) {
       case StopRule::kBeamFinished:
         return state.finished_count >= wanted_endings_;
@@ -131,6 +144,7 @@ class Beam final : public SearchStrategy {
   std::int32_t beam_size_;
   std::int32_t n_best_;
   LengthPenalty rules_;
+  ConstrainedBeam constrained_;
   std::int32_t wanted_endings_;
   std::vector<Choice> choices_;
   std::vector<bool> ended_;
@@ -139,6 +153,7 @@ class Beam final : public SearchStrategy {
 }  // namespace
 
 std::unique_ptr<SearchStrategy> make_beam(const DecodingOptions& options) {
+  if (options.beam_groups > 1) return make_diverse_beam(options);
   return std::make_unique<Beam>(options);
 }
 

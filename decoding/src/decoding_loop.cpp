@@ -32,6 +32,8 @@ struct DecodingLoop::Impl {
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> offsets;
   std::vector<ops::LogitEdit> edits;
+  std::vector<ops::WantedToken> wanted_tokens;
+  std::vector<std::int32_t> wanted_of_row;
   std::vector<ops::RowNoise> noise;
   std::vector<double> temperatures;
   RowEdits row_edits;
@@ -47,6 +49,9 @@ struct DecodingLoop::Impl {
   void step();
   void add_rows(const ActiveSentence& sentence, bool any_noise);
   void apply_processors(ActiveSentence& sentence);
+  void add_wanted(std::size_t row, const SearchStrategy& strategy, const SentenceState& state,
+                  const LiveHypothesis& hypothesis);
+  void give_wanted(std::int32_t first_row, std::size_t live, Candidates& found) const;
   void advance_sentence(ActiveSentence& sentence, std::int32_t first_row, std::int64_t first_token,
                         std::size_t candidates);
   Candidates first_of(std::span<const std::int32_t> all_tokens, std::span<const double> all_log_probabilities,
@@ -74,6 +79,7 @@ void DecodingLoop::Impl::step() {
   tokens.clear();
   offsets.assign(1, 0);
   edits.clear();
+  wanted_tokens.clear();
   noise.clear();
   temperatures.clear();
   std::int64_t candidates = 1;
@@ -97,8 +103,12 @@ void DecodingLoop::Impl::step() {
               .temperatures = temperatures,
               .edits = edits,
               .noise = noise,
+              .wanted = wanted_tokens,
               .alignment = any_alignment},
              result);
+  core::require(wanted_tokens.empty() || result.wanted_log_probabilities.size() == wanted_tokens.size(),
+                ErrorCode::kUnsupported,
+                "decoding: this model tells the log probabilities of the best tokens only, and constraints need more");
   ++statistics.steps;
   statistics.rows += rows.size();
   const auto per_row = static_cast<std::size_t>(candidates);
@@ -118,17 +128,45 @@ void DecodingLoop::Impl::step() {
 void DecodingLoop::Impl::apply_processors(ActiveSentence& sentence) {
   const SentenceState& state = sentence.state;
   const std::size_t edits_before = edits.size();
+  const std::size_t wanted_before = wanted_tokens.size();
   try {
     for (std::size_t i = 0; i < state.live.size(); ++i) {
       for (const auto& processor : sentence.searcher->processors) processor->apply(state, state.live[i], row_edits);
       row_edits.check(state.spec->target_vocabulary);
       row_edits.move_to(static_cast<std::int32_t>(rows.size() + i), edits);
+      add_wanted(rows.size() + i, *sentence.searcher->strategy, state, state.live[i]);
     }
   } catch (...) {
     row_edits.clear();
     edits.resize(edits_before);
+    wanted_tokens.resize(wanted_before);
     sentence.fail(std::current_exception());
   }
+}
+
+void DecodingLoop::Impl::add_wanted(std::size_t row, const SearchStrategy& strategy, const SentenceState& state,
+                                    const LiveHypothesis& hypothesis) {
+  wanted_of_row.clear();
+  strategy.want(state, hypothesis, wanted_of_row);
+  std::ranges::sort(wanted_of_row);
+  const auto repeated = std::ranges::unique(wanted_of_row);
+  wanted_of_row.erase(repeated.begin(), repeated.end());
+  for (const std::int32_t token : wanted_of_row) {
+    core::require(token >= 0 && token < state.spec->target_vocabulary, ErrorCode::kInternal,
+                  "the search strategy wants the token {}, and there are {}", token, state.spec->target_vocabulary);
+    wanted_tokens.push_back({static_cast<std::int32_t>(row), token});
+  }
+}
+
+void DecodingLoop::Impl::give_wanted(std::int32_t first_row, std::size_t live, Candidates& found) const {
+  found.first_row = first_row;
+  const auto first = std::ranges::lower_bound(wanted_tokens, first_row, {}, &ops::WantedToken::row);
+  const auto last = std::ranges::lower_bound(first, wanted_tokens.end(), first_row + static_cast<std::int32_t>(live),
+                                             {}, &ops::WantedToken::row);
+  const auto begin = static_cast<std::size_t>(first - wanted_tokens.begin());
+  const auto count = static_cast<std::size_t>(last - first);
+  found.wanted = std::span(wanted_tokens).subspan(begin, count);
+  found.wanted_log_probabilities = std::span(result.wanted_log_probabilities).subspan(count == 0 ? 0 : begin, count);
 }
 
 void DecodingLoop::Impl::add_rows(const ActiveSentence& sentence, bool any_noise) {
@@ -156,10 +194,11 @@ void DecodingLoop::Impl::advance_sentence(ActiveSentence& sentence, std::int32_t
   const auto row = static_cast<std::size_t>(first_row);
   const std::size_t live = sentence.state.live.size();
   sentence.record(result, first_row, first_token, offsets[row + 1] - offsets[row]);
-  const Candidates found = first_of(std::span(result.tokens).subspan(row * candidates, live * candidates),
-                                    std::span(result.log_probabilities).subspan(row * candidates, live * candidates),
-                                    candidates, static_cast<std::size_t>(sentence.searcher->needs.candidates));
+  Candidates found = first_of(std::span(result.tokens).subspan(row * candidates, live * candidates),
+                              std::span(result.log_probabilities).subspan(row * candidates, live * candidates),
+                              candidates, static_cast<std::size_t>(sentence.searcher->needs.candidates));
   if (!finite(found, first_row)) return sentence.give_up();
+  give_wanted(first_row, live, found);
   SearchStrategy& strategy = *sentence.searcher->strategy;
   advance.clear();
   strategy.advance(sentence.state, found, advance);
@@ -208,9 +247,9 @@ void DecodingLoop::Impl::check_advance(const ActiveSentence& sentence) const {
   };
   core::require(advance.continuations.empty() || state.length < state.maximum_length, ErrorCode::kInternal,
                 "the search strategy went on beyond the longest length, {} tokens", state.maximum_length);
-  core::require(static_cast<std::int64_t>(advance.continuations.size()) <= sentence.searcher->maximum_live,
-                ErrorCode::kInternal, "the search strategy keeps {} hypotheses but promised at most {}",
-                advance.continuations.size(), sentence.searcher->maximum_live);
+  core::require(static_cast<std::int64_t>(advance.continuations.size()) <= sentence.maximum_live, ErrorCode::kInternal,
+                "the search strategy keeps {} hypotheses but promised at most {}", advance.continuations.size(),
+                sentence.maximum_live);
   for (const Advance::Continuation& continuation : advance.continuations)
     core::require(is_parent(continuation.parent) && continuation.token >= 0 &&
                       continuation.token < state.spec->target_vocabulary && continuation.token != state.spec->end,

@@ -29,6 +29,15 @@ void copy_candidates(const tensor::Context& context, const ops::TopK& best, Step
   });
 }
 
+void copy_wanted(const tensor::Context& context, const ops::TopK& best, std::size_t count, StepResult& result) {
+  result.wanted_log_probabilities.resize(count);
+  if (count == 0) return;
+  const auto wanted = tensor::HostView::of(context.memory(), best.wanted_log_probabilities);
+  tensor::visit_float(best.wanted_log_probabilities.dtype, [&]<class Float>(Float) {
+    std::copy_n(wanted.tensor().as<Float>(), count, result.wanted_log_probabilities.begin());
+  });
+}
+
 }  // namespace
 
 ModelStepper::ModelStepper(const nn::Seq2SeqModel& model, tensor::Context& context)
@@ -107,7 +116,8 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
                               {.k = request.candidates,
                                .temperatures = request.temperatures,
                                .edits = request.edits,
-                               .noise = request.noise},
+                               .noise = request.noise,
+                               .wanted = request.wanted},
                               rows, vocabulary);
         last_rows = context_->upload(std::span<const std::int32_t>(last_rows_));
         scored_rows = context_->upload(std::span<const std::int32_t>(scored_rows_));
@@ -116,7 +126,7 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
         return {"decode",
                 {model_->parameters().generation(), state_.generation(), rows, request.next.total(), forced.size(),
                  request.candidates, request.alignment ? 1 : 0, options.edits.size(), options.noise.size(),
-                 state_.longest_history(), state_.longest_source()}};
+                 options.wanted.size(), state_.longest_history(), state_.longest_source()}};
       },
       [&]() -> Outcome {
         const nn::Tensor states = model_->decode(*context_, next, state_).states.value;
@@ -136,6 +146,7 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
     result.alignments.push_back(state_.alignment(t));
   copy_forced(request, outcome.forced_nlls, result);
   copy_candidates(*context_, outcome.best, result);
+  copy_wanted(*context_, outcome.best, request.wanted.size(), result);
 }
 
 /// The state of the last new token of a row says what comes next; the one after token t - 1, how probable its token t

@@ -52,6 +52,10 @@ OptionTable<DecodingOptions> make_table() {
               "score less what leaves source tokens unattended; needs a model with an alignment; 0: off")
       .number("patience", &Options::patience, {.least = 0, .most = 1000, .least_included = false}, "X",
               "above 1: look at more ended hypotheses before stopping")
+      .number("beam_groups", &Options::beam_groups, {.least = 1, .most = kMostHypotheses}, "G",
+              "diverse beam search: groups that divide the beam and avoid each other's tokens; 1: off")
+      .number("diversity_strength", &Options::diversity_strength, {}, "X",
+              "what a token costs for each time that an earlier group has chosen it in the same step")
       .number("minimum_length", &Options::minimum_length, {}, "N",
               "shortest translation in tokens; never more than the longest that is allowed")
       .number("minimum_length_factor", &Options::minimum_length_factor, {.least = 0, .most = 1000}, "X",

@@ -23,6 +23,8 @@ void require_option(bool holds, const char* name, const Value& value, const char
 void check_together(const DecodingOptions& options) {
   require_option(options.strategy != "beam" || options.n_best <= options.beam_size, "n_best", options.n_best,
                  "at most beam_size");
+  require_option(options.beam_groups == 1 || options.beam_size % options.beam_groups == 0, "beam_groups",
+                 options.beam_groups, "a divisor of beam_size");
   require_option(options.strategy != "greedy" || options.n_best == 1, "n_best", options.n_best,
                  "1 with greedy search, which finds one hypothesis");
   require_option(std::isfinite(options.length_penalty.alpha), "length_penalty.alpha", options.length_penalty.alpha,
@@ -60,6 +62,10 @@ void require_all_used(const DecodingOptions& options) {
     return;
   check_only(options.beam_size != usual.beam_size, "beam_size", "beam");
   check_only(options.patience != usual.patience, "patience", "beam");
+  check_only(options.beam_groups != usual.beam_groups, "beam_groups", "beam");
+  check_only(options.diversity_strength != usual.diversity_strength, "diversity_strength", "beam");
+  require_option(options.diversity_strength == usual.diversity_strength || options.beam_groups > 1,
+                 "diversity_strength", options.diversity_strength, "left out where there is one group of beams");
   check_only(options.sampling.temperature != usual.sampling.temperature, "temperature", "sampling");
   check_only(options.sampling.top_k != usual.sampling.top_k, "top_k", "sampling");
   check_only(options.sampling.top_p != usual.sampling.top_p, "top_p", "sampling");

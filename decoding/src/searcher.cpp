@@ -39,7 +39,6 @@ Searcher::Searcher(SharedSearch shared_search, const StepModel& model) : search(
   processors = search->processors(spec);
   needs = strategy->needs(spec.target_vocabulary);
   check_promises(*this, spec.target_vocabulary);
-  maximum_live = strategy->maximum_live();
 }
 
 Searcher& Searchers::get(const SharedSearch& search, const StepModel& model) {

@@ -15,7 +15,6 @@ struct Searcher {
   std::unique_ptr<SearchStrategy> strategy;
   LogitsProcessors processors;
   StepNeeds needs;
-  std::int32_t maximum_live = 1;
 
   /// Error if the search is none for this model, or its strategy makes promises that no loop can work with.
   Searcher(SharedSearch shared_search, const StepModel& model);

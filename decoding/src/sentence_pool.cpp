@@ -33,6 +33,25 @@ void check(const Sentence& sentence, const nn::SequenceSpec& spec) {
                 sentence.id, sentence.line);
 }
 
+void check_constraints(const Sentence& sentence, const SearchStrategy& strategy, const nn::SequenceSpec& spec) {
+  if (sentence.constraints.empty()) return;
+  core::require(strategy.takes_constraints(), ErrorCode::kInvalidArgument,
+                "sentence {} has constraints, which only a beam search of at least 2 hypotheses in one group meets",
+                sentence.id);
+  for (const Constraint& constraint : sentence.constraints) {
+    core::require(!constraint.forms.empty(), ErrorCode::kInvalidArgument, "sentence {}: a constraint has no forms",
+                  sentence.id);
+    for (const Constraint::Form& form : constraint.forms) {
+      core::require(!form.tokens.empty(), ErrorCode::kInvalidArgument, "sentence {}: a constraint has no tokens",
+                    sentence.id);
+      for (const std::int32_t token : form.tokens)
+        core::require(token >= 0 && token < spec.target_vocabulary && token != spec.end, ErrorCode::kInvalidArgument,
+                      "sentence {}: token {} of a constraint is the end or outside of the vocabulary of {}",
+                      sentence.id, token, spec.target_vocabulary);
+    }
+  }
+}
+
 }  // namespace
 
 SentencePool::SentencePool(StepModel& model, SharedSearch usual, const LoopLimits& limits, LoopStatistics& statistics)
@@ -88,7 +107,7 @@ void SentencePool::collect_group(SentenceSource& source, HypothesisSink& sink) {
       return;
     }
     group_tokens += static_cast<std::int64_t>(sentence->state.sentence.source.size());
-    reserved_rows_ += sentence->searcher->maximum_live;
+    reserved_rows_ += sentence->maximum_live;
     group_.push_back(std::move(sentence));
   }
 }
@@ -106,12 +125,14 @@ SentencePool::Active SentencePool::pull(SentenceSource& source, HypothesisSink& 
       if (sentence.search == nullptr) sentence.search = usual_;
       next.searcher = &searchers_.get(sentence.search, model_);
       check(sentence, model_.spec());
+      check_constraints(sentence, *next.searcher->strategy, model_.spec());
+      next.maximum_live = next.searcher->strategy->maximum_live_of(sentence);
     } catch (...) {
       next.fail(std::current_exception());
       hand_over(next, sink);
       continue;
     }
-    expected_rows_ = next.searcher->maximum_live;
+    expected_rows_ = next.maximum_live;
     Active pulled = std::move(spare_.back());
     spare_.pop_back();
     return pulled;
@@ -121,13 +142,13 @@ SentencePool::Active SentencePool::pull(SentenceSource& source, HypothesisSink& 
 
 bool SentencePool::fits(const ActiveSentence& sentence, std::int64_t group_tokens) const {
   const auto tokens_here = static_cast<std::int64_t>(sentence.state.sentence.source.size());
-  if (reserved_rows_ + sentence.searcher->maximum_live > limits_.maximum_rows) return false;
+  if (reserved_rows_ + sentence.maximum_live > limits_.maximum_rows) return false;
   if (!group_.empty() && group_tokens + tokens_here > limits_.maximum_encoder_tokens) return false;
   if (limits_.maximum_state_bytes == 0) return true;
   // A translation is about as long as its source.
   const auto expected_bytes = [&](const ActiveSentence& waiting) {
     const auto source = static_cast<std::int64_t>(waiting.state.sentence.source.size());
-    return model_.expected_bytes(source, source * waiting.searcher->maximum_live);
+    return model_.expected_bytes(source, source * waiting.maximum_live);
   };
   std::size_t expected = model_.bytes_in_use() + expected_bytes(sentence);
   for (const Active& other : group_) expected += expected_bytes(*other);
@@ -163,7 +184,7 @@ void SentencePool::deliver(HypothesisSink& sink) {
       continue;
     }
     model_.release(std::exchange(sentence.slot, -1));
-    reserved_rows_ -= sentence.searcher->maximum_live;
+    reserved_rows_ -= sentence.maximum_live;
     hand_over(sentence, sink);
   }
   for (std::size_t i = kept; i < active_.size(); ++i) spare_.push_back(std::move(active_[i]));

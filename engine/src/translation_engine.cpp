@@ -12,7 +12,11 @@ namespace {
 constexpr std::size_t kRequestOverhead = 256;
 
 std::size_t bytes_of(const TranslationRequest& request) {
-  return kRequestOverhead + sizeof(std::int32_t) * (request.source.size() + request.target_prefix.size());
+  std::size_t tokens = request.source.size() + request.target_prefix.size();
+  for (const decoding::Constraint& constraint : request.constraints)
+    for (const decoding::Constraint::Form& form : constraint.forms)
+      tokens += form.tokens.size() + sizeof(decoding::Constraint) / sizeof(std::int32_t);
+  return kRequestOverhead + sizeof(std::int32_t) * tokens;
 }
 std::size_t bytes_of(const ScoreRequest& request) {
   return kRequestOverhead + sizeof(std::int32_t) * (request.source.size() + request.target.size());

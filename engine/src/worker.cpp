@@ -100,6 +100,8 @@ decoding::Supply Worker::next(decoding::Sentence& sentence, bool may_wait) {
     else
       sentence.source = std::move(request.source);
     sentence.target_prefix = std::move(request.target_prefix);
+    sentence.constraints = std::move(request.constraints);
+    sentence.boundaries = std::move(request.boundaries);
     *place = std::move(job);
     return decoding::Supply::kSentence;
   }

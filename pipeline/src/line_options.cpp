@@ -35,6 +35,31 @@ std::vector<std::string> texts_of(const Json& value, const char* name) {
   return texts;
 }
 
+LineConstraint constraint_of(const Json& value) {
+  LineConstraint constraint;
+  if (!value.is_object()) {
+    constraint.targets = texts_of(value, kConstraintsField);
+  } else {
+    core::OptionReader reader(value, kConstraintsField);
+    constraint.source = reader.require_key<std::string>("source");
+    constraint.targets = texts_of(reader.subtree("target"), "constraints: target");
+    reader.finish();
+  }
+  core::require(!constraint.targets.empty(), ErrorCode::kBadInput, "{}: an empty list of texts", kConstraintsField);
+  return constraint;
+}
+
+/// A list of texts, of lists of texts any of which will do, and of objects with source and target.
+std::vector<LineConstraint> constraints_of(const Json& value) {
+  std::vector<LineConstraint> constraints;
+  if (value.is_null()) return constraints;
+  core::require(value.is_array(), ErrorCode::kBadInput, "{}: must be a list of texts or objects", kConstraintsField);
+  core::require(value.size() <= kMostConstraintsOfLine, ErrorCode::kBadInput, "{}: {} of them; a line may have {}",
+                kConstraintsField, value.size(), kMostConstraintsOfLine);
+  for (const Json& element : value) constraints.push_back(constraint_of(element));
+  return constraints;
+}
+
 /// Keys may be spelled with '-', as in a pipeline.
 Json spelled_with_underscores(const Json& object) {
   Json result = Json::object();
@@ -90,6 +115,7 @@ LineDemands read_line_options(Record& record, LineSearches& searches, RecordOpti
       core::require(prefix.is_string(), ErrorCode::kBadInput, "{}: must be a text", kTargetPrefixField);
       demands.first_target_prefix = prefix.get<std::string>();
     }
+    demands.constraints = constraints_of(field(record, kConstraintsField));
     options.search = searches.get(options.search, field(record, kDecodingField), field(record, kSuppressField));
   } catch (const core::Error& error) {
     record.mark_failed(error.what());

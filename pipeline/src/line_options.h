@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <dragoman/core/json.h>
 #include <dragoman/pipeline/translate_service.h>
@@ -14,10 +15,18 @@ namespace dragoman::pipeline {
 /// Fields by which a record says how it is to be translated.
 inline constexpr const char* kTargetPrefixField = "target_prefix";
 inline constexpr const char* kSuppressField = "suppress";
+inline constexpr const char* kConstraintsField = "constraints";
 inline constexpr const char* kDecodingField = "decoding";
 
 /// A line, which may come from a stranger, may ask for so many hypotheses, or for as many as the stage has.
 inline constexpr std::int32_t kMostHypothesesOfLine = 128;
+inline constexpr std::size_t kMostConstraintsOfLine = 100;
+
+/// The translation must hold one of the targets; if there is a source, only of sentences that hold that.
+struct LineConstraint {
+  std::optional<std::string> source{};
+  std::vector<std::string> targets{};
+};
 
 /// What is demanded of a record's translation besides the search.
 struct LineDemands {
@@ -25,6 +34,7 @@ struct LineDemands {
   std::string target_prefix{};
   /// Of the first part, in place of that.
   std::optional<std::string> first_target_prefix{};
+  std::vector<LineConstraint> constraints{};
 };
 
 /// The searches that records ask for, so that equal ones are shared. Thread-safe.

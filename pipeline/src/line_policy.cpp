@@ -25,6 +25,8 @@ std::string describe(const LineCounts& counts) {
           "lines were too long for the model and were split");
   mention(parts, counts.translations_cut, "translation was cut at the length limit",
           "translations were cut at the length limit");
+  mention(parts, counts.translations_lacking_terms, "translation lacks terms that it must hold",
+          "translations lack terms that they must hold");
   mention(parts, counts.failed, "line failed and is empty in the output", "lines failed and are empty in the output");
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -14,11 +14,12 @@ namespace {
 /// A record between submit() and its end. Its parts are finished by several workers at a time.
 class RecordUnderWay {
  public:
-  RecordUnderWay(const TranslationModel& model, LineSearches& searches, Record record, RecordOptions options,
+  RecordUnderWay(const TranslationModel& model, LineSearches& searches,
+                 std::shared_ptr<const decoding::WordBoundaries> boundaries, Record record, RecordOptions options,
                  RecordTranslator::Done done)
-      : model_(model), options_(std::move(options)), done_(std::move(done)) {
+      : model_(model), boundaries_(std::move(boundaries)), options_(std::move(options)), done_(std::move(done)) {
     const LineDemands demands = read_line_options(record, searches, options_);
-    work_ = prepare_translation(model, demands, std::move(record));
+    work_ = prepare_translation(model, options_, demands, std::move(record));
     open_ = work_.parts.size();
   }
 
@@ -26,10 +27,13 @@ class RecordUnderWay {
 
   engine::TranslationRequest request_of(std::size_t part) {
     // Draws are keyed by line and part; 4096 parts of a line are apart before keys could meet those of another line.
+    const bool constrained = !work_.parts[part].constraints.empty();
     return {.source = options_.details || options_.attention.kind || options_.search->options().replace_unknown
                           ? work_.parts[part].source
                           : std::move(work_.parts[part].source),
             .target_prefix = work_.parts[part].target_prefix,
+            .constraints = work_.parts[part].constraints,
+            .boundaries = constrained ? boundaries_ : nullptr,
             .line = work_.record.line * 4096 + part % 4096,
             .search = options_.search,
             .inner = options_.attention.inner(),
@@ -59,6 +63,7 @@ class RecordUnderWay {
     if (!result.error) {
       try {
         result.parts_cut = finish_translation(model_, options_, work_);
+        for (const TranslationPart& part : work_.parts) result.parts_lacking_terms += part.lacking.empty() ? 0 : 1;
       } catch (...) {
         result.error = std::current_exception();
       }
@@ -77,6 +82,7 @@ class RecordUnderWay {
   }
 
   TranslationModel model_;
+  std::shared_ptr<const decoding::WordBoundaries> boundaries_;
   RecordOptions options_;
   RecordTranslator::Done done_;
   TranslationWork work_;
@@ -88,8 +94,8 @@ class RecordUnderWay {
 }  // namespace
 
 void RecordTranslator::submit(engine::Client& client, Record record, RecordOptions options, Done done) const {
-  const auto under_way =
-      std::make_shared<RecordUnderWay>(model_, *searches_, std::move(record), std::move(options), std::move(done));
+  const auto under_way = std::make_shared<RecordUnderWay>(model_, *searches_, boundaries_, std::move(record),
+                                                          std::move(options), std::move(done));
   const std::size_t parts = under_way->parts();
   if (parts == 0) return under_way->finish();
   for (std::size_t part = 0; part < parts; ++part) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "line_options.h"
+#include "target_terms.h"
 
 #include <cstddef>
 #include <exception>
@@ -17,6 +18,8 @@ struct TranslatedRecord {
   bool split_for_length = false;
   /// Parts whose translation reached the length limit.
   std::size_t parts_cut = 0;
+  /// Parts whose translation lacks what it must hold.
+  std::size_t parts_lacking_terms = 0;
   /// Why there is no translation, where that is no fault of the record.
   std::exception_ptr error;
 };
@@ -28,7 +31,9 @@ class RecordTranslator {
   using Done = std::function<void(TranslatedRecord)>;
 
   explicit RecordTranslator(const TranslationModel& model)
-      : model_(model), searches_(std::make_unique<LineSearches>(model)) {}
+      : model_(model),
+        searches_(std::make_unique<LineSearches>(model)),
+        boundaries_(target_word_boundaries(*model.target_tokenizer)) {}
 
   /// Prepares the record on this thread, waits for room with the client, and returns. `done` is called exactly once, by
   /// a worker or by this thread; what it throws reaches Client::wait() or the caller. `options` has a search.
@@ -37,6 +42,7 @@ class RecordTranslator {
  private:
   TranslationModel model_;
   std::unique_ptr<LineSearches> searches_;
+  std::shared_ptr<const decoding::WordBoundaries> boundaries_;
 };
 
 /// Of records that say nothing else.

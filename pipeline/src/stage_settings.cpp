@@ -68,8 +68,15 @@ OptionTable<TranslateOptions> translate_options_table() {
                 .parse = [](const std::string& word) { return core::Json::array({word}); },
                 .repeated = true}},
               [](core::OptionReader& reader, Options& options) { options.suppress = read_texts(reader, "suppress"); })
+      .custom(
+          {{.name = "constraints",
+            .placeholder = "TEXT",
+            .help = "every translation holds the word, or the words, TEXT (YAML: a list); beam search",
+            .parse = [](const std::string& word) { return core::Json::array({word}); },
+            .repeated = true}},
+          [](core::OptionReader& reader, Options& options) { options.constraints = read_texts(reader, "constraints"); })
       .flag("ignore_line_options", &Options::ignore_line_options,
-            "leave the keys target_prefix, suppress and decoding of JSON lines alone")
+            "leave the keys target_prefix, suppress, constraints and decoding of JSON lines alone")
       .group("Results")
       .flag("details", &Options::details, "scores, tokens and alternatives beside the text")
       .include(&Options::attention, attention_table())
@@ -179,6 +186,8 @@ const OptionTable<TranslateSettings>& translate_table() {
           .include(&Settings::options, translate_options_table())
           .group("Constraints")
           .text("suppress_file", &Settings::suppress_file, "FILE", "texts as those of suppress, one a line")
+          .text("glossary", &Settings::glossary, "FILE",
+                "columns of source terms and what they must become (and exact or any, for case); beam search")
           .group("Search")
           .custom({{.name = "decoder_options",
                     .placeholder = "KEY=VALUE",
@@ -214,7 +223,7 @@ const std::vector<BuiltInStage>& built_in_stages() {
       {.name = "translate",
        .summary = "translate each record, or each of its sentences",
        .options = &translate_table().options(),
-       .content_options = {"model", "suppress_file"},
+       .content_options = {"model", "suppress_file", "glossary"},
        .idle_options = {"threads", "batch_tokens", "rows", "attention_svg", "attention_npy"}},
       {.name = "encode",
        .summary = "text becomes its pieces or ids",

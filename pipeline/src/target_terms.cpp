@@ -1,5 +1,7 @@
 #include "target_terms.h"
 
+#include "dragoman/pipeline/glossary.h"
+
 #include <algorithm>
 
 #include <dragoman/core/error.h>
@@ -40,7 +42,39 @@ std::vector<std::int32_t> tokens_behind_a_word(const tokenizer::Tokenizer& token
   return begin <= kWord.size() + 1 ? tokens : std::vector<std::int32_t>();
 }
 
+/// By what tokens are as text.
+class TextBoundaries final : public decoding::WordBoundaries {
+ public:
+  explicit TextBoundaries(const tokenizer::Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+
+  bool joined(std::span<const std::int32_t> before, std::span<const std::int32_t> after) const override {
+    const std::string left = tokenizer_.decode(before);
+    std::vector<std::int32_t> both(before.begin(), before.end());
+    both.insert(both.end(), after.begin(), after.end());
+    const std::string text = tokenizer_.decode(both);
+    if (left.empty() || text.size() <= left.size() || !text.starts_with(left)) return false;
+    return within_a_word(last_character(left), core::decode_utf8(text, left.size()).code_point);
+  }
+
+ private:
+  static char32_t last_character(std::string_view text) {
+    std::size_t begin = text.size() - 1;
+    while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80U) --begin;
+    return core::decode_utf8(text, begin).code_point;
+  }
+
+  const tokenizer::Tokenizer& tokenizer_;
+};
+
 }  // namespace
+
+std::shared_ptr<const decoding::WordBoundaries> target_word_boundaries(const tokenizer::Tokenizer& tokenizer) {
+  return std::make_shared<const TextBoundaries>(tokenizer);
+}
+
+bool meets_constraints(const decoding::Search& search) {
+  return search.strategy()->takes_constraints();
+}
 
 TermTokens term_tokens(const TranslationModel& model, std::string_view term) {
   term = trimmed(term);

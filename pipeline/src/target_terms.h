@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,12 @@ TermTokens term_tokens(const TranslationModel& model, std::string_view term);
 /// What a translation begins with, as tokens; special tokens (of a language, say) may stand in it by name.
 /// Error{kInvalidArgument} where it cannot be: too long for the model, unknown characters, the name of the end.
 std::vector<std::int32_t> prefix_tokens(const TranslationModel& model, std::string_view text);
+
+/// Where words of the target language begin and end in tokens. The tokenizer must outlive it.
+std::shared_ptr<const decoding::WordBoundaries> target_word_boundaries(const tokenizer::Tokenizer& tokenizer);
+
+/// Whether a search meets constraints.
+bool meets_constraints(const decoding::Search& search);
 
 /// Adds each of the texts to what the search suppresses. Error{kInvalidArgument} as term_tokens().
 void add_suppressed(const TranslationModel& model, const std::vector<std::string>& texts,

@@ -1,3 +1,4 @@
+#include "dragoman/pipeline/glossary.h"
 #include "dragoman/pipeline/translator.h"
 #include "stage_settings.h"
 #include "target_terms.h"
@@ -63,9 +64,14 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
     own_options.finish();
     return made;
   };
-  make();  // what is wrong with the options is better known before a model is loaded
+  const auto made = make();  // what is wrong with the options is better known before a model is loaded
   if (!is_built_in(registry, strategy)) translate.make_strategy = make;
   translate.make_further_processors = make_processors(settings.logits_processors, registry, options.where());
+  if (!settings.glossary.empty())
+    translate.glossary = std::make_shared<const Glossary>(Glossary::read(settings.glossary));
+  const bool constrained = translate.glossary != nullptr || !translate.constraints.empty();
+  options.check(!constrained || made->takes_constraints(), settings.glossary.empty() ? "constraints" : "glossary",
+                "needs a beam search of at least 2 hypotheses in one group");
   return translate;
 }
 

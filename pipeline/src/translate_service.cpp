@@ -64,6 +64,7 @@ class Run {
 
   std::uint64_t records_split = 0;
   std::uint64_t translations_cut = 0;
+  std::uint64_t translations_lacking_terms = 0;
 
  private:
   /// Bookkeeping of a record besides its text.
@@ -100,6 +101,7 @@ class Run {
       const std::lock_guard lock(mutex_);
       records_split += result.split_for_length ? 1 : 0;
       translations_cut += result.parts_cut;
+      translations_lacking_terms += result.parts_lacking_terms;
       finished_.put(ticket, {std::move(result.record), weight});
       changed_.notify_all();
     } catch (...) {
@@ -133,6 +135,8 @@ RecordOptions record_options(const TranslationModel& model, const TranslateOptio
           .details = options.details,
           .attention = options.attention,
           .target_prefix = options.target_prefix,
+          .constraints = options.constraints,
+          .glossary = options.glossary,
           .ignore_line_options = options.ignore_line_options};
 }
 
@@ -149,6 +153,7 @@ TranslateService::~TranslateService() = default;
 void TranslateService::add_counts(LineCounts& counts) const {
   counts.split_for_length += records_split_;
   counts.translations_cut += translations_cut_;
+  counts.translations_lacking_terms += translations_lacking_terms_;
 }
 
 void TranslateService::run(RecordSource& source, RecordSink& sink, std::stop_source stop) {
@@ -181,6 +186,7 @@ void TranslateService::run(RecordSource& source, RecordSink& sink, std::stop_sou
   }
   records_split_ += shared.records_split;
   translations_cut_ += shared.translations_cut;
+  translations_lacking_terms_ += shared.translations_lacking_terms;
   shared.rethrow_error();
 }
 

@@ -1,17 +1,21 @@
 #include "translation_work.h"
 
+#include "dragoman/pipeline/glossary.h"
 #include "dragoman/pipeline/line_policy.h"
 #include "result_fields.h"
 #include "target_terms.h"
 #include "token_segments.h"
 #include "unknown_replacement.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::pipeline {
@@ -48,12 +52,65 @@ void cut_into_parts(const TranslationModel& model, TranslationWork& work) {
   work.after = text.substr(done);
 }
 
-void add_demands(const TranslationModel& model, const LineDemands& demands, TranslationWork& work) {
+/// Constraints of one part: those of equal targets are one.
+class PartConstraints {
+ public:
+  PartConstraints(const TranslationModel& model, TranslationPart& part) : model_(model), part_(part) {}
+
+  /// Any of the targets.
+  void add(const std::vector<std::string>& targets) {
+    const std::string name = fmt::format("{}", fmt::join(targets, " | "));
+    if (std::ranges::find(part_.terms, name) != part_.terms.end()) return;
+    decoding::Constraint constraint;
+    for (const std::string& target : targets) {
+      TermTokens tokens = term_tokens(model_, target);
+      if (tokens.first != tokens.inside) constraint.forms.push_back({std::move(tokens.first), true});
+      constraint.forms.push_back({std::move(tokens.inside), false});
+    }
+    part_.constraints.push_back(std::move(constraint));
+    part_.terms.push_back(name);
+  }
+
+ private:
+  const TranslationModel& model_;
+  TranslationPart& part_;
+};
+
+void add_constraints(const TranslationModel& model, const RecordOptions& options, const LineDemands& demands,
+                     TranslationWork& work) {
+  const bool one_part = work.parts.size() == 1;
+  for (TranslationPart& part : work.parts) {
+    PartConstraints constraints(model, part);
+    if (options.constraints)
+      for (const std::string& text : *options.constraints) constraints.add({text});
+    const bool any_terms = options.glossary != nullptr || !demands.constraints.empty();
+    std::string source;
+    if (any_terms) source = one_part ? work.record.text : model.source_tokenizer->decode(part.source);
+    for (const LineConstraint& constraint : demands.constraints) {
+      core::require(one_part || constraint.source, core::ErrorCode::kBadInput,
+                    "{}: the line is translated in {} parts; say by {{\"source\": ..., \"target\": ...}} which of them "
+                    "must hold {}",
+                    kConstraintsField, work.parts.size(), core::quote(constraint.targets.front()));
+      if (!constraint.source || !Glossary({{*constraint.source, {}}}).find(source).empty())
+        constraints.add(constraint.targets);
+    }
+    if (options.glossary != nullptr)
+      for (const std::size_t entry : options.glossary->find(source))
+        constraints.add(options.glossary->entries()[entry].targets);
+    core::require(part.constraints.empty() || meets_constraints(*options.search), core::ErrorCode::kBadInput,
+                  "only a beam search of at least 2 hypotheses in one group meets constraints such as {}",
+                  core::quote(part.terms.empty() ? std::string() : part.terms.front()));
+  }
+}
+
+void add_demands(const TranslationModel& model, const RecordOptions& options, const LineDemands& demands,
+                 TranslationWork& work) {
   if (work.parts.empty()) return;
   const std::vector<std::int32_t> usual = prefix_tokens(model, demands.target_prefix);
   for (TranslationPart& part : work.parts) part.target_prefix = usual;
   if (demands.first_target_prefix)
     work.parts.front().target_prefix = prefix_tokens(model, *demands.first_target_prefix);
+  add_constraints(model, options, demands, work);
 }
 
 std::string decode_hypothesis(const TranslationModel& model, const RecordOptions& options, const TranslationPart& part,
@@ -83,6 +140,7 @@ Json details_of(const TranslationModel& model, const RecordOptions& options, con
 
 Json details_of(const TranslationModel& model, const RecordOptions& options, const TranslationPart& part) {
   Json details = details_of(model, options, part, part.hypotheses.front());
+  if (!part.lacking.empty()) details["unmet_constraints"] = part.lacking;
   if (part.attention) details["attention"] = to_json(*part.attention);
   if (part.hypotheses.size() == 1) return details;
   Json& alternatives = details["n_best"] = Json::array();
@@ -119,12 +177,13 @@ void write_attention(const RecordOptions& options, const TranslationWork& work) 
 
 }  // namespace
 
-TranslationWork prepare_translation(const TranslationModel& model, const LineDemands& demands, Record record) {
+TranslationWork prepare_translation(const TranslationModel& model, const RecordOptions& options,
+                                    const LineDemands& demands, Record record) {
   TranslationWork work;
   work.record = std::move(record);
   cut_into_parts(model, work);
   try {
-    add_demands(model, demands, work);
+    add_demands(model, options, demands, work);
   } catch (const core::Error& error) {
     work.record.mark_failed(error.what());
     work.parts.clear();
@@ -140,6 +199,8 @@ void finish_part(const TranslationModel& model, const RecordOptions& options, en
     part.attention =
         label_attention(model, options.attention, std::move(result.inner.attention), part.source, best.tokens);
   part.stopped_by = best.stopped_by;
+  for (const std::int32_t constraint : best.unmet)
+    part.lacking.push_back(part.terms[static_cast<std::size_t>(constraint)]);
   part.translation = decode_hypothesis(model, options, part, best);
   if (options.details)
     part.hypotheses = std::move(hypotheses);

@@ -17,6 +17,10 @@ struct TranslationPart {
   std::string before;
   std::vector<std::int32_t> source;  ///< tokens, with the closing end
   std::vector<std::int32_t> target_prefix{};
+  std::vector<decoding::Constraint> constraints{};
+  /// What each of them demands, as text; and what of that the translation lacks.
+  std::vector<std::string> terms{};
+  std::vector<std::string> lacking{};
   /// Kept only for details: a line may be long, and they take twenty times as much as the text.
   std::vector<decoding::Hypothesis> hypotheses{};
   std::string translation{};
@@ -33,7 +37,8 @@ struct TranslationWork {
 };
 
 /// Cuts the record's text into parts. A record of which something is demanded that cannot be fails.
-TranslationWork prepare_translation(const TranslationModel& model, const LineDemands& demands, Record record);
+TranslationWork prepare_translation(const TranslationModel& model, const RecordOptions& options,
+                                    const LineDemands& demands, Record record);
 
 /// Stores a part's result: the best hypothesis as text. `options` with a search, here as below.
 void finish_part(const TranslationModel& model, const RecordOptions& options, engine::TranslationResult result,

@@ -73,6 +73,8 @@ struct Translator::Impl {
   RecordOptions with_search(RecordOptions options) const {
     if (options.search == nullptr) options.search = usual.search;
     if (!options.target_prefix) options.target_prefix = usual.target_prefix;
+    if (!options.constraints) options.constraints = usual.constraints;
+    if (options.glossary == nullptr) options.glossary = usual.glossary;
     return options;
   }
 

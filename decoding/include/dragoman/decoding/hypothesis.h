@@ -29,6 +29,11 @@ struct Hypothesis {
   StoppedBy stopped_by = StoppedBy::kEnd;
   /// Steps that it took: what breaks ties.
   std::int32_t steps = 0;
+  /// Which of the hypotheses that the sentence began with it descends from: the number of the sample, or of the group
+  /// of a diverse beam.
+  std::int32_t origin = 0;
+  /// The sentence's constraints that it does not meet, as indices.
+  std::vector<std::int32_t> unmet{};
 };
 
 /// The order of results, total: the higher score; then the one that finished earlier; then by tokens,

@@ -35,6 +35,12 @@ struct DecodingOptions {
   double coverage_penalty = 0;
   /// The stop rule waits for beam_size * patience ended hypotheses (Kasai et al. 2022).
   double patience = 1;
+  /// Diverse beam search (Vijayakumar et al. 2016): the beam is divided into so many groups, which choose one after the
+  /// other; in each step a group scores a token diversity_strength less for each time that earlier groups have chosen
+  /// it in that step (Hamming diversity). Scores of results are the model's own. Each group gives its share of n_best,
+  /// and no translation is given twice. 1: beam search.
+  std::int32_t beam_groups = 1;
+  double diversity_strength = 0.5;
 
   /// The shortest target is minimum_length, or minimum_length_factor * source if that is more; never more than the
   /// longest that is allowed.

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include <dragoman/decoding/constraint.h>
 #include <dragoman/decoding/hypothesis.h>
 #include <dragoman/decoding/options.h>
 
@@ -21,6 +22,11 @@ struct Sentence {
   std::vector<std::int32_t> source{};
   /// Every hypothesis starts with these tokens.
   std::vector<std::int32_t> target_prefix{};
+  /// What its hypotheses must hold, the prefix included; for strategies that take constraints. A hypothesis says which
+  /// it does not meet, where the longest length, or what is suppressed, makes that impossible.
+  std::vector<Constraint> constraints{};
+  /// Where words begin and end, so that constraints are met by whole words; nullptr: every token is one.
+  std::shared_ptr<const WordBoundaries> boundaries{};
   /// What random draws are keyed by (with the seed): a sentence's samples depend on it and on nothing around it. Below
   /// 2^48.
   std::uint64_t line = 0;

@@ -23,6 +23,8 @@ struct StepRequest {
   std::span<const ops::LogitEdit> edits{};
   /// Empty, or one per row: candidates are then ranked by log probability plus noise, where it is drawn.
   std::span<const ops::RowNoise> noise{};
+  /// Tokens whose log probabilities are wanted besides those of the candidates. Sorted by (row, token), unique.
+  std::span<const ops::WantedToken> wanted{};
   bool alignment = false;
 };
 
@@ -31,6 +33,9 @@ struct StepResult {
   /// [rows * candidates], per row best first (log probability plus noise, falling; token, rising).
   std::vector<std::int32_t> tokens{};
   std::vector<double> log_probabilities{};
+  /// One for each wanted token, under the distribution of the candidates. Empty from a model that cannot tell: then no
+  /// search that wants some works with it.
+  std::vector<double> wanted_log_probabilities{};
   /// [T]: the model's own (no edits, temperature 1) log probability of token t of `next` given what precedes it in its
   /// row; 0 for the first token of a row, whose probability an earlier step has told.
   std::vector<double> forced_log_probabilities{};

@@ -17,6 +17,10 @@ struct Candidates {
   std::span<const std::int32_t> tokens{};
   std::span<const double> log_probabilities{};
   std::int64_t per_row = 1;
+  /// What the strategy wanted besides; rows count from `first_row`.
+  std::span<const ops::WantedToken> wanted{};
+  std::span<const double> wanted_log_probabilities{};
+  std::int32_t first_row = 0;
 
   std::int64_t rows() const noexcept { return static_cast<std::int64_t>(tokens.size()) / per_row; }
   std::int32_t token(std::int64_t row, std::int64_t rank) const noexcept {
@@ -67,8 +71,22 @@ class SearchStrategy {
   virtual StepNeeds needs(std::int64_t vocabulary) const = 0;
   /// Equal hypotheses that a sentence starts with.
   virtual std::int32_t starts() const { return 1; }
-  /// The most hypotheses of a sentence that live at a time.
+  /// The most hypotheses of a sentence that live at a time; and of this one.
   virtual std::int32_t maximum_live() const = 0;
+  virtual std::int32_t maximum_live_of(const Sentence& sentence) const {
+    static_cast<void>(sentence);
+    return maximum_live();
+  }
+  /// The most results that may descend from one of the starts; 0: any number.
+  virtual std::int32_t results_per_start() const { return 0; }
+  /// Whether it meets Sentence::constraints; otherwise sentences that have some are refused.
+  virtual bool takes_constraints() const { return false; }
+  /// Appends tokens whose log probabilities are wanted in the next step of a living hypothesis, whether or not they
+  /// will be among its candidates. In any order.
+  virtual void want(const SentenceState& state, const LiveHypothesis& hypothesis,
+                    std::vector<std::int32_t>& tokens) const {
+    static_cast<void>(state), static_cast<void>(hypothesis), static_cast<void>(tokens);
+  }
   /// Decides the next step. `result` arrives empty. At state.length == maximum_length there may be endings only; a
   /// candidate of log probability -infinity (or NaN) must not be used.
   virtual void advance(SentenceState& state, const Candidates& candidates, Advance& result) = 0;

@@ -34,6 +34,9 @@ struct TranslationRequest {
   std::vector<std::int32_t> source{};
   /// Every hypothesis starts with these tokens.
   std::vector<std::int32_t> target_prefix{};
+  /// What every hypothesis must hold, as decoding::Sentence has it.
+  std::vector<decoding::Constraint> constraints{};
+  std::shared_ptr<const decoding::WordBoundaries> boundaries{};
   /// What random draws are keyed by, as decoding::Sentence::line.
   std::uint64_t line = 0;
   /// nullptr: beam search with its defaults. Requests of different searches go through the same steps.

@@ -15,6 +15,8 @@
 
 namespace dragoman::pipeline {
 
+class Glossary;
+
 /// What a translation needs of a loaded model. All const, shared by all workers; the owners must outlive the service.
 struct TranslationModel {
   const nn::Seq2SeqModel* model = nullptr;
@@ -40,6 +42,10 @@ struct TranslateOptions {
   std::string target_prefix{};
   /// Texts that no translation may hold as they are tokenised, in front of it and behind a blank.
   std::vector<std::string> suppress{};
+  /// Terms that must be translated by certain others wherever they occur; for beam search. Glossary::read() makes one.
+  std::shared_ptr<const Glossary> glossary{};
+  /// Texts that every translation must hold as whole words, in any order; for beam search.
+  std::vector<std::string> constraints{};
   /// Whether records say nothing about their own translation: see RecordOptions.
   bool ignore_line_options = false;
   /// Whether the model may hold weights that are NaN or infinite; for research. Whoever loads the model looks at it.
@@ -55,8 +61,10 @@ struct TranslateOptions {
 };
 
 /// How one record is translated. Unless that is ignored, a record may change it by its own fields, which are keys of a
-/// JSON line: `target_prefix`, a text; `suppress`, a text or a list of texts, besides those of the search; `decoding`,
-/// an object with options of the search. What makes no sense there fails the record.
+/// JSON line: `target_prefix`, a text; `suppress`, a text or a list of texts, besides those of the search;
+/// `constraints`, a list of texts that the translation must hold, or of objects {source, target} that say so of
+/// sentences which hold the source, a target being a text or a list of texts any of which will do; `decoding`, an
+/// object with options of the search. What makes no sense there fails the record.
 struct RecordOptions {
   /// nullptr: as the translator's options say. One search may be shared by any number of records and translators.
   decoding::SharedSearch search{};
@@ -65,6 +73,9 @@ struct RecordOptions {
   /// What each of its sentences' translations begins with; nothing: as the translator's options say. The record's own
   /// field is what the first one begins with.
   std::optional<std::string> target_prefix{};
+  /// What it must hold, and which terms it must use; nothing: as the translator's options say.
+  std::optional<std::vector<std::string>> constraints{};
+  std::shared_ptr<const Glossary> glossary{};
   bool ignore_line_options = false;
   /// When it asks, the record ends with Error{kInterrupted}.
   std::stop_token stop{};
@@ -95,6 +106,7 @@ class TranslateService final : public Service {
   engine::TranslationEngine engine_;
   std::atomic<std::uint64_t> records_split_ = 0;
   std::atomic<std::uint64_t> translations_cut_ = 0;
+  std::atomic<std::uint64_t> translations_lacking_terms_ = 0;
 };
 
 }  // namespace dragoman::pipeline

@@ -38,7 +38,8 @@ struct WantedToken {
 /// best tokens by (log probability + noise, falling; token id, rising) and their log probabilities under the edited,
 /// tempered softmax. The vocabulary goes through in panels, logits [R, V] never exist (unless k is near V). Row-stable.
 /// `tokens` is [R, k] I32; `log_probabilities` [R, k]; `wanted_log_probabilities` [W, 1] has the same bits for a token
-/// as its row's candidates (not written for a wanted token of no row). k <= V. A plain weight is multiplied in `type`, kF32 or kBF16.
+/// as its row's candidates (not written for a wanted token of no row). k <= V. A plain weight is multiplied in `type`,
+/// kF32 or kBF16.
 struct ProjectTopKArguments {
   Tensor hidden;
   Tensor weight;
