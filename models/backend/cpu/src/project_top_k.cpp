@@ -1,3 +1,4 @@
+#include "allowed_tokens.h"
 #include "kernels.h"
 #include "packed_weight.h"
 #include "top_k.h"
@@ -103,6 +104,8 @@ class Projection {
   }
 
   void take_row(std::int64_t r, std::int64_t first_token, std::int64_t count, float* logits, RowState& state) const {
+    const std::span<const std::int32_t> allowed = allowed_of(arguments_, r);
+    if (!allowed.empty()) forbid_others(allowed, first_token, count, logits);
     take_panel({.logits = logits,
                 .bias = arguments_.bias.empty() ? nullptr : arguments_.bias.as<float>() + first_token,
                 .first_token = first_token,
