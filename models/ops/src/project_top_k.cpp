@@ -18,6 +18,31 @@
 namespace dragoman::ops {
 namespace {
 
+/// Ranges that follow one another are often equal: hypotheses of one sentence.
+void check_allowed(const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary) {
+  using core::ErrorCode;
+  const std::span ranges = options.allowed_of_row;
+  if (!ranges.empty() && static_cast<std::int64_t>(ranges.size()) != rows)
+    core::fail(ErrorCode::kInvalidArgument, "project_top_k: allowed tokens for {} rows but there are {}", ranges.size(),
+               rows);
+  for (std::size_t r = 0; r < ranges.size(); ++r) {
+    const AllowedRange& range = ranges[r];
+    if (r > 0 && range == ranges[r - 1]) continue;
+    if (range.begin < 0 || range.begin > range.end || range.end > static_cast<std::int64_t>(options.allowed.size()))
+      core::fail(ErrorCode::kInvalidArgument, "project_top_k: row {} allows [{}, {}) of {} tokens", r, range.begin,
+                 range.end, options.allowed.size());
+    std::int32_t before = -1;
+    for (std::int32_t i = range.begin; i < range.end; ++i) {
+      const std::int32_t token = options.allowed[static_cast<std::size_t>(i)];
+      if (token <= before || token >= vocabulary)
+        core::fail(ErrorCode::kInvalidArgument,
+                   "project_top_k: row {} allows token {} behind {}; they must rise, within a vocabulary of {}", r,
+                   token, before, vocabulary);
+      before = token;
+    }
+  }
+}
+
 void check(const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary) {
   using core::ErrorCode;
   core::require(options.k >= 1 && options.k <= vocabulary, ErrorCode::kInvalidArgument,
@@ -39,6 +64,15 @@ void check(const TopKOptions& options, std::int64_t rows, std::int64_t vocabular
     core::require(wanted.row >= 0 && wanted.row < rows && wanted.token >= 0 && wanted.token < vocabulary,
                   ErrorCode::kInvalidArgument, "project_top_k: token {} is wanted in row {}, outside of [{}, {}]",
                   wanted.token, wanted.row, rows, vocabulary);
+  check_allowed(options, rows, vocabulary);
+}
+
+/// Their number is part of a recorded call, as that of edits, and what is behind the ranges is nobody's.
+DeviceArray<std::int32_t> upload_allowed(Context& context, std::span<const std::int32_t> allowed) {
+  if (!context.records() || allowed.empty()) return context.upload(allowed);
+  std::vector<std::int32_t> filled(allowed.begin(), allowed.end());
+  filled.resize(std::bit_ceil(filled.size()));
+  return context.upload_copy(std::span<const std::int32_t>(filled));
 }
 
 /// Edits, or wanted tokens. Their number is part of a recorded call, so on a device that keeps steps a bucket is filled
@@ -65,10 +99,27 @@ TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k, std::s
           wanted == 0 ? Tensor{} : context.allocate(static_cast<std::int64_t>(wanted), 1)};
 }
 
-/// Edits come first, as in the kernels.
+void forbid_others(const Tensor& logits, std::int64_t row, std::span<const std::int32_t> allowed) {
+  auto next = allowed.begin();
+  for (std::int64_t token = 0; token < logits.cols && !allowed.empty(); ++token) {
+    const bool is_allowed = next != allowed.end() && *next == token;
+    if (is_allowed)
+      ++next;
+    else
+      tensor::set_element(logits, row, token, -std::numeric_limits<double>::infinity());
+  }
+}
+
+/// Edits come before temperatures, as in the kernels.
 void edit_and_temper(Context& context, const Tensor& logits, const TopKOptions& options) {
-  if (options.edits.empty() && options.temperatures.empty()) return;
+  if (options.edits.empty() && options.temperatures.empty() && options.allowed_of_row.empty()) return;
   const auto view = tensor::HostView::of(context.memory(), logits);
+  for (std::size_t r = 0; r < options.allowed_of_row.size(); ++r) {
+    const AllowedRange& range = options.allowed_of_row[r];
+    forbid_others(view.tensor(), static_cast<std::int64_t>(r),
+                  options.allowed.subspan(static_cast<std::size_t>(range.begin),
+                                          static_cast<std::size_t>(range.end - range.begin)));
+  }
   for (const LogitEdit& edit : options.edits) {
     const double logit = tensor::element(view.tensor(), edit.row, edit.token);
     const double penalised = logit > 0 ? logit / edit.penalty : logit * edit.penalty;
@@ -118,6 +169,12 @@ UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::in
   check(options, rows, vocabulary);
   return {options, upload_temperatures(context, options.temperatures, rows), upload_in_buckets(context, options.edits),
           context.upload(options.noise), upload_in_buckets(context, options.wanted)};
+  return {options,
+          upload_temperatures(context, options.temperatures, rows),
+          upload_edits(context, options.edits),
+          context.upload(options.noise),
+          upload_allowed(context, options.allowed),
+          context.upload(options.allowed_of_row)};
 }
 
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection,
@@ -135,6 +192,8 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
                    .temperatures = options.temperatures,
                    .edits = options.edits,
                    .noise = options.noise,
+                   .allowed = options.allowed,
+                   .allowed_of_row = options.allowed_of_row,
                    .tokens = result.tokens,
                    .log_probabilities = result.log_probabilities,
                    .wanted = options.wanted,

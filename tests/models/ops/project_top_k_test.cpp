@@ -315,6 +315,54 @@ TEST_P(TopKTest, ARowDoesNotDependOnTheOthersNorOnThreads) {
   }
 }
 
+/// Rows 0 and 1 share a list, row 2 chooses from everything, row 3 from another list; the last two tokens are of no
+/// row.
+TEST_P(TopKTest, AllowedTokensAreThoseThatNoEditForbids) {
+  const Problem problem{4, 16, 2100};
+  const std::vector<std::int32_t> allowed = {0, 3, 64, 65, 1023, 1024, 2000, 2099, 5, 6, 7, 1500, 1, 2};
+  const std::vector<ops::AllowedRange> ranges = {{0, 8}, {0, 8}, {12, 12}, {8, 12}};
+  std::vector<ops::LogitEdit> suppressing;
+  for (const std::int32_t row : {0, 1, 3}) {
+    const auto [begin, end] = ranges[static_cast<std::size_t>(row)];
+    for (std::int32_t token = 0; token < 2100; ++token)
+      if (!std::binary_search(allowed.begin() + begin, allowed.begin() + end, token))
+        suppressing.push_back({.row = row, .token = token, .bias = ops::LogitEdit::kSuppress});
+  }
+  std::vector<ops::RowNoise> noise(4, {.seed = 5});
+  noise[1].drawn = false;
+  const std::vector<double> temperatures(4, 1.5);
+  // Fewer candidates than a list has, as many, and more.
+  for (const std::int64_t k : {1, 4, 8, 20}) {
+    const Expected expected = expected_candidates(problem, {.k = k, .edits = suppressing});
+    for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
+      Rig rig(GetParam());
+      const auto found = find(rig, problem, {.k = k, .allowed = allowed, .allowed_of_row = ranges}, form);
+      for (std::size_t row = 0; row < 4; ++row) EXPECT_EQ(found.tokens[row], expected.tokens[row]) << row;
+      const auto both = [&](ops::TopKOptions options) {
+        options.k = k, options.temperatures = temperatures, options.noise = noise;
+        return find(rig, problem, options, form);
+      };
+      const Candidates listed = both({.allowed = allowed, .allowed_of_row = ranges});
+      const Candidates edited = both({.edits = suppressing});
+      EXPECT_EQ(listed.tokens, edited.tokens);
+      EXPECT_EQ(listed.log_probabilities, edited.log_probabilities);
+    }
+  }
+}
+
+TEST_P(TopKTest, AListOfAllTokensChangesNothing) {
+  std::vector<std::int32_t> all(1300);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int32_t>(i);
+  const std::vector<ops::AllowedRange> ranges(5, {.begin = 0, .end = 1300});
+  for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
+    Rig rig(GetParam());
+    const Candidates without = find(rig, {5, 32, 1300}, {.k = 9}, form);
+    const Candidates with = find(rig, {5, 32, 1300}, {.k = 9, .allowed = all, .allowed_of_row = ranges}, form);
+    EXPECT_EQ(with.tokens, without.tokens);
+    EXPECT_EQ(with.log_probabilities, without.log_probabilities);
+  }
+}
+
 TEST_P(TopKTest, GumbelNoiseSamplesFromTheSoftmax) {
   // The best of "log p + Gumbel noise" over 20,000 draws against the probabilities themselves: Pearson's chi-square
   // with 7 degrees of freedom stays below 24.3 with probability 0.999.
@@ -360,6 +408,17 @@ TEST_P(TopKTest, RefusesWhatCannotBe) {
   EXPECT_THROW(run({.k = 1, .noise = one}), core::Error);
   for (const ops::LogitEdit& bad : {ops::LogitEdit{.row = 2}, ops::LogitEdit{.token = 5}, ops::LogitEdit{.row = -1}})
     EXPECT_THROW(run({.k = 1, .edits = std::span(&bad, 1)}), core::Error);
+  const auto allow = [&](const std::vector<std::int32_t>& allowed, const std::vector<ops::AllowedRange>& ranges) {
+    run({.k = 1, .allowed = allowed, .allowed_of_row = ranges});
+  };
+  allow({0, 4}, {{0, 2}, {1, 1}});
+  EXPECT_THROW(allow({0, 4}, {{0, 2}}), core::Error) << "a row without a range";
+  EXPECT_THROW(allow({0, 5}, {{0, 2}, {0, 2}}), core::Error) << "beyond the vocabulary";
+  EXPECT_THROW(allow({-1, 4}, {{0, 2}, {0, 2}}), core::Error);
+  EXPECT_THROW(allow({4, 0}, {{0, 2}, {0, 2}}), core::Error) << "not rising";
+  EXPECT_THROW(allow({1, 1}, {{0, 2}, {0, 2}}), core::Error);
+  for (const ops::AllowedRange& bad : {ops::AllowedRange{0, 3}, ops::AllowedRange{-1, 1}, ops::AllowedRange{2, 1}})
+    EXPECT_THROW(allow({0, 4}, {bad, bad}), core::Error);
 }
 
 TEST(GumbelNoise, HasTheMomentsOfTheGumbelDistribution) {

@@ -1,3 +1,4 @@
+#include "allowed_tokens.h"
 #include "kernels.h"
 #include "packed_weight.h"
 #include "top_k.h"
@@ -111,6 +112,7 @@ class Projection {
                 .bias = arguments_.bias.empty() ? nullptr : arguments_.bias.as<float>() + first_token,
                 .first_token = first_token,
                 .count = count,
+                .allowed = allowed_of(arguments_, r),
                 .edits = of_tokens(arguments_.edits, r, first_token, first_token + count),
                 .inverse_temperature =
                     arguments_.temperatures.empty() ? 1 : static_cast<float>(1 / arguments_.temperatures[r]),

@@ -1,5 +1,7 @@
 #include "top_k.h"
 
+#include "allowed_tokens.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -258,9 +260,12 @@ void take_panel(const PanelRow& panel, RowState& state) {
   const std::span maxima(parts, HWY_DYNAMIC_DISPATCH(make_logits)(panel, parts));
   float maximum = *std::ranges::max_element(maxima);
   float least = state.count == 0 ? least_candidate(maxima, panel.k) : kNever;
+  if (!panel.allowed.empty()) forbid_others(panel.allowed, panel.first_token, panel.count, panel.logits);
   if (!panel.edits.empty()) {
     apply_edits(panel);
     if (panel.inverse_temperature != 1.0F) HWY_DYNAMIC_DISPATCH(apply_temperature)(panel);
+  }
+  if (!panel.edits.empty() || !panel.allowed.empty()) {
     maximum = HWY_DYNAMIC_DISPATCH(panel_maximum)(panel);
     least = kNever;
   }

@@ -41,6 +41,7 @@ struct PanelRow {
   const float* bias = nullptr;      ///< nullptr: none
   std::int64_t first_token = 0;
   std::int64_t count = 0;
+  std::span<const std::int32_t> allowed;  ///< tokens that the row may choose from; empty: all
   std::span<const ops::LogitEdit> edits;  ///< those of this row and panel
   float inverse_temperature = 1;
   const ops::RowNoise* noise = nullptr;  ///< nullptr: none

@@ -13,6 +13,17 @@
 namespace dragoman::backend::reference {
 namespace {
 
+void forbid_others(const ops::ProjectTopKArguments& arguments, std::int64_t row, std::vector<double>& logits) {
+  if (arguments.allowed_of_row.empty()) return;
+  const ops::AllowedRange range = arguments.allowed_of_row[row];
+  if (range.begin == range.end) return;
+  std::vector<bool> is_allowed(logits.size());
+  for (std::int32_t i = range.begin; i < range.end; ++i)
+    is_allowed[static_cast<std::size_t>(arguments.allowed[i])] = true;
+  for (std::size_t v = 0; v < logits.size(); ++v)
+    if (!is_allowed[v]) logits[v] = -std::numeric_limits<double>::infinity();
+}
+
 void apply_edits(ops::DeviceArray<ops::LogitEdit> edits, std::int64_t row, std::vector<double>& logits) {
   for (const ops::LogitEdit& edit : edits.span()) {
     if (edit.row != row) continue;
@@ -59,6 +70,7 @@ void kernel(Context&, const ops::ProjectTopKArguments& arguments) {
     weight.take_row(&hidden(r, 0));
     for (std::int64_t v = 0; v < weight.rows(); ++v)
       row[static_cast<std::size_t>(v)] = weight.product(v) + (bias ? bias(0, v) : 0);
+    forbid_others(arguments, r, row);
     apply_edits(arguments.edits, r, row);
     if (!arguments.temperatures.empty())
       for (double& logit : row) logit /= arguments.temperatures[r];

@@ -34,12 +34,21 @@ struct WantedToken {
   std::int32_t token = 0;
 };
 
-/// For every row of hidden [R, d]: logits = hidden * weight^T + bias, edited, divided by its temperature; then the `k`
-/// best tokens by (log probability + noise, falling; token id, rising) and their log probabilities under the edited,
-/// tempered softmax. The vocabulary goes through in panels, logits [R, V] never exist (unless k is near V). Row-stable.
-/// `tokens` is [R, k] I32; `log_probabilities` [R, k]; `wanted_log_probabilities` [W, 1] has the same bits for a token
-/// as its row's candidates (not written for a wanted token of no row). k <= V. A plain weight is multiplied in `type`,
-/// kF32 or kBF16.
+/// The tokens that a row may choose from: [begin, end) of a list, strictly rising; begin == end: the whole vocabulary.
+/// Rows may share a range.
+struct AllowedRange {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  bool operator==(const AllowedRange&) const = default;
+};
+
+/// For every row of hidden [R, d]: logits = hidden * weight^T + bias, those of tokens that the row may not choose
+/// -infinity, edited, divided by its temperature; then the `k` best tokens by (log probability + noise, falling; token
+/// id, rising) and their log probabilities under the edited, tempered softmax. The vocabulary goes through in panels,
+/// logits [R, V] never exist (unless k is near V). Row-stable. Where a row has fewer tokens to choose from than k,
+/// others follow with log probability -infinity, as those of edits do. `tokens` is [R, k] I32; `log_probabilities`
+/// [R, k]; `wanted_log_probabilities` [W, 1] has the same bits for a token as its row's candidates (not written for a
+/// wanted token of no row). k <= V. A plain weight is multiplied in `type`, kF32 or kBF16.
 struct ProjectTopKArguments {
   Tensor hidden;
   Tensor weight;
@@ -49,6 +58,8 @@ struct ProjectTopKArguments {
   DeviceArray<double> temperatures;  ///< one per row, or empty: 1
   DeviceArray<LogitEdit> edits;
   DeviceArray<RowNoise> noise;  ///< empty, or one per row
+  DeviceArray<std::int32_t> allowed;
+  DeviceArray<AllowedRange> allowed_of_row;  ///< of `allowed`: empty, or one per row
   Tensor tokens;
   Tensor log_probabilities;
   DeviceArray<WantedToken> wanted;
@@ -64,6 +75,8 @@ struct TopKOptions {
   std::span<const LogitEdit> edits = {};
   std::span<const RowNoise> noise = {};
   std::span<const WantedToken> wanted = {};
+  std::span<const std::int32_t> allowed = {};
+  std::span<const AllowedRange> allowed_of_row = {};
 };
 
 /// Options, and as kernels read them.
@@ -73,6 +86,8 @@ struct UploadedTopKOptions {
   DeviceArray<LogitEdit> edits;
   DeviceArray<RowNoise> noise;
   DeviceArray<WantedToken> wanted;
+  DeviceArray<std::int32_t> allowed;
+  DeviceArray<AllowedRange> allowed_of_row;
 };
 /// For `rows` rows of a vocabulary of so many tokens: what belongs to the preparation of a step. Checks the options.
 UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary);
