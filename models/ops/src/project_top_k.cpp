@@ -167,12 +167,11 @@ double gumbel_noise(const RowNoise& noise, std::int64_t vocabulary, std::int64_t
 
 UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary) {
   check(options, rows, vocabulary);
-  return {options, upload_temperatures(context, options.temperatures, rows), upload_in_buckets(context, options.edits),
-          context.upload(options.noise), upload_in_buckets(context, options.wanted)};
   return {options,
           upload_temperatures(context, options.temperatures, rows),
-          upload_edits(context, options.edits),
+          upload_in_buckets(context, options.edits),
           context.upload(options.noise),
+          upload_in_buckets(context, options.wanted),
           upload_allowed(context, options.allowed),
           context.upload(options.allowed_of_row)};
 }
