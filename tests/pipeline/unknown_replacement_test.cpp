@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/options.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::pipeline {

@@ -24,7 +24,7 @@ struct Option {
   /// The value that a word of a command line stands for. Error{kInvalidArgument}: "must be ...".
   std::function<Json(const std::string& word)> parse{};
   std::string group{};  ///< the title under which it is listed
-  /// A command line may have it several times: its values are objects, which are merged.
+  /// A command line may have it several times: its values are objects, which are merged, or lists, which are joined.
   bool repeated = false;
 };
 
