@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include <dragoman/core/error.h>
+#include <dragoman/ops/linear.h>
 #include <dragoman/ops/rows.h>
+#include <dragoman/ops/softmax.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
 #include <dragoman/tensor/host_view.h>
 
@@ -95,9 +97,64 @@ std::size_t ModelStepper::expected_bytes(std::int64_t source_tokens, std::int64_
   return state_.bytes_of(values);
 }
 
-void ModelStepper::step(const StepRequest& request, StepResult& result) {
+void ModelStepper::require_possible(const StepRequest& request) const {
   core::require(!request.alignment || has_alignment(), core::ErrorCode::kUnsupported,
                 "this model has no attention to take alignments from");
+}
+
+void ModelStepper::keep_alignments(const StepRequest& request, const nn::Tensor& attention, StepResult& result) {
+  state_.keep_attention(attention);
+  result.alignments.clear();
+  for (std::int64_t t = 0; request.alignment && t < request.next.total(); ++t)
+    result.alignments.push_back(state_.alignment(t));
+}
+
+ModelStepper::Distributions ModelStepper::distributions(const StepRequest& request, StepResult& result) {
+  require_possible(request);
+  state_.request_alignment(request.alignment ? model_->alignment_heads() : nn::AlignmentHeads{});
+  state_.set_rows(request.rows);
+  choose_rows(request);
+  nn::Sequences next;
+  ops::DeviceIndices last_rows, scored_rows;
+  struct Found {
+    nn::Tensor last;
+    nn::Tensor before_forced;
+    nn::Tensor attention;
+  };
+  const Found found = context_->step(
+      [&]() -> tensor::StepKey {
+        next = model_->prepare_target(*context_, request.next, state_);
+        last_rows = context_->upload(std::span<const std::int32_t>(last_rows_));
+        scored_rows = context_->upload(std::span<const std::int32_t>(scored_rows_));
+        if (!model_->recordable()) return tensor::StepKey::never();
+        return {"distribute",
+                {model_->parameters().generation(), state_.generation(), static_cast<std::int64_t>(request.rows.size()),
+                 request.next.total(), request.alignment ? 1 : 0, state_.longest_history(), state_.longest_source()}};
+      },
+      [&]() -> Found {
+        const nn::Tensor states = model_->decode(*context_, next, state_).states.value;
+        const ops::Projection output = model_->output();
+        const auto distribution = [&](const nn::Tensor& rows) {
+          const nn::Variable logits =
+              ops::linear(*context_, {rows, nullptr}, {{output.weight.value.value, nullptr}, output.weight.packed},
+                          {output.bias.value, nullptr});
+          return ops::log_softmax(*context_, logits).value;
+        };
+        Found tensors;
+        tensors.last = distribution(ops::gather_rows(*context_, states, last_rows));
+        if (!scored_rows.empty())
+          tensors.before_forced = distribution(ops::gather_rows(*context_, states, scored_rows));
+        tensors.attention = state_.kept_attention();
+        return tensors;
+      });
+  keep_alignments(request, found.attention, result);
+  return {tensor::HostView::of(context_->memory(), found.last),
+          scored_rows_.empty() ? std::nullopt
+                               : std::optional(tensor::HostView::of(context_->memory(), found.before_forced))};
+}
+
+void ModelStepper::step(const StepRequest& request, StepResult& result) {
+  require_possible(request);
   state_.request_alignment(request.alignment ? model_->alignment_heads() : nn::AlignmentHeads{});
   state_.set_rows(request.rows);
   choose_rows(request);
@@ -140,10 +197,7 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
         return found;
       });
 
-  state_.keep_attention(outcome.attention);
-  result.alignments.clear();
-  for (std::int64_t t = 0; request.alignment && t < request.next.total(); ++t)
-    result.alignments.push_back(state_.alignment(t));
+  keep_alignments(request, outcome.attention, result);
   copy_forced(request, outcome.forced_nlls, result);
   copy_candidates(*context_, outcome.best, result);
   copy_wanted(*context_, outcome.best, request.wanted.size(), result);

@@ -1,5 +1,11 @@
 #include "dragoman/decoding/option_table.h"
 
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include <dragoman/core/quote.h>
+
 namespace dragoman::decoding {
 namespace {
 
@@ -11,7 +17,7 @@ constexpr std::int32_t kMostHypotheses = 10000;
 
 OptionTable<SamplingOptions> sampling_table() {
   return OptionTable<SamplingOptions>()
-      .group("Sampling (--decoder sampling)")
+      .group("Sampling (--decoder sampling or mbr)")
       .number("temperature", &SamplingOptions::temperature, core::kPositive, "X", "flatter above 1")
       .number("top_k", &SamplingOptions::top_k, {}, "N", "draw from the N most probable tokens; 0: from all")
       .number("top_p", &SamplingOptions::top_p, core::kShare, "P",
@@ -33,6 +39,9 @@ void add_length_penalty(OptionTable<DecodingOptions>& table) {
   table.custom({std::move(preset), std::move(alpha)}, [](OptionReader& reader, DecodingOptions& options) {
     if (!reader.has("length_penalty") && !reader.has("alpha")) return;
     const auto name = reader.get("length_penalty", "fairseq");
+    reader.check(
+        std::ranges::find(LengthPenalty::kPresets, name) != LengthPenalty::kPresets.end(), "length_penalty",
+        fmt::format("is {}; it must be one of: {}", core::quote(name), fmt::join(LengthPenalty::kPresets, ", ")));
     std::optional<double> strength;
     if (reader.has("alpha")) strength = reader.get("alpha", 1.0);
     options.length_penalty = LengthPenalty::preset(name, strength);
@@ -43,7 +52,7 @@ OptionTable<DecodingOptions> make_table() {
   using Options = DecodingOptions;
   OptionTable<Options> table;
   table.group("Search")
-      .text("decoder", &Options::strategy, "NAME", "beam, greedy, sampling, or a plugin's")
+      .text("decoder", &Options::strategy, "NAME", "beam, greedy, sampling, mbr (minimum Bayes risk), or a plugin's")
       .number("beam_size", &Options::beam_size, {.least = 1, .most = kMostHypotheses}, "N", "hypotheses kept")
       .number("n_best", &Options::n_best, {.least = 1, .most = kMostHypotheses}, "N", "hypotheses returned (jsonl)");
   add_length_penalty(table);

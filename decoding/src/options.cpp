@@ -51,8 +51,7 @@ void check(const DecodingOptions& options, const nn::SequenceSpec& spec) {
                      "in the target vocabulary");
 }
 
-void require_all_used(const DecodingOptions& options) {
-  const DecodingOptions usual;
+void require_all_used(const DecodingOptions& options, const DecodingOptions& usual) {
   const auto check_only = [&options](bool changed, std::string_view name, std::string_view search) {
     core::require(!changed || options.strategy == search, core::ErrorCode::kInvalidArgument,
                   "{}: only {} search looks at it, and the search is {}; leave it out, or choose that search", name,

@@ -26,7 +26,8 @@ std::size_t bytes_of(const ScoreRequest& request) {
 
 struct TranslationEngine::Impl {
   const runtime::Runtime* runtime;
-  const nn::Seq2SeqModel* model;
+  decoding::Ensemble ensemble;
+  nn::SequenceSpec spec;
   EngineOptions options;
   decoding::SharedSearch usual = std::make_shared<const decoding::Search>(decoding::DecodingOptions{});
   RequestQueue queue;
@@ -34,8 +35,8 @@ struct TranslationEngine::Impl {
   /// Guarded by the queue's lock, under which workers are started.
   std::vector<std::jthread> workers;
 
-  Impl(const runtime::Runtime& engine_runtime, const nn::Seq2SeqModel& engine_model, EngineOptions engine_options)
-      : runtime(&engine_runtime), model(&engine_model), options(engine_options) {
+  Impl(const runtime::Runtime& engine_runtime, decoding::Ensemble engine_ensemble, EngineOptions engine_options)
+      : runtime(&engine_runtime), ensemble(std::move(engine_ensemble)), spec(ensemble.spec()), options(engine_options) {
     options.threads = core::thread_count(options.threads);
     most_workers = static_cast<std::size_t>(options.threads);
     workers.reserve(most_workers);
@@ -44,7 +45,7 @@ struct TranslationEngine::Impl {
 
   bool start_worker() {
     if (workers.size() == most_workers) return false;
-    const auto body = [this] { Worker(*runtime, *model, options, usual, queue).run(); };
+    const auto body = [this] { Worker(*runtime, ensemble, options, usual, queue).run(); };
     if (workers.empty()) {
       workers.push_back(core::start_thread("translates", body));
       return true;
@@ -55,6 +56,12 @@ struct TranslationEngine::Impl {
     else
       most_workers = workers.size();
     return worker.has_value();
+  }
+
+  void require_one_model() const {
+    core::require(ensemble.models.size() == 1, core::ErrorCode::kUnsupported,
+                  "an ensemble of {} models translates and does nothing else; ask each of the models",
+                  ensemble.models.size());
   }
 
   template <class Request, class Task, class Done>
@@ -69,11 +76,17 @@ struct TranslationEngine::Impl {
 
 TranslationEngine::TranslationEngine(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model,
                                      EngineOptions options)
-    : impl_(std::make_unique<Impl>(runtime, model, options)) {}
+    : TranslationEngine(runtime, decoding::Ensemble{.models = {&model}}, options) {}
+TranslationEngine::TranslationEngine(const runtime::Runtime& runtime, decoding::Ensemble ensemble,
+                                     EngineOptions options)
+    : impl_(std::make_unique<Impl>(runtime, std::move(ensemble), options)) {}
 TranslationEngine::~TranslationEngine() = default;
 
 const nn::Seq2SeqModel& TranslationEngine::model() const noexcept {
-  return *impl_->model;
+  return *impl_->ensemble.models.front();
+}
+const nn::SequenceSpec& TranslationEngine::spec() const noexcept {
+  return impl_->spec;
 }
 int TranslationEngine::threads() const noexcept {
   return impl_->options.threads;
@@ -94,9 +107,11 @@ Client::~Client() {
 }
 
 void Client::submit(TranslationRequest request, OnTranslation done) {
+  if (!request.inner.empty()) engine_->require_one_model();
   engine_->submit<TranslationRequest, Job::Translation>(*state_, std::move(request), std::move(done));
 }
 void Client::submit(ScoreRequest request, OnScore done) {
+  engine_->require_one_model();
   engine_->submit<ScoreRequest, Job::Score>(*state_, std::move(request), std::move(done));
 }
 void Client::cancel() noexcept {

@@ -37,14 +37,35 @@ const ScoreRequest& score_request(const std::unique_ptr<Job>& job) {
 
 }  // namespace
 
-Worker::Tools::Tools(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, const EngineOptions& options,
+namespace {
+
+std::unique_ptr<decoding::StepModel> make_stepper(const decoding::Ensemble& ensemble, tensor::Context& first,
+                                                  std::span<const std::unique_ptr<tensor::Context>> further) {
+  if (further.empty()) return std::make_unique<decoding::ModelStepper>(*ensemble.models.front(), first);
+  std::vector<tensor::Context*> contexts = {&first};
+  for (const auto& context : further) contexts.push_back(context.get());
+  return std::make_unique<decoding::EnsembleStepper>(ensemble, contexts);
+}
+
+std::vector<std::unique_ptr<tensor::Context>> make_further_contexts(const runtime::Runtime& runtime,
+                                                                    const decoding::Ensemble& ensemble,
+                                                                    tensor::Device device, core::Executor& executor) {
+  std::vector<std::unique_ptr<tensor::Context>> contexts;
+  for (std::size_t i = 1; i < ensemble.models.size(); ++i) contexts.push_back(runtime.make_context(device, executor));
+  return contexts;
+}
+
+}  // namespace
+
+Worker::Tools::Tools(const runtime::Runtime& runtime, const decoding::Ensemble& ensemble, const EngineOptions& options,
                      const decoding::SharedSearch& usual)
     : context(runtime.make_context(options.device, executor)),
-      stepper(model, *context),
-      loop(stepper, usual, options.limits) {}
+      further_contexts(make_further_contexts(runtime, ensemble, options.device, executor)),
+      stepper(make_stepper(ensemble, *context, further_contexts)),
+      loop(*stepper, usual, options.limits) {}
 
 Worker::Tools& Worker::tools() {
-  if (!tools_) tools_ = std::make_unique<Tools>(*runtime_, *model_, *options_, *usual_);
+  if (!tools_) tools_ = std::make_unique<Tools>(*runtime_, *ensemble_, *options_, *usual_);
   return *tools_;
 }
 

@@ -17,9 +17,14 @@ namespace dragoman::engine {
 /// that it takes gets its callback, and the thread goes on.
 class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
  public:
-  Worker(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, const EngineOptions& options,
+  Worker(const runtime::Runtime& runtime, const decoding::Ensemble& ensemble, const EngineOptions& options,
          const decoding::SharedSearch& usual, RequestQueue& queue)
-      : runtime_(&runtime), model_(&model), options_(&options), usual_(&usual), queue_(&queue) {}
+      : runtime_(&runtime),
+        ensemble_(&ensemble),
+        model_(ensemble.models.front()),
+        options_(&options),
+        usual_(&usual),
+        queue_(&queue) {}
 
   void run() noexcept;
 
@@ -30,10 +35,12 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
     std::unique_ptr<tensor::Context> context;
     /// For passes between the loop's steps, whose memory must stay.
     std::unique_ptr<tensor::Context> other_context;
-    decoding::ModelStepper stepper;
+    /// Of the second model of an ensemble, and so on.
+    std::vector<std::unique_ptr<tensor::Context>> further_contexts;
+    std::unique_ptr<decoding::StepModel> stepper;
     decoding::DecodingLoop loop;
 
-    Tools(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, const EngineOptions& options,
+    Tools(const runtime::Runtime& runtime, const decoding::Ensemble& ensemble, const EngineOptions& options,
           const decoding::SharedSearch& usual);
   };
 
@@ -59,7 +66,8 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   void finish_failed(std::unique_ptr<Job> job, const std::exception_ptr& error) noexcept;
 
   const runtime::Runtime* runtime_;
-  const nn::Seq2SeqModel* model_;
+  const decoding::Ensemble* ensemble_;
+  const nn::Seq2SeqModel* model_;  ///< the first
   const EngineOptions* options_;
   const decoding::SharedSearch* usual_;
   RequestQueue* queue_;

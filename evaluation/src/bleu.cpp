@@ -1,3 +1,4 @@
+#include "ngram_profiles.h"
 #include "ngrams.h"
 #include "separate_tokens.h"
 #include "text.h"
@@ -112,6 +113,33 @@ void Bleu::count_segment(std::string_view hypothesis, std::span<const std::strin
         static_cast<double>(matches(ngrams.counts(0), largest_counts(ngrams, references.size())));
     statistics[kMatches + orders + n] = static_cast<double>(ngrams.total(0));
   }
+}
+
+std::vector<double> Bleu::pairwise(std::span<const std::string> texts) const {
+  std::vector<std::string> tokenised;
+  for (const std::string& text : texts)
+    tokenised.push_back(separate_tokens(options_.lowercase ? lower_case(text) : text, options_.tokenizer));
+  WordNumbers numbers;
+  std::vector<NgramIndex::Symbols> sequences;
+  std::vector<double> lengths;
+  for (const std::string& text : tokenised)
+    lengths.push_back(static_cast<double>(sequences.emplace_back(numbers(split(text))).size()));
+  const auto orders = static_cast<std::size_t>(options_.max_order);
+  const NgramProfiles profiles(NgramIndex(std::move(sequences)), texts.size(), orders);
+  std::vector<double> scores;
+  std::vector<double> statistics(statistics_size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (std::size_t j = 0; j < texts.size(); ++j) {
+      statistics[0] = lengths[i];
+      statistics[1] = lengths[j];
+      for (std::size_t n = 0; n < orders; ++n) {
+        statistics[kMatches + n] = static_cast<double>(profiles.matches(n, i, j));
+        statistics[kMatches + orders + n] = static_cast<double>(profiles.total(n, i));
+      }
+      scores.push_back(Bleu::value(statistics));
+    }
+  }
+  return scores;
 }
 
 Bleu::Parts Bleu::compute(std::span<const double> statistics) const {

@@ -1,3 +1,4 @@
+#include "ngram_profiles.h"
 #include "ngrams.h"
 #include "text.h"
 #include "word_numbers.h"
@@ -142,6 +143,39 @@ void Chrf::count_segment(std::string_view hypothesis, std::span<const std::strin
   const auto best = std::max_element(rows.begin(), rows.end(),
                                      [&](const auto& a, const auto& b) { return Chrf::value(a) < Chrf::value(b); });
   std::copy(best->begin(), best->end(), statistics.begin());
+}
+
+std::vector<double> Chrf::pairwise(std::span<const std::string> texts) const {
+  std::vector<std::string> read(texts.begin(), texts.end());
+  if (options_.lowercase) std::transform(read.begin(), read.end(), read.begin(), lower_case);
+  WordNumbers numbers;
+  std::vector<NgramIndex::Symbols> character_sequences;
+  std::vector<NgramIndex::Symbols> word_sequences;
+  for (const std::string& text : read) {
+    character_sequences.push_back(characters(text, options_.whitespace));
+    word_sequences.push_back(numbers(words_and_punctuation(text)));
+  }
+  const auto character_orders = static_cast<std::size_t>(options_.char_order);
+  const NgramProfiles of_characters(NgramIndex(std::move(character_sequences)), read.size(), character_orders);
+  const NgramProfiles of_words(NgramIndex(std::move(word_sequences)), read.size(),
+                               static_cast<std::size_t>(options_.word_order));
+  std::vector<double> scores;
+  std::vector<double> statistics(statistics_size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    for (std::size_t j = 0; j < read.size(); ++j) {
+      for (std::size_t n = 0; n < static_cast<std::size_t>(orders()); ++n) {
+        const bool by_characters = n < character_orders;
+        const NgramProfiles& profiles = by_characters ? of_characters : of_words;
+        const std::size_t order = by_characters ? n : n - character_orders;
+        double* counts = statistics.data() + n * kCountsPerOrder;
+        counts[kReference] = static_cast<double>(profiles.total(order, j));
+        counts[kHypothesis] = counts[kReference] == 0 ? 0 : static_cast<double>(profiles.total(order, i));
+        counts[kMatch] = static_cast<double>(profiles.matches(order, i, j));
+      }
+      scores.push_back(Chrf::value(statistics));
+    }
+  }
+  return scores;
 }
 
 double Chrf::value(std::span<const double> statistics) const {

@@ -57,6 +57,18 @@ std::vector<double> SegmentStatistics::sum() const {
   return total;
 }
 
+std::vector<double> Metric::pairwise(std::span<const std::string> texts) const {
+  std::vector<double> scores;
+  std::vector<double> statistics(statistics_size());
+  for (const std::string& hypothesis : texts)
+    for (const std::string& text : texts) {
+      const std::string_view reference = text;
+      count_segment(hypothesis, {&reference, 1}, statistics);
+      scores.push_back(value(statistics));
+    }
+  return scores;
+}
+
 SegmentStatistics count_segments(const Metric& metric, std::span<const std::string> hypotheses,
                                  std::span<const std::vector<std::string>> references) {
   check_lengths(hypotheses, references);

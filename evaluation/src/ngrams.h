@@ -19,6 +19,7 @@ class NgramIndex {
 
   /// How many n-grams of the current order a sequence has.
   std::int64_t total(std::size_t sequence) const { return static_cast<std::int64_t>(numbers_[sequence].size()); }
+  std::span<const std::uint32_t> numbers(std::size_t sequence) const { return numbers_[sequence]; }
   /// How often each n-gram occurs in a sequence, by number.
   std::vector<std::uint32_t> counts(std::size_t sequence) const;
 

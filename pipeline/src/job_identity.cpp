@@ -31,10 +31,14 @@ void JobIdentity::add_stage(const std::string& name, const Json& options,
   for (const auto& [option, value] : options.items()) {
     if (holds(idle_options, option)) continue;
     const std::string key = fmt::format("{}.{}", label, option);
-    if (!holds(content_options, option) || !value.is_string() || value == "")
-      identity_[key] = value;
-    else
+    if (holds(content_options, option) && value.is_string() && value != "") {
       add_content(key, value.get<std::string>());
+    } else if (holds(content_options, option) && value.is_array()) {
+      for (std::size_t i = 0; i < value.size(); ++i)
+        if (value[i].is_string()) add_content(fmt::format("{}.{}", key, i + 1), value[i].get<std::string>());
+    } else {
+      identity_[key] = value;
+    }
   }
 }
 

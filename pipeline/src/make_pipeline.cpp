@@ -5,6 +5,7 @@
 #include "split_stage.h"
 #include "text_stages.h"
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,8 @@
 #include <dragoman/core/nearest_name.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/decoding/model_defaults.h>
+#include <dragoman/formats/model_folder.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -94,7 +97,8 @@ class Builder {
   Builder(plugins::Host& host, int threads, bool writes_file)
       : host_(&host), threads_(threads), identity_(writes_file) {}
 
-  void add(const std::string& name, const Json& settings, const std::string& where) {
+  void add(const std::string& name, Json settings, const std::string& where) {
+    if (name == "translate") complete_translation(settings);
     core::OptionReader options(settings, where);
     // What stands elsewhere would be understood in one way or another.
     core::require(name != "read" || stages_ == 0, ErrorCode::kBadInput, "{}: must be the first stage", where);
@@ -128,9 +132,24 @@ class Builder {
   void add_to_job(const std::string& name, const Json& settings, const std::vector<std::string>& content_options,
                   const std::vector<std::string>& idle_options) {
     identity_.add_stage(name, settings, content_options, idle_options);
-    for (const std::string& option : content_options)
-      if (settings.is_object() && settings.contains(option) && settings[option].is_string() && settings[option] != "")
-        pipeline_.add_input(settings[option].get<std::string>());
+    for (const std::string& option : content_options) {
+      if (!settings.is_object() || !settings.contains(option)) continue;
+      const Json& value = settings[option];
+      for (const Json& file : value.is_array() ? value : Json::array({value}))
+        if (file.is_string() && file != "") pipeline_.add_input(file.get<std::string>());
+    }
+  }
+
+  /// What nobody says comes from the model's folder. What is wrong with the folder's name is for the stage to say.
+  void complete_translation(Json& settings) {
+    model_defaults_ = Json::object();
+    if (!settings.is_object()) return;
+    const auto model = settings.find("model");
+    const auto ignored = settings.find("ignore_model_defaults");
+    if (model != settings.end() && model->is_string() && (ignored == settings.end() || *ignored == false) &&
+        std::filesystem::is_directory(model->get<std::string>()))
+      model_defaults_ = formats::load_model_config(model->get<std::string>()).decoding;
+    settings = decoding::complete_settings(std::move(settings), model_defaults_);
   }
 
   /// How each of built_in_stages() is added.
@@ -154,7 +173,8 @@ class Builder {
 
   void add_translate(core::OptionReader& options) {
     const auto model = options.require_key<std::string>("model");
-    TranslateOptions translate = read_translate_options(options, *host_);
+    TranslateOptions translate =
+        read_translate_options(options, *host_, decoding::read_model_defaults(model_defaults_, model));
     if (translate.threads == 0) translate.threads = threads_;
     if (options.get("device", std::string()) == runtime::kAutoDevice)
       pipeline_.add_note(fmt::format("translate: device {}", tensor::name_of(translate.device)));
@@ -215,6 +235,7 @@ class Builder {
   bool shows_attention_ = false;
   bool any_plugin_ = false;
   JobIdentity identity_;
+  Json model_defaults_ = Json::object();  ///< of the translate stage that is being added
 };
 
 /// Whether a stage writes to something else than standard output.

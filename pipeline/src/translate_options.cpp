@@ -7,6 +7,8 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/decoding/model_defaults.h>
+#include <dragoman/formats/model_folder.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -40,24 +42,43 @@ decoding::Search::MakeProcessors make_processors(const core::Json& named, const 
   };
 }
 
+/// decoding::require_all_used() for what is of minimum Bayes risk.
+void require_mbr_used(const TranslateOptions& translate, const core::OptionReader& options) {
+  const MbrOptions usual;
+  const MbrOptions& mbr = translate.mbr;
+  const auto check_only = [&](bool changed, const char* name, bool looked_at, const char* where) {
+    options.check(!changed || looked_at, name, fmt::format("only {} looks at it; leave it out, or choose that", where));
+  };
+  const bool used = translate.decoding.strategy == kMbr;
+  const char* const search = "the decoder mbr";
+  check_only(mbr.candidates != usual.candidates, "mbr_candidates", used, search);
+  check_only(mbr.utility != usual.utility, "mbr_utility", used, search);
+  check_only(mbr.samples != usual.samples, "mbr_samples", used && mbr.candidates == MbrCandidates::kSamples,
+             "the decoder mbr with samples as candidates");
+}
+
 }  // namespace
 
-TranslateOptions read_translate_options(core::OptionReader& options, plugins::Host& host) {
+TranslateOptions read_translate_options(core::OptionReader& options, plugins::Host& host,
+                                        const decoding::DecodingOptions& usual) {
   const plugins::Registry& registry = host.registry();
   auto settings = read_settings(options, translate_table());
   TranslateOptions translate = std::move(settings.options);
   try {
-    decoding::check(translate.decoding);
-    decoding::require_all_used(translate.decoding);
+    decoding::check(translate.searched());
+    decoding::require_all_used(translate.searched(), usual);
   } catch (const core::Error& error) {
     core::fail(core::ErrorCode::kBadInput, "{}: {}", options.where(), error.what());
   }
+  require_mbr_used(translate, options);
+  options.check(!translate.attention.kind || translate.ensemble.models.empty(), "attention",
+                "shows one model and not several; leave it or ensemble out");
   check(translate.attention, options);
   for (std::string& text : read_suppress_file(settings.suppress_file)) translate.suppress.push_back(std::move(text));
   translate.device = host.device(settings.device);
-  const std::string strategy = translate.decoding.strategy;
+  const std::string strategy = translate.searched().strategy;
   const auto& entry = registry.search_strategies().get(strategy);
-  const auto make = [make = entry.make, decoding = translate.decoding, own = settings.decoder_options,
+  const auto make = [make = entry.make, decoding = translate.searched(), own = settings.decoder_options,
                      where = options.where() + ": decoder_options"] {
     core::OptionReader own_options(own, where);
     auto made = make(decoding, own_options);
@@ -73,6 +94,12 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
   options.check(!constrained || made->takes_constraints(), settings.glossary.empty() ? "constraints" : "glossary",
                 "needs a beam search of at least 2 hypotheses in one group");
   return translate;
+}
+
+TranslateOptions usual_translate_options(const std::filesystem::path& model_folder) {
+  const core::Json defaults = formats::load_model_config(model_folder).decoding;
+  const std::string where = (model_folder / formats::ModelFiles::kConfig).string() + ": decoding";
+  return {.decoding = decoding::read_model_defaults(defaults, where)};
 }
 
 }  // namespace dragoman::pipeline

@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/parallel.h>
 
 namespace dragoman::pipeline {
@@ -123,15 +124,38 @@ class Run {
 
 }  // namespace
 
-decoding::SharedSearch TranslateOptions::search(const TranslationModel& model) const {
+decoding::DecodingOptions TranslateOptions::searched() const {
+  if (decoding.strategy != kMbr) return decoding;
   decoding::DecodingOptions options = decoding;
+  const bool samples = mbr.candidates == MbrCandidates::kSamples;
+  options.strategy = samples ? "sampling" : "beam";
+  options.n_best = samples ? mbr.samples : options.beam_size;
+  core::require(decoding.n_best <= options.n_best, core::ErrorCode::kInvalidArgument,
+                "n_best is {}, but there are {} candidates to choose from; raise {}", decoding.n_best, options.n_best,
+                samples ? "mbr_samples" : "beam_size");
+  core::require(!attention.kind, core::ErrorCode::kInvalidArgument,
+                "attention: with the decoder mbr there is none to show; leave it out, or use `alignment`");
+  return options;
+}
+
+std::optional<MbrRanking> TranslateOptions::mbr_ranking() const {
+  if (decoding.strategy != kMbr) return std::nullopt;
+  return MbrRanking{
+      .utility = mbr.utility, .weighted = mbr.candidates == MbrCandidates::kBeam, .n_best = decoding.n_best};
+}
+
+decoding::SharedSearch TranslateOptions::search(const TranslationModel& model) const {
+  decoding::DecodingOptions options = searched();
   add_suppressed(model, suppress, options);
-  if (!make_strategy) decoding::make_strategy(options);
-  return std::make_shared<const decoding::Search>(std::move(options), make_strategy, make_further_processors);
+  if (make_strategy) return std::make_shared<const decoding::Search>(options, make_strategy, make_further_processors);
+  const auto built_in = [options] { return decoding::make_strategy(options); };
+  built_in();  // what is wrong with the options is better known now
+  return std::make_shared<const decoding::Search>(options, built_in, make_further_processors);
 }
 
 RecordOptions record_options(const TranslationModel& model, const TranslateOptions& options) {
   return {.search = options.search(model),
+          .mbr = options.mbr_ranking(),
           .details = options.details,
           .attention = options.attention,
           .target_prefix = options.target_prefix,
@@ -144,8 +168,9 @@ TranslateService::TranslateService(const runtime::Runtime& runtime, const Transl
                                    const TranslateOptions& options)
     : model_(model),
       options_(record_options(model, options)),
-      engine_(runtime, *model.model, {.threads = options.threads, .device = options.device, .limits = options.limits}) {
-  options_.search->check(model_.model->spec());
+      engine_(runtime, model.models(),
+              {.threads = options.threads, .device = options.device, .limits = options.limits}) {
+  options_.search->check(engine_.spec());
 }
 
 TranslateService::~TranslateService() = default;

@@ -30,11 +30,12 @@ bool is_blank(std::string_view text) {
 }
 
 void add_sentence(const TranslationModel& model, TranslationWork& work, std::string_view sentence, std::string before) {
-  const auto limit = static_cast<std::size_t>(model.model->spec().maximum_source_length - 1);
+  const nn::SequenceSpec spec = model.spec();
+  const auto limit = static_cast<std::size_t>(spec.maximum_source_length - 1);
   auto segments = token_segments(*model.source_tokenizer, sentence, limit);
   work.split_for_length = work.split_for_length || segments.size() > 1;
   for (std::vector<std::int32_t>& segment : segments) {
-    segment.push_back(model.model->spec().end);
+    segment.push_back(spec.end);
     work.parts.push_back({std::exchange(before, std::string(1, ' ')), std::move(segment)});
   }
 }
@@ -138,15 +139,38 @@ Json details_of(const TranslationModel& model, const RecordOptions& options, con
   return details;
 }
 
+Json details_of(const TranslationModel& model, const RecordOptions& options, const TranslationPart& part,
+                std::size_t number) {
+  Json details = details_of(model, options, part, part.hypotheses[number]);
+  if (!part.utilities.empty()) details["expected_utility"] = part.utilities[number];
+  return details;
+}
+
 Json details_of(const TranslationModel& model, const RecordOptions& options, const TranslationPart& part) {
-  Json details = details_of(model, options, part, part.hypotheses.front());
+  Json details = details_of(model, options, part, std::size_t{0});
   if (!part.lacking.empty()) details["unmet_constraints"] = part.lacking;
   if (part.attention) details["attention"] = to_json(*part.attention);
   if (part.hypotheses.size() == 1) return details;
   Json& alternatives = details["n_best"] = Json::array();
-  for (const Hypothesis& hypothesis : part.hypotheses)
-    alternatives.push_back(details_of(model, options, part, hypothesis));
+  for (std::size_t i = 0; i < part.hypotheses.size(); ++i) alternatives.push_back(details_of(model, options, part, i));
   return details;
+}
+
+/// Leaves the best of the candidates.
+void choose_by_expected_utility(const TranslationModel& model, const RecordOptions& options,
+                                std::vector<Hypothesis>& hypotheses, TranslationPart& part) {
+  std::vector<std::string> texts;
+  std::vector<double> log_probabilities;
+  for (const Hypothesis& hypothesis : hypotheses) {
+    texts.push_back(decode_hypothesis(model, options, part, hypothesis));
+    log_probabilities.push_back(hypothesis.log_probability);
+  }
+  std::vector<Hypothesis> chosen;
+  for (const RankedCandidate& candidate : rank_by_expected_utility(texts, log_probabilities, *options.mbr)) {
+    chosen.push_back(std::move(hypotheses[candidate.index]));
+    part.utilities.push_back(candidate.expected_utility);
+  }
+  hypotheses = std::move(chosen);
 }
 
 /// One part: its details join the record's fields. Several: they become a list.
@@ -194,6 +218,8 @@ TranslationWork prepare_translation(const TranslationModel& model, const RecordO
 void finish_part(const TranslationModel& model, const RecordOptions& options, engine::TranslationResult result,
                  TranslationPart& part) {
   std::vector<Hypothesis>& hypotheses = result.hypotheses;
+  if (options.mbr && hypotheses.front().stopped_by != StoppedBy::kNotFinite)
+    choose_by_expected_utility(model, options, hypotheses, part);
   const Hypothesis& best = hypotheses.front();
   if (options.attention.kind && !result.inner.attention.values.empty())
     part.attention =

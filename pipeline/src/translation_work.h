@@ -23,6 +23,7 @@ struct TranslationPart {
   std::vector<std::string> lacking{};
   /// Kept only for details: a line may be long, and they take twenty times as much as the text.
   std::vector<decoding::Hypothesis> hypotheses{};
+  std::vector<double> utilities{};  ///< of minimum Bayes risk, one for each of them
   std::string translation{};
   decoding::StoppedBy stopped_by = decoding::StoppedBy::kEnd;
   std::optional<SentenceAttention> attention{};  ///< where it is asked for, until it is written

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include <dragoman/core/error.h>
+#include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::pipeline {
@@ -38,18 +39,39 @@ tensor::ComputeType find_compute_type(const std::filesystem::path& folder, const
   }
 }
 
+/// Pieces of equal numbers must be equal texts.
+void require_same_tokenizers(const std::filesystem::path& folder, const std::filesystem::path& first) {
+  using formats::ModelFiles;
+  const auto demand = [&](bool same, std::string_view what) {
+    core::require(same, core::ErrorCode::kBadInput,
+                  "{}: {} is another than in {}; models that translate together have the same tokenizers",
+                  folder.string(), what, first.string());
+  };
+  demand(formats::load_model_config(folder).tokenizers == formats::load_model_config(first).tokenizers,
+         "config.json: tokenizer");
+  for (const char* name : ModelFiles::kTokenizers) {
+    const bool there = std::filesystem::exists(folder / name);
+    demand(there == std::filesystem::exists(first / name) &&
+               (!there || formats::sha256_of_file(folder / name) == formats::sha256_of_file(first / name)),
+           name);
+  }
+}
+
 }  // namespace
 
 Packing packing_of(const TranslateOptions& options) {
   return {.device = options.device,
           .compute = options.compute,
           .allow_non_finite = options.allow_non_finite,
-          .threads = options.threads};
+          .threads = options.threads,
+          .ensemble = options.ensemble};
 }
 
 LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host,
                                                const Packing& packing)
     : loaded_(plugins::load_model(folder, host, {.device = packing.device})),
+      weights_(packing.ensemble.weights),
+      mean_(packing.ensemble.mean),
       compute_type_(find_compute_type(folder, host, packing, loaded_.config.compute)) {
   const auto executor = core::make_executor(packing.threads);
   const auto context = host.runtime().make_context(packing.device, *executor);
@@ -57,6 +79,25 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
   loaded_.model->parameters().prepare(*context, compute_type_,
                                       {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights,
                                        .non_finite_hint = "--allow-non-finite uses it all the same"});
+  Packing alone = packing;
+  alone.ensemble = {};
+  for (const std::string& other : packing.ensemble.models) {
+    require_same_tokenizers(other, folder);
+    others_.push_back(std::make_unique<const LoadedTranslationModel>(other, host, alone));
+  }
+  try {
+    view().spec();
+  } catch (const core::Error& error) {
+    core::fail(core::ErrorCode::kBadInput, "{}: {}", folder.string(), error.what());
+  }
+}
+
+TranslationModel LoadedTranslationModel::view() const {
+  TranslationModel view{loaded_.model.get(), loaded_.source_tokenizer.get(), loaded_.target_tokenizer.get()};
+  if (others_.empty() && weights_.empty()) return view;
+  view.ensemble = {.models = {view.model}, .weights = weights_, .mean = mean_};
+  for (const auto& other : others_) view.ensemble.models.push_back(other->loaded_.model.get());
+  return view;
 }
 
 struct Translator::Impl {
@@ -64,14 +105,17 @@ struct Translator::Impl {
       : model(folder, host, packing_of(options)),
         records(model.view()),
         usual(record_options(model.view(), options)),
-        engine(host.runtime(), *model.view().model,
+        engine(host.runtime(), model.view().models(),
                {.threads = options.threads, .device = options.device, .limits = options.limits}),
         client(engine) {
-    usual.search->check(engine.model().spec());
+    usual.search->check(engine.spec());
   }
 
   RecordOptions with_search(RecordOptions options) const {
-    if (options.search == nullptr) options.search = usual.search;
+    if (options.search == nullptr) {
+      options.search = usual.search;
+      options.mbr = usual.mbr;
+    }
     if (!options.target_prefix) options.target_prefix = usual.target_prefix;
     if (!options.constraints) options.constraints = usual.constraints;
     if (options.glossary == nullptr) options.glossary = usual.glossary;
@@ -88,6 +132,8 @@ struct Translator::Impl {
 
 Translator::Translator(const std::filesystem::path& model_folder, plugins::Host& host, const TranslateOptions& options)
     : impl_(std::make_unique<Impl>(model_folder, host, options)) {}
+Translator::Translator(const std::filesystem::path& model_folder, plugins::Host& host)
+    : Translator(model_folder, host, usual_translate_options(model_folder)) {}
 Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
 Translator& Translator::operator=(Translator&&) noexcept = default;

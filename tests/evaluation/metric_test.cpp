@@ -194,5 +194,29 @@ TEST(Metric, very_long_segments_need_little_memory_and_time) {
   EXPECT_DOUBLE_EQ(sentence_score(Ter(), hypothesis, std::vector{reference}).value, 1);
 }
 
+/// Pairs that are compared one by one and all at once have the same bits.
+TEST(Pairwise, equals_sentence_scores_of_all_pairs) {
+  std::vector<std::string> texts = hypotheses();
+  texts.resize(std::min<std::size_t>(texts.size(), 20));
+  texts.insert(texts.end(), {"", "a", "a", "The cat, the hat - and THE bat!", "äöü"});
+  std::vector<std::unique_ptr<evaluation::Metric>> metrics;
+  metrics.push_back(std::make_unique<evaluation::Chrf>());
+  metrics.push_back(std::make_unique<evaluation::Chrf>(
+      evaluation::ChrfOptions{.word_order = 2, .lowercase = true, .whitespace = true}));
+  metrics.push_back(std::make_unique<evaluation::Chrf>(evaluation::ChrfOptions{.char_order = 0, .word_order = 2}));
+  metrics.push_back(std::make_unique<evaluation::Bleu>(evaluation::BleuOptions{.effective_order = true}));
+  metrics.push_back(std::make_unique<evaluation::Bleu>(evaluation::BleuOptions{.lowercase = true, .max_order = 2}));
+  metrics.push_back(std::make_unique<evaluation::Ter>());
+  for (const auto& metric : metrics) {
+    const std::vector<double> scores = metric->pairwise(texts);
+    ASSERT_EQ(scores.size(), texts.size() * texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      for (std::size_t j = 0; j < texts.size(); ++j)
+        EXPECT_EQ(scores[i * texts.size() + j], sentence_score(*metric, texts[i], {&texts[j], 1}).value)
+            << metric->name() << ": " << texts[i] << " | " << texts[j];
+  }
+  EXPECT_TRUE(evaluation::Chrf().pairwise({}).empty());
+}
+
 }  // namespace
 }  // namespace dragoman::testing

@@ -161,6 +161,8 @@ void make_fixtures(const Equipment& equipment) {
   must(equipment,
        {"translate", "--model", "model", "--decoder", "greedy", "--input", "text.de", "--output", "hypothesis.en"});
   must(equipment, {"train", "--config", "train.yml", "--set", "output=run"});
+  must(equipment, {"translate", "--model", "run/best", "--input", "text.de", "--beam-size", "2", "--n-best", "2",
+                   "--format", "jsonl", "--output", "lists.jsonl"});
   must(equipment, {"train", "--config", "train.yml", "--set", "output=interrupted/run", "--set", "training.updates=4"});
 }
 

@@ -310,5 +310,27 @@ TEST_F(PipelineTest, EmptyInputGivesEmptyOutput) {
   EXPECT_EQ(output(), "");
 }
 
+TEST_F(PipelineTest, WhatNobodySaysComesFromTheModelsFolder) {
+  write("in", "the cat sat\nthe dog\nein Hund\n");
+  const auto translated = [&](const std::string& options) {
+    run("stages:\n  - read: {path: " + model_.file("in").string() + "}\n  - translate: {model: " +
+        model_.path().string() + options + "}\n  - write: {path: " + model_.file("out").string() + "}\n");
+    return output();
+  };
+  const std::string usual = translated("");
+  const std::string shorter = translated(", maximum-length: 2, no-repeat-ngram: 1");
+  ASSERT_NE(usual, shorter);
+  formats::write_decoding_defaults(model_.path(), model_.path(), {{"maximum_length", 2}, {"no_repeat_ngram", 1}});
+  EXPECT_EQ(translated(""), shorter);
+  EXPECT_EQ(translated(", maximum-length: 0, no-repeat-ngram: 0"), usual);
+  EXPECT_EQ(translated(", ignore-model-defaults: true"), usual);
+  EXPECT_THAT(error_of("stages: [{translate: {model: " + model_.path().string() + ", ignore-model-defaults: 3}}]"),
+              HasSubstr("ignore_model_defaults"));
+  const std::vector<std::string> lines = {"the cat sat", "the dog", "ein Hund"};
+  std::string text;
+  for (const std::string& line : Translator(model_.path(), host_).translate(lines)) text += line + "\n";
+  EXPECT_EQ(text, shorter) << "the embedded API, too";
+}
+
 }  // namespace
 }  // namespace dragoman::pipeline

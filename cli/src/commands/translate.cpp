@@ -4,9 +4,12 @@
 #include "options/stage_options.h"
 #include "program/command.h"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include <dragoman/core/json.h>
+#include <dragoman/decoding/option_table.h>
 #include <dragoman/pipeline/pipeline.h>
 
 namespace dragoman::cli {
@@ -53,9 +56,11 @@ class Translate final : public Command {
 
   void run(const Session& session) override {
     check_together();
-    require_not_an_input(
-        write_.settings()["path"].get<std::string>(),
-        {translate_.settings()["model"].get<std::string>(), read_.settings()["path"].get<std::string>()});
+    std::vector<std::filesystem::path> inputs = {translate_.settings()["model"].get<std::string>(),
+                                                 read_.settings()["path"].get<std::string>()};
+    for (const core::Json& model : translate_.settings().value("ensemble", core::Json::array()))
+      inputs.emplace_back(model.get<std::string>());
+    require_not_an_input(write_.settings()["path"].get<std::string>(), inputs);
     plugins::Host host(host_options_);
     const int threads = translate_.settings()["threads"].get<int>();
     pipeline::Pipeline pipeline = pipeline::make_pipeline(configuration(), "translate", host, threads);
@@ -72,7 +77,8 @@ class Translate final : public Command {
   void check_together() const {
     const core::Json& search = translate_.settings();
     if (!search.contains("model")) throw UsageError("the option '--model' is required but missing");
-    if (search["decoder"] == "beam" && search["beam_size"] < search["n_best"])
+    if (search["decoder"] == "beam" && translate_.said().contains("beam_size") &&
+        search["beam_size"] < search["n_best"])
       throw UsageError(fmt::format("--n-best {} needs a --beam-size of at least that", search["n_best"].get<int>()));
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
     if (format_ == "text" && (search["n_best"] > 1 || search["alignment"] == true))
@@ -91,6 +97,9 @@ class Translate final : public Command {
 
   core::Json configuration() const {
     core::Json translate = translate_.settings();
+    // What is not given is for the model's folder to say.
+    for (const core::Option& option : decoding::option_table().options())
+      if (!translate_.said().contains(option.name)) translate.erase(option.name);
     translate["details"] = format_ == "jsonl";
     core::Json write = write_.settings();
     write["format"] = format_;

@@ -66,7 +66,12 @@ void StageOptions::add_as(const std::string& name, std::string_view option, po::
 void StageOptions::add(const std::string& name, const core::Option& option, po::options_description& options) {
   const std::string word = without_letter(name);
   if (option.placeholder.empty()) {
-    auto* value = po::bool_switch()->notifier([this, key = option.name](bool given) { settings_[key] = given; });
+    auto* value = po::bool_switch()->notifier([this, key = option.name](bool given) {
+      if (given)
+        set(key, true);
+      else
+        settings_[key] = false;
+    });
     options.add_options()(name.c_str(), value, option.help.c_str());
     return;
   }
@@ -74,17 +79,20 @@ void StageOptions::add(const std::string& name, const core::Option& option, po::
     auto* values = po::value<std::vector<std::string>>()->composing()->value_name(option.placeholder);
     values->notifier([this, word, &option](const std::vector<std::string>& texts) {
       for (const std::string& text : texts) add_value(settings_[option.name], parse(word, option, text));
+      said_[option.name] = settings_[option.name];
     });
     options.add_options()(name.c_str(), values, option.help.c_str());
     return;
   }
-  auto* value = po::value<std::string>()->value_name(option.placeholder);
-  if (option.fallback.is_string())
-    value->default_value(option.fallback.get<std::string>());
-  else if (!option.fallback.is_null())
-    value->default_value(core::one_line(option.fallback));
-  value->notifier(
-      [this, word, &option](const std::string& text) { settings_[option.name] = parse(word, option, text); });
+  std::string shown = option.placeholder;
+  // Not a default of program_options, which does not tell it from what was given.
+  if (!option.fallback.is_null()) {
+    settings_[option.name] = option.fallback;
+    shown += fmt::format(
+        " (={})", option.fallback.is_string() ? option.fallback.get<std::string>() : core::one_line(option.fallback));
+  }
+  auto* value = po::value<std::string>()->value_name(shown);
+  value->notifier([this, word, &option](const std::string& text) { set(option.name, parse(word, option, text)); });
   options.add_options()(name.c_str(), value, option.help.c_str());
 }
 

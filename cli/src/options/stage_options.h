@@ -27,13 +27,17 @@ class StageOptions {
 
   core::Json& settings() noexcept { return settings_; }
   const core::Json& settings() const noexcept { return settings_; }
+  /// What was given, without defaults.
+  const core::Json& said() const noexcept { return said_; }
 
  private:
   void add(const std::string& name, const core::Option& option, boost::program_options::options_description& options);
+  void set(const std::string& name, const core::Json& value) { settings_[name] = said_[name] = value; }
 
   const std::vector<core::Option>* options_;
   std::vector<std::string_view> hidden_;
   core::Json settings_ = core::Json::object();
+  core::Json said_ = core::Json::object();
 };
 
 }  // namespace dragoman::cli

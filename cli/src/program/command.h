@@ -56,6 +56,7 @@ std::unique_ptr<Command> make_evaluate();
 std::unique_ptr<Command> make_train();
 std::unique_ptr<Command> make_translate();
 std::unique_ptr<Command> make_score();
+std::unique_ptr<Command> make_rerank();
 std::unique_ptr<Command> make_embed();
 std::unique_ptr<Command> make_align();
 std::unique_ptr<Command> make_average();
@@ -64,6 +65,7 @@ std::unique_ptr<Command> make_inspect();
 std::unique_ptr<Command> make_plugins();
 std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_quantize();
+std::unique_ptr<Command> make_tune();
 std::unique_ptr<Command> make_reference();
 
 }  // namespace dragoman::cli

@@ -14,12 +14,14 @@ std::vector<std::unique_ptr<Command>> make_commands() {
   commands.push_back(make_train());
   commands.push_back(make_translate());
   commands.push_back(make_score());
+  commands.push_back(make_rerank());
   commands.push_back(make_embed());
   commands.push_back(make_align());
   commands.push_back(make_evaluate());
   commands.push_back(make_run());
   commands.push_back(make_average());
   commands.push_back(make_quantize());
+  commands.push_back(make_tune());
   commands.push_back(make_inspect());
   commands.push_back(make_plugins());
   commands.push_back(make_doctor());

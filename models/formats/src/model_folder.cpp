@@ -4,12 +4,16 @@
 #include "folder_replacement.h"
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/folder.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/decoding/model_defaults.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -69,21 +73,6 @@ Json to_json(const StoredTokenizer& stored) {
 Json to_json(const StoredTokenizers& stored) {
   if (stored.joint) return to_json(stored.source);
   return {{"source", to_json(stored.source)}, {"target", to_json(stored.target)}};
-}
-
-ModelConfig load_config(const Path& file) {
-  constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
-  std::error_code ignored;
-  const Path folder = file.parent_path();
-  core::require(std::filesystem::exists(file, ignored) || !std::filesystem::exists(folder / "run.json", ignored),
-                ErrorCode::kBadInput, "{}: is a training run; its models are the folders best and last in it",
-                folder.string());
-  core::require(
-      std::filesystem::exists(file, ignored) || !std::filesystem::exists(folder / "state.json", ignored),
-      ErrorCode::kBadInput,
-      "{}: is a checkpoint of a training run, to go on from; its models are the folders best and last of the run",
-      folder.string());
-  return read_model_config(core::parse_json(core::read_regular_file(file, kLargest), file.string()), file.string());
 }
 
 /// Of a model folder, which may come from anywhere: a pipe in it might never end.
@@ -263,32 +252,52 @@ ModelConfig read_model_config(const Json& json, const std::string& where) {
     options.check(compute.has_value(), "compute", "must be " + tensor::list_compute_choices());
     config.compute = *compute;
   }
+  if (version >= 2 && options.has("decoding")) {
+    config.decoding = options.subtree("decoding");
+    options.check(config.decoding.is_object(), "decoding", "must hold keys and values");
+    decoding::read_model_defaults(config.decoding, where + ": decoding");
+  }
   options.finish();
   return config;
 }
 
 Json to_json(const ModelConfig& config) {
   const bool fp32 = config.compute == tensor::ComputeChoice::kF32;
-  const int version = config.tokenizers || !fp32 ? ModelConfig::kFormatVersion : 1;
+  const int version = config.tokenizers || !fp32 || !config.decoding.empty() ? ModelConfig::kFormatVersion : 1;
   Json json{{"format_version", version}, {"model_type", config.model_type}};
   if (!config.plugin.empty()) json["plugin"] = config.plugin;
   if (config.tokenizers) json["tokenizer"] = to_json(*config.tokenizers);
   json["sequences"] = nn::to_json(config.sequences);
   json["model"] = config.model;
   if (!fp32) json["compute"] = name_of(config.compute);
+  if (!config.decoding.empty()) json["decoding"] = config.decoding;
   return json;
 }
 
-ModelFolder ModelFolder::open(const Path& folder_path, const TokenizerOpener& opener) {
+ModelConfig load_model_config(const Path& folder) {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
   std::error_code ignored;
-  core::require(std::filesystem::exists(folder_path, ignored), ErrorCode::kIo,
-                "{}: there is no such folder; a model is a folder with config.json", folder_path.string());
-  core::require(std::filesystem::is_directory(folder_path, ignored), ErrorCode::kIo,
-                "{}: is not a folder; a model is a folder with config.json", folder_path.string());
+  core::require(std::filesystem::exists(folder, ignored), ErrorCode::kIo,
+                "{}: there is no such folder; a model is a folder with config.json", folder.string());
+  core::require(std::filesystem::is_directory(folder, ignored), ErrorCode::kIo,
+                "{}: is not a folder; a model is a folder with config.json", folder.string());
+  const Path file = folder / ModelFiles::kConfig;
+  core::require(std::filesystem::exists(file, ignored) || !std::filesystem::exists(folder / "run.json", ignored),
+                ErrorCode::kBadInput, "{}: is a training run; its models are the folders best and last in it",
+                folder.string());
+  core::require(
+      std::filesystem::exists(file, ignored) || !std::filesystem::exists(folder / "state.json", ignored),
+      ErrorCode::kBadInput,
+      "{}: is a checkpoint of a training run, to go on from; its models are the folders best and last of the run",
+      folder.string());
+  return read_model_config(core::parse_json(core::read_regular_file(file, kLargest), file.string()), file.string());
+}
+
+ModelFolder ModelFolder::open(const Path& folder_path, const TokenizerOpener& opener) {
   ModelFolder folder;
   folder.path_ = folder_path;
   const Path config_path = folder_path / ModelFiles::kConfig;
-  folder.config_ = load_config(config_path);
+  folder.config_ = load_model_config(folder_path);
   const nn::SequenceSpec& spec = folder.config_.sequences;
   folder.joint_ = names_joint_tokenizer(folder_path, folder.config_);
   const auto open_side = [&](TokenizerSide side) { return open_tokenizer(folder_path, side, folder.config_, opener); };
@@ -320,8 +329,8 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
                 target.string());
   FolderReplacement replacement(target);
   const Path& folder = replacement.folder();
-  const ModelConfig config{content.model_type,          content.plugin, content.model->spec(), content.model->config(),
-                           tokenizers_to_name(content), content.compute};
+  const ModelConfig config{content.model_type,          content.plugin,  content.model->spec(), content.model->config(),
+                           tokenizers_to_name(content), content.compute, content.decoding};
   core::write_file(folder / ModelFiles::kConfig, to_json(config).dump(2) + "\n");
   write_tokenizers(content, folder);
   core::write_file(folder / ModelFiles::kCard, content.card);
@@ -331,6 +340,41 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
     save_rounded_parameters(folder / ModelFiles::kWeights, parameters, *content.rounded, content.metadata);
   else
     save_parameters(folder / ModelFiles::kWeights, parameters, content.dtype, content.metadata);
+  write_checksums(folder);
+  replacement.commit();
+}
+
+namespace {
+
+void copy_model_file(const Path& from, const Path& to) {
+  core::require(std::filesystem::is_regular_file(from), ErrorCode::kIo, "{}: is not a regular file; put a file there",
+                from.string());
+  core::InputFile input(from);
+  core::OutputFile output(to);
+  std::vector<char> block(std::size_t{1} << 20);
+  for (std::size_t got = 0; (got = input.read(block)) > 0;) output.write({block.data(), got});
+  output.commit();
+}
+
+}  // namespace
+
+void write_decoding_defaults(const Path& source, const Path& output, const Json& decoding,
+                             const TokenizerOpener& opener) {
+  ModelConfig config = load_model_config(source);
+  decoding::read_model_defaults(decoding, (source / ModelFiles::kConfig).string() + ": decoding");
+  config.decoding = decoding;
+  core::require_not_in_the_way(source, output);
+  verify_checksums_if_there(source);
+  FolderReplacement replacement(output);
+  const Path& folder = replacement.folder();
+  for (const std::string_view name : ModelFiles::kAll) {
+    if (name == ModelFiles::kConfig || name == ModelFiles::kSums || name == ModelFiles::kCard) continue;
+    if (std::error_code ignored; std::filesystem::exists(source / name, ignored))
+      copy_model_file(source / name, folder / name);
+  }
+  core::write_file(folder / ModelFiles::kCard, card_of(source));
+  core::write_file(folder / ModelFiles::kConfig, to_json(config).dump(2) + "\n");
+  ModelFolder::open(folder, opener);  // What it would refuse must not be written.
   write_checksums(folder);
   replacement.commit();
 }

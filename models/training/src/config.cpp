@@ -59,6 +59,8 @@ void check_together(const TrainingConfig& config, const std::string& where) {
                 "{}: training would never end; set training.updates, training.epochs or validation.patience", where);
   core::require(config.validation.patience == 0 || (!config.data.validation.empty() && config.validation.repeated()),
                 ErrorCode::kBadInput, "{}: validation.patience needs data.validation and validation.every", where);
+  core::require(config.validation.tune.empty() || !config.data.validation.empty(), ErrorCode::kBadInput,
+                "{}: validation.tune needs data.validation", where);
   const bool needs_end = recipe.schedule.kind == ScheduleKind::kLinear || recipe.schedule.kind == ScheduleKind::kCosine;
   core::require(!needs_end || recipe.updates > recipe.schedule.warmup, ErrorCode::kBadInput,
                 "{}: the schedule '{}' needs training.updates, and more than its warm-up of {}", where,

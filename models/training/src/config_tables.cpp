@@ -325,6 +325,36 @@ void write_samples(const ValidationConfig& config, Json& json) {
   sample_table().write(samples, json["samples"]);
 }
 
+/// {alpha: [X, ...], beam_size: [N, ...]}
+void read_tune(OptionReader& options, ValidationConfig& config) {
+  if (!options.has("tune")) return;
+  OptionReader reader = options.child("tune");
+  const auto numbers = [&reader]<class Number>(const char* key, core::NumberRange<Number> range) {
+    std::vector<Number> result;
+    if (!reader.has(key)) return result;
+    const Json& list = reader.subtree(key);
+    reader.check(list.is_array() && !list.empty() && list.size() <= 1000, key, "must be a list of values to try");
+    for (const Json& item : list) {
+      reader.check(std::is_integral_v<Number> ? item.is_number_integer() : item.is_number(), key, "must hold numbers");
+      const auto value = item.get<double>();
+      const core::NumberRange<double> wide{.least = static_cast<double>(range.least),
+                                           .most = static_cast<double>(range.most)};
+      reader.check(wide.contains(value), key, fmt::format("holds {}; it {}", core::one_line(item), range.demand()));
+      result.push_back(static_cast<Number>(value));
+    }
+    return result;
+  };
+  config.tune.alpha = numbers("alpha", core::NumberRange<double>{.least = -100, .most = 100});
+  config.tune.beam_size = numbers("beam_size", core::NumberRange<std::int32_t>{.least = 1, .most = 1024});
+  reader.finish();
+  options.check(!config.tune.empty(), "tune", "must say what is tried: {alpha: [X, ...], beam_size: [N, ...]}");
+}
+
+void write_tune(const ValidationConfig& config, Json& json) {
+  if (!config.tune.alpha.empty()) json["tune"]["alpha"] = config.tune.alpha;
+  if (!config.tune.beam_size.empty()) json["tune"]["beam_size"] = config.tune.beam_size;
+}
+
 // --- all ---
 
 OptionTable<TrainingConfig> whole_table() {
@@ -443,7 +473,12 @@ const OptionTable<ValidationConfig>& validation_table() {
                     .fallback = Config().samples.first}},
                   read_samples, write_samples)
           .choice("compute", &Config::compute, {tensor::kComputeChoices.begin(), tensor::kComputeChoices.end()}, "TYPE",
-                  std::string(tensor::kComputeHelp));
+                  std::string(tensor::kComputeHelp))
+          .custom({{.name = "tune",
+                    .placeholder = "{alpha: [X, ...], beam_size: [N, ...]}",
+                    .help = "settings of the beam search that are tried when training is done; the best stand in the "
+                            "model's folder (config.json, decoding)"}},
+                  read_tune, write_tune);
   return table;
 }
 

@@ -65,6 +65,16 @@ std::string ModelExports::card(const ModelOrigin& origin) const {
   return text;
 }
 
+formats::TokenizerOpener ModelExports::opener() const {
+  return [this](const formats::StoredTokenizer& stored, const tokenizer::TokenizerFile& file, const std::string&) {
+    return environment_->make_tokenizer(stored.kind, file);
+  };
+}
+
+void ModelExports::set_decoding(const fs::path& folder, const Json& decoding) const {
+  formats::write_decoding_defaults(folder, folder, decoding, opener());
+}
+
 void ModelExports::write_folder(const std::string& name, const nn::Seq2SeqModel& model,
                                 const ModelOrigin& origin) const {
   formats::ModelFolderContent content;
@@ -82,8 +92,7 @@ void ModelExports::write_folder(const std::string& name, const nn::Seq2SeqModel&
   }
   content.card = card(origin);
   content.dtype = config_->checkpoint.export_f16 ? tensor::DType::kF16 : tensor::DType::kF32;
-  content.opener = [this](const formats::StoredTokenizer& stored, const tokenizer::TokenizerFile& file,
-                          const std::string&) { return environment_->make_tokenizer(stored.kind, file); };
+  content.opener = opener();
   formats::write_model_folder(fs::path(config_->output) / name, content);
 }
 

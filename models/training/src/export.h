@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/training/config.h>
 #include <dragoman/training/optimizer.h>
@@ -39,10 +40,13 @@ class ModelExports {
 
   /// Writes the folder `name` of the run, in one step as far as readers can tell; false if it cannot be written.
   bool write(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin);
+  /// Gives a folder that was written its decoding defaults.
+  void set_decoding(const std::filesystem::path& folder, const core::Json& decoding) const;
   /// Error{kIo} if a model is still not written; `checkpoint` is what the message says is kept.
   void require_written(const std::filesystem::path& checkpoint) const;
 
  private:
+  formats::TokenizerOpener opener() const;
   std::string card(const ModelOrigin& origin) const;
   void write_folder(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin) const;
 

@@ -2,6 +2,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/tensor/host_view.h>
 
 namespace dragoman::training {
@@ -141,7 +142,19 @@ ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& 
   if (run_->config.checkpoint.average > 0 && export_average(selected.best, stop))
     selected.model = run_->folder.file("average");
   exports_.require_written(checkpoints_->path(update));
+  if (run_->validator && !run_->config.validation.tune.empty()) tune(selected.model, stop);
   return selected;
+}
+
+void ModelSelector::tune(const std::filesystem::path& folder, const std::stop_token& stop) {
+  const auto model = run_->make_model();
+  formats::load_parameters(folder / formats::ModelFiles::kWeights, model->parameters());
+  model->parameters().prepare(*run_->context, run_->validation_type);
+  const TuneResult result = run_->validator->tune(*model, run_->environment.progress, stop);
+  for (const TuneTrial& trial : result.trials) run_->log("tune: " + describe(trial));
+  const TuneTrial& best = result.trials[result.best];
+  run_->log("tuned: " + describe(best));
+  exports_.set_decoding(folder, best.decoding);
 }
 
 /// True if the mean is better than the best validated state.

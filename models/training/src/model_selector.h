@@ -43,6 +43,8 @@ class ModelSelector {
   void record(const ValidationResult& result, bool best);
   std::unique_ptr<nn::Seq2SeqModel> snapshot() const;
   void export_best(ValidatedModel best);
+  /// Tries ValidationConfig::tune on the model of the folder, and keeps the best there.
+  void tune(const std::filesystem::path& folder, const std::stop_token& stop);
   bool export_average(const std::optional<ScoredUpdate>& best, const std::stop_token& stop);
 
   RunParts* run_;

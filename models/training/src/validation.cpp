@@ -143,10 +143,27 @@ void Validator::measure_loss(const nn::Seq2SeqModel& model, ValidationResult& re
 
 std::vector<std::string> Validator::translate(const nn::Seq2SeqModel& model, const core::ProgressSink& progress,
                                               const std::stop_token& stop) const {
+  return translate(model, decoding_options(config_), progress, stop);
+}
+
+TuneResult Validator::tune(const nn::Seq2SeqModel& model, const core::ProgressSink& progress,
+                           const std::stop_token& stop) const {
+  const evaluation::Bleu bleu;
+  const evaluation::Chrf chrf;
+  const evaluation::Metric& metric =
+      config_.metric == ValidationMetric::kChrf ? static_cast<const evaluation::Metric&>(chrf) : bleu;
+  return tune_decoding(
+      core::Json::object(), config_.tune, metric, references_,
+      [&](const decoding::DecodingOptions& options) { return translate(model, options, progress, stop); },
+      "validation.tune");
+}
+
+std::vector<std::string> Validator::translate(const nn::Seq2SeqModel& model, const decoding::DecodingOptions& options,
+                                              const core::ProgressSink& progress, const std::stop_token& stop) const {
   engine::TranslationEngine engine(
       *runtime_, model,
       {.threads = executor_->threads(), .device = device_, .limits = {.maximum_encoder_tokens = config_.batch_tokens}});
-  const auto search = std::make_shared<const decoding::Search>(decoding_options(config_));
+  const auto search = std::make_shared<const decoding::Search>(options);
   const SequenceList& sources = corpus_->pairs().source;
   Texts texts(*tokenizers_.target, corpus_->size(), progress);
   engine::Client client(engine);

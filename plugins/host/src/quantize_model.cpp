@@ -75,6 +75,7 @@ void quantize_model(const path& folder, const path& output, tensor::ComputeChoic
                                        .card = rounded_card(folder, type),
                                        .rounded = dtype,
                                        .compute = type,
+                                       .decoding = loaded.config.decoding,
                                        .metadata = file.metadata(),
                                        .opener = tokenizer_opener(host)});
 }

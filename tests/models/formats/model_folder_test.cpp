@@ -3,6 +3,7 @@
 #include "folder_test_support.h"
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -453,6 +454,50 @@ TEST(WriteModelFolder, NeedsEitherOneTokenizerOrTwo) {
         ModelFolderContent{.tokenizer = {json}, .source_tokenizer = {json}},
         ModelFolderContent{.tokenizer = {json}, .source_tokenizer = {json}, .target_tokenizer = {json}}})
     EXPECT_THAT(fault(content), HasSubstr("either one joint tokenizer or one for each side"));
+}
+
+TEST(ModelFolder, SaysHowItsModelIsBestSearched) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model());
+  const std::string weights = core::read_file(folder / "m" / "model.safetensors");
+  const core::Json first = {{"beam_size", 8}, {"alpha", 1.8}};
+  write_decoding_defaults(folder / "m", folder / "other", first);
+  EXPECT_EQ(ModelFolder::open(folder / "other").config().decoding, first);
+  EXPECT_TRUE(ModelFolder::open(folder / "m").config().decoding.empty()) << "that is as it was";
+  EXPECT_EQ(core::read_file(folder / "other" / "model.safetensors"), weights);
+  EXPECT_EQ(core::read_file(folder / "other" / "README.md"), "A card.\n");
+  EXPECT_EQ(names_in(folder / "other"), names_in(folder / "m"));
+
+  write_decoding_defaults(folder / "other", folder / "other", {{"alpha", 1}});
+  EXPECT_EQ(ModelFolder::open(folder / "other").config().decoding, (core::Json{{"alpha", 1}}));
+  EXPECT_EQ(verify_checksums(folder / "other").size(), 4U);
+  write_decoding_defaults(folder / "other", folder / "other", core::Json::object());
+  EXPECT_EQ(core::load_json(folder / "other" / "config.json")["format_version"], 1) << "an older program reads it";
+}
+
+TEST(ModelFolder, RefusesDecodingDefaultsThatMakeNoSense) {
+  const auto error_with = [](const core::Json& decoding) {
+    return error_with_config([&](core::Json& config) {
+      config["format_version"] = 2;
+      config["decoding"] = decoding;
+    });
+  };
+  EXPECT_THAT(error_with({{"beam_size", 0}}), AllOf(HasSubstr("config.json: decoding: beam_size"), HasSubstr("is 0")));
+  EXPECT_THAT(error_with({{"beam_sizes", 4}}), AllOf(HasSubstr("config.json: decoding"), HasSubstr("beam_size")));
+  EXPECT_THAT(error_with("beam"), AllOf(HasSubstr("decoding"), HasSubstr("keys and values")));
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model());
+  EXPECT_THAT(error_of([&] {
+                write_decoding_defaults(folder / "m", folder / "n", {{"beam_size", 0}});
+              }),
+              HasSubstr("beam_size"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "n"));
+  std::ofstream(folder / "m" / "model.safetensors", std::ios::app) << "x";
+  EXPECT_THAT(error_of([&] {
+                write_decoding_defaults(folder / "m", folder / "n", {{"beam_size", 2}});
+              }),
+              HasSubstr("model.safetensors"))
+      << "what is damaged must not get new sums";
 }
 
 }  // namespace

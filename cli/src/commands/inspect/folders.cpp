@@ -164,6 +164,7 @@ Report describe_model_folder(const fs::path& path, const InspectOptions& options
   add_tokenizers(report, folder);
   report.add_settings("sequences", nn::to_json(config.sequences));
   report.add_settings("model", config.model);
+  if (!config.decoding.empty()) report.add_settings("decoding", config.decoding, "decoding.");
   report.add_part("weights", describe_weights(folder.weights_path(), options));
   return report;
 }

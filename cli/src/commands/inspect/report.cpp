@@ -40,9 +40,9 @@ void Report::append_lines(Report& other) {
   tables_ += other.tables_;
 }
 
-void Report::add_settings(std::string_view key, const core::Json& settings) {
+void Report::add_settings(std::string_view key, const core::Json& settings, const std::string& prefix) {
   add_value(key, settings);
-  add_setting_rows(settings, "");
+  add_setting_rows(settings, prefix);
 }
 
 void Report::add_setting_rows(const core::Json& settings, const std::string& prefix) {

@@ -24,7 +24,7 @@ class Report {
   /// The same, but as an object of its own.
   void add_part(std::string_view key, Report part);
   /// Settings: the object as it is, and a row for each value in it, called `outer.inner`.
-  void add_settings(std::string_view key, const core::Json& settings);
+  void add_settings(std::string_view key, const core::Json& settings, const std::string& prefix = {});
   /// Lines for people, behind the rows: a table. Texts of files in it must be printable.
   void add_table(std::string lines) { tables_ += lines; }
 

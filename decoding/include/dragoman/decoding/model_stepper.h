@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include <dragoman/decoding/step_model.h>
 #include <dragoman/tensor/context.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::decoding {
 
@@ -19,11 +21,21 @@ class ModelStepper final : public StepModel {
   void admit(const tensor::RaggedTokens& sources, std::span<std::int32_t> slots) override;
   void release(std::int32_t slot) override;
   void step(const StepRequest& request, StepResult& result) override;
+  /// Log probabilities [*, V] of the model's own softmax, in the context's step memory until the next call.
+  struct Distributions {
+    tensor::HostView last;                          ///< of what follows each row
+    std::optional<tensor::HostView> before_forced;  ///< of each token of `next` but the first ones of their rows
+  };
+  /// A step that does not choose: candidates, temperatures, edits and noise of the request mean nothing, and of the
+  /// result only the alignments are filled in.
+  Distributions distributions(const StepRequest& request, StepResult& result);
   bool has_alignment() const override;
   std::size_t bytes_in_use() const override;
   std::size_t expected_bytes(std::int64_t source_tokens, std::int64_t target_tokens) const override;
 
  private:
+  void require_possible(const StepRequest& request) const;
+  void keep_alignments(const StepRequest& request, const nn::Tensor& attention, StepResult& result);
   void choose_rows(const StepRequest& request);
   void copy_forced(const StepRequest& request, const nn::Tensor& nlls, StepResult& result) const;
 

@@ -76,9 +76,9 @@ struct DecodingOptions {
 void check(const DecodingOptions& options);
 void check(const DecodingOptions& options, const nn::SequenceSpec& spec);
 
-/// Error{kInvalidArgument} naming an option that was changed although the built-in search that options.strategy names
-/// never looks at it. check() lets it pass: programs may keep one set of options for several searches.
-void require_all_used(const DecodingOptions& options);
+/// Error{kInvalidArgument} naming an option that differs from `usual` although the built-in search that
+/// options.strategy names never looks at it. check() lets it pass: programs may keep one set for several searches.
+void require_all_used(const DecodingOptions& options, const DecodingOptions& usual = {});
 
 /// The longest target, without its end, for a source of `source_length` tokens without its end.
 std::int32_t maximum_target_length(const DecodingOptions& options, const nn::SequenceSpec& spec,

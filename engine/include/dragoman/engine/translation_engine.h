@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dragoman/decoding/decoding_loop.h>
+#include <dragoman/decoding/ensemble.h>
 #include <dragoman/decoding/inner_states.h>
 #include <dragoman/decoding/score.h>
 #include <dragoman/nn/seq2seq_model.h>
@@ -81,12 +82,18 @@ class TranslationEngine {
  public:
   /// Runtime and model, whose weights must not change while a request is under way, must outlive the engine.
   TranslationEngine(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, EngineOptions options = {});
+  /// Translates with several models together; of more than one, scores and inner states cannot be had
+  /// (Error{kUnsupported}). Throws as Ensemble::spec().
+  TranslationEngine(const runtime::Runtime& runtime, decoding::Ensemble ensemble, EngineOptions options = {});
   /// All clients must be gone.
   ~TranslationEngine();
   TranslationEngine(const TranslationEngine&) = delete;
   TranslationEngine& operator=(const TranslationEngine&) = delete;
 
+  /// Of several the first.
   const nn::Seq2SeqModel& model() const noexcept;
+  /// What is translated obeys it.
+  const nn::SequenceSpec& spec() const noexcept;
   int threads() const noexcept;
 
   struct Impl;

@@ -29,6 +29,7 @@ class Chrf final : public Metric {
   std::size_t statistics_size() const override;
   void count_segment(std::string_view hypothesis, std::span<const std::string_view> references,
                      std::span<double> statistics) const override;
+  std::vector<double> pairwise(std::span<const std::string> texts) const override;
   double value(std::span<const double> statistics) const override;
   std::string signature_fields() const override;
 

@@ -23,6 +23,9 @@ class Metric {
   /// Stores the counts of one segment. Texts are valid UTF-8, and there is at least one reference.
   virtual void count_segment(std::string_view hypothesis, std::span<const std::string_view> references,
                              std::span<double> statistics) const = 0;
+  /// The score of each text with each one as its only reference, [texts, texts]: row i has text i as hypothesis, and
+  /// the bits of sentence_score(). Texts are valid UTF-8. BLEU and chrF take n-grams of each text once.
+  virtual std::vector<double> pairwise(std::span<const std::string> texts) const;
   /// The score of a text whose segments' counts sum to `statistics`.
   virtual double value(std::span<const double> statistics) const = 0;
   /// Score::details for such a text.

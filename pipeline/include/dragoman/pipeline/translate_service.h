@@ -9,6 +9,7 @@
 #include <dragoman/engine/translation_engine.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/pipeline/attention.h>
+#include <dragoman/pipeline/mbr.h>
 #include <dragoman/pipeline/service.h>
 #include <dragoman/runtime/runtime.h>
 #include <dragoman/tokenizer/tokenizer.h>
@@ -22,10 +23,30 @@ struct TranslationModel {
   const nn::Seq2SeqModel* model = nullptr;
   const tokenizer::Tokenizer* source_tokenizer = nullptr;
   const tokenizer::Tokenizer* target_tokenizer = nullptr;
+  /// If not empty: all models, `model` first.
+  decoding::Ensemble ensemble{};
+
+  decoding::Ensemble models() const {
+    return ensemble.models.empty() ? decoding::Ensemble{.models = {model}} : ensemble;
+  }
+  /// Of all models together.
+  nn::SequenceSpec spec() const { return ensemble.models.empty() ? model->spec() : ensemble.spec(); }
+};
+
+/// Models that translate together with the one that is named first.
+struct EnsembleOptions {
+  std::vector<std::string> models{};
+  /// Of all models, the first one included; empty: equal ones.
+  std::vector<double> weights{};
+  decoding::EnsembleMean mean = decoding::EnsembleMean::kProbability;
 };
 
 struct TranslateOptions {
+  /// The strategy may also be `mbr`, which `mbr` describes.
   decoding::DecodingOptions decoding{};
+  MbrOptions mbr{};
+  /// Whoever loads the models looks at it.
+  EnsembleOptions ensemble{};
   decoding::LoopLimits limits{};
   /// Workers, each with its own decoding loop on one core; 0: as many as the process may keep busy. Where the operating
   /// system refuses to start so many, there are fewer.
@@ -55,9 +76,13 @@ struct TranslateOptions {
   decoding::Search::MakeStrategy make_strategy{};
   decoding::Search::MakeProcessors make_further_processors{};
 
+  /// The options of the search; where the strategy is `mbr`, of that for its candidates.
+  decoding::DecodingOptions searched() const;
   /// The search that they describe, for a model with this target tokenizer; Error{kInvalidArgument} if it makes no
   /// sense.
   decoding::SharedSearch search(const TranslationModel& model) const;
+  /// Where the strategy is `mbr`: what is done with what that search finds.
+  std::optional<MbrRanking> mbr_ranking() const;
 };
 
 /// How one record is translated. Unless that is ignored, a record may change it by its own fields, which are keys of a
@@ -68,7 +93,11 @@ struct TranslateOptions {
 struct RecordOptions {
   /// nullptr: as the translator's options say. One search may be shared by any number of records and translators.
   decoding::SharedSearch search{};
+  /// The hypotheses of the search are candidates, and what is returned are the best of them by expected utility. Goes
+  /// with `search`: without one, as the translator's options say.
+  std::optional<MbrRanking> mbr{};
   bool details = false;
+  /// Not with `mbr`: it is of what the search finds best.
   AttentionSettings attention{};
   /// What each of its sentences' translations begins with; nothing: as the translator's options say. The record's own
   /// field is what the first one begins with.

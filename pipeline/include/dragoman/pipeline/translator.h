@@ -17,7 +17,13 @@ namespace dragoman::pipeline {
 /// Reads the options of the pipeline stage `translate`, which find_built_in_stage("translate") lists; keys are spelled
 /// with '_'. May load the plugin of a device: see Translator. A value out of its range is an Error{kBadInput} that
 /// names its key.
-TranslateOptions read_translate_options(core::OptionReader& options, plugins::Host& host);
+/// `usual` is what the model's folder says of its search: only what differs must be of use to the search.
+TranslateOptions read_translate_options(core::OptionReader& options, plugins::Host& host,
+                                        const decoding::DecodingOptions& usual = {});
+
+/// What a model folder says of its search (config.json, `decoding`), and the program's defaults besides. Throws as
+/// formats::load_model_config().
+TranslateOptions usual_translate_options(const std::filesystem::path& model_folder);
 
 /// How a model is made ready to translate.
 struct Packing {
@@ -27,23 +33,26 @@ struct Packing {
   bool allow_non_finite = false;
   /// That load; as for core::thread_count().
   int threads = 0;
+  EnsembleOptions ensemble{};
 };
 Packing packing_of(const TranslateOptions& options);
 
-/// A model folder ready to translate: loaded, packed for inference, with its tokenizers. Immutable; threads share it.
+/// A model folder ready to translate: loaded, packed for inference, with its tokenizers; or several folders that
+/// translate together. Immutable; threads share it.
 class LoadedTranslationModel {
  public:
   /// May load a plugin: see Translator. Throws as plugins::load_model; and unless non-finite values are allowed,
-  /// Error{kBadInput} that names the tensor which holds one.
+  /// Error{kBadInput} that names the tensor which holds one, as for models of an ensemble that do not go together.
   LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host, const Packing& packing = {});
   /// What its weights are multiplied in, on this machine.
   tensor::ComputeType compute_type() const noexcept { return compute_type_; }
-  TranslationModel view() const {
-    return {loaded_.model.get(), loaded_.source_tokenizer.get(), loaded_.target_tokenizer.get()};
-  }
+  TranslationModel view() const;
 
  private:
   plugins::LoadedModel loaded_;
+  std::vector<std::unique_ptr<const LoadedTranslationModel>> others_;  ///< of an ensemble
+  std::vector<double> weights_;
+  decoding::EnsembleMean mean_;
   tensor::ComputeType compute_type_;
 };
 
@@ -59,8 +68,9 @@ class LoadedTranslationModel {
 /// Translator included: make them all first, or let the host load its plugins at the start.
 class Translator {
  public:
-  /// The host must outlive the translator.
-  Translator(const std::filesystem::path& model_folder, plugins::Host& host, const TranslateOptions& options = {});
+  /// With usual_translate_options(). The host must outlive the translator.
+  Translator(const std::filesystem::path& model_folder, plugins::Host& host);
+  Translator(const std::filesystem::path& model_folder, plugins::Host& host, const TranslateOptions& options);
   ~Translator();
   Translator(Translator&&) noexcept;
   Translator& operator=(Translator&&) noexcept;

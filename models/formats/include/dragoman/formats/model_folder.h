@@ -81,6 +81,7 @@ struct StoredTokenizers {
   StoredTokenizer source;
   StoredTokenizer target;  ///< of a joint one: the same
   bool joint = true;
+  bool operator==(const StoredTokenizers&) const = default;
 };
 
 /// Makes a tokenizer that config.json names; `where` names the place there, for messages. nullptr: this is not the time
@@ -95,7 +96,7 @@ std::unique_ptr<tokenizer::Tokenizer> open_built_in_tokenizer(const StoredTokeni
 
 /// The content of a model folder's config.json.
 struct ModelConfig {
-  /// 2: may say `compute` and `tokenizer`. What can be written as an older version is.
+  /// 2: may say `compute`, `tokenizer` and `decoding`. What can be written as an older version is.
   static constexpr int kFormatVersion = 2;
 
   std::string model_type;  ///< the name under which a factory is registered: "transformer", ...
@@ -106,11 +107,15 @@ struct ModelConfig {
   std::optional<StoredTokenizers> tokenizers{};
   /// What the weights are multiplied in unless somebody asks for something else.
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
+  /// How the model is best searched, as decoding::read_model_defaults() takes it.
+  core::Json decoding = core::Json::object();
 };
 
 /// Throws Error{kBadInput} naming `where` and the key. A newer format_version is refused, older ones are read.
 ModelConfig read_model_config(const core::Json& json, const std::string& where);
 core::Json to_json(const ModelConfig& config);
+/// That of a folder; no other file is looked at. Error{kIo or kBadInput} naming the file.
+ModelConfig load_model_config(const std::filesystem::path& folder);
 
 /// A model on disk, opened: configuration and tokenizers are read and checked against each other, weights are not
 /// touched. Building the model is the business of whoever knows the factories: look up config().model_type, give it
@@ -165,7 +170,8 @@ struct ModelFolderContent {
   /// Of weights and tables, if they are to be rounded: see save_rounded_parameters(). Then the rest is F32.
   std::optional<tensor::DType> rounded{};
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
-  Metadata metadata{};  ///< of model.safetensors
+  core::Json decoding = core::Json::object();  ///< ModelConfig::decoding
+  Metadata metadata{};                         ///< of model.safetensors
   /// Opens the tokenizers once, to see that they belong to the model.
   TokenizerOpener opener = open_built_in_tokenizer;
 };
@@ -179,5 +185,10 @@ void require_replaceable(const std::filesystem::path& path);
 /// second one with the same `path` is refused (Error{kIo}). Throws as require_replaceable() does, and
 /// Error{kInvalidArgument} for a tokenizer that is not a tokenizer.json and names no other kind.
 void write_model_folder(const std::filesystem::path& path, const ModelFolderContent& content);
+
+/// Writes `output`, a copy of the model folder with these as ModelConfig::decoding; `output` may be the folder itself.
+/// As write_model_folder() does it. Error{kBadInput} for what read_model_defaults() does not take.
+void write_decoding_defaults(const std::filesystem::path& folder, const std::filesystem::path& output,
+                             const core::Json& decoding, const TokenizerOpener& opener = open_built_in_tokenizer);
 
 }  // namespace dragoman::formats

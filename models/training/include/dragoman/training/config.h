@@ -8,6 +8,7 @@
 #include <dragoman/tensor/compute_type.h>
 #include <dragoman/tokenizer/tokenizer_kind.h>
 #include <dragoman/training/schedule.h>
+#include <dragoman/training/tune.h>
 
 namespace dragoman::training {
 
@@ -130,6 +131,9 @@ struct ValidationConfig {
   SampleConfig samples;
   /// What weights are multiplied in.
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
+  /// Tried on the validation text when training is done; the best by `metric` (BLEU where that is the loss) stands in
+  /// the folder of the best model.
+  TuneConfig tune;
 
   /// Whether there are validations before the end of a run.
   bool repeated() const noexcept { return every > 0 || every_epochs > 0; }

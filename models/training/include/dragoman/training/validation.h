@@ -63,9 +63,13 @@ class Validator {
   /// `model` without gradients, best with prepared weights. Error{kInterrupted} if `stop` asks.
   ValidationResult run(const nn::Seq2SeqModel& model, const SampleDraw& draw = {},
                        const core::ProgressSink& progress = {}, const std::stop_token& stop = {}) const;
-  /// Detokenised translations of all pairs, in order.
+  /// Detokenised translations of all pairs, in order, by the search that the configuration says or another.
   std::vector<std::string> translate(const nn::Seq2SeqModel& model, const core::ProgressSink& progress,
                                      const std::stop_token& stop) const;
+  std::vector<std::string> translate(const nn::Seq2SeqModel& model, const decoding::DecodingOptions& options,
+                                     const core::ProgressSink& progress, const std::stop_token& stop) const;
+  /// What ValidationConfig::tune says to try.
+  TuneResult tune(const nn::Seq2SeqModel& model, const core::ProgressSink& progress, const std::stop_token& stop) const;
 
  private:
   void measure_loss(const nn::Seq2SeqModel& model, ValidationResult& result, const std::stop_token& stop) const;

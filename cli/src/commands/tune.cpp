@@ -1,0 +1,154 @@
+#include "options/input_guard.h"
+#include "options/line_pairs.h"
+#include "options/model_options.h"
+#include "options/number_option.h"
+#include "options/option_group.h"
+#include "program/command.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/evaluation/bleu.h>
+#include <dragoman/evaluation/chrf.h>
+#include <dragoman/formats/model_folder.h>
+#include <dragoman/pipeline/translator.h>
+#include <dragoman/plugins/load_model.h>
+#include <dragoman/training/tune.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+/// "0.6,1,1.4"
+template <class Number>
+std::vector<Number> parse_list(std::string_view option, const std::string& text,
+                               const core::NumberRange<Number>& range) {
+  std::vector<Number> numbers;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    numbers.push_back(parse_number(option, text.substr(begin, end - begin), range));
+    begin = end + 1;
+  }
+  return numbers;
+}
+
+class Tune final : public Command {
+ public:
+  std::string_view name() const override { return "tune"; }
+  std::string_view summary() const override {
+    return "try length penalties and beams on a text with references; keep the best in the model's folder";
+  }
+  std::string_view examples() const override {
+    return "dragoman tune --model models/de-en val.de val.en\n"
+           "dragoman tune --model models/de-en val.de val.en --output models/de-en\n"
+           "dragoman tune --model models/de-en val.de val.en --alpha 0.8,1,1.2 --beam-size 4,8 --output tuned\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
+        "source", po::value(&source_)->required()->value_name("FILE"), "source lines")(
+        "target", po::value(&target_)->required()->value_name("FILE"), "target lines, as many: the references")(
+        "output,o", po::value(&output_)->value_name("DIR"),
+        "the model folder to write, with the best settings as its own (config.json, decoding); it may be the model's. "
+        "Without it they are only shown")(
+        "alpha", po::value(&alpha_)->default_value("0.6,0.8,1,1.2,1.4,1.6,1.8,2,2.2")->value_name("X,..."),
+        "strengths of the length penalty that are tried")("beam-size", po::value(&beam_size_)->value_name("N,..."),
+                                                          "sizes of the beam that are tried (default: the model's)")(
+        "metric", po::value(&metric_)->default_value("bleu")->value_name("NAME"), "what decides: bleu or chrf");
+    po::options_description machine = option_group("Machine");
+    model_options_.add_to(machine);
+    options.add(machine);
+  }
+  std::vector<std::string> positional() const override { return {"source", "target"}; }
+
+  void run(const Session& session) override {
+    const training::TuneConfig config = read_config();
+    if (source_ == "-" && target_ == "-") throw UsageError("--source and --target cannot both be standard input");
+    if (!output_.empty()) {
+      require_not_an_input(output_, {source_, target_});
+      formats::require_replaceable(output_);
+    }
+    plugins::Host host(model_options_.host());
+    const core::Json defaults = formats::load_model_config(model_).decoding;
+    pipeline::TranslateOptions options = pipeline::usual_translate_options(model_);
+    options.threads = model_options_.threads();
+    options.device = model_options_.device(host, session.log);
+    options.compute = model_options_.compute();
+    options.allow_non_finite = model_options_.allow_non_finite();
+    pipeline::Translator translator(model_, host, options);
+    read_lines(session);
+    const auto translate = [&](const decoding::DecodingOptions& search) {
+      core::report(session.progress,
+                   {.stage = "tune", .done = tried_++, .total = trials(config), .unit = "searches", .figures = {}});
+      return translator.translate(sources_,
+                                  {.search = std::make_shared<const decoding::Search>(search), .stop = session.stop});
+    };
+    const evaluation::Bleu bleu;
+    const evaluation::Chrf chrf;
+    const evaluation::Metric& metric = metric_ == "bleu" ? static_cast<const evaluation::Metric&>(bleu) : chrf;
+    const training::TuneResult result =
+        training::tune_decoding(defaults, config, metric, references_, translate,
+                                (std::filesystem::path(model_) / formats::ModelFiles::kConfig).string() + ": decoding");
+    show(result);
+    if (output_.empty()) return;
+    formats::write_decoding_defaults(model_, output_, result.trials[result.best].decoding,
+                                     plugins::tokenizer_opener(host));
+    core::log(session.log, core::LogLevel::kInfo, fmt::format("written: {}", output_));
+  }
+
+ private:
+  training::TuneConfig read_config() const {
+    if (metric_ != "bleu" && metric_ != "chrf") throw UsageError("--metric must be bleu or chrf");
+    training::TuneConfig config{.alpha = parse_list("--alpha", alpha_, core::kAnyNumber)};
+    if (!beam_size_.empty())
+      config.beam_size = parse_list<std::int32_t>("--beam-size", beam_size_, {.least = 1, .most = 10000});
+    return config;
+  }
+
+  static std::uint64_t trials(const training::TuneConfig& config) {
+    return config.alpha.size() * std::max<std::size_t>(config.beam_size.size(), 1);
+  }
+
+  void read_lines(const Session& session) {
+    LinePairReader reader(source_, target_, session.stop);
+    std::vector<pipeline::LinePair> pairs;
+    while (reader.read(pairs, LinePairReader::kUsualBytes)) {
+    }
+    for (pipeline::LinePair& pair : pairs) {
+      sources_.push_back(std::move(pair.source));
+      references_.push_back(std::move(pair.target));
+    }
+    core::require(!sources_.empty(), core::ErrorCode::kBadInput, "{}: has no lines; give a text to tune on", source_);
+  }
+
+  static void show(const training::TuneResult& result) {
+    core::OutputFile out("-");
+    for (std::size_t i = 0; i < result.trials.size(); ++i)
+      out.write(training::describe(result.trials[i]) + (i == result.best ? "  <- best\n" : "\n"));
+    out.commit();
+  }
+
+  std::string model_;
+  std::string source_;
+  std::string target_;
+  std::string output_;
+  std::string alpha_;
+  std::string beam_size_;
+  std::string metric_;
+  ModelOptions model_options_;
+  std::vector<std::string> sources_;
+  std::vector<std::string> references_;
+  std::uint64_t tried_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_tune() {
+  return std::make_unique<Tune>();
+}
+
+}  // namespace dragoman::cli

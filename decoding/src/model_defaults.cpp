@@ -1,0 +1,39 @@
+#include "dragoman/decoding/model_defaults.h"
+
+#include "dragoman/decoding/option_table.h"
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/options.h>
+
+namespace dragoman::decoding {
+
+DecodingOptions read_model_defaults(const core::Json& settings, const std::string& where) {
+  core::OptionReader reader(settings, where);
+  for (const char* key : {"n_best", "alignment"})
+    reader.check(!reader.has(key), key,
+                 "is for whoever translates to say, and not for the model; take it out of the folder");
+  DecodingOptions options;
+  option_table().read(reader, options);
+  reader.finish();
+  try {
+    check(options);
+    require_all_used(options);
+  } catch (const core::Error& error) {
+    core::fail(core::ErrorCode::kBadInput, "{}: {}", where, error.what());
+  }
+  return options;
+}
+
+core::Json complete_settings(core::Json said, const core::Json& model_defaults) {
+  const bool own_penalty = said.contains("length_penalty");
+  for (const core::Option& option : option_table().options()) {
+    if (said.contains(option.name) || (own_penalty && option.name == "alpha")) continue;
+    if (const auto found = model_defaults.find(option.name); found != model_defaults.end())
+      said[option.name] = *found;
+    else if (!option.fallback.is_null())
+      said[option.name] = option.fallback;
+  }
+  return said;
+}
+
+}  // namespace dragoman::decoding

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "ngrams.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dragoman::evaluation {
+
+/// The n-grams of several sequences, sorted, so that any two of them can be compared without counting again.
+class NgramProfiles {
+ public:
+  NgramProfiles(NgramIndex ngrams, std::size_t sequences, std::size_t orders);
+
+  /// Orders count from 0.
+  std::int64_t total(std::size_t order, std::size_t sequence) const {
+    return static_cast<std::int64_t>(profiles_[order][sequence].size());
+  }
+  /// Sum over n-grams of the smaller count.
+  std::int64_t matches(std::size_t order, std::size_t a, std::size_t b) const;
+
+ private:
+  std::vector<std::vector<std::vector<std::uint32_t>>> profiles_;  ///< [order][sequence]
+};
+
+}  // namespace dragoman::evaluation

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <dragoman/core/json.h>
+#include <dragoman/decoding/options.h>
+#include <dragoman/evaluation/metric.h>
+
+namespace dragoman::training {
+
+/// Settings of a beam search that are tried on a text with references.
+struct TuneConfig {
+  /// Of the length penalty.
+  std::vector<double> alpha{};
+  /// Empty: what the model has.
+  std::vector<std::int32_t> beam_size{};
+
+  bool empty() const noexcept { return alpha.empty() && beam_size.empty(); }
+};
+
+struct TuneTrial {
+  /// As a model's folder would have them.
+  core::Json decoding;
+  evaluation::Score score;
+};
+
+struct TuneResult {
+  /// The sizes of the beam one after the other, with each alpha in turn.
+  std::vector<TuneTrial> trials;
+  /// Of equal ones the first.
+  std::size_t best = 0;
+};
+
+/// Translates the whole text, line by line.
+using TranslateText = std::function<std::vector<std::string>(const decoding::DecodingOptions&)>;
+
+/// Tries `model_defaults` (decoding::read_model_defaults()) with all combinations of the settings. Error{kBadInput}
+/// naming `where` if a combination makes no sense, before anything is translated: of a model whose decoder is not
+/// `beam` nothing can be tuned.
+TuneResult tune_decoding(const core::Json& model_defaults, const TuneConfig& config, const evaluation::Metric& metric,
+                         const std::vector<std::string>& references, const TranslateText& translate,
+                         const std::string& where);
+
+/// "beam_size 4, alpha 1.8: BLEU 38.06"
+std::string describe(const TuneTrial& trial);
+
+}  // namespace dragoman::training

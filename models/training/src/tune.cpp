@@ -1,0 +1,58 @@
+#include "dragoman/training/tune.h"
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/decoding/model_defaults.h>
+
+namespace dragoman::training {
+namespace {
+
+using core::Json;
+
+/// Every combination; a list without values leaves its setting as it is.
+std::vector<Json> combinations(const Json& base, const TuneConfig& config) {
+  const auto with_each = [](const std::vector<Json>& bases, const char* key, const auto& values) {
+    if (values.empty()) return bases;
+    std::vector<Json> changed;
+    for (const Json& one : bases)
+      for (const auto& value : values) {
+        changed.push_back(one);
+        changed.back()[key] = value;
+      }
+    return changed;
+  };
+  return with_each(with_each({base}, "beam_size", config.beam_size), "alpha", config.alpha);
+}
+
+}  // namespace
+
+TuneResult tune_decoding(const Json& model_defaults, const TuneConfig& config, const evaluation::Metric& metric,
+                         const std::vector<std::string>& references, const TranslateText& translate,
+                         const std::string& where) {
+  TuneResult result;
+  std::vector<decoding::DecodingOptions> searches;
+  for (Json& decoding : combinations(model_defaults, config)) {
+    searches.push_back(decoding::read_model_defaults(decoding, where));
+    core::require(searches.back().strategy == "beam", core::ErrorCode::kBadInput,
+                  "{}: decoder: is {}, but what is tuned is beam search; leave it out", where,
+                  searches.back().strategy);
+    result.trials.push_back({std::move(decoding), {}});
+  }
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    result.trials[i].score = evaluation::corpus_score(metric, translate(searches[i]), {&references, 1});
+    if (result.trials[i].score.value > result.trials[result.best].score.value) result.best = i;
+  }
+  return result;
+}
+
+std::string describe(const TuneTrial& trial) {
+  std::string text;
+  for (const char* key : {"beam_size", "alpha"})
+    if (const auto found = trial.decoding.find(key); found != trial.decoding.end())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, core::one_line(*found));
+  return fmt::format("{}: {} {:.2f}{}{}", text.empty() ? "as it is" : text, trial.score.name, trial.score.value,
+                     trial.score.details.empty() ? "" : " ", trial.score.details);
+}
+
+}  // namespace dragoman::training
