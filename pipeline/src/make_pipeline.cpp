@@ -51,6 +51,8 @@ ReadOptions read_options(const ReadSettings& settings, const core::OptionReader&
   options.check(
       settings.target_prefix_file.empty() || settings.format != RecordFormat::kJsonl, "target_prefix_file",
       "is not for the format jsonl, whose lines say it themselves: {\"source\": ..., \"target_prefix\": ...}");
+  options.check(settings.target_prefix_file != "-" || settings.path != "-", "target_prefix_file",
+                "cannot be standard input, which is the text");
   options.check(settings.target_prefix_file.empty() || settings.target_prefix_column == 0, "target_prefix_file",
                 "says what target_prefix_column says; set one of them");
   return {.path = settings.path,

@@ -76,7 +76,7 @@ TEST_F(HelpTest, BashCompletesCommandsAndOptions) {
     return file_content(folder_ / "replies");
   };
   EXPECT_EQ(completed("dragoman tra", 1), "train translate\n");
-  EXPECT_EQ(completed("dragoman translate --beam", 2), "--beam-size\n");
+  EXPECT_EQ(completed("dragoman translate --beam-s", 2), "--beam-size\n");
   EXPECT_EQ(completed("dragoman help insp", 2), "inspect\n");
   EXPECT_EQ(completed("dragoman translate news", 2), "\n") << "a file, which bash completes by itself";
 }

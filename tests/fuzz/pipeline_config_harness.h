@@ -23,7 +23,8 @@ inline void replace_names_of_files(core::Json& tree, const testing::TinyModel& m
       value = model.path().string();
     else if (value == "TOKENIZER")
       value = (model.path() / "tokenizer.json").string();
-    else if (value.is_string() && (key == "path" || key == "model" || key == "tokenizer"))
+    else if (value.is_string() && (key == "path" || key == "model" || key == "tokenizer" || key == "glossary" ||
+                                   key.ends_with("_file") || key.ends_with("-file")))
       value = (scratch() / "absent" / "file").string();
   }
 }
