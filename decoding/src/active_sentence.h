@@ -16,6 +16,8 @@ class ActiveSentence {
   SentenceState state;
   std::int32_t slot = -1;
   Searcher* searcher = nullptr;
+  /// What its hypotheses may choose from, rising; empty: the whole vocabulary.
+  std::vector<std::int32_t> allowed;
   /// Why it has no result, if it has none.
   std::exception_ptr failure;
 

@@ -30,7 +30,7 @@ void JobIdentity::add_stage(const std::string& name, const Json& options,
   for (const auto& [option, value] : options.items()) {
     if (holds(idle_options, option)) continue;
     const std::string key = fmt::format("{}.{}", label, option);
-    if (!holds(content_options, option) || !value.is_string())
+    if (!holds(content_options, option) || !value.is_string() || value.get_ref<const std::string&>().empty())
       identity_[key] = value;
     else
       files_.push_back({key, value.get<std::string>()});

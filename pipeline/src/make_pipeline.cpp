@@ -115,7 +115,8 @@ class Builder {
                   const std::vector<std::string>& idle_options) {
     identity_.add_stage(name, settings, content_options, idle_options);
     for (const std::string& option : content_options)
-      if (settings.is_object() && settings.contains(option) && settings[option].is_string())
+      if (settings.is_object() && settings.contains(option) && settings[option].is_string() &&
+          !settings[option].get_ref<const std::string&>().empty())
         pipeline_.add_input(settings[option].get<std::string>());
   }
 

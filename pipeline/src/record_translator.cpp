@@ -30,6 +30,7 @@ class RecordUnderWay {
                           : std::move(work_.parts[part].source),
             .line = work_.record.line * 4096 + part % 4096,
             .search = options_.search,
+            .shortlist = model_.shortlist,
             .inner = options_.attention.inner(),
             .stop = options_.stop};
   }

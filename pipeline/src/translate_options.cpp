@@ -51,6 +51,13 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
     core::fail(core::ErrorCode::kBadInput, "{}: {}", options.where(), error.what());
   }
   check(translate.attention, options);
+  options.check(translate.unknown_dictionary.empty() || translate.decoding.replace_unknown, "unknown_dictionary",
+                "needs replace_unknown");
+  const decoding::ShortlistLimits usual;
+  const decoding::ShortlistLimits& limits = translate.shortlist.limits;
+  options.check(!translate.shortlist.path.empty() || limits.first == usual.first, "shortlist_first",
+                "needs a shortlist");
+  options.check(!translate.shortlist.path.empty() || limits.best == usual.best, "shortlist_best", "needs a shortlist");
   translate.device = host.device(settings.device);
   const std::string strategy = translate.decoding.strategy;
   const auto& entry = registry.search_strategies().get(strategy);

@@ -126,10 +126,18 @@ decoding::SharedSearch TranslateOptions::search() const {
   return std::make_shared<const decoding::Search>(decoding, built_in, make_further_processors);
 }
 
+std::shared_ptr<const UnknownDictionary> TranslateOptions::read_unknown_dictionary() const {
+  if (unknown_dictionary.empty()) return nullptr;
+  return std::make_shared<const UnknownDictionary>(UnknownDictionary::read(unknown_dictionary));
+}
+
 TranslateService::TranslateService(const runtime::Runtime& runtime, const TranslationModel& model,
                                    const TranslateOptions& options)
     : model_(model),
-      options_{.search = options.search(), .details = options.details, .attention = options.attention},
+      options_{.search = options.search(),
+               .details = options.details,
+               .attention = options.attention,
+               .unknown_dictionary = options.read_unknown_dictionary()},
       engine_(runtime, *model.model, {.threads = options.threads, .device = options.device, .limits = options.limits}) {
   options_.search->check(model_.model->spec());
 }

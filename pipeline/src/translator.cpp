@@ -1,5 +1,6 @@
 #include "dragoman/pipeline/translator.h"
 
+#include "dragoman/pipeline/lexicon_builder.h"
 #include "dragoman/pipeline/line_policy.h"
 #include "record_translator.h"
 
@@ -41,7 +42,10 @@ tensor::ComputeType find_compute_type(const std::filesystem::path& folder, const
 }  // namespace
 
 Packing packing_of(const TranslateOptions& options) {
-  return {.device = options.device, .compute = options.compute, .allow_non_finite = options.allow_non_finite};
+  return {.device = options.device,
+          .compute = options.compute,
+          .allow_non_finite = options.allow_non_finite,
+          .shortlist = options.shortlist};
 }
 
 LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host,
@@ -54,13 +58,21 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
   loaded_.model->parameters().prepare(*context, compute_type_,
                                       {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights,
                                        .non_finite_hint = "--allow-non-finite uses it all the same"});
+  if (!packing.shortlist.path.empty())
+    shortlist_ = decoding::Shortlist::read(
+        packing.shortlist.path,
+        shortlist_vocabularies(loaded_.model->spec(), *loaded_.source_tokenizer, *loaded_.target_tokenizer),
+        packing.shortlist.limits);
 }
 
 struct Translator::Impl {
   Impl(const std::filesystem::path& folder, plugins::Host& host, const TranslateOptions& options)
       : model(folder, host, packing_of(options)),
         records(model.view()),
-        usual{.search = options.search(), .details = options.details, .attention = options.attention},
+        usual{.search = options.search(),
+              .details = options.details,
+              .attention = options.attention,
+              .unknown_dictionary = options.read_unknown_dictionary()},
         engine(host.runtime(), *model.view().model,
                {.threads = options.threads, .device = options.device, .limits = options.limits}),
         client(engine) {
@@ -69,6 +81,7 @@ struct Translator::Impl {
 
   RecordOptions with_search(RecordOptions options) const {
     if (options.search == nullptr) options.search = usual.search;
+    if (options.unknown_dictionary == nullptr) options.unknown_dictionary = usual.unknown_dictionary;
     return options;
   }
 

@@ -23,6 +23,10 @@ struct StepRequest {
   std::span<const ops::LogitEdit> edits{};
   /// Empty, or one per row: candidates are then ranked by log probability plus noise, where it is drawn.
   std::span<const ops::RowNoise> noise{};
+  /// What rows may choose from: `allowed_of_row` is empty, or has a range of `allowed` for each row. Candidates and
+  /// their softmax see nothing else; forced tokens see everything.
+  std::span<const std::int32_t> allowed{};
+  std::span<const ops::AllowedRange> allowed_of_row{};
   bool alignment = false;
 };
 

@@ -4,10 +4,12 @@
 #include <memory>
 #include <optional>
 
+#include <dragoman/decoding/shortlist.h>
 #include <dragoman/engine/translation_engine.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/pipeline/attention.h>
 #include <dragoman/pipeline/service.h>
+#include <dragoman/pipeline/unknown_dictionary.h>
 #include <dragoman/runtime/runtime.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
@@ -18,6 +20,14 @@ struct TranslationModel {
   const nn::Seq2SeqModel* model = nullptr;
   const tokenizer::Tokenizer* source_tokenizer = nullptr;
   const tokenizer::Tokenizer* target_tokenizer = nullptr;
+  /// What each sentence's translation is chosen from; nullptr: the whole vocabulary.
+  const decoding::Shortlist* shortlist = nullptr;
+};
+
+/// The table has the keys `shortlist`, `shortlist_first` and `shortlist_best`.
+struct ShortlistSettings {
+  std::string path{};  ///< as decoding::Shortlist::read() takes it; empty: none
+  decoding::ShortlistLimits limits{};
 };
 
 struct TranslateOptions {
@@ -33,6 +43,11 @@ struct TranslateOptions {
   bool details = false;
   /// Attention of the best translations, in a pass of its own: into Record::fields with `details`, and into files.
   AttentionSettings attention{};
+  /// Whoever loads the model reads it.
+  ShortlistSettings shortlist{};
+  /// A file of what unknown tokens become where decoding.replace_unknown is set, as UnknownDictionary::read() takes it;
+  /// empty: the source words themselves.
+  std::string unknown_dictionary{};
   /// Whether the model may hold weights that are NaN or infinite; for research. Whoever loads the model looks at it.
   bool allow_non_finite = false;
   /// Replaces the built-in strategies, for one that a plugin registered, and adds logits processors, as
@@ -42,6 +57,8 @@ struct TranslateOptions {
 
   /// The search that they describe; Error{kInvalidArgument} if it makes no sense.
   decoding::SharedSearch search() const;
+  /// nullptr if they name none. Throws as UnknownDictionary::read().
+  std::shared_ptr<const UnknownDictionary> read_unknown_dictionary() const;
 };
 
 /// How one record is translated.
@@ -50,6 +67,8 @@ struct RecordOptions {
   decoding::SharedSearch search{};
   bool details = false;
   AttentionSettings attention{};
+  /// Read if the search replaces unknown tokens; nullptr: as the translator's options say.
+  std::shared_ptr<const UnknownDictionary> unknown_dictionary{};
   /// When it asks, the record ends with Error{kInterrupted}.
   std::stop_token stop{};
 };

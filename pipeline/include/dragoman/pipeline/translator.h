@@ -25,24 +25,27 @@ struct Packing {
   /// Nothing: what the model's folder says.
   std::optional<tensor::ComputeChoice> compute{};
   bool allow_non_finite = false;
+  ShortlistSettings shortlist{};
 };
 Packing packing_of(const TranslateOptions& options);
 
 /// A model folder ready to translate: loaded, packed for inference, with its tokenizers. Immutable; threads share it.
 class LoadedTranslationModel {
  public:
-  /// May load a plugin: see Translator. Throws as plugins::load_model; and unless non-finite values are allowed,
-  /// Error{kBadInput} that names the tensor which holds one.
+  /// May load a plugin: see Translator. Throws as plugins::load_model and decoding::Shortlist::read; and unless
+  /// non-finite values are allowed, Error{kBadInput} that names the tensor which holds one.
   LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host, const Packing& packing = {});
   /// What its weights are multiplied in, on this machine.
   tensor::ComputeType compute_type() const noexcept { return compute_type_; }
   TranslationModel view() const {
-    return {loaded_.model.get(), loaded_.source_tokenizer.get(), loaded_.target_tokenizer.get()};
+    return {loaded_.model.get(), loaded_.source_tokenizer.get(), loaded_.target_tokenizer.get(),
+            shortlist_ ? &*shortlist_ : nullptr};
   }
 
  private:
   plugins::LoadedModel loaded_;
   tensor::ComputeType compute_type_;
+  std::optional<decoding::Shortlist> shortlist_;
 };
 
 /// The embedded API: text in, text out.

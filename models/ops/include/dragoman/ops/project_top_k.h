@@ -36,11 +36,11 @@ struct AllowedRange {
 };
 
 /// For every row of hidden [R, d]: logits = hidden * weight^T + bias, those of tokens that the row may not choose
-/// -infinity, edited, divided by its temperature; then the `k`
-/// best tokens by (log probability + noise, falling; token id, rising) and their log probabilities under the edited,
-/// tempered softmax. The vocabulary goes through in panels, logits [R, V] never exist (unless k is near V). Row-stable.
-/// Where a row has fewer tokens to choose from than k, others follow with log probability -infinity, as those of edits
-/// do. `tokens` is [R, k] I32; `log_probabilities` [R, k]. k <= V. A plain weight is multiplied in `type`, kF32 or kBF16.
+/// -infinity, edited, divided by its temperature; then the `k` best tokens by (log probability + noise, falling; token
+/// id, rising) and their log probabilities under the edited, tempered softmax. The vocabulary goes through in panels,
+/// logits [R, V] never exist (unless k is near V). Row-stable. Where a row has fewer tokens to choose from than k,
+/// others follow with log probability -infinity, as those of edits do. `tokens` is [R, k] I32; `log_probabilities`
+/// [R, k]. k <= V. A plain weight is multiplied in `type`, kF32 or kBF16.
 struct ProjectTopKArguments {
   Tensor hidden;
   Tensor weight;
