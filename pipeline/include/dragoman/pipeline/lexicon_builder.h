@@ -18,9 +18,9 @@ namespace dragoman::pipeline {
 decoding::ShortlistVocabularies shortlist_vocabularies(const nn::SequenceSpec& spec, const tokenizer::Tokenizer& source,
                                                        const tokenizer::Tokenizer& target);
 
-/// Lexical translation probabilities of pieces, counted from aligned pairs: p(t | s) is the share of the links of source
-/// piece s that lead to target piece t. A link of words is one of each piece of the one with each piece of the other.
-/// Takes memory for each different pair of pieces. One thread at a time.
+/// Lexical translation probabilities of pieces, counted from aligned pairs: p(t | s) is the share of the links of
+/// source piece s that lead to target piece t. A link of words is one of each piece of the one with each piece of the
+/// other. Takes memory for each different pair of pieces. One thread at a time.
 class LexiconBuilder {
  public:
   /// `unit`: what links number. Both tokenizers must outlive it.
