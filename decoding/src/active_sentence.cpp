@@ -1,6 +1,7 @@
 #include "active_sentence.h"
 
 #include "constraint_progress.h"
+#include "dragoman/decoding/shortlist.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,6 +42,8 @@ void ActiveSentence::begin(const nn::SequenceSpec& spec) {
   state.finished_count = 0;
   state.best_ended = false;
   state.memory.reset();
+  allowed.clear();
+  if (sentence.shortlist != nullptr) sentence.shortlist->candidates(sentence.source, allowed);
   state.live.resize(static_cast<std::size_t>(starts));
   for (std::int32_t i = 0; i < starts; ++i) {
     LiveHypothesis& hypothesis = state.live[static_cast<std::size_t>(i)];

@@ -18,6 +18,8 @@ class ActiveSentence {
   Searcher* searcher = nullptr;
   /// Rows that it may need.
   std::int32_t maximum_live = 1;
+  /// What its hypotheses may choose from, rising; empty: the whole vocabulary.
+  std::vector<std::int32_t> allowed;
   /// Why it has no result, if it has none.
   std::exception_ptr failure;
 

@@ -36,6 +36,8 @@ struct DecodingLoop::Impl {
   std::vector<std::int32_t> wanted_of_row;
   std::vector<ops::RowNoise> noise;
   std::vector<double> temperatures;
+  std::vector<std::int32_t> allowed;
+  std::vector<ops::AllowedRange> allowed_of_row;
   RowEdits row_edits;
   StepResult result;
   std::vector<std::int32_t> first_tokens;
@@ -52,6 +54,7 @@ struct DecodingLoop::Impl {
   void add_wanted(std::size_t row, const SearchStrategy& strategy, const SentenceState& state,
                   const LiveHypothesis& hypothesis);
   void give_wanted(std::int32_t first_row, std::size_t live, Candidates& found) const;
+  void add_allowed(const ActiveSentence& sentence);
   void advance_sentence(ActiveSentence& sentence, std::int32_t first_row, std::int64_t first_token,
                         std::size_t candidates);
   Candidates first_of(std::span<const std::int32_t> all_tokens, std::span<const double> all_log_probabilities,
@@ -82,18 +85,22 @@ void DecodingLoop::Impl::step() {
   wanted_tokens.clear();
   noise.clear();
   temperatures.clear();
+  allowed.clear();
+  allowed_of_row.clear();
   std::int64_t candidates = 1;
-  bool any_noise = false, any_temperature = false, any_alignment = false;
+  bool any_noise = false, any_temperature = false, any_alignment = false, any_shortlist = false;
   for (const Active& sentence : pool.active()) {
     const StepNeeds& needs = sentence->searcher->needs;
     candidates = std::max(candidates, needs.candidates);
     any_noise = any_noise || needs.noise;
     any_temperature = any_temperature || needs.temperature != 1;
     any_alignment = any_alignment || needs_alignment(sentence->searcher->options());
+    any_shortlist = any_shortlist || !sentence->allowed.empty();
   }
   for (const Active& sentence : pool.active()) {
     apply_processors(*sentence);
     add_rows(*sentence, any_noise);
+    if (any_shortlist) add_allowed(*sentence);
     if (any_temperature) temperatures.resize(rows.size(), sentence->searcher->needs.temperature);
   }
   if (rows.empty()) return;
@@ -104,6 +111,8 @@ void DecodingLoop::Impl::step() {
               .edits = edits,
               .noise = noise,
               .wanted = wanted_tokens,
+              .allowed = allowed,
+              .allowed_of_row = allowed_of_row,
               .alignment = any_alignment},
              result);
   core::require(wanted_tokens.empty() || result.wanted_log_probabilities.size() == wanted_tokens.size(),
@@ -189,6 +198,13 @@ void DecodingLoop::Impl::add_rows(const ActiveSentence& sentence, bool any_noise
   }
 }
 
+/// For the rows that the sentence has got.
+void DecodingLoop::Impl::add_allowed(const ActiveSentence& sentence) {
+  const auto begin = static_cast<std::int32_t>(allowed.size());
+  allowed.insert(allowed.end(), sentence.allowed.begin(), sentence.allowed.end());
+  allowed_of_row.resize(rows.size(), {.begin = begin, .end = static_cast<std::int32_t>(allowed.size())});
+}
+
 void DecodingLoop::Impl::advance_sentence(ActiveSentence& sentence, std::int32_t first_row, std::int64_t first_token,
                                           std::size_t candidates) {
   const auto row = static_cast<std::size_t>(first_row);
@@ -234,7 +250,12 @@ bool DecodingLoop::Impl::finite(const Candidates& candidates, std::int32_t first
     if (!std::isnan(log_probability) && log_probability < std::numeric_limits<double>::infinity()) continue;
     const std::int32_t row = first_row + static_cast<std::int32_t>(static_cast<std::int64_t>(i) / candidates.per_row);
     const auto edits_of_row = std::ranges::count(edits, row, &ops::LogitEdit::row);
-    if (edits_of_row < model.spec().target_vocabulary) return false;
+    std::int64_t choices = model.spec().target_vocabulary;
+    if (!allowed_of_row.empty()) {
+      const ops::AllowedRange& range = allowed_of_row[static_cast<std::size_t>(row)];
+      if (range.begin < range.end) choices = range.end - range.begin;
+    }
+    if (edits_of_row < choices) return false;
   }
   return true;
 }

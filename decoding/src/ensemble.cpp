@@ -253,6 +253,8 @@ void EnsembleStepper::step(const StepRequest& request, StepResult& result) {
   result.log_probabilities.clear();
   std::vector<std::int32_t> tokens;
   std::vector<double> ranks;
+  core::require(request.allowed_of_row.empty(), core::ErrorCode::kUnsupported,
+                "decoding: an ensemble chooses from the whole vocabulary; leave out the shortlist");
   auto edit = request.edits.begin();
   for (std::size_t r = 0; r < request.rows.size(); ++r) {
     const auto edits_begin = edit;

@@ -1,5 +1,7 @@
 #include "sentence_pool.h"
 
+#include "dragoman/decoding/shortlist.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -29,6 +31,13 @@ void check(const Sentence& sentence, const nn::SequenceSpec& spec) {
     core::require(token >= 0 && token < spec.target_vocabulary && token != spec.end, ErrorCode::kInvalidArgument,
                   "sentence {}: prefix token {} is the end or outside of the vocabulary of {}", sentence.id, token,
                   spec.target_vocabulary);
+  if (sentence.shortlist != nullptr)
+    core::require(sentence.shortlist->source_vocabulary() == spec.source_vocabulary &&
+                      sentence.shortlist->target_vocabulary() == spec.target_vocabulary,
+                  ErrorCode::kInvalidArgument,
+                  "sentence {}: the shortlist is of vocabularies of {} and {} tokens, the model of {} and {}",
+                  sentence.id, sentence.shortlist->source_vocabulary(), sentence.shortlist->target_vocabulary(),
+                  spec.source_vocabulary, spec.target_vocabulary);
   core::require(sentence.line >> 48 == 0, ErrorCode::kInvalidArgument, "sentence {}: line {} is not below 2^48",
                 sentence.id, sentence.line);
 }

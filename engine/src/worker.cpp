@@ -115,6 +115,7 @@ decoding::Supply Worker::next(decoding::Sentence& sentence, bool may_wait) {
     }
     sentence.line = request.line;
     sentence.search = request.search;
+    sentence.shortlist = request.shortlist;
     // What looks inside reads it again.
     if (!request.inner.empty())
       sentence.source = request.source;

@@ -36,6 +36,7 @@ class RecordUnderWay {
             .boundaries = constrained ? boundaries_ : nullptr,
             .line = work_.record.line * 4096 + part % 4096,
             .search = options_.search,
+            .shortlist = model_.shortlist,
             .inner = options_.attention.inner(),
             .stop = options_.stop};
   }

@@ -115,10 +115,30 @@ OptionTable<EnsembleOptions> ensemble_table() {
               "KIND", "what is averaged: probability, as in fairseq, or log-probability, as in Marian");
 }
 
+OptionTable<decoding::ShortlistLimits> shortlist_limits_table() {
+  using Limits = decoding::ShortlistLimits;
+  return OptionTable<Limits>()
+      .group("Search")
+      .number("shortlist_first", &Limits::first, {}, "N", "the most frequent tokens, which are always on a shortlist")
+      .number("shortlist_best", &Limits::best, {}, "N", "translations of each source token that a shortlist gives");
+}
+
+OptionTable<ShortlistSettings> shortlist_table() {
+  return OptionTable<ShortlistSettings>()
+      .group("Search")
+      .text("shortlist", &ShortlistSettings::path, "FILE",
+            "choose each sentence's tokens from its lexical shortlist: of the command `shortlist`, Marian or Bergamot")
+      .include(&ShortlistSettings::limits, shortlist_limits_table());
+}
+
 OptionTable<TranslateOptions> translate_options_table() {
   using Options = TranslateOptions;
   return OptionTable<Options>()
       .include(&Options::decoding, decoding::option_table())
+      .group("Search")
+      .text("unknown_dictionary", &Options::unknown_dictionary, "FILE",
+            "with replace_unknown: what stands for a source word, lines of WORD, a tab and its translation")
+      .include(&Options::shortlist, shortlist_table())
       .include(&Options::mbr, mbr_table())
       .include(&Options::ensemble, ensemble_table())
       .group("Constraints")
@@ -288,7 +308,7 @@ const std::vector<BuiltInStage>& built_in_stages() {
       {.name = "translate",
        .summary = "translate each record, or each of its sentences",
        .options = &translate_table().options(),
-       .content_options = {"model", "ensemble", "suppress_file", "glossary"},
+       .content_options = {"model", "ensemble", "suppress_file", "glossary", "shortlist", "unknown_dictionary"},
        .idle_options = {"threads", "batch_tokens", "rows", "attention_svg", "attention_npy"}},
       {.name = "encode",
        .summary = "text becomes its pieces or ids",

@@ -75,6 +75,13 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
                 "shows one model and not several; leave it or ensemble out");
   check(translate.attention, options);
   for (std::string& text : read_suppress_file(settings.suppress_file)) translate.suppress.push_back(std::move(text));
+  options.check(translate.unknown_dictionary.empty() || translate.decoding.replace_unknown, "unknown_dictionary",
+                "needs replace_unknown");
+  const decoding::ShortlistLimits defaults;
+  const decoding::ShortlistLimits& limits = translate.shortlist.limits;
+  options.check(!translate.shortlist.path.empty() || limits.first == defaults.first, "shortlist_first",
+                "needs a shortlist");
+  options.check(!translate.shortlist.path.empty() || limits.best == defaults.best, "shortlist_best", "needs a shortlist");
   translate.device = host.device(settings.device);
   const std::string strategy = translate.searched().strategy;
   const auto& entry = registry.search_strategies().get(strategy);

@@ -161,7 +161,13 @@ RecordOptions record_options(const TranslationModel& model, const TranslateOptio
           .target_prefix = options.target_prefix,
           .constraints = options.constraints,
           .glossary = options.glossary,
-          .ignore_line_options = options.ignore_line_options};
+          .ignore_line_options = options.ignore_line_options,
+          .unknown_dictionary = options.read_unknown_dictionary()};
+}
+
+std::shared_ptr<const UnknownDictionary> TranslateOptions::read_unknown_dictionary() const {
+  if (unknown_dictionary.empty()) return nullptr;
+  return std::make_shared<const UnknownDictionary>(UnknownDictionary::read(unknown_dictionary));
 }
 
 TranslateService::TranslateService(const runtime::Runtime& runtime, const TranslationModel& model,

@@ -116,10 +116,11 @@ void add_demands(const TranslationModel& model, const RecordOptions& options, co
 
 std::string decode_hypothesis(const TranslationModel& model, const RecordOptions& options, const TranslationPart& part,
                               const Hypothesis& hypothesis) {
-  std::string text = options.search->options().replace_unknown
-                         ? decode_replacing_unknown(*model.target_tokenizer, hypothesis, model.model->spec().unknown,
-                                                    *model.source_tokenizer, part.source)
-                         : model.target_tokenizer->decode(hypothesis.tokens);
+  std::string text =
+      options.search->options().replace_unknown
+          ? decode_replacing_unknown(*model.target_tokenizer, hypothesis, model.model->spec().unknown,
+                                     *model.source_tokenizer, part.source, options.unknown_dictionary.get())
+          : model.target_tokenizer->decode(hypothesis.tokens);
   core::replace_invalid_utf8(text);
   keep_on_one_line(text);
   return text;

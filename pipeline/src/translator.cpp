@@ -1,5 +1,6 @@
 #include "dragoman/pipeline/translator.h"
 
+#include "dragoman/pipeline/lexicon_builder.h"
 #include "dragoman/pipeline/line_policy.h"
 #include "record_translator.h"
 
@@ -64,7 +65,8 @@ Packing packing_of(const TranslateOptions& options) {
           .compute = options.compute,
           .allow_non_finite = options.allow_non_finite,
           .threads = options.threads,
-          .ensemble = options.ensemble};
+          .ensemble = options.ensemble,
+          .shortlist = options.shortlist};
 }
 
 LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host,
@@ -79,6 +81,13 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
   loaded_.model->parameters().prepare(*context, compute_type_,
                                       {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights,
                                        .non_finite_hint = "--allow-non-finite uses it all the same"});
+  core::require(packing.shortlist.path.empty() || packing.ensemble.models.empty(), core::ErrorCode::kUnsupported,
+                "a shortlist restricts what one model chooses from; leave it out, or the ensemble");
+  if (!packing.shortlist.path.empty())
+    shortlist_ = decoding::Shortlist::read(
+        packing.shortlist.path,
+        shortlist_vocabularies(loaded_.model->spec(), *loaded_.source_tokenizer, *loaded_.target_tokenizer),
+        packing.shortlist.limits);
   Packing alone = packing;
   alone.ensemble = {};
   for (const std::string& other : packing.ensemble.models) {
@@ -93,7 +102,8 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
 }
 
 TranslationModel LoadedTranslationModel::view() const {
-  TranslationModel view{loaded_.model.get(), loaded_.source_tokenizer.get(), loaded_.target_tokenizer.get()};
+  TranslationModel view{loaded_.model.get(), loaded_.source_tokenizer.get(), loaded_.target_tokenizer.get(),
+                        shortlist_ ? &*shortlist_ : nullptr};
   if (others_.empty() && weights_.empty()) return view;
   view.ensemble = {.models = {view.model}, .weights = weights_, .mean = mean_};
   for (const auto& other : others_) view.ensemble.models.push_back(other->loaded_.model.get());
@@ -119,6 +129,7 @@ struct Translator::Impl {
     if (!options.target_prefix) options.target_prefix = usual.target_prefix;
     if (!options.constraints) options.constraints = usual.constraints;
     if (options.glossary == nullptr) options.glossary = usual.glossary;
+    if (options.unknown_dictionary == nullptr) options.unknown_dictionary = usual.unknown_dictionary;
     return options;
   }
 

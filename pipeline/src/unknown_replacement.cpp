@@ -60,8 +60,8 @@ void append_apart(std::string& text, const std::string& word) {
 
 std::string decode_replacing_unknown(const tokenizer::Tokenizer& target_tokenizer,
                                      const decoding::Hypothesis& hypothesis, std::int32_t unknown,
-                                     const tokenizer::Tokenizer& source_tokenizer,
-                                     std::span<const std::int32_t> source) {
+                                     const tokenizer::Tokenizer& source_tokenizer, std::span<const std::int32_t> source,
+                                     const UnknownDictionary* dictionary) {
   const auto decoder = target_tokenizer.make_decoder();
   std::string text;
   bool any_decoded = false;
@@ -69,7 +69,8 @@ std::string decode_replacing_unknown(const tokenizer::Tokenizer& target_tokenize
     const std::int32_t token = hypothesis.tokens[i];
     if (token == unknown) {
       const std::int32_t position = decoding::aligned_source(hypothesis, static_cast<std::int64_t>(i));
-      append_apart(text, word_of(source_tokenizer, source, static_cast<std::size_t>(position)));
+      const std::string word = word_of(source_tokenizer, source, static_cast<std::size_t>(position));
+      append_apart(text, dictionary == nullptr ? word : std::string(dictionary->look_up(word)));
     } else if (any_decoded) {
       decoder->decode(token, text);
     } else {

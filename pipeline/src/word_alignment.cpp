@@ -97,10 +97,10 @@ class Growing {
  private:
   bool add_neighbours(Link link) {
     // Target and source steps, in the order of the published pseudo-code.
-    static constexpr std::array<std::pair<int, int>, 8> neighbours = {
+    static constexpr std::array<std::pair<int, int>, 8> kNeighbours = {
         {{-1, 0}, {0, -1}, {1, 0}, {0, 1}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}}};
     bool added = false;
-    for (const auto& [target_step, source_step] : neighbours) {
+    for (const auto& [target_step, source_step] : kNeighbours) {
       const Link next{link.source + source_step, link.target + target_step};
       if (next.source < 0 || next.source >= sources_ || next.target < 0 || next.target >= targets_) continue;
       if (chosen_.source_linked(next.source) && chosen_.target_linked(next.target)) continue;

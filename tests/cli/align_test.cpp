@@ -73,5 +73,33 @@ TEST_F(AlignTest, JsonHasTheLinksOfThePharaohLine) {
   EXPECT_EQ(joined, text.output);
 }
 
+/// From pairs to a list to translations, as docs/alignment.md has it.
+TEST_F(AlignTest, AlignmentsMakeAShortlistThatTranslates) {
+  const std::string model = " --quiet --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' ";
+  EXPECT_EQ(align("s.de t.en --layer 1 --output words").status, 0);
+  EXPECT_EQ(align("s.de t.en --layer 1 --units pieces --output pieces").status, 0);
+  const Outcome words = run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en --alignments words");
+  EXPECT_EQ(words.status, 0) << words.error;
+  EXPECT_THAT(words.output, HasSubstr("dogs "));
+  EXPECT_THAT(words.output, HasSubstr(" NULL "));
+  const Outcome pieces =
+      run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en -a pieces --units pieces --best 3 -o lex.s2t.gz");
+  EXPECT_EQ(pieces.status, 0) << pieces.error;
+  const auto translate = [&](const std::string& options) {
+    return run_dragoman(folder_.path(), "translate" + model + "s.de " + options);
+  };
+  EXPECT_EQ(translate("--shortlist lex.s2t.gz --shortlist-first 4000").status, 0);
+  const std::string listed = translate("--shortlist lex.s2t.gz --shortlist-first 0").output;
+  EXPECT_EQ(translate("--shortlist lex.s2t.gz --shortlist-first 0 --threads 1 --rows 1").output, listed);
+  EXPECT_THAT(translate("--shortlist-first 3").error, HasSubstr("shortlist_first: needs a shortlist"));
+  EXPECT_THAT(translate("--shortlist words").error, HasSubstr("words: line 1 has not three fields"));
+  EXPECT_THAT(translate("--unknown-dictionary words").error, HasSubstr("unknown_dictionary: needs replace_unknown"));
+  EXPECT_THAT(run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en -a pieces").error,
+              HasSubstr("pieces: line 3: the link"));
+  std::ofstream(folder_ / "short") << "0-0\n";
+  EXPECT_THAT(run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en -a short").error,
+              HasSubstr("short ends after 1 lines"));
+}
+
 }  // namespace
 }  // namespace dragoman::testing

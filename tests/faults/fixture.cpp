@@ -144,6 +144,9 @@ void make_fixtures(const Equipment& equipment) {
   const auto [few_german, few_english] = make_corpus(6);
   write_bytes(folder / "text.de", german);
   write_bytes(folder / "text.en", english);
+  std::string links;
+  for (const char c : german) links += c == '\n' ? "0-0\n" : "";
+  write_bytes(folder / "text.align", links);
   write_bytes(folder / "few.de", few_german);
   write_bytes(folder / "few.en", few_english);
   write_bytes(folder / "text.jsonl", as_jsonl(german));

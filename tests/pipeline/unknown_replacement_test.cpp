@@ -1,7 +1,9 @@
 #include "unknown_replacement.h"
 
+#include "error_message.h"
 #include "test_data.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dragoman/core/file.h>
@@ -34,10 +36,11 @@ class UnknownReplacement : public ::testing::TestWithParam<FileKind> {
     tokenizer_ = tokenizer::make_tokenizer(GetParam(), {"example", example.content}, options);
   }
   /// `pieces`, with blanks between them, as the source and as the hypothesis.
-  std::string replaced(const std::string& target, const std::string& source) const {
+  std::string replaced(const std::string& target, const std::string& source,
+                       const UnknownDictionary* dictionary = nullptr) const {
     const Tokens source_tokens = ids(source);
     return decode_replacing_unknown(*tokenizer_, hypothesis_of(ids(target), source_tokens.size()),
-                                    *tokenizer_->id("<unk>"), *tokenizer_, source_tokens);
+                                    *tokenizer_->id("<unk>"), *tokenizer_, source_tokens, dictionary);
   }
 
  private:
@@ -60,6 +63,26 @@ TEST_P(UnknownReplacement, KeepsTheBlanksAroundIt) {
   EXPECT_EQ(replaced("the " + mark + " <unk>", "e " + mark + " h a"), "the ha") << "not two blanks";
   EXPECT_EQ(replaced("a <unk>", "e </s>"), "a") << "an end is no word";
   EXPECT_EQ(replaced("<unk>", "t e"), "te");
+}
+
+TEST_P(UnknownReplacement, LooksTheWordUpIfThereIsADictionary) {
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "dictionary", "te\tT e\n\nha\t\nte\tnot this\nKuh\tcow\r\n");
+  const auto dictionary = UnknownDictionary::read(folder / "dictionary");
+  EXPECT_EQ(dictionary.size(), 3U);
+  EXPECT_EQ(dictionary.look_up("Kuh"), "cow");
+  EXPECT_EQ(replaced("a <unk>", "t e", &dictionary), "a T e") << "the whole word, and the first line of it";
+  EXPECT_EQ(replaced("a <unk>", "e h a", &dictionary), "a eha") << "a word that is not there stays";
+  EXPECT_EQ(replaced("a <unk> e", "\xE2\x96\x81 h a", &dictionary), "ae") << "what becomes nothing";
+}
+
+TEST(UnknownDictionary, WhatIsNoEntryIsNamed) {
+  const testing::TemporaryFolder folder;
+  for (const char* bad : {"a\tb\nword\n", "a\tb\n\tb\n", "a\tb\na\tb\tc\n"}) {
+    core::write_file(folder / "words", bad);
+    EXPECT_THAT(testing::message_of([&] { UnknownDictionary::read(folder / "words"); }),
+                ::testing::HasSubstr("words: line 2 must hold a source word, a tab"));
+  }
 }
 
 TEST(UnknownReplacementOfCodes, EndsOfWordsStand) {

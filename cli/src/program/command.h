@@ -59,6 +59,7 @@ std::unique_ptr<Command> make_score();
 std::unique_ptr<Command> make_rerank();
 std::unique_ptr<Command> make_embed();
 std::unique_ptr<Command> make_align();
+std::unique_ptr<Command> make_shortlist();
 std::unique_ptr<Command> make_average();
 std::unique_ptr<Command> make_run();
 std::unique_ptr<Command> make_inspect();

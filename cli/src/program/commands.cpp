@@ -17,6 +17,7 @@ std::vector<std::unique_ptr<Command>> make_commands() {
   commands.push_back(make_rerank());
   commands.push_back(make_embed());
   commands.push_back(make_align());
+  commands.push_back(make_shortlist());
   commands.push_back(make_evaluate());
   commands.push_back(make_run());
   commands.push_back(make_average());

@@ -13,6 +13,7 @@
 namespace dragoman::decoding {
 
 class Search;
+class Shortlist;
 
 /// What is to be translated.
 struct Sentence {
@@ -32,6 +33,8 @@ struct Sentence {
   std::uint64_t line = 0;
   /// How it is searched; nullptr: as the loop's other sentences without one.
   std::shared_ptr<const Search> search{};
+  /// Which tokens may follow; nullptr: all of the vocabulary. Must outlive the sentence.
+  const Shortlist* shortlist = nullptr;
 };
 
 /// A hypothesis under way.

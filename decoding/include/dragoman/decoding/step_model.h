@@ -25,6 +25,10 @@ struct StepRequest {
   std::span<const ops::RowNoise> noise{};
   /// Tokens whose log probabilities are wanted besides those of the candidates. Sorted by (row, token), unique.
   std::span<const ops::WantedToken> wanted{};
+  /// What rows may choose from: `allowed_of_row` is empty, or has a range of `allowed` for each row. Candidates and
+  /// their softmax see nothing else; forced tokens see everything.
+  std::span<const std::int32_t> allowed{};
+  std::span<const ops::AllowedRange> allowed_of_row{};
   bool alignment = false;
 };
 

@@ -42,6 +42,8 @@ struct TranslationRequest {
   std::uint64_t line = 0;
   /// nullptr: beam search with its defaults. Requests of different searches go through the same steps.
   decoding::SharedSearch search{};
+  /// As decoding::Sentence's; must outlive the request.
+  const decoding::Shortlist* shortlist = nullptr;
   /// Asked of the best hypothesis in a pass of its own, where it has any tokens or an end.
   decoding::InnerStatesRequest inner{};
   /// When it asks, the request ends with Error{kInterrupted}.

@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include <dragoman/decoding/shortlist.h>
 #include <dragoman/engine/translation_engine.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/pipeline/attention.h>
 #include <dragoman/pipeline/mbr.h>
 #include <dragoman/pipeline/service.h>
+#include <dragoman/pipeline/unknown_dictionary.h>
 #include <dragoman/runtime/runtime.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
@@ -23,6 +25,8 @@ struct TranslationModel {
   const nn::Seq2SeqModel* model = nullptr;
   const tokenizer::Tokenizer* source_tokenizer = nullptr;
   const tokenizer::Tokenizer* target_tokenizer = nullptr;
+  /// What each sentence's translation is chosen from; nullptr: the whole vocabulary.
+  const decoding::Shortlist* shortlist = nullptr;
   /// If not empty: all models, `model` first.
   decoding::Ensemble ensemble{};
 
@@ -39,6 +43,12 @@ struct EnsembleOptions {
   /// Of all models, the first one included; empty: equal ones.
   std::vector<double> weights{};
   decoding::EnsembleMean mean = decoding::EnsembleMean::kProbability;
+};
+
+/// The table has the keys `shortlist`, `shortlist_first` and `shortlist_best`.
+struct ShortlistSettings {
+  std::string path{};  ///< as decoding::Shortlist::read() takes it; empty: none
+  decoding::ShortlistLimits limits{};
 };
 
 struct TranslateOptions {
@@ -69,6 +79,11 @@ struct TranslateOptions {
   std::vector<std::string> constraints{};
   /// Whether records say nothing about their own translation: see RecordOptions.
   bool ignore_line_options = false;
+  /// Whoever loads the model reads it.
+  ShortlistSettings shortlist{};
+  /// A file of what unknown tokens become where decoding.replace_unknown is set, as UnknownDictionary::read() takes it;
+  /// empty: the source words themselves.
+  std::string unknown_dictionary{};
   /// Whether the model may hold weights that are NaN or infinite; for research. Whoever loads the model looks at it.
   bool allow_non_finite = false;
   /// Replaces the built-in strategies, for one that a plugin registered, and adds logits processors, as
@@ -83,6 +98,8 @@ struct TranslateOptions {
   decoding::SharedSearch search(const TranslationModel& model) const;
   /// Where the strategy is `mbr`: what is done with what that search finds.
   std::optional<MbrRanking> mbr_ranking() const;
+  /// nullptr if they name none. Throws as UnknownDictionary::read().
+  std::shared_ptr<const UnknownDictionary> read_unknown_dictionary() const;
 };
 
 /// How one record is translated. Unless that is ignored, a record may change it by its own fields, which are keys of a
@@ -106,6 +123,8 @@ struct RecordOptions {
   std::optional<std::vector<std::string>> constraints{};
   std::shared_ptr<const Glossary> glossary{};
   bool ignore_line_options = false;
+  /// Read if the search replaces unknown tokens; nullptr: as the translator's options say.
+  std::shared_ptr<const UnknownDictionary> unknown_dictionary{};
   /// When it asks, the record ends with Error{kInterrupted}.
   std::stop_token stop{};
 };

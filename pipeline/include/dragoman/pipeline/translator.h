@@ -34,6 +34,7 @@ struct Packing {
   /// That load; as for core::thread_count().
   int threads = 0;
   EnsembleOptions ensemble{};
+  ShortlistSettings shortlist{};
 };
 Packing packing_of(const TranslateOptions& options);
 
@@ -41,7 +42,7 @@ Packing packing_of(const TranslateOptions& options);
 /// translate together. Immutable; threads share it.
 class LoadedTranslationModel {
  public:
-  /// May load a plugin: see Translator. Throws as plugins::load_model; and unless non-finite values are allowed,
+  /// May load a plugin: see Translator. Throws as plugins::load_model and decoding::Shortlist::read; and unless non-finite values are allowed,
   /// Error{kBadInput} that names the tensor which holds one, as for models of an ensemble that do not go together.
   LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host, const Packing& packing = {});
   /// What its weights are multiplied in, on this machine.
@@ -54,6 +55,7 @@ class LoadedTranslationModel {
   std::vector<double> weights_;
   decoding::EnsembleMean mean_;
   tensor::ComputeType compute_type_;
+  std::optional<decoding::Shortlist> shortlist_;
 };
 
 /// The embedded API: text in, text out.

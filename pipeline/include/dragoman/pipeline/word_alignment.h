@@ -50,15 +50,16 @@ std::vector<std::pair<std::int64_t, std::int64_t>> strongest(const AlignmentWeig
 
 enum class Symmetrization : std::uint8_t { kIntersection, kUnion, kGrowDiag, kGrowDiagFinal, kGrowDiagFinalAnd };
 
-/// Joins the alignments that two directions gave (Och and Ney 2003; Koehn, Och and Marcu 2003, grow-diag and final as in
-/// Koehn et al. 2005): `forward` of a model that reads the source, `backward` of one that reads the target; both sorted
-/// and unique, and so is the result. Growing looks at target units from the left, source units within, and neighbours
-/// in the order of the published pseudo-code; final adds what `forward` has before what `backward` has.
+/// Joins the alignments that two directions gave (Och and Ney 2003; Koehn, Och and Marcu 2003; grow-diag and final as
+/// in Koehn et al. 2005): `forward` of a model that reads the source, `backward` of one that reads the target;
+/// both sorted and unique, and so is the result. Growing looks at target units from the left, source units within, and
+/// neighbours in the order of the published pseudo-code; final adds what `forward` has before what `backward` has.
 Links symmetrize(const Links& forward, const Links& backward, Symmetrization how);
 
 /// "0-0 1-2".
 std::string to_pharaoh(const Links& links);
-/// Links of a Pharaoh line, sorted and unique. Error{kBadInput} that quotes a word that is no link, or whose numbers are not below the sizes.
+/// Links of a Pharaoh line, sorted and unique. Error{kBadInput} that quotes a word that is no link, or whose numbers
+/// are not below the sizes.
 Links parse_pharaoh(std::string_view line, std::int64_t source_size, std::int64_t target_size);
 
 }  // namespace dragoman::pipeline

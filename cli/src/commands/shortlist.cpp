@@ -1,0 +1,119 @@
+#include "options/host_options.h"
+#include "options/input_guard.h"
+#include "options/number_option.h"
+#include "options/option_group.h"
+#include "options/pair_input.h"
+#include "program/command.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/pipeline/lexicon_builder.h>
+#include <dragoman/plugins/load_model.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+using core::ErrorCode;
+
+class Shortlist final : public Command {
+ public:
+  std::string_view name() const override { return "shortlist"; }
+  std::string_view summary() const override {
+    return "count a lexical shortlist, for translate --shortlist, from pairs and their alignments";
+  }
+  std::string_view examples() const override {
+    return "dragoman align --model models/de-en train.de train.en --layer 1 --units pieces --output train.align\n"
+           "dragoman shortlist --model models/de-en train.de train.en --alignments train.align --units pieces --output "
+           "lex.s2t.gz\n"
+           "dragoman translate --model models/de-en --shortlist lex.s2t.gz test.de\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"),
+                          "folder of the model that will use it");
+    input_.add_to(options);
+    options.add_options()("alignments,a", po::value(&alignments_)->required()->value_name("FILE"),
+                          "a line of links for each pair, as in 0-0 1-2: of align, fast_align, eflomal")(
+        "units", po::value(&units_)->default_value("words")->value_name("UNITS"),
+        "what the links number: words, split at blanks, or pieces of the model's tokenizer")(
+        "best", whole_number("--best", best_, 0)->default_value("100")->value_name("N"),
+        "the most probable translations of each piece; 0: all")(
+        "output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
+        "lines of a target piece, a source piece and a probability (.gz and .zst: compressed); - is stdout");
+    po::options_description plugins = option_group("Plugins");
+    add_host_options(plugins, host_options_);
+    options.add(plugins);
+  }
+  std::vector<std::string> positional() const override { return {"source", "target"}; }
+
+  void run(const Session& session) override {
+    input_.check();
+    if (units_ != "words" && units_ != "pieces") throw UsageError("--units must be words or pieces");
+    std::vector<std::filesystem::path> inputs = input_.files();
+    if (alignments_ == "-" && std::ranges::find(inputs, "-") != inputs.end())
+      throw UsageError("pairs and --alignments cannot both be standard input");
+    inputs.emplace_back(model_);
+    inputs.emplace_back(alignments_);
+    require_not_an_input(output_, inputs);
+    plugins::Host host(host_options_);
+    const plugins::LoadedModel model = plugins::load_model(model_, host);
+    pipeline::LexiconBuilder builder(
+        *model.source_tokenizer, *model.target_tokenizer,
+        units_ == "words" ? pipeline::AlignmentUnit::kWords : pipeline::AlignmentUnit::kPieces);
+    core::OutputFile out(output_, {.partial = core::PartialPolicy::kTemporary, .stop = session.stop});
+    count(builder, session);
+    const std::size_t pairs = builder.write(out, best_);
+    out.commit();
+    session.log(core::LogLevel::kInfo, fmt::format("{} pairs of pieces", pairs));
+  }
+
+ private:
+  void count(pipeline::LexiconBuilder& builder, const Session& session) const {
+    LinePairReader reader = input_.open(session.stop);
+    core::LineReader alignments(alignments_, session.stop);
+    std::string line;
+    for (bool more = true; more;) {
+      std::vector<pipeline::LinePair> pairs;
+      more = reader.read(pairs, LinePairReader::kUsualBytes);
+      for (pipeline::LinePair& pair : pairs) {
+        if (session.stop.stop_requested()) core::fail(ErrorCode::kInterrupted, "interrupted; nothing was written");
+        if (!alignments.next(line))
+          core::fail(ErrorCode::kBadInput, "{} ends after {} lines but the pairs go on; they must be parallel",
+                     alignments.name(), alignments.line_number());
+        pipeline::clean_line(pair.source);
+        pipeline::clean_line(pair.target);
+        try {
+          builder.add(pair.source, pair.target, line);
+        } catch (const core::Error& error) {
+          core::fail(error.code(), "{}: line {}: {}", alignments.name(), alignments.line_number(), error.what());
+        }
+      }
+      core::report(session.progress,
+                   {.stage = "shortlist", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
+    }
+    if (alignments.next(line))
+      core::fail(ErrorCode::kBadInput, "{} goes on behind the {} pairs; they must be parallel", alignments.name(),
+                 reader.lines_read());
+  }
+
+  std::string model_;
+  PairInput input_;
+  std::string alignments_;
+  std::string units_;
+  std::int32_t best_ = 100;
+  std::string output_;
+  plugins::HostOptions host_options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_shortlist() {
+  return std::make_unique<Shortlist>();
+}
+
+}  // namespace dragoman::cli

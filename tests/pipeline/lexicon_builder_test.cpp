@@ -1,0 +1,109 @@
+#include "dragoman/pipeline/lexicon_builder.h"
+
+#include "dragoman/pipeline/translator.h"
+#include "error_message.h"
+#include "tiny_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/options.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
+
+namespace dragoman::pipeline {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LexiconBuilderTest : public ::testing::Test {
+ protected:
+  /// Its pieces: <unk> <s> </s> ▁ t h e a th the.
+  LexiconBuilderTest() {
+    const tokenizer::TokenizerExample example = tokenizer::example_of(tokenizer::FileKind::kTokenizerJson);
+    core::OptionReader options(example.options, "options");
+    tokenizer_ = tokenizer::make_tokenizer(tokenizer::FileKind::kTokenizerJson, {"example", example.content}, options);
+  }
+  std::string written(const LexiconBuilder& builder, std::int32_t best) const {
+    core::OutputFile out(folder_ / "lex");
+    builder.write(out, best);
+    out.commit();
+    return testing::read_text(folder_ / "lex");
+  }
+  /// A link of the last pieces.
+  std::string last_of(std::string_view source, std::string_view target) const {
+    return std::to_string(tokenizer_->encode(source).size() - 1) + "-" +
+           std::to_string(tokenizer_->encode(target).size() - 1);
+  }
+
+  testing::TemporaryFolder folder_;
+  std::unique_ptr<tokenizer::Tokenizer> tokenizer_;
+};
+
+/// Counted by hand: t leads to h twice and to a once, e to a.
+TEST_F(LexiconBuilderTest, CountsWhereTheLinksOfEachPieceLead) {
+  LexiconBuilder builder(*tokenizer_, *tokenizer_, AlignmentUnit::kPieces);
+  builder.add("t", "a", last_of("t", "a"));
+  builder.add("t", "h", last_of("t", "h"));
+  builder.add("", "", "");
+  builder.add("e", "a", last_of("e", "a"));
+  builder.add("t", "h", last_of("t", "h"));
+  const std::string lexicon = "h t 0.6666667\na t 0.3333333\na e 1\n";
+  const std::string all = written(builder, 0);
+  EXPECT_TRUE(all.ends_with("\n" + lexicon)) << all;
+  const std::string frequent = all.substr(0, all.size() - lexicon.size());
+  // Two of the targets are h, two are a; the rest are marks in front of words, if the tokenizer makes any.
+  const std::string share = tokenizer_->encode("a").size() == 1 ? "0.5" : "0.25";
+  EXPECT_THAT(frequent, HasSubstr("h NULL " + share + "\na NULL " + share + "\n"));
+  EXPECT_TRUE(written(builder, 1).ends_with("\nh t 0.6666667\na e 1\n"));
+}
+
+/// `ha` is two pieces, and so is `et`; where the pieces of a word begin, the tokenizer says.
+TEST_F(LexiconBuilderTest, ALinkOfWordsIsOneOfAllTheirPieces) {
+  LexiconBuilder words(*tokenizer_, *tokenizer_, AlignmentUnit::kWords);
+  LexiconBuilder pieces(*tokenizer_, *tokenizer_, AlignmentUnit::kPieces);
+  words.add("ha", "et", "0-0");
+  std::string links;
+  const std::size_t sources = tokenizer_->encode("ha").size();
+  const std::size_t targets = tokenizer_->encode("et").size();
+  ASSERT_GE(sources, 2U);
+  ASSERT_GE(targets, 2U);
+  for (std::size_t i = 0; i < sources; ++i)
+    for (std::size_t j = 0; j < targets; ++j) links += std::to_string(i) + "-" + std::to_string(j) + " ";
+  pieces.add("ha", "et", links);
+  EXPECT_EQ(written(words, 0), written(pieces, 0));
+}
+
+TEST_F(LexiconBuilderTest, LinksBeyondTheWordsAreRefused) {
+  LexiconBuilder builder(*tokenizer_, *tokenizer_, AlignmentUnit::kWords);
+  EXPECT_THAT(testing::message_of([&] { builder.add("he a", "t", "1-1"); }),
+              HasSubstr("1-1 is outside of 2 source and 1 target units"));
+}
+
+class ShortlistTranslationTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> translate(const TranslateOptions& options) {
+    const std::vector<std::string> lines = {"the cat", "ein Hund und eine Katze", "", "the dog sat on the log"};
+    return Translator(model_.path(), host_, options).translate(lines);
+  }
+  testing::TinyModel model_;
+  plugins::Host host_;
+};
+
+TEST_F(ShortlistTranslationTest, AListOfEverythingChangesNothingAndAShortOneDoes) {
+  const auto plain = translate({.threads = 1});
+  core::write_file(model_.file("all.s2t"), "t a 0.5\n");
+  EXPECT_EQ(translate({.threads = 2, .shortlist = {.path = model_.file("all.s2t"), .limits = {.first = 1000}}}), plain);
+  // The tokenizer is shared: what is left are the source's own pieces, t and the end.
+  const auto copied = translate({.threads = 2, .shortlist = {.path = model_.file("all.s2t"), .limits = {.first = 0}}});
+  EXPECT_NE(copied, plain);
+  EXPECT_EQ(copied[0].find_first_not_of("the cat"), std::string::npos) << copied[0];
+}
+
+TEST_F(ShortlistTranslationTest, AFileOfAnotherModelIsRefused) {
+  core::write_file(model_.file("other.s2t"), "other words 0.5\n");
+  EXPECT_THAT(testing::message_of([&] { translate({.shortlist = {.path = model_.file("other.s2t")}}); }),
+              HasSubstr("other.s2t: none of its 1 lines is of pieces that the model has"));
+}
+
+}  // namespace
+}  // namespace dragoman::pipeline
