@@ -182,12 +182,11 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
         scored_rows = context_->upload(std::span<const std::int32_t>(scored_rows_));
         forced = context_->indices(forced_tokens_);
         if (!model_->recordable()) return tensor::StepKey::never();
-        return {
-            "decode",
-            {model_->parameters().generation(), state_.generation(), rows, request.next.total(), forced.size(),
-             request.candidates, request.alignment ? 1 : 0, options.edits.size(), options.noise.size(),
-             options.wanted.size(), options.allowed.size(), options.allowed_of_row.size(), state_.longest_history(),
-             state_.longest_source()}};
+        return {"decode",
+                {model_->parameters().generation(), state_.generation(), rows, request.next.total(), forced.size(),
+                 request.candidates, request.alignment ? 1 : 0, options.edits.size(), options.noise.size(),
+                 options.wanted.size(), options.allowed.size(), options.allowed_of_row.size(), state_.longest_history(),
+                 state_.longest_source()}};
       },
       [&]() -> Outcome {
         const nn::Tensor states = model_->decode(*context_, next, state_).states.value;

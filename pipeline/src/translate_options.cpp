@@ -81,7 +81,8 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
   const decoding::ShortlistLimits& limits = translate.shortlist.limits;
   options.check(!translate.shortlist.path.empty() || limits.first == defaults.first, "shortlist_first",
                 "needs a shortlist");
-  options.check(!translate.shortlist.path.empty() || limits.best == defaults.best, "shortlist_best", "needs a shortlist");
+  options.check(!translate.shortlist.path.empty() || limits.best == defaults.best, "shortlist_best",
+                "needs a shortlist");
   translate.device = host.device(settings.device);
   const std::string strategy = translate.searched().strategy;
   const auto& entry = registry.search_strategies().get(strategy);

@@ -147,10 +147,8 @@ std::optional<MbrRanking> TranslateOptions::mbr_ranking() const {
 decoding::SharedSearch TranslateOptions::search(const TranslationModel& model) const {
   decoding::DecodingOptions options = searched();
   add_suppressed(model, suppress, options);
-  if (make_strategy) return std::make_shared<const decoding::Search>(options, make_strategy, make_further_processors);
-  const auto built_in = [options] { return decoding::make_strategy(options); };
-  built_in();  // what is wrong with the options is better known now
-  return std::make_shared<const decoding::Search>(options, built_in, make_further_processors);
+  if (!make_strategy) decoding::make_strategy(options);  // what is wrong with the options is better known now
+  return std::make_shared<const decoding::Search>(std::move(options), make_strategy, make_further_processors);
 }
 
 RecordOptions record_options(const TranslationModel& model, const TranslateOptions& options) {

@@ -8,6 +8,7 @@
 #include <dragoman/decoding/model_stepper.h>
 #include <dragoman/ops/attention.h>
 #include <dragoman/ops/embedding.h>
+#include <dragoman/ops/feed_forward.h>
 #include <dragoman/ops/linear.h>
 #include <dragoman/runtime/runtime.h>
 #include <dragoman/transformer/transformer.h>
@@ -91,6 +92,11 @@ tensor::KernelTable counting_kernels(const tensor::KernelTable& kernels) {
       ops::kLinear, +[](tensor::Context& context, const ops::LinearArguments& arguments) {
         kernel_work.linear_rows += arguments.x.rows;
         plain_kernels->get(ops::kLinear)(context, arguments);
+      });
+  replace(
+      ops::kFeedForward, +[](tensor::Context& context, const ops::FeedForwardArguments& arguments) {
+        kernel_work.linear_rows += 2 * arguments.x.rows;
+        plain_kernels->get(ops::kFeedForward)(context, arguments);
       });
   replace(
       ops::kEmbedding, +[](tensor::Context& context, const ops::EmbeddingArguments& arguments) {

@@ -96,7 +96,7 @@ class Align final : public Command {
 
  private:
   pipeline::AlignmentSettings read_settings() const {
-    core::OptionReader options(alignment_.settings(), "align");
+    core::OptionReader options(alignment_.said(), "align");
     pipeline::AlignmentSettings settings;
     pipeline::alignment_table().read(options, settings);
     try {
