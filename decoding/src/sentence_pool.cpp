@@ -88,11 +88,19 @@ void SentencePool::drop_stopped(SentenceSource& source, HypothesisSink& sink) {
   if (any) deliver(sink);
 }
 
+/// Searches of several hypotheses use the weights that a step streams through the caches for more rows; with one each,
+/// the keys and values of so many sentences push them out. Measured with models of 2 and 60 million parameters.
+std::int64_t SentencePool::maximum_rows() const {
+  constexpr std::int64_t kOfManySentences = 64;
+  constexpr std::int64_t kOfBeams = 96;
+  if (limits_.maximum_rows > 0) return limits_.maximum_rows;
+  return expected_rows_ == 1 ? kOfManySentences : kOfBeams;
+}
+
 /// Refilling the pool by a quarter at a time gives the encoder a batch to work on.
 bool SentencePool::wants_more() const {
   if (exhausted_ && pending_ == nullptr) return false;
-  return active_.empty() ||
-         limits_.maximum_rows - reserved_rows_ >= std::max<std::int64_t>(1, limits_.maximum_rows / 4);
+  return active_.empty() || maximum_rows() - reserved_rows_ >= std::max<std::int64_t>(1, maximum_rows() / 4);
 }
 
 void SentencePool::admit(SentenceSource& source, HypothesisSink& sink) {
@@ -107,7 +115,7 @@ void SentencePool::admit(SentenceSource& source, HypothesisSink& sink) {
 /// Fills the group with sentences to encode together.
 void SentencePool::collect_group(SentenceSource& source, HypothesisSink& sink) {
   std::int64_t group_tokens = 0;
-  while (reserved_rows_ + expected_rows_ <= limits_.maximum_rows || (active_.empty() && group_.empty())) {
+  while (reserved_rows_ + expected_rows_ <= maximum_rows() || (active_.empty() && group_.empty())) {
     const bool idle = active_.empty() && group_.empty();
     Active sentence = pending_ != nullptr ? std::move(pending_) : pull(source, sink, idle);
     if (sentence == nullptr) return;
@@ -151,7 +159,7 @@ SentencePool::Active SentencePool::pull(SentenceSource& source, HypothesisSink& 
 
 bool SentencePool::fits(const ActiveSentence& sentence, std::int64_t group_tokens) const {
   const auto tokens_here = static_cast<std::int64_t>(sentence.state.sentence.source.size());
-  if (reserved_rows_ + sentence.maximum_live > limits_.maximum_rows) return false;
+  if (reserved_rows_ + sentence.maximum_live > maximum_rows()) return false;
   if (!group_.empty() && group_tokens + tokens_here > limits_.maximum_encoder_tokens) return false;
   if (limits_.maximum_state_bytes == 0) return true;
   // A translation is about as long as its source.

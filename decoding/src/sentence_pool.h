@@ -36,6 +36,7 @@ class SentencePool {
   bool done() const noexcept { return active_.empty() && exhausted_ && pending_ == nullptr; }
 
  private:
+  std::int64_t maximum_rows() const;
   bool wants_more() const;
   void collect_group(SentenceSource& source, HypothesisSink& sink);
   Active pull(SentenceSource& source, HypothesisSink& sink, bool may_wait);

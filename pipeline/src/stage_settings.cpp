@@ -26,8 +26,8 @@ OptionTable<decoding::LoopLimits> limits_table() {
       .group("Machine")
       .number("batch_tokens", &Limits::maximum_encoder_tokens, {.least = 1}, "N",
               "source tokens encoded together (no effect on results)")
-      .number("rows", &Limits::maximum_rows, {.least = 1}, "N",
-              "hypotheses in flight per worker (no effect on results)");
+      .number("rows", &Limits::maximum_rows, {.least = 0}, "N",
+              "hypotheses in flight per worker; 0: 64 where a sentence has one, else 96 (no effect on results)");
 }
 
 OptionTable<TranslateOptions> compute_table() {
