@@ -42,8 +42,9 @@ Packing packing_of(const TranslateOptions& options);
 /// translate together. Immutable; threads share it.
 class LoadedTranslationModel {
  public:
-  /// May load a plugin: see Translator. Throws as plugins::load_model and decoding::Shortlist::read; and unless non-finite values are allowed,
-  /// Error{kBadInput} that names the tensor which holds one, as for models of an ensemble that do not go together.
+  /// May load a plugin: see Translator. Throws as plugins::load_model and decoding::Shortlist::read; and unless
+  /// non-finite values are allowed, Error{kBadInput} that names the tensor which holds one, as for models of an
+  /// ensemble that do not go together.
   LoadedTranslationModel(const std::filesystem::path& folder, plugins::Host& host, const Packing& packing = {});
   /// What its weights are multiplied in, on this machine.
   tensor::ComputeType compute_type() const noexcept { return compute_type_; }

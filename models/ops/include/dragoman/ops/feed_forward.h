@@ -4,9 +4,9 @@
 
 namespace dragoman::ops {
 
-/// y = activation(x * in^T + in_bias) * out^T + out_bias: x [T, d], in [inner, d], out [d, inner], both packed in the same
-/// type; biases [1, inner] and [1, d], or empty. The bits of y are those of two kLinear calls; what lies between them
-/// need never be in memory as a whole.
+/// y = activation(x * in^T + in_bias) * out^T + out_bias: x [T, d], in [inner, d], out [d, inner], both packed in the
+/// same type; biases [1, inner] and [1, d], or empty. The bits of y are those of two kLinear calls; what lies between
+/// them need never be in memory as a whole.
 struct FeedForwardArguments {
   Tensor x;
   const PackedWeight* in = nullptr;
