@@ -76,7 +76,7 @@ const NumericOption kOptions[] = {
     {"translate -m none -i text", "--top-p", {}},
     {"translate -m none -i text", "--seed", {"0", kMost32, kMost64}},
     {"translate -m none -i text", "--batch-tokens", {kMost32}},
-    {"translate -m none -i text", "--rows", {kMost32}},
+    {"translate -m none -i text", "--rows", {"0", kMost32}},
 };
 
 class NumericOptionsTest : public ::testing::Test {

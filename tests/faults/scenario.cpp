@@ -164,7 +164,7 @@ std::vector<Scenario> model_scenarios() {
       {.name = "rerank-pipe",
        .command = "rerank",
        .arguments = {"rerank", "--quiet", "--model", "{f}/run/best"},
-       .input = "lists.jsonl"},
+       .input = "few-lists.jsonl"},
       {.name = "translate-ensemble",
        .command = "translate",
        .arguments = {"translate", "--quiet", "--model", "{f}/run/best", "--ensemble", "{f}/run/last", "--input",
