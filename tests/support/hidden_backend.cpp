@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <pthread.h>
+
 #include <dragoman/ops/kernels.h>
 
 namespace dragoman::testing {
@@ -34,15 +36,34 @@ void HiddenRecorder::add(std::function<void(tensor::Context&)> call) {
   if (open_ != nullptr) open_->calls.push_back({context_.arena().mark(), std::move(call)});
 }
 
+namespace {
+
+/// The calling thread's stack, to the byte: what lies beside it (a mapped model, the device's own memory) is no fault.
+/// Asking takes a while for the first thread, and kernels are called often.
+struct Stack {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+
+  Stack() {
+    pthread_attr_t attributes;
+    core::require(pthread_getattr_np(pthread_self(), &attributes) == 0, core::ErrorCode::kInternal,
+                  "where the stack lies is not known");
+    void* lowest = nullptr;
+    pthread_attr_getstack(&attributes, &lowest, &bytes);
+    pthread_attr_destroy(&attributes);
+    begin = reinterpret_cast<std::uintptr_t>(lowest);
+  }
+};
+
+}  // namespace
+
 void require_device_addresses(tensor::Context& context, const void* arguments, std::size_t bytes,
                               std::string_view kernel) {
-  constexpr std::uintptr_t kStack = std::uintptr_t{1} << 20;
-  const auto here = reinterpret_cast<std::uintptr_t>(&bytes);
+  static thread_local const Stack stack;
   for (std::size_t i = 0; i + sizeof(void*) <= bytes; i += sizeof(void*)) {
     const void* word = nullptr;
     std::memcpy(&word, static_cast<const char*>(arguments) + i, sizeof word);
-    const auto address = reinterpret_cast<std::uintptr_t>(word);
-    const bool on_stack = address > here - kStack && address < here + kStack;
+    const bool on_stack = reinterpret_cast<std::uintptr_t>(word) - stack.begin < stack.bytes;
     if (on_stack || context.host_arena().contains(word))
       core::fail(core::ErrorCode::kInternal, "the arguments of '{}' hold an address of the host's", kernel);
   }
