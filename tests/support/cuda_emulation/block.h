@@ -1,5 +1,7 @@
 #pragma once
 
+#include "cuda_backend_for_tests.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,12 +22,6 @@ namespace dragoman::testing::emulation {
 inline constexpr int kWarp = 32;
 inline constexpr int kMostThreads = 1024;                          ///< of a block
 inline constexpr std::size_t kMostShared = std::size_t{99} << 10;  ///< bytes of a block, on the smallest of devices
-
-/// In which order blocks run and threads take turns between barriers. Nothing may depend on it.
-enum class Order { kForward, kBackward, kShuffled };
-
-/// Of the launches that the calling thread makes from now on. Every launch shuffles anew, by `seed`.
-void set_order(Order order, std::uint64_t seed = 0);
 
 struct Place {
   std::int64_t x = 0;
