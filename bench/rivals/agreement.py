@@ -26,9 +26,9 @@ def check_scores(rival, model, threads):
         fail("the converted model is not the same model")
 
 
-def our_translations(model, search, compute, threads, environment=None):
+def our_translations(model, search, compute, threads, environment=None, folder=None):
     """Writes them as text; returns objects with text, score and number of tokens."""
-    path, _ = output_of(model.command(search, compute, threads, "jsonl"), environment)
+    path, _ = output_of(model.command(search, compute, threads, "jsonl", folder), environment)
     shutil.move(path, model.work / "ours.jsonl")
     kept = []
     with open(model.work / "ours.jsonl", encoding="utf-8") as file:

@@ -85,8 +85,17 @@ class Model:
             write_lines(self.reference, references)
             self.encode("target", self.reference, self.work / "reference.ids")
 
-    def command(self, search, compute, threads, form="text"):
-        command = [DRAGOMAN, "translate", "--quiet", "--model", self.folder, "--input", self.source, "--output", "-", "--format", form,
+    def folder_in(self, compute):
+        """Its weights in that number type, as its users would keep it, and as the rival's are."""
+        if compute == "fp32":
+            return self.folder
+        folder = self.work / f"in-{compute}"
+        if not (folder / "config.json").exists():
+            run([DRAGOMAN, "quantize", "--quiet", "--type", compute, "--output", folder, self.folder])
+        return folder
+
+    def command(self, search, compute, threads, form="text", folder=None):
+        command = [DRAGOMAN, "translate", "--quiet", "--model", folder or self.folder, "--input", self.source, "--output", "-", "--format", form,
                    "--compute", compute, "--threads", threads, *search.options(), "--minimum-length", self.length or 1]
         return [*command, "--maximum-length", self.longest()]
 

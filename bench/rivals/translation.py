@@ -4,7 +4,8 @@ Checked before anything is timed, in fp32: both find references as probable (wit
 same translations but for ties (1e-3 of the score; greedy: 1e-3 of the log probability where they part); BLEU differs by at most 0.1. A
 difference ends the run.
 
-Dragoman is measured as a whole process, from its start to the last byte of text, with the options that it has by itself. Of CTranslate2
+Dragoman is measured as a whole process, from its start to the last byte of text, with the options that it has by itself, and has its weights
+in the number type beforehand (`dragoman quantize`), as the rival has. Of CTranslate2
 only `translate_batch` counts: its process has loaded the model, is warm, and gets tokens; and it has the best of several settings, which a
 search finds first: workers and threads, oneDNN or MKL, its AVX-512 kernels (which it leaves out on some processors), batch sizes. Both
 search with CTranslate2's scores (`--length-penalty ct2`). Memory is the peak of either process. A ratio compares each at its best number
@@ -63,12 +64,13 @@ def time_in_turn(rival, model, search, compute, threads, isa, runs):
     """Dragoman and the rival, the latter if it has the number type."""
     environment, ours_environment = instruction_limits(isa), limits_of_ours(isa)
     with_rival = TYPES[compute] in rival.types()
-    our_tokens = sum(record["tokens"] for record in our_translations(model, search, compute, threads, ours_environment))
+    folder = model.folder_in(compute)
+    our_tokens = sum(record["tokens"] for record in our_translations(model, search, compute, threads, ours_environment, folder))
     our_bleu = model.bleu(model.work / "ours")
     setting = best_setting(rival, model, search, compute, threads, isa) if with_rival else None
     ours, theirs, tokens = [], [], 0
     for _ in range(runs):
-        ours.append(output_of(model.command(search, compute, threads), ours_environment)[1])
+        ours.append(output_of(model.command(search, compute, threads, folder=folder), ours_environment)[1])
         if with_rival:
             row = rival.translate(model, search, compute, setting, environment, output=model.work / "theirs.ids")[0]
             theirs.append((row["wall"], row["cpu"], row["memory"]))
