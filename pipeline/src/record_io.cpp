@@ -175,7 +175,8 @@ RecordReader::RecordReader(ReadOptions options, const std::stop_token& stop)
   if (!options_.target_prefix_path.empty()) target_prefixes_.emplace(options_.target_prefix_path, stop);
   std::string line;
   for (std::uint64_t i = 0; i < first_line_; ++i) {
-    next_of_file(line);
+    core::require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted before the shard of {}", name_);
+    core::require(next_of_file(line), ErrorCode::kBadInput, "{}: has fewer lines than when they were counted", name_);
     if (target_prefixes_) next_target_prefix(true);
   }
 }
@@ -198,8 +199,9 @@ void RecordReader::find_shard() {
   std::string line;
   for (const auto& path : paths_) {
     core::InputFile file(path, stop_);
-    core::require(file.is_regular(), ErrorCode::kInvalidArgument,
-                  "{}: is no regular file, whose lines could be counted; a shard of it cannot be had", file.name());
+    core::require(file.is_regular() && path != "-", ErrorCode::kInvalidArgument,
+                  "{}: is no file that could be read twice, to count its lines first; name one, or leave the shard out",
+                  file.name());
     for (core::LineReader reader(std::move(file)); reader.next(line); ++lines)
       core::require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted while counting the lines of {}",
                     reader.name());

@@ -26,6 +26,8 @@ void RecordStream::on_partial(std::size_t part, const engine::PartialTranslation
 }
 
 void RecordStream::on_part(std::size_t part) {
+  // Where the model has no scores there is no translation: the record will fail.
+  if (work_.parts[part].stopped_by == decoding::StoppedBy::kNotFinite) return;
   const std::lock_guard lock(mutex_);
   const std::string& text = work_.parts[part].translation;
   if (options_.on_sentence)

@@ -105,18 +105,15 @@ class Run {
 
   /// Of the record whose turn it is, to be handed on at once; of others, kept until then.
   void keep_beginning(std::uint64_t ticket, const PartialRecord& partial) {
-    const std::lock_guard lock(mutex_);
-    std::string& beginning = ticket == emitted_ ? beginning_ : beginnings_[ticket];
     if (partial.text.empty()) return;
-    beginning = partial.text;
+    const std::lock_guard lock(mutex_);
+    (ticket == emitted_ ? beginning_ : beginnings_[ticket]) = partial.text;
     if (ticket == emitted_) changed_.notify_all();
   }
+  /// The turn has come to the next record.
   void begin_next() {
     beginning_.clear();
-    while (!beginnings_.empty() && beginnings_.begin()->first < emitted_) beginnings_.erase(beginnings_.begin());
-    if (beginnings_.empty() || beginnings_.begin()->first != emitted_) return;
-    beginning_ = std::move(beginnings_.begin()->second);
-    beginnings_.erase(beginnings_.begin());
+    if (auto kept = beginnings_.extract(emitted_)) beginning_ = std::move(kept.mapped());
   }
 
   /// After an abort records fail because they were cancelled.
