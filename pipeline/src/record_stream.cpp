@@ -31,8 +31,7 @@ void RecordStream::on_part(std::size_t part) {
   const std::lock_guard lock(mutex_);
   const std::string& text = work_.parts[part].translation;
   if (options_.on_sentence)
-    options_.on_sentence(
-        {.line = work_.record.line, .index = part, .count = work_.parts.size(), .translation = text});
+    options_.on_sentence({.line = work_.record.line, .index = part, .count = work_.parts.size(), .translation = text});
   if (!options_.on_partial) return;
   parts_[part] = {.text = text, .preview = text, .done = true};
   if (part != open_) return;

@@ -26,9 +26,9 @@ class RecordStream {
  private:
   struct Part {
     std::unique_ptr<tokenizer::StreamingDecoder> decoder{};
-    std::size_t tokens = 0;     ///< that it has been given
-    bool held = false;          ///< what follows is known at the end only
-    std::string text{};           ///< decided
+    std::size_t tokens = 0;  ///< that it has been given
+    bool held = false;       ///< what follows is known at the end only
+    std::string text{};      ///< decided
     std::string preview{};
     bool done = false;
   };
@@ -41,8 +41,8 @@ class RecordStream {
   const TranslationWork& work_;
   std::mutex mutex_;
   std::vector<Part> parts_;
-  std::size_t open_ = 0;   ///< the first part that is not done
-  std::string joined_;     ///< the parts before it
+  std::size_t open_ = 0;  ///< the first part that is not done
+  std::string joined_;    ///< the parts before it
   std::string told_;
   std::string told_preview_;
 };

@@ -51,8 +51,8 @@ class HypothesisSink {
 
 /// How many tokens the best result of a sentence is certain to begin with, whatever the next steps bring: those with
 /// which every living hypothesis begins, and so does the best of those that have ended, which may yet be the result.
-/// They never become fewer or others. Of searches with one hypothesis that are all its tokens; of others, those on which
-/// the whole beam has agreed. 0 if nothing is alive.
+/// They never become fewer or others. Of searches with one hypothesis they are all of its tokens; of others, those on
+/// which the whole beam has agreed. 0 if nothing is alive.
 std::size_t decided_tokens(const SentenceState& sentence);
 
 struct LoopLimits {

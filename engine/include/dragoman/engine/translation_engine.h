@@ -61,8 +61,8 @@ struct TranslationRequest {
   decoding::InnerStatesRequest inner{};
   /// When it asks, the request ends with Error{kInterrupted}.
   std::stop_token stop{};
-  /// Called by the worker after every step that leaves the sentence unfinished, so with each token: before the request's
-  /// callback, and under the same rules. What it throws ends the request with that error.
+  /// Called by the worker after every step that leaves the sentence unfinished, so with each token: before the
+  /// request's callback, and under the same rules. What it throws ends the request with that error.
   OnPartialTranslation on_partial{};
 };
 
