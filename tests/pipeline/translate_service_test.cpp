@@ -131,10 +131,12 @@ struct ToldOfRecord {
 };
 
 TEST_F(TranslateServiceTest, WhatIsToldOfARecordOnTheWayIsWhatItsTextBeginsWith) {
-  for (const char* strategy : {"greedy", "sampling", "beam"}) {
+  for (const auto& [strategy, replaces_unknown] : {std::pair{"greedy", false}, {"sampling", false}, {"beam", false},
+                                                   {"sampling", true}}) {
     TranslateOptions translate_options{.threads = 3};
     translate_options.decoding.strategy = strategy;
     translate_options.decoding.sampling.temperature = 1.5;
+    translate_options.decoding.replace_unknown = replaces_unknown;
     Translator translator(model_.path(), host_, translate_options);
     std::size_t told_early = 0;
     for (const std::string& text : lines(30)) {

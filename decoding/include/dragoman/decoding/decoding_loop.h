@@ -44,8 +44,8 @@ class HypothesisSink {
   /// ids, a prefix beyond the limit: Error{kInvalidArgument} naming its id), its search failed, or it was
   /// stopped (Error{kInterrupted}). What this throws ends the run; by default the error.
   virtual void fail(std::uint64_t id, std::exception_ptr error);
-  /// After each step, before results of it are handed over: the sentences that were in it, those that it ended without
-  /// living hypotheses. What this throws ends the run.
+  /// After each step, before its results are handed over: the sentences that were in it; those that it ended have no
+  /// living hypotheses any more. What this throws ends the run.
   virtual void stepped(std::span<const SentenceState* const> sentences) { static_cast<void>(sentences); }
 };
 
