@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -121,7 +122,7 @@ void check_column(std::uint64_t column) {
 }
 
 /// So that a wrong column is found before a file is touched.
-const ReadOptions& checked(const ReadOptions& options) {
+ReadOptions checked(ReadOptions options) {
   check_column(options.column);
   if (options.target_prefix_column > 0) check_column(options.target_prefix_column);
   return options;
@@ -160,7 +161,7 @@ Shard parse_shard(const std::string& text) {
 }
 
 RecordReader::RecordReader(ReadOptions options, const std::stop_token& stop)
-    : options_(checked(options)), stop_(stop), paths_({options_.path}), hash_(core::kFingerprintOfNothing) {
+    : options_(checked(std::move(options))), stop_(stop), paths_({options_.path}), hash_(core::kFingerprintOfNothing) {
   paths_.insert(paths_.end(), options_.further_paths.begin(), options_.further_paths.end());
   if (paths_.size() > 1) name_ = fmt::format("the input of {} files", paths_.size());
   if (!options_.shard.is_whole()) find_shard();

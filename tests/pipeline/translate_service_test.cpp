@@ -131,8 +131,8 @@ struct ToldOfRecord {
 };
 
 TEST_F(TranslateServiceTest, WhatIsToldOfARecordOnTheWayIsWhatItsTextBeginsWith) {
-  for (const auto& [strategy, replaces_unknown] : {std::pair{"greedy", false}, {"sampling", false}, {"beam", false},
-                                                   {"sampling", true}}) {
+  for (const auto& [strategy, replaces_unknown] :
+       {std::pair{"greedy", false}, {"sampling", false}, {"beam", false}, {"sampling", true}}) {
     TranslateOptions translate_options{.threads = 3};
     translate_options.decoding.strategy = strategy;
     translate_options.decoding.sampling.temperature = 1.5;
