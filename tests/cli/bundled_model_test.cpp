@@ -48,6 +48,11 @@ TEST(BundledModel, StreamsWordsOfALineBeforeItsEnd) {
     EXPECT_EQ(streamed.status, 0) << streamed.error;
     EXPECT_EQ(streamed.output, whole.output) << search;
   }
+  // A line so long that whoever is slow to read sees some of it, too.
+  std::ofstream long_line(folder / "long.de");
+  for (int i = 0; i < 400; ++i) long_line << (i > 0 ? " " : "") << "Zwei Hunde spielen im Schnee.";
+  long_line << '\n';
+  long_line.close();
   std::ofstream(folder / "pieces.py") << R"(
 import os, subprocess, sys
 program = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)
@@ -59,7 +64,7 @@ while data := os.read(program.stdout.fileno(), 1 << 16):
 print(pieces, begun, program.wait())
 )";
   const std::string command = "cd '" + folder.path().string() + "' && python3 pieces.py '" DRAGOMAN_PROGRAM "' " +
-                              translate + "--decoder greedy --stream > pieces.txt";
+                              translate + "long.de --split de --threads 1 --decoder greedy --stream > pieces.txt";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::string pieces = file_content(folder / "pieces.txt");
   EXPECT_TRUE(pieces.ends_with(" True 0\n")) << pieces;
