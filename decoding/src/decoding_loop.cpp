@@ -21,6 +21,18 @@ void HypothesisSink::fail(std::uint64_t, std::exception_ptr error) {
   std::rethrow_exception(std::move(error));
 }
 
+std::size_t decided_tokens(const SentenceState& sentence) {
+  if (sentence.live.empty()) return 0;
+  std::span<const std::int32_t> decided = sentence.live.front().tokens;
+  const auto agree = [&](const std::vector<std::int32_t>& tokens) {
+    const auto end = std::ranges::mismatch(decided, tokens).in1;
+    decided = decided.first(static_cast<std::size_t>(end - decided.begin()));
+  };
+  for (std::size_t i = 1; i < sentence.live.size(); ++i) agree(sentence.live[i].tokens);
+  if (!sentence.finished.empty()) agree(sentence.finished.front().tokens);
+  return decided.size();
+}
+
 struct DecodingLoop::Impl {
   using Active = SentencePool::Active;
 
@@ -43,12 +55,13 @@ struct DecodingLoop::Impl {
   std::vector<std::int32_t> first_tokens;
   std::vector<double> first_log_probabilities;
   Advance advance;
+  std::vector<const SentenceState*> stepped;
 
   Impl(StepModel& step_model, SharedSearch usual, const LoopLimits& limits)
       : model(step_model), pool(step_model, std::move(usual), limits, statistics) {}
 
   bool run(SentenceSource& source, HypothesisSink& sink, const std::stop_token& stop);
-  void step();
+  void step(HypothesisSink& sink);
   void add_rows(const ActiveSentence& sentence, bool any_noise);
   void apply_processors(ActiveSentence& sentence);
   void add_wanted(std::size_t row, const SearchStrategy& strategy, const SentenceState& state,
@@ -71,13 +84,13 @@ bool DecodingLoop::Impl::run(SentenceSource& source, HypothesisSink& sink, const
     pool.admit(source, sink);
     if (pool.done()) return true;
     if (pool.active().empty()) continue;
-    step();
+    step(sink);
     pool.deliver(sink);
   }
 }
 
 /// One step of all; what the sentences need of it differs, so it has the most that any of them does.
-void DecodingLoop::Impl::step() {
+void DecodingLoop::Impl::step(HypothesisSink& sink) {
   rows.clear();
   tokens.clear();
   offsets.assign(1, 0);
@@ -122,8 +135,10 @@ void DecodingLoop::Impl::step() {
   statistics.rows += rows.size();
   const auto per_row = static_cast<std::size_t>(candidates);
   std::int32_t first_row = 0;
+  stepped.clear();
   for (const Active& sentence : pool.active()) {
     const auto live = static_cast<std::int32_t>(sentence->state.live.size());
+    if (live > 0) stepped.push_back(&sentence->state);
     try {
       if (live > 0) advance_sentence(*sentence, first_row, offsets[static_cast<std::size_t>(first_row)], per_row);
     } catch (...) {
@@ -131,6 +146,7 @@ void DecodingLoop::Impl::step() {
     }
     first_row += live;
   }
+  sink.stepped(stepped);
 }
 
 /// For the rows that the sentence is about to get.

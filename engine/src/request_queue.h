@@ -4,6 +4,7 @@
 #include "sentence_queue.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,9 @@ struct Job {
   Client::State* client = nullptr;
   std::variant<Translation, Score> task;
   std::size_t bytes = 0;
+  std::chrono::steady_clock::time_point submitted{};
+  bool begun = false;         ///< has its first token
+  std::exception_ptr thrown;  ///< by the request's callback for partial translations
 
   const std::stop_token& stop() const;
   /// Whether nobody wants its result any more.

@@ -31,6 +31,7 @@ struct TranslationEngine::Impl {
   EngineOptions options;
   decoding::SharedSearch usual = std::make_shared<const decoding::Search>(decoding::DecodingOptions{});
   RequestQueue queue;
+  WorkerLatencies latencies;
   std::size_t most_workers;
   /// Guarded by the queue's lock, under which workers are started.
   std::vector<std::jthread> workers;
@@ -45,7 +46,7 @@ struct TranslationEngine::Impl {
 
   bool start_worker() {
     if (workers.size() == most_workers) return false;
-    const auto body = [this] { Worker(*runtime, ensemble, options, usual, queue).run(); };
+    const auto body = [this] { Worker(*runtime, ensemble, options, usual, queue, latencies).run(); };
     if (workers.empty()) {
       workers.push_back(core::start_thread("translates", body));
       return true;
@@ -69,6 +70,7 @@ struct TranslationEngine::Impl {
     auto job = std::make_unique<Job>();
     job->client = &client;
     job->bytes = bytes_of(request);
+    job->submitted = std::chrono::steady_clock::now();
     job->task = Task{std::move(request), std::move(done)};
     queue.submit(std::move(job), options.client_bytes, [this] { return start_worker(); });
   }
@@ -90,6 +92,10 @@ const nn::SequenceSpec& TranslationEngine::spec() const noexcept {
 }
 int TranslationEngine::threads() const noexcept {
   return impl_->options.threads;
+}
+
+Latencies TranslationEngine::latencies() const noexcept {
+  return {.first_token = impl_->latencies.first_token.summary(), .next_token = impl_->latencies.next_token.summary()};
 }
 
 Client::Client(TranslationEngine& engine) : engine_(engine.impl_.get()), state_(std::make_unique<State>()) {

@@ -144,12 +144,43 @@ decoding::Supply Worker::next(decoding::Sentence& sentence, bool may_wait) {
 }
 
 bool Worker::stopped(std::uint64_t id) {
-  return in_flight_.at(id)->stopped();
+  const Job& job = *in_flight_.at(id);
+  return job.stopped() || job.thrown != nullptr;
+}
+
+/// A sentence is in every step from its first to its last, so what goes on has waited since the step before.
+void Worker::stepped(std::span<const decoding::SentenceState* const> sentences) {
+  const auto now = std::chrono::steady_clock::now();
+  std::uint64_t continued = 0;
+  for (const decoding::SentenceState* sentence : sentences) {
+    Job& job = *in_flight_.at(sentence->sentence.id);
+    if (std::exchange(job.begun, true))
+      ++continued;
+    else
+      latencies_->first_token.add(now - job.submitted);
+    tell(job, *sentence);
+  }
+  if (continued > 0) latencies_->next_token.add(now - last_step_, continued);
+  last_step_ = now;
+}
+
+void Worker::tell(Job& job, const decoding::SentenceState& sentence) noexcept {
+  const OnPartialTranslation& on_partial = std::get<Job::Translation>(job.task).request.on_partial;
+  if (!on_partial || sentence.live.empty() || job.thrown) return;
+  const decoding::LiveHypothesis& leading = sentence.live.front();
+  try {
+    on_partial({.tokens = leading.tokens,
+                .log_probabilities = leading.token_log_probabilities,
+                .decided = decided_tokens(sentence)});
+  } catch (...) {
+    job.thrown = std::current_exception();
+  }
 }
 
 void Worker::deliver(std::uint64_t id, std::vector<decoding::Hypothesis> hypotheses) {
   std::unique_ptr<Job> job = std::move(in_flight_.extract(id).mapped());
   TranslationResult result{.hypotheses = std::move(hypotheses)};
+  if (const std::exception_ptr thrown = job->thrown) return finish_failed(std::move(job), thrown);
   const TranslationRequest& request = std::get<Job::Translation>(job->task).request;
   if (!request.inner.empty()) {
     try {
@@ -178,7 +209,9 @@ decoding::InnerStates Worker::look_inside(const TranslationRequest& request, con
 }
 
 void Worker::fail(std::uint64_t id, std::exception_ptr error) {
-  finish_failed(std::move(in_flight_.extract(id).mapped()), error);
+  std::unique_ptr<Job> job = std::move(in_flight_.extract(id).mapped());
+  if (job->thrown) error = job->thrown;
+  finish_failed(std::move(job), error);
 }
 
 void Worker::score_batch() noexcept {

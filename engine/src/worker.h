@@ -4,6 +4,7 @@
 #include "request_queue.h"
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -13,18 +14,25 @@
 
 namespace dragoman::engine {
 
+/// Of all workers of an engine.
+struct WorkerLatencies {
+  LatencyHistogram first_token;
+  LatencyHistogram next_token;
+};
+
 /// One thread's part of an engine: takes requests from the queue until that is closed. Whatever fails, each request
 /// that it takes gets its callback, and the thread goes on.
 class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
  public:
   Worker(const runtime::Runtime& runtime, const decoding::Ensemble& ensemble, const EngineOptions& options,
-         const decoding::SharedSearch& usual, RequestQueue& queue)
+         const decoding::SharedSearch& usual, RequestQueue& queue, WorkerLatencies& latencies)
       : runtime_(&runtime),
         ensemble_(&ensemble),
         model_(ensemble.models.front()),
         options_(&options),
         usual_(&usual),
-        queue_(&queue) {}
+        queue_(&queue),
+        latencies_(&latencies) {}
 
   void run() noexcept;
 
@@ -51,6 +59,7 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   /// Adds to the results what the requests want besides.
   void look_inside(std::span<std::unique_ptr<Job>> jobs, std::span<ScoreResult> results);
 
+  static void tell(Job& job, const decoding::SentenceState& sentence) noexcept;
   decoding::InnerStates look_inside(const TranslationRequest& request, const decoding::Hypothesis& hypothesis);
 
   // Of the decoding loop.
@@ -58,6 +67,7 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   bool stopped(std::uint64_t id) override;
   void deliver(std::uint64_t id, std::vector<decoding::Hypothesis> hypotheses) override;
   void fail(std::uint64_t id, std::exception_ptr error) override;
+  void stepped(std::span<const decoding::SentenceState* const> sentences) override;
 
   void finish(std::unique_ptr<Job> job, TranslationResult result) noexcept;
   void finish(std::unique_ptr<Job> job, ScoreResult result) noexcept;
@@ -71,10 +81,12 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   const EngineOptions* options_;
   const decoding::SharedSearch* usual_;
   RequestQueue* queue_;
+  WorkerLatencies* latencies_;
   Seat seat_;
   std::unique_ptr<Tools> tools_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Job>> in_flight_;
   std::uint64_t next_id_ = 0;
+  std::chrono::steady_clock::time_point last_step_{};
   /// What goes through teacher forcing together; all empty between batches.
   std::array<std::unique_ptr<Job>, 256> batch_;
 };

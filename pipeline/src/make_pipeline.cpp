@@ -5,6 +5,7 @@
 #include "split_stage.h"
 #include "text_stages.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -51,11 +52,16 @@ ReadOptions read_options(const ReadSettings& settings, const core::OptionReader&
   options.check(
       settings.target_prefix_file.empty() || settings.format != RecordFormat::kJsonl, "target_prefix_file",
       "is not for the format jsonl, whose lines say it themselves: {\"source\": ..., \"target_prefix\": ...}");
-  options.check(settings.target_prefix_file != "-" || settings.path != "-", "target_prefix_file",
+  const bool reads_stream = settings.paths.empty() || std::ranges::find(settings.paths, "-") != settings.paths.end();
+  options.check(settings.target_prefix_file != "-" || !reads_stream, "target_prefix_file",
                 "cannot be standard input, which is the text");
   options.check(settings.target_prefix_file.empty() || settings.target_prefix_column == 0, "target_prefix_file",
                 "says what target_prefix_column says; set one of them");
-  return {.path = settings.path,
+  options.check(std::ranges::count(settings.paths, "-") < 2, "path", "standard input can be read once");
+  const std::vector<std::string> paths = settings.paths.empty() ? std::vector<std::string>{"-"} : settings.paths;
+  return {.path = paths.front(),
+          .further_paths = {paths.begin() + 1, paths.end()},
+          .shard = settings.shard,
           .format = settings.format,
           .key = settings.key,
           .column = settings.column,
@@ -71,7 +77,10 @@ WriteOptions write_options(const WriteSettings& settings, const core::OptionRead
   options.check(!settings.overwrite || !is_stream, "overwrite", "needs a file: standard output has no partial one");
   options.check(settings.column == WriteSettings().column || settings.format == RecordFormat::kTsv, "column",
                 "is for the format tsv; leave it out, or set that");
-  WriteOptions write{.path = settings.path, .format = settings.format, .column = settings.column};
+  options.check(!settings.stream || (is_stream && settings.format == RecordFormat::kText), "stream",
+                "shows text on standard output; leave out path and format, or stream");
+  WriteOptions write{
+      .path = settings.path, .format = settings.format, .column = settings.column, .stream = settings.stream};
   if (settings.resume) write.partial = core::PartialPolicy::kResume;
   if (settings.overwrite) write.partial = core::PartialPolicy::kReplace;
   return write;
@@ -86,6 +95,9 @@ class TranslateStage final : public Service {
     service_.run(source, sink, std::move(stop));
   }
   void add_counts(LineCounts& counts) const override { service_.add_counts(counts); }
+  void add_figures(std::vector<std::pair<std::string, double>>& figures) const override {
+    service_.add_figures(figures);
+  }
   tensor::ComputeType compute_type() const noexcept { return model_.compute_type(); }
 
  private:
@@ -106,6 +118,7 @@ class Builder {
     core::require(name != "read" || stages_ == 0, ErrorCode::kBadInput, "{}: must be the first stage", where);
     core::require(!write_, ErrorCode::kBadInput, "{}: stands behind write, which must be the last stage", where);
     ++stages_;
+    if (name != "write") last_stage_ = name;
     if (const BuiltInStage* known = find_built_in_stage(name))
       add_to_job(name, settings, known->content_options, known->idle_options);
     else if (const auto* registered = host_->registry().stages().find(name))
@@ -124,6 +137,9 @@ class Builder {
           "n_best and alignment of translate need `write: {{format: jsonl}}`: text has one line per input line");
       core::require(!shows_attention_ || keeps_details, ErrorCode::kBadInput,
                     "attention of translate needs attention_svg, attention_npy or `write: {{format: jsonl}}`");
+      core::require(!write_->stream || last_stage_ == "translate", ErrorCode::kBadInput,
+                    "stream of write needs translate right before it: what other stages do to a line is known when it "
+                    "is done");
       if (write_->path != "-") write_->identity = identity_.text();
       pipeline_.write(std::move(*write_));
     }
@@ -138,7 +154,7 @@ class Builder {
       if (!settings.is_object() || !settings.contains(option)) continue;
       const Json& value = settings[option];
       for (const Json& file : value.is_array() ? value : Json::array({value}))
-        if (file.is_string() && file != "") pipeline_.add_input(file.get<std::string>());
+        if (file.is_string() && !file.get<std::string>().empty()) pipeline_.add_input(file.get<std::string>());
     }
   }
 
@@ -232,6 +248,7 @@ class Builder {
   Pipeline pipeline_;
   std::optional<WriteOptions> write_;
   int stages_ = 0;
+  std::string last_stage_;  ///< before write
   /// What only jsonl has a place for; but a plugin's stage may do something with it.
   bool makes_details_ = false;
   bool shows_attention_ = false;

@@ -55,7 +55,7 @@ class ReaderSource final : public RecordSource {
   std::optional<Record> next() override {
     std::optional<Record> record = reader_->next();
     if (record)
-      trail_->add({record->line, reader_->hash(), reader_->bytes_from_disk()});
+      trail_->add({reader_->lines_read(), reader_->hash(), reader_->bytes_from_disk()});
     else if (reader_->at_end())
       trail_->end(reader_->lines_read());
     return record;
@@ -85,7 +85,13 @@ class WriterSink final : public RecordSink {
     ++counts_.lines;
     written_ = trail_->take();
     note_now_and_then();
-    report(total());
+    if (const std::uint64_t lines = total(); lines != lines_done()) report(lines, {});
+    return true;
+  }
+  bool takes_beginnings() const override { return writer_->takes_beginnings(); }
+  bool put_beginning(std::string_view text) override {
+    writer_->write_beginning(text);
+    writer_->flush();
     return true;
   }
 
@@ -95,9 +101,7 @@ class WriterSink final : public RecordSink {
     if (counts_.lines > 0) writer_->note(to_note(written_));
   }
   /// The last report, in which all is done.
-  void finish() {
-    if (reported_total_ != lines_done()) report(lines_done());
-  }
+  void finish(std::vector<std::pair<std::string, double>> details) { report(lines_done(), std::move(details)); }
   std::uint64_t lines_done() const { return lines_kept_ + counts_.lines; }
   LineCounts& counts() { return counts_; }
 
@@ -105,13 +109,13 @@ class WriterSink final : public RecordSink {
   using Clock = std::chrono::steady_clock;
 
   void fail(const Record& record) {
-    core::require(!options_->fail_on_error, ErrorCode::kBadInput, "{}: line {}: {}", reader_->name(), record.line,
+    core::require(!options_->fail_on_error, ErrorCode::kBadInput, "{}: {}", reader_->place_of(record.line),
                   record.message);
     constexpr std::uint64_t kShown = 20;
     ++counts_.failed;
     if (counts_.failed > kShown) return;
     core::log(options_->log, core::LogLevel::kWarning,
-              fmt::format("{}: line {}: {}{}", reader_->name(), record.line, record.message,
+              fmt::format("{}: {}{}", reader_->place_of(record.line), record.message,
                           counts_.failed == kShown ? "; further failures are only counted" : ""));
   }
 
@@ -134,10 +138,13 @@ class WriterSink final : public RecordSink {
     return std::max(lines_done() + 1, static_cast<std::uint64_t>(estimate));
   }
 
-  void report(std::uint64_t total) {
-    reported_total_ = total;
-    core::report(options_->progress,
-                 {.stage = options_->name, .done = lines_done(), .total = total, .unit = "lines", .figures = {}});
+  void report(std::uint64_t total, std::vector<std::pair<std::string, double>> details) {
+    core::report(options_->progress, {.stage = options_->name,
+                                      .done = lines_done(),
+                                      .total = total,
+                                      .unit = "lines",
+                                      .figures = {},
+                                      .details = std::move(details)});
   }
 
   RecordWriter* writer_;
@@ -148,7 +155,6 @@ class WriterSink final : public RecordSink {
   LineCounts counts_;
   InputPoint written_;
   Clock::time_point last_note_{};
-  std::uint64_t reported_total_ = 0;
 };
 
 /// The chain's links run side by side with channels between them; the first error of any stops all.
@@ -272,6 +278,13 @@ struct Pipeline::Impl {
   /// Neighbouring map stages form one link.
   std::vector<std::variant<Maps, std::unique_ptr<Service>>> links;
 
+  std::vector<std::pair<std::string, double>> figures() const {
+    std::vector<std::pair<std::string, double>> all;
+    for (const auto& link : links)
+      if (const auto* service = std::get_if<std::unique_ptr<Service>>(&link)) (*service)->add_figures(all);
+    return all;
+  }
+
   void fill(Chain& chain, int threads) {
     for (auto& link : links) {
       if (auto* service = std::get_if<std::unique_ptr<Service>>(&link))
@@ -340,6 +353,7 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
     for (const auto& check : impl_->checks) check();
   for (const std::string& note : impl_->notes) core::log(options.log, core::LogLevel::kInfo, note);
   impl_->inputs.push_back(impl_->read->path);
+  for (const auto& path : impl_->read->further_paths) impl_->inputs.push_back(path);
   core::require_not_an_input(impl_->write->path, impl_->inputs);
   const core::RunStop run_stop(stop);
   impl_->write->vouched = vouched_lines;
@@ -347,6 +361,7 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
   RecordReader reader(*impl_->read, run_stop.token());
   skip_lines_kept(reader, writer);
   InputTrail trail;
+  if (const auto lines = reader.lines()) trail.end(*lines);
   ReaderSource source(reader, trail);
   WriterSink sink(writer, options, reader, trail);
   Chain chain;
@@ -366,7 +381,7 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
   }
   require_some_success(sink.counts(), *impl_->write, reader.name());
   writer.commit();
-  sink.finish();
+  sink.finish(impl_->figures());
   LineCounts counts = sink.counts();
   counts.with_invalid_utf8 = reader.lines_with_invalid_utf8();
   counts.replaced_bytes = reader.replaced_bytes();

@@ -6,6 +6,9 @@
 #include "result_fields.h"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -119,7 +122,7 @@ void check_column(std::uint64_t column) {
 }
 
 /// So that a wrong column is found before a file is touched.
-const ReadOptions& checked(const ReadOptions& options) {
+ReadOptions checked(ReadOptions options) {
   check_column(options.column);
   if (options.target_prefix_column > 0) check_column(options.target_prefix_column);
   return options;
@@ -131,9 +134,106 @@ const WriteOptions& checked(const WriteOptions& options) {
 
 }  // namespace
 
+std::uint64_t Shard::first_of(std::uint64_t lines) const noexcept {
+  // Not lines * (number - 1) / count, which could overflow.
+  return lines / count * (number - 1) + std::min(lines % count, number - 1);
+}
+
+std::uint64_t Shard::last_of(std::uint64_t lines) const noexcept {
+  return number == count ? lines : Shard{number + 1, count}.first_of(lines);
+}
+
+Shard parse_shard(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const auto number_in = [&](std::string_view digits) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool whole = error == std::errc() && end == digits.data() + digits.size();
+    return whole ? value : 0;
+  };
+  Shard shard{.number = 0, .count = 0};
+  if (slash != std::string::npos)
+    shard = {number_in(std::string_view(text).substr(0, slash)), number_in(std::string_view(text).substr(slash + 1))};
+  core::require(shard.number >= 1 && shard.number <= shard.count && shard.count <= kMostShards,
+                ErrorCode::kInvalidArgument,
+                "must be I/N, as in 2/8: the second of eight shards; I from 1 to N, and N at most {}", kMostShards);
+  return shard;
+}
+
 RecordReader::RecordReader(ReadOptions options, const std::stop_token& stop)
-    : options_(checked(options)), stop_(stop), lines_(options_.path, stop), hash_(core::kFingerprintOfNothing) {
+    : options_(checked(std::move(options))), stop_(stop), paths_({options_.path}), hash_(core::kFingerprintOfNothing) {
+  paths_.insert(paths_.end(), options_.further_paths.begin(), options_.further_paths.end());
+  if (paths_.size() > 1) name_ = fmt::format("the input of {} files", paths_.size());
+  if (!options_.shard.is_whole()) find_shard();
+  open(0);
+  // Of several files the size is known before they are opened, if they are files.
+  size_on_disk_ = lines_->size_on_disk();
+  for (const auto& path : options_.further_paths) {
+    std::error_code unknown;
+    const std::uint64_t size = std::filesystem::file_size(path, unknown);
+    size_on_disk_ = unknown || size_on_disk_ == 0 ? 0 : size_on_disk_ + size;
+  }
   if (!options_.target_prefix_path.empty()) target_prefixes_.emplace(options_.target_prefix_path, stop);
+  std::string line;
+  for (std::uint64_t i = 0; i < first_line_; ++i) {
+    core::require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted before the shard of {}", name_);
+    core::require(next_of_file(line), ErrorCode::kBadInput, "{}: has fewer lines than when they were counted", name_);
+    if (target_prefixes_) next_target_prefix(true);
+  }
+}
+
+void RecordReader::open(std::size_t file) {
+  if (lines_) {
+    bytes_before_ += lines_->bytes_from_disk();
+    lines_before_ += lines_->line_number();
+  }
+  lines_.emplace(paths_[file], stop_);
+  next_file_ = file + 1;
+  if (paths_.size() == 1) name_ = lines_->name();
+  const std::lock_guard lock(mutex_);
+  beginnings_.push_back({lines_before_, lines_->name()});
+}
+
+/// Counts the lines. What is no regular file could not be read a second time.
+void RecordReader::find_shard() {
+  std::uint64_t lines = 0;
+  std::string line;
+  for (const auto& path : paths_) {
+    core::InputFile file(path, stop_);
+    core::require(file.is_regular() && path != "-", ErrorCode::kInvalidArgument,
+                  "{}: is no file that could be read twice, to count its lines first; name one, or leave the shard out",
+                  file.name());
+    for (core::LineReader reader(std::move(file)); reader.next(line); ++lines)
+      core::require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted while counting the lines of {}",
+                    reader.name());
+  }
+  first_line_ = options_.shard.first_of(lines);
+  lines_of_shard_ = options_.shard.last_of(lines) - first_line_;
+}
+
+std::string RecordReader::place_of(std::uint64_t line) const {
+  const std::lock_guard lock(mutex_);
+  const auto behind = std::ranges::lower_bound(beginnings_, line, {}, &Beginning::lines_before);
+  const Beginning& file = behind == beginnings_.begin() ? beginnings_.front() : *std::prev(behind);
+  return fmt::format("{}: line {}", file.name, line - file.lines_before);
+}
+
+bool RecordReader::next_of_file(std::string& line) {
+  while (!lines_->next(line)) {
+    if (next_file_ == paths_.size()) return false;
+    open(next_file_);
+  }
+  return true;
+}
+
+bool RecordReader::next_of_shard(std::string& line) {
+  if (lines_read_ == lines_of_shard_) return false;
+  if (next_of_file(line)) {
+    ++lines_read_;
+    return true;
+  }
+  core::require(!lines_of_shard_, ErrorCode::kBadInput, "{}: has fewer lines than when they were counted", name_);
+  return false;
 }
 
 void RecordReader::parse(Record& record) const {
@@ -146,7 +246,7 @@ std::optional<Record> RecordReader::next() {
   Record record;
   if (stop_.stop_requested() || !next_line(record.text)) return std::nullopt;
   hash_ = core::fingerprint_of_line(record.text, hash_);
-  record.line = lines_.line_number();
+  record.line = first_line_ + lines_read_;
   const std::size_t replaced = clean_line(record.text);
   replaced_bytes_ += replaced;
   invalid_lines_ += replaced > 0 ? 1 : 0;
@@ -156,8 +256,9 @@ std::optional<Record> RecordReader::next() {
 
 bool RecordReader::next_line(std::string& line) {
   try {
-    const bool have_line = lines_.next(line);
-    if (target_prefixes_) next_target_prefix(have_line);
+    const bool have_line = next_of_shard(line);
+    // The prefixes of the lines behind a shard are of no use.
+    if (target_prefixes_ && (have_line || !lines_of_shard_)) next_target_prefix(have_line);
     at_end_ = !have_line;
     return have_line;
   } catch (const core::Error& error) {
@@ -173,10 +274,9 @@ void RecordReader::next_target_prefix(bool have_line) {
     clean_line(target_prefix_);
     return;
   }
-  const core::LineReader& shorter = have_line ? *target_prefixes_ : lines_;
-  const core::LineReader& longer = have_line ? lines_ : *target_prefixes_;
-  core::fail(ErrorCode::kBadInput, "{} ends after {} lines but {} goes on; they must be parallel", shorter.name(),
-             shorter.line_number(), longer.name());
+  const std::uint64_t lines = have_line ? target_prefixes_->line_number() : lines_before_ + lines_->line_number();
+  core::fail(ErrorCode::kBadInput, "{} ends after {} lines but {} goes on; they must be parallel",
+             have_line ? target_prefixes_->name() : name_, lines, have_line ? name_ : target_prefixes_->name());
 }
 
 void RecordReader::skip(std::uint64_t lines) {
@@ -184,10 +284,10 @@ void RecordReader::skip(std::uint64_t lines) {
   const std::uint64_t target = lines_read() + lines;
   while (lines_read() < target) {
     core::require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted while reading over lines of {}",
-                  lines_.name());
-    core::require(lines_.next(line), ErrorCode::kBadInput,
-                  "{}: has {} lines, but the partial output already has {}; is it another input?", lines_.name(),
-                  lines_read(), target);
+                  name_);
+    core::require(next_of_shard(line), ErrorCode::kBadInput,
+                  "{}: has {} lines, but the partial output already has {}; is it another input?", name_, lines_read(),
+                  target);
     if (target_prefixes_) next_target_prefix(true);
     hash_ = core::fingerprint_of_line(line, hash_);
   }
@@ -213,7 +313,23 @@ void RecordWriter::write(const Record& record) {
   }
   keep_on_one_line(line);
   line.push_back('\n');
+  if (!begun_.empty()) line.erase(0, take_beginning(line, record.failed()));
   file_.write(line);
+}
+
+void RecordWriter::write_beginning(std::string_view text) {
+  core::require(text.starts_with(begun_), ErrorCode::kInternal, "{}: the beginning of a line has changed",
+                file_.name());
+  file_.write(text.substr(begun_.size()));
+  begun_ = text;
+}
+
+/// How much of the line has gone out. What a failed one began with cannot be taken back.
+std::size_t RecordWriter::take_beginning(const std::string& line, bool failed) {
+  const std::string begun = std::exchange(begun_, {});
+  if (failed) return 0;
+  core::require(line.starts_with(begun), ErrorCode::kInternal, "{}: the beginning of a line has changed", file_.name());
+  return begun.size();
 }
 
 }  // namespace dragoman::pipeline

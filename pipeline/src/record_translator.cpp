@@ -1,10 +1,12 @@
 #include "record_translator.h"
 
+#include "record_stream.h"
 #include "translation_work.h"
 
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include <dragoman/core/error.h>
 
@@ -21,6 +23,7 @@ class RecordUnderWay {
     const LineDemands demands = read_line_options(record, searches, options_);
     work_ = prepare_translation(model, options_, demands, std::move(record));
     open_ = work_.parts.size();
+    if (options_.on_partial || options_.on_sentence) stream_.emplace(model_, options_, work_);
   }
 
   std::size_t parts() const { return work_.parts.size(); }
@@ -38,13 +41,18 @@ class RecordUnderWay {
             .search = options_.search,
             .shortlist = model_.shortlist,
             .inner = options_.attention.inner(),
-            .stop = options_.stop};
+            .stop = options_.stop,
+            .on_partial = {}};
   }
+  bool tells_partials() const { return options_.on_partial != nullptr; }
+
+  void tell(std::size_t part, const engine::PartialTranslation& partial) { stream_->on_partial(part, partial); }
 
   void finish_part(std::size_t part, engine::TranslationResult result) {
     try {
       if (result.error) std::rethrow_exception(result.error);
       pipeline::finish_part(model_, options_, std::move(result), work_.parts[part]);
+      if (stream_) stream_->on_part(part);
     } catch (...) {
       keep(std::current_exception());
     }
@@ -87,6 +95,7 @@ class RecordUnderWay {
   RecordOptions options_;
   RecordTranslator::Done done_;
   TranslationWork work_;
+  std::optional<RecordStream> stream_;
   std::atomic<std::size_t> open_ = 0;
   std::mutex mutex_;
   std::exception_ptr error_;
@@ -101,7 +110,12 @@ void RecordTranslator::submit(engine::Client& client, Record record, RecordOptio
   if (parts == 0) return under_way->finish();
   for (std::size_t part = 0; part < parts; ++part) {
     try {
-      client.submit(under_way->request_of(part), [under_way, part](engine::TranslationResult result) {
+      engine::TranslationRequest request = under_way->request_of(part);
+      if (under_way->tells_partials())
+        request.on_partial = [under_way, part](const engine::PartialTranslation& partial) {
+          under_way->tell(part, partial);
+        };
+      client.submit(std::move(request), [under_way, part](engine::TranslationResult result) {
         under_way->finish_part(part, std::move(result));
       });
     } catch (...) {

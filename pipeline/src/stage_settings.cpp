@@ -110,6 +110,15 @@ OptionTable<TranslateOptions> translate_options_table() {
             "use a model although it holds weights that are NaN or infinite");
 }
 
+void read_shard(core::OptionReader& options, ReadSettings& settings) {
+  if (!options.has("shard")) return;
+  try {
+    settings.shard = parse_shard(options.get("shard", std::string()));
+  } catch (const core::Error& error) {
+    options.check(false, "shard", error.what());
+  }
+}
+
 /// `prefer` or `prefer.bias=2`.
 core::Json logits_processor(const std::string& word) {
   core::Json processors = core::Json::object();
@@ -141,7 +150,24 @@ void read_decoder_options(core::OptionReader& options, TranslateSettings& settin
 const OptionTable<ReadSettings>& read_table() {
   static const auto table =
       OptionTable<ReadSettings>()
-          .text("path", &ReadSettings::path, "FILE", "text, one record a line (gz and zst too); - is standard input")
+          .custom(
+              {{.name = "path",
+                .placeholder = "FILE",
+                .help = "text, one record a line (gz and zst too); of several (YAML: a list) one behind the other; "
+                        "-, or none, is standard input",
+                .parse = [](const std::string& word) { return core::Json::array({word}); },
+                .repeated = true}},
+              [](core::OptionReader& reader, ReadSettings& settings) { settings.paths = read_texts(reader, "path"); })
+          .custom({{.name = "shard",
+                    .placeholder = "I/N",
+                    .help = "only the Ith of N parts of consecutive lines, as in 2/8: the outputs of all, joined in "
+                            "order, are that of the whole; files only",
+                    .parse =
+                        [](const std::string& word) {
+                          parse_shard(word);
+                          return core::Json(word);
+                        }}},
+                  read_shard)
           .choice("format", &ReadSettings::format, formats(), "FORMAT",
                   "text, jsonl (an object a line) or tsv (columns)")
           .text("key", &ReadSettings::key, "KEY", "of jsonl: what holds the text")
@@ -163,7 +189,9 @@ const OptionTable<WriteSettings>& write_table() {
           .flag("resume", &WriteSettings::resume,
                 "continue an interrupted run of the same input, model and options: keep the complete lines of "
                 "OUTPUT.partial")
-          .flag("overwrite", &WriteSettings::overwrite, "begin anew, though an interrupted run left OUTPUT.partial");
+          .flag("overwrite", &WriteSettings::overwrite, "begin anew, though an interrupted run left OUTPUT.partial")
+          .flag("stream", &WriteSettings::stream,
+                "to standard output, as text: show each line while it is translated, word by word as it is decided");
   return table;
 }
 
@@ -261,7 +289,7 @@ const std::vector<BuiltInStage>& built_in_stages() {
       {.name = "write",
        .summary = "where the records go",
        .options = &write_table().options(),
-       .idle_options = {"path", "resume", "overwrite"}},
+       .idle_options = {"path", "resume", "overwrite", "stream"}},
   };
   return stages;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <dragoman/core/option_table.h>
 #include <dragoman/pipeline/record_io.h>
@@ -13,7 +14,8 @@ namespace dragoman::pipeline {
 // name is empty until somebody says it.
 
 struct ReadSettings {
-  std::string path = "-";
+  std::vector<std::string> paths;  ///< none: standard input
+  Shard shard;
   RecordFormat format = RecordFormat::kText;
   std::string key = "source";
   std::uint64_t column = 1;
@@ -28,6 +30,7 @@ struct WriteSettings {
   std::uint64_t column = 1;
   bool resume = false;
   bool overwrite = false;
+  bool stream = false;
 };
 const core::OptionTable<WriteSettings>& write_table();
 

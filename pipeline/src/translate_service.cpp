@@ -6,7 +6,10 @@
 
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/parallel.h>
@@ -19,13 +22,16 @@ class Run {
  public:
   explicit Run(const TranslationModel& model) : translator_(model) {}
 
-  void read_all(RecordSource& source, engine::Client& client, const RecordOptions& options) {
+  /// `streams`: what is known of records before they are done is handed on, too.
+  void read_all(RecordSource& source, engine::Client& client, const RecordOptions& options, bool streams) {
     while (wait_for_room()) {
       std::optional<Record> record = source.next();
       if (!record) break;
       const std::size_t weight = kRecordOverhead + record->weight();
       const std::uint64_t ticket = enter(weight);
-      translator_.submit(client, std::move(*record), options, [this, ticket, weight](TranslatedRecord result) {
+      RecordOptions own = options;
+      if (streams) own.on_partial = [this, ticket](const PartialRecord& partial) { keep_beginning(ticket, partial); };
+      translator_.submit(client, std::move(*record), std::move(own), [this, ticket, weight](TranslatedRecord result) {
         if (result.error) return fail(result.error);
         finish(ticket, weight, std::move(result));
       });
@@ -39,13 +45,22 @@ class Run {
   bool emit_all(RecordSink& sink) {
     for (;;) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return finished_.ready() || aborted_ || (input_ended_ && emitted_ == entered_); });
+      changed_.wait(lock, [&] {
+        return finished_.ready() || !beginning_.empty() || aborted_ || (input_ended_ && emitted_ == entered_);
+      });
+      if (!finished_.ready() && !beginning_.empty()) {
+        const std::string beginning = std::exchange(beginning_, {});
+        lock.unlock();
+        if (!sink.put_beginning(beginning)) return false;
+        continue;
+      }
       if (!finished_.ready()) return true;
       Finished finished = finished_.take();
       lock.unlock();
       if (!sink.put(std::move(finished.record))) return false;
       lock.lock();
       ++emitted_;
+      begin_next();
       bytes_in_flight_ -= finished.weight;
       changed_.notify_all();
     }
@@ -88,6 +103,19 @@ class Run {
     return entered_++;
   }
 
+  /// Of the record whose turn it is, to be handed on at once; of others, kept until then.
+  void keep_beginning(std::uint64_t ticket, const PartialRecord& partial) {
+    if (partial.text.empty()) return;
+    const std::lock_guard lock(mutex_);
+    (ticket == emitted_ ? beginning_ : beginnings_[ticket]) = partial.text;
+    if (ticket == emitted_) changed_.notify_all();
+  }
+  /// The turn has come to the next record.
+  void begin_next() {
+    beginning_.clear();
+    if (auto kept = beginnings_.extract(emitted_)) beginning_ = std::move(kept.mapped());
+  }
+
   /// After an abort records fail because they were cancelled.
   void fail(std::exception_ptr error) {
     {
@@ -114,6 +142,8 @@ class Run {
   std::mutex mutex_;
   std::condition_variable changed_;
   ReorderBuffer<Finished> finished_;
+  std::string beginning_;                            ///< of the next record, not yet handed on
+  std::map<std::uint64_t, std::string> beginnings_;  ///< of those behind it
   std::uint64_t entered_ = 0;
   std::uint64_t emitted_ = 0;
   std::size_t bytes_in_flight_ = 0;
@@ -185,6 +215,18 @@ void TranslateService::add_counts(LineCounts& counts) const {
   counts.translations_lacking_terms += translations_lacking_terms_;
 }
 
+void TranslateService::add_figures(std::vector<std::pair<std::string, double>>& figures) const {
+  const engine::Latencies latencies = engine_.latencies();
+  const auto add = [&](const std::string& name, const engine::LatencySummary& summary) {
+    if (summary.count == 0) return;
+    figures.emplace_back(name + "_ms_p50", summary.p50);
+    figures.emplace_back(name + "_ms_p95", summary.p95);
+    figures.emplace_back(name + "_ms_max", summary.max);
+  };
+  add("first_token", latencies.first_token);
+  add("next_token", latencies.next_token);
+}
+
 void TranslateService::run(RecordSource& source, RecordSink& sink, std::stop_source stop) {
   Run shared(model_);
   {
@@ -210,7 +252,7 @@ void TranslateService::run(RecordSource& source, RecordSink& sink, std::stop_sou
           shared.rethrow_error();
         });
       });
-      shared.read_all(source, client, options_);
+      shared.read_all(source, client, options_, sink.takes_beginnings());
     });
   }
   records_split_ += shared.records_split;

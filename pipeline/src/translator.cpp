@@ -157,6 +157,37 @@ void Translator::submit(Record record, RecordOptions options, Done done) {
       [done = std::move(done)](TranslatedRecord result) { done(std::move(result.record), std::move(result.error)); });
 }
 
+namespace {
+
+/// Submits the record, and fulfils a promise with what `result_of` makes of the result.
+template <class Result, class ResultOf>
+std::future<Result> submit_for_future(Translator& translator, Record record, RecordOptions options,
+                                      ResultOf result_of) {
+  const auto promise = std::make_shared<std::promise<Result>>();
+  translator.submit(std::move(record), std::move(options), [=](Record done, const std::exception_ptr& error) {
+    if (error)
+      promise->set_exception(error);
+    else
+      promise->set_value(result_of(std::move(done)));
+  });
+  return promise->get_future();
+}
+
+}  // namespace
+
+std::future<Record> Translator::submit(Record record, RecordOptions options) {
+  return submit_for_future<Record>(*this, std::move(record), std::move(options), [](Record done) { return done; });
+}
+
+std::future<std::string> Translator::submit(std::string_view text, RecordOptions options) {
+  Record record;
+  record.line = 1;
+  record.text = text;
+  clean_line(record.text);
+  return submit_for_future<std::string>(*this, std::move(record), std::move(options),
+                                        [](Record done) { return std::move(done.text); });
+}
+
 std::vector<Record> Translator::translate(std::vector<Record> records, const RecordOptions& options) {
   const RecordOptions own = impl_->with_search(options);
   Results results(records.size());

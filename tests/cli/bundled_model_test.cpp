@@ -1,5 +1,8 @@
 #include "program.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace dragoman::testing {
 namespace {
 
@@ -27,6 +30,69 @@ TEST(BundledModel, TranslatesASentenceThatEverybodyCanCheck) {
     EXPECT_EQ(outcome.status, 0) << outcome.error;
     EXPECT_EQ(outcome.output, expected) << options;
   }
+}
+
+/// A stream is the same bytes, and comes in more than one piece a line: the pipe's reader sees words before their line
+/// is done.
+TEST(BundledModel, StreamsWordsOfALineBeforeItsEnd) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "source.de") << "Zwei Hunde spielen im Schnee.\n\n"
+                                         "Eine Frau in einem roten Kleid liest ein Buch.\n"
+                                         "Ein Mann mit Hut fährt auf einem Fahrrad durch die Stadt.\n";
+  const std::string translate =
+      "translate --quiet --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' source.de ";
+  for (const char* search : {"--decoder greedy", "--beam-size 4", "--decoder sampling", "--decoder mbr --mbr-samples 3",
+                             "--beam-size 4 --split de --threads 2"}) {
+    const Outcome whole = run_dragoman(folder.path(), translate + search);
+    const Outcome streamed = run_dragoman(folder.path(), translate + search + " --stream");
+    EXPECT_EQ(streamed.status, 0) << streamed.error;
+    EXPECT_EQ(streamed.output, whole.output) << search;
+  }
+  // A line so long that whoever is slow to read sees some of it, too.
+  std::ofstream long_line(folder / "long.de");
+  for (int i = 0; i < 400; ++i) long_line << (i > 0 ? " " : "") << "Zwei Hunde spielen im Schnee.";
+  long_line << '\n';
+  long_line.close();
+  std::ofstream(folder / "pieces.py") << R"(
+import os, subprocess, sys
+program = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)
+pieces = 0
+begun = False
+while data := os.read(program.stdout.fileno(), 1 << 16):
+    pieces += 1
+    begun = begun or not data.endswith(b'\n')
+print(pieces, begun, program.wait())
+)";
+  const std::string command = "cd '" + folder.path().string() + "' && python3 pieces.py '" DRAGOMAN_PROGRAM "' " +
+                              translate + "long.de --split de --threads 1 --decoder greedy --stream > pieces.txt";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string pieces = file_content(folder / "pieces.txt");
+  EXPECT_TRUE(pieces.ends_with(" True 0\n")) << pieces;
+  const Outcome wrong = run_dragoman(folder.path(), translate + "--stream --format jsonl");
+  EXPECT_NE(wrong.status, 0);
+  EXPECT_NE(wrong.error.find("--stream shows text on standard output"), std::string::npos) << wrong.error;
+}
+
+TEST(BundledModel, ShardsOfSeveralInputsAreTheirWhole) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "a.de") << "Zwei Hunde spielen im Schnee.\nEine Frau liest ein Buch.\n\n";
+  std::ofstream(folder / "b.de") << "Ein kleiner Junge springt in einen See.\nDrei Kinder essen Eis.";
+  const std::string translate = "translate --quiet --model '" DRAGOMAN_SOURCE_DIR
+                                "/examples/multi30k/model' --decoder sampling --format jsonl '*.de'";
+  const Outcome whole = run_dragoman(folder.path(), translate);
+  EXPECT_EQ(std::count(whole.output.begin(), whole.output.end(), '\n'), 5) << whole.error;
+  EXPECT_EQ(run_dragoman(folder.path(), translate + " --input a.de").status, 0) << "a file may be read twice";
+  std::string joined;
+  for (const char* shard : {"1/3", "2/3", "3/3"})
+    joined += run_dragoman(folder.path(), translate + " --shard " + shard).output;
+  EXPECT_EQ(joined, whole.output);
+  const Outcome piped = run_dragoman(
+      folder.path(), "translate --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' --shard 1/2 < a.de");
+  EXPECT_NE(piped.status, 0);
+  EXPECT_NE(piped.error.find("standard input: is no file that could be read twice"), std::string::npos) << piped.error;
+  const Outcome wrong = run_dragoman(folder.path(), translate + " --shard 4/3");
+  EXPECT_NE(wrong.status, 0);
+  EXPECT_NE(wrong.error.find("--shard '4/3': must be I/N"), std::string::npos) << wrong.error;
 }
 
 /// Options of the command line, of a pipeline and of a line say the same.

@@ -55,6 +55,22 @@ class Given final : public SentenceSource {
   std::size_t position_ = 0;
 };
 
+TEST(DecidedTokens, AreThoseOnWhichAllAgreeThatMayWin) {
+  SentenceState state;
+  EXPECT_EQ(decided_tokens(state), 0U);
+  const auto live = [](std::vector<std::int32_t> tokens) { return LiveHypothesis{.tokens = std::move(tokens)}; };
+  state.live = {live({5, 6, 7})};
+  EXPECT_EQ(decided_tokens(state), 3U);
+  state.live.push_back(live({5, 6, 8}));
+  EXPECT_EQ(decided_tokens(state), 2U);
+  state.finished = {{.tokens = {5, 9}}, {.tokens = {8}}};
+  EXPECT_EQ(decided_tokens(state), 1U) << "the best that has ended may stay the best, others will not";
+  state.finished.front().tokens = {5};
+  EXPECT_EQ(decided_tokens(state), 1U);
+  state.live.push_back(live({9, 9, 9}));
+  EXPECT_EQ(decided_tokens(state), 0U);
+}
+
 TEST(DecodingLoop, ResultsDoNotDependOnLimitsOrOrder) {
   TableModel model({.vocabulary = 12, .end_bias = 0.5});
   const auto sentences = random_sentences(60, 8);

@@ -3,6 +3,7 @@
 #include "failing_allocation.h"
 #include "no_more_threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <limits>
@@ -129,6 +130,136 @@ TEST_F(TranslationEngineTest, RequestsOfAnyKindFromAnyThreadAreWhatTheyAreAlone)
         });
     }
     for (std::size_t i = 0; i < sources.size(); ++i) expect_equal(results[i], alone(sources[i], i, searches[i % 5]));
+  }
+}
+
+/// What a request was told on the way.
+struct Told {
+  std::vector<std::vector<std::int32_t>> decided;
+  std::vector<std::vector<std::int32_t>> leading;
+  Hypotheses result;
+
+  OnPartialTranslation on_partial() {
+    return [this](const PartialTranslation& partial) {
+      EXPECT_EQ(partial.log_probabilities.size(), partial.tokens.size());
+      leading.emplace_back(partial.tokens.begin(), partial.tokens.end());
+      const auto known = partial.tokens.first(partial.decided);
+      decided.emplace_back(known.begin(), known.end());
+    };
+  }
+};
+
+bool begins_with(const std::vector<std::int32_t>& tokens, const std::vector<std::int32_t>& beginning) {
+  return tokens.size() >= beginning.size() && std::equal(beginning.begin(), beginning.end(), tokens.begin());
+}
+
+/// What is decided stays: each list begins with the one before, and the best hypothesis with the last.
+TEST_F(TranslationEngineTest, WhatIsDecidedOfATranslationNeverChanges) {
+  const auto sources = random_sources(40);
+  const std::vector<std::pair<std::string, DecodingOptions>> searches = {
+      {"greedy", {.strategy = "greedy", .maximum_length = 14}},
+      {"sampling", {.strategy = "sampling", .maximum_length = 14, .sampling = {.temperature = 1.4, .seed = 4}}},
+      {"three samples", {.strategy = "sampling", .n_best = 3, .maximum_length = 14}},
+      {"beam", {.beam_size = 4, .n_best = 2, .maximum_length = 14}},
+      {"diverse", {.beam_size = 4, .beam_groups = 2, .diversity_strength = 0.5, .maximum_length = 14}},
+  };
+  for (const auto& [name, options] : searches) {
+    const auto search = std::make_shared<const Search>(options);
+    std::size_t decided_early = 0;
+    std::vector<Told> first;
+    for (const int threads : {1, 3}) {
+      std::vector<Told> told(sources.size());
+      TranslationEngine engine(runtime_, *model_, {.threads = threads, .limits = {.maximum_rows = 24}});
+      Client client(engine);
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        TranslationRequest watched = request(sources[i], i, search);
+        if (i % 3 == 0) watched.target_prefix = {5, 6};
+        watched.on_partial = told[i].on_partial();
+        client.submit(std::move(watched), [&, i](TranslationResult result) {
+          EXPECT_EQ(message_of(result.error), "");
+          told[i].result = std::move(result.hypotheses);
+        });
+      }
+      client.wait();
+      for (const Told& sentence : told) {
+        const std::vector<std::int32_t>* before = nullptr;
+        for (std::size_t k = 0; k < sentence.decided.size(); ++k) {
+          const auto& now = sentence.decided[k];
+          EXPECT_TRUE(before == nullptr || begins_with(now, *before)) << name;
+          EXPECT_TRUE(begins_with(sentence.leading[k], now)) << name;
+          EXPECT_TRUE(begins_with(sentence.result.front().tokens, now)) << name;
+          EXPECT_TRUE(now == sentence.leading[k] || (name != "greedy" && name != "sampling")) << name;
+          before = &now;
+        }
+        decided_early += before == nullptr ? 0 : before->size();
+        // A call for each token, with it.
+        if (name == "greedy") {
+          const std::size_t prefix = (&sentence - told.data()) % 3 == 0 ? 2 : 0;
+          EXPECT_EQ(sentence.decided.size(), sentence.result.front().tokens.size() - prefix);
+        }
+      }
+      if (first.empty()) {
+        first = std::move(told);
+        continue;
+      }
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        EXPECT_EQ(told[i].decided, first[i].decided) << name;
+        EXPECT_EQ(told[i].leading, first[i].leading) << name;
+        expect_equal(told[i].result, first[i].result);
+      }
+    }
+    EXPECT_GT(decided_early, name == "three samples" ? 0U : 40U) << name;
+  }
+}
+
+TEST_F(TranslationEngineTest, WhoWatchesMayStopOrFailTheRequestAlone) {
+  TranslationEngine engine(runtime_, *model_, {.threads = 1});
+  Client client(engine);
+  std::vector<std::string> messages(4, "not called");
+  std::stop_source stop;
+  int calls = 0;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    TranslationRequest watched = request({7, 8, 9, 2}, i, endless());
+    if (i == 1) {
+      watched.stop = stop.get_token();
+      watched.on_partial = [&](const PartialTranslation& partial) {
+        ++calls;
+        if (partial.tokens.size() == 5) stop.request_stop();
+      };
+    }
+    if (i == 2)
+      watched.on_partial = [](const PartialTranslation& partial) {
+        if (partial.tokens.size() == 63) throw std::runtime_error("enough of the last step");
+      };
+    client.submit(std::move(watched),
+                  [&messages, i](const TranslationResult& result) { messages[i] = message_of(result.error); });
+  }
+  client.wait();
+  using ::testing::HasSubstr;
+  EXPECT_THAT(messages, ::testing::ElementsAre("", HasSubstr("stopped"), "enough of the last step", ""));
+  EXPECT_EQ(calls, 5);
+}
+
+TEST_F(TranslationEngineTest, EachFirstAndEachFurtherTokenHasItsLatency) {
+  TranslationEngine engine(runtime_, *model_, {.threads = 2});
+  EXPECT_EQ(engine.latencies().first_token.count, 0U);
+  const auto greedy = std::make_shared<const Search>(DecodingOptions{.strategy = "greedy", .maximum_length = 9});
+  std::atomic<std::uint64_t> steps = 0;
+  const auto sources = random_sources(30);
+  Client client(engine);
+  for (const auto& source : sources)
+    client.submit(request(source, 0, greedy), [&](const TranslationResult& result) {
+      // The end, or what would have followed the longest length, is a step, too.
+      steps += result.hypotheses.front().tokens.size() + 1;
+    });
+  client.wait();
+  const Latencies found = engine.latencies();
+  EXPECT_EQ(found.first_token.count, sources.size());
+  EXPECT_EQ(found.next_token.count, steps - sources.size());
+  for (const LatencySummary& summary : {found.first_token, found.next_token}) {
+    EXPECT_LE(summary.p50, summary.p95);
+    EXPECT_LE(summary.p95, summary.max);
+    EXPECT_GT(summary.max, 0);
   }
 }
 

@@ -3,10 +3,12 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <future>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,6 +70,81 @@ TEST_F(PipelineTest, MapsAndTranslationKeepOrderAndLines) {
   std::string expected;
   for (int i = 0; i < 300; ++i) expected += (i % 3 == 0 ? a : b) + "\n";
   EXPECT_EQ(output(), expected);
+}
+
+/// Samples too, whose draws are keyed by the number of the line in the whole.
+TEST_F(PipelineTest, ShardsJoinedAreTheOutputOfTheWhole) {
+  write("in", "the cat\nthe dog sat\n\nein Hund und eine Katze\nthe log\n");
+  write("more", "the mat\nthe cat sat on the mat");
+  const auto job = [&](const std::string& shard, const std::string& out) {
+    return "stages:\n  - read: {path: [" + model_.file("in").string() + ", " + model_.file("more").string() + "]" +
+           shard + "}\n  - translate: {model: " + model_.path().string() +
+           ", decoder: sampling, temperature: 1.5, details: true}\n  - write: {path: " + model_.file(out).string() +
+           ", format: jsonl}\n";
+  };
+  EXPECT_EQ(run(job("", "out")).lines, 7U);
+  for (const int count : {1, 2, 3, 8}) {
+    std::string joined;
+    for (int i = 1; i <= count; ++i) {
+      run(job(fmt::format(", shard: {}/{}", i, count), "part"));
+      joined += dragoman::testing::read_text(model_.file("part"));
+    }
+    EXPECT_EQ(joined, output()) << count;
+  }
+  EXPECT_THAT(error_of(job(", shard: 4/3", "part")), HasSubstr("shard"));
+}
+
+TEST_F(PipelineTest, AShardGoesOnWhereItWasInterrupted) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += std::string("the cat ") + (i % 7 == 0 ? "sat" : "") + "\n";
+  write("in", text);
+  const auto job = [&](const std::string& shard, const std::string& more) {
+    return "stages:\n  - read: {path: " + model_.file("in").string() + ", shard: " + shard + "}\n" + translate_stage() +
+           "  - write: {path: " + model_.file("out").string() + more + "}\n";
+  };
+  run(job("2/2", ""));
+  const std::string expected = output();
+  std::filesystem::remove(model_.file("out"));
+  std::stop_source stop;
+  PipelineOptions options;
+  options.progress = [&](const core::Progress& progress) {
+    EXPECT_EQ(progress.total, 150U);
+    if (progress.done == 40) stop.request_stop();
+  };
+  EXPECT_THROW(run(job("2/2", ""), options, stop.get_token()), core::Error);
+  EXPECT_THAT(error_of(job("1/2", ", resume: true")), HasSubstr("read.shard"));
+  run(job("2/2", ", resume: true"));
+  EXPECT_EQ(output(), expected);
+}
+
+TEST_F(PipelineTest, TheLastReportHasTheLatencies) {
+  write("in", "the cat\nthe dog sat\nthe mat\n");
+  std::vector<core::Progress> reports;
+  PipelineOptions options;
+  options.progress = [&](const core::Progress& progress) { reports.push_back(progress); };
+  run(stages(translate_stage()), options);
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(reports.back().done, 3U);
+  EXPECT_EQ(reports.back().total, 3U);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : reports.back().details) {
+    names.push_back(name);
+    EXPECT_GT(value, 0) << name;
+  }
+  EXPECT_THAT(names, ::testing::ElementsAre("first_token_ms_p50", "first_token_ms_p95", "first_token_ms_max",
+                                            "next_token_ms_p50", "next_token_ms_p95", "next_token_ms_max"));
+  EXPECT_EQ(std::ranges::count(reports, 3U, &core::Progress::done), 1);
+}
+
+TEST_F(PipelineTest, StreamsOnlyWhatATranslationDecidesAndOnlyToStandardOutput) {
+  write("in", "the cat\n");
+  const auto job = [&](const std::string& stage, const std::string& write) {
+    return "stages:\n  - read: {path: " + model_.file("in").string() + "}\n" + translate_stage() + stage +
+           "  - write: {" + write + "}\n";
+  };
+  EXPECT_THAT(error_of(job("", "stream: true, path: " + model_.file("out").string())), HasSubstr("standard output"));
+  EXPECT_THAT(error_of(job("", "stream: true, format: jsonl")), HasSubstr("shows text"));
+  EXPECT_THAT(error_of(job("  - normalize: {}\n", "stream: true")), HasSubstr("translate right before"));
 }
 
 TEST_F(PipelineTest, EncodeThenDecodeIsTheIdentity) {

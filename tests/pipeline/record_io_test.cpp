@@ -1,5 +1,7 @@
 #include "tiny_model.h"
 
+#include <sys/stat.h>
+
 #include <ctime>
 #include <fstream>
 
@@ -31,6 +33,11 @@ class RecordIoTest : public ::testing::Test {
     for (const Record& record : records) writer.write(record);
     writer.commit();
     return dragoman::testing::read_text(path);
+  }
+  static Record record_of(const std::string& text) {
+    Record record;
+    record.text = text;
+    return record;
   }
   dragoman::testing::TemporaryFolder folder_;
 };
@@ -102,6 +109,116 @@ TEST_F(RecordIoTest, PrefixesOfTranslationsComeFromAColumnOrAnotherFile) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr("they must be parallel"));
     }
   }
+}
+
+/// Whatever their number: together they are the whole, each line with its own number, about equally many in each.
+TEST_F(RecordIoTest, ShardsTogetherAreTheWhole) {
+  const auto further = folder_ / "further.gz";
+  const auto empty = folder_ / "empty";
+  std::ofstream(empty).flush();
+  for (const std::size_t lines : {0U, 1U, 5U, 12U, 31U}) {
+    std::string content;
+    for (std::size_t i = 0; i < lines; ++i) content += "line " + std::to_string(i) + (i + 1 < lines ? "\n" : "");
+    core::write_file(further, "one\ntwo\nthree");
+    ReadOptions options{.path = write(content), .further_paths = {empty, further}};
+    const auto whole = read(options);
+    ASSERT_EQ(whole.size(), lines + 3);
+    EXPECT_EQ(whole.back().text, "three");
+    for (std::uint64_t count = 1; count <= 9; ++count) {
+      std::vector<Record> joined;
+      for (std::uint64_t number = 1; number <= count; ++number) {
+        options.shard = {.number = number, .count = count};
+        const auto part = read(options);
+        EXPECT_GE(part.size(), whole.size() / count);
+        EXPECT_LE(part.size(), whole.size() / count + 1);
+        joined.insert(joined.end(), part.begin(), part.end());
+      }
+      ASSERT_EQ(joined.size(), whole.size());
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        EXPECT_EQ(joined[i].text, whole[i].text);
+        EXPECT_EQ(joined[i].line, i + 1);
+      }
+    }
+  }
+}
+
+TEST_F(RecordIoTest, AShardIsSkippedThroughLikeAFileOfItsOwn) {
+  const auto prefixes = folder_ / "prefixes";
+  std::ofstream(prefixes) << "A\nB\nC\nD\nE\n";
+  const ReadOptions options{
+      .path = write("1\n2\n3\n4\n5\n"), .shard = {.number = 2, .count = 2}, .target_prefix_path = prefixes};
+  RecordReader reader(options);
+  EXPECT_EQ(reader.lines(), 2U);
+  reader.skip(1);
+  const auto last = reader.next();
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->text, "5");
+  EXPECT_EQ(last->fields["target_prefix"], "E");
+  EXPECT_EQ(reader.lines_read(), 2U);
+  EXPECT_FALSE(reader.next());
+  EXPECT_TRUE(reader.at_end());
+  RecordReader first({.path = options.path, .shard = {.number = 1, .count = 2}});
+  while (first.next()) {
+  }
+  EXPECT_EQ(first.lines_read(), 3U);
+  EXPECT_NE(first.hash(), reader.hash());
+  EXPECT_THROW(RecordReader(options).skip(3), core::Error);
+}
+
+TEST_F(RecordIoTest, WhatIsNoShardIsRefused) {
+  const Shard shard = parse_shard("12/1000");
+  EXPECT_EQ(shard.number, 12U);
+  EXPECT_EQ(shard.count, 1000U);
+  for (const char* text : {"", "/", "1", "0/2", "3/2", "1/0", "1/2/3", "-1/2", " 1/2", "1/2 ", "a/b", "1/1000001",
+                           "1/18446744073709551617"})
+    EXPECT_THROW(parse_shard(text), core::Error) << text;
+  const auto pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::fstream writer(pipe, std::ios::in | std::ios::out);  // so that opening it does not wait
+  try {
+    RecordReader reader({.path = pipe, .shard = {.number = 1, .count = 2}});
+    FAIL() << "a pipe cannot be counted";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("pipe: is no file that could be read twice"));
+  }
+}
+
+TEST_F(RecordIoTest, ALinesPlaceIsInItsFile) {
+  const auto further = folder_ / "further";
+  std::ofstream(further) << "c\nd\n";
+  RecordReader reader({.path = write("a\nb\n"), .further_paths = {further}});
+  while (reader.next()) {
+  }
+  EXPECT_THAT(reader.place_of(2), ::testing::EndsWith("/in: line 2"));
+  EXPECT_THAT(reader.place_of(3), ::testing::EndsWith("/further: line 1"));
+  EXPECT_THAT(reader.place_of(4), ::testing::EndsWith("/further: line 2"));
+}
+
+/// However a line comes, the file is the same.
+TEST_F(RecordIoTest, ALineMayComeBitByBit) {
+  const auto path = folder_ / "out";
+  RecordWriter writer({.path = path, .stream = true});
+  ASSERT_TRUE(writer.takes_beginnings());
+  writer.write_beginning("ein");
+  writer.flush();
+  EXPECT_EQ(dragoman::testing::read_text(path.string() + ".partial"), "ein");
+  writer.write_beginning("ein Hund");
+  writer.write(record_of("ein Hund bellt"));
+  writer.write(record_of("zwei"));
+  writer.write_beginning("drei");
+  writer.write(record_of("drei"));
+  writer.write_beginning("vier");
+  Record failed;
+  failed.mark_failed("no");
+  writer.write(failed);
+  writer.write_beginning("Hund");
+  EXPECT_THROW(writer.write_beginning("Katze"), core::Error);
+  EXPECT_THROW(writer.write(record_of("Katze")), core::Error);
+  writer.write(record_of("Ende"));
+  writer.commit();
+  EXPECT_EQ(dragoman::testing::read_text(path), "ein Hund bellt\nzwei\ndrei\nvier\nHundEnde\n");
+  EXPECT_FALSE(
+      RecordWriter({.path = folder_ / "b", .format = RecordFormat::kJsonl, .stream = true}).takes_beginnings());
 }
 
 TEST_F(RecordIoTest, ResumeKeepsCompleteLinesOnly) {

@@ -1,9 +1,13 @@
 #include "no_more_threads.h"
 #include "tiny_model.h"
 
+#include <chrono>
 #include <condition_variable>
+#include <future>
 #include <limits>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -102,6 +106,95 @@ TEST_F(TranslateServiceTest, SubmittedRecordsComeBackOnce) {
   std::unique_lock lock(mutex);
   EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return done == input.size(); }));
   EXPECT_EQ(found, expected);
+}
+
+/// What has been told of a record, in the order of the calls.
+struct ToldOfRecord {
+  std::mutex mutex;
+  std::vector<std::string> texts;
+  std::vector<std::string> previews;
+  std::map<std::size_t, std::string> sentences;
+  std::size_t count = 0;
+
+  void watch(RecordOptions& options) {
+    options.on_partial = [this](const PartialRecord& partial) {
+      const std::lock_guard lock(mutex);
+      texts.emplace_back(partial.text);
+      previews.emplace_back(partial.preview);
+    };
+    options.on_sentence = [this](const TranslatedSentence& sentence) {
+      const std::lock_guard lock(mutex);
+      EXPECT_TRUE(sentences.emplace(sentence.index, sentence.translation).second);
+      count = sentence.count;
+    };
+  }
+};
+
+TEST_F(TranslateServiceTest, WhatIsToldOfARecordOnTheWayIsWhatItsTextBeginsWith) {
+  for (const auto& [strategy, replaces_unknown] :
+       {std::pair{"greedy", false}, {"sampling", false}, {"beam", false}, {"sampling", true}}) {
+    TranslateOptions translate_options{.threads = 3};
+    translate_options.decoding.strategy = strategy;
+    translate_options.decoding.sampling.temperature = 1.5;
+    translate_options.decoding.replace_unknown = replaces_unknown;
+    Translator translator(model_.path(), host_, translate_options);
+    std::size_t told_early = 0;
+    for (const std::string& text : lines(30)) {
+      Record record;
+      record.line = 3;
+      record.text = text + "; " + text;
+      // Two sentences with text between them, which two workers may translate at a time.
+      if (!text.empty()) record.sentences = {{0, text.size()}, {text.size() + 2, record.text.size()}};
+      const std::string expected = translator.translate(std::vector<Record>{record}).front().text;
+      ToldOfRecord told;
+      RecordOptions options;
+      told.watch(options);
+      const Record result = translator.submit(record, options).get();
+      EXPECT_EQ(result.text, expected) << "being watched changes nothing";
+      std::string before;
+      for (std::size_t i = 0; i < told.texts.size(); ++i) {
+        EXPECT_TRUE(told.texts[i].starts_with(before)) << strategy;
+        EXPECT_TRUE(told.previews[i].starts_with(told.texts[i])) << strategy;
+        before = told.texts[i];
+      }
+      EXPECT_TRUE(result.text.starts_with(before)) << strategy;
+      EXPECT_EQ(told.sentences.size(), text.empty() ? (expected.empty() ? 0U : 1U) : told.count);
+      for (const auto& [index, sentence] : told.sentences) EXPECT_NE(result.text.find(sentence), std::string::npos);
+      told_early += told.texts.size();
+    }
+    EXPECT_GT(told_early, 30U) << strategy;
+  }
+}
+
+TEST_F(TranslateServiceTest, FuturesGiveTextsRecordsAndErrors) {
+  Translator translator(model_.path(), host_, {.threads = 2});
+  std::vector<std::future<std::string>> futures;
+  for (const std::string& line : lines(20)) futures.push_back(translator.submit(line));
+  std::vector<std::string> found;
+  for (auto& future : futures) found.push_back(future.get());
+  std::vector<std::string> expected;
+  for (const std::string& line : lines(20)) expected.push_back(translator.translate(line));
+  EXPECT_EQ(found, expected);
+  std::stop_source stop;
+  RecordOptions cancelled{.stop = stop.get_token()};
+  cancelled.on_partial = [&](const PartialRecord&) { stop.request_stop(); };
+  cancelled.search =
+      std::make_shared<const decoding::Search>(decoding::DecodingOptions{.strategy = "greedy", .minimum_length = 20});
+  auto ends = translator.submit("the cat sat on the mat", cancelled);
+  auto goes_on = translator.submit("the cat sat on the mat");
+  try {
+    ends.get();
+    FAIL() << "a cancelled request has a result";
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::kInterrupted);
+  }
+  EXPECT_EQ(goes_on.get(), translator.translate("the cat sat on the mat"));
+  std::optional<std::future<std::string>> orphan;
+  {
+    Translator gone(model_.path(), host_, {.threads = 1});
+    for (int i = 0; i < 50; ++i) orphan = gone.submit("the cat sat on the mat");
+  }
+  ASSERT_EQ(orphan->wait_for(std::chrono::seconds(0)), std::future_status::ready);
 }
 
 TEST_F(TranslateServiceTest, ATranslatorThatGoesEndsWhatIsUnderWay) {

@@ -2,6 +2,7 @@
 #include "options/input_guard.h"
 #include "options/option_group.h"
 #include "options/stage_options.h"
+#include "options/text_inputs.h"
 #include "program/command.h"
 
 #include <filesystem>
@@ -25,7 +26,9 @@ class Translate final : public Command {
     return "dragoman translate --model models/de-en --input news.de --output news.en\n"
            "echo 'Guten Morgen!' | dragoman translate --model models/de-en --beam-size 8\n"
            "dragoman translate --model models/de-en news.de --format jsonl --n-best 4 --output news.jsonl\n"
-           "dragoman translate --model models/de-en news.de --output news.en --resume\n";
+           "dragoman translate --model models/de-en news.de --output news.en --resume\n"
+           "dragoman translate --model models/de-en parts/*.de --output news.en --shard 2/8\n"
+           "dragoman translate --model models/de-en --decoder greedy --stream\n";
   }
 
   void add_options(po::options_description& options) override {
@@ -33,6 +36,7 @@ class Translate final : public Command {
     translate_.add_as("model,m", "model", files);
     read_.add_as("input,i", "path", files);
     write_.add_as("output,o", "path", files);
+    read_.add_as("shard", "shard", files);
     read_.add_as("input-format", "format", files);
     read_.add_as("input-key", "key", files);
     read_.add_as("input-column", "column", files);
@@ -42,6 +46,7 @@ class Translate final : public Command {
                         "text, or jsonl: scores, tokens and alternatives of each line")(
         "split", po::value(&split_)->value_name("LOCALE"),
         "translate sentence by sentence, split by the rules of a language (de, en, ...)");
+    write_.add_as("stream", "stream", files);
     write_.add_as("resume", "resume", files);
     write_.add_as("overwrite", "overwrite", files);
     files.add_options()("on-error", po::value(&on_error_)->default_value("keep")->value_name("POLICY"),
@@ -56,8 +61,8 @@ class Translate final : public Command {
 
   void run(const Session& session) override {
     check_together();
-    std::vector<std::filesystem::path> inputs = {translate_.settings()["model"].get<std::string>(),
-                                                 read_.settings()["path"].get<std::string>()};
+    std::vector<std::filesystem::path> inputs = expand_inputs();
+    inputs.emplace_back(translate_.settings()["model"].get<std::string>());
     for (const core::Json& model : translate_.settings().value("ensemble", core::Json::array()))
       inputs.emplace_back(model.get<std::string>());
     require_not_an_input(write_.settings()["path"].get<std::string>(), inputs);
@@ -86,9 +91,21 @@ class Translate final : public Command {
     const bool shown = !attention_folder("svg").empty() || !attention_folder("npy").empty();
     if (format_ == "text" && search.value("attention", "none") != "none" && !shown)
       throw UsageError("--attention needs --format jsonl, --attention-svg or --attention-npy");
+    if (write_.settings()["stream"] == true && (format_ != "text" || write_.settings()["path"] != "-"))
+      throw UsageError("--stream shows text on standard output; leave out --output and --format");
     if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
     if (write_.settings()["resume"] == true && write_.settings()["overwrite"] == true)
       throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
+  }
+
+  /// Files for patterns.
+  std::vector<std::filesystem::path> expand_inputs() {
+    core::Json& paths = read_.settings()["path"];
+    const auto files =
+        expand_files(paths.is_null() ? std::vector<std::string>{"-"} : paths.get<std::vector<std::string>>());
+    paths = core::Json::array();
+    for (const auto& file : files) paths.push_back(file.string());
+    return files;
   }
 
   std::string attention_folder(const std::string& kind) const {

@@ -59,7 +59,8 @@ std::string as_json(const core::Progress& progress, double elapsed, double rate)
       {"stage", progress.stage}, {"done", progress.done}, {"unit", progress.unit}, {"seconds", elapsed}};
   if (progress.total > 0) line["total"] = progress.total;
   if (rate > 0) line["rate"] = rate;
-  for (const auto& [name, value] : progress.figures) line[name] = value;
+  for (const auto* figures : {&progress.figures, &progress.details})
+    for (const auto& [name, value] : *figures) line[name] = value;
   return line.dump();
 }
 

@@ -22,6 +22,8 @@ struct Progress {
   std::string unit;         ///< "lines", "bytes", "updates", ...
   /// Further figures to show: {"loss", 3.21}, {"tokens/s", 5400}, ...
   std::vector<std::pair<std::string, double>> figures;
+  /// More of them, for programs: people see only `figures`.
+  std::vector<std::pair<std::string, double>> details = {};
 };
 
 using ProgressSink = std::function<void(const Progress&)>;

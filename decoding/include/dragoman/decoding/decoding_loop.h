@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -43,7 +44,16 @@ class HypothesisSink {
   /// ids, a prefix beyond the limit: Error{kInvalidArgument} naming its id), its search failed, or it was
   /// stopped (Error{kInterrupted}). What this throws ends the run; by default the error.
   virtual void fail(std::uint64_t id, std::exception_ptr error);
+  /// After each step, before its results are handed over: the sentences that were in it; those that it ended have no
+  /// living hypotheses any more. What this throws ends the run.
+  virtual void stepped(std::span<const SentenceState* const> sentences) { static_cast<void>(sentences); }
 };
+
+/// How many tokens the best result of a sentence is certain to begin with, whatever the next steps bring: those with
+/// which every living hypothesis begins, and so does the best of those that have ended, which may yet be the result.
+/// They never become fewer or others. Of searches with one hypothesis they are all of its tokens; of others, those on
+/// which the whole beam has agreed. 0 if nothing is alive.
+std::size_t decided_tokens(const SentenceState& sentence);
 
 struct LoopLimits {
   /// Hypotheses in flight; at least one sentence always is. 0: 64 of searches with one hypothesis, 96 of others.

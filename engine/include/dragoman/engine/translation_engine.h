@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <dragoman/decoding/ensemble.h>
 #include <dragoman/decoding/inner_states.h>
 #include <dragoman/decoding/score.h>
+#include <dragoman/engine/latency.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/runtime/runtime.h>
 
@@ -28,6 +30,17 @@ struct EngineOptions {
   /// A client waits to submit while its requests under way hold more than this.
   std::size_t client_bytes = std::size_t{64} << 20;
 };
+
+/// What is known of a translation that is not done yet. Valid during the call that it is given to.
+struct PartialTranslation {
+  /// Of the hypothesis that leads, the target prefix included; and their log probabilities, as in Hypothesis.
+  std::span<const std::int32_t> tokens{};
+  std::span<const double> log_probabilities{};
+  /// With so many of these tokens the best hypothesis of the result begins, whatever comes: see
+  /// decoding::decided_tokens(). Those behind them may change.
+  std::size_t decided = 0;
+};
+using OnPartialTranslation = std::function<void(const PartialTranslation&)>;
 
 /// A sentence to translate.
 struct TranslationRequest {
@@ -48,6 +61,9 @@ struct TranslationRequest {
   decoding::InnerStatesRequest inner{};
   /// When it asks, the request ends with Error{kInterrupted}.
   std::stop_token stop{};
+  /// Called by the worker after every step that leaves the sentence unfinished, so with each token: before the
+  /// request's callback, and under the same rules. What it throws ends the request with that error.
+  OnPartialTranslation on_partial{};
 };
 
 /// Exactly one of the two: at most n_best hypotheses, best first; or why there is none.
@@ -97,6 +113,8 @@ class TranslationEngine {
   /// What is translated obeys it.
   const nn::SequenceSpec& spec() const noexcept;
   int threads() const noexcept;
+  /// Thread-safe.
+  Latencies latencies() const noexcept;
 
   struct Impl;
 

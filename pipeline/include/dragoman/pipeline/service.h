@@ -2,6 +2,10 @@
 
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <dragoman/pipeline/line_policy.h>
 #include <dragoman/pipeline_api/record.h>
@@ -22,6 +26,14 @@ class RecordSink {
   virtual ~RecordSink() = default;
   /// Waits for room. False if nobody takes records any more: the stage then ends, without an error of its own.
   [[nodiscard]] virtual bool put(Record record) = 0;
+  /// Whether it has use for put_beginning().
+  virtual bool takes_beginnings() const { return false; }
+  /// The text of the record that is put next will begin with `text`, which has grown since the last call. False as
+  /// put().
+  [[nodiscard]] virtual bool put_beginning(std::string_view text) {
+    static_cast<void>(text);
+    return true;
+  }
 };
 
 /// A stage that takes several records at a time and has threads of its own. It hands on every record, in the order in
@@ -35,6 +47,8 @@ class Service {
   virtual void run(RecordSource& source, RecordSink& sink, std::stop_source stop) = 0;
   /// Adds what is worth telling about the lines of all runs so far.
   virtual void add_counts(LineCounts& counts) const { static_cast<void>(counts); }
+  /// Adds figures of all runs so far, by name, for the last report of progress.
+  virtual void add_figures(std::vector<std::pair<std::string, double>>& figures) const { static_cast<void>(figures); }
 };
 
 }  // namespace dragoman::pipeline

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dragoman/decoding/shortlist.h>
@@ -95,6 +97,25 @@ struct TranslateOptions {
   std::shared_ptr<const UnknownDictionary> read_unknown_dictionary() const;
 };
 
+/// What is known of a record's translation while it is made. Valid during the call that it is given to.
+struct PartialRecord {
+  std::uint64_t line = 0;
+  /// What the translation will begin with, whatever comes: whole characters. Greedy search and sampling decide token by
+  /// token; of beam search it is what all hypotheses that may yet win have in common, and so comes in leaps. With the
+  /// decoder mbr, and behind an unknown token that will be replaced, nothing is known before the sentence is done.
+  std::string_view text{};
+  /// That and, of beam search, what the leading hypothesis has behind it, which may change.
+  std::string_view preview{};
+};
+
+/// One of the sentences, or parts for their length, that a record is translated in. Valid during the call.
+struct TranslatedSentence {
+  std::uint64_t line = 0;
+  std::size_t index = 0;  ///< in the record, whose sentences end in any order
+  std::size_t count = 1;
+  std::string_view translation{};
+};
+
 /// How one record is translated. Unless that is ignored, a record may change it by its own fields, which are keys of a
 /// JSON line: `target_prefix`, a text; `suppress`, a text or a list of texts, besides those of the search;
 /// `constraints`, a list of texts that the translation must hold, or of objects {source, target} that say so of
@@ -120,6 +141,11 @@ struct RecordOptions {
   std::shared_ptr<const UnknownDictionary> unknown_dictionary{};
   /// When it asks, the record ends with Error{kInterrupted}.
   std::stop_token stop{};
+  /// Called by workers, before the record is done: whenever more of it is known, and with each sentence. Of a record
+  /// one call at a time. They must be quick and must not call the translator; what they throw ends the record with that
+  /// error.
+  std::function<void(const PartialRecord&)> on_partial{};
+  std::function<void(const TranslatedSentence&)> on_sentence{};
 };
 
 /// Translates records: text in, text out. What has no tokens becomes an empty text; what is longer than the model takes
@@ -140,6 +166,8 @@ class TranslateService final : public Service {
 
   /// Records whose text was cut into parts because it was too long, and translations that reached the length limit.
   void add_counts(LineCounts& counts) const override;
+  /// `first_token_ms_p50` and so on: see engine::Latencies.
+  void add_figures(std::vector<std::pair<std::string, double>>& figures) const override;
 
  private:
   TranslationModel model_;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -93,6 +94,10 @@ class Translator {
   /// Returns when the record is on its way; waits only where megabytes of records are. All that is under way when the
   /// translator is destroyed ends with Error{kInterrupted}.
   void submit(Record record, RecordOptions options, Done done);
+  /// The same with the result, or the error, in a future. What RecordOptions::stop, on_partial and on_sentence say
+  /// holds here and there: a request can be watched and cancelled by itself.
+  std::future<Record> submit(Record record, RecordOptions options = {});
+  std::future<std::string> submit(std::string_view text, RecordOptions options = {});
 
  private:
   struct Impl;
