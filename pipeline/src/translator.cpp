@@ -81,9 +81,9 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
   loaded_.model->parameters().prepare(*context, compute_type_,
                                       {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights,
                                        .non_finite_hint = "--allow-non-finite uses it all the same"});
-  core::require(packing.shortlist.path.empty() || packing.ensemble.models.empty(), core::ErrorCode::kUnsupported,
+  core::require(packing.shortlist.none() || packing.ensemble.models.empty(), core::ErrorCode::kUnsupported,
                 "a shortlist restricts what one model chooses from; leave it out, or the ensemble");
-  if (!packing.shortlist.path.empty())
+  if (!packing.shortlist.none())
     shortlist_ = decoding::Shortlist::read(
         packing.shortlist.path,
         shortlist_vocabularies(loaded_.model->spec(), *loaded_.source_tokenizer, *loaded_.target_tokenizer),

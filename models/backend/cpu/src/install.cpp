@@ -1,6 +1,6 @@
 #include "dragoman/backend_cpu/install.h"
 
-#include "kernels.h"
+#include "gathered_outputs.h"
 
 #include <dragoman/ops/kernels.h>
 

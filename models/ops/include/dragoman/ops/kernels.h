@@ -11,6 +11,7 @@
 #include <dragoman/ops/layer_norm.h>
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/matmul.h>
+#include <dragoman/ops/project_listed_top_k.h>
 #include <dragoman/ops/project_top_k.h>
 #include <dragoman/ops/rows.h>
 #include <dragoman/ops/softmax.h>
@@ -44,6 +45,9 @@ inline constexpr std::tuple kKernels{
     kAttentionBackward,
     kCachedAttention,
     kProjectTopK,
+    kMakeGatheredOutputs,
+    kGatherOutputs,
+    kProjectListedTopK,
     kGatherRows,
     kScatterRows,
     kRoundToBf16,
