@@ -1,5 +1,7 @@
 #include "dragoman/decoding/ensemble.h"
 
+#include "ensemble_mean.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,22 +13,11 @@
 namespace dragoman::decoding {
 namespace {
 
-constexpr double kNone = -std::numeric_limits<double>::infinity();
-
 void require_same(std::int64_t value, std::int64_t expected, const char* name, std::size_t model) {
   core::require(value == expected, core::ErrorCode::kInvalidArgument,
                 "ensemble: {} is {} in model {}, but {} in the first one; models that are searched together share "
                 "vocabularies and special tokens",
                 name, value, model + 1, expected);
-}
-
-/// log sum exp, and NaN where anything is.
-double log_sum_exp(std::span<const double> values) {
-  const double most = *std::max_element(values.begin(), values.end());
-  if (std::isinf(most) && most < 0) return kNone;
-  double sum = 0;
-  for (const double value : values) sum += std::exp(value - most);
-  return most + std::log(sum);
 }
 
 }  // namespace
@@ -53,6 +44,14 @@ nn::SequenceSpec Ensemble::spec() const {
   return spec;
 }
 
+std::vector<double> Ensemble::normalised_weights() const {
+  std::vector<double> result = weights;
+  if (result.empty()) result.assign(models.size(), 1);
+  const double sum = std::accumulate(result.begin(), result.end(), 0.0);
+  for (double& weight : result) weight /= sum;
+  return result;
+}
+
 struct EnsembleStepper::Member {
   Member(const nn::Seq2SeqModel& model, tensor::Context& context) : stepper(model, context) {}
 
@@ -66,31 +65,19 @@ struct EnsembleStepper::Member {
 class EnsembleStepper::RowCombiner {
  public:
   RowCombiner(EnsembleMean mean, std::span<const double> weights, std::span<const tensor::HostView> distributions)
-      : mean_(mean), weights_(weights), distributions_(distributions) {
-    for (const double weight : weights) log_weights_.push_back(std::log(weight));
-  }
+      : mean_(mean, weights), distributions_(distributions) {}
 
   double combined(std::int64_t row, std::int64_t token) const {
-    terms_.resize(weights_.size());
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
-      const double log_p = tensor::element(distributions_[i].tensor(), row, token);
-      terms_[i] = mean_ == EnsembleMean::kProbability ? log_weights_[i] + log_p : weights_[i] * log_p;
-    }
-    return mean_ == EnsembleMean::kProbability ? log_sum_exp(terms_)
-                                               : std::accumulate(terms_.begin(), terms_.end(), 0.0);
+    terms_.clear();
+    for (const tensor::HostView& own : distributions_) terms_.push_back(tensor::element(own.tensor(), row, token));
+    return mean_.combine(terms_);
   }
 
   /// The whole row as a distribution.
   void all(std::int64_t row, std::vector<double>& result) const {
     result.resize(static_cast<std::size_t>(distributions_.front().tensor().cols));
     for (std::size_t v = 0; v < result.size(); ++v) result[v] = combined(row, static_cast<std::int64_t>(v));
-    if (mean_ == EnsembleMean::kLogProbability) normalise(result);
-  }
-
-  static void normalise(std::vector<double>& logarithms) {
-    const double sum = log_sum_exp(logarithms);
-    if (sum == kNone) return;  // nothing is allowed
-    for (double& value : logarithms) value -= sum;
+    if (!mean_.is_normalised()) normalise(result);
   }
 
   /// Tokens among which the `k` best by mean probability are. A token's lies between its largest term and that many
@@ -98,12 +85,12 @@ class EnsembleStepper::RowCombiner {
   void likely(std::int64_t row, std::int64_t k, std::vector<std::int32_t>& tokens) {
     const auto size = static_cast<std::size_t>(distributions_.front().tensor().cols);
     largest_.assign(size, kNone);
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
+    for (std::size_t i = 0; i < distributions_.size(); ++i) {
       const tensor::Tensor& own = distributions_[i].tensor();
       tensor::visit_float(own.dtype, [&]<class Float>(Float) {
         const Float* values = own.row<Float>(row);
         for (std::size_t v = 0; v < size; ++v)
-          largest_[v] = std::max(largest_[v], static_cast<double>(values[v]) + log_weights_[i]);
+          largest_[v] = std::max(largest_[v], static_cast<double>(values[v]) + mean_.log_weight(i));
       });
     }
     tokens.clear();
@@ -115,16 +102,14 @@ class EnsembleStepper::RowCombiner {
       best_.back() = largest_[v];
       std::push_heap(best_.begin(), best_.end(), std::greater<>());
     }
-    const double least = best_.front() - std::log(static_cast<double>(weights_.size())) - 1e-9;
+    const double least = best_.front() - std::log(static_cast<double>(distributions_.size())) - 1e-9;
     for (std::size_t v = 0; v < size; ++v)
       if (largest_[v] >= least) tokens.push_back(static_cast<std::int32_t>(v));
   }
 
  private:
-  EnsembleMean mean_;
-  std::span<const double> weights_;
+  WeightedMean mean_;
   std::span<const tensor::HostView> distributions_;
-  std::vector<double> log_weights_;
   mutable std::vector<double> terms_;
   std::vector<double> largest_;
   std::vector<double> best_;
@@ -154,12 +139,9 @@ void select_best(std::span<const std::int32_t> tokens, std::span<const double> l
 }  // namespace
 
 EnsembleStepper::EnsembleStepper(const Ensemble& ensemble, std::span<tensor::Context* const> contexts)
-    : spec_(ensemble.spec()), mean_(ensemble.mean), weights_(ensemble.weights) {
+    : spec_(ensemble.spec()), mean_(ensemble.mean), weights_(ensemble.normalised_weights()) {
   core::require(contexts.size() == ensemble.models.size(), core::ErrorCode::kInvalidArgument,
                 "ensemble: there are {} contexts for {} models", contexts.size(), ensemble.models.size());
-  if (weights_.empty()) weights_.assign(ensemble.models.size(), 1);
-  const double sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
-  for (double& weight : weights_) weight /= sum;
   for (std::size_t i = 0; i < contexts.size(); ++i)
     members_.push_back(std::make_unique<Member>(*ensemble.models[i], *contexts[i]));
 }
@@ -251,10 +233,17 @@ void EnsembleStepper::step(const StepRequest& request, StepResult& result) {
   RowCombiner combiner(mean_, weights_, last);
   result.tokens.clear();
   result.log_probabilities.clear();
+  result.wanted_log_probabilities.clear();
   std::vector<std::int32_t> tokens;
   std::vector<double> ranks;
+  auto wanted = request.wanted.begin();
+  const auto tell_wanted = [&](std::size_t r, const auto& log_probability_of) {
+    for (; wanted != request.wanted.end() && wanted->row == static_cast<std::int32_t>(r); ++wanted)
+      result.wanted_log_probabilities.push_back(log_probability_of(wanted->token));
+  };
   core::require(request.allowed_of_row.empty(), core::ErrorCode::kUnsupported,
-                "decoding: an ensemble chooses from the whole vocabulary; leave out the shortlist");
+                "decoding: an ensemble needs each model's whole distribution, so a shortlist would save nothing; leave "
+                "it out");
   auto edit = request.edits.begin();
   for (std::size_t r = 0; r < request.rows.size(); ++r) {
     const auto edits_begin = edit;
@@ -269,6 +258,7 @@ void EnsembleStepper::step(const StepRequest& request, StepResult& result) {
       row.clear();
       for (const std::int32_t token : tokens) row.push_back(combiner.combined(static_cast<std::int64_t>(r), token));
       select_best(tokens, row, row, request.candidates, result);
+      tell_wanted(r, [&](std::int32_t token) { return combiner.combined(static_cast<std::int64_t>(r), token); });
       continue;
     }
     combiner.all(static_cast<std::int64_t>(r), row);
@@ -278,7 +268,8 @@ void EnsembleStepper::step(const StepRequest& request, StepResult& result) {
     }
     if (temperature != 1)
       for (double& logit : row) logit /= temperature;
-    if (changed) RowCombiner::normalise(row);
+    if (changed) normalise(row);
+    tell_wanted(r, [&](std::int32_t token) { return row[static_cast<std::size_t>(token)]; });
     tokens.resize(row.size());
     std::iota(tokens.begin(), tokens.end(), 0);
     ranks = row;

@@ -1,5 +1,6 @@
 #include "dragoman/decoding/score.h"
 
+#include "batch_pieces.h"
 #include "forced_targets.h"
 
 #include <numeric>
@@ -9,21 +10,6 @@
 
 namespace dragoman::decoding {
 namespace {
-
-/// Sentences [begin, end) of a batch, as a batch of their own.
-class Piece {
- public:
-  Piece(const tensor::RaggedTokens& batch, std::int64_t begin, std::int64_t end) {
-    const std::int32_t first = batch.offsets[static_cast<std::size_t>(begin)];
-    for (std::int64_t b = begin; b <= end; ++b) offsets_.push_back(batch.offsets[static_cast<std::size_t>(b)] - first);
-    tokens_ = batch.tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(offsets_.back()));
-  }
-  tensor::RaggedTokens view() const { return {tokens_, offsets_}; }
-
- private:
-  std::span<const std::int32_t> tokens_;
-  std::vector<std::int32_t> offsets_;
-};
 
 std::vector<double> label_log_probabilities(const nn::Seq2SeqModel& model, tensor::Context& context,
                                             const tensor::RaggedTokens& sources, const ForcedTargets& targets) {
@@ -64,16 +50,10 @@ std::vector<TargetScore> score(const nn::Seq2SeqModel& model, tensor::Context& c
   tensor::check_ragged(targets, model.spec().target_vocabulary);
   std::vector<TargetScore> results;
   results.reserve(static_cast<std::size_t>(sources.batch()));
-  for (std::int64_t begin = 0; begin < sources.batch();) {
-    std::int64_t end = begin;
-    std::int64_t tokens = 0;
-    do {
-      tokens += sources.length(end) + targets.length(end) + 1;
-      ++end;
-    } while (end < sources.batch() && tokens + sources.length(end) + targets.length(end) + 1 <= piece_tokens);
-    score_piece(model, context, Piece(sources, begin, end).view(), Piece(targets, begin, end).view(), penalty, results);
-    begin = end;
-  }
+  for_each_piece(sources, targets, piece_tokens,
+                 [&](const tensor::RaggedTokens& some, const tensor::RaggedTokens& own) {
+                   score_piece(model, context, some, own, penalty, results);
+                 });
   return results;
 }
 

@@ -60,7 +60,7 @@ struct TranslationEngine::Impl {
 
   void require_one_model() const {
     core::require(ensemble.models.size() == 1, core::ErrorCode::kUnsupported,
-                  "an ensemble of {} models translates and does nothing else; ask each of the models",
+                  "an ensemble of {} models has no inner states of its own; ask each of the models",
                   ensemble.models.size());
   }
 
@@ -111,7 +111,7 @@ void Client::submit(TranslationRequest request, OnTranslation done) {
   engine_->submit<TranslationRequest, Job::Translation>(*state_, std::move(request), std::move(done));
 }
 void Client::submit(ScoreRequest request, OnScore done) {
-  engine_->require_one_model();
+  if (!request.inner.empty()) engine_->require_one_model();
   engine_->submit<ScoreRequest, Job::Score>(*state_, std::move(request), std::move(done));
 }
 void Client::cancel() noexcept {

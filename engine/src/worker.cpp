@@ -39,12 +39,25 @@ const ScoreRequest& score_request(const std::unique_ptr<Job>& job) {
 
 namespace {
 
+std::vector<tensor::Context*> contexts_of(tensor::Context& first,
+                                          std::span<const std::unique_ptr<tensor::Context>> further) {
+  std::vector<tensor::Context*> contexts = {&first};
+  for (const auto& context : further) contexts.push_back(context.get());
+  return contexts;
+}
+
 std::unique_ptr<decoding::StepModel> make_stepper(const decoding::Ensemble& ensemble, tensor::Context& first,
                                                   std::span<const std::unique_ptr<tensor::Context>> further) {
   if (further.empty()) return std::make_unique<decoding::ModelStepper>(*ensemble.models.front(), first);
-  std::vector<tensor::Context*> contexts = {&first};
-  for (const auto& context : further) contexts.push_back(context.get());
-  return std::make_unique<decoding::EnsembleStepper>(ensemble, contexts);
+  return std::make_unique<decoding::EnsembleStepper>(ensemble, contexts_of(first, further));
+}
+
+std::vector<decoding::TargetScore> score_together(const decoding::Ensemble& ensemble, tensor::Context& first,
+                                                  std::span<const std::unique_ptr<tensor::Context>> further,
+                                                  const tensor::RaggedTokens& sources,
+                                                  const tensor::RaggedTokens& targets) {
+  if (further.empty()) return decoding::score(*ensemble.models.front(), first, sources, targets);
+  return decoding::score(ensemble, contexts_of(first, further), sources, targets);
 }
 
 std::vector<std::unique_ptr<tensor::Context>> make_further_contexts(const runtime::Runtime& runtime,
@@ -204,7 +217,7 @@ void Worker::score(std::span<std::unique_ptr<Job>> jobs) {
     scored.push_back(i);
   }
   std::vector<ScoreResult> results(jobs.size());
-  auto scores = decoding::score(*model_, *tools().context, sources.view(), targets.view());
+  auto scores = score_together(*ensemble_, *tools().context, tools().further_contexts, sources.view(), targets.view());
   for (std::size_t k = 0; k < scored.size(); ++k) {
     const ScoreRequest& request = score_request(jobs[scored[k]]);
     decoding::TargetScore& score = results[scored[k]].score = std::move(scores[k]);

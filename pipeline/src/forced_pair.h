@@ -28,7 +28,7 @@ inline engine::ScoreRequest forced_pair(const TranslationModel& model, LinePair&
   engine::ScoreRequest request;
   request.source = model.source_tokenizer->encode(pair.source);
   request.target = model.target_tokenizer->encode(pair.target);
-  const nn::SequenceSpec& spec = model.model->spec();
+  const nn::SequenceSpec spec = model.spec();
   const auto most_source = static_cast<std::size_t>(spec.maximum_source_length - 1);
   const auto most_target = static_cast<std::size_t>(spec.maximum_target_length - 1);
   if (long_lines == LongLines::kCut) {

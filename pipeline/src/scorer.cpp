@@ -3,14 +3,22 @@
 #include "dragoman/pipeline/translator.h"
 #include "forced_pair.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::pipeline {
 
 struct Scorer::Impl {
   Impl(const std::filesystem::path& folder, plugins::Host& host, const ScorerOptions& scorer_options)
       : options(scorer_options),
         model(folder, host,
-              {.device = options.device, .compute = options.compute, .allow_non_finite = options.allow_non_finite}),
-        engine(host.runtime(), *model.view().model, {.threads = options.threads, .device = options.device}) {}
+              {.device = options.device,
+               .compute = options.compute,
+               .allow_non_finite = options.allow_non_finite,
+               .ensemble = options.ensemble}),
+        engine(host.runtime(), model.view().models(), {.threads = options.threads, .device = options.device}) {
+    core::require(!options.attention.kind || options.ensemble.models.empty(), core::ErrorCode::kUnsupported,
+                  "attention is one model's and not an ensemble's; leave one of them out");
+  }
 
   ScorerOptions options;
   LoadedTranslationModel model;

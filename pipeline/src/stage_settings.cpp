@@ -55,66 +55,6 @@ std::vector<std::string> read_texts(core::OptionReader& options, const char* key
   return texts;
 }
 
-/// A list of YAML.
-std::vector<double> read_weights(core::OptionReader& options) {
-  const core::Json& list = options.subtree("ensemble_weights");
-  options.check(list.is_array(), "ensemble_weights", "must be a list of numbers above 0");
-  std::vector<double> weights;
-  for (const core::Json& weight : list) {
-    options.check(weight.is_number() && core::kPositive.contains(weight.get<double>()), "ensemble_weights",
-                  "must be a list of numbers above 0");
-    weights.push_back(weight.get<double>());
-  }
-  return weights;
-}
-
-void read_ensemble(core::OptionReader& options, EnsembleOptions& ensemble) {
-  if (options.has("ensemble")) {
-    const core::Json& list = options.subtree("ensemble");
-    options.check(list.is_array(), "ensemble", "must be a list of model folders");
-    for (const core::Json& model : list) {
-      options.check(model.is_string() && !model.get<std::string>().empty(), "ensemble",
-                    "must be a list of model folders");
-      ensemble.models.push_back(model.get<std::string>());
-    }
-  }
-  if (options.has("ensemble_weights")) ensemble.weights = read_weights(options);
-  options.check(ensemble.weights.empty() || ensemble.weights.size() == ensemble.models.size() + 1, "ensemble_weights",
-                fmt::format("holds {} weights for {} models; the first is that of model", ensemble.weights.size(),
-                            ensemble.models.size() + 1));
-}
-
-OptionTable<EnsembleOptions> ensemble_table() {
-  using Options = EnsembleOptions;
-  return OptionTable<Options>()
-      .group("Ensemble")
-      .custom(
-          {{.name = "ensemble",
-            .placeholder = "DIR",
-            .help = "a further model, with which the first translates together: of any kind, with the same tokenizer "
-                    "(YAML: a list)",
-            .parse = [](const std::string& word) { return core::Json::array({word}); },
-            .repeated = true},
-           {.name = "ensemble_weights",
-            .placeholder = "X,...",
-            .help = "of all models, the first one included; only ratios count (YAML: a list; default: equal)",
-            .parse =
-                [](const std::string& word) {
-                  core::Json list = core::Json::array();
-                  for (std::size_t begin = 0; begin <= word.size();) {
-                    const std::size_t end = std::min(word.find(',', begin), word.size());
-                    list.push_back(core::number_parser(core::kPositive)(word.substr(begin, end - begin)));
-                    begin = end + 1;
-                  }
-                  return list;
-                }}},
-          read_ensemble)
-      .choice("ensemble_mean", &Options::mean,
-              {{"probability", decoding::EnsembleMean::kProbability},
-               {"log-probability", decoding::EnsembleMean::kLogProbability}},
-              "KIND", "what is averaged: probability, as in fairseq, or log-probability, as in Marian");
-}
-
 OptionTable<decoding::ShortlistLimits> shortlist_limits_table() {
   using Limits = decoding::ShortlistLimits;
   return OptionTable<Limits>()

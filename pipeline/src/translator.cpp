@@ -82,7 +82,8 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
                                       {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights,
                                        .non_finite_hint = "--allow-non-finite uses it all the same"});
   core::require(packing.shortlist.none() || packing.ensemble.models.empty(), core::ErrorCode::kUnsupported,
-                "a shortlist restricts what one model chooses from; leave it out, or the ensemble");
+                "an ensemble needs the whole distribution of each model, so a shortlist would save nothing; leave one of "
+                "them out");
   if (!packing.shortlist.none())
     shortlist_ = decoding::Shortlist::read(
         packing.shortlist.path,

@@ -53,6 +53,21 @@ class Together {
     return result;
   }
 
+  using Sequences = std::vector<std::vector<std::int32_t>>;
+  std::vector<TargetScore> score(const Sequences& sources, const Sequences& targets, const LengthPenalty& penalty) {
+    const auto joined = [](const Sequences& sequences) {
+      std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> batch{{}, {0}};
+      for (const auto& sequence : sequences) {
+        batch.first.insert(batch.first.end(), sequence.begin(), sequence.end());
+        batch.second.push_back(static_cast<std::int32_t>(batch.first.size()));
+      }
+      return batch;
+    };
+    const auto [source, source_offsets] = joined(sources);
+    const auto [target, target_offsets] = joined(targets);
+    return decoding::score(ensemble_, contexts_, {source, source_offsets}, {target, target_offsets}, penalty);
+  }
+
   std::vector<std::unique_ptr<SmallModel>> models;
   std::unique_ptr<EnsembleStepper> stepper;
 
@@ -146,6 +161,72 @@ TEST(EnsembleStepper, EveryTokensLogProbabilityIsThatOfTheMeanWhateverTheSearch)
         }
       }
     }
+  }
+}
+
+/// A beam of 2 does not see the wanted token among its candidates, so its probability is asked for.
+TEST(EnsembleStepper, MeetsConstraintsWithTheProbabilitiesOfTheMean) {
+  for (const EnsembleMean mean : kMeans) {
+    Together both({1, 5}, {2, 1}, mean);
+    auto sentences = small_sentences(6, 6);
+    for (std::size_t i = 0; i < sentences.size(); ++i)
+      sentences[i].constraints = {{{{{static_cast<std::int32_t>(4 + i), 3}, false}}}};
+    for (const bool blocks : {false, true}) {  // with and without edits of the distribution
+      const auto found = decode_all(*both.stepper, sentences,
+                                    {.beam_size = 2, .maximum_length = 6, .no_repeat_ngram = blocks ? 3 : 0});
+      for (std::size_t i = 0; i < sentences.size(); ++i) {
+        const Hypothesis& best = found[i].front();
+        const std::vector<std::int32_t> wanted = {static_cast<std::int32_t>(4 + i), 3};
+        EXPECT_NE(std::search(best.tokens.begin(), best.tokens.end(), wanted.begin(), wanted.end()), best.tokens.end());
+        for (std::size_t t = 0; !blocks && t < best.tokens.size(); ++t) {
+          const auto next = both.distribution(
+              sentences[i].source, {best.tokens.begin(), best.tokens.begin() + static_cast<std::ptrdiff_t>(t)});
+          EXPECT_NEAR(best.token_log_probabilities[t], next[static_cast<std::size_t>(best.tokens[t])], 1e-9);
+        }
+      }
+    }
+  }
+}
+
+TEST(EnsembleScore, IsTheChainRuleOfTheMean) {
+  const std::vector<std::vector<std::int32_t>> sources{{5, 2}, {3, 4, 5, 6, 2}, {7, 7, 2}};
+  const std::vector<std::vector<std::int32_t>> targets{{4, 9, 3}, {}, {3, 3, 10}};
+  for (const EnsembleMean mean : kMeans) {
+    Together both({1, 5}, {0.3, 0.9}, mean);
+    const auto scores = both.score(sources, targets, LengthPenalty::gnmt());
+    ASSERT_EQ(scores.size(), targets.size());
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      std::vector<std::int32_t> expected = targets[i];
+      expected.push_back(both.stepper->spec().end);
+      ASSERT_EQ(scores[i].token_log_probabilities.size(), expected.size());
+      double sum = 0;
+      for (std::size_t t = 0; t < expected.size(); ++t) {
+        const auto before = targets[i].begin() + static_cast<std::ptrdiff_t>(t);
+        const double value =
+            both.distribution(sources[i], {targets[i].begin(), before})[static_cast<std::size_t>(expected[t])];
+        EXPECT_NEAR(scores[i].token_log_probabilities[t], value, 1e-9);
+        sum += value;
+      }
+      EXPECT_NEAR(scores[i].log_probability, sum, 1e-9);
+      EXPECT_DOUBLE_EQ(
+          scores[i].score,
+          LengthPenalty::gnmt().score(scores[i].log_probability, static_cast<std::int64_t>(targets[i].size()), true));
+      // Alone, and so whatever the batch.
+      EXPECT_EQ(both.score({sources[i]}, {targets[i]}, {}).front().token_log_probabilities,
+                scores[i].token_log_probabilities);
+    }
+  }
+}
+
+TEST(EnsembleScore, OfAModelWithItselfIsThatModels) {
+  SmallModel alone(4);
+  const std::vector<std::int32_t> source = {5, 6, 2}, target = {7, 8, 9, 3}, source_offsets = {0, 3},
+                                  target_offsets = {0, 4};
+  const auto expected =
+      score(alone.model(), alone.context(), {source, source_offsets}, {target, target_offsets}).front();
+  for (const EnsembleMean mean : kMeans) {
+    const auto found = Together({4, 4, 4}, {3, 1, 0.5}, mean).score({source}, {target}, {}).front();
+    EXPECT_NEAR(found.log_probability, expected.log_probability, 1e-9);
   }
 }
 

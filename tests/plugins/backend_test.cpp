@@ -92,8 +92,8 @@ TEST_F(OtherDevice, TranslatesAndScoresAsTheCpuDoes) {
   }
   const std::string score = "score --quiet -m '" + model_ + "' --source de --target de --device ";
   EXPECT_EQ(run(score + "mirror:1").output, run(score + "cpu").output);
-  EXPECT_THAT(run("translate -m '" + model_ + "' -i de --device cuda").error,
-              HasSubstr("unknown device 'cuda'; here are: cpu, reference, mirror, mirror:1"));
+  EXPECT_THAT(run("translate -m '" + model_ + "' -i de --device npu").error,
+              HasSubstr("unknown device 'npu'; here are: cpu, reference, mirror, mirror:1"));
 }
 
 TEST_F(OtherDevice, IsShownByDoctorAndPluginsList) {

@@ -69,10 +69,12 @@ void require_device_addresses(tensor::Context& context, const void* arguments, s
   }
 }
 
-HiddenBackend::HiddenBackend(const tensor::KernelTable& cpu, std::string_view name, Steps steps)
-    : Backend(name), steps_(steps) {
-  ops::for_each_key(ops::kKernels, [&](auto key) { wrap(key, cpu); });
-  ops::for_each_key(ops::kFusedKernels, [&](auto key) { wrap(key, cpu); });
+HiddenBackend::HiddenBackend(const tensor::KernelTable& inner, std::string_view name, Steps steps, Opening opening)
+    : Backend(name), steps_(steps), opening_(opening) {
+  ops::for_each_key(ops::kKernels, [&](auto key) { wrap(key, inner); });
+  ops::for_each_key(ops::kFusedKernels, [&](auto key) {
+    if (inner.find(key) != nullptr) wrap(key, inner);
+  });
 }
 
 }  // namespace dragoman::testing

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include <dragoman/backend_cpu/install.h>
@@ -55,6 +56,23 @@ class HiddenRecorder final : public tensor::StepRecorder {
 void require_device_addresses(tensor::Context& context, const void* arguments, std::size_t bytes,
                               std::string_view kernel);
 
+/// The inner kernels of one key, of each hidden backend of the program.
+template <class Function>
+class InnerKernels {
+ public:
+  struct Kernel {
+    Function function;
+    bool opens_itself;
+  };
+  void set(std::string_view backend, const Kernel& kernel) {
+    of_backend_.insert_or_assign(std::string(backend), kernel);
+  }
+  const Kernel& of(tensor::Device device) const { return of_backend_.find(device.backend())->second; }
+
+ private:
+  std::map<std::string, Kernel, std::less<>> of_backend_;
+};
+
 /// Runs an inner kernel with the device's memory open. There is one for each signature of a program, and so for each
 /// key: every key has arguments of its own.
 template <class Signature>
@@ -65,11 +83,17 @@ template <class Arguments>
 struct HiddenKernel<void(tensor::Context&, const Arguments&)> {
   static_assert(std::is_trivially_copyable_v<Arguments>, "a device keeps copies of a kernel's arguments");
 
-  static inline void (*inner)(tensor::Context&, const Arguments&) = nullptr;
+  /// Backends are made before all static objects are.
+  static auto& inner() {
+    static InnerKernels<void (*)(tensor::Context&, const Arguments&)> kernels;
+    return kernels;
+  }
   static inline std::string_view name;
   static void run(tensor::Context& context, const Arguments& arguments) {
+    const auto& kernel = inner().of(context.device());
+    if (kernel.opens_itself) return kernel.function(context, arguments);
     const HiddenMemory::Open open(static_cast<HiddenMemory&>(context.memory()));
-    inner(context, arguments);
+    kernel.function(context, arguments);
   }
   static void call(tensor::Context& context, const Arguments& arguments) {
 #if __has_builtin(__builtin_clear_padding)
@@ -86,24 +110,32 @@ struct HiddenKernel<void(tensor::Context&, const Arguments&)> {
 /// What makes something for the host, such as a packed weight: never part of a step.
 template <class Result, class... Arguments>
 requires(!std::is_void_v<Result>) struct HiddenKernel<Result(tensor::Context&, Arguments...)> {
-  static inline Result (*inner)(tensor::Context&, Arguments...) = nullptr;
+  static auto& inner() {
+    static InnerKernels<Result (*)(tensor::Context&, Arguments...)> kernels;
+    return kernels;
+  }
   static inline std::string_view name;
   static Result call(tensor::Context& context, Arguments... arguments) {
+    const auto& kernel = inner().of(context.device());
+    if (kernel.opens_itself) return kernel.function(context, arguments...);
     const HiddenMemory::Open open(static_cast<HiddenMemory&>(context.memory()));
-    return inner(context, arguments...);
+    return kernel.function(context, arguments...);
   }
 };
 
-/// A device like a GPU on a machine without one: the host cannot read its memory, and its kernels are those of the CPU,
-/// which run with the memory open. So whatever touches a tensor outside of a kernel or of the verbs of DeviceMemory
-/// ends the program, and results must have the bytes of the CPU's.
+/// A device like a GPU on a machine without one: the host cannot read its memory, and its kernels are others', such as
+/// those of the CPU, which run with the memory open. So whatever touches a tensor outside of a kernel or of the verbs
+/// of DeviceMemory ends the program, and results must have the bytes of the CPU's.
 class HiddenBackend : public tensor::Backend {
  public:
   enum class Steps { kRun, kReplay };
+  /// Who opens the memory: this backend around each kernel, or the kernels themselves, no longer than they must.
+  enum class Opening { kAround, kWithin };
   static constexpr std::int64_t kRowBucket = 16;  ///< of training where steps are kept
 
   /// With the kernels of all ops.
-  explicit HiddenBackend(const tensor::KernelTable& cpu, std::string_view name = "hidden", Steps steps = Steps::kRun);
+  explicit HiddenBackend(const tensor::KernelTable& inner, std::string_view name = "hidden", Steps steps = Steps::kRun,
+                         Opening opening = Opening::kAround);
 
   int device_count() const override { return 1; }
   tensor::DeviceMemory& memory(int) const override { return memory_; }
@@ -122,12 +154,13 @@ class HiddenBackend : public tensor::Backend {
   }
   /// Of all contexts together.
   RecorderCounts& counts() const noexcept { return counts_; }
+  HiddenMemory& hidden_memory() const noexcept { return memory_; }
 
   /// For kernels of plugins.
   template <class Signature>
-  void wrap(tensor::KernelKey<Signature> key, const tensor::KernelTable& cpu) {
+  void wrap(tensor::KernelKey<Signature> key, const tensor::KernelTable& inner) {
     using Kernel = HiddenKernel<Signature>;
-    Kernel::inner = cpu.get(key);
+    Kernel::inner().set(name(), {inner.get(key), opening_ == Opening::kWithin});
     Kernel::name = key.name;
     kernels().set(key, Kernel::call);
   }
@@ -136,6 +169,7 @@ class HiddenBackend : public tensor::Backend {
   mutable HiddenMemory memory_;
   mutable RecorderCounts counts_;
   Steps steps_;
+  Opening opening_;
 };
 
 }  // namespace dragoman::testing

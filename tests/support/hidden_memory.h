@@ -82,19 +82,21 @@ class HiddenMemory final : public tensor::DeviceMemory {
     DeviceMemory::clear(data, bytes);
   }
 
-  /// Makes all of it readable and writable for a while.
+  /// Makes all of it readable and writable until as many calls of close().
+  void open() {
+    const std::lock_guard lock(mutex_);
+    if (open_++ == 0) mprotect(range_, used_, PROT_READ | PROT_WRITE);
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    if (--open_ == 0) mprotect(range_, used_, PROT_NONE);
+  }
   class Open {
    public:
-    explicit Open(HiddenMemory& memory) : memory_(memory) {
-      const std::lock_guard lock(memory_.mutex_);
-      if (memory_.open_++ == 0) mprotect(memory_.range_, memory_.used_, PROT_READ | PROT_WRITE);
-    }
+    explicit Open(HiddenMemory& memory) : memory_(memory) { memory_.open(); }
     Open(const Open&) = delete;
     Open& operator=(const Open&) = delete;
-    ~Open() {
-      const std::lock_guard lock(memory_.mutex_);
-      if (--memory_.open_ == 0) mprotect(memory_.range_, memory_.used_, PROT_NONE);
-    }
+    ~Open() { memory_.close(); }
 
    private:
     HiddenMemory& memory_;

@@ -5,6 +5,8 @@
 #include "options/stage_options.h"
 #include "program/command.h"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
@@ -12,6 +14,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/pipeline/attention.h>
+#include <dragoman/pipeline/ensemble.h>
 #include <dragoman/pipeline/scorer.h>
 
 namespace dragoman::cli {
@@ -29,6 +32,7 @@ class Score final : public Command {
   std::string_view examples() const override {
     return "dragoman score --model models/de-en test.de test.en --output scores.txt\n"
            "dragoman score --model models/de-en test.de test.en --length-penalty fairseq --format jsonl\n"
+           "dragoman score --model run-1/best --ensemble run-2/best test.de test.en --format jsonl\n"
            "dragoman score --model models/de-en test.de test.en --attention cross --attention-svg pictures\n";
   }
 
@@ -41,6 +45,7 @@ class Score final : public Command {
         "text: the log probability of each line; jsonl: with each token's, and attention")(
         "length-penalty", po::value(&length_penalty_)->default_value("none")->value_name("PRESET"),
         "how the score follows from the log probability: none, fairseq, gnmt, marian, ct2");
+    ensemble_.add_to(options);
     attention_.add_to(options);
     po::options_description machine = option_group("Machine");
     model_options_.add_to(machine);
@@ -52,12 +57,16 @@ class Score final : public Command {
     if (source_ == "-" && target_ == "-") throw UsageError("--source and --target cannot both be standard input");
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
     const pipeline::AttentionSettings attention = read_attention();
-    require_not_an_input(output_, {model_, source_, target_});
+    const pipeline::EnsembleOptions ensemble = read_ensemble_options(attention);
+    std::vector<std::filesystem::path> inputs = {model_, source_, target_};
+    inputs.insert(inputs.end(), ensemble.models.begin(), ensemble.models.end());
+    require_not_an_input(output_, inputs);
     pipeline::require_empty_folders(attention);
     plugins::Host host(model_options_.host());
     pipeline::Scorer scorer(model_, host,
                             {.length_penalty = decoding::LengthPenalty::preset(length_penalty_),
                              .attention = attention,
+                             .ensemble = ensemble,
                              .threads = model_options_.threads(),
                              .device = model_options_.device(host, session.log),
                              .compute = model_options_.compute(),
@@ -105,6 +114,19 @@ class Score final : public Command {
     return settings;
   }
 
+  pipeline::EnsembleOptions read_ensemble_options(const pipeline::AttentionSettings& attention) const {
+    core::OptionReader options(ensemble_.settings(), "score");
+    pipeline::EnsembleOptions ensemble;
+    try {
+      pipeline::ensemble_table().read(options, ensemble);
+    } catch (const core::Error& error) {
+      throw UsageError(error.what());
+    }
+    if (attention.kind && !ensemble.models.empty())
+      throw UsageError("--attention is one model's and not an ensemble's; leave it or --ensemble out");
+    return ensemble;
+  }
+
   void write(const pipeline::LineScore& score, core::OutputFile& out) const {
     if (format_ == "text") {
       out.write(fmt::format("{:.6f}\n", score.score));
@@ -124,6 +146,7 @@ class Score final : public Command {
   std::string output_;
   std::string format_;
   std::string length_penalty_;
+  StageOptions ensemble_{pipeline::ensemble_table().options()};
   StageOptions attention_{pipeline::attention_table().options()};
   ModelOptions model_options_;
 };

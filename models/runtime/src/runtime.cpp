@@ -106,6 +106,9 @@ Device Runtime::device(std::string_view name) const {
   });
   if (found != here.end()) return *found;
   const Backend* backend = find(backend_of(name));
+  if (backend != nullptr && backend->device_count() == 0)
+    core::fail(core::ErrorCode::kInvalidArgument, "the device {} is not on this machine ({}); here are: {}",
+               core::quote(name), backend->describe(), list(here));
   core::require(backend == nullptr, core::ErrorCode::kInvalidArgument,
                 "the device {} is not on this machine, which has {} of its kind; here are: {}", core::quote(name),
                 backend == nullptr ? 0 : backend->device_count(), list(here));

@@ -1,8 +1,9 @@
 #include "op_harness.h"
 
-#include "hidden_backend.h"
+#include "emulated_backend.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include <dragoman/core/random.h>
@@ -59,15 +60,22 @@ const runtime::Runtime& test_runtime() {
   static const runtime::Runtime runtime = [] {
     runtime::Runtime made;
     made.add(std::make_shared<HiddenBackend>(made.kernels(Device::kCpu)));
+    made.add(std::make_shared<EmulatedCuda>());
     return made;
   }();
   return runtime;
 }
 
 std::vector<Device> all_devices() {
+  // An emulated device takes longer than all others together, so its tests run beside theirs.
+  const char* wanted = std::getenv("DRAGOMAN_TEST_DEVICES");
+  const std::string_view which = wanted == nullptr ? "all" : wanted;
   std::vector<Device> devices;
-  for (const Device device : test_runtime().devices())
-    if (device.number() == 0) devices.push_back(device);
+  for (const Device device : test_runtime().devices()) {
+    const bool emulated = device.backend() == "emulated";
+    const bool skipped = emulated ? which == "host" : which == "emulated" && device != Device::kReference;
+    if (device.number() == 0 && !skipped) devices.push_back(device);
+  }
   return devices;
 }
 

@@ -24,10 +24,11 @@ using tensor::Context;
 using tensor::Device;
 using tensor::Tensor;
 
-/// The backends of a runtime, and the CPU's kernels once more in memory that the host cannot read, as that of a GPU
-/// (hidden_backend.h).
+/// The backends of a runtime; the CPU's kernels once more in memory that the host cannot read, as that of a GPU
+/// (hidden_backend.h); and those for CUDA, emulated (emulated_backend.h).
 const runtime::Runtime& test_runtime();
-/// The first device of each backend, the reference among them.
+/// The first device of each backend, the reference among them. The environment's DRAGOMAN_TEST_DEVICES leaves out some:
+/// `host` the emulated ones, `emulated` all others but the reference.
 std::vector<Device> all_devices();
 /// For suites that run on each device.
 inline const auto kAllDevices = ::testing::ValuesIn(all_devices());

@@ -133,7 +133,7 @@ TEST(Runtime, ABackendWithoutDevicesIsKnownButNotHere) {
   EXPECT_NE(runtime.find("absent"), nullptr);
   EXPECT_THAT(names_of(runtime.devices()), ElementsAre("cpu", "reference"));
   EXPECT_THAT(error_of([&] { static_cast<void>(runtime.device("absent")); }),
-              HasSubstr("the device 'absent' is not on this machine, which has 0 of its kind"));
+              HasSubstr("the device 'absent' is not on this machine (nothing); here are: cpu, reference"));
   const auto use = [&] { static_cast<void>(runtime.memory(Device::of("absent"))); };
   EXPECT_THAT(error_of(use), HasSubstr("the device 'absent' is not here; there are: cpu, reference"));
   EXPECT_EQ(code_of(use), core::ErrorCode::kUnsupported);

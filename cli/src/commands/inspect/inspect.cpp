@@ -1,4 +1,7 @@
+#include "compute.h"
 #include "inspector.h"
+#include "options/host_options.h"
+#include "options/line_pairs.h"
 #include "options/number_option.h"
 #include "options/text_inputs.h"
 #include "program/command.h"
@@ -6,11 +9,14 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/pipeline/compute_comparison.h>
+#include <dragoman/pipeline/translator.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::cli {
@@ -57,7 +63,8 @@ class Inspect final : public Command {
   std::string_view examples() const override {
     return "dragoman inspect models/de-en --verify\n"
            "dragoman inspect run\n"
-           "dragoman inspect tokenizer.json --corpus new.txt --json\n";
+           "dragoman inspect tokenizer.json --corpus new.txt --json\n"
+           "dragoman inspect models/de-en --compare-compute --input test.de --target test.en\n";
   }
 
   void add_options(po::options_description& options) override {
@@ -67,10 +74,19 @@ class Inspect final : public Command {
         ("verify", po::bool_switch(&options_.verify),
          "check SHA256SUMS; reads every byte of a model folder or checkpoint")  //
         ("corpus", po::value(&corpus_)->multitoken()->value_name("FILE..."),
-         "of a tokenizer: text, to say what it makes of it")     //
-        ("json", po::bool_switch(&json_), "as one JSON object")  //
+         "of a tokenizer: text, to say what it makes of it")  //
+        ("compare-compute", po::bool_switch(&compare_compute_),
+         "of a model folder: how far each layer's output in bf16 and int8 is from fp32, by teacher forcing")  //
+        ("input,i", po::value(&input_)->value_name("FILE"),
+         "with --compare-compute: source lines; - is stdin (default: 64 pairs of random tokens)")  //
+        ("target", po::value(&target_)->value_name("FILE"),
+         "with --compare-compute: target lines, as many (default: the model's own greedy translations)")  //
+        ("against", po::value(&against_)->default_value("fp32")->value_name("TYPE"),
+         "with --compare-compute: fp32, or fp64, which is double precision on the reference backend: slow")  //
+        ("json", po::bool_switch(&json_), "as one JSON object")                                              //
         ("threads", thread_count(threads_),
-         "with --corpus: 0: as many as the process may use; the output does not depend on it");
+         "with --corpus and --compare-compute: 0: as many as the process may use; the output does not depend on it");
+    add_host_options(options, host_options_);
   }
   std::vector<std::string> positional() const override { return {"path"}; }
 
@@ -82,6 +98,7 @@ class Inspect final : public Command {
     report.add_value("kind", inspector.kind);
     report.append(inspector.describe(path_, options_));
     if (!corpus_.empty()) report.add_part("corpus", measure(session));
+    if (compare_compute_) report.add_part("compute_comparison", compare(session));
     if (json_)
       fmt::print("{}\n", report.object().dump(2, ' ', false, core::Json::error_handler_t::replace));
     else
@@ -98,6 +115,50 @@ class Inspect final : public Command {
                                    path_, inspector.kind));
     if (!corpus_.empty() && !tokenizer)
       throw UsageError(fmt::format("--corpus: only for tokenizers, and {} is a {}", path_, inspector.kind));
+    if (compare_compute_ && inspector.describe != &describe_model_folder)
+      throw UsageError(fmt::format("--compare-compute: only for model folders, and {} is a {}", path_, inspector.kind));
+    if (!compare_compute_ && !(input_.empty() && target_.empty()))
+      throw UsageError("--input and --target are for --compare-compute");
+    if (input_.empty() && !target_.empty()) throw UsageError("--target needs --input, the source lines");
+    if (input_ == "-" && target_ == "-") throw UsageError("--input and --target cannot both be standard input");
+    if (against_ != "fp32" && against_ != "fp64") throw UsageError("--against must be fp32 or fp64");
+  }
+
+  Report compare(const Session& session) const {
+    plugins::Host host(host_options_);
+    pipeline::ComputeComparer comparer(path_, host, {.against_double = against_ == "fp64", .threads = threads_});
+    if (input_.empty()) {
+      constexpr std::size_t kRandomPairs = 64;
+      comparer.read_random(kRandomPairs, session.stop);
+      return describe_compute_comparison(comparer.result());
+    }
+    std::optional<pipeline::Translator> translator;
+    if (target_.empty())
+      translator.emplace(
+          path_, host,
+          pipeline::TranslateOptions{
+              .decoding = {.strategy = "greedy"}, .threads = threads_, .compute = tensor::ComputeChoice::kF32});
+    LinePairReader reader(input_, target_, session.stop);
+    for (bool more = true; more;) {
+      std::vector<pipeline::LinePair> pairs;
+      more = reader.read(pairs, LinePairReader::kFewBytes);
+      if (translator) add_translations(*translator, pairs, session.stop);
+      comparer.read(std::move(pairs), session.stop);
+      core::report(session.progress,
+                   {.stage = "compare", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
+    }
+    pipeline::ComputeComparison comparison = comparer.result();
+    core::require(comparison.sentences > 0, core::ErrorCode::kBadInput, "{}: has no lines; give text to compare on",
+                  input_);
+    return describe_compute_comparison(comparison);
+  }
+
+  static void add_translations(pipeline::Translator& translator, std::vector<pipeline::LinePair>& pairs,
+                               const std::stop_token& stop) {
+    std::vector<std::string> sources;
+    for (const pipeline::LinePair& pair : pairs) sources.push_back(pair.source);
+    std::vector<std::string> targets = translator.translate(sources, {.stop = stop});
+    for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].target = std::move(targets[i]);
   }
 
   Report measure(const Session& session) const {
@@ -110,6 +171,11 @@ class Inspect final : public Command {
   InspectOptions options_;
   std::vector<std::string> corpus_;
   bool json_ = false;
+  bool compare_compute_ = false;
+  std::string input_;
+  std::string target_;
+  std::string against_;
+  plugins::HostOptions host_options_;
   int threads_ = 0;
 };
 

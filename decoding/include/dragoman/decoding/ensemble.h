@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <dragoman/decoding/model_stepper.h>
+#include <dragoman/decoding/score.h>
 #include <dragoman/decoding/step_model.h>
 
 namespace dragoman::decoding {
@@ -27,7 +28,15 @@ struct Ensemble {
   /// What all of them take: lengths are those of the shortest. Error{kInvalidArgument} saying which model differs in
   /// what, or what is wrong with the weights.
   nn::SequenceSpec spec() const;
+  /// One for each model; they sum to 1.
+  std::vector<double> normalised_weights() const;
 };
+
+/// Forced decoding with several models together, as score() has it for one; a context for each model. What a search
+/// with an EnsembleStepper says of the same targets, to rounding.
+std::vector<TargetScore> score(const Ensemble& ensemble, std::span<tensor::Context* const> contexts,
+                               const tensor::RaggedTokens& sources, const tensor::RaggedTokens& targets,
+                               const LengthPenalty& penalty = {});
 
 /// A StepModel over several models. Edits, temperatures and noise apply to the combined distribution, whose logarithm
 /// takes the place of the logits: a repetition penalty therefore always multiplies. Alignments are means, if all

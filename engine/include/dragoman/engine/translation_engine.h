@@ -84,7 +84,7 @@ class TranslationEngine {
  public:
   /// Runtime and model, whose weights must not change while a request is under way, must outlive the engine.
   TranslationEngine(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, EngineOptions options = {});
-  /// Translates with several models together; of more than one, scores and inner states cannot be had
+  /// Translates and scores with several models together; of more than one, inner states cannot be had
   /// (Error{kUnsupported}). Throws as Ensemble::spec().
   TranslationEngine(const runtime::Runtime& runtime, decoding::Ensemble ensemble, EngineOptions options = {});
   /// All clients must be gone.

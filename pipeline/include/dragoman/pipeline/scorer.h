@@ -10,6 +10,7 @@
 
 #include <dragoman/decoding/length_penalty.h>
 #include <dragoman/pipeline/attention.h>
+#include <dragoman/pipeline/ensemble.h>
 #include <dragoman/plugins/host.h>
 
 namespace dragoman::pipeline {
@@ -17,7 +18,10 @@ namespace dragoman::pipeline {
 struct ScorerOptions {
   /// How the score follows from the log probability.
   decoding::LengthPenalty length_penalty{};
+  /// Not of an ensemble: it is one model's.
   AttentionSettings attention{};
+  /// Models that score together with the one that is named first; they have the same tokenizers.
+  EnsembleOptions ensemble{};
   /// As TranslateOptions'.
   int threads = 0;
   tensor::Device device = tensor::Device::kCpu;

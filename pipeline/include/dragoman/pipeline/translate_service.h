@@ -10,6 +10,7 @@
 #include <dragoman/engine/translation_engine.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/pipeline/attention.h>
+#include <dragoman/pipeline/ensemble.h>
 #include <dragoman/pipeline/mbr.h>
 #include <dragoman/pipeline/service.h>
 #include <dragoman/pipeline/unknown_dictionary.h>
@@ -35,14 +36,6 @@ struct TranslationModel {
   }
   /// Of all models together.
   nn::SequenceSpec spec() const { return ensemble.models.empty() ? model->spec() : ensemble.spec(); }
-};
-
-/// Models that translate together with the one that is named first.
-struct EnsembleOptions {
-  std::vector<std::string> models{};
-  /// Of all models, the first one included; empty: equal ones.
-  std::vector<double> weights{};
-  decoding::EnsembleMean mean = decoding::EnsembleMean::kProbability;
 };
 
 /// The table has the keys `shortlist`, `shortlist_first` and `shortlist_best`.

@@ -4,13 +4,6 @@
 
 namespace dragoman::ops {
 
-/// What changes from step to step.
-struct AdamStep {
-  double learning_rate = 0;
-  double gradient_scale = 1;
-  std::int64_t step = 1;  ///< counts from 1
-};
-
 /// One Adam step (Kingma & Ba 2015, algorithm 1) over flat buffers [1, n], with decoupled weight decay (Loshchilov &
 /// Hutter 2019):
 ///   g = gradient_scale * gradient;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2

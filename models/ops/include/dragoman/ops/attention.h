@@ -86,12 +86,6 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
 Variable attention_composite(Context& context, const Variable& q, const Variable& k, const Variable& v,
                              const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options);
 
-/// The keys of one query row: entries [begin, begin + count) of a list of row numbers.
-struct KeyRange {
-  std::int32_t begin = 0;
-  std::int32_t count = 0;
-};
-
 /// Attention of single query rows q [R, d] over cached keys and values; no gradient. `keys` and `values` [P, d] are
 /// pools of rows, of the context's float type or both of BF16: query r attends to the rows `key_rows[i]` with i in
 /// `ranges[r]`, in that order. Row r's result depends on q[r] and its own keys alone, bit for bit. No range is longer

@@ -4,10 +4,6 @@
 
 namespace dragoman::ops {
 
-/// relu(x) = max(0, x); gelu(x) = x * Phi(x) with the exact normal distribution function (Hendrycks & Gimpel 2016), as
-/// PyTorch's default; swish(x) = x * sigmoid(x).
-enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSwish, kSigmoid, kTanh };
-
 /// y = a + b.
 struct AddArguments {
   Tensor a;

@@ -1,46 +1,8 @@
 #pragma once
 
-#include <limits>
-
 #include <dragoman/ops/types.h>
 
 namespace dragoman::ops {
-
-/// A change to one logit, made before the softmax. Sorted by (row, token) and unique in a call; the change is
-/// logit = logit * (logit > 0 ? 1 / penalty : penalty) + bias, so that penalty 1 and bias -infinity suppress the token.
-struct LogitEdit {
-  std::int32_t row = 0;
-  std::int32_t token = 0;
-  float penalty = 1;
-  float bias = 0;
-  static constexpr float kSuppress = -std::numeric_limits<float>::infinity();
-};
-
-/// Draws of one row for sampling: with noise, candidates are ranked by log p + Gumbel noise, so that the best candidate
-/// is an exact sample of the softmax (Gumbel 1954; Kool et al. 2019). The noise of token v is keyed by (seed, stream,
-/// step * V + v).
-struct RowNoise {
-  std::uint64_t seed = 0;
-  std::uint64_t stream = 0;
-  std::uint64_t step = 0;
-  /// False: no noise in this row, though others of the call have some.
-  bool drawn = true;
-};
-
-/// A token whose log probability is wanted whether or not it is among the best of its row. Sorted by (row, token) and
-/// unique in a call.
-struct WantedToken {
-  std::int32_t row = 0;
-  std::int32_t token = 0;
-};
-
-/// The tokens that a row may choose from: [begin, end) of a list, strictly rising; begin == end: the whole vocabulary.
-/// Rows may share a range.
-struct AllowedRange {
-  std::int32_t begin = 0;
-  std::int32_t end = 0;
-  bool operator==(const AllowedRange&) const = default;
-};
 
 /// For every row of hidden [R, d]: logits = hidden * weight^T + bias, those of tokens that the row may not choose
 /// -infinity, edited, divided by its temperature; then the `k` best tokens by (log probability + noise, falling; token

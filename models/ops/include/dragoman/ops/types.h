@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <dragoman/autograd/tape.h>
+#include <dragoman/ops/values.h>
 #include <dragoman/tensor/context.h>
 #include <dragoman/tensor/packed_weight.h>
 

@@ -16,6 +16,7 @@
 #include <dragoman/tensor/compute_type.h>
 #include <dragoman/tensor/device_array.h>
 #include <dragoman/tensor/kernel_table.h>
+#include <dragoman/tensor/random_key.h>
 #include <dragoman/tensor/step_recorder.h>
 #include <dragoman/tensor/tensor.h>
 
@@ -27,12 +28,6 @@ class AttentionObserver;
 }
 
 namespace dragoman::tensor {
-
-/// What the random numbers of a step are keyed by.
-struct RandomKey {
-  std::uint64_t seed = 0;
-  std::uint64_t step = 0;  ///< the trainer's update number (and micro-batch)
-};
 
 /// Randomness of one op. A dropout mask is a pure function of (seed, step, stream, element). The key is what differs
 /// between two equal steps, so kernels find it in the device's memory, at the same address in every step.

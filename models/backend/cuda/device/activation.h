@@ -1,0 +1,54 @@
+#pragma once
+
+#include "access.h"
+
+#include <cmath>
+
+namespace dragoman::backend::cuda::device {
+
+SIMT_DEVICE float normal_cdf(float x) {
+  return 0.5F * erfcf(-x * 0.70710678118654752F);
+}
+SIMT_DEVICE float normal_density(float x) {
+  return 0.39894228040143268F * expf(-0.5F * x * x);
+}
+SIMT_DEVICE float sigmoid(float x) {
+  return 1 / (1 + expf(-x));
+}
+
+SIMT_DEVICE float activated(ops::Activation activation, float x) {
+  switch (activation) {
+    case ops::Activation::kRelu:
+      return x < 0 ? 0.0F : x;  // NaN stays NaN
+    case ops::Activation::kGelu:
+      return x * normal_cdf(x);
+    case ops::Activation::kSwish:
+      return x * sigmoid(x);
+    case ops::Activation::kSigmoid:
+      return sigmoid(x);
+    case ops::Activation::kTanh:
+      return tanhf(x);
+    default:
+      return x;
+  }
+}
+
+/// The derivative, of what the op's contract says that it needs of input and output.
+SIMT_DEVICE float slope(ops::Activation activation, float x, float y) {
+  switch (activation) {
+    case ops::Activation::kRelu:
+      return y > 0 ? 1 : 0;
+    case ops::Activation::kGelu:
+      return normal_cdf(x) + x * normal_density(x);
+    case ops::Activation::kSwish:
+      return sigmoid(x) * (1 + x * (1 - sigmoid(x)));
+    case ops::Activation::kSigmoid:
+      return y * (1 - y);
+    case ops::Activation::kTanh:
+      return 1 - y * y;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace dragoman::backend::cuda::device

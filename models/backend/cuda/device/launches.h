@@ -1,0 +1,232 @@
+#pragma once
+
+#include <cstdint>
+
+#include <dragoman/ops/values.h>
+#include <dragoman/tensor/random_key.h>
+
+/// The kernels as the host launches them: plain structs of numbers and device addresses, since what is compiled for a
+/// device sees none of the library's headers but those of plain values. Each function does what the op of its name
+/// promises (dragoman/ops), in fp32 and in the order of the calling thread's stream. Sums have an order that is a
+/// function of the shape alone, so the bits of a result are the same in every run; where an op is row-stable, a row's
+/// bits depend on nothing but the row.
+namespace dragoman::backend::cuda::device {
+
+/// A row-major matrix; rows lie `stride` elements apart. data == nullptr: there is none.
+template <class T>
+struct View {
+  T* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t stride = 0;
+};
+using Matrix = View<float>;
+/// Bits of bf16.
+using Bf16Matrix = View<std::uint16_t>;
+
+/// A gradient that is added to or overwritten; without data it is not computed.
+struct Target {
+  Matrix value = {};
+  bool accumulate = false;
+};
+
+/// Of dropout: an element is kept if its 16 bits of randomness are at least `threshold`, and multiplied by `scale`.
+struct Dropout {
+  const tensor::RandomKey* key = nullptr;
+  std::uint64_t stream = 0;
+  std::uint32_t threshold = 0;  ///< 0: no dropout
+  float scale = 1;
+};
+
+struct Ids {
+  const std::int32_t* data = nullptr;
+  std::int64_t count = 0;
+};
+
+// Element by element.
+void add(const Matrix& a, const Matrix& b, const Matrix& y);
+void add_row(const Matrix& x, const Matrix& row, const Matrix& y);
+void scale(const Matrix& x, float factor, const Matrix& y, bool accumulate);
+void multiply(const Matrix& a, const Matrix& b, const Matrix& y, bool accumulate);
+void activation(const Matrix& x, ops::Activation activation, const Matrix& y);
+void activation_backward(const Matrix& x, const Matrix& y, ops::Activation activation, const Matrix& dy,
+                         const Matrix& dx, bool accumulate);
+void dropout(const Matrix& x, const Dropout& dropout, const Matrix& y, bool accumulate);
+void round_to_bf16(const Matrix& x);
+void widen_bf16(const Bf16Matrix& x, const Matrix& y);
+void narrow_to_bf16(const Matrix& x, const Bf16Matrix& y);
+
+// Rows.
+/// Of elements of 1, 2, 4 or 8 bytes; strides and columns count elements.
+void gather_rows(const View<unsigned char>& x, int element_bytes, Ids rows, const View<unsigned char>& y);
+void scatter_rows(const View<unsigned char>& x, int element_bytes, Ids rows, const View<unsigned char>& y);
+void scatter_rows_as_bf16(const Matrix& x, Ids rows, const Bf16Matrix& y);
+
+void column_sum(const Matrix& x, const Matrix& y, bool accumulate);
+void softmax(const Matrix& x, bool logarithm, std::int64_t causal_offset, const Matrix& y);
+void softmax_backward(const Matrix& y, bool logarithm, const Matrix& dy, const Target& dx);
+
+struct LayerNorm {
+  Matrix x = {};
+  Matrix gain = {};
+  Matrix bias = {};
+  float epsilon = 0;
+  Matrix y = {};
+  Matrix mean = {};
+  Matrix inverse_deviation = {};
+};
+void layer_norm(const LayerNorm& arguments);
+struct LayerNormBackward {
+  Matrix x = {};
+  Matrix gain = {};
+  Matrix mean = {};
+  Matrix inverse_deviation = {};
+  Matrix dy = {};
+  Target dx = {};
+  Target dgain = {};
+  Target dbias = {};
+};
+void layer_norm_backward(const LayerNormBackward& arguments);
+
+struct CrossEntropyRows {
+  Matrix logits = {};
+  Ids targets = {};
+  double label_smoothing = 0;
+  const double* gradient_scale = nullptr;
+  double* losses = nullptr;
+  double* nlls = nullptr;
+};
+void cross_entropy_rows(const CrossEntropyRows& arguments);
+
+struct Embedding {
+  Ids ids = {};
+  Matrix table = {};
+  float scale = 1;
+  Ids positions = {};
+  Matrix position_table = {};
+  std::int32_t first_position = 0;
+  Dropout dropout = {};
+  Matrix y = {};
+};
+void embedding(const Embedding& arguments);
+struct EmbeddingBackward {
+  Ids ids = {};
+  std::int32_t first = 0;
+  Matrix dy = {};
+  float scale = 1;
+  Dropout dropout = {};
+  Target dtable = {};
+};
+void embedding_backward(const EmbeddingBackward& arguments);
+
+// Attention. A weight has the flat index weight_offsets[sequence] + (head * queries + query) * keys + key.
+struct Attention {
+  Matrix q = {};
+  Matrix k = {};
+  Matrix v = {};
+  Ids q_offsets = {};
+  Ids k_offsets = {};
+  int heads = 1;
+  bool causal = false;
+  float scale = 1;
+  Dropout dropout = {};
+  float* probabilities = nullptr;
+  /// [sequences]: scratch, or nullptr if there are neither weights to be kept nor dropout.
+  std::int64_t* weight_offsets = nullptr;
+  Matrix y = {};
+};
+void attention(const Attention& arguments);
+struct AttentionBackward {
+  Attention forward = {};
+  Matrix dy = {};
+  float* weighted = nullptr;  ///< [queries, heads]: scratch
+  Target dq = {};
+  Target dk = {};
+  Target dv = {};
+};
+void attention_backward(const AttentionBackward& arguments);
+struct CachedAttention {
+  Matrix q = {};
+  /// Either of floats or of bf16.
+  Matrix keys = {};
+  Matrix values = {};
+  Bf16Matrix narrow_keys = {};
+  Bf16Matrix narrow_values = {};
+  const std::int32_t* key_rows = nullptr;
+  const ops::KeyRange* ranges = nullptr;
+  int heads = 1;
+  float scale = 1;
+  Matrix probabilities = {};
+  Matrix y = {};
+};
+void cached_attention(const CachedAttention& arguments);
+
+// Products.
+/// What becomes of a product.
+struct Epilogue {
+  Matrix bias = {};
+  ops::Activation activation = ops::Activation::kNone;
+  Matrix pre_activation = {};
+  bool accumulate = false;
+};
+struct Product {
+  Matrix a = {};
+  bool transpose_a = false;
+  Matrix b = {};
+  bool transpose_b = false;
+  bool round_to_bf16 = false;  ///< both operands
+  Matrix c = {};
+  Epilogue epilogue = {};
+};
+void product(const Product& arguments);
+/// c = a * weight^T, with a rounded to bf16.
+void product_bf16(const Matrix& a, const Bf16Matrix& weight, const Matrix& c, const Epilogue& epilogue);
+/// Rows as numbers from -range to range with a scale each, as docs/numerics.md says.
+void quantize_rows(const Matrix& x, int range, const View<std::int8_t>& numbers, float* scales);
+struct Int8Product {
+  View<std::int8_t> a = {};
+  const float* a_scales = nullptr;
+  View<std::int8_t> weight = {};
+  const float* weight_scales = nullptr;
+  Matrix c = {};
+  Epilogue epilogue = {};
+};
+void product_int8(const Int8Product& arguments);
+
+struct TopK {
+  Matrix logits = {};  ///< overwritten
+  std::int64_t k = 1;
+  const double* temperatures = nullptr;
+  const ops::LogitEdit* edits = nullptr;
+  std::int64_t edit_count = 0;
+  const ops::RowNoise* noise = nullptr;
+  const std::int32_t* allowed = nullptr;
+  const ops::AllowedRange* allowed_of_row = nullptr;
+  const ops::WantedToken* wanted = nullptr;
+  std::int64_t wanted_count = 0;
+  View<std::int32_t> tokens = {};
+  Matrix log_probabilities = {};
+  Matrix wanted_log_probabilities = {};
+};
+void top_k(const TopK& arguments);
+
+// The optimiser's.
+struct Adam {
+  float* parameters = nullptr;
+  const float* gradients = nullptr;
+  float* first_moment = nullptr;
+  float* second_moment = nullptr;
+  std::int64_t count = 0;
+  double beta1 = 0;
+  double beta2 = 0;
+  double epsilon = 0;
+  double weight_decay = 0;
+  const ops::AdamStep* step = nullptr;
+};
+void adam(const Adam& arguments);
+void moving_average(float* average, const float* values, std::int64_t count, const double* decay);
+/// `partial_sums`: scratch of kSquareBlocks numbers.
+inline constexpr std::int64_t kSquareBlocks = 512;
+void sum_of_squares(const Matrix& x, double* partial_sums, double* sum);
+
+}  // namespace dragoman::backend::cuda::device

@@ -1,0 +1,82 @@
+#include "kernels.h"
+#include "views.h"
+
+#include <dragoman/ops/attention.h>
+
+namespace dragoman::backend::cuda {
+namespace {
+
+constexpr std::int64_t kWidestHead = 256;
+
+float checked_scale(const Tensor& q, int heads, double scale, std::string_view op) {
+  const std::int64_t width = q.cols / heads;
+  core::require(width <= kWidestHead, core::ErrorCode::kUnsupported,
+                "{}: heads have a width of {}; on this device they may have {}", op, width, kWidestHead);
+  return ops::score_scale<float>(scale, width);
+}
+
+device::Attention forward(const ops::AttentionArguments& arguments, std::string_view op) {
+  return {.q = matrix(arguments.q, op),
+          .k = matrix(arguments.k, op),
+          .v = matrix(arguments.v, op),
+          .q_offsets = ids(arguments.q_offsets),
+          .k_offsets = ids(arguments.k_offsets),
+          .heads = arguments.heads,
+          .causal = arguments.causal,
+          .scale = checked_scale(arguments.q, arguments.heads, arguments.scale, op),
+          .dropout = dropout(arguments.rate, arguments.random),
+          .probabilities = matrix(arguments.probabilities, op).data,
+          .y = matrix(arguments.y, op)};
+}
+
+template <class T>
+T* scratch(Context& context, std::int64_t count) {
+  return static_cast<T*>(context.arena().allocate(static_cast<std::size_t>(count) * sizeof(T)));
+}
+
+}  // namespace
+
+template <>
+void kernel(Context& context, const ops::AttentionArguments& arguments) {
+  const tensor::ScratchScope scope(context.arena());
+  device::Attention attention = forward(arguments, "attention");
+  if (attention.probabilities != nullptr || attention.dropout.threshold > 0)
+    attention.weight_offsets = scratch<std::int64_t>(context, arguments.q_offsets.size());
+  device::attention(attention);
+}
+
+template <>
+void kernel(Context& context, const ops::AttentionBackwardArguments& arguments) {
+  constexpr std::string_view kOp = "attention_backward";
+  const tensor::ScratchScope scope(context.arena());
+  device::Attention attention = forward(arguments.forward, kOp);
+  attention.weight_offsets = scratch<std::int64_t>(context, arguments.forward.q_offsets.size());
+  device::attention_backward({.forward = attention,
+                              .dy = matrix(arguments.dy, kOp),
+                              .weighted = scratch<float>(context, attention.q.rows * attention.heads),
+                              .dq = target(arguments.dq, kOp),
+                              .dk = target(arguments.dk, kOp),
+                              .dv = target(arguments.dv, kOp)});
+}
+
+template <>
+void kernel(Context&, const ops::CachedAttentionArguments& arguments) {
+  constexpr std::string_view kOp = "cached_attention";
+  device::CachedAttention attention{.q = matrix(arguments.q, kOp),
+                                    .key_rows = arguments.key_rows.data,
+                                    .ranges = arguments.ranges.data,
+                                    .heads = arguments.heads,
+                                    .scale = checked_scale(arguments.q, arguments.heads, arguments.scale, kOp),
+                                    .probabilities = matrix(arguments.probabilities, kOp),
+                                    .y = matrix(arguments.y, kOp)};
+  if (arguments.keys.dtype == tensor::DType::kBF16) {
+    attention.narrow_keys = view_of<std::uint16_t>(arguments.keys, tensor::DType::kBF16, kOp);
+    attention.narrow_values = view_of<std::uint16_t>(arguments.values, tensor::DType::kBF16, kOp);
+  } else {
+    attention.keys = matrix(arguments.keys, kOp);
+    attention.values = matrix(arguments.values, kOp);
+  }
+  device::cached_attention(attention);
+}
+
+}  // namespace dragoman::backend::cuda

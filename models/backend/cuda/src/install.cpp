@@ -1,0 +1,49 @@
+#include "dragoman/backend_cuda/install.h"
+
+#include "kernels.h"
+#include "use_device.h"
+
+#include <dragoman/core/error.h>
+#include <dragoman/ops/kernels.h>
+
+namespace dragoman::backend::cuda {
+namespace {
+
+template <class Arguments>
+void on_device(Context& context, const Arguments& arguments) {
+  device::use(context.device().number());
+  kernel(context, arguments);
+}
+
+/// Other threads multiply with it.
+std::unique_ptr<PackedWeight> on_device(Context& context, const tensor::StoredMatrix& weight, ComputeType type) {
+  device::use(context.device().number());
+  auto packed = kernel(context, weight, type);
+  device::wait();
+  return packed;
+}
+
+}  // namespace
+
+void install_kernels(tensor::KernelTable& table) {
+  ops::for_each_key(ops::kKernels, [&](auto key) { table.set(key, on_device); });
+}
+
+tensor::ComputeType inference_type(tensor::ComputeChoice choice) {
+  switch (choice) {
+    case tensor::ComputeChoice::kBF16:
+      return ComputeType::kBF16;
+    case tensor::ComputeChoice::kI8:
+      return ComputeType::kI8;
+    default:
+      return ComputeType::kF32;
+  }
+}
+
+tensor::ComputeType training_type(tensor::ComputeChoice choice) {
+  core::require(choice != tensor::ComputeChoice::kI8, core::ErrorCode::kUnsupported,
+                "nothing is trained in int8; use fp32 or bf16");
+  return choice == tensor::ComputeChoice::kBF16 ? ComputeType::kBF16 : ComputeType::kF32;
+}
+
+}  // namespace dragoman::backend::cuda

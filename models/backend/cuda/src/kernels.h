@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+
+#include <dragoman/ops/types.h>
+
+namespace dragoman::backend::cuda {
+
+using tensor::ComputeType;
+using tensor::Context;
+using tensor::PackedWeight;
+using tensor::Tensor;
+
+/// The kernel with these arguments, which does what their comment promises: a specialisation for each key of
+/// ops::kKernels. Without it the library does not link.
+template <class Arguments>
+void kernel(Context& context, const Arguments& arguments);
+/// That of ops::kPackWeight.
+std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, ComputeType type);
+
+}  // namespace dragoman::backend::cuda

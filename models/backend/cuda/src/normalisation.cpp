@@ -1,0 +1,60 @@
+#include "kernels.h"
+#include "views.h"
+
+#include <dragoman/ops/layer_norm.h>
+#include <dragoman/ops/softmax.h>
+#include <dragoman/ops/softmax_cross_entropy.h>
+
+namespace dragoman::backend::cuda {
+
+template <>
+void kernel(Context&, const ops::SoftmaxArguments& arguments) {
+  device::softmax(matrix(arguments.x, "softmax"), arguments.logarithm, arguments.causal_offset,
+                  matrix(arguments.y, "softmax"));
+}
+
+template <>
+void kernel(Context&, const ops::SoftmaxBackwardArguments& arguments) {
+  constexpr std::string_view kOp = "softmax_backward";
+  device::softmax_backward(matrix(arguments.y, kOp), arguments.logarithm, matrix(arguments.dy, kOp),
+                           target(arguments.dx, kOp));
+}
+
+template <>
+void kernel(Context&, const ops::LayerNormArguments& arguments) {
+  constexpr std::string_view kOp = "layer_norm";
+  device::layer_norm({.x = matrix(arguments.x, kOp),
+                      .gain = matrix(arguments.gain, kOp),
+                      .bias = matrix(arguments.bias, kOp),
+                      .epsilon = static_cast<float>(arguments.epsilon),
+                      .y = matrix(arguments.y, kOp),
+                      .mean = matrix(arguments.mean, kOp),
+                      .inverse_deviation = matrix(arguments.inverse_deviation, kOp)});
+}
+
+template <>
+void kernel(Context&, const ops::LayerNormBackwardArguments& arguments) {
+  constexpr std::string_view kOp = "layer_norm_backward";
+  device::layer_norm_backward({.x = matrix(arguments.x, kOp),
+                               .gain = matrix(arguments.gain, kOp),
+                               .mean = matrix(arguments.mean, kOp),
+                               .inverse_deviation = matrix(arguments.inverse_deviation, kOp),
+                               .dy = matrix(arguments.dy, kOp),
+                               .dx = target(arguments.dx, kOp),
+                               .dgain = target(arguments.dgain, kOp),
+                               .dbias = target(arguments.dbias, kOp)});
+}
+
+template <>
+void kernel(Context&, const ops::CrossEntropyRowsArguments& arguments) {
+  constexpr std::string_view kOp = "cross_entropy_rows";
+  device::cross_entropy_rows(
+      {.logits = matrix(arguments.logits, kOp),
+       .targets = ids(arguments.targets),
+       .label_smoothing = arguments.label_smoothing,
+       .gradient_scale = arguments.gradient_scale.empty() ? nullptr : arguments.gradient_scale.data,
+       .losses = view_of<double>(arguments.losses, tensor::DType::kF64, kOp).data,
+       .nlls = view_of<double>(arguments.nlls, tensor::DType::kF64, kOp).data});
+}
+
+}  // namespace dragoman::backend::cuda

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "launches.h"
+
+#include <string_view>
+
+#include <dragoman/core/error.h>
+#include <dragoman/ops/dropout.h>
+
+// What kernels are called with, as they are launched.
+namespace dragoman::backend::cuda {
+
+/// Error{kUnsupported} naming `op` unless the tensor has elements of T; an empty one has no data.
+template <class T>
+device::View<T> view_of(const tensor::Tensor& tensor, tensor::DType dtype, std::string_view op) {
+  core::require(tensor.empty() || tensor.dtype == dtype, core::ErrorCode::kUnsupported,
+                "{}: this device computes with {} here, not with {}", op, tensor::name_of(dtype),
+                tensor::describe(tensor));
+  return {tensor.as<T>(), tensor.rows, tensor.cols, tensor.stride};
+}
+inline device::Matrix matrix(const tensor::Tensor& tensor, std::string_view op) {
+  return view_of<float>(tensor, tensor::DType::kF32, op);
+}
+inline device::Target target(const ops::GradientTarget& gradient, std::string_view op) {
+  return {matrix(gradient.value, op), gradient.accumulate};
+}
+inline device::Ids ids(const ops::DeviceIndices& indices) {
+  return {indices.data, indices.count};
+}
+inline device::Dropout dropout(double rate, const tensor::RandomState& random) {
+  if (rate == 0) return {};
+  return {random.key, random.stream, ops::dropout_threshold(rate), static_cast<float>(ops::dropout_scale(rate))};
+}
+
+}  // namespace dragoman::backend::cuda

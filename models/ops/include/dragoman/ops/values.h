@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+// The plain values that kernels read besides tensors and numbers. They include nothing, so that code which is compiled
+// for a device, by a compiler of its own, can know them, too.
+namespace dragoman::ops {
+
+/// relu(x) = max(0, x); gelu(x) = x * Phi(x) with the exact normal distribution function (Hendrycks & Gimpel 2016), as
+/// PyTorch's default; swish(x) = x * sigmoid(x).
+enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSwish, kSigmoid, kTanh };
+
+/// The keys of one query row: entries [begin, begin + count) of a list of row numbers.
+struct KeyRange {
+  std::int32_t begin = 0;
+  std::int32_t count = 0;
+};
+
+/// A change to one logit, made before the softmax. Sorted by (row, token) and unique in a call; the change is
+/// logit = logit * (logit > 0 ? 1 / penalty : penalty) + bias, so that penalty 1 and bias -infinity suppress the token.
+struct LogitEdit {
+  std::int32_t row = 0;
+  std::int32_t token = 0;
+  float penalty = 1;
+  float bias = 0;
+  static constexpr float kSuppress = -std::numeric_limits<float>::infinity();
+};
+
+/// Draws of one row for sampling: with noise, candidates are ranked by log p + Gumbel noise, so that the best candidate
+/// is an exact sample of the softmax (Gumbel 1954; Kool et al. 2019). The noise of token v is keyed by (seed, stream,
+/// step * V + v).
+struct RowNoise {
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
+  std::uint64_t step = 0;
+  /// False: no noise in this row, though others of the call have some.
+  bool drawn = true;
+};
+
+/// A token whose log probability is wanted whether or not it is among the best of its row. Sorted by (row, token) and
+/// unique in a call.
+struct WantedToken {
+  std::int32_t row = 0;
+  std::int32_t token = 0;
+};
+
+/// The tokens that a row may choose from: [begin, end) of a list, strictly rising; begin == end: the whole vocabulary.
+/// Rows may share a range.
+struct AllowedRange {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  bool operator==(const AllowedRange&) const = default;
+};
+
+/// What changes from step to step.
+struct AdamStep {
+  double learning_rate = 0;
+  double gradient_scale = 1;
+  std::int64_t step = 1;  ///< counts from 1
+};
+
+}  // namespace dragoman::ops

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <dragoman/core/option_table.h>
+#include <dragoman/decoding/ensemble.h>
+
+namespace dragoman::pipeline {
+
+/// Models that translate, or score, together with the one that is named first.
+struct EnsembleOptions {
+  std::vector<std::string> models{};
+  /// Of all models, the first one included; empty: equal ones.
+  std::vector<double> weights{};
+  decoding::EnsembleMean mean = decoding::EnsembleMean::kProbability;
+};
+
+/// Keys: `ensemble`, `ensemble_weights`, `ensemble_mean`.
+const core::OptionTable<EnsembleOptions>& ensemble_table();
+
+}  // namespace dragoman::pipeline

@@ -1,0 +1,186 @@
+#include "emulated_backend.h"
+#include "simt.h"
+
+#include <array>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/ops/kernels.h>
+
+// The emulation itself: that it runs kernels as CUDA does, and that it finds what a GPU would leave undefined.
+namespace dragoman::backend::cuda {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using testing::emulation::Order;
+
+/// The message of what a launch of the kernel throws.
+template <class Kernel>
+std::string failure_of(const Kernel& kernel, int threads, std::size_t shared = 0, simt::Grid grid = {}) {
+  try {
+    simt::launch(grid, threads, shared, kernel);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "no failure";
+}
+
+class InOrder : public ::testing::TestWithParam<Order> {
+ protected:
+  void SetUp() override { testing::emulation::set_order(GetParam(), 3); }
+  void TearDown() override { testing::emulation::set_order(Order::kForward); }
+};
+INSTANTIATE_TEST_SUITE_P(
+    Orders, InOrder, ::testing::Values(Order::kForward, Order::kBackward, Order::kShuffled), [](const auto& order) {
+      return std::string(std::array{"forward", "backward", "shuffled"}[static_cast<std::size_t>(order.param)]);
+    });
+
+struct WriteIndex {
+  std::int64_t* places;
+  void operator()() const {
+    const std::int64_t block = simt::block_index_y() * simt::block_count() + simt::block_index();
+    places[block * simt::thread_count() + simt::thread_index()] += block * 1000 + simt::thread_index();
+  }
+};
+TEST_P(InOrder, EachThreadOfEachBlockRunsOnce) {
+  std::vector<std::int64_t> places(6 * 70);
+  simt::launch({3, 2}, 70, 0, WriteIndex{places.data()});
+  for (std::size_t i = 0; i < places.size(); ++i)
+    EXPECT_EQ(places[i], static_cast<std::int64_t>(i / 70 * 1000 + i % 70));
+}
+
+/// Sums by halving, as textbooks have it.
+struct SumByHalves {
+  const int* numbers;
+  int* sum;
+  void operator()() const {
+    simt::SharedMemory memory;
+    const auto cells = memory.take<int>(256);
+    const int thread = simt::thread_index();
+    cells[thread] = numbers[thread];
+    simt::barrier();
+    for (int half = 128; half > 0; half /= 2) {
+      if (thread < half) cells[thread] = cells[thread] + cells[thread + half];
+      simt::barrier();
+    }
+    if (thread == 0) *sum = cells[0];
+  }
+};
+TEST_P(InOrder, ThreadsMeetAtBarriers) {
+  std::vector<int> numbers(256);
+  std::iota(numbers.begin(), numbers.end(), 1);
+  int sum = 0;
+  simt::launch({1}, 256, 1024, SumByHalves{numbers.data(), &sum});
+  EXPECT_EQ(sum, 256 * 257 / 2);
+}
+
+struct ReduceWarps {
+  double* sums;
+  void operator()() const {
+    double value = simt::thread_index();
+    for (int mask = 16; mask > 0; mask /= 2) value += simt::shuffle_xor(value, mask);
+    sums[simt::thread_index()] = value + simt::shuffle(static_cast<double>(simt::thread_index()), 5) / 1000;
+  }
+};
+TEST_P(InOrder, LanesOfAWarpExchangeValues) {
+  std::vector<double> sums(64);
+  simt::launch({1}, 64, 0, ReduceWarps{sums.data()});
+  EXPECT_THAT(std::vector(sums.begin(), sums.begin() + 32), Each(31 * 16 + 0.005));
+  EXPECT_THAT(std::vector(sums.begin() + 32, sums.end()), Each(31 * 16 + 32 * 32 + 0.037));
+}
+
+struct ReadUnwritten {
+  void operator()() const {
+    simt::SharedMemory memory;
+    static_cast<void>(static_cast<int>(memory.take<int>(4)[1]));
+  }
+};
+struct ReadOfAnother {
+  void operator()() const {
+    simt::SharedMemory memory;
+    const auto cells = memory.take<int>(64);
+    cells[simt::thread_index()] = 1;
+    static_cast<void>(static_cast<int>(cells[simt::thread_index() / 2]));
+  }
+};
+struct WriteAfterRead {
+  void operator()() const {
+    simt::SharedMemory memory;
+    const auto cells = memory.take<int>(64);
+    cells[simt::thread_index()] = 1;
+    simt::barrier();
+    static_cast<void>(static_cast<int>(cells[0]));
+    if (simt::thread_index() == 63) cells[0] = 2;
+  }
+};
+struct WriteOfTwo {
+  void operator()() const {
+    simt::SharedMemory memory;
+    memory.take<int>(1)[0] = simt::thread_index();
+  }
+};
+struct PastTheEnd {
+  void operator()() const {
+    simt::SharedMemory memory;
+    memory.take<int>(64)[64] = 1;
+  }
+};
+TEST_P(InOrder, MisuseOfSharedMemoryIsFound) {
+  EXPECT_THAT(failure_of(ReadUnwritten{}, 1, 16), HasSubstr("which nobody has written"));
+  EXPECT_THAT(failure_of(ReadOfAnother{}, 64, 256),
+              ::testing::AnyOf(HasSubstr("has written since the last barrier"), HasSubstr("which nobody has written")));
+  EXPECT_THAT(failure_of(WriteAfterRead{}, 64, 256),
+              ::testing::AnyOf(HasSubstr("which another thread has read since the last barrier"),
+                               HasSubstr("which thread 63 has written since the last barrier")));
+  EXPECT_THAT(failure_of(WriteOfTwo{}, 2, 16), HasSubstr("since the last barrier"));
+  EXPECT_THAT(failure_of(PastTheEnd{}, 1, 256), HasSubstr("writes shared memory at 256 of 256"));
+}
+
+struct BarrierOfSome {
+  void operator()() const {
+    if (simt::thread_index() < 40) simt::barrier();
+  }
+};
+struct ShuffleOfSome {
+  void operator()() const {
+    if (simt::thread_index() != 7) static_cast<void>(simt::shuffle(1, 0));
+  }
+};
+TEST_P(InOrder, WhatSomeThreadsNeverReachIsFound) {
+  EXPECT_THAT(failure_of(BarrierOfSome{}, 64), HasSubstr("barrier"));
+  EXPECT_THAT(failure_of(ShuffleOfSome{}, 64), HasSubstr("in a shuffle that not all of their warp reach"));
+}
+
+TEST(Emulation, ALaunchThatNoDeviceWouldTakeIsRefused) {
+  EXPECT_THAT(failure_of(BarrierOfSome{}, 1025), HasSubstr("1025 threads"));
+  EXPECT_THAT(failure_of(BarrierOfSome{}, 32, 49'153), HasSubstr("49153 bytes of shared memory"));
+  EXPECT_THAT(failure_of(WriteIndex{nullptr}, 1, 0, {1, 65'536}), HasSubstr("1 by 65536 blocks"));
+}
+
+/// The host code of a kernel may not look into the device's memory: it is closed but while blocks run.
+TEST(EmulationDeathTest, MemoryIsOpenWhileBlocksRunOnly) {
+  const testing::EmulatedCuda backend;
+  auto* const numbers = static_cast<int*>(backend.memory(0).allocate(4096));
+  std::vector<int> host(1024, 1);
+  backend.memory(0).copy_in(numbers, host.data(), 4096);
+  int sum = 0;
+  simt::launch({1}, 256, 1024, SumByHalves{numbers, &sum});
+  EXPECT_EQ(sum, 256);
+  EXPECT_DEATH(*static_cast<volatile int*>(numbers) = 1, "");
+  backend.memory(0).deallocate(numbers, 4096);
+}
+
+/// Every op runs on the device: by a kernel of its own, or, of those that may be left out, by others.
+TEST(CudaBackend, HasAKernelForEachOp) {
+  tensor::KernelTable table(tensor::Device::of("cuda"));
+  install_kernels(table);
+  ops::for_each_key(ops::kKernels, [&](auto key) { EXPECT_NE(table.find(key), nullptr) << key.name; });
+}
+
+}  // namespace
+}  // namespace dragoman::backend::cuda

@@ -1,0 +1,138 @@
+#include "emulated_backend.h"
+#include "small_task.h"
+#include "test_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/decoding/decoding_loop.h>
+#include <dragoman/decoding/model_stepper.h>
+#include <dragoman/plugins/conformance.h>
+#include <dragoman/plugins/load_model.h>
+
+// The CUDA backend above the level of single ops, where tests/models/ops has it: the kit, searches and training on its
+// own kernels, emulated. It computes what the CPU does in another order, so values are close and texts are equal.
+namespace dragoman::plugins {
+namespace {
+
+using decoding::DecodingOptions;
+using tensor::Device;
+using testing::emulation::Order;
+
+/// With the device twice: as "emulated", which runs every step, and as "captured", which makes the kernel calls of
+/// equal steps again.
+Host& cuda_host() {
+  static Host host{HostOptions{}};
+  static const bool added = [] {
+    host.runtime().add(std::make_shared<testing::EmulatedCuda>());
+    host.runtime().add(std::make_shared<testing::EmulatedCuda>("captured", testing::HiddenBackend::Steps::kReplay));
+    return true;
+  }();
+  static_cast<void>(added);
+  return host;
+}
+
+TEST(EmulatedCuda, TheTransformerConforms) {
+  const testing::TemporaryFolder scratch;
+  const ModelEntry& transformer = cuda_host().registry().models().get("transformer");
+  int checks = 0;
+  for (const Verdict& verdict : check_model(cuda_host(), transformer, {.scratch_folder = scratch.path()})) {
+    EXPECT_TRUE(verdict.passed) << verdict.device << ", " << verdict.check << ": " << verdict.detail;
+    checks += verdict.device == "emulated" || verdict.device == "captured" ? 1 : 0;
+  }
+  EXPECT_GT(checks, 10);
+}
+
+struct Search {
+  const char* name;
+  DecodingOptions options;
+};
+class CudaSearch : public ::testing::TestWithParam<Search> {
+ protected:
+  static std::vector<std::vector<decoding::Hypothesis>> translate(
+      const char* device_name, tensor::ComputeType type = tensor::ComputeType::kF32) {
+    const Device device = cuda_host().device(device_name);
+    core::SequentialExecutor executor;
+    const LoadedModel loaded =
+        load_model(std::string(DRAGOMAN_SOURCE_DIR) + "/examples/multi30k/model", cuda_host(), {.device = device});
+    const auto context = cuda_host().runtime().make_context(device, executor);
+    loaded.model->parameters().prepare(*context, type);
+    std::vector<decoding::Sentence> sentences;
+    for (const char* text : {"Ein Hund läuft über eine grüne Wiese.", "Zwei Männer spielen Fußball.", "Ja."}) {
+      sentences.push_back({.id = sentences.size(), .source = loaded.source_tokenizer->encode(text), .line = 0});
+      sentences.back().source.push_back(loaded.model->spec().end);
+    }
+    decoding::ModelStepper stepper(*loaded.model, *context);
+    return decoding::decode_all(stepper, sentences, GetParam().options, {.maximum_rows = 9});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(
+    Searches, CudaSearch,
+    ::testing::Values(
+        Search{"greedy_with_edits", {.strategy = "greedy", .repetition_penalty = 1.3, .no_repeat_ngram = 2}},
+        Search{"beam", {.beam_size = 4, .n_best = 3, .suppress_unknown = true}},
+        Search{"beam_with_alignment", {.beam_size = 2, .coverage_penalty = 0.3, .want_alignment = true}},
+        Search{"sampling", {.strategy = "sampling", .n_best = 2, .sampling = {.temperature = 1.2, .seed = 5}}},
+        Search{"nucleus", {.strategy = "sampling", .sampling = {.top_k = 40, .top_p = 0.8, .seed = 6}}}),
+    [](const auto& search) { return std::string(search.param.name); });
+
+TEST_P(CudaSearch, FindsWhatTheCpuFinds) {
+  const auto expected = translate("cpu");
+  for (const char* device : {"emulated", "captured"}) {
+    const auto actual = translate(device);
+    ASSERT_EQ(actual.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_EQ(actual[i].size(), expected[i].size());
+      for (std::size_t n = 0; n < expected[i].size(); ++n) {
+        EXPECT_EQ(actual[i][n].tokens, expected[i][n].tokens) << device;
+        EXPECT_NEAR(actual[i][n].score, expected[i][n].score, 1e-4) << device;
+        ASSERT_EQ(actual[i][n].alignment.size(), expected[i][n].alignment.size()) << device;
+        for (std::size_t t = 0; t < expected[i][n].alignment.size(); ++t)
+          EXPECT_THAT(actual[i][n].alignment[t],
+                      ::testing::Pointwise(::testing::FloatNear(1e-4F), expected[i][n].alignment[t]))
+              << device;
+      }
+    }
+  }
+}
+
+/// Integers are summed exactly, so int8 differs from the CPU's by what lies between products only.
+TEST_P(CudaSearch, FindsWhatTheCpuFindsInInt8) {
+  const auto expected = translate("cpu", tensor::ComputeType::kI8);
+  const auto actual = translate("emulated", tensor::ComputeType::kI8);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(actual[i].front().tokens, expected[i].front().tokens);
+}
+
+class CudaTraining : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Types, CudaTraining, ::testing::Values("fp32", "bf16"),
+                         [](const auto& type) { return std::string(type.param); });
+
+/// The same bits whatever the order of threads and blocks, and whether steps are run or made again; a loss like the
+/// CPU's.
+TEST_P(CudaTraining, GivesTheSameBitsOnEveryRunAndTheLossOfTheCpu) {
+  constexpr int kUpdates = 6;
+  const testing::TemporaryFolder folder;
+  const training::testing::SmallTask task(folder.path());
+  const auto train = [&](const std::string& run, const std::string& device) {
+    const auto config =
+        task.config({"output=" + task.file(run).string(), "device=" + device,
+                     std::string("training.compute=") + GetParam(), "training.accumulate=2", "training.ema_decay=0.9",
+                     "training.updates=" + std::to_string(kUpdates), "validation.every=0", "training.row_bucket=16"});
+    return training::Trainer(config, training::make_environment(cuda_host()), training::StartMode::kFresh).run();
+  };
+  const auto cpu = train("cpu", "cpu");
+  const auto emulated = train("forward", "emulated");
+  testing::emulation::set_order(Order::kBackward);
+  train("backward", "emulated");
+  testing::emulation::set_order(Order::kShuffled, 7);
+  train("shuffled", "captured");
+  testing::emulation::set_order(Order::kForward);
+  const std::string expected = task.checkpoint_bytes("forward", kUpdates);
+  ASSERT_FALSE(expected.empty());
+  EXPECT_TRUE(task.checkpoint_bytes("backward", kUpdates) == expected);
+  EXPECT_TRUE(task.checkpoint_bytes("shuffled", kUpdates) == expected);
+  EXPECT_NEAR(emulated.training_loss, cpu.training_loss, 1e-3 * cpu.training_loss);
+}
+
+}  // namespace
+}  // namespace dragoman::plugins

@@ -1,0 +1,27 @@
+#include "emulated_backend.h"
+
+#include "use_device.h"
+
+// All devices are this one, and a launch is done when it returns.
+void dragoman::backend::cuda::device::use(int) {}
+void dragoman::backend::cuda::device::wait() {}
+
+namespace dragoman::testing {
+namespace {
+
+const tensor::KernelTable& cuda_kernels() {
+  static const tensor::KernelTable table = [] {
+    tensor::KernelTable cuda(tensor::Device::of("emulated"));
+    backend::cuda::install_kernels(cuda);
+    return cuda;
+  }();
+  return table;
+}
+
+}  // namespace
+
+EmulatedCuda::EmulatedCuda(std::string_view name, Steps steps)
+    : HiddenBackend(cuda_kernels(), name, steps, Opening::kWithin),
+      gate_([this] { hidden_memory().open(); }, [this] { hidden_memory().close(); }) {}
+
+}  // namespace dragoman::testing
