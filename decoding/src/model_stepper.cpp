@@ -195,12 +195,13 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
         scored_rows = context_->upload(std::span<const std::int32_t>(scored_rows_));
         forced = context_->indices(forced_tokens_);
         if (!model_->recordable()) return tensor::StepKey::never();
-        // Outputs are gathered anew when parameters have changed.
+        // Outputs are gathered anew when parameters change, and then every row has a list.
+        const std::int64_t generation = listed ? listed_outputs_->generation() : model_->parameters().generation();
+        const std::int64_t lists = listed ? listing.columns : options.allowed_of_row.size();
         return {listed ? "decode_listed" : "decode",
-                {listed ? listed_outputs_->generation() : model_->parameters().generation(), state_.generation(), rows, request.next.total(), forced.size(),
-                 request.candidates, request.alignment ? 1 : 0, options.edits.size(), options.noise.size(),
-                 options.wanted.size(), options.allowed.size(), listed ? listing.columns : options.allowed_of_row.size(), state_.longest_history(),
-                 state_.longest_source()}};
+                {generation, state_.generation(), rows, request.next.total(), forced.size(), request.candidates,
+                 request.alignment ? 1 : 0, options.edits.size(), options.noise.size(), options.wanted.size(),
+                 options.allowed.size(), lists, state_.longest_history(), state_.longest_source()}};
       },
       [&]() -> Outcome {
         const nn::Tensor states = model_->decode(*context_, next, state_).states.value;

@@ -93,6 +93,29 @@ TEST_F(AlignTest, AlignmentsMakeAShortlistThatTranslates) {
   EXPECT_EQ(translate("--shortlist lex.s2t.gz --shortlist-first 0 --threads 1 --rows 1").output, listed);
   EXPECT_THAT(translate("--shortlist-first 3").error, HasSubstr("shortlist_first: needs a shortlist"));
   EXPECT_THAT(translate("--shortlist words").error, HasSubstr("words: line 1 has not three fields"));
+  const Outcome into = run_dragoman(
+      folder_.path(), "shortlist" + model + "s.de t.en -a pieces --units pieces --best 3 --first 0 --into listed");
+  EXPECT_EQ(into.status, 0) << into.error;
+  const auto translate_with = [&](const std::string& options) {
+    return run_dragoman(folder_.path(), "translate --quiet --model listed s.de " + options);
+  };
+  EXPECT_NE(listed, translate("").output);
+  EXPECT_EQ(translate_with("").output, listed) << "the model's own";
+  EXPECT_EQ(translate_with("--compute int8").output,
+            translate("--compute int8 --shortlist lex.s2t.gz --shortlist-first 0").output);
+  EXPECT_EQ(translate_with("--shortlist none").output, translate("").output);
+  EXPECT_EQ(translate_with("--shortlist lex.s2t.gz --shortlist-first 4000").output,
+            translate("--shortlist lex.s2t.gz --shortlist-first 4000").output);
+  EXPECT_EQ(translate_with("--ensemble listed").output, translate("--ensemble listed").output)
+      << "models together have none";
+  EXPECT_EQ(run_dragoman(folder_.path(), "quantize --quiet listed --type int8 --output small").status, 0);
+  EXPECT_EQ(run_dragoman(folder_.path(), "translate --quiet --model small s.de").output,
+            translate_with("--compute int8").output);
+  std::filesystem::remove(folder_ / "small" / "shortlist.bin");
+  EXPECT_THAT(run_dragoman(folder_.path(), "translate --quiet --model small s.de").error,
+              HasSubstr("config.json: decoding names shortlist.bin, which the folder lacks"));
+  EXPECT_THAT(run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en -a pieces --units pieces --into s.de").error,
+              HasSubstr("s.de"));
   EXPECT_THAT(translate("--unknown-dictionary words").error, HasSubstr("unknown_dictionary: needs replace_unknown"));
   EXPECT_THAT(run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en -a pieces").error,
               HasSubstr("pieces: line 3: the link"));

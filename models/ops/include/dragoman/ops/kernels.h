@@ -45,9 +45,6 @@ inline constexpr std::tuple kKernels{
     kAttentionBackward,
     kCachedAttention,
     kProjectTopK,
-    kMakeGatheredOutputs,
-    kGatherOutputs,
-    kProjectListedTopK,
     kGatherRows,
     kScatterRows,
     kRoundToBf16,
@@ -61,6 +58,14 @@ inline constexpr std::tuple kFusedKernels{
     kResidualLayerNorm,
     kResidualLayerNormBackward,
     kFeedForward,
+};
+
+/// What a backend may leave out, all of it together: the decoding then computes all outputs, and masks those that are
+/// not on a row's list.
+inline constexpr std::tuple kGatheredKernels{
+    kMakeGatheredOutputs,
+    kGatherOutputs,
+    kProjectListedTopK,
 };
 
 /// Calls visit(key) for each key of a list. Backends find a key's kernel by its arguments, so each key has a struct of
