@@ -68,6 +68,7 @@ class Shortlist final : public Command {
     inputs.emplace_back(model_);
     inputs.emplace_back(alignments_);
     if (!into_.empty() && output_ != "-") throw UsageError("--output and --into say two places; leave one out");
+    if (into_.empty() && first_ != kUsualFirst) throw UsageError("--first is for --into; who translates with a file says --shortlist-first");
     if (into_.empty()) require_not_an_input(output_, inputs);
     if (!into_.empty()) formats::require_replaceable(into_);
     plugins::Host host(host_options_);
@@ -129,8 +130,9 @@ class Shortlist final : public Command {
   PairInput input_;
   std::string alignments_;
   std::string units_;
+  static constexpr std::int32_t kUsualFirst = 100;
   std::int32_t best_ = 100;
-  std::int32_t first_ = 100;
+  std::int32_t first_ = kUsualFirst;
   std::string into_;
   std::string output_;
   plugins::HostOptions host_options_;

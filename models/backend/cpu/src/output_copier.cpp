@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <span>
@@ -149,8 +150,10 @@ bool probe(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs
   const ProbeMatrix to(elements, to_outputs, inputs);
   std::vector<std::int64_t> common;
   std::ranges::set_intersection(from.matrix.row_buckets(), to.matrix.row_buckets(), std::back_inserter(common));
+  if (common.empty()) return false;
   constexpr std::int64_t kEnoughRows = 16;
-  const std::int64_t rows = *std::prev(std::ranges::upper_bound(common, kEnoughRows));
+  const auto enough = std::ranges::lower_bound(common, kEnoughRows);
+  const std::int64_t rows = enough != common.end() ? *enough : common.back();
   const std::vector<std::byte> x = probe_values(elements, rows * inputs, 3);
   const std::vector<float> expected = product_of(from.matrix, x, rows);
   const std::int64_t fills = 2 * ((from_outputs + to_outputs - 1) / to_outputs) + 1;
