@@ -42,8 +42,7 @@ bool ListedOutputs::prepare(tensor::Context& context, const ops::Projection& pro
     const std::int32_t slot = request.rows[r].slot;
     if (r > 0 && range == request.allowed_of_row[r - 1] && slot == request.rows[r - 1].slot) continue;
     all_held = hold(slot, list_of(request, range));
-    if (all_held)
-      std::ranges::copy(slots_[static_cast<std::size_t>(slot)].listed, listed_.begin() + range.begin);
+    if (all_held) std::ranges::copy(slots_[static_cast<std::size_t>(slot)].listed, listed_.begin() + range.begin);
   }
   gather(context, projection);
   return all_held;
@@ -158,11 +157,11 @@ void ListedOutputs::gather(tensor::Context& context, const ops::Projection& proj
   });
   if (missing_.empty()) return;
   context.step([&] {
-    context.kernels().get(ops::kGatherOutputs)(context,
-                                               {.weight = projection.weight.packed,
-                                                .bias = projection.bias.value,
-                                                .outputs = outputs_.get(),
-                                                .columns = context.upload(std::span<const ops::GatheredColumn>(missing_))});
+    context.kernels().get(ops::kGatherOutputs)(
+        context, {.weight = projection.weight.packed,
+                  .bias = projection.bias.value,
+                  .outputs = outputs_.get(),
+                  .columns = context.upload(std::span<const ops::GatheredColumn>(missing_))});
   });
   missing_.clear();
 }

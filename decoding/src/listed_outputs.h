@@ -52,11 +52,11 @@ class ListedOutputs {
   std::unique_ptr<ops::GatheredOutputs> outputs_;
   std::int64_t outputs_generation_ = 0;
   std::int64_t columns_ = 0;
-  std::int64_t used_columns_ = 0;         ///< by any sentence
-  std::size_t hand_ = 0;                  ///< where the next unused column is looked for
-  std::vector<std::int32_t> column_of_;   ///< of each token; -1: none
-  std::vector<std::int32_t> token_in_;    ///< of each column; -1: none
-  std::vector<std::int32_t> sentences_;   ///< that use each column
+  std::int64_t used_columns_ = 0;             ///< by any sentence
+  std::size_t hand_ = 0;                      ///< where the next unused column is looked for
+  std::vector<std::int32_t> column_of_;       ///< of each token; -1: none
+  std::vector<std::int32_t> token_in_;        ///< of each column; -1: none
+  std::vector<std::int32_t> sentences_;       ///< that use each column
   std::vector<ops::GatheredColumn> missing_;  ///< placed, but not gathered yet
   std::vector<Slot> slots_;
   std::vector<ops::ListedColumn> listed_;

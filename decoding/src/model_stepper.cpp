@@ -168,8 +168,7 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
   const auto rows = static_cast<std::int64_t>(request.rows.size());
   const bool whole_rows = request.next.total() == rows;
   const std::int64_t vocabulary = model_->spec().target_vocabulary;
-  const bool listed =
-      listed_outputs_->prepare(*context_, model_->output(), model_->parameters().generation(), request);
+  const bool listed = listed_outputs_->prepare(*context_, model_->output(), model_->parameters().generation(), request);
   nn::Sequences next;
   ops::UploadedTopKOptions options;
   ops::Listing listing;

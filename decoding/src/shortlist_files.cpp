@@ -179,7 +179,8 @@ std::string Shortlist::to_binary() const {
   const auto append = [&rest](std::uint64_t value, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) rest += static_cast<char>(value >> 8 * i & 0xFF);
   };
-  for (const std::uint64_t field : {std::uint64_t{0}, longest, std::uint64_t{offsets.size()}, std::uint64_t{targets.size()}})
+  for (const std::uint64_t field :
+       {std::uint64_t{0}, longest, std::uint64_t{offsets.size()}, std::uint64_t{targets.size()}})
     append(field, 8);
   for (const std::uint64_t offset : offsets) append(offset, 8);
   for (const std::int32_t target : targets) append(static_cast<std::uint64_t>(target), 4);

@@ -79,10 +79,8 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
                 "needs replace_unknown");
   const decoding::ShortlistLimits defaults;
   const decoding::ShortlistLimits& limits = translate.shortlist.limits;
-  options.check(!translate.shortlist.none() || limits.first == defaults.first, "shortlist_first",
-                "needs a shortlist");
-  options.check(!translate.shortlist.none() || limits.best == defaults.best, "shortlist_best",
-                "needs a shortlist");
+  options.check(!translate.shortlist.none() || limits.first == defaults.first, "shortlist_first", "needs a shortlist");
+  options.check(!translate.shortlist.none() || limits.best == defaults.best, "shortlist_best", "needs a shortlist");
   translate.device = host.device(settings.device);
   const std::string strategy = translate.searched().strategy;
   const auto& entry = registry.search_strategies().get(strategy);

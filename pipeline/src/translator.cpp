@@ -81,9 +81,10 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
   loaded_.model->parameters().prepare(*context, compute_type_,
                                       {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights,
                                        .non_finite_hint = "--allow-non-finite uses it all the same"});
-  core::require(packing.shortlist.none() || packing.ensemble.models.empty(), core::ErrorCode::kUnsupported,
-                "an ensemble needs the whole distribution of each model, so a shortlist would save nothing; leave one of "
-                "them out");
+  core::require(
+      packing.shortlist.none() || packing.ensemble.models.empty(), core::ErrorCode::kUnsupported,
+      "an ensemble needs the whole distribution of each model, so a shortlist would save nothing; leave one of "
+      "them out");
   if (!packing.shortlist.none())
     shortlist_ = decoding::Shortlist::read(
         packing.shortlist.path,

@@ -114,8 +114,9 @@ TEST_F(AlignTest, AlignmentsMakeAShortlistThatTranslates) {
   std::filesystem::remove(folder_ / "small" / "shortlist.bin");
   EXPECT_THAT(run_dragoman(folder_.path(), "translate --quiet --model small s.de").error,
               HasSubstr("config.json: decoding names shortlist.bin, which the folder lacks"));
-  EXPECT_THAT(run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en -a pieces --units pieces --into s.de").error,
-              HasSubstr("s.de"));
+  EXPECT_THAT(
+      run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en -a pieces --units pieces --into s.de").error,
+      HasSubstr("s.de"));
   EXPECT_THAT(translate("--unknown-dictionary words").error, HasSubstr("unknown_dictionary: needs replace_unknown"));
   EXPECT_THAT(run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en -a pieces").error,
               HasSubstr("pieces: line 3: the link"));

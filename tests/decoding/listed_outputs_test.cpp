@@ -50,8 +50,7 @@ class ListedOutputsTest : public ::testing::TestWithParam<ComputeType> {
 
   enum class Way { kListed, kMasked };
 
-  ListedOutputsTest()
-      : listed_kernels_(tensor::Device::kCpu), masked_kernels_(tensor::Device::kCpu) {
+  ListedOutputsTest() : listed_kernels_(tensor::Device::kCpu), masked_kernels_(tensor::Device::kCpu) {
     backend::cpu::install_kernels(listed_kernels_);
     backend::cpu::install_kernels(masked_kernels_);
     masked_kernels_.erase(ops::kMakeGatheredOutputs.name);

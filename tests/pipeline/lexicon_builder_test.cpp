@@ -69,9 +69,9 @@ TEST_F(LexiconBuilderTest, MakesTheShortlistThatItsFileMakes) {
                                                      .unknown = 0,
                                                      .source_id = id,
                                                      .target_id = id};
-  for (const decoding::ShortlistLimits limits : {decoding::ShortlistLimits{.first = 2, .best = 2},
-                                                 decoding::ShortlistLimits{.first = 0, .best = 1},
-                                                 decoding::ShortlistLimits{.first = 100, .best = 100}}) {
+  for (const decoding::ShortlistLimits limits :
+       {decoding::ShortlistLimits{.first = 2, .best = 2}, decoding::ShortlistLimits{.first = 0, .best = 1},
+        decoding::ShortlistLimits{.first = 100, .best = 100}}) {
     written(builder, 0);
     const auto from_file = decoding::Shortlist::read(folder_ / "lex", vocabularies, limits);
     const auto direct = builder.shortlist(vocabularies, limits);

@@ -68,7 +68,8 @@ class Shortlist final : public Command {
     inputs.emplace_back(model_);
     inputs.emplace_back(alignments_);
     if (!into_.empty() && output_ != "-") throw UsageError("--output and --into say two places; leave one out");
-    if (into_.empty() && first_ != kUsualFirst) throw UsageError("--first is for --into; who translates with a file says --shortlist-first");
+    if (into_.empty() && first_ != kUsualFirst)
+      throw UsageError("--first is for --into; who translates with a file says --shortlist-first");
     if (into_.empty()) require_not_an_input(output_, inputs);
     if (!into_.empty()) formats::require_replaceable(into_);
     plugins::Host host(host_options_);
@@ -93,7 +94,8 @@ class Shortlist final : public Command {
     const decoding::ShortlistLimits limits{.first = first_,
                                            .best = best_ == 0 ? std::numeric_limits<std::int32_t>::max() : best_};
     const decoding::Shortlist shortlist = builder.shortlist(
-        pipeline::shortlist_vocabularies(model.model->spec(), *model.source_tokenizer, *model.target_tokenizer), limits);
+        pipeline::shortlist_vocabularies(model.model->spec(), *model.source_tokenizer, *model.target_tokenizer),
+        limits);
     formats::write_shortlist(model_, into_, shortlist.to_binary(), plugins::tokenizer_opener(host));
     session.log(core::LogLevel::kInfo, fmt::format("{} pairs of pieces; written: {}", shortlist.size(), into_));
   }

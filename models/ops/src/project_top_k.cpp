@@ -226,9 +226,8 @@ TopK project_listed_top_k(Context& context, const Tensor& hidden, const Projecti
                 "project_listed_top_k: {} rows with {} lists, {} of {} tokens gathered in {} columns", hidden.rows,
                 options.allowed_of_row.size(), listing.listed.size(), options.allowed.size(), listing.columns);
   const TopK result = allocate_result(context, hidden.rows, options.host.k, options.wanted.size());
-  context.kernels().get(kProjectListedTopK)(
-      context, {arguments_of(context, hidden, projection, options, result), listing.outputs, listing.columns,
-                listing.listed});
+  context.kernels().get(kProjectListedTopK)(context, {arguments_of(context, hidden, projection, options, result),
+                                                      listing.outputs, listing.columns, listing.listed});
   return result;
 }
 

@@ -68,8 +68,8 @@ struct Lists {
     listed.resize(allowed.size());
     for (const ops::AllowedRange& range : of_row) {
       for (std::int32_t i = range.begin; i < range.end; ++i)
-        listed[static_cast<std::size_t>(i)] = {
-            columns[static_cast<std::size_t>(allowed[static_cast<std::size_t>(i)])], i - range.begin};
+        listed[static_cast<std::size_t>(i)] = {columns[static_cast<std::size_t>(allowed[static_cast<std::size_t>(i)])],
+                                               i - range.begin};
       std::sort(listed.begin() + range.begin, listed.begin() + range.end,
                 [](const auto& a, const auto& b) { return a.column < b.column; });
     }
@@ -157,8 +157,7 @@ class Projections {
 class ListedTopKTest : public ::testing::TestWithParam<Device> {
  protected:
   static std::vector<ComputeType> types() {
-    return {ComputeType::kF32, ComputeType::kBF16,
-            backend::cpu::inference_type(tensor::ComputeChoice::kI8)};
+    return {ComputeType::kF32, ComputeType::kBF16, backend::cpu::inference_type(tensor::ComputeChoice::kI8)};
   }
 };
 INSTANTIATE_TEST_SUITE_P(ProjectListedTopK, ListedTopKTest, kAllDevices, device_name);
@@ -206,8 +205,9 @@ TEST_P(ListedTopKTest, FindsWhatDoublePrecisionFinds) {
     else
       EXPECT_NEAR(found.log_probabilities[i], expected.log_probabilities[i], 1e-4) << i;
     const ops::AllowedRange range = lists.of_row[i / k];
-    const auto list = std::span(lists.allowed).subspan(static_cast<std::size_t>(range.begin),
-                                                       static_cast<std::size_t>(range.end - range.begin));
+    const auto list =
+        std::span(lists.allowed)
+            .subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.end - range.begin));
     EXPECT_EQ(std::ranges::binary_search(list, static_cast<std::int32_t>(found.tokens[i])),
               !std::isinf(expected.log_probabilities[i]))
         << i;
@@ -226,12 +226,15 @@ TEST_P(ListedTopKTest, EditsTemperaturesNoiseAndWantedTokensAreAsWithMasking) {
     for (std::int32_t i = range.begin; i < range.end; ++i) {
       const std::int32_t token = lists.allowed[static_cast<std::size_t>(i)];
       // In row 6 all are suppressed; in others a few are changed, and an unlisted one.
-      if (r == 6 || i % 7 == 0) edits.push_back({.row = r, .token = token, .bias = ops::LogitEdit::kSuppress});
-      else if (i % 7 == 3) edits.push_back({.row = r, .token = token, .penalty = 1.7F, .bias = 0.25F});
+      if (r == 6 || i % 7 == 0)
+        edits.push_back({.row = r, .token = token, .bias = ops::LogitEdit::kSuppress});
+      else if (i % 7 == 3)
+        edits.push_back({.row = r, .token = token, .penalty = 1.7F, .bias = 0.25F});
       if (i % 5 == 0) wanted.push_back({r, token});
     }
-    const auto listed = std::span(lists.allowed).subspan(static_cast<std::size_t>(range.begin),
-                                                         static_cast<std::size_t>(range.end - range.begin));
+    const auto listed =
+        std::span(lists.allowed)
+            .subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.end - range.begin));
     if (!std::ranges::binary_search(listed, 4000)) {
       edits.push_back({.row = r, .token = 4000, .penalty = 1.5F});
       wanted.push_back({r, 4000});
@@ -249,8 +252,7 @@ TEST_P(ListedTopKTest, EditsTemperaturesNoiseAndWantedTokensAreAsWithMasking) {
          {ops::TopKOptions{.k = 5, .edits = edits}, ops::TopKOptions{.k = 5, .temperatures = temperatures},
           ops::TopKOptions{.k = 5, .temperatures = temperatures, .edits = edits, .wanted = wanted},
           ops::TopKOptions{.k = 20, .noise = noise},
-          ops::TopKOptions{
-              .k = 5, .temperatures = temperatures, .edits = edits, .noise = noise, .wanted = wanted}}) {
+          ops::TopKOptions{.k = 5, .temperatures = temperatures, .edits = edits, .noise = noise, .wanted = wanted}}) {
       // Where everything is suppressed there is no probability but NaN, which equals nothing.
       const auto comparable = [](Found found) {
         for (std::vector<double>* values : {&found.log_probabilities, &found.wanted})

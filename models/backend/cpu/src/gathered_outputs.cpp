@@ -57,8 +57,8 @@ GatheredPanels::GatheredPanels(tensor::DeviceMemory& memory, const PackedPanels&
   const bool numbers = last.matrix.elements() == GemmElements::kI8;
   auto* storage = static_cast<std::byte*>(storage_.data());
   for (std::int64_t p = 0; p < count; ++p) {
-    Panel& panel = panels_.emplace_back(
-        Panel{weight.type(), PackedMatrix(last.matrix.elements(), width, weight.cols(), storage)});
+    Panel& panel =
+        panels_.emplace_back(Panel{weight.type(), PackedMatrix(last.matrix.elements(), width, weight.cols(), storage)});
     if (numbers) {
       panel.scales.resize(static_cast<std::size_t>(width));
       panel.zero_sums.resize(static_cast<std::size_t>(width));

@@ -78,9 +78,8 @@ PackedMatrix::PackedMatrix(GemmElements elements, std::int64_t outputs, std::int
   const PackedShape& probed = packed_shape({elements, outputs, inputs});
   buckets_ = probed.buckets;
   std::fill_n(static_cast<std::byte*>(storage), probed.layout.get_size(), std::byte{0});
-  onednn::translating_errors([&] {
-    memory_ = std::make_unique<Memory>(Memory{dnnl::memory(probed.layout, onednn::cpu_engine(), storage)});
-  });
+  onednn::translating_errors(
+      [&] { memory_ = std::make_unique<Memory>(Memory{dnnl::memory(probed.layout, onednn::cpu_engine(), storage)}); });
 }
 
 PackedMatrix::~PackedMatrix() = default;

@@ -139,10 +139,10 @@ void take_listed(const ListedRow& row, RowState& state) {
     const float* logits = row.logits + begin;
     const float maximum = HWY_DYNAMIC_DISPATCH(maximum_of_listed)(logits, end - begin);
     if (maximum != kImpossible)
-      add_panel_sum(maximum,
-                    HWY_DYNAMIC_DISPATCH(sum_of_listed)(logits, row.tokens.data() + begin, end - begin, first, width,
-                                                        maximum),
-                    state);
+      add_panel_sum(
+          maximum,
+          HWY_DYNAMIC_DISPATCH(sum_of_listed)(logits, row.tokens.data() + begin, end - begin, first, width, maximum),
+          state);
     begin = end;
   }
   offer_listed(row, state);

@@ -21,7 +21,7 @@ namespace {
 using onednn::Dimension;
 using onednn::Layout;
 
-constexpr std::size_t kInputs = 0;   // the dimensions of packed weights, in oneDNN's order
+constexpr std::size_t kInputs = 0;  // the dimensions of packed weights, in oneDNN's order
 constexpr std::size_t kOutputs = 1;
 
 /// A blocked layout: outer strides, and dense blocks inside, the last one innermost.
@@ -145,8 +145,7 @@ bool probe(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs
   const OutputCopier copier(elements, inputs, from_outputs, to_outputs);
   if (!copier.possible()) return false;
   if (elements == GemmElements::kI8) return true;
-  const ProbeMatrix from(elements, from_outputs, inputs,
-                         probe_values(elements, from_outputs * inputs, 7).data());
+  const ProbeMatrix from(elements, from_outputs, inputs, probe_values(elements, from_outputs * inputs, 7).data());
   const ProbeMatrix to(elements, to_outputs, inputs);
   std::vector<std::int64_t> common;
   std::ranges::set_intersection(from.matrix.row_buckets(), to.matrix.row_buckets(), std::back_inserter(common));

@@ -77,7 +77,8 @@ void choose(const ops::ProjectTopKArguments& arguments, std::int64_t r, std::vec
 /// Which token stands in which column, with its bias: there is nothing to be won by more.
 class GatheredTokens final : public ops::GatheredOutputs {
  public:
-  explicit GatheredTokens(std::int64_t columns) : tokens_(static_cast<std::size_t>(columns), -1), bias_(tokens_.size()) {}
+  explicit GatheredTokens(std::int64_t columns)
+      : tokens_(static_cast<std::size_t>(columns), -1), bias_(tokens_.size()) {}
 
   std::int64_t columns() const override { return static_cast<std::int64_t>(tokens_.size()); }
   std::int64_t panel() const override { return 1; }
