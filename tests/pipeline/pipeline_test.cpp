@@ -357,7 +357,7 @@ TEST_F(PipelineTest, TheModelsOwnShortlistIsUsedUnlessTheUserSaysOtherwise) {
   EXPECT_EQ(translated(", shortlist: none"), whole);
   EXPECT_EQ(translated(few + ", shortlist-first: 300"), longer);
   EXPECT_EQ(translated(", ignore-model-defaults: true"), whole);
-  const std::string together = ", ensemble: " + model_.path().string();
+  const std::string together = ", ensemble: [" + model_.path().string() + "]";
   EXPECT_EQ(translated(together), translated(together + ", ignore-model-defaults: true")) << "these have none";
   EXPECT_THAT(
       error_of("stages: [{translate: {model: " + model_.path().string() + ", shortlist: none, shortlist-first: 3}}]"),
