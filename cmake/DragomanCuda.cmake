@@ -35,10 +35,20 @@ foreach(source IN LISTS DRAGOMAN_CUDA_DEVICE_SOURCES)
   list(APPEND DRAGOMAN_CUDA_USAGE ${object}.usage)
 endforeach()
 
-file(GLOB hardware CONFIGURE_DEPENDS ${backend}/hardware/*.cpp)
-add_library(dragoman_plugin_cuda MODULE ${hardware} ${device_objects})
-target_include_directories(dragoman_plugin_cuda PRIVATE ${backend}/device ${backend}/hardware ${cuda_root}/include)
-target_link_libraries(dragoman_plugin_cuda PRIVATE dragoman dragoman_backend_cuda ${DRAGOMAN_CUDART} ${CMAKE_DL_LIBS} rt Threads::Threads)
+# All but the plugin itself, for programs that test it on a GPU, too.
+add_library(dragoman_cuda_hardware OBJECT EXCLUDE_FROM_ALL ${backend}/hardware/cuda_backend.cpp ${backend}/hardware/device_error.cpp
+  ${backend}/hardware/memory.cpp ${backend}/hardware/use_device.cpp)
+target_include_directories(dragoman_cuda_hardware
+  PUBLIC ${backend}/hardware ${cuda_root}/include $<TARGET_PROPERTY:dragoman_backend_cuda,INTERFACE_INCLUDE_DIRECTORIES>
+  PRIVATE ${backend}/device)
+target_compile_definitions(dragoman_cuda_hardware PUBLIC $<TARGET_PROPERTY:dragoman_backend_cuda,INTERFACE_COMPILE_DEFINITIONS>)
+set_target_properties(dragoman_cuda_hardware PROPERTIES POSITION_INDEPENDENT_CODE ON)
+add_library(dragoman_cuda_kernels STATIC EXCLUDE_FROM_ALL ${device_objects})
+set_target_properties(dragoman_cuda_kernels PROPERTIES LINKER_LANGUAGE CXX)
+target_link_libraries(dragoman_cuda_kernels PUBLIC ${DRAGOMAN_CUDART} ${CMAKE_DL_LIBS} rt Threads::Threads)
+
+add_library(dragoman_plugin_cuda MODULE ${backend}/hardware/plugin.cpp)
+target_link_libraries(dragoman_plugin_cuda PRIVATE dragoman dragoman_cuda_hardware dragoman_backend_cuda dragoman_cuda_kernels)
 set_target_properties(dragoman_plugin_cuda PROPERTIES
   PREFIX ""
   OUTPUT_NAME cuda

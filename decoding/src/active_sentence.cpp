@@ -25,8 +25,7 @@ void add_constraints(const Sentence& sentence, std::vector<std::int32_t>& allowe
     for (const Constraint::Form& form : constraint.forms)
       allowed.insert(allowed.end(), form.tokens.begin(), form.tokens.end());
   std::ranges::sort(allowed);
-  const auto repeated = std::ranges::unique(allowed);
-  allowed.erase(repeated.begin(), repeated.end());
+  allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
 }
 
 std::vector<std::int32_t> unmet_constraints(const Sentence& sentence, const LiveHypothesis& hypothesis) {

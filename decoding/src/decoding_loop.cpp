@@ -158,8 +158,7 @@ void DecodingLoop::Impl::add_wanted(std::size_t row, const SearchStrategy& strat
   wanted_of_row.clear();
   strategy.want(state, hypothesis, wanted_of_row);
   std::ranges::sort(wanted_of_row);
-  const auto repeated = std::ranges::unique(wanted_of_row);
-  wanted_of_row.erase(repeated.begin(), repeated.end());
+  wanted_of_row.erase(std::unique(wanted_of_row.begin(), wanted_of_row.end()), wanted_of_row.end());
   for (const std::int32_t token : wanted_of_row) {
     core::require(token >= 0 && token < state.spec->target_vocabulary, ErrorCode::kInternal,
                   "the search strategy wants the token {}, and there are {}", token, state.spec->target_vocabulary);

@@ -20,8 +20,8 @@ void keep_last_of_each_pair(std::vector<Shortlist::Entry>& entries) {
   const auto pair_of = [](const Shortlist::Entry& entry) { return std::pair(entry.source, entry.target); };
   std::ranges::reverse(entries);
   std::ranges::stable_sort(entries, {}, pair_of);
-  const auto rest = std::ranges::unique(entries, {}, pair_of);
-  entries.erase(rest.begin(), rest.end());
+  const auto same_pair = [&](const auto& a, const auto& b) { return pair_of(a) == pair_of(b); };
+  entries.erase(std::unique(entries.begin(), entries.end(), same_pair), entries.end());
 }
 
 }  // namespace

@@ -6,12 +6,17 @@
 
 namespace dragoman::testing {
 
+/// The source tree, or what a program that was packed for another machine has of it: DRAGOMAN_SOURCE.
+inline std::filesystem::path source_folder() {
+  const char* folder = std::getenv("DRAGOMAN_SOURCE");
+  return folder != nullptr ? folder : DRAGOMAN_SOURCE_DIR;
+}
+
 /// The folder with the corpora that are not ours to ship: DRAGOMAN_DATA, by default ../shared/data beside the source
 /// tree.
 inline std::filesystem::path data_folder() {
   const char* folder = std::getenv("DRAGOMAN_DATA");
-  return folder != nullptr ? std::filesystem::path(folder)
-                           : std::filesystem::path(DRAGOMAN_SOURCE_DIR) / ".." / "shared" / "data";
+  return folder != nullptr ? std::filesystem::path(folder) : source_folder() / ".." / "shared" / "data";
 }
 
 inline std::filesystem::path golden_file(const std::string& name) {

@@ -141,6 +141,62 @@ TEST_P(InOrder, MisuseOfSharedMemoryIsFound) {
   EXPECT_THAT(failure_of(PastTheEnd{}, 1, 256), HasSubstr("writes shared memory at 256 of 256"));
 }
 
+/// Reads what a copy brings: at once, after waiting, or when others have waited as well.
+struct CopyAndRead {
+  const int* numbers;
+  int waits;
+  int* sums;
+  void operator()() const {
+    simt::SharedMemory memory;
+    const auto cells = memory.take<int>(128);
+    const int thread = simt::thread_index();
+    simt::copy_async(cells, 4 * thread, numbers + 4 * thread);
+    simt::commit_copies();
+    if (waits > 0) simt::wait_for_copies<0>();
+    if (waits > 1) simt::barrier();
+    const int other = waits > 1 ? 4 * (31 - thread) : 4 * thread;
+    sums[thread] = cells[other] + cells[other + 3];
+  }
+};
+struct CopyFromOddPlace {
+  const int* numbers;
+  void operator()() const {
+    simt::SharedMemory memory;
+    simt::copy_async(memory.take<int>(8), 0, numbers + 1);
+  }
+};
+/// Waits for the first of two groups.
+struct CopyTwice {
+  const int* numbers;
+  int first;
+  int* sum;
+  void operator()() const {
+    simt::SharedMemory memory;
+    const auto cells = memory.take<int>(8);
+    for (int i = 0; i < 2; ++i) {
+      simt::copy_async(cells, 4 * i, numbers + 4 * i);
+      simt::commit_copies();
+    }
+    simt::wait_for_copies<1>();
+    *sum = cells[first];
+  }
+};
+TEST_P(InOrder, CopiesAreThereWhenTheyHaveBeenWaitedFor) {
+  alignas(16) std::array<int, 128> numbers{};
+  std::iota(numbers.begin(), numbers.end(), 0);
+  std::array<int, 32> sums{};
+  EXPECT_THAT(failure_of(CopyAndRead{numbers.data(), 0, sums.data()}, 32, 512), HasSubstr("a copy is under way"));
+  EXPECT_EQ(failure_of(CopyAndRead{numbers.data(), 1, sums.data()}, 32, 512), "no failure");
+  EXPECT_EQ(sums[3], 12 + 15);
+  EXPECT_EQ(failure_of(CopyAndRead{numbers.data(), 2, sums.data()}, 32, 512), "no failure");
+  EXPECT_EQ(sums[3], 112 + 115);
+  EXPECT_THAT(failure_of(CopyFromOddPlace{numbers.data()}, 1, 32), HasSubstr("copies 16 bytes from or to an address"));
+  int sum = 0;
+  EXPECT_EQ(failure_of(CopyTwice{numbers.data(), 3, &sum}, 1, 32), "no failure");
+  EXPECT_EQ(sum, 3);
+  EXPECT_THAT(failure_of(CopyTwice{numbers.data(), 4, &sum}, 1, 32), HasSubstr("a copy is under way"));
+}
+
 struct BarrierOfSome {
   void operator()() const {
     if (simt::thread_index() < 40) simt::barrier();
@@ -158,7 +214,7 @@ TEST_P(InOrder, WhatSomeThreadsNeverReachIsFound) {
 
 TEST(Emulation, ALaunchThatNoDeviceWouldTakeIsRefused) {
   EXPECT_THAT(failure_of(BarrierOfSome{}, 1025), HasSubstr("1025 threads"));
-  EXPECT_THAT(failure_of(BarrierOfSome{}, 32, 49'153), HasSubstr("49153 bytes of shared memory"));
+  EXPECT_THAT(failure_of(BarrierOfSome{}, 32, 101'377), HasSubstr("101377 bytes of shared memory"));
   EXPECT_THAT(failure_of(WriteIndex{nullptr}, 1, 0, {1, 65'536}), HasSubstr("1 by 65536 blocks"));
 }
 

@@ -1,6 +1,7 @@
 #include "op_harness.h"
 
-#include "emulated_backend.h"
+#include "cuda_backend_for_tests.h"
+#include "hidden_backend.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -60,7 +61,7 @@ const runtime::Runtime& test_runtime() {
   static const runtime::Runtime runtime = [] {
     runtime::Runtime made;
     made.add(std::make_shared<HiddenBackend>(made.kernels(Device::kCpu)));
-    made.add(std::make_shared<EmulatedCuda>());
+    made.add(make_cuda_backend());
     return made;
   }();
   return runtime;
@@ -72,8 +73,8 @@ std::vector<Device> all_devices() {
   const std::string_view which = wanted == nullptr ? "all" : wanted;
   std::vector<Device> devices;
   for (const Device device : test_runtime().devices()) {
-    const bool emulated = device.backend() == "emulated";
-    const bool skipped = emulated ? which == "host" : which == "emulated" && device != Device::kReference;
+    const bool cuda = device.backend() == "cuda";
+    const bool skipped = cuda ? which == "host" : which == "cuda" && device != Device::kReference;
     if (device.number() == 0 && !skipped) devices.push_back(device);
   }
   return devices;

@@ -25,10 +25,10 @@ using tensor::Device;
 using tensor::Tensor;
 
 /// The backends of a runtime; the CPU's kernels once more in memory that the host cannot read, as that of a GPU
-/// (hidden_backend.h); and those for CUDA, emulated (emulated_backend.h).
+/// (hidden_backend.h); and those for CUDA (cuda_backend_for_tests.h).
 const runtime::Runtime& test_runtime();
 /// The first device of each backend, the reference among them. The environment's DRAGOMAN_TEST_DEVICES leaves out some:
-/// `host` the emulated ones, `emulated` all others but the reference.
+/// `host` CUDA's, `cuda` all others but the reference.
 std::vector<Device> all_devices();
 /// For suites that run on each device.
 inline const auto kAllDevices = ::testing::ValuesIn(all_devices());

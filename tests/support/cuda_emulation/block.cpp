@@ -151,7 +151,8 @@ Block::Block(int threads, std::size_t shared, void (*kernel)(const void*), const
       states_(static_cast<std::size_t>(threads)),
       warps_(static_cast<std::size_t>((threads + kWarp - 1) / kWarp)),
       shared_(shared),
-      cells_((shared + 3) / 4) {
+      cells_((shared + 3) / 4),
+      copies_(static_cast<std::size_t>(threads)) {
   if (threads < 1 || threads > kMostThreads) throw std::runtime_error(fmt::format("a block of {} threads", threads));
   if (shared > kMostShared) throw std::runtime_error(fmt::format("a block with {} bytes of shared memory", shared));
 }
@@ -162,7 +163,7 @@ int Block::lanes_of(int warp) const noexcept {
   return std::min(kWarp, threads_ - warp * kWarp);
 }
 
-void Block::report(const std::string& what) const {
+void Block::fail(const std::string& what) const {
   throw std::runtime_error(fmt::format("block {}, {}, thread {}: {}", place_.x, place_.y, thread_, what));
 }
 
@@ -191,19 +192,18 @@ void Block::release_barrier() {
 }
 
 void Block::barrier() {
-  if (done_ > 0) report("a barrier, though another thread has ended");
+  if (done_ > 0) fail("a barrier, though another thread has ended");
   states_[static_cast<std::size_t>(thread_)] = State::kAtBarrier;
   if (++at_barrier_ == threads_) return release_barrier();
   wait();
 }
 
-std::uint64_t Block::exchange(std::uint64_t bits, int from) {
+const Deposit* Block::exchange(const Deposit& own) {
   const int number = thread_ / kWarp;
   Warp& warp = warps_[static_cast<std::size_t>(number)];
+  auto& deposits = warp.deposits[static_cast<std::size_t>(warp.exchanges % 2)];
+  deposits[static_cast<std::size_t>(thread_ % kWarp)] = own;
   const int lanes = lanes_of(number);
-  if (from < 0 || from >= lanes) report(fmt::format("a shuffle from lane {} of {}", from, lanes));
-  const auto begin = static_cast<std::size_t>(warp.exchanges % 2) * kWarp;
-  warp.bits[begin + static_cast<std::size_t>(thread_ % kWarp)] = bits;
   if (++warp.arrived == lanes) {
     warp.arrived = 0;
     ++warp.exchanges;
@@ -212,17 +212,40 @@ std::uint64_t Block::exchange(std::uint64_t bits, int from) {
     states_[static_cast<std::size_t>(thread_)] = State::kAtExchange;
     wait();
   }
-  return warp.bits[begin + static_cast<std::size_t>(from)];
+  return deposits.data();
+}
+
+void Block::copy_async(std::size_t offset, const void* from, std::size_t bytes) {
+  if (offset % bytes != 0 || reinterpret_cast<std::uintptr_t>(from) % bytes != 0)
+    fail(fmt::format("copies {} bytes from or to an address that is no multiple of that", bytes));
+  std::vector<std::byte> nothing(bytes);
+  write_shared(offset, nothing.data(), bytes);
+  for (std::size_t i = offset / 4; i < (offset + bytes) / 4; ++i) cells_[i].copied = true;
+  copies_[static_cast<std::size_t>(thread_)].back().push_back({offset, from, bytes});
+}
+
+void Block::commit_copies() {
+  copies_[static_cast<std::size_t>(thread_)].emplace_back();
+}
+
+void Block::wait_for_copies(int left) {
+  auto& groups = copies_[static_cast<std::size_t>(thread_)];
+  for (; groups.size() > static_cast<std::size_t>(left) + 1; groups.pop_front())
+    for (const Copy& copy : groups.front()) {
+      for (std::size_t i = copy.offset / 4; i < (copy.offset + copy.bytes) / 4; ++i) cells_[i].copied = false;
+      write_shared(copy.offset, copy.from, copy.bytes);
+    }
 }
 
 void Block::read_shared(std::size_t offset, void* value, std::size_t bytes) {
-  if (offset + bytes > shared_.size()) report(fmt::format("reads shared memory at {} of {}", offset, shared_.size()));
+  if (offset + bytes > shared_.size()) fail(fmt::format("reads shared memory at {} of {}", offset, shared_.size()));
   for (std::size_t i = offset / 4; i <= (offset + bytes - 1) / 4; ++i) {
     Cell& cell = cells_[i];
-    if (cell.writer < 0) report(fmt::format("reads shared memory at {}, which nobody has written", offset));
+    if (cell.writer < 0) fail(fmt::format("reads shared memory at {}, which nobody has written", offset));
+    if (cell.copied) fail(fmt::format("reads shared memory at {}, which a copy is under way to", offset));
     if (cell.written == epoch_ && cell.writer != thread_)
-      report(fmt::format("reads shared memory at {}, which thread {} has written since the last barrier", offset,
-                         cell.writer));
+      fail(fmt::format("reads shared memory at {}, which thread {} has written since the last barrier", offset,
+                       cell.writer));
     cell.reader = cell.read == epoch_ && cell.reader != thread_ ? kSeveral : thread_;
     cell.read = epoch_;
   }
@@ -230,13 +253,14 @@ void Block::read_shared(std::size_t offset, void* value, std::size_t bytes) {
 }
 
 void Block::write_shared(std::size_t offset, const void* value, std::size_t bytes) {
-  if (offset + bytes > shared_.size()) report(fmt::format("writes shared memory at {} of {}", offset, shared_.size()));
+  if (offset + bytes > shared_.size()) fail(fmt::format("writes shared memory at {} of {}", offset, shared_.size()));
   for (std::size_t i = offset / 4; i <= (offset + bytes - 1) / 4; ++i) {
     Cell& cell = cells_[i];
+    if (cell.copied) fail(fmt::format("writes shared memory at {}, which a copy is under way to", offset));
     if (cell.read == epoch_ && cell.reader != thread_)
-      report(fmt::format("writes shared memory at {}, which another thread has read since the last barrier", offset));
+      fail(fmt::format("writes shared memory at {}, which another thread has read since the last barrier", offset));
     if (cell.written == epoch_ && cell.writer != thread_)
-      report(fmt::format("writes shared memory at {}, as thread {} has since the last barrier", offset, cell.writer));
+      fail(fmt::format("writes shared memory at {}, as thread {} has since the last barrier", offset, cell.writer));
     cell.writer = thread_;
     cell.written = epoch_;
   }
@@ -256,6 +280,7 @@ void Block::run(const Place& place, const std::vector<int>& order) {
   at_barrier_ = done_ = 0;
   std::fill(states_.begin(), states_.end(), State::kReady);
   std::fill(cells_.begin(), cells_.end(), Cell());
+  std::fill(copies_.begin(), copies_.end(), std::deque<CopyGroup>(1));
   for (Warp& warp : warps_) warp = Warp();
   Block* const outer = std::exchange(running, this);
   while (done_ < threads_ && !error_) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include "cuda_backend_for_tests.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -18,19 +21,16 @@ namespace dragoman::testing::emulation {
 
 inline constexpr int kWarp = 32;
 inline constexpr int kMostThreads = 1024;                          ///< of a block
-inline constexpr std::size_t kMostShared = std::size_t{48} << 10;  ///< bytes of a block, without asking for more
-
-/// In which order blocks run and threads take turns between barriers. Nothing may depend on it.
-enum class Order { kForward, kBackward, kShuffled };
-
-/// Of the launches that the calling thread makes from now on. Every launch shuffles anew, by `seed`.
-void set_order(Order order, std::uint64_t seed = 0);
+inline constexpr std::size_t kMostShared = std::size_t{99} << 10;  ///< bytes of a block, on the smallest of devices
 
 struct Place {
   std::int64_t x = 0;
   std::int64_t y = 0;
   std::int64_t count = 1;  ///< of blocks along x
 };
+
+/// What a lane gives to the others of its warp.
+using Deposit = std::array<std::uint32_t, 6>;
 
 class Fiber;
 
@@ -44,11 +44,21 @@ class Block {
   int threads() const noexcept { return threads_; }
   const Place& place() const noexcept { return place_; }
 
+  /// Throws, with the place.
+  [[noreturn]] void fail(const std::string& what) const;
+
   void barrier();
-  /// The bits that lane `from` of the calling thread's warp gave in the same call.
-  std::uint64_t exchange(std::uint64_t bits, int from);
+  /// What the lanes of the calling thread's warp gave in the same call, until the next but one.
+  const Deposit* exchange(const Deposit& own);
+  int lanes() const noexcept { return lanes_of(thread_ / kWarp); }  ///< of the calling thread's warp
   void read_shared(std::size_t offset, void* value, std::size_t bytes);
   void write_shared(std::size_t offset, const void* value, std::size_t bytes);
+  /// Begins a copy, which is done when the thread has waited for it; what is there meanwhile nobody may read.
+  void copy_async(std::size_t offset, const void* from, std::size_t bytes);
+  /// All copies since the last call are a group.
+  void commit_copies();
+  /// Waits for all groups but the last `left` of the calling thread.
+  void wait_for_copies(int left);
 
   Block(int threads, std::size_t shared, void (*kernel)(const void*), const void* copy);
   Block(const Block&) = delete;
@@ -61,7 +71,7 @@ class Block {
   friend class Fiber;
   enum class State : std::uint8_t { kReady, kAtBarrier, kAtExchange, kDone };
   struct Warp {
-    std::array<std::uint64_t, 2 * kWarp> bits{};  ///< of this exchange and the one before
+    std::array<std::array<Deposit, kWarp>, 2> deposits{};  ///< of this exchange and the one before
     int arrived = 0;
     std::uint64_t exchanges = 0;
   };
@@ -70,13 +80,19 @@ class Block {
     std::uint32_t written = 0;  ///< the barriers before it, plus 1
     std::int32_t reader = -1;   ///< of the last reads; kSeveral
     std::uint32_t read = 0;
+    bool copied = false;  ///< a copy is under way
   };
+  struct Copy {
+    std::size_t offset = 0;
+    const void* from = nullptr;
+    std::size_t bytes = 0;
+  };
+  using CopyGroup = std::vector<Copy>;
   static constexpr std::int32_t kSeveral = -2;
 
   void wait();
   int lanes_of(int warp) const noexcept;
   void release_barrier();
-  [[noreturn]] void report(const std::string& what) const;
   void run_thread(int thread);
 
   int threads_;
@@ -90,7 +106,8 @@ class Block {
   std::vector<State> states_;
   std::vector<Warp> warps_;
   std::vector<std::byte> shared_;
-  std::vector<Cell> cells_;  ///< of each 4 bytes
+  std::vector<Cell> cells_;                    ///< of each 4 bytes
+  std::vector<std::deque<CopyGroup>> copies_;  ///< of each thread; the last group is not committed yet
   std::exception_ptr error_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
 };

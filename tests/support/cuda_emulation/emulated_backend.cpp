@@ -11,7 +11,7 @@ namespace {
 
 const tensor::KernelTable& cuda_kernels() {
   static const tensor::KernelTable table = [] {
-    tensor::KernelTable cuda(tensor::Device::of("emulated"));
+    tensor::KernelTable cuda(tensor::Device::of("cuda"));
     backend::cuda::install_kernels(cuda);
     return cuda;
   }();
@@ -23,5 +23,12 @@ const tensor::KernelTable& cuda_kernels() {
 EmulatedCuda::EmulatedCuda(std::string_view name, Steps steps)
     : HiddenBackend(cuda_kernels(), name, steps, Opening::kWithin),
       gate_([this] { hidden_memory().open(); }, [this] { hidden_memory().close(); }) {}
+
+std::shared_ptr<tensor::Backend> make_cuda_backend() {
+  return std::make_shared<EmulatedCuda>();
+}
+std::shared_ptr<tensor::Backend> make_capturing_cuda_backend() {
+  return std::make_shared<EmulatedCuda>("captured", HiddenBackend::Steps::kReplay);
+}
 
 }  // namespace dragoman::testing

@@ -11,7 +11,7 @@ namespace dragoman::testing {
 /// and that is open while a kernel runs only.
 class EmulatedCuda final : public HiddenBackend {
  public:
-  explicit EmulatedCuda(std::string_view name = "emulated", Steps steps = Steps::kRun);
+  explicit EmulatedCuda(std::string_view name = "cuda", Steps steps = Steps::kRun);
 
   tensor::ComputeType inference_type(tensor::ComputeChoice choice) const override {
     return backend::cuda::inference_type(choice);

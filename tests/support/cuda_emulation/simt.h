@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #define SIMT_DEVICE inline
+#define SIMT_UNROLL
 
 /// The emulation of models/backend/cuda/hardware/simt.h, whose names these are: blocks run one after the other, the
 /// threads of a block are fibers, and shared memory is watched.
@@ -41,11 +42,12 @@ inline void barrier() {
 
 template <class T>
 T shuffle(T value, int lane) {
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
-  bits = testing::emulation::Block::current().exchange(bits, lane);
-  std::memcpy(&value, &bits, sizeof value);
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(testing::emulation::Deposit));
+  testing::emulation::Block& block = testing::emulation::Block::current();
+  if (lane < 0 || lane >= block.lanes()) block.fail("a shuffle from a lane that there is not");
+  testing::emulation::Deposit own{};
+  std::memcpy(own.data(), &value, sizeof value);
+  std::memcpy(&value, block.exchange(own)[lane].data(), sizeof value);
   return value;
 }
 template <class T>
@@ -79,20 +81,68 @@ template <class T>
 class Shared {
  public:
   explicit Shared(std::size_t offset) : offset_(offset) {}
-  SharedElement<T> operator[](int i) const {
-    return SharedElement<T>(offset_ + static_cast<std::size_t>(i) * sizeof(T));
-  }
+  SharedElement<T> operator[](int i) const { return SharedElement<T>(offset(i)); }
+  std::size_t offset(int i) const { return offset_ + static_cast<std::size_t>(i) * sizeof(T); }
 
  private:
   std::size_t offset_;
 };
+
+/// 4 elements of 32 bits, from an address that is a multiple of 16 bytes to such a one.
+template <class T>
+void copy_async(const Shared<T>& to, int i, const T* from) {
+  static_assert(sizeof(T) == 4);
+  testing::emulation::Block::current().copy_async(to.offset(i), from, 16);
+}
+inline void commit_copies() {
+  testing::emulation::Block::current().commit_copies();
+}
+template <int kLeft>
+void wait_for_copies() {
+  testing::emulation::Block::current().wait_for_copies(kLeft);
+}
+
+/// Number i of a word.
+inline float number(float /*sum*/, std::uint32_t word, int i) {
+  const std::uint32_t bits = i == 0 ? word << 16 : word & 0xFFFF0000U;
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+inline std::int32_t number(std::int32_t /*sum*/, std::uint32_t word, int i) {
+  return static_cast<std::int8_t>(word >> (8 * i));
+}
+
+/// sums += a b^T of 16 rows by 8 columns, of 8 words each; whose is what as NVIDIA's PTX documentation says
+/// (mma.m16n8k16 of bf16, m16n8k32 of s8): lane 4 g + t has the words t and t + 4 of the rows g and g + 8 of a and of
+/// row g of b, and the sums of columns 2 t and 2 t + 1 in rows g and g + 8.
+template <class Number>
+void multiply_tile(Number (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  constexpr int kNumbers = std::is_same_v<Number, float> ? 2 : 4;
+  testing::emulation::Block& block = testing::emulation::Block::current();
+  if (block.lanes() != kWarp) block.fail("a product of tiles by a part of a warp");
+  const int lane = block.thread() % kWarp;
+  const testing::emulation::Deposit* lanes = block.exchange({a[0], a[1], a[2], a[3], b[0], b[1]});
+  for (int s = 0; s < 4; ++s) {
+    const int row = lane / 4;
+    const int col = lane % 4 * 2 + s % 2;
+    Number sum = sums[s];
+    for (int word = 0; word < 8; ++word) {
+      const auto high = static_cast<std::size_t>(word / 4);
+      const std::uint32_t of_a = lanes[row * 4 + word % 4][static_cast<std::size_t>(s / 2) + 2 * high];
+      const std::uint32_t of_b = lanes[col * 4 + word % 4][4 + high];
+      for (int i = 0; i < kNumbers; ++i) sum += number(sum, of_a, i) * number(sum, of_b, i);
+    }
+    sums[s] = sum;
+  }
+}
 
 class SharedMemory {
  public:
   template <class T>
   Shared<T> take(int count) {
     const std::size_t offset = next_;
-    next_ += (static_cast<std::size_t>(count) * sizeof(T) + 7) / 8 * 8;
+    next_ += (static_cast<std::size_t>(count) * sizeof(T) + 15) / 16 * 16;
     return Shared<T>(offset);
   }
 

@@ -138,8 +138,10 @@ class ListedProjection {
   /// Edits or wanted tokens, which are sorted by row.
   template <class Entry>
   static std::span<const Entry> of_row(ops::DeviceArray<Entry> all, std::int64_t r) {
-    const auto found = std::ranges::equal_range(all.span(), static_cast<std::int32_t>(r), {}, &Entry::row);
-    return {found.begin(), found.end()};
+    const std::span entries = all.span();
+    const auto row = static_cast<std::int32_t>(r);
+    const auto first = std::ranges::lower_bound(entries, row, {}, &Entry::row);
+    return {first, std::ranges::upper_bound(first, entries.end(), row, {}, &Entry::row)};
   }
 
   Context& context_;

@@ -33,6 +33,14 @@ SIMT_DEVICE float activated(ops::Activation activation, float x) {
   }
 }
 
+/// What becomes of an element of a product.
+SIMT_DEVICE void write_product(const Matrix& c, const Epilogue& epilogue, std::int64_t row, std::int64_t col,
+                               float value) {
+  if (epilogue.bias.data != nullptr) value += at(epilogue.bias, 0, col);
+  if (epilogue.pre_activation.data != nullptr) at(epilogue.pre_activation, row, col) = value;
+  put(c, row, col, activated(epilogue.activation, value), epilogue.accumulate);
+}
+
 /// The derivative, of what the op's contract says that it needs of input and output.
 SIMT_DEVICE float slope(ops::Activation activation, float x, float y) {
   switch (activation) {

@@ -174,19 +174,28 @@ struct Product {
   bool transpose_a = false;
   Matrix b = {};
   bool transpose_b = false;
-  bool round_to_bf16 = false;  ///< both operands
   Matrix c = {};
   Epilogue epilogue = {};
 };
 void product(const Product& arguments);
-/// c = a * weight^T, with a rounded to bf16.
-void product_bf16(const Matrix& a, const Bf16Matrix& weight, const Matrix& c, const Epilogue& epilogue);
+/// Rows of words, as tensor cores take them: of two numbers of bf16 or four of int8, the first in the lowest bits. They
+/// have a multiple of kWordStrip words, and lie one behind the other; numbers beyond the last are 0.
+using WordMatrix = View<std::uint32_t>;
+inline constexpr std::int64_t kWordStrip = 16;
+/// Words of a row of so many numbers, of which a word has `of_word`.
+constexpr std::int64_t words_of(std::int64_t numbers, int of_word) {
+  return (numbers + kWordStrip * of_word - 1) / (kWordStrip * of_word) * kWordStrip;
+}
+/// y = x, or its transpose, rounded to bf16.
+void narrow_words(const Matrix& x, bool transposed, const WordMatrix& y);
 /// Rows as numbers from -range to range with a scale each, as docs/numerics.md says.
-void quantize_rows(const Matrix& x, int range, const View<std::int8_t>& numbers, float* scales);
+void quantize_words(const Matrix& x, int range, const WordMatrix& y, float* scales);
+/// c = a * b^T.
+void product_bf16(const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue);
 struct Int8Product {
-  View<std::int8_t> a = {};
+  WordMatrix a = {};
   const float* a_scales = nullptr;
-  View<std::int8_t> weight = {};
+  WordMatrix weight = {};
   const float* weight_scales = nullptr;
   Matrix c = {};
   Epilogue epilogue = {};

@@ -8,6 +8,8 @@
 #include <cuda_runtime.h>
 
 #define SIMT_DEVICE __device__ __forceinline__
+/// Before a loop whose variable picks registers.
+#define SIMT_UNROLL _Pragma("unroll")
 
 /// The few things of CUDA that kernels use, so that the same kernels also compile as ordinary C++ against an emulation
 /// (tests/support/cuda_emulation/simt.h), which has this header's name and declarations. All threads of a block must
@@ -62,17 +64,52 @@ class Shared {
   T* data_;
 };
 
+/// 4 elements of 32 bits, from an address that is a multiple of 16 bytes to such a one. It is there for the thread when
+/// it has waited, for others behind the next barrier.
+template <class T>
+SIMT_DEVICE void copy_async(const Shared<T>& to, int i, const T* from) {
+  static_assert(sizeof(T) == 4);
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(&to[i]));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\n" ::"r"(address), "l"(from) : "memory");
+}
+/// All copies since the last call are a group.
+SIMT_DEVICE void commit_copies() {
+  asm volatile("cp.async.commit_group;\n" ::: "memory");
+}
+/// Waits for all groups but the last kLeft.
+template <int kLeft>
+SIMT_DEVICE void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(kLeft) : "memory");
+}
+
+/// sums += a b^T on tensor cores, of 16 rows by 8 columns of 8 words each; a word has two numbers of bf16 or four of
+/// int8. All lanes of a warp take part (NVIDIA, PTX ISA: mma.m16n8k16 of .bf16, mma.m16n8k32 of .s8). Lane 4 g + t
+/// gives the words t and t + 4 of the rows g and g + 8 of a, in the order (g, t), (g + 8, t), (g, t + 4), (g + 8,
+/// t + 4), and those of row g of b; it gets the sums of columns 2 t and 2 t + 1 in the rows g and g + 8.
+SIMT_DEVICE void multiply_tile(float (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};\n"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+SIMT_DEVICE void multiply_tile(std::int32_t (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};\n"
+      : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
 /// Hands out the shared memory of a block, in the same order in all of its threads.
 class SharedMemory {
  public:
   SIMT_DEVICE SharedMemory() {
-    extern __shared__ double block_memory[];
+    extern __shared__ uint4 block_memory[];
     next_ = reinterpret_cast<char*>(block_memory);
   }
   template <class T>
   SIMT_DEVICE Shared<T> take(int count) {
     T* const data = reinterpret_cast<T*>(next_);
-    next_ += (count * sizeof(T) + 7) / 8 * 8;
+    next_ += (count * sizeof(T) + 15) / 16 * 16;
     return Shared<T>(data);
   }
 
@@ -90,6 +127,11 @@ __global__ void run(const Kernel kernel) {
 template <class Kernel>
 void launch(Grid grid, int threads, std::size_t shared, const Kernel& kernel) {
   if (grid.x == 0 || grid.y == 0) return;
+  constexpr std::size_t kWithoutAsking = std::size_t{48} << 10;
+  if (shared > kWithoutAsking)
+    require_success(
+        cudaFuncSetAttribute(run<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+        "taking shared memory");
   run<<<dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y)), static_cast<unsigned>(threads), shared,
         cudaStreamPerThread>>>(kernel);
   require_success(cudaGetLastError(), "launching a kernel");

@@ -8,33 +8,39 @@
 namespace dragoman::backend::cuda {
 namespace {
 
-std::size_t bytes_of_element(ComputeType type) {
-  switch (type) {
-    case ComputeType::kF32:
-      return sizeof(float);
-    case ComputeType::kBF16:
-      return sizeof(std::uint16_t);
-    default:
-      return sizeof(std::int8_t);
-  }
+constexpr std::int64_t kBf16OfWord = 2;
+constexpr std::int64_t kInt8OfWord = 4;
+
+std::size_t bytes_of(std::int64_t rows, std::int64_t cols, ComputeType type) {
+  const std::int64_t of_row = type == ComputeType::kF32    ? cols
+                              : type == ComputeType::kBF16 ? device::words_of(cols, kBf16OfWord)
+                                                           : device::words_of(cols, kInt8OfWord);
+  return static_cast<std::size_t>(rows * of_row) * sizeof(std::uint32_t);
 }
 
-template <class T>
-device::View<T> contiguous(void* data, std::int64_t rows, std::int64_t cols) {
-  return {static_cast<T*>(data), rows, cols, cols};
+device::WordMatrix words(void* data, std::int64_t rows, std::int64_t cols, std::int64_t of_word) {
+  const std::int64_t of_row = device::words_of(cols, static_cast<int>(of_word));
+  return {static_cast<std::uint32_t*>(data), rows, of_row, of_row};
+}
+
+/// In scratch memory.
+device::WordMatrix narrowed(Context& context, const device::Matrix& x, bool transposed) {
+  const std::int64_t rows = transposed ? x.cols : x.rows;
+  const std::int64_t cols = transposed ? x.rows : x.cols;
+  const device::WordMatrix y =
+      words(context.arena().allocate(bytes_of(rows, cols, ComputeType::kBF16)), rows, cols, kBf16OfWord);
+  device::narrow_words(x, transposed, y);
+  return y;
 }
 
 }  // namespace
 
 PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, const device::Matrix& weight, ComputeType type)
-    : rows_(weight.rows),
-      cols_(weight.cols),
-      type_(type),
-      values_(memory, static_cast<std::size_t>(weight.rows * weight.cols) * bytes_of_element(type)) {
+    : rows_(weight.rows), cols_(weight.cols), type_(type), values_(memory, bytes_of(rows_, cols_, type)) {
   if (type == ComputeType::kF32)
-    device::scale(weight, 1, contiguous<float>(values_.data(), rows_, cols_), false);
+    device::scale(weight, 1, {static_cast<float*>(values_.data()), rows_, cols_, cols_}, false);
   else if (type == ComputeType::kBF16)
-    device::narrow_to_bf16(weight, contiguous<std::uint16_t>(values_.data(), rows_, cols_));
+    device::narrow_words(weight, false, words(values_.data(), rows_, cols_, kBf16OfWord));
   else
     quantize(memory, weight);
 }
@@ -43,32 +49,33 @@ void PackedMatrix::quantize(tensor::DeviceMemory& memory, const device::Matrix& 
   core::require(cols_ <= tensor::kMostInt8Inputs, core::ErrorCode::kUnsupported,
                 "a product of {} inputs does not fit into int8's sums, which have {}", cols_, tensor::kMostInt8Inputs);
   scales_ = tensor::Buffer(memory, static_cast<std::size_t>(rows_) * sizeof(float));
-  device::quantize_rows(weight, tensor::kWeightRange, contiguous<std::int8_t>(values_.data(), rows_, cols_),
-                        static_cast<float*>(scales_.data()));
+  device::quantize_words(weight, tensor::kWeightRange, words(values_.data(), rows_, cols_, kInt8OfWord),
+                         static_cast<float*>(scales_.data()));
 }
 
 void PackedMatrix::multiply(Context& context, const device::Matrix& x, const device::Matrix& c,
                             const device::Epilogue& epilogue) const {
+  const tensor::ScratchScope scope(context.arena());
   switch (type_) {
     case ComputeType::kF32:
       return device::product({.a = x,
-                              .b = contiguous<float>(values_.data(), rows_, cols_),
+                              .b = {static_cast<float*>(values_.data()), rows_, cols_, cols_},
                               .transpose_b = true,
                               .c = c,
                               .epilogue = epilogue});
     case ComputeType::kBF16:
-      return device::product_bf16(x, contiguous<std::uint16_t>(values_.data(), rows_, cols_), c, epilogue);
+      return device::product_bf16(narrowed(context, x, false), words(values_.data(), rows_, cols_, kBf16OfWord), c,
+                                  epilogue);
     case ComputeType::kI8:
     case ComputeType::kI8Narrow: {
-      const tensor::ScratchScope scope(context.arena());
-      const auto numbers =
-          contiguous<std::int8_t>(context.arena().allocate(static_cast<std::size_t>(x.rows * cols_)), x.rows, cols_);
+      const device::WordMatrix numbers =
+          words(context.arena().allocate(bytes_of(x.rows, cols_, type_)), x.rows, cols_, kInt8OfWord);
       auto* const scales =
           static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(x.rows) * sizeof(float)));
-      device::quantize_rows(x, tensor::activation_range(type_), numbers, scales);
+      device::quantize_words(x, tensor::activation_range(type_), numbers, scales);
       return device::product_int8({.a = numbers,
                                    .a_scales = scales,
-                                   .weight = contiguous<std::int8_t>(values_.data(), rows_, cols_),
+                                   .weight = words(values_.data(), rows_, cols_, kInt8OfWord),
                                    .weight_scales = static_cast<const float*>(scales_.data()),
                                    .c = c,
                                    .epilogue = epilogue});
@@ -76,23 +83,25 @@ void PackedMatrix::multiply(Context& context, const device::Matrix& x, const dev
   }
 }
 
+void multiply_plain(Context& context, const device::Product& product, ComputeType type, std::string_view op) {
+  core::require(type == ComputeType::kF32 || type == ComputeType::kBF16, core::ErrorCode::kUnsupported,
+                "{}: plain matrices are not multiplied in {}", op, tensor::name_of(type));
+  if (type == ComputeType::kF32) return device::product(product);
+  const tensor::ScratchScope scope(context.arena());
+  device::product_bf16(narrowed(context, product.a, product.transpose_a),
+                       narrowed(context, product.b, !product.transpose_b), product.c, product.epilogue);
+}
+
 void multiply(Context& context, const device::Matrix& x, const Tensor& plain, ComputeType type,
               const PackedWeight* packed, const device::Matrix& c, const device::Epilogue& epilogue,
               std::string_view op) {
-  if (packed != nullptr) {
-    const auto* weight = dynamic_cast<const PackedMatrix*>(packed);
-    core::require(weight != nullptr, core::ErrorCode::kInvalidArgument,
-                  "{}: the weight was packed by another backend than this", op);
-    return weight->multiply(context, x, c, epilogue);
-  }
-  core::require(type == ComputeType::kF32 || type == ComputeType::kBF16, core::ErrorCode::kUnsupported,
-                "{}: a plain weight is not multiplied in {}", op, tensor::name_of(type));
-  device::product({.a = x,
-                   .b = matrix(plain, op),
-                   .transpose_b = true,
-                   .round_to_bf16 = type == ComputeType::kBF16,
-                   .c = c,
-                   .epilogue = epilogue});
+  if (packed == nullptr)
+    return multiply_plain(context, {.a = x, .b = matrix(plain, op), .transpose_b = true, .c = c, .epilogue = epilogue},
+                          type, op);
+  const auto* weight = dynamic_cast<const PackedMatrix*>(packed);
+  core::require(weight != nullptr, core::ErrorCode::kInvalidArgument,
+                "{}: the weight was packed by another backend than this", op);
+  weight->multiply(context, x, c, epilogue);
 }
 
 std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, ComputeType type) {

@@ -8,7 +8,7 @@
 
 namespace dragoman::backend::cuda {
 
-/// A weight in its compute type, row by row, in the device's memory: what product() multiplies with.
+/// A weight in its compute type, row by row, in the device's memory: what products multiply with.
 class PackedMatrix final : public tensor::PackedWeight {
  public:
   /// Of floats.
@@ -32,7 +32,11 @@ class PackedMatrix final : public tensor::PackedWeight {
   tensor::Buffer scales_;  ///< of int8
 };
 
-/// The same of a plain or a packed weight, where `packed` wins.
+/// A product of plain matrices in the type. Takes scratch of the context's.
+void multiply_plain(tensor::Context& context, const device::Product& product, tensor::ComputeType type,
+                    std::string_view op);
+
+/// c = x * weight^T of a plain or a packed weight, where `packed` wins.
 void multiply(tensor::Context& context, const device::Matrix& x, const tensor::Tensor& plain, tensor::ComputeType type,
               const tensor::PackedWeight* packed, const device::Matrix& c, const device::Epilogue& epilogue,
               std::string_view op);

@@ -18,17 +18,16 @@ const T* data_of(const ops::DeviceArray<T>& array) {
 }  // namespace
 
 template <>
-void kernel(Context&, const ops::MatMulArguments& arguments) {
+void kernel(Context& context, const ops::MatMulArguments& arguments) {
   constexpr std::string_view kOp = "matmul";
-  core::require(!tensor::is_int8(arguments.type), core::ErrorCode::kUnsupported,
-                "matmul: plain matrices are not multiplied in {}", tensor::name_of(arguments.type));
-  device::product({.a = matrix(arguments.a, kOp),
-                   .transpose_a = arguments.transpose_a,
-                   .b = matrix(arguments.b, kOp),
-                   .transpose_b = arguments.transpose_b,
-                   .round_to_bf16 = arguments.type == ComputeType::kBF16,
-                   .c = matrix(arguments.c, kOp),
-                   .epilogue = {.accumulate = arguments.accumulate}});
+  multiply_plain(context,
+                 {.a = matrix(arguments.a, kOp),
+                  .transpose_a = arguments.transpose_a,
+                  .b = matrix(arguments.b, kOp),
+                  .transpose_b = arguments.transpose_b,
+                  .c = matrix(arguments.c, kOp),
+                  .epilogue = {.accumulate = arguments.accumulate}},
+                 arguments.type, kOp);
 }
 
 template <>

@@ -1,4 +1,4 @@
-#include "emulated_backend.h"
+#include "cuda_backend_for_tests.h"
 #include "small_task.h"
 #include "test_data.h"
 
@@ -10,8 +10,8 @@
 #include <dragoman/plugins/conformance.h>
 #include <dragoman/plugins/load_model.h>
 
-// The CUDA backend above the level of single ops, where tests/models/ops has it: the kit, searches and training on its
-// own kernels, emulated. It computes what the CPU does in another order, so values are close and texts are equal.
+// The CUDA backend above the level of single ops, where tests/models/ops has it: the kit, searches and training. It
+// computes what the CPU does in another order, so values are close and texts are equal.
 namespace dragoman::plugins {
 namespace {
 
@@ -19,26 +19,34 @@ using decoding::DecodingOptions;
 using tensor::Device;
 using testing::emulation::Order;
 
-/// With the device twice: as "emulated", which runs every step, and as "captured", which makes the kernel calls of
-/// equal steps again.
+/// With the device twice: as "cuda", which runs every step, and, where there is such a thing, as "captured", which
+/// makes the kernel calls of equal steps again.
 Host& cuda_host() {
   static Host host{HostOptions{}};
   static const bool added = [] {
-    host.runtime().add(std::make_shared<testing::EmulatedCuda>());
-    host.runtime().add(std::make_shared<testing::EmulatedCuda>("captured", testing::HiddenBackend::Steps::kReplay));
+    host.runtime().add(testing::make_cuda_backend());
+    if (const auto captured = testing::make_capturing_cuda_backend()) host.runtime().add(captured);
     return true;
   }();
   static_cast<void>(added);
   return host;
 }
 
-TEST(EmulatedCuda, TheTransformerConforms) {
+std::vector<std::string> cuda_devices() {
+  std::vector<std::string> names;
+  for (const Device device : cuda_host().runtime().devices())
+    if ((device.backend() == "cuda" || device.backend() == "captured") && device.number() == 0)
+      names.push_back(name_of(device));
+  return names;
+}
+
+TEST(Cuda, TheTransformerConforms) {
   const testing::TemporaryFolder scratch;
   const ModelEntry& transformer = cuda_host().registry().models().get("transformer");
   int checks = 0;
   for (const Verdict& verdict : check_model(cuda_host(), transformer, {.scratch_folder = scratch.path()})) {
     EXPECT_TRUE(verdict.passed) << verdict.device << ", " << verdict.check << ": " << verdict.detail;
-    checks += verdict.device == "emulated" || verdict.device == "captured" ? 1 : 0;
+    checks += verdict.device == "cuda" || verdict.device == "captured" ? 1 : 0;
   }
   EXPECT_GT(checks, 10);
 }
@@ -50,11 +58,11 @@ struct Search {
 class CudaSearch : public ::testing::TestWithParam<Search> {
  protected:
   static std::vector<std::vector<decoding::Hypothesis>> translate(
-      const char* device_name, tensor::ComputeType type = tensor::ComputeType::kF32) {
+      const std::string& device_name, tensor::ComputeType type = tensor::ComputeType::kF32) {
     const Device device = cuda_host().device(device_name);
     core::SequentialExecutor executor;
     const LoadedModel loaded =
-        load_model(std::string(DRAGOMAN_SOURCE_DIR) + "/examples/multi30k/model", cuda_host(), {.device = device});
+        load_model(testing::source_folder() / "examples/multi30k/model", cuda_host(), {.device = device});
     const auto context = cuda_host().runtime().make_context(device, executor);
     loaded.model->parameters().prepare(*context, type);
     std::vector<decoding::Sentence> sentences;
@@ -78,7 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(CudaSearch, FindsWhatTheCpuFinds) {
   const auto expected = translate("cpu");
-  for (const char* device : {"emulated", "captured"}) {
+  ASSERT_FALSE(cuda_devices().empty());
+  for (const std::string& device : cuda_devices()) {
     const auto actual = translate(device);
     ASSERT_EQ(actual.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -99,7 +108,7 @@ TEST_P(CudaSearch, FindsWhatTheCpuFinds) {
 /// Integers are summed exactly, so int8 differs from the CPU's by what lies between products only.
 TEST_P(CudaSearch, FindsWhatTheCpuFindsInInt8) {
   const auto expected = translate("cpu", tensor::ComputeType::kI8);
-  const auto actual = translate("emulated", tensor::ComputeType::kI8);
+  const auto actual = translate("cuda", tensor::ComputeType::kI8);
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(actual[i].front().tokens, expected[i].front().tokens);
 }
 
@@ -121,17 +130,17 @@ TEST_P(CudaTraining, GivesTheSameBitsOnEveryRunAndTheLossOfTheCpu) {
     return training::Trainer(config, training::make_environment(cuda_host()), training::StartMode::kFresh).run();
   };
   const auto cpu = train("cpu", "cpu");
-  const auto emulated = train("forward", "emulated");
+  const auto cuda = train("forward", "cuda");
   testing::emulation::set_order(Order::kBackward);
-  train("backward", "emulated");
+  train("backward", "cuda");
   testing::emulation::set_order(Order::kShuffled, 7);
-  train("shuffled", "captured");
+  train("shuffled", cuda_devices().back());
   testing::emulation::set_order(Order::kForward);
   const std::string expected = task.checkpoint_bytes("forward", kUpdates);
   ASSERT_FALSE(expected.empty());
   EXPECT_TRUE(task.checkpoint_bytes("backward", kUpdates) == expected);
   EXPECT_TRUE(task.checkpoint_bytes("shuffled", kUpdates) == expected);
-  EXPECT_NEAR(emulated.training_loss, cpu.training_loss, 1e-3 * cpu.training_loss);
+  EXPECT_NEAR(cuda.training_loss, cpu.training_loss, 1e-3 * cpu.training_loss);
 }
 
 }  // namespace

@@ -1,0 +1,237 @@
+#include "activation.h"
+
+// Matrix products on tensor cores. Strips of both operands come to shared memory by asynchronous copies, some strips
+// ahead; a warp multiplies tiles of them. An element's sum goes through its inputs in the same order whatever the shape
+// of the block's tile, so products are row-stable.
+namespace dragoman::backend::cuda::device {
+namespace {
+
+constexpr int kStep = 8;                   ///< words of a row that multiply_tile() takes
+constexpr int kStrip = kWordStrip;         ///< words of a row that are copied at a time
+constexpr int kPitch = kStrip + 4;         ///< words from row to row in shared memory: all banks are read at once
+constexpr int kCopied = 4;                 ///< words of one copy
+constexpr int kStages = 3;                 ///< strips that are in shared memory or on their way to it
+constexpr std::int64_t kEnoughTiles = 64;  ///< large ones, below which smaller ones are taken, to occupy the device
+static_assert(kStrip % kStep == 0);
+
+/// What a block and each of its warps have of the result.
+template <int kWarpRowsOfBlock, int kRowsOfWarp, int kColsOfWarp>
+struct Tile {
+  static constexpr int kWarpRows = kWarpRowsOfBlock;
+  static constexpr int kWarpCols = kWarps / kWarpRows;
+  static constexpr int kOwnRows = kRowsOfWarp;
+  static constexpr int kOwnCols = kColsOfWarp;
+  static constexpr int kRows = kWarpRows * kOwnRows;
+  static constexpr int kCols = kWarpCols * kOwnCols;
+};
+using LargeTile = Tile<2, 64, 32>;
+using SmallTile = Tile<2, 16, 16>;
+
+struct NoScales {
+  SIMT_DEVICE float operator()(float sum, std::int64_t, std::int64_t) const { return sum; }
+};
+struct Int8Scales {
+  const float* rows;
+  const float* cols;
+  /// As docs/numerics.md has it: the product of the scales first.
+  SIMT_DEVICE float operator()(std::int32_t sum, std::int64_t row, std::int64_t col) const {
+    return static_cast<float>(sum) * (rows[row] * cols[col]);
+  }
+};
+
+/// c[i, j] = sum over the numbers of a's row i and b's row j.
+template <class Tile, class Number, class Scales>
+struct MultiplyTiles {
+  WordMatrix a;
+  WordMatrix b;
+  Matrix c;
+  Epilogue epilogue;
+  Scales scales;
+
+  static constexpr int kStageWords = (Tile::kRows + Tile::kCols) * kPitch;
+  static constexpr int kRowTiles = Tile::kOwnRows / 16;
+  static constexpr int kColTiles = Tile::kOwnCols / 8;
+
+  /// Rows beyond the last are copies of that: what they give is not kept.
+  SIMT_DEVICE static void bring_rows(const WordMatrix& x, std::int64_t first, int rows, std::int64_t first_word,
+                                     const Shared<std::uint32_t>& strip, int place) {
+    constexpr int kCopies = kStrip / kCopied;  // of a row
+    for (int e = simt::thread_index(); e < rows * kCopies; e += kThreads) {
+      const int row = e / kCopies;
+      const int word = e % kCopies * kCopied;
+      simt::copy_async(strip, place + row * kPitch + word, &at(x, least(first + row, x.rows - 1), first_word + word));
+    }
+  }
+  SIMT_DEVICE void bring(std::int64_t strip, std::int64_t first_row, std::int64_t first_col,
+                         const Shared<std::uint32_t>& strips) const {
+    const int place = static_cast<int>(strip % kStages) * kStageWords;
+    bring_rows(a, first_row, Tile::kRows, strip * kStrip, strips, place);
+    bring_rows(b, first_col, Tile::kCols, strip * kStrip, strips, place + Tile::kRows * kPitch);
+  }
+
+  SIMT_DEVICE void operator()() const {
+    simt::SharedMemory memory;
+    const auto strips = memory.take<std::uint32_t>(kStages * kStageWords);
+    const std::int64_t first_row = simt::block_index_y() * Tile::kRows;
+    const std::int64_t first_col = simt::block_index() * Tile::kCols;
+    const int warp = simt::thread_index() / kWarp;
+    const int lane = simt::thread_index() % kWarp;
+    const int own_row = warp / Tile::kWarpCols * Tile::kOwnRows;
+    const int own_col = warp % Tile::kWarpCols * Tile::kOwnCols;
+    Number sums[kRowTiles][kColTiles][4] = {};
+
+    const std::int64_t count = a.cols / kStrip;
+    for (int strip = 0; strip < kStages - 1; ++strip) {
+      if (strip < count) bring(strip, first_row, first_col, strips);
+      simt::commit_copies();
+    }
+    for (std::int64_t strip = 0; strip < count; ++strip) {
+      simt::wait_for_copies<kStages - 2>();
+      simt::barrier();  // all have this strip, and none still multiplies the one whose place is filled next
+      if (strip + kStages - 1 < count) bring(strip + kStages - 1, first_row, first_col, strips);
+      simt::commit_copies();
+      const int of_a = static_cast<int>(strip % kStages) * kStageWords + (own_row + lane / 4) * kPitch + lane % 4;
+      const int of_b =
+          static_cast<int>(strip % kStages) * kStageWords + (Tile::kRows + own_col + lane / 4) * kPitch + lane % 4;
+      for (int word = 0; word < kStrip; word += kStep) multiply_step(strips, of_a + word, of_b + word, sums);
+    }
+
+    SIMT_UNROLL
+    for (int i = 0; i < kRowTiles * kColTiles; ++i) {
+      const std::int64_t row = first_row + own_row + i / kColTiles * 16 + lane / 4;
+      const std::int64_t col = first_col + own_col + i % kColTiles * 8 + lane % 4 * 2;
+      SIMT_UNROLL
+      for (int s = 0; s < 4; ++s) finish(row + s / 2 * 8, col + s % 2, sums[i / kColTiles][i % kColTiles][s]);
+    }
+  }
+
+  SIMT_DEVICE static void multiply_step(const Shared<std::uint32_t>& strips, int of_a, int of_b,
+                                        Number (&sums)[kRowTiles][kColTiles][4]) {
+    std::uint32_t b_words[kColTiles][2];
+    SIMT_UNROLL
+    for (int j = 0; j < kColTiles; ++j) SIMT_UNROLL
+    for (int half = 0; half < 2; ++half) b_words[j][half] = strips[of_b + j * 8 * kPitch + half * 4];
+    SIMT_UNROLL
+    for (int i = 0; i < kRowTiles; ++i) {
+      std::uint32_t a_words[4];
+      SIMT_UNROLL
+      for (int part = 0; part < 4; ++part)
+        a_words[part] = strips[of_a + (i * 16 + part % 2 * 8) * kPitch + part / 2 * 4];
+      SIMT_UNROLL
+      for (int j = 0; j < kColTiles; ++j) simt::multiply_tile(sums[i][j], a_words, b_words[j]);
+    }
+  }
+
+  SIMT_DEVICE void finish(std::int64_t row, std::int64_t col, Number sum) const {
+    if (row < c.rows && col < c.cols) write_product(c, epilogue, row, col, scales(sum, row, col));
+  }
+};
+
+template <class Tile, class Number, class Scales>
+void multiply_tiles(const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue,
+                    const Scales& scales) {
+  using Kernel = MultiplyTiles<Tile, Number, Scales>;
+  simt::launch({blocks_of(c.cols, Tile::kCols), blocks_of(c.rows, Tile::kRows)}, kThreads,
+               kStages * Kernel::kStageWords * sizeof(std::uint32_t), Kernel{a, b, c, epilogue, scales});
+}
+template <class Number, class Scales>
+void multiply(const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue,
+              const Scales& scales) {
+  if (blocks_of(c.cols, LargeTile::kCols) * blocks_of(c.rows, LargeTile::kRows) >= kEnoughTiles)
+    multiply_tiles<LargeTile, Number>(a, b, c, epilogue, scales);
+  else
+    multiply_tiles<SmallTile, Number>(a, b, c, epilogue, scales);
+}
+
+SIMT_DEVICE std::uint32_t word_of(float low, float high) {
+  return static_cast<std::uint32_t>(to_bf16(low)) | static_cast<std::uint32_t>(to_bf16(high)) << 16;
+}
+
+struct NarrowRows {
+  Matrix x;
+  WordMatrix y;
+  SIMT_DEVICE void operator()(std::int64_t i, std::int64_t word) const {
+    const std::int64_t j = 2 * word;
+    at(y, i, word) = word_of(j < x.cols ? at(x, i, j) : 0, j + 1 < x.cols ? at(x, i, j + 1) : 0);
+  }
+};
+
+/// A block turns a square of 2 kWarp rows and kWarp columns: neighbouring threads read, and write, neighbouring memory.
+struct NarrowColumns {
+  Matrix x;
+  WordMatrix y;
+  static constexpr int kPitch = kWarp + 1;
+  SIMT_DEVICE void operator()() const {
+    simt::SharedMemory memory;
+    const auto square = memory.take<float>(2 * kWarp * kPitch);
+    const std::int64_t first_word = simt::block_index_y() * kWarp;
+    const std::int64_t first_col = simt::block_index() * kWarp;
+    for (int e = simt::thread_index(); e < 2 * kWarp * kWarp; e += kThreads) {
+      const std::int64_t row = 2 * first_word + e / kWarp;
+      const std::int64_t col = first_col + e % kWarp;
+      square[e / kWarp * kPitch + e % kWarp] = row < x.rows && col < x.cols ? at(x, row, col) : 0;
+    }
+    simt::barrier();
+    for (int e = simt::thread_index(); e < kWarp * kWarp; e += kThreads) {
+      const int col = e / kWarp;
+      const int word = e % kWarp;
+      if (first_col + col < y.rows && first_word + word < y.cols)
+        at(y, first_col + col, first_word + word) =
+            word_of(square[2 * word * kPitch + col], square[(2 * word + 1) * kPitch + col]);
+    }
+  }
+};
+
+struct QuantizeRows {
+  Matrix x;
+  int range;
+  View<std::int8_t> numbers;
+  float* scales;
+
+  SIMT_DEVICE void operator()() const {
+    constexpr float kLeastMaximum = 0x1p-100F;  // tensor/int8.h
+    simt::SharedMemory memory;
+    const auto cells = memory.take<float>(kWarps);
+    const auto flags = memory.take<int>(kWarps);
+    const std::int64_t row = simt::block_index();
+    float maximum = 0;
+    int infinite = 0;
+    for (std::int64_t j = simt::thread_index(); j < x.cols; j += kThreads) {
+      const float magnitude = fabsf(at(x, row, j));
+      if (!(magnitude < INFINITY)) infinite = 1;
+      maximum = fmaxf(maximum, magnitude);
+    }
+    maximum = reduce_block(maximum, Maximum(), cells);
+    infinite = reduce_block(infinite, Maximum(), flags);
+    const bool zeros = infinite != 0 || maximum < kLeastMaximum;
+    const float factor = zeros ? 0 : static_cast<float>(range) / maximum;
+    for (std::int64_t j = simt::thread_index(); j < numbers.stride; j += kThreads)
+      numbers.data[row * numbers.stride + j] =
+          zeros || j >= x.cols ? std::int8_t{0} : static_cast<std::int8_t>(rintf(at(x, row, j) * factor));
+    if (simt::thread_index() == 0)
+      scales[row] = infinite != 0 ? NAN : (zeros ? 0 : maximum / static_cast<float>(range));
+  }
+};
+
+}  // namespace
+
+void narrow_words(const Matrix& x, bool transposed, const WordMatrix& y) {
+  if (transposed)
+    simt::launch({blocks_of(y.rows, kWarp), blocks_of(y.cols, kWarp)}, kThreads,
+                 2 * kWarp * NarrowColumns::kPitch * sizeof(float), NarrowColumns{x, y});
+  else
+    for_each_element(y.rows, y.cols, NarrowRows{x, y});
+}
+void quantize_words(const Matrix& x, int range, const WordMatrix& y, float* scales) {
+  const View<std::int8_t> numbers{reinterpret_cast<std::int8_t*>(y.data), y.rows, x.cols, 4 * y.stride};
+  for_each_row(x.rows, 2 * kWarps * sizeof(double), QuantizeRows{x, range, numbers, scales});
+}
+void product_bf16(const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue) {
+  multiply<float>(a, b, c, epilogue, NoScales{});
+}
+void product_int8(const Int8Product& arguments) {
+  multiply<std::int32_t>(arguments.a, arguments.weight, arguments.c, arguments.epilogue,
+                         Int8Scales{arguments.a_scales, arguments.weight_scales});
+}
+
+}  // namespace dragoman::backend::cuda::device

@@ -1,0 +1,151 @@
+#include "block.h"
+#include "launches.h"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+// Products of tiles of all sizes: the tests of ops have small matrices, which one size of tile takes.
+namespace dragoman::backend::cuda {
+namespace {
+
+struct Shape {
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t inner;
+};
+
+float rounded(float x) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000;
+  std::memcpy(&x, &bits, sizeof bits);
+  return x;
+}
+
+class Products : public ::testing::TestWithParam<Shape> {
+ protected:
+  Products() {
+    std::mt19937 random(7);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (float& x : a_) x = uniform(random);
+    for (float& x : b_) x = uniform(random);
+    for (float& x : bias_) x = uniform(random);
+  }
+
+  device::WordMatrix words(std::vector<std::uint32_t>& storage, std::int64_t rows, int of_word) const {
+    const std::int64_t of_row = device::words_of(shape_.inner, of_word);
+    storage.resize(static_cast<std::size_t>(rows * of_row) + 4);
+    auto* data = storage.data();
+    while (reinterpret_cast<std::uintptr_t>(data) % 16 != 0) ++data;
+    return {data, rows, of_row, of_row};
+  }
+  /// The first and last rows and columns, and some between: all would take long in double precision.
+  template <class Expected>
+  void expect_elements(double tolerance, const Expected& expected) const {
+    for (const std::int64_t i : {std::int64_t{0}, 9 % shape_.rows, shape_.rows / 2, shape_.rows - 1})
+      for (std::int64_t j = 0; j < shape_.cols; ++j)
+        ASSERT_NEAR(c_[static_cast<std::size_t>(i * shape_.cols + j)], expected(i, j), tolerance) << i << ", " << j;
+  }
+
+  Shape shape_ = GetParam();
+  std::vector<float> a_ = std::vector<float>(static_cast<std::size_t>(shape_.rows * shape_.inner));
+  std::vector<float> b_ = std::vector<float>(static_cast<std::size_t>(shape_.cols * shape_.inner));
+  std::vector<float> bias_ = std::vector<float>(static_cast<std::size_t>(shape_.cols));
+  std::vector<float> c_ = std::vector<float>(static_cast<std::size_t>(shape_.rows * shape_.cols));
+  device::Matrix a_matrix_{a_.data(), shape_.rows, shape_.inner, shape_.inner};
+  device::Matrix b_matrix_{b_.data(), shape_.cols, shape_.inner, shape_.inner};
+  device::Matrix c_matrix_{c_.data(), shape_.rows, shape_.cols, shape_.cols};
+  device::Epilogue epilogue_{.bias = {bias_.data(), 1, shape_.cols, shape_.cols}};
+  std::vector<std::uint32_t> a_words_;
+  std::vector<std::uint32_t> b_words_;
+};
+
+TEST_P(Products, OfBf16AreTheSumsOfRoundedNumbers) {
+  const device::WordMatrix a = words(a_words_, shape_.rows, 2);
+  const device::WordMatrix b = words(b_words_, shape_.cols, 2);
+  device::narrow_words(a_matrix_, false, a);
+  device::narrow_words(b_matrix_, false, b);
+  device::product_bf16(a, b, c_matrix_, epilogue_);
+  const auto inner = static_cast<std::size_t>(shape_.inner);
+  expect_elements(2 * static_cast<double>(shape_.inner) * 0x1p-24 * 1.3 * static_cast<double>(shape_.inner),
+                  [&](std::int64_t i, std::int64_t j) {
+                    double sum = bias_[static_cast<std::size_t>(j)];
+                    for (std::size_t k = 0; k < inner; ++k)
+                      sum += static_cast<double>(rounded(a_[static_cast<std::size_t>(i) * inner + k])) *
+                             rounded(b_[static_cast<std::size_t>(j) * inner + k]);
+                    return sum;
+                  });
+}
+
+TEST_P(Products, OfInt8AreExactSumsByScales) {
+  const device::WordMatrix a = words(a_words_, shape_.rows, 4);
+  const device::WordMatrix b = words(b_words_, shape_.cols, 4);
+  std::vector<float> a_scales(static_cast<std::size_t>(shape_.rows));
+  std::vector<float> b_scales(static_cast<std::size_t>(shape_.cols));
+  device::quantize_words(a_matrix_, 127, a, a_scales.data());
+  device::quantize_words(b_matrix_, 127, b, b_scales.data());
+  device::product_int8({.a = a,
+                        .a_scales = a_scales.data(),
+                        .weight = b,
+                        .weight_scales = b_scales.data(),
+                        .c = c_matrix_,
+                        .epilogue = epilogue_});
+  const auto numbers = [](const device::WordMatrix& x, std::int64_t row) {
+    return reinterpret_cast<const std::int8_t*>(x.data + row * x.stride);
+  };
+  expect_elements(0, [&](std::int64_t i, std::int64_t j) {
+    std::int32_t sum = 0;
+    for (std::int64_t k = 0; k < shape_.inner; ++k) sum += numbers(a, i)[k] * numbers(b, j)[k];
+    return static_cast<float>(sum) * (a_scales[static_cast<std::size_t>(i)] * b_scales[static_cast<std::size_t>(j)]) +
+           bias_[static_cast<std::size_t>(j)];
+  });
+}
+
+/// A row has the same bits whatever the size of the tiles that its matrix is cut into.
+TEST_P(Products, OfARowDoNotDependOnOtherRows) {
+  const device::WordMatrix a = words(a_words_, shape_.rows, 2);
+  const device::WordMatrix b = words(b_words_, shape_.cols, 2);
+  device::narrow_words(a_matrix_, false, a);
+  device::narrow_words(b_matrix_, false, b);
+  device::product_bf16(a, b, c_matrix_, epilogue_);
+  const std::int64_t last = shape_.rows - 1;
+  std::vector<float> alone(static_cast<std::size_t>(shape_.cols));
+  device::product_bf16({a.data + last * a.stride, 1, a.cols, a.stride}, b, {alone.data(), 1, shape_.cols, shape_.cols},
+                       epilogue_);
+  EXPECT_EQ(std::memcmp(alone.data(), c_.data() + last * shape_.cols, alone.size() * sizeof(float)), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Products,
+                         ::testing::Values(Shape{1, 1, 1}, Shape{3, 70, 31}, Shape{33, 64, 65}, Shape{130, 129, 300},
+                                           Shape{970, 1020, 40}, Shape{1030, 1000, 100}),
+                         [](const auto& shape) {
+                           return std::to_string(shape.param.rows) + "x" + std::to_string(shape.param.cols) + "x" +
+                                  std::to_string(shape.param.inner);
+                         });
+
+/// Both ways to the same words: of a matrix, and of its transpose.
+TEST(NarrowWords, OfATransposeAreThoseOfTheMatrix) {
+  constexpr std::int64_t kRows = 75;
+  constexpr std::int64_t kCols = 131;
+  std::vector<float> x(static_cast<std::size_t>(kRows * kCols));
+  std::vector<float> turned(x.size());
+  for (std::int64_t i = 0; i < kRows; ++i)
+    for (std::int64_t j = 0; j < kCols; ++j) {
+      const auto value = static_cast<float>(std::sin(static_cast<double>(i * 1000 + j)));
+      x[static_cast<std::size_t>(i * kCols + j)] = value;
+      turned[static_cast<std::size_t>(j * kRows + i)] = value;
+    }
+  const std::int64_t of_row = device::words_of(kCols, 2);
+  std::vector<std::uint32_t> straight(static_cast<std::size_t>(kRows * of_row), 1);
+  std::vector<std::uint32_t> transposed(straight.size(), 2);
+  device::narrow_words({x.data(), kRows, kCols, kCols}, false, {straight.data(), kRows, of_row, of_row});
+  device::narrow_words({turned.data(), kCols, kRows, kRows}, true, {transposed.data(), kRows, of_row, of_row});
+  EXPECT_EQ(straight, transposed);
+}
+
+}  // namespace
+}  // namespace dragoman::backend::cuda

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include <dragoman/tensor/backend.h>
+
+namespace dragoman::testing {
+
+/// The CUDA backend, named "cuda": emulated (cuda_emulation), or, in programs for machines with a GPU, the real one
+/// (cuda_hardware).
+std::shared_ptr<tensor::Backend> make_cuda_backend();
+/// The same named "captured", which makes the kernel calls of equal steps again; nullptr where there is none.
+std::shared_ptr<tensor::Backend> make_capturing_cuda_backend();
+
+namespace emulation {
+
+/// In which order blocks run and threads take turns between barriers. Nothing may depend on it.
+enum class Order { kForward, kBackward, kShuffled };
+
+/// Of the launches that the calling thread makes from now on. Every launch shuffles anew, by `seed`. A GPU has orders
+/// of its own.
+void set_order(Order order, std::uint64_t seed = 0);
+
+}  // namespace emulation
+}  // namespace dragoman::testing
