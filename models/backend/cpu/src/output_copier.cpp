@@ -4,6 +4,7 @@
 #include "row_buckets.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -140,6 +141,10 @@ std::vector<float> product_of(const PackedMatrix& matrix, const std::vector<std:
   return y;
 }
 
+std::uint32_t bits_of(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+
 /// Each output stands at two places at least.
 bool probe(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs, std::int64_t to_outputs) {
   const OutputCopier copier(elements, inputs, from_outputs, to_outputs);
@@ -164,8 +169,8 @@ bool probe(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs
     const std::vector<float> found = product_of(to.matrix, x, rows);
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t column = 0; column < to_outputs; ++column)
-        if (std::memcmp(&found[static_cast<std::size_t>(r * to_outputs + column)],
-                        &expected[static_cast<std::size_t>(r * from_outputs + source(column))], sizeof(float)) != 0)
+        if (bits_of(found[static_cast<std::size_t>(r * to_outputs + column)]) !=
+            bits_of(expected[static_cast<std::size_t>(r * from_outputs + source(column))]))
           return false;
   }
   return true;
