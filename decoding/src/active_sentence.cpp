@@ -18,6 +18,16 @@ void copy(const LiveHypothesis& from, LiveHypothesis& to) {
   to.origin = from.origin;
 }
 
+/// What a sentence must hold may be chosen, whatever its shortlist says.
+void add_constraints(const Sentence& sentence, std::vector<std::int32_t>& allowed) {
+  if (sentence.constraints.empty()) return;
+  for (const Constraint& constraint : sentence.constraints)
+    for (const Constraint::Form& form : constraint.forms)
+      allowed.insert(allowed.end(), form.tokens.begin(), form.tokens.end());
+  std::ranges::sort(allowed);
+  allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
+}
+
 std::vector<std::int32_t> unmet_constraints(const Sentence& sentence, const LiveHypothesis& hypothesis) {
   const ConstraintProgress progress(sentence, hypothesis.tokens);
   std::vector<std::int32_t> unmet;
@@ -43,7 +53,10 @@ void ActiveSentence::begin(const nn::SequenceSpec& spec) {
   state.best_ended = false;
   state.memory.reset();
   allowed.clear();
-  if (sentence.shortlist != nullptr) sentence.shortlist->candidates(sentence.source, allowed);
+  if (sentence.shortlist != nullptr) {
+    sentence.shortlist->candidates(sentence.source, allowed);
+    add_constraints(sentence, allowed);
+  }
   state.live.resize(static_cast<std::size_t>(starts));
   for (std::int32_t i = 0; i < starts; ++i) {
     LiveHypothesis& hypothesis = state.live[static_cast<std::size_t>(i)];

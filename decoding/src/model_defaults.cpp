@@ -12,6 +12,8 @@ DecodingOptions read_model_defaults(const core::Json& settings, const std::strin
   for (const char* key : {"n_best", "alignment"})
     reader.check(!reader.has(key), key,
                  "is for whoever translates to say, and not for the model; take it out of the folder");
+  reader.check(!reader.has(kShortlistKey) || reader.get(kShortlistKey, std::string()) == kShortlistFile, kShortlistKey,
+               std::string("must be ") + kShortlistFile + ", which is the one that a model's folder may hold");
   DecodingOptions options;
   option_table().read(reader, options);
   reader.finish();

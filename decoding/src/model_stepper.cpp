@@ -1,5 +1,7 @@
 #include "dragoman/decoding/model_stepper.h"
 
+#include "listed_outputs.h"
+
 #include <algorithm>
 
 #include <dragoman/core/error.h>
@@ -43,7 +45,10 @@ void copy_wanted(const tensor::Context& context, const ops::TopK& best, std::siz
 }  // namespace
 
 ModelStepper::ModelStepper(const nn::Seq2SeqModel& model, tensor::Context& context)
-    : model_(&model), context_(&context), state_(context, model.state_layout(), model.parameters().compute_type()) {}
+    : model_(&model),
+      context_(&context),
+      state_(context, model.state_layout(), model.parameters().compute_type()),
+      listed_outputs_(std::make_unique<ListedOutputs>()) {}
 
 ModelStepper::~ModelStepper() = default;
 
@@ -72,6 +77,7 @@ void ModelStepper::admit(const tensor::RaggedTokens& sources, std::span<std::int
           state_.store_memories(*context_, model_->memories(*context_, encoding));
           return true;
         });
+    for (const std::int32_t slot : slots) listed_outputs_->admit(slot);
   } catch (...) {
     release_all();
     throw;
@@ -79,6 +85,7 @@ void ModelStepper::admit(const tensor::RaggedTokens& sources, std::span<std::int
 }
 
 void ModelStepper::release(std::int32_t slot) {
+  listed_outputs_->release(slot);
   state_.release(slot);
 }
 
@@ -161,8 +168,10 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
   const auto rows = static_cast<std::int64_t>(request.rows.size());
   const bool whole_rows = request.next.total() == rows;
   const std::int64_t vocabulary = model_->spec().target_vocabulary;
+  const bool listed = listed_outputs_->prepare(*context_, model_->output(), model_->parameters().generation(), request);
   nn::Sequences next;
   ops::UploadedTopKOptions options;
+  ops::Listing listing;
   ops::DeviceIndices last_rows, scored_rows;
   ops::Indices forced;
 
@@ -178,15 +187,20 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
                                .allowed = request.allowed,
                                .allowed_of_row = request.allowed_of_row},
                               rows, vocabulary);
+        if (listed)
+          listing = {listed_outputs_->outputs(), listed_outputs_->columns(),
+                     ops::upload(*context_, listed_outputs_->listed())};
         last_rows = context_->upload(std::span<const std::int32_t>(last_rows_));
         scored_rows = context_->upload(std::span<const std::int32_t>(scored_rows_));
         forced = context_->indices(forced_tokens_);
         if (!model_->recordable()) return tensor::StepKey::never();
-        return {"decode",
-                {model_->parameters().generation(), state_.generation(), rows, request.next.total(), forced.size(),
-                 request.candidates, request.alignment ? 1 : 0, options.edits.size(), options.noise.size(),
-                 options.wanted.size(), options.allowed.size(), options.allowed_of_row.size(), state_.longest_history(),
-                 state_.longest_source()}};
+        // Outputs are gathered anew when parameters change, and then every row has a list.
+        const std::int64_t generation = listed ? listed_outputs_->generation() : model_->parameters().generation();
+        const std::int64_t lists = listed ? listing.columns : options.allowed_of_row.size();
+        return {listed ? "decode_listed" : "decode",
+                {generation, state_.generation(), rows, request.next.total(), forced.size(), request.candidates,
+                 request.alignment ? 1 : 0, options.edits.size(), options.noise.size(), options.wanted.size(),
+                 options.allowed.size(), lists, state_.longest_history(), state_.longest_source()}};
       },
       [&]() -> Outcome {
         const nn::Tensor states = model_->decode(*context_, next, state_).states.value;
@@ -195,7 +209,8 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
           found.forced_nlls =
               ops::target_nlls(*context_, ops::gather_rows(*context_, states, scored_rows), model_->output(), forced);
         const nn::Tensor last = whole_rows ? states : ops::gather_rows(*context_, states, last_rows);
-        found.best = ops::project_top_k(*context_, last, model_->output(), options);
+        found.best = listed ? ops::project_listed_top_k(*context_, last, model_->output(), options, listing)
+                            : ops::project_top_k(*context_, last, model_->output(), options);
         found.attention = state_.kept_attention();
         return found;
       });

@@ -29,6 +29,7 @@ void keep_last_of_each_pair(std::vector<Shortlist::Entry>& entries) {
 Shortlist::Shortlist(const ShortlistVocabularies& vocabularies)
     : target_size_(vocabularies.target_size),
       shared_(vocabularies.shared),
+      end_(vocabularies.end),
       offsets_(static_cast<std::size_t>(vocabularies.source_size) + 1) {
   core::require(!shared_ || vocabularies.source_size <= vocabularies.target_size, core::ErrorCode::kInvalidArgument,
                 "shortlist: a shared vocabulary has {} source and {} target tokens", vocabularies.source_size,

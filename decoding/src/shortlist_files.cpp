@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
@@ -158,6 +160,34 @@ Shortlist read_binary_shortlist(std::string_view bytes, const std::filesystem::p
   std::iota(frequent.begin(), frequent.end(), 0);
   shortlist.set_always(vocabularies, frequent);
   return shortlist;
+}
+
+std::string Shortlist::to_binary() const {
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::int32_t> targets;
+  std::uint64_t longest = 0;
+  for (std::int32_t source = 0; source < source_vocabulary(); ++source) {
+    const auto place = static_cast<std::size_t>(source);
+    std::set<std::int32_t> list(targets_.begin() + static_cast<std::ptrdiff_t>(offsets_[place]),
+                                targets_.begin() + static_cast<std::ptrdiff_t>(offsets_[place + 1]));
+    if (source == end_) list.insert(always_.begin(), always_.end());
+    targets.insert(targets.end(), list.begin(), list.end());
+    offsets.push_back(targets.size());
+    longest = std::max<std::uint64_t>(longest, list.size());
+  }
+  std::string rest;
+  const auto append = [&rest](std::uint64_t value, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) rest += static_cast<char>(value >> 8 * i & 0xFF);
+  };
+  for (const std::uint64_t field :
+       {std::uint64_t{0}, longest, std::uint64_t{offsets.size()}, std::uint64_t{targets.size()}})
+    append(field, 8);
+  for (const std::uint64_t offset : offsets) append(offset, 8);
+  for (const std::int32_t target : targets) append(static_cast<std::uint64_t>(target), 4);
+  const std::string body = std::exchange(rest, {});
+  append(kMagic, 8);
+  append(checksum(std::string(16, '\0') + body), 8);
+  return rest + body;
 }
 
 Shortlist Shortlist::read(const std::filesystem::path& path, const ShortlistVocabularies& vocabularies,

@@ -114,4 +114,22 @@ std::size_t LexiconBuilder::write(core::OutputFile& out, std::int32_t best) cons
   return pairs;
 }
 
+decoding::Shortlist LexiconBuilder::shortlist(const decoding::ShortlistVocabularies& vocabularies,
+                                              const decoding::ShortlistLimits& limits) const {
+  std::vector<CountedTarget> frequent;
+  for (std::size_t id = 0; id < targets_.size(); ++id)
+    if (targets_[id] > 0) frequent.push_back({static_cast<std::int32_t>(id), targets_[id]});
+  most_first(frequent);
+  std::vector<std::int32_t> first;
+  for (const CountedTarget& counted : frequent)
+    if (first.size() < static_cast<std::size_t>(limits.first)) first.push_back(counted.target);
+  // The counts of one source piece are ordered as their shares are.
+  std::vector<decoding::Shortlist::Entry> entries;
+  entries.reserve(links_.size());
+  for (const auto& [key, count] : links_)
+    entries.push_back({static_cast<std::int32_t>(key >> 32U), static_cast<std::int32_t>(key & 0xFFFFFFFFU),
+                       static_cast<float>(count)});
+  return {vocabularies, std::move(entries), first, limits.best};
+}
+
 }  // namespace dragoman::pipeline

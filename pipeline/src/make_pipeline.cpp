@@ -168,6 +168,21 @@ class Builder {
         std::filesystem::is_directory(model->get<std::string>()))
       model_defaults_ = formats::load_model_config(model->get<std::string>()).decoding;
     settings = decoding::complete_settings(std::move(settings), model_defaults_);
+    complete_shortlist(settings);
+  }
+
+  /// The model's own, unless the user names one, or none, or several models, which have no shortlist in common.
+  void complete_shortlist(Json& settings) const {
+    const auto unsaid = [&settings](const char* key) {
+      const auto said = settings.find(key);
+      return said == settings.end() || said->empty() || *said == "";
+    };
+    if (model_defaults_.contains(decoding::kShortlistKey) && unsaid("shortlist") && unsaid("ensemble")) {
+      const std::filesystem::path folder(settings["model"].get<std::string>());
+      settings["shortlist"] = (folder / formats::ModelFiles::kShortlist).string();
+    }
+    if (const auto said = settings.find("shortlist"); said != settings.end() && *said == ShortlistSettings::kNone)
+      *said = "";
   }
 
   /// How each of built_in_stages() is added.

@@ -67,7 +67,8 @@ OptionTable<ShortlistSettings> shortlist_table() {
   return OptionTable<ShortlistSettings>()
       .group("Search")
       .text("shortlist", &ShortlistSettings::path, "FILE",
-            "choose each sentence's tokens from its lexical shortlist: of the command `shortlist`, Marian or Bergamot")
+            "choose each sentence's tokens from its lexical shortlist: of the command `shortlist`, Marian or Bergamot; "
+            "none: not from the model's own either")
       .include(&ShortlistSettings::limits, shortlist_limits_table());
 }
 

@@ -79,10 +79,8 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
                 "needs replace_unknown");
   const decoding::ShortlistLimits defaults;
   const decoding::ShortlistLimits& limits = translate.shortlist.limits;
-  options.check(!translate.shortlist.path.empty() || limits.first == defaults.first, "shortlist_first",
-                "needs a shortlist");
-  options.check(!translate.shortlist.path.empty() || limits.best == defaults.best, "shortlist_best",
-                "needs a shortlist");
+  options.check(!translate.shortlist.none() || limits.first == defaults.first, "shortlist_first", "needs a shortlist");
+  options.check(!translate.shortlist.none() || limits.best == defaults.best, "shortlist_best", "needs a shortlist");
   translate.device = host.device(settings.device);
   const std::string strategy = translate.searched().strategy;
   const auto& entry = registry.search_strategies().get(strategy);
@@ -107,7 +105,10 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
 TranslateOptions usual_translate_options(const std::filesystem::path& model_folder) {
   const core::Json defaults = formats::load_model_config(model_folder).decoding;
   const std::string where = (model_folder / formats::ModelFiles::kConfig).string() + ": decoding";
-  return {.decoding = decoding::read_model_defaults(defaults, where)};
+  TranslateOptions options{.decoding = decoding::read_model_defaults(defaults, where)};
+  if (defaults.contains(decoding::kShortlistKey))
+    options.shortlist.path = (model_folder / formats::ModelFiles::kShortlist).string();
+  return options;
 }
 
 }  // namespace dragoman::pipeline

@@ -82,10 +82,10 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
                                       {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights,
                                        .non_finite_hint = "--allow-non-finite uses it all the same"});
   core::require(
-      packing.shortlist.path.empty() || packing.ensemble.models.empty(), core::ErrorCode::kUnsupported,
+      packing.shortlist.none() || packing.ensemble.models.empty(), core::ErrorCode::kUnsupported,
       "an ensemble needs the whole distribution of each model, so a shortlist would save nothing; leave one of "
       "them out");
-  if (!packing.shortlist.path.empty())
+  if (!packing.shortlist.none())
     shortlist_ = decoding::Shortlist::read(
         packing.shortlist.path,
         shortlist_vocabularies(loaded_.model->spec(), *loaded_.source_tokenizer, *loaded_.target_tokenizer),

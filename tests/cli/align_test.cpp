@@ -93,6 +93,34 @@ TEST_F(AlignTest, AlignmentsMakeAShortlistThatTranslates) {
   EXPECT_EQ(translate("--shortlist lex.s2t.gz --shortlist-first 0 --threads 1 --rows 1").output, listed);
   EXPECT_THAT(translate("--shortlist-first 3").error, HasSubstr("shortlist_first: needs a shortlist"));
   EXPECT_THAT(translate("--shortlist words").error, HasSubstr("words: line 1 has not three fields"));
+  const Outcome into = run_dragoman(
+      folder_.path(), "shortlist" + model + "s.de t.en -a pieces --units pieces --best 3 --first 0 --into listed");
+  EXPECT_EQ(into.status, 0) << into.error;
+  std::ofstream(folder_ / "other.de") << "Eine Frau fährt auf einem roten Fahrrad.\n";
+  const auto by = [&](const std::string& name, const std::string& options) {
+    const Outcome outcome =
+        run_dragoman(folder_.path(), "translate --quiet --model '" + name + "' other.de " + options);
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    return outcome.output;
+  };
+  const std::string plain = DRAGOMAN_SOURCE_DIR "/examples/multi30k/model";
+  const std::string few = "--shortlist lex.s2t.gz --shortlist-first 0";
+  ASSERT_NE(by(plain, few), by(plain, ""));
+  EXPECT_EQ(by("listed", ""), by(plain, few)) << "the model's own";
+  EXPECT_EQ(by("listed", "--compute int8"), by(plain, "--compute int8 " + few));
+  EXPECT_EQ(by("listed", "--shortlist none"), by(plain, ""));
+  EXPECT_EQ(by("listed", "--shortlist lex.s2t.gz --shortlist-first 4000"),
+            by(plain, "--shortlist lex.s2t.gz --shortlist-first 4000"));
+  EXPECT_EQ(by("listed", "--ensemble listed"), by(plain, "--ensemble listed")) << "models together have none";
+  EXPECT_EQ(run_dragoman(folder_.path(), "quantize --quiet listed --type int8 --output small").status, 0);
+  EXPECT_EQ(by("small", ""), by("listed", "--compute int8"));
+  std::filesystem::remove(folder_ / "small" / "shortlist.bin");
+  EXPECT_THAT(run_dragoman(folder_.path(), "translate --quiet --model small s.de").error,
+              HasSubstr("config.json: decoding names shortlist.bin, which the folder lacks"));
+  const std::string count = "shortlist" + model + "s.de t.en -a pieces --units pieces ";
+  EXPECT_THAT(run_dragoman(folder_.path(), count + "--into s.de").error, HasSubstr("s.de"));
+  EXPECT_THAT(run_dragoman(folder_.path(), count + "--first 3").error, HasSubstr("--first is for --into"));
+  EXPECT_THAT(run_dragoman(folder_.path(), count + "--into new -o lex").error, HasSubstr("two places"));
   EXPECT_THAT(translate("--unknown-dictionary words").error, HasSubstr("unknown_dictionary: needs replace_unknown"));
   EXPECT_THAT(run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en -a pieces").error,
               HasSubstr("pieces: line 3: the link"));

@@ -64,6 +64,10 @@ TEST(ModelDefaults, SayWhatIsWrongWithThem) {
   EXPECT_THAT(error({{"decoder", "greedy"}, {"beam_size", 9}}), AllOf(HasSubstr("beam_size"), HasSubstr("greedy")));
   for (const char* key : {"n_best", "alignment"})
     EXPECT_THAT(error({{key, 1}}), HasSubstr("whoever translates")) << key;
+  EXPECT_THAT(error({{"shortlist", "../lex.gz"}}),
+              AllOf(HasSubstr("m/config.json: decoding: shortlist"), HasSubstr("must be shortlist.bin")));
+  EXPECT_THAT(error({{"shortlist", 3}}), HasSubstr("shortlist"));
+  EXPECT_NO_THROW(read_model_defaults({{"shortlist", "shortlist.bin"}}, "m/config.json: decoding"));
 }
 
 TEST(ModelDefaults, WhatTheModelSaysNeedNotBeOfUseToTheSearchThatTheUserWants) {

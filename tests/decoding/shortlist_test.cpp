@@ -139,6 +139,23 @@ TEST_F(ShortlistFileTest, ReadsTheBinaryForm) {
               HasSubstr("target tokens that the model does not have"));
 }
 
+/// Its own list of the end is where the binary form keeps what is always a candidate.
+TEST_F(ShortlistFileTest, TheBinaryFormGivesTheSameCandidatesAgain) {
+  for (const std::int32_t first : {0, 2}) {
+    const Shortlist text = read(kLexicon, {.first = first, .best = 2});
+    const std::string bytes = text.to_binary();
+    const Shortlist binary = read(bytes);
+    for (const char* source : {"z", "bz", "bkz", "kz", "qz"})
+      EXPECT_EQ(candidates(binary, source), candidates(text, source)) << source << ", first " << first;
+    EXPECT_EQ(binary.to_binary(), bytes);
+    std::string damaged = bytes;
+    damaged[60] ^= 1;
+    EXPECT_THAT(refusal(damaged), HasSubstr("checksum"));
+  }
+  const Shortlist golden = Shortlist::read(testing::golden_file("shortlist.bin"), letters(), {});
+  EXPECT_EQ(candidates(read(golden.to_binary()), "acdz"), candidates(golden, "acdz"));
+}
+
 /// A search that chooses from lists against one in which all other tokens are suppressed, which comes another way.
 class ShortlistSearchTest : public ::testing::TestWithParam<const char*> {
  protected:

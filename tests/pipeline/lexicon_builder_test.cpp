@@ -57,6 +57,33 @@ TEST_F(LexiconBuilderTest, CountsWhereTheLinksOfEachPieceLead) {
   EXPECT_TRUE(written(builder, 1).ends_with("\nh t 0.6666667\na e 1\n"));
 }
 
+/// Without the detour by the file, for all sources of one piece and limits that cut something off.
+TEST_F(LexiconBuilderTest, MakesTheShortlistThatItsFileMakes) {
+  LexiconBuilder builder(*tokenizer_, *tokenizer_, AlignmentUnit::kPieces);
+  for (const char* pair : {"ta", "th", "th", "ea", "ht", "hh", "ha", "ha", "he"})
+    builder.add(std::string(1, pair[0]), std::string(1, pair[1]), last_of({pair, 1}, {pair + 1, 1}));
+  const auto id = [&](std::string_view piece) { return tokenizer_->id(piece); };
+  const decoding::ShortlistVocabularies vocabularies{.source_size = tokenizer_->size(),
+                                                     .target_size = tokenizer_->size(),
+                                                     .end = 2,
+                                                     .unknown = 0,
+                                                     .source_id = id,
+                                                     .target_id = id};
+  for (const decoding::ShortlistLimits limits :
+       {decoding::ShortlistLimits{.first = 2, .best = 2}, decoding::ShortlistLimits{.first = 0, .best = 1},
+        decoding::ShortlistLimits{.first = 100, .best = 100}}) {
+    written(builder, 0);
+    const auto from_file = decoding::Shortlist::read(folder_ / "lex", vocabularies, limits);
+    const auto direct = builder.shortlist(vocabularies, limits);
+    for (std::int32_t source = 0; source < tokenizer_->size(); ++source) {
+      std::vector<std::int32_t> expected, found;
+      from_file.candidates({&source, 1}, expected);
+      direct.candidates({&source, 1}, found);
+      EXPECT_EQ(found, expected) << source << ", best " << limits.best;
+    }
+  }
+}
+
 /// `ha` is two pieces, and so is `et`; where the pieces of a word begin, the tokenizer says.
 TEST_F(LexiconBuilderTest, ALinkOfWordsIsOneOfAllTheirPieces) {
   LexiconBuilder words(*tokenizer_, *tokenizer_, AlignmentUnit::kWords);
@@ -97,6 +124,22 @@ TEST_F(ShortlistTranslationTest, AListOfEverythingChangesNothingAndAShortOneDoes
   const auto copied = translate({.threads = 2, .shortlist = {.path = model_.file("all.s2t"), .limits = {.first = 0}}});
   EXPECT_NE(copied, plain);
   EXPECT_EQ(copied[0].find_first_not_of("the cat"), std::string::npos) << copied[0];
+}
+
+TEST_F(ShortlistTranslationTest, TheModelsOwnIsUsedUnlessTheUserSaysNone) {
+  const auto plain = translate({.threads = 1});
+  core::write_file(model_.file("few.s2t"), "t a 0.5\n");
+  const auto listed = translate({.shortlist = {.path = model_.file("few.s2t"), .limits = {.first = 0}}});
+  ASSERT_NE(listed, plain);
+  const plugins::LoadedModel loaded = plugins::load_model(model_.path(), host_);
+  const auto shortlist = decoding::Shortlist::read(
+      model_.file("few.s2t"),
+      shortlist_vocabularies(loaded.model->spec(), *loaded.source_tokenizer, *loaded.target_tokenizer), {.first = 0});
+  formats::write_shortlist(model_.path(), model_.path(), shortlist.to_binary());
+  EXPECT_EQ(translate(usual_translate_options(model_.path())), listed);
+  TranslateOptions none = usual_translate_options(model_.path());
+  none.shortlist.path = ShortlistSettings::kNone;
+  EXPECT_EQ(translate(none), plain);
 }
 
 TEST_F(ShortlistTranslationTest, AFileOfAnotherModelIsRefused) {

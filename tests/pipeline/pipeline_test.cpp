@@ -15,8 +15,10 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/yaml.h>
+#include <dragoman/pipeline/lexicon_builder.h>
 #include <dragoman/pipeline/pipeline.h>
 #include <dragoman/pipeline/translator.h>
+#include <dragoman/plugins/load_model.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -407,6 +409,36 @@ TEST_F(PipelineTest, WhatNobodySaysComesFromTheModelsFolder) {
   std::string text;
   for (const std::string& line : Translator(model_.path(), host_).translate(lines)) text += line + "\n";
   EXPECT_EQ(text, shorter) << "the embedded API, too";
+}
+
+TEST_F(PipelineTest, TheModelsOwnShortlistIsUsedUnlessTheUserSaysOtherwise) {
+  write("in", "the cat sat\nein Hund\n");
+  write("few.s2t", "t a 0.5\n");
+  const auto translated = [&](const std::string& options) {
+    run("stages:\n  - read: {path: " + model_.file("in").string() + "}\n  - translate: {model: " +
+        model_.path().string() + options + "}\n  - write: {path: " + model_.file("out").string() + "}\n");
+    return output();
+  };
+  const std::string few = ", shortlist: " + model_.file("few.s2t").string();
+  const std::string whole = translated("");
+  const std::string listed = translated(few + ", shortlist-first: 0");
+  const std::string longer = translated(few + ", shortlist-first: 300");
+  ASSERT_NE(listed, whole);
+  ASSERT_NE(listed, longer);
+  const auto loaded = plugins::load_model(model_.path(), host_);
+  const auto shortlist = decoding::Shortlist::read(
+      model_.file("few.s2t"),
+      shortlist_vocabularies(loaded.model->spec(), *loaded.source_tokenizer, *loaded.target_tokenizer), {.first = 0});
+  formats::write_shortlist(model_.path(), model_.path(), shortlist.to_binary());
+  EXPECT_EQ(translated(""), listed);
+  EXPECT_EQ(translated(", shortlist: none"), whole);
+  EXPECT_EQ(translated(few + ", shortlist-first: 300"), longer);
+  EXPECT_EQ(translated(", ignore-model-defaults: true"), whole);
+  const std::string together = ", ensemble: [" + model_.path().string() + "]";
+  EXPECT_EQ(translated(together), translated(together + ", ignore-model-defaults: true")) << "these have none";
+  EXPECT_THAT(
+      error_of("stages: [{translate: {model: " + model_.path().string() + ", shortlist: none, shortlist-first: 3}}]"),
+      HasSubstr("shortlist_first: needs a shortlist"));
 }
 
 }  // namespace

@@ -72,9 +72,11 @@ void require_device_addresses(tensor::Context& context, const void* arguments, s
 HiddenBackend::HiddenBackend(const tensor::KernelTable& inner, std::string_view name, Steps steps, Opening opening)
     : Backend(name), steps_(steps), opening_(opening) {
   ops::for_each_key(ops::kKernels, [&](auto key) { wrap(key, inner); });
-  ops::for_each_key(ops::kFusedKernels, [&](auto key) {
+  const auto wrap_if_there = [&](auto key) {
     if (inner.find(key) != nullptr) wrap(key, inner);
-  });
+  };
+  ops::for_each_key(ops::kFusedKernels, wrap_if_there);
+  ops::for_each_key(ops::kGatheredKernels, wrap_if_there);
 }
 
 }  // namespace dragoman::testing

@@ -6,11 +6,13 @@
 #include "program/command.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/pipeline/lexicon_builder.h>
 #include <dragoman/plugins/load_model.h>
 
@@ -30,7 +32,9 @@ class Shortlist final : public Command {
     return "dragoman align --model models/de-en train.de train.en --layer 1 --units pieces --output train.align\n"
            "dragoman shortlist --model models/de-en train.de train.en --alignments train.align --units pieces --output "
            "lex.s2t.gz\n"
-           "dragoman translate --model models/de-en --shortlist lex.s2t.gz test.de\n";
+           "dragoman translate --model models/de-en --shortlist lex.s2t.gz test.de\n"
+           "dragoman shortlist --model models/de-en train.de train.en --alignments train.align --units pieces --into "
+           "models/de-en\n";
   }
 
   void add_options(po::options_description& options) override {
@@ -44,7 +48,11 @@ class Shortlist final : public Command {
         "best", whole_number("--best", best_, 0)->default_value("100")->value_name("N"),
         "the most probable translations of each piece; 0: all")(
         "output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
-        "lines of a target piece, a source piece and a probability (.gz and .zst: compressed); - is stdout");
+        "lines of a target piece, a source piece and a probability (.gz and .zst: compressed); - is stdout")(
+        "into", po::value(&into_)->value_name("DIR"),
+        "instead: a copy of the model's folder, or the folder itself, that has the shortlist and translates with it")(
+        "first", whole_number("--first", first_, 0)->default_value("100")->value_name("N"),
+        "with --into: the most frequent pieces, which are always on the list");
     po::options_description plugins = option_group("Plugins");
     add_host_options(plugins, host_options_);
     options.add(plugins);
@@ -59,12 +67,20 @@ class Shortlist final : public Command {
       throw UsageError("pairs and --alignments cannot both be standard input");
     inputs.emplace_back(model_);
     inputs.emplace_back(alignments_);
-    require_not_an_input(output_, inputs);
+    if (!into_.empty() && output_ != "-") throw UsageError("--output and --into say two places; leave one out");
+    if (into_.empty() && first_ != kUsualFirst)
+      throw UsageError("--first is for --into; who translates with a file says --shortlist-first");
+    if (into_.empty()) require_not_an_input(output_, inputs);
+    if (!into_.empty()) formats::require_replaceable(into_);
     plugins::Host host(host_options_);
     const plugins::LoadedModel model = plugins::load_model(model_, host);
     pipeline::LexiconBuilder builder(
         *model.source_tokenizer, *model.target_tokenizer,
         units_ == "words" ? pipeline::AlignmentUnit::kWords : pipeline::AlignmentUnit::kPieces);
+    if (!into_.empty()) {
+      count(builder, session);
+      return write_into_folder(builder, model, host, session);
+    }
     core::OutputFile out(output_, {.partial = core::PartialPolicy::kTemporary, .stop = session.stop});
     count(builder, session);
     const std::size_t pairs = builder.write(out, best_);
@@ -73,6 +89,17 @@ class Shortlist final : public Command {
   }
 
  private:
+  void write_into_folder(const pipeline::LexiconBuilder& builder, const plugins::LoadedModel& model,
+                         plugins::Host& host, const Session& session) const {
+    const decoding::ShortlistLimits limits{.first = first_,
+                                           .best = best_ == 0 ? std::numeric_limits<std::int32_t>::max() : best_};
+    const decoding::Shortlist shortlist = builder.shortlist(
+        pipeline::shortlist_vocabularies(model.model->spec(), *model.source_tokenizer, *model.target_tokenizer),
+        limits);
+    formats::write_shortlist(model_, into_, shortlist.to_binary(), plugins::tokenizer_opener(host));
+    session.log(core::LogLevel::kInfo, fmt::format("{} pairs of pieces; written: {}", shortlist.size(), into_));
+  }
+
   void count(pipeline::LexiconBuilder& builder, const Session& session) const {
     LinePairReader reader = input_.open(session.stop);
     core::LineReader alignments(alignments_, session.stop);
@@ -105,7 +132,10 @@ class Shortlist final : public Command {
   PairInput input_;
   std::string alignments_;
   std::string units_;
+  static constexpr std::int32_t kUsualFirst = 100;
   std::int32_t best_ = 100;
+  std::int32_t first_ = kUsualFirst;
+  std::string into_;
   std::string output_;
   plugins::HostOptions host_options_;
 };

@@ -299,6 +299,11 @@ ModelFolder ModelFolder::open(const Path& folder_path, const TokenizerOpener& op
   const Path config_path = folder_path / ModelFiles::kConfig;
   folder.config_ = load_model_config(folder_path);
   const nn::SequenceSpec& spec = folder.config_.sequences;
+  std::error_code ignored;
+  core::require(!folder.config_.decoding.contains(decoding::kShortlistKey) ||
+                    std::filesystem::is_regular_file(folder_path / ModelFiles::kShortlist, ignored),
+                ErrorCode::kBadInput, "{}: decoding names {}, which the folder lacks; bring it, or take the key out",
+                config_path.string(), ModelFiles::kShortlist);
   folder.joint_ = names_joint_tokenizer(folder_path, folder.config_);
   const auto open_side = [&](TokenizerSide side) { return open_tokenizer(folder_path, side, folder.config_, opener); };
   const Side source{"source", open_side(folder.joint_ ? TokenizerSide::kJoint : TokenizerSide::kSource),
@@ -333,6 +338,7 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
                            tokenizers_to_name(content), content.compute, content.decoding};
   core::write_file(folder / ModelFiles::kConfig, to_json(config).dump(2) + "\n");
   write_tokenizers(content, folder);
+  if (!content.shortlist.empty()) core::write_file(folder / ModelFiles::kShortlist, content.shortlist);
   core::write_file(folder / ModelFiles::kCard, content.card);
   ModelFolder::open(folder, content.opener);  // What it would refuse must not be written.
   const nn::ParameterStore& parameters = content.model->parameters();
@@ -356,27 +362,48 @@ void copy_model_file(const Path& from, const Path& to) {
   output.commit();
 }
 
-}  // namespace
-
-void write_decoding_defaults(const Path& source, const Path& output, const Json& decoding,
-                             const TokenizerOpener& opener) {
-  ModelConfig config = load_model_config(source);
-  decoding::read_model_defaults(decoding, (source / ModelFiles::kConfig).string() + ": decoding");
-  config.decoding = decoding;
+/// A copy with another configuration, and with another shortlist unless that is empty.
+void write_changed_copy(const Path& source, const Path& output, const ModelConfig& config, std::string_view shortlist,
+                        const TokenizerOpener& opener) {
   core::require_not_in_the_way(source, output);
   verify_checksums_if_there(source);
   FolderReplacement replacement(output);
   const Path& folder = replacement.folder();
   for (const std::string_view name : ModelFiles::kAll) {
     if (name == ModelFiles::kConfig || name == ModelFiles::kSums || name == ModelFiles::kCard) continue;
+    if (name == ModelFiles::kShortlist && !(shortlist.empty() && config.decoding.contains(decoding::kShortlistKey)))
+      continue;
     if (std::error_code ignored; std::filesystem::exists(source / name, ignored))
       copy_model_file(source / name, folder / name);
   }
+  if (!shortlist.empty()) core::write_file(folder / ModelFiles::kShortlist, shortlist);
   core::write_file(folder / ModelFiles::kCard, card_of(source));
   core::write_file(folder / ModelFiles::kConfig, to_json(config).dump(2) + "\n");
   ModelFolder::open(folder, opener);  // What it would refuse must not be written.
   write_checksums(folder);
   replacement.commit();
+}
+
+}  // namespace
+
+std::string shortlist_of(const Path& folder, const ModelConfig& config) {
+  if (!config.decoding.contains(decoding::kShortlistKey)) return {};
+  return core::read_regular_file(folder / ModelFiles::kShortlist);
+}
+
+void write_shortlist(const Path& source, const Path& output, std::string_view shortlist,
+                     const TokenizerOpener& opener) {
+  ModelConfig config = load_model_config(source);
+  config.decoding[decoding::kShortlistKey] = decoding::kShortlistFile;
+  write_changed_copy(source, output, config, shortlist, opener);
+}
+
+void write_decoding_defaults(const Path& source, const Path& output, const Json& decoding,
+                             const TokenizerOpener& opener) {
+  ModelConfig config = load_model_config(source);
+  decoding::read_model_defaults(decoding, (source / ModelFiles::kConfig).string() + ": decoding");
+  config.decoding = decoding;
+  write_changed_copy(source, output, config, {}, opener);
 }
 
 }  // namespace dragoman::formats

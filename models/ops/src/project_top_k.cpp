@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "dragoman/ops/linear.h"
+#include "dragoman/ops/project_listed_top_k.h"
 #include "dragoman/ops/softmax.h"
 
 #include <algorithm>
@@ -67,12 +68,14 @@ void check(const TopKOptions& options, std::int64_t rows, std::int64_t vocabular
   check_allowed(options, rows, vocabulary);
 }
 
-/// Their number is part of a recorded call, as that of edits, and what is behind the ranges is nobody's.
-DeviceArray<std::int32_t> upload_allowed(Context& context, std::span<const std::int32_t> allowed) {
-  if (!context.records() || allowed.empty()) return context.upload(allowed);
-  std::vector<std::int32_t> filled(allowed.begin(), allowed.end());
+/// Of all lists together. Their number is part of a recorded call, as that of edits, and what is behind the ranges is
+/// nobody's.
+template <class Entry>
+DeviceArray<Entry> upload_lists(Context& context, std::span<const Entry> entries) {
+  if (!context.records() || entries.empty()) return context.upload(entries);
+  std::vector<Entry> filled(entries.begin(), entries.end());
   filled.resize(std::bit_ceil(filled.size()));
-  return context.upload_copy(std::span<const std::int32_t>(filled));
+  return context.upload_copy(std::span<const Entry>(filled));
 }
 
 /// Edits, or wanted tokens. Their number is part of a recorded call, so on a device that keeps steps a bucket is filled
@@ -97,6 +100,25 @@ DeviceArray<double> upload_temperatures(Context& context, std::span<const double
 TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k, std::size_t wanted) {
   return {context.arena().allocate(rows, k, tensor::DType::kI32, context.device()), context.allocate(rows, k),
           wanted == 0 ? Tensor{} : context.allocate(static_cast<std::int64_t>(wanted), 1)};
+}
+
+ProjectTopKArguments arguments_of(const Context& context, const Tensor& hidden, const Projection& projection,
+                                  const UploadedTopKOptions& options, const TopK& result) {
+  return {.hidden = hidden,
+          .weight = projection.weight.value.value,
+          .packed = projection.weight.packed,
+          .bias = projection.bias.value,
+          .k = options.host.k,
+          .temperatures = options.temperatures,
+          .edits = options.edits,
+          .noise = options.noise,
+          .allowed = options.allowed,
+          .allowed_of_row = options.allowed_of_row,
+          .tokens = result.tokens,
+          .log_probabilities = result.log_probabilities,
+          .wanted = options.wanted,
+          .wanted_log_probabilities = result.wanted_log_probabilities,
+          .type = context.plain_compute_type()};
 }
 
 void forbid_others(const Tensor& logits, std::int64_t row, std::span<const std::int32_t> allowed) {
@@ -172,7 +194,7 @@ UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::in
           upload_in_buckets(context, options.edits),
           context.upload(options.noise),
           upload_in_buckets(context, options.wanted),
-          upload_allowed(context, options.allowed),
+          upload_lists(context, options.allowed),
           context.upload(options.allowed_of_row)};
 }
 
@@ -183,26 +205,30 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
   if (projection.weight.packed == nullptr)
     require_computable(projection.weight.value.value, hidden.dtype, "project_top_k");
   const TopK result = allocate_result(context, hidden.rows, options.host.k, options.wanted.size());
-  kernel(context, {.hidden = hidden,
-                   .weight = projection.weight.value.value,
-                   .packed = projection.weight.packed,
-                   .bias = projection.bias.value,
-                   .k = options.host.k,
-                   .temperatures = options.temperatures,
-                   .edits = options.edits,
-                   .noise = options.noise,
-                   .allowed = options.allowed,
-                   .allowed_of_row = options.allowed_of_row,
-                   .tokens = result.tokens,
-                   .log_probabilities = result.log_probabilities,
-                   .wanted = options.wanted,
-                   .wanted_log_probabilities = result.wanted_log_probabilities,
-                   .type = context.plain_compute_type()});
+  kernel(context, arguments_of(context, hidden, projection, options, result));
   return result;
 }
 
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options) {
   return project_top_k(context, hidden, projection, upload(context, options, hidden.rows, projection.vocabulary()));
+}
+
+DeviceArray<ListedColumn> upload(Context& context, std::span<const ListedColumn> listed) {
+  return upload_lists(context, listed);
+}
+
+TopK project_listed_top_k(Context& context, const Tensor& hidden, const Projection& projection,
+                          const UploadedTopKOptions& options, const Listing& listing) {
+  core::require(projection.weight.packed != nullptr && listing.outputs != nullptr &&
+                    options.allowed_of_row.size() == hidden.rows && listing.listed.size() == options.allowed.size() &&
+                    listing.columns <= listing.outputs->columns() && listing.columns % listing.outputs->panel() == 0,
+                core::ErrorCode::kInvalidArgument,
+                "project_listed_top_k: {} rows with {} lists, {} of {} tokens gathered in {} columns", hidden.rows,
+                options.allowed_of_row.size(), listing.listed.size(), options.allowed.size(), listing.columns);
+  const TopK result = allocate_result(context, hidden.rows, options.host.k, options.wanted.size());
+  context.kernels().get(kProjectListedTopK)(context, {arguments_of(context, hidden, projection, options, result),
+                                                      listing.outputs, listing.columns, listing.listed});
+  return result;
 }
 
 TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection,

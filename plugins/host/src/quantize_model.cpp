@@ -76,6 +76,7 @@ void quantize_model(const path& folder, const path& output, tensor::ComputeChoic
                                        .rounded = dtype,
                                        .compute = type,
                                        .decoding = loaded.config.decoding,
+                                       .shortlist = formats::shortlist_of(folder, loaded.config),
                                        .metadata = file.metadata(),
                                        .opener = tokenizer_opener(host)});
 }

@@ -11,6 +11,7 @@
 
 #include <dragoman/core/file_lock.h>
 #include <dragoman/core/json.h>
+#include <dragoman/formats/average.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -473,6 +474,29 @@ TEST(ModelFolder, SaysHowItsModelIsBestSearched) {
   EXPECT_EQ(verify_checksums(folder / "other").size(), 4U);
   write_decoding_defaults(folder / "other", folder / "other", core::Json::object());
   EXPECT_EQ(core::load_json(folder / "other" / "config.json")["format_version"], 1) << "an older program reads it";
+}
+
+TEST(ModelFolder, HasAShortlistOfItsOwn) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model());
+  EXPECT_EQ(shortlist_of(folder / "m", ModelFolder::open(folder / "m").config()), "");
+  write_shortlist(folder / "m", folder / "listed", "a list");
+  const ModelConfig config = ModelFolder::open(folder / "listed").config();
+  EXPECT_EQ(config.decoding, (core::Json{{"shortlist", "shortlist.bin"}}));
+  EXPECT_EQ(shortlist_of(folder / "listed", config), "a list");
+  EXPECT_EQ(verify_checksums(folder / "listed").size(), 5U);
+  write_shortlist(folder / "listed", folder / "listed", "another");
+  EXPECT_EQ(shortlist_of(folder / "listed", config), "another");
+  write_decoding_defaults(folder / "listed", folder / "tuned", {{"shortlist", "shortlist.bin"}, {"alpha", 1}});
+  EXPECT_EQ(shortlist_of(folder / "tuned", config), "another");
+  average_models({folder / "tuned", folder / "listed"}, folder / "mean");
+  EXPECT_EQ(shortlist_of(folder / "mean", config), "another");
+  write_decoding_defaults(folder / "listed", folder / "plain", {{"alpha", 1}});
+  EXPECT_FALSE(std::filesystem::exists(folder / "plain" / "shortlist.bin")) << "nothing would read it";
+  std::filesystem::remove(folder / "listed" / "shortlist.bin");
+  EXPECT_THAT(error_of([&] { ModelFolder::open(folder / "listed"); }),
+              AllOf(HasSubstr("config.json: decoding names shortlist.bin, which the folder lacks"),
+                    HasSubstr("bring it, or take the key out")));
 }
 
 TEST(ModelFolder, RefusesDecodingDefaultsThatMakeNoSense) {

@@ -10,6 +10,11 @@ namespace dragoman::decoding {
 // A model may say how it is best searched: an object of settings, keys and values of option_table(). What it does not
 // say is as the program has it; what a user says goes before both.
 
+/// The key that says that the model has a shortlist of its own, and the file of the folder, which is all that it may
+/// name: decoding::Shortlist in its binary form.
+inline constexpr const char* kShortlistKey = "shortlist";
+inline constexpr const char* kShortlistFile = "shortlist.bin";
+
 /// What they come to if nobody says anything else. Error{kBadInput} naming `where` and the key, for what is no option,
 /// makes no sense, or is not a model's to say (n_best, alignment: what is returned).
 DecodingOptions read_model_defaults(const core::Json& settings, const std::string& where);

@@ -9,6 +9,8 @@
 
 namespace dragoman::decoding {
 
+class ListedOutputs;
+
 /// A StepModel over a Seq2SeqModel: pooled decoder state, cached steps, fused projection and selection. Model and
 /// context must outlive it; the context is its own while it works: every call frees the step memory of the last one.
 /// The model may be shared by any number of steppers.
@@ -42,6 +44,7 @@ class ModelStepper final : public StepModel {
   const nn::Seq2SeqModel* model_;
   tensor::Context* context_;
   nn::DecoderState state_;
+  std::unique_ptr<ListedOutputs> listed_outputs_;
   std::vector<std::int32_t> last_rows_;    ///< of each row's last new token among all new tokens
   std::vector<std::int32_t> scored_rows_;  ///< of the tokens before forced ones
   std::vector<std::int32_t> forced_tokens_;

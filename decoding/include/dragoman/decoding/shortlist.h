@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -66,6 +67,10 @@ class Shortlist {
   /// must be of the vocabulary. The end is always among them.
   void candidates(std::span<const std::int32_t> source, std::vector<std::int32_t>& candidates) const;
 
+  /// The binary form. Read again with vocabularies of the same sizes it gives the same candidates for any source with
+  /// its end, on whose list stands what is always a candidate.
+  std::string to_binary() const;
+
   std::int32_t source_vocabulary() const noexcept { return static_cast<std::int32_t>(offsets_.size()) - 1; }
   std::int32_t target_vocabulary() const noexcept { return target_size_; }
   /// Pairs that it holds.
@@ -80,6 +85,7 @@ class Shortlist {
 
   std::int32_t target_size_;
   bool shared_;
+  std::int32_t end_;
   std::vector<std::int32_t> always_;
   std::vector<std::size_t> offsets_;  ///< of each source token's first in targets_, and one more
   std::vector<std::int32_t> targets_;

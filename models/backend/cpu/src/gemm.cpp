@@ -60,7 +60,7 @@ std::size_t PackedMatrix::bytes(GemmElements elements, std::int64_t outputs, std
 
 PackedMatrix::PackedMatrix(GemmElements elements, const void* weight, std::int64_t stride, std::int64_t outputs,
                            std::int64_t inputs, void* storage)
-    : elements_(elements), outputs_(outputs), inputs_(inputs) {
+    : elements_(elements), outputs_(outputs), inputs_(inputs), storage_(storage) {
   const WeightShape shape{elements, outputs, inputs};
   const PackedShape& probed = packed_shape(shape);
   buckets_ = probed.buckets;
@@ -71,6 +71,15 @@ PackedMatrix::PackedMatrix(GemmElements elements, const void* weight, std::int64
       memory_ = std::make_unique<Memory>(Memory{pack(shape, weight, stride, std::move(packed))});
     });
   });
+}
+
+PackedMatrix::PackedMatrix(GemmElements elements, std::int64_t outputs, std::int64_t inputs, void* storage)
+    : elements_(elements), outputs_(outputs), inputs_(inputs), storage_(storage) {
+  const PackedShape& probed = packed_shape({elements, outputs, inputs});
+  buckets_ = probed.buckets;
+  std::fill_n(static_cast<std::byte*>(storage), probed.layout.get_size(), std::byte{0});
+  onednn::translating_errors(
+      [&] { memory_ = std::make_unique<Memory>(Memory{dnnl::memory(probed.layout, onednn::cpu_engine(), storage)}); });
 }
 
 PackedMatrix::~PackedMatrix() = default;

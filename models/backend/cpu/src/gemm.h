@@ -57,6 +57,8 @@ class PackedMatrix {
   /// bytes() long), which must outlive the object.
   PackedMatrix(GemmElements elements, const void* weight, std::int64_t stride, std::int64_t outputs,
                std::int64_t inputs, void* storage);
+  /// Of zeros.
+  PackedMatrix(GemmElements elements, std::int64_t outputs, std::int64_t inputs, void* storage);
   ~PackedMatrix();
   PackedMatrix(PackedMatrix&&) noexcept;
   PackedMatrix& operator=(PackedMatrix&&) noexcept;
@@ -64,6 +66,8 @@ class PackedMatrix {
   GemmElements elements() const noexcept { return elements_; }
   std::int64_t outputs() const noexcept { return outputs_; }
   std::int64_t inputs() const noexcept { return inputs_; }
+  /// The packed form.
+  void* storage() const noexcept { return storage_; }
 
   /// y [rows, outputs] = x [rows, inputs] * weight^T, without gaps between rows: oneDNN 2.6 was seen to choose another
   /// order of summation for another stride of y. `rows` must be one of row_buckets().
@@ -79,6 +83,7 @@ class PackedMatrix {
   GemmElements elements_;
   std::int64_t outputs_;
   std::int64_t inputs_;
+  void* storage_;
   std::unique_ptr<Memory> memory_;
   std::span<const std::int64_t> buckets_;
 };

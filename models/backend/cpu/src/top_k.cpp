@@ -161,29 +161,22 @@ namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-void apply_edits(const PanelRow& panel) {
-  for (const ops::LogitEdit& edit : panel.edits) {
-    float& logit = panel.logits[edit.token - panel.first_token];
-    logit = logit * (logit > 0 ? 1 / edit.penalty : edit.penalty) + edit.bias;
-  }
-}
+}  // namespace
 
-void add_to_sum(const PanelRow& panel, float maximum, RowState& state) {
-  if (maximum == kNever) return;
-  const double sum = static_cast<double>(HWY_DYNAMIC_DISPATCH(panel_sum)(panel, maximum));
-  const auto panel_max = static_cast<double>(maximum);
+void add_panel_sum(float maximum, float sum, RowState& state) {
+  const auto largest = static_cast<double>(maximum);
+  const auto added = static_cast<double>(sum);
   if (state.sum == 0) {
-    state.maximum = panel_max;
-    state.sum = sum;
-  } else if (panel_max > state.maximum) {
-    state.sum = state.sum * std::exp(state.maximum - panel_max) + sum;
-    state.maximum = panel_max;
+    state.maximum = largest;
+    state.sum = added;
+  } else if (largest > state.maximum) {
+    state.sum = state.sum * std::exp(state.maximum - largest) + added;
+    state.maximum = largest;
   } else {
-    state.sum += sum * std::exp(panel_max - state.maximum);
+    state.sum += added * std::exp(largest - state.maximum);
   }
 }
 
-/// Adds a candidate while there is room, else puts it in the place of the worst if it ranks before that.
 void offer(const Candidate& candidate, std::int64_t k, RowState& state) {
   if (state.count == k) {
     if (!ranks_before(candidate, state.candidates[0])) return;
@@ -195,9 +188,13 @@ void offer(const Candidate& candidate, std::int64_t k, RowState& state) {
   std::push_heap(state.candidates, state.candidates + state.count, ranks_before);
 }
 
-/// NaN must not upset the order of the heap.
-float ordered(float score) {
-  return std::isnan(score) ? kNever : score;
+namespace {
+
+void apply_edits(const PanelRow& panel) {
+  for (const ops::LogitEdit& edit : panel.edits) {
+    float& logit = panel.logits[edit.token - panel.first_token];
+    logit = logit * (logit > 0 ? 1 / edit.penalty : edit.penalty) + edit.bias;
+  }
 }
 
 /// Maxima of so many parts of a panel, at most.
@@ -269,7 +266,7 @@ void take_panel(const PanelRow& panel, RowState& state) {
     maximum = HWY_DYNAMIC_DISPATCH(panel_maximum)(panel);
     least = kNever;
   }
-  add_to_sum(panel, maximum, state);
+  if (maximum != kNever) add_panel_sum(maximum, HWY_DYNAMIC_DISPATCH(panel_sum)(panel, maximum), state);
   if (panel.noise == nullptr)
     select_plain(panel, least, state);
   else

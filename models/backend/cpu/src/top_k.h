@@ -2,7 +2,9 @@
 
 #include "rounding.h"
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <dragoman/ops/project_top_k.h>
@@ -51,6 +53,15 @@ struct PanelRow {
 
 /// Takes one panel into account. The result depends on the row's logits alone, and on the order of the panels.
 void take_panel(const PanelRow& panel, RowState& state);
+
+/// What take_panel() is made of, for panels whose logits lie elsewhere. NaN must not upset the order of the heap.
+inline float ordered(float score) {
+  return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
+}
+/// Adds a candidate while there are fewer than k, else puts it in the place of the worst if it ranks before that.
+void offer(const Candidate& candidate, std::int64_t k, RowState& state);
+/// Adds `sum`, of exp(logit - maximum) of the next panel, of which `maximum` is the largest and above -infinity.
+void add_panel_sum(float maximum, float sum, RowState& state);
 
 /// Sorts the candidates, best first, and stores them with their log probabilities.
 void finish_row(RowState& state, std::int64_t k, bool noisy, std::int32_t* tokens, float* log_probabilities);

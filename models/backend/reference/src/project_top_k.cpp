@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include <dragoman/ops/project_top_k.h>
+#include <dragoman/ops/project_listed_top_k.h>
 
 namespace dragoman::backend::reference {
 namespace {
@@ -55,6 +55,45 @@ std::vector<std::int32_t> best_first(const std::vector<double>& ranks) {
   return order;
 }
 
+/// Logits before masks, edits and temperature to what row r of the results holds.
+void choose(const ops::ProjectTopKArguments& arguments, std::int64_t r, std::vector<double>& row) {
+  const Matrix log_probabilities(arguments.log_probabilities, "project_top_k");
+  const Matrix wanted(arguments.wanted_log_probabilities, "project_top_k");
+  forbid_others(arguments, r, row);
+  apply_edits(arguments.edits, r, row);
+  if (!arguments.temperatures.empty())
+    for (double& logit : row) logit /= arguments.temperatures[r];
+  log_softmax_in_place(row);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(arguments.wanted.size()); ++i)
+    if (arguments.wanted[i].row == r) wanted(i, 0) = row[static_cast<std::size_t>(arguments.wanted[i].token)];
+  const std::vector<std::int32_t> order = best_first(ranks(arguments, r, row));
+  for (std::int64_t i = 0; i < arguments.k; ++i) {
+    const std::int32_t token = order[static_cast<std::size_t>(i)];
+    arguments.tokens.row<std::int32_t>(r)[i] = token;
+    log_probabilities(r, i) = row[static_cast<std::size_t>(token)];
+  }
+}
+
+/// Which token stands in which column, with its bias: there is nothing to be won by more.
+class GatheredTokens final : public ops::GatheredOutputs {
+ public:
+  explicit GatheredTokens(std::int64_t columns)
+      : tokens_(static_cast<std::size_t>(columns), -1), bias_(tokens_.size()) {}
+
+  std::int64_t columns() const override { return static_cast<std::int64_t>(tokens_.size()); }
+  std::int64_t panel() const override { return 1; }
+  void put(const ops::GatheredColumn& at, double bias) {
+    tokens_.at(static_cast<std::size_t>(at.column)) = at.token;
+    bias_.at(static_cast<std::size_t>(at.column)) = bias;
+  }
+  std::int32_t token(std::int64_t column) const { return tokens_.at(static_cast<std::size_t>(column)); }
+  double bias(std::int64_t column) const { return bias_.at(static_cast<std::size_t>(column)); }
+
+ private:
+  std::vector<std::int32_t> tokens_;
+  std::vector<double> bias_;
+};
+
 }  // namespace
 
 template <>
@@ -63,26 +102,46 @@ void kernel(Context&, const ops::ProjectTopKArguments& arguments) {
   WeightReader weight = arguments.packed != nullptr ? WeightReader(arguments.packed, "project_top_k")
                                                     : WeightReader(arguments.weight, arguments.type, "project_top_k");
   const Matrix bias(arguments.bias, "project_top_k");
-  const Matrix log_probabilities(arguments.log_probabilities, "project_top_k");
-  const Matrix wanted(arguments.wanted_log_probabilities, "project_top_k");
   std::vector<double> row(static_cast<std::size_t>(weight.rows()));
   for (std::int64_t r = 0; r < hidden.rows(); ++r) {
     weight.take_row(&hidden(r, 0));
     for (std::int64_t v = 0; v < weight.rows(); ++v)
       row[static_cast<std::size_t>(v)] = weight.product(v) + (bias ? bias(0, v) : 0);
-    forbid_others(arguments, r, row);
-    apply_edits(arguments.edits, r, row);
-    if (!arguments.temperatures.empty())
-      for (double& logit : row) logit /= arguments.temperatures[r];
-    log_softmax_in_place(row);
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(arguments.wanted.size()); ++i)
-      if (arguments.wanted[i].row == r) wanted(i, 0) = row[static_cast<std::size_t>(arguments.wanted[i].token)];
-    const std::vector<std::int32_t> order = best_first(ranks(arguments, r, row));
-    for (std::int64_t i = 0; i < arguments.k; ++i) {
-      const std::int32_t token = order[static_cast<std::size_t>(i)];
-      arguments.tokens.row<std::int32_t>(r)[i] = token;
-      log_probabilities(r, i) = row[static_cast<std::size_t>(token)];
+    choose(arguments, r, row);
+  }
+}
+
+std::unique_ptr<ops::GatheredOutputs> kernel(Context&, const PackedWeight&, std::int64_t columns) {
+  return std::make_unique<GatheredTokens>(columns);
+}
+
+template <>
+void kernel(Context&, const ops::GatherOutputsArguments& arguments) {
+  const Matrix bias(arguments.bias, "gather_outputs");
+  auto& outputs = dynamic_cast<GatheredTokens&>(*arguments.outputs);
+  for (const ops::GatheredColumn& at : arguments.columns.span()) outputs.put(at, bias ? bias(0, at.token) : 0);
+}
+
+template <>
+void kernel(Context&, const ops::ProjectListedTopKArguments& arguments) {
+  const ops::ProjectTopKArguments& top_k = arguments.top_k;
+  const auto& outputs = dynamic_cast<const GatheredTokens&>(*arguments.outputs);
+  const Matrix hidden(top_k.hidden, "project_listed_top_k");
+  WeightReader weight(top_k.packed, "project_listed_top_k");
+  std::vector<double> row(static_cast<std::size_t>(weight.rows()));
+  for (std::int64_t r = 0; r < hidden.rows(); ++r) {
+    // What is read without having been listed shows.
+    std::ranges::fill(row, std::numeric_limits<double>::quiet_NaN());
+    weight.take_row(&hidden(r, 0));
+    const ops::AllowedRange range = top_k.allowed_of_row[r];
+    for (std::int32_t i = range.begin; i < range.end; ++i) {
+      const std::int32_t column = arguments.listed[i].column;
+      core::require(column < arguments.columns, core::ErrorCode::kInvalidArgument,
+                    "project_listed_top_k: a list has column {} of {}", column, arguments.columns);
+      row[static_cast<std::size_t>(top_k.allowed[range.begin + arguments.listed[i].place])] =
+          weight.product(outputs.token(column)) + outputs.bias(column);
     }
+    choose(top_k, r, row);
   }
 }
 

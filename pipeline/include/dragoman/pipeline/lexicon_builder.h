@@ -35,6 +35,10 @@ class LexiconBuilder {
   /// stand in such a file and is left out. Returns the number of pairs.
   std::size_t write(core::OutputFile& out, std::int32_t best) const;
 
+  /// The shortlist that such a file would make.
+  decoding::Shortlist shortlist(const decoding::ShortlistVocabularies& vocabularies,
+                                const decoding::ShortlistLimits& limits) const;
+
  private:
   const tokenizer::Tokenizer* source_;
   const tokenizer::Tokenizer* target_;

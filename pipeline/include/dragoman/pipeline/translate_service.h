@@ -42,7 +42,9 @@ struct TranslationModel {
 
 /// The table has the keys `shortlist`, `shortlist_first` and `shortlist_best`.
 struct ShortlistSettings {
-  std::string path{};  ///< as decoding::Shortlist::read() takes it; empty: none
+  static constexpr const char* kNone = "none";  ///< what a user says who does not want the model's own
+  std::string path{};                           ///< as decoding::Shortlist::read() takes it; empty, or kNone: none
+  bool none() const noexcept { return path.empty() || path == kNone; }
   decoding::ShortlistLimits limits{};
 };
 

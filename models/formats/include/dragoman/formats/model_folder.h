@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <dragoman/core/json.h>
+#include <dragoman/decoding/model_defaults.h>
 #include <dragoman/formats/parameters.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/tokenizer/tokenizer.h>
@@ -28,6 +30,8 @@ struct ModelFiles {
   static constexpr const char* kOtherTokenizer = "tokenizer.model";
   static constexpr const char* kOtherSourceTokenizer = "source.tokenizer.model";
   static constexpr const char* kOtherTargetTokenizer = "target.tokenizer.model";
+  /// Of a model whose decoding defaults name it.
+  static constexpr const char* kShortlist = decoding::kShortlistFile;
   static constexpr const char* kCard = "README.md";
   static constexpr const char* kSums = "SHA256SUMS";
 
@@ -41,7 +45,8 @@ struct ModelFiles {
                                            kTargetTokenizer,
                                            kOtherTokenizer,
                                            kOtherSourceTokenizer,
-                                           kOtherTargetTokenizer};
+                                           kOtherTargetTokenizer,
+                                           kShortlist};
   /// Every file that the folder may hold.
   static constexpr std::array kAll{kConfig,
                                    kWeights,
@@ -51,6 +56,7 @@ struct ModelFiles {
                                    kOtherTokenizer,
                                    kOtherSourceTokenizer,
                                    kOtherTargetTokenizer,
+                                   kShortlist,
                                    kCard,
                                    kSums};
 };
@@ -171,6 +177,7 @@ struct ModelFolderContent {
   std::optional<tensor::DType> rounded{};
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
   core::Json decoding = core::Json::object();  ///< ModelConfig::decoding
+  std::string shortlist{};                     ///< content of the file, if the decoding defaults name it
   Metadata metadata{};                         ///< of model.safetensors
   /// Opens the tokenizers once, to see that they belong to the model.
   TokenizerOpener opener = open_built_in_tokenizer;
@@ -185,6 +192,14 @@ void require_replaceable(const std::filesystem::path& path);
 /// second one with the same `path` is refused (Error{kIo}). Throws as require_replaceable() does, and
 /// Error{kInvalidArgument} for a tokenizer that is not a tokenizer.json and names no other kind.
 void write_model_folder(const std::filesystem::path& path, const ModelFolderContent& content);
+
+/// The content of a folder's own shortlist; empty if config.json names none. Error{kIo}.
+std::string shortlist_of(const std::filesystem::path& folder, const ModelConfig& config);
+
+/// Writes `output`, a copy of the model folder with this as its own shortlist; `output` may be the folder itself. As
+/// write_model_folder() does it.
+void write_shortlist(const std::filesystem::path& folder, const std::filesystem::path& output,
+                     std::string_view shortlist, const TokenizerOpener& opener = open_built_in_tokenizer);
 
 /// Writes `output`, a copy of the model folder with these as ModelConfig::decoding; `output` may be the folder itself.
 /// As write_model_folder() does it. Error{kBadInput} for what read_model_defaults() does not take.

@@ -11,6 +11,7 @@
 #include <dragoman/ops/layer_norm.h>
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/matmul.h>
+#include <dragoman/ops/project_listed_top_k.h>
 #include <dragoman/ops/project_top_k.h>
 #include <dragoman/ops/rows.h>
 #include <dragoman/ops/softmax.h>
@@ -57,6 +58,14 @@ inline constexpr std::tuple kFusedKernels{
     kResidualLayerNorm,
     kResidualLayerNormBackward,
     kFeedForward,
+};
+
+/// What a backend may leave out, all of it together: the decoding then computes all outputs, and masks those that are
+/// not on a row's list.
+inline constexpr std::tuple kGatheredKernels{
+    kMakeGatheredOutputs,
+    kGatherOutputs,
+    kProjectListedTopK,
 };
 
 /// Calls visit(key) for each key of a list. Backends find a key's kernel by its arguments, so each key has a struct of

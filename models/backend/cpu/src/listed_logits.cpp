@@ -1,0 +1,153 @@
+#include "listed_logits.h"
+
+#include <algorithm>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "listed_logits.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "dequantize-inl.h"
+#include "softmax-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dragoman::backend::cpu {
+namespace HWY_NAMESPACE {
+
+/// sum_of() over `count` elements most of which are 0: only the others are added, by rising index. The same additions in
+/// the same order but for those of 0, and so the same bits.
+class SparseSum {
+ public:
+  explicit HWY_INLINE SparseSum(std::size_t count)
+      : unrolled_(count / (4 * float_lanes()) * (4 * float_lanes())), whole_(count / float_lanes() * float_lanes()) {
+    for (std::size_t part = 0; part < 4; ++part) hn::Store(zero(), FloatTag(), sums_ + part * float_lanes());
+  }
+  HWY_INLINE void add(std::size_t i, float term) {
+    const std::size_t lanes = float_lanes();
+    const std::size_t part = i < unrolled_ ? i / lanes % 4 : i < whole_ ? 0 : 1;
+    sums_[part * lanes + i % lanes] += term;
+  }
+  HWY_INLINE float sum() const {
+    const std::size_t lanes = float_lanes();
+    const Floats sum01 = hn::Add(load(sums_), load(sums_ + lanes));
+    const Floats sum23 = hn::Add(load(sums_ + 2 * lanes), load(sums_ + 3 * lanes));
+    return hn::GetLane(hn::SumOfLanes(FloatTag(), hn::Add(sum01, sum23)));
+  }
+
+ private:
+  HWY_ALIGN float sums_[4 * hn::MaxLanes(FloatTag())];
+  std::size_t unrolled_;
+  std::size_t whole_;
+};
+
+void make_listed_logits(const Dequantization& dequantization, const float* bias, std::int64_t count, float* product) {
+  visit_product(dequantization, [&](auto numbers) HWY_ATTR {
+    for_each_vector(static_cast<std::size_t>(count), [&](std::size_t i, auto vector) HWY_ATTR {
+      Floats logits = numbers.load(product, i, vector);
+      if (bias != nullptr) logits = hn::Add(logits, vector.load(bias + i));
+      vector.store(logits, product + i);
+    });
+  });
+}
+
+void temper_listed(float factor, std::size_t count, float* logits) {
+  scale_row(factor, count, logits);
+}
+
+float maximum_of_listed(const float* logits, std::size_t count) {
+  return max_of(logits, count);
+}
+
+/// sum_of_exponentials() over tokens [first, first + width), of which those given have logits and others -infinity.
+float sum_of_listed(const float* logits, const std::int32_t* tokens, std::size_t count, std::int64_t first,
+                    std::int64_t width, float shift) {
+  SparseSum sum(static_cast<std::size_t>(width));
+  HWY_ALIGN float terms[hn::MaxLanes(FloatTag())];
+  for_each_vector(count, [&](std::size_t i, auto vector) HWY_ATTR {
+    store(exponential_of_negative(hn::Sub(vector.load(logits + i), set(shift))), terms);
+    for (std::size_t lane = 0; lane < vector.size(); ++lane)
+      sum.add(static_cast<std::size_t>(tokens[i + lane] - first), terms[lane]);
+  });
+  return sum.sum();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dragoman::backend::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dragoman::backend::cpu {
+
+HWY_EXPORT(make_listed_logits);
+HWY_EXPORT(temper_listed);
+HWY_EXPORT(maximum_of_listed);
+HWY_EXPORT(sum_of_listed);
+
+namespace {
+
+constexpr float kImpossible = -std::numeric_limits<float>::infinity();
+
+/// Those of tokens that are not listed would leave -infinity as it is.
+void edit_listed(const ListedRow& row) {
+  for (const ops::LogitEdit& edit : row.edits) {
+    const auto found = std::ranges::lower_bound(row.tokens, edit.token);
+    if (found == row.tokens.end() || *found != edit.token) continue;
+    float& logit = row.logits[found - row.tokens.begin()];
+    logit = logit * (logit > 0 ? 1 / edit.penalty : edit.penalty) + edit.bias;
+  }
+}
+
+void offer_listed(const ListedRow& row, RowState& state) {
+  for (std::size_t i = 0; i < row.tokens.size(); ++i) {
+    const float score = ordered(row.logits[i]);
+    auto key = static_cast<double>(score);
+    if (row.noise != nullptr) key += ops::gumbel_noise(*row.noise, row.vocabulary, row.tokens[i]);
+    if (state.count < row.k || key >= state.candidates[0].key) offer({key, score, row.tokens[i]}, row.k, state);
+  }
+}
+
+/// Candidates in want of better ones: the first tokens that are not listed.
+void offer_impossible(const ListedRow& row, RowState& state) {
+  if (state.count == row.k && state.candidates[0].score > kImpossible) return;
+  auto listed = row.tokens.begin();
+  std::int64_t offered = 0;
+  for (std::int32_t token = 0; offered < row.k && token < row.vocabulary; ++token) {
+    if (listed != row.tokens.end() && *listed == token) {
+      ++listed;
+      continue;
+    }
+    offer({static_cast<double>(kImpossible), kImpossible, token}, row.k, state);
+    ++offered;
+  }
+}
+
+}  // namespace
+
+void make_logits(const Dequantization& dequantization, const float* bias, std::int64_t count, float* product) {
+  HWY_DYNAMIC_DISPATCH(make_listed_logits)(dequantization, bias, count, product);
+}
+
+void take_listed(const ListedRow& row, RowState& state) {
+  edit_listed(row);
+  if (row.inverse_temperature != 1.0F)
+    HWY_DYNAMIC_DISPATCH(temper_listed)(row.inverse_temperature, row.tokens.size(), row.logits);
+  for (std::size_t begin = 0; begin < row.tokens.size();) {
+    const std::int64_t first = row.tokens[begin] / row.panel_width * row.panel_width;
+    const std::int64_t width = std::min(row.panel_width, row.vocabulary - first);
+    const auto end = static_cast<std::size_t>(std::ranges::lower_bound(row.tokens, first + width) - row.tokens.begin());
+    const float* logits = row.logits + begin;
+    const float maximum = HWY_DYNAMIC_DISPATCH(maximum_of_listed)(logits, end - begin);
+    if (maximum != kImpossible)
+      add_panel_sum(
+          maximum,
+          HWY_DYNAMIC_DISPATCH(sum_of_listed)(logits, row.tokens.data() + begin, end - begin, first, width, maximum),
+          state);
+    begin = end;
+  }
+  offer_listed(row, state);
+  offer_impossible(row, state);
+}
+
+}  // namespace dragoman::backend::cpu
+#endif

@@ -1,0 +1,215 @@
+#include "output_copier.h"
+
+#include "onednn.h"
+#include "row_buckets.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <span>
+#include <tuple>
+
+#include <dragoman/core/error.h>
+#include <dragoman/tensor/arena.h>
+#include <dragoman/tensor/dtype.h>
+
+namespace dragoman::backend::cpu {
+namespace {
+
+using onednn::Dimension;
+using onednn::Layout;
+
+constexpr std::size_t kInputs = 0;  // the dimensions of packed weights, in oneDNN's order
+constexpr std::size_t kOutputs = 1;
+
+/// A blocked layout: outer strides, and dense blocks inside, the last one innermost.
+struct Blocks {
+  std::vector<Dimension> strides;
+  std::vector<Dimension> sizes;
+  std::vector<Dimension> dimensions;
+  std::vector<Dimension> padded;
+};
+
+/// Nothing of a layout that is not of this kind.
+Blocks blocks_of(const Layout& layout) {
+  Blocks blocks;
+#if DNNL_VERSION_MAJOR >= 3
+  if (layout.get_format_kind() != dnnl::memory::format_kind::blocked || layout.get_submemory_offset() != 0) return {};
+  blocks.strides = layout.get_strides();
+  blocks.sizes = layout.get_inner_blks();
+  blocks.dimensions = layout.get_inner_idxs();
+  blocks.padded = layout.get_padded_dims();
+#else
+  if (layout.data.format_kind != dnnl_blocked || layout.data.offset0 != 0) return {};
+  const dnnl_blocking_desc_t& blocking = layout.data.format_desc.blocking;
+  const auto inner = static_cast<std::size_t>(blocking.inner_nblks);
+  blocks.strides.assign(blocking.strides, blocking.strides + 2);
+  blocks.sizes.assign(blocking.inner_blks, blocking.inner_blks + inner);
+  blocks.dimensions.assign(blocking.inner_idxs, blocking.inner_idxs + inner);
+  blocks.padded.assign(layout.data.padded_dims, layout.data.padded_dims + 2);
+#endif
+  return blocks;
+}
+
+/// How far index i of one dimension is from index 0, in elements. What all dimensions add up to is the address.
+std::size_t distance(const Blocks& blocks, std::size_t dimension, std::int64_t i) {
+  Dimension result = 0;
+  Dimension step = 1;
+  for (std::size_t b = blocks.sizes.size(); b-- > 0;) {
+    if (static_cast<std::size_t>(blocks.dimensions[b]) == dimension) {
+      result += i % blocks.sizes[b] * step;
+      i /= blocks.sizes[b];
+    }
+    step *= blocks.sizes[b];
+  }
+  return static_cast<std::size_t>(result + i * blocks.strides[dimension]);
+}
+
+std::size_t size_of(GemmElements elements) {
+  switch (elements) {
+    case GemmElements::kF32:
+      return sizeof(float);
+    case GemmElements::kBF16:
+      return sizeof(std::uint16_t);
+    case GemmElements::kI8:
+      return sizeof(std::int8_t);
+  }
+  core::fail(core::ErrorCode::kInternal, "unknown elements of a matrix product");
+}
+
+/// The distances along a dimension in bytes; none if there is more in the memory than the elements, such as sums that
+/// correct for signs.
+std::vector<std::size_t> distances(GemmElements elements, std::int64_t inputs, std::int64_t outputs,
+                                   std::size_t dimension) {
+  const Layout& layout = packed_shape({elements, outputs, inputs}).layout;
+  const Blocks blocks = blocks_of(layout);
+  if (blocks.strides.empty()) return {};
+  const std::size_t size = size_of(elements);
+  if (layout.get_size() != static_cast<std::size_t>(blocks.padded[kInputs] * blocks.padded[kOutputs]) * size) return {};
+  std::vector<std::size_t> result;
+  for (std::int64_t i = 0; i < (dimension == kInputs ? inputs : outputs); ++i)
+    result.push_back(distance(blocks, dimension, i) * size);
+  return result;
+}
+
+/// The longest power of 2 of elements that everywhere follow one another.
+std::size_t dense_run(const std::vector<std::size_t>& distances, std::size_t size) {
+  std::size_t run = 1;
+  const auto dense = [&](std::size_t length) {
+    if (distances.size() % length != 0) return false;
+    for (std::size_t i = 0; i < distances.size(); ++i)
+      if (i % length != 0 && distances[i] != distances[i - 1] + size) return false;
+    return true;
+  };
+  while (dense(2 * run)) run *= 2;
+  return run;
+}
+
+/// Noise whose sums round.
+std::vector<std::byte> probe_values(GemmElements elements, std::int64_t count, std::uint32_t state) {
+  const std::size_t size = size_of(elements);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count) * size);
+  for (std::int64_t i = 0; i < count; ++i) {
+    state = state * 1664525 + 1013904223;
+    const float value = static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-31F;
+    const std::uint16_t bits = tensor::f32_to_bf16(value);
+    std::memcpy(bytes.data() + static_cast<std::size_t>(i) * size,
+                elements == GemmElements::kF32 ? static_cast<const void*>(&value) : &bits, size);
+  }
+  return bytes;
+}
+
+/// A matrix with memory of its own.
+struct ProbeMatrix {
+  tensor::Buffer storage;
+  PackedMatrix matrix;
+
+  ProbeMatrix(GemmElements elements, std::int64_t outputs, std::int64_t inputs)
+      : storage(tensor::host_memory(), PackedMatrix::bytes(elements, outputs, inputs)),
+        matrix(elements, outputs, inputs, storage.data()) {}
+  ProbeMatrix(GemmElements elements, std::int64_t outputs, std::int64_t inputs, const void* weight)
+      : storage(tensor::host_memory(), PackedMatrix::bytes(elements, outputs, inputs)),
+        matrix(elements, weight, inputs, outputs, inputs, storage.data()) {}
+};
+
+std::vector<float> product_of(const PackedMatrix& matrix, const std::vector<std::byte>& x, std::int64_t rows) {
+  std::vector<float> y(static_cast<std::size_t>(rows * matrix.outputs()));
+  matrix.multiply(x.data(), rows, y.data());
+  return y;
+}
+
+std::uint32_t bits_of(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+
+/// Each output stands at two places at least.
+bool probe(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs, std::int64_t to_outputs) {
+  const OutputCopier copier(elements, inputs, from_outputs, to_outputs);
+  if (!copier.possible()) return false;
+  if (elements == GemmElements::kI8) return true;
+  const ProbeMatrix from(elements, from_outputs, inputs, probe_values(elements, from_outputs * inputs, 7).data());
+  const ProbeMatrix to(elements, to_outputs, inputs);
+  std::vector<std::int64_t> common;
+  std::ranges::set_intersection(from.matrix.row_buckets(), to.matrix.row_buckets(), std::back_inserter(common));
+  if (common.empty()) return false;
+  constexpr std::int64_t kEnoughRows = 16;
+  const auto enough = std::ranges::lower_bound(common, kEnoughRows);
+  const std::int64_t rows = enough != common.end() ? *enough : common.back();
+  const std::vector<std::byte> x = probe_values(elements, rows * inputs, 3);
+  const std::vector<float> expected = product_of(from.matrix, x, rows);
+  const std::int64_t fills = 2 * ((from_outputs + to_outputs - 1) / to_outputs) + 1;
+  for (std::int64_t fill = 0; fill < fills; ++fill) {
+    // By an odd step, so that an output is never twice at the same place of a vector.
+    const auto source = [&](std::int64_t column) { return (fill * (to_outputs / 2 + 1) + column) % from_outputs; };
+    for (std::int64_t column = 0; column < to_outputs; ++column)
+      copier.copy(from.matrix, source(column), to.matrix, column);
+    const std::vector<float> found = product_of(to.matrix, x, rows);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t column = 0; column < to_outputs; ++column)
+        if (bits_of(found[static_cast<std::size_t>(r * to_outputs + column)]) !=
+            bits_of(expected[static_cast<std::size_t>(r * from_outputs + source(column))]))
+          return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+OutputCopier::OutputCopier(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs,
+                           std::int64_t to_outputs) {
+  const std::size_t size = size_of(elements);
+  const std::vector<std::size_t> from = distances(elements, inputs, from_outputs, kInputs);
+  const std::vector<std::size_t> to = distances(elements, inputs, to_outputs, kInputs);
+  if (from.empty() || to.empty()) return;
+  const std::size_t run = std::min(dense_run(from, size), dense_run(to, size));
+  run_bytes_ = run * size;
+  for (std::size_t i = 0; i < from.size(); i += run) runs_.push_back({from[i], to[i]});
+  from_outputs_ = distances(elements, inputs, from_outputs, kOutputs);
+  to_outputs_ = distances(elements, inputs, to_outputs, kOutputs);
+}
+
+void OutputCopier::copy(const PackedMatrix& from, std::int64_t output, const PackedMatrix& to,
+                        std::int64_t to_output) const {
+  const auto* source = static_cast<const std::byte*>(from.storage()) + from_outputs_[static_cast<std::size_t>(output)];
+  auto* target = static_cast<std::byte*>(to.storage()) + to_outputs_[static_cast<std::size_t>(to_output)];
+  constexpr std::size_t kUsualBytes = 4;  // what the layouts for dot products of bytes, and of bf16, have
+  if (run_bytes_ == kUsualBytes)
+    for (const Run& run : runs_) std::memcpy(target + run.to, source + run.from, kUsualBytes);
+  else
+    for (const Run& run : runs_) std::memcpy(target + run.to, source + run.from, run_bytes_);
+}
+
+bool copies_keep_bits(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs, std::int64_t to_outputs) {
+  static std::mutex mutex;
+  static std::map<std::tuple<GemmElements, std::int64_t, std::int64_t, std::int64_t>, bool> known;
+  const std::scoped_lock lock(mutex);
+  const std::tuple key(elements, inputs, from_outputs, to_outputs);
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  return known.emplace(key, probe(elements, inputs, from_outputs, to_outputs)).first->second;
+}
+
+}  // namespace dragoman::backend::cpu
