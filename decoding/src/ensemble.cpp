@@ -117,10 +117,6 @@ class EnsembleStepper::RowCombiner {
 
 namespace {
 
-double edited(double logit, const ops::LogitEdit& edit) {
-  return (logit > 0 ? logit / edit.penalty : logit * edit.penalty) + edit.bias;
-}
-
 /// Writes the k best of `tokens`, as ops::project_top_k() ranks them.
 void select_best(std::span<const std::int32_t> tokens, std::span<const double> log_probabilities,
                  std::span<const double> ranks, std::int64_t k, StepResult& result) {
@@ -264,7 +260,7 @@ void EnsembleStepper::step(const StepRequest& request, StepResult& result) {
     combiner.all(static_cast<std::int64_t>(r), row);
     for (auto one = edits_begin; one != edit; ++one) {
       double& logit = row[static_cast<std::size_t>(one->token)];
-      logit = edited(logit, *one);
+      logit = ops::edited(logit, *one);
     }
     if (temperature != 1)
       for (double& logit : row) logit /= temperature;

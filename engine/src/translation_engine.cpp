@@ -114,6 +114,8 @@ Client::~Client() {
 
 void Client::submit(TranslationRequest request, OnTranslation done) {
   if (!request.inner.empty()) engine_->require_one_model();
+  core::require(request.shortlist == nullptr || engine_->ensemble.models.size() == 1, core::ErrorCode::kUnsupported,
+                "an ensemble needs each model's whole distribution, so a shortlist would save nothing; leave it out");
   engine_->submit<TranslationRequest, Job::Translation>(*state_, std::move(request), std::move(done));
 }
 void Client::submit(ScoreRequest request, OnScore done) {

@@ -109,7 +109,7 @@ decoding::SharedSearch LineSearches::make(const decoding::Search& usual, const J
 
 LineDemands read_line_options(Record& record, LineSearches& searches, RecordOptions& options) {
   LineDemands demands{.target_prefix = options.target_prefix.value_or("")};
-  if (options.ignore_line_options || record.failed()) return demands;
+  if (*options.ignore_line_options || record.failed()) return demands;
   try {
     if (const Json& prefix = field(record, kTargetPrefixField); !prefix.is_null()) {
       core::require(prefix.is_string(), ErrorCode::kBadInput, "{}: must be a text", kTargetPrefixField);

@@ -89,8 +89,8 @@ class WriterSink final : public RecordSink {
     return true;
   }
   bool takes_beginnings() const override { return writer_->takes_beginnings(); }
-  bool put_beginning(std::string_view text) override {
-    writer_->write_beginning(text);
+  bool put_beginning(std::string_view more) override {
+    writer_->write_beginning(more);
     writer_->flush();
     return true;
   }

@@ -317,11 +317,9 @@ void RecordWriter::write(const Record& record) {
   file_.write(line);
 }
 
-void RecordWriter::write_beginning(std::string_view text) {
-  core::require(text.starts_with(begun_), ErrorCode::kInternal, "{}: the beginning of a line has changed",
-                file_.name());
-  file_.write(text.substr(begun_.size()));
-  begun_ = text;
+void RecordWriter::write_beginning(std::string_view more) {
+  file_.write(more);
+  begun_ += more;
 }
 
 /// How much of the line has gone out. What a failed one began with cannot be taken back.

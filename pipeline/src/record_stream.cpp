@@ -22,7 +22,7 @@ void RecordStream::on_partial(std::size_t part, const engine::PartialTranslation
   if (!options_.on_partial || options_.mbr) return;
   const std::lock_guard lock(mutex_);
   decode(parts_[part], partial);
-  if (part == open_) tell();
+  if (part == open_) tell(&partial);
 }
 
 void RecordStream::on_part(std::size_t part) {
@@ -33,11 +33,9 @@ void RecordStream::on_part(std::size_t part) {
   if (options_.on_sentence)
     options_.on_sentence({.line = work_.record.line, .index = part, .count = work_.parts.size(), .translation = text});
   if (!options_.on_partial) return;
-  parts_[part] = {.text = text, .preview = text, .done = true};
-  if (part != open_) return;
-  for (; open_ < parts_.size() && parts_[open_].done; ++open_)
-    joined_.append(work_.parts[open_].before).append(parts_[open_].text);
-  tell();
+  parts_[part].text = text;
+  parts_[part].done = true;
+  if (part == open_) tell(nullptr);
 }
 
 void RecordStream::decode(Part& part, const engine::PartialTranslation& partial) const {
@@ -51,23 +49,36 @@ void RecordStream::decode(Part& part, const engine::PartialTranslation& partial)
   }
   make_fit(more);
   part.text += more;
-  part.preview = part.text;
-  if (partial.decided == partial.tokens.size()) return;
-  part.preview = model_.target_tokenizer->decode(partial.tokens);
-  make_fit(part.preview);
 }
 
-void RecordStream::tell() {
-  std::string text = joined_;
-  std::string preview = joined_;
-  if (open_ < parts_.size() && !parts_[open_].preview.empty()) {
-    preview.append(work_.parts[open_].before).append(parts_[open_].preview);
-    if (!parts_[open_].text.empty()) text.append(work_.parts[open_].before).append(parts_[open_].text);
+void RecordStream::append_known() {
+  for (; open_ < parts_.size(); ++open_, told_of_open_ = 0) {
+    Part& part = parts_[open_];
+    if (told_of_open_ == 0 && (part.done || !part.text.empty())) known_ += work_.parts[open_].before;
+    if (part.text.size() > told_of_open_) known_.append(part.text, told_of_open_);
+    told_of_open_ = part.text.size();
+    if (!part.done) return;
+    part = {};
   }
-  if (text == told_ && preview == told_preview_) return;
-  told_ = std::move(text);
-  told_preview_ = std::move(preview);
-  options_.on_partial({.line = work_.record.line, .text = told_, .preview = told_preview_});
+}
+
+std::string RecordStream::tail_of_open(const engine::PartialTranslation& partial) const {
+  const Part& part = parts_[open_];
+  std::string all = model_.target_tokenizer->decode(partial.tokens);
+  make_fit(all);
+  if (all.size() <= part.text.size() || !all.starts_with(part.text)) return {};
+  return (part.text.empty() ? work_.parts[open_].before : std::string()) + all.substr(part.text.size());
+}
+
+void RecordStream::tell(const engine::PartialTranslation* partial) {
+  const std::size_t told = known_.size();
+  append_known();
+  const bool has_tail = partial != nullptr && partial->decided < partial->tokens.size();
+  if (known_.size() == told && !has_tail) return;
+  options_.on_partial(
+      {.line = work_.record.line, .text = known_, .more = std::string_view(known_).substr(told), .tail = [&] {
+         return has_tail ? tail_of_open(*partial) : std::string();
+       }});
 }
 
 }  // namespace dragoman::pipeline

@@ -29,22 +29,23 @@ class RecordStream {
     std::size_t tokens = 0;  ///< that it has been given
     bool held = false;       ///< what follows is known at the end only
     std::string text{};      ///< decided
-    std::string preview{};
     bool done = false;
   };
 
   void decode(Part& part, const engine::PartialTranslation& partial) const;
-  void tell();
+  void append_known();
+  std::string tail_of_open(const engine::PartialTranslation& partial) const;
+  /// `partial`: of the open part, if it is under way.
+  void tell(const engine::PartialTranslation* partial);
 
   const TranslationModel& model_;
   const RecordOptions& options_;
   const TranslationWork& work_;
   std::mutex mutex_;
   std::vector<Part> parts_;
-  std::size_t open_ = 0;  ///< the first part that is not done
-  std::string joined_;    ///< the parts before it
-  std::string told_;
-  std::string told_preview_;
+  std::size_t open_ = 0;          ///< the first part that is not done
+  std::size_t told_of_open_ = 0;  ///< bytes
+  std::string known_;             ///< only grows
 };
 
 }  // namespace dragoman::pipeline

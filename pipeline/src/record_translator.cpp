@@ -31,7 +31,7 @@ class RecordUnderWay {
   engine::TranslationRequest request_of(std::size_t part) {
     // Draws are keyed by line and part; 4096 parts of a line are apart before keys could meet those of another line.
     const bool constrained = !work_.parts[part].constraints.empty();
-    return {.source = options_.details || options_.attention.kind || options_.search->options().replace_unknown
+    return {.source = *options_.details || options_.attention->kind || options_.search->options().replace_unknown
                           ? work_.parts[part].source
                           : std::move(work_.parts[part].source),
             .target_prefix = work_.parts[part].target_prefix,
@@ -40,7 +40,7 @@ class RecordUnderWay {
             .line = work_.record.line * 4096 + part % 4096,
             .search = options_.search,
             .shortlist = model_.shortlist,
-            .inner = options_.attention.inner(),
+            .inner = options_.attention->inner(),
             .stop = options_.stop,
             .on_partial = {}};
   }

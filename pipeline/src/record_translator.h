@@ -36,7 +36,8 @@ class RecordTranslator {
         boundaries_(target_word_boundaries(*model.target_tokenizer)) {}
 
   /// Prepares the record on this thread, waits for room with the client, and returns. `done` is called exactly once, by
-  /// a worker or by this thread; what it throws reaches Client::wait() or the caller. `options` has a search.
+  /// a worker or by this thread; what it throws reaches Client::wait() or the caller. `options` leaves nothing out, as
+  /// those of record_options().
   void submit(engine::Client& client, Record record, RecordOptions options, Done done) const;
 
  private:

@@ -107,7 +107,7 @@ TranslateOptions usual_translate_options(const std::filesystem::path& model_fold
   const std::string where = (model_folder / formats::ModelFiles::kConfig).string() + ": decoding";
   TranslateOptions options{.decoding = decoding::read_model_defaults(defaults, where)};
   if (defaults.contains(decoding::kShortlistKey))
-    options.shortlist.path = (model_folder / formats::ModelFiles::kShortlist).string();
+    options.shortlist = {.path = (model_folder / formats::ModelFiles::kShortlist).string(), .models_own = true};
   return options;
 }
 

@@ -105,9 +105,9 @@ class Run {
 
   /// Of the record whose turn it is, to be handed on at once; of others, kept until then.
   void keep_beginning(std::uint64_t ticket, const PartialRecord& partial) {
-    if (partial.text.empty()) return;
+    if (partial.more.empty()) return;
     const std::lock_guard lock(mutex_);
-    (ticket == emitted_ ? beginning_ : beginnings_[ticket]) = partial.text;
+    (ticket == emitted_ ? beginning_ : beginnings_[ticket]) += partial.more;
     if (ticket == emitted_) changed_.notify_all();
   }
   /// The turn has come to the next record.

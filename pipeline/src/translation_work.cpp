@@ -189,13 +189,13 @@ void add_details(const TranslationModel& model, const RecordOptions& options, Tr
 }
 
 void write_attention(const RecordOptions& options, const TranslationWork& work) {
-  if (options.attention.svg.empty() && options.attention.npy.empty()) return;
+  if (options.attention->svg.empty() && options.attention->npy.empty()) return;
   std::size_t number = 0;
   for (const TranslationPart& part : work.parts) {
     ++number;
     if (!part.attention) continue;
     const std::string line = std::to_string(work.record.line);
-    write_attention(*part.attention, options.attention,
+    write_attention(*part.attention, *options.attention,
                     work.parts.size() == 1 ? line : fmt::format("{}-{}", line, number));
   }
 }
@@ -222,14 +222,14 @@ void finish_part(const TranslationModel& model, const RecordOptions& options, en
   if (options.mbr && hypotheses.front().stopped_by != StoppedBy::kNotFinite)
     choose_by_expected_utility(model, options, hypotheses, part);
   const Hypothesis& best = hypotheses.front();
-  if (options.attention.kind && !result.inner.attention.values.empty())
+  if (options.attention->kind && !result.inner.attention.values.empty())
     part.attention =
-        label_attention(model, options.attention, std::move(result.inner.attention), part.source, best.tokens);
+        label_attention(model, *options.attention, std::move(result.inner.attention), part.source, best.tokens);
   part.stopped_by = best.stopped_by;
   for (const std::int32_t constraint : best.unmet)
     part.lacking.push_back(part.terms[static_cast<std::size_t>(constraint)]);
   part.translation = decode_hypothesis(model, options, part, best);
-  if (options.details)
+  if (*options.details)
     part.hypotheses = std::move(hypotheses);
   else
     part.source = {};
@@ -248,12 +248,12 @@ std::size_t finish_translation(const TranslationModel& model, const RecordOption
   const std::string source = std::exchange(work.record.text, {});
   for (TranslationPart& part : work.parts) {
     work.record.text.append(part.before).append(part.translation);
-    if (!options.details) part.translation = {};
+    if (!*options.details) part.translation = {};
   }
   write_attention(options, work);
   work.record.text += work.after;
   work.record.sentences.clear();
-  if (options.details) add_details(model, options, work, source);
+  if (*options.details) add_details(model, options, work, source);
   return cut;
 }
 

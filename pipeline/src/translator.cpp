@@ -81,17 +81,19 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
   loaded_.model->parameters().prepare(*context, compute_type_,
                                       {.refuse_non_finite_of = packing.allow_non_finite ? std::string() : weights,
                                        .non_finite_hint = "--allow-non-finite uses it all the same"});
-  core::require(
-      packing.shortlist.none() || packing.ensemble.models.empty(), core::ErrorCode::kUnsupported,
-      "an ensemble needs the whole distribution of each model, so a shortlist would save nothing; leave one of "
-      "them out");
-  if (!packing.shortlist.none())
+  const bool alone_in_search = packing.ensemble.models.empty();
+  core::require(packing.shortlist.none() || packing.shortlist.models_own || alone_in_search,
+                core::ErrorCode::kUnsupported,
+                "an ensemble needs the whole distribution of each model, so a shortlist would save nothing; leave one "
+                "of them out");
+  if (!packing.shortlist.none() && alone_in_search)
     shortlist_ = decoding::Shortlist::read(
         packing.shortlist.path,
         shortlist_vocabularies(loaded_.model->spec(), *loaded_.source_tokenizer, *loaded_.target_tokenizer),
         packing.shortlist.limits);
   Packing alone = packing;
   alone.ensemble = {};
+  alone.shortlist = {};
   for (const std::string& other : packing.ensemble.models) {
     require_same_tokenizers(other, folder);
     others_.push_back(std::make_unique<const LoadedTranslationModel>(other, host, alone));
@@ -123,11 +125,15 @@ struct Translator::Impl {
     usual.search->check(engine.spec());
   }
 
-  RecordOptions with_search(RecordOptions options) const {
+  /// With what they leave out.
+  RecordOptions completed(RecordOptions options) const {
     if (options.search == nullptr) {
       options.search = usual.search;
       options.mbr = usual.mbr;
     }
+    if (!options.details) options.details = usual.details;
+    if (!options.attention) options.attention = usual.attention;
+    if (!options.ignore_line_options) options.ignore_line_options = usual.ignore_line_options;
     if (!options.target_prefix) options.target_prefix = usual.target_prefix;
     if (!options.constraints) options.constraints = usual.constraints;
     if (options.glossary == nullptr) options.glossary = usual.glossary;
@@ -153,7 +159,7 @@ Translator& Translator::operator=(Translator&&) noexcept = default;
 
 void Translator::submit(Record record, RecordOptions options, Done done) {
   impl_->records.submit(
-      impl_->client, std::move(record), impl_->with_search(std::move(options)),
+      impl_->client, std::move(record), impl_->completed(std::move(options)),
       [done = std::move(done)](TranslatedRecord result) { done(std::move(result.record), std::move(result.error)); });
 }
 
@@ -189,7 +195,7 @@ std::future<std::string> Translator::submit(std::string_view text, RecordOptions
 }
 
 std::vector<Record> Translator::translate(std::vector<Record> records, const RecordOptions& options) {
-  const RecordOptions own = impl_->with_search(options);
+  const RecordOptions own = impl_->completed(options);
   Results results(records.size());
   {
     engine::Client client(impl_->engine);
@@ -203,7 +209,7 @@ std::vector<Record> Translator::translate(std::vector<Record> records, const Rec
 }
 
 std::vector<Record> Translator::translate(std::vector<Record> records) {
-  return translate(std::move(records), impl_->usual);
+  return translate(std::move(records), RecordOptions());
 }
 
 std::vector<std::string> Translator::translate(std::span<const std::string> lines, const RecordOptions& options) {
@@ -219,7 +225,7 @@ std::vector<std::string> Translator::translate(std::span<const std::string> line
 }
 
 std::vector<std::string> Translator::translate(std::span<const std::string> lines) {
-  return translate(lines, impl_->usual);
+  return translate(lines, RecordOptions());
 }
 
 std::string Translator::translate(std::string_view text, const RecordOptions& options) {
@@ -228,7 +234,7 @@ std::string Translator::translate(std::string_view text, const RecordOptions& op
 }
 
 std::string Translator::translate(std::string_view text) {
-  return translate(text, impl_->usual);
+  return translate(text, RecordOptions());
 }
 
 }  // namespace dragoman::pipeline

@@ -136,7 +136,7 @@ TEST_P(ListedOutputsTest, FindWhatMaskingFindsInAnyBatchAndOrder) {
     for (const std::int64_t rows : {1, 9, 24, 60}) {
       Calls::whole = Calls::listed = 0;
       expect_same(expected, decode(Way::kListed, all, options, rows));
-      // The lists of many sentences together are too long for half of the vocabulary, which is then computed as a whole.
+      // The lists of many sentences together are too long for half of the vocabulary: all of it is then computed.
       if (rows <= 9) {
         EXPECT_EQ(Calls::whole, 0) << options.strategy << ", " << rows << " rows";
       }

@@ -18,6 +18,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/random.h>
 #include <dragoman/decoding/model_stepper.h>
+#include <dragoman/decoding/shortlist.h>
 #include <dragoman/transformer/transformer.h>
 
 namespace dragoman::engine {
@@ -661,6 +662,24 @@ TEST_F(TranslationEngineTest, WithoutThreadsThereIsAnError) {
   client.submit(request({7, 2}, 0, nullptr),
                 [](const TranslationResult& result) { EXPECT_EQ(message_of(result.error), ""); });
   client.wait();
+}
+
+/// It is refused before others could suffer for it.
+TEST_F(TranslationEngineTest, AShortlistIsNotForAnEnsemble) {
+  TranslationEngine engine(runtime_, decoding::Ensemble{.models = {model_.get(), model_.get()}}, {.threads = 1});
+  Client client(engine);
+  const decoding::Shortlist shortlist({.source_size = 211, .target_size = 211}, {}, std::vector<std::int32_t>{7}, 1);
+  const auto search = std::make_shared<const Search>(DecodingOptions{});
+  Hypotheses found;
+  client.submit(request(random_sources(1)[0], 1, search), [&](TranslationResult result) {
+    EXPECT_EQ(message_of(result.error), "");
+    found = std::move(result.hypotheses);
+  });
+  TranslationRequest listed = request(random_sources(2)[1], 2, search);
+  listed.shortlist = &shortlist;
+  EXPECT_THROW(client.submit(std::move(listed), [](const TranslationResult&) {}), core::Error);
+  client.wait();
+  EXPECT_FALSE(found.empty());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace dragoman::fuzz {
 
 /// Reads a shortlist, text or binary, over a vocabulary of single letters, and asks it about sources.
 inline bool exercise_shortlist(std::string_view bytes) {
+  if (is_packed(bytes)) return false;
   const std::filesystem::path path = scratch() / "shortlist";
   put_file(path, bytes);
   const auto id = [](std::string_view piece) -> std::optional<std::int32_t> {

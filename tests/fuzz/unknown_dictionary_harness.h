@@ -10,6 +10,7 @@
 namespace dragoman::fuzz {
 
 inline bool exercise_unknown_dictionary(std::string_view bytes) {
+  if (is_packed(bytes)) return false;
   const std::filesystem::path path = scratch() / "unknown.tsv";
   put_file(path, bytes);
   return accepts([&] {

@@ -436,6 +436,12 @@ TEST_F(PipelineTest, TheModelsOwnShortlistIsUsedUnlessTheUserSaysOtherwise) {
   EXPECT_EQ(translated(", ignore-model-defaults: true"), whole);
   const std::string together = ", ensemble: [" + model_.path().string() + "]";
   EXPECT_EQ(translated(together), translated(together + ", ignore-model-defaults: true")) << "these have none";
+  TranslateOptions usual = usual_translate_options(model_.path());
+  const std::vector<std::string> lines = {"the cat sat", "ein Hund"};
+  EXPECT_EQ(fmt::format("{}\n", fmt::join(Translator(model_.path(), host_, usual).translate(lines), "\n")), listed);
+  usual.ensemble.models = {model_.path().string()};
+  EXPECT_EQ(fmt::format("{}\n", fmt::join(Translator(model_.path(), host_, usual).translate(lines), "\n")),
+            translated(together));
   EXPECT_THAT(
       error_of("stages: [{translate: {model: " + model_.path().string() + ", shortlist: none, shortlist-first: 3}}]"),
       HasSubstr("shortlist_first: needs a shortlist"));

@@ -202,7 +202,7 @@ TEST_F(RecordIoTest, ALineMayComeBitByBit) {
   writer.write_beginning("ein");
   writer.flush();
   EXPECT_EQ(dragoman::testing::read_text(path.string() + ".partial"), "ein");
-  writer.write_beginning("ein Hund");
+  writer.write_beginning(" Hund");
   writer.write(record_of("ein Hund bellt"));
   writer.write(record_of("zwei"));
   writer.write_beginning("drei");
@@ -212,7 +212,6 @@ TEST_F(RecordIoTest, ALineMayComeBitByBit) {
   failed.mark_failed("no");
   writer.write(failed);
   writer.write_beginning("Hund");
-  EXPECT_THROW(writer.write_beginning("Katze"), core::Error);
   EXPECT_THROW(writer.write(record_of("Katze")), core::Error);
   writer.write(record_of("Ende"));
   writer.commit();

@@ -113,6 +113,7 @@ struct ToldOfRecord {
   std::mutex mutex;
   std::vector<std::string> texts;
   std::vector<std::string> previews;
+  std::string joined;
   std::map<std::size_t, std::string> sentences;
   std::size_t count = 0;
 
@@ -120,7 +121,9 @@ struct ToldOfRecord {
     options.on_partial = [this](const PartialRecord& partial) {
       const std::lock_guard lock(mutex);
       texts.emplace_back(partial.text);
-      previews.emplace_back(partial.preview);
+      joined += partial.more;
+      EXPECT_EQ(joined, partial.text);
+      previews.emplace_back(joined + partial.tail());
     };
     options.on_sentence = [this](const TranslatedSentence& sentence) {
       const std::lock_guard lock(mutex);
@@ -448,6 +451,28 @@ TEST_F(TranslateServiceTest, ScoresThatAreNotFiniteFailTheLineAndSayWhy) {
     const Record result = translator.translate(std::vector<Record>{record}).front();
     EXPECT_TRUE(result.failed()) << strategy;
     EXPECT_THAT(result.message, ::testing::HasSubstr("not finite")) << strategy;
+  }
+}
+
+/// What a call leaves out of its options is as the translator's say, however the record is handed over.
+TEST_F(TranslateServiceTest, ASubmittedRecordIsTranslatedAsOneOfACall) {
+  AttentionSettings attention;
+  attention.kind = decoding::AttentionKind::kCross;
+  for (const TranslateOptions& options : {TranslateOptions{.threads = 1, .details = true},
+                                          TranslateOptions{.threads = 1, .details = true, .attention = attention},
+                                          TranslateOptions{.threads = 1, .target_prefix = "the log"},
+                                          TranslateOptions{.threads = 1, .details = true, .ignore_line_options = true},
+                                          TranslateOptions{.threads = 1, .constraints = {"log"}}}) {
+    Translator translator(model_.path(), host_, options);
+    Record record;
+    record.line = 1;
+    record.text = "the cat sat";
+    record.fields = {{"target_prefix", "the dog"}, {"id", 7}};
+    const Record called = translator.translate(std::vector<Record>{record}).front();
+    const Record submitted = translator.submit(record).get();
+    EXPECT_EQ(submitted.text, called.text);
+    EXPECT_EQ(submitted.fields, called.fields);
+    EXPECT_EQ(called.fields.contains("score"), options.details);
   }
 }
 

@@ -144,8 +144,7 @@ void edit_and_temper(Context& context, const Tensor& logits, const TopKOptions& 
   }
   for (const LogitEdit& edit : options.edits) {
     const double logit = tensor::element(view.tensor(), edit.row, edit.token);
-    const double penalised = logit > 0 ? logit / edit.penalty : logit * edit.penalty;
-    tensor::set_element(view.tensor(), edit.row, edit.token, penalised + edit.bias);
+    tensor::set_element(view.tensor(), edit.row, edit.token, edited(logit, edit));
   }
   for (std::size_t i = 0; i < options.temperatures.size(); ++i) {
     const auto row = static_cast<std::int64_t>(i);

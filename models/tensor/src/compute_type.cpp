@@ -23,18 +23,21 @@ std::string list_compute_choices() {
   return list;
 }
 
-std::string_view name_of(ComputeType type) {
+ComputeChoice choice_of(ComputeType type) {
   switch (type) {
     case ComputeType::kF32:
-      return name_of(ComputeChoice::kF32);
+      return ComputeChoice::kF32;
     case ComputeType::kBF16:
-      return name_of(ComputeChoice::kBF16);
+      return ComputeChoice::kBF16;
     case ComputeType::kI8:
-      return name_of(ComputeChoice::kI8);
     case ComputeType::kI8Narrow:
-      return "int8 (7-bit activations)";
+      return ComputeChoice::kI8;
   }
-  return "?";
+  return ComputeChoice::kAuto;
+}
+
+std::string_view name_of(ComputeType type) {
+  return type == ComputeType::kI8Narrow ? "int8 (7-bit activations)" : name_of(choice_of(type));
 }
 
 }  // namespace dragoman::tensor

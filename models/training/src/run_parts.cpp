@@ -59,8 +59,7 @@ TrainingConfig resolved(TrainingConfig config, const runtime::Runtime& runtime) 
       "training.row_bucket: {} on the device '{}', but batches have {} tokens; set it to a number from 1 to that",
       config.training.row_bucket, config.device, config.training.batch_tokens);
   try {
-    const bool bf16 = runtime.training_type(device, config.training.compute) == tensor::ComputeType::kBF16;
-    config.training.compute = bf16 ? tensor::ComputeChoice::kBF16 : tensor::ComputeChoice::kF32;
+    config.training.compute = tensor::choice_of(runtime.training_type(device, config.training.compute));
     return config;
   } catch (const core::Error& error) {
     core::fail(error.code(), "training.compute: {}", error.what());

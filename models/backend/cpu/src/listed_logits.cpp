@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// sum_of() over `count` elements most of which are 0: only the others are added, by rising index. The same additions in
-/// the same order but for those of 0, and so the same bits.
+/// sum_of() over `count` elements most of which are 0: only the others are added, by rising index. The same additions
+/// in the same order but for those of 0, and so the same bits.
 class SparseSum {
  public:
   explicit HWY_INLINE SparseSum(std::size_t count)
@@ -94,7 +94,7 @@ void edit_listed(const ListedRow& row) {
     const auto found = std::ranges::lower_bound(row.tokens, edit.token);
     if (found == row.tokens.end() || *found != edit.token) continue;
     float& logit = row.logits[found - row.tokens.begin()];
-    logit = logit * (logit > 0 ? 1 / edit.penalty : edit.penalty) + edit.bias;
+    logit = ops::edited(logit, edit);
   }
 }
 

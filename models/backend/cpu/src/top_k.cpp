@@ -193,7 +193,7 @@ namespace {
 void apply_edits(const PanelRow& panel) {
   for (const ops::LogitEdit& edit : panel.edits) {
     float& logit = panel.logits[edit.token - panel.first_token];
-    logit = logit * (logit > 0 ? 1 / edit.penalty : edit.penalty) + edit.bias;
+    logit = ops::edited(logit, edit);
   }
 }
 

@@ -28,8 +28,7 @@ void apply_edits(ops::DeviceArray<ops::LogitEdit> edits, std::int64_t row, std::
   for (const ops::LogitEdit& edit : edits.span()) {
     if (edit.row != row) continue;
     double& logit = logits[static_cast<std::size_t>(edit.token)];
-    const double penalty = edit.penalty;
-    logit = logit * (logit > 0 ? 1 / penalty : penalty) + edit.bias;
+    logit = ops::edited(logit, edit);
   }
 }
 

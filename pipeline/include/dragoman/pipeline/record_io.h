@@ -145,8 +145,8 @@ class RecordWriter {
   explicit RecordWriter(const WriteOptions& options, const std::stop_token& stop = {});
   void write(const Record& record);
   bool takes_beginnings() const noexcept { return options_.stream && options_.format == RecordFormat::kText; }
-  /// What the text of the record that is written next begins with: what is new of it goes out.
-  void write_beginning(std::string_view text);
+  /// What the text of the record that is written next begins with, behind what earlier calls gave of it.
+  void write_beginning(std::string_view more);
   void flush() { file_.flush(); }
   void commit() { file_.commit(); }
   /// Lines that were there before, when resuming.

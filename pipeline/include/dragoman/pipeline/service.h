@@ -28,10 +28,9 @@ class RecordSink {
   [[nodiscard]] virtual bool put(Record record) = 0;
   /// Whether it has use for put_beginning().
   virtual bool takes_beginnings() const { return false; }
-  /// The text of the record that is put next will begin with `text`, which has grown since the last call. False as
-  /// put().
-  [[nodiscard]] virtual bool put_beginning(std::string_view text) {
-    static_cast<void>(text);
+  /// The text of the record that is put next will begin with what all calls since the last put() gave. False as put().
+  [[nodiscard]] virtual bool put_beginning(std::string_view more) {
+    static_cast<void>(more);
     return true;
   }
 };

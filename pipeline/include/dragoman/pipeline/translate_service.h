@@ -45,6 +45,7 @@ struct ShortlistSettings {
   static constexpr const char* kNone = "none";  ///< what a user says who does not want the model's own
   std::string path{};                           ///< as decoding::Shortlist::read() takes it; empty, or kNone: none
   bool none() const noexcept { return path.empty() || path == kNone; }
+  bool models_own = false;  ///< which an ensemble does without
   decoding::ShortlistLimits limits{};
 };
 
@@ -106,8 +107,10 @@ struct PartialRecord {
   /// token; of beam search it is what all hypotheses that may yet win have in common, and so comes in leaps. With the
   /// decoder mbr, and behind an unknown token that will be replaced, nothing is known before the sentence is done.
   std::string_view text{};
-  /// That and, of beam search, what the leading hypothesis has behind it, which may change.
-  std::string_view preview{};
+  /// The end of it: what the last call did not have yet.
+  std::string_view more{};
+  /// Of beam search: what the leading hypothesis has behind it, which may change. Worked out when it is called.
+  std::function<std::string()> tail{};
 };
 
 /// One of the sentences, or parts for their length, that a record is translated in. Valid during the call.
@@ -124,26 +127,27 @@ struct TranslatedSentence {
 /// sentences which hold the source, a target being a text or a list of texts any of which will do; `decoding`, an
 /// object with options of the search. What makes no sense there fails the record.
 struct RecordOptions {
-  /// nullptr: as the translator's options say. One search may be shared by any number of records and translators.
+  // What is left out is as the translator's options say.
+  /// One search may be shared by any number of records and translators.
   decoding::SharedSearch search{};
   /// The hypotheses of the search are candidates, and what is returned are the best of them by expected utility. Goes
-  /// with `search`: without one, as the translator's options say.
+  /// with `search`: looked at only with one.
   std::optional<MbrRanking> mbr{};
-  bool details = false;
+  std::optional<bool> details{};
   /// Not with `mbr`: it is of what the search finds best.
-  AttentionSettings attention{};
-  /// What each of its sentences' translations begins with; nothing: as the translator's options say. The record's own
-  /// field is what the first one begins with.
+  std::optional<AttentionSettings> attention{};
+  /// What each of its sentences' translations begins with. The record's own field is what the first one begins with.
   std::optional<std::string> target_prefix{};
-  /// What it must hold, and which terms it must use; nothing: as the translator's options say.
+  /// What it must hold, and which terms it must use.
   std::optional<std::vector<std::string>> constraints{};
   std::shared_ptr<const Glossary> glossary{};
-  bool ignore_line_options = false;
-  /// Read if the search replaces unknown tokens; nullptr: as the translator's options say.
+  std::optional<bool> ignore_line_options{};
+  /// Read if the search replaces unknown tokens.
   std::shared_ptr<const UnknownDictionary> unknown_dictionary{};
   /// When it asks, the record ends with Error{kInterrupted}.
   std::stop_token stop{};
-  /// Called by workers, before the record is done: whenever more of it is known, and with each sentence. Of a record
+  /// Called by workers, before the record is done: whenever more of it is known or may have another tail, and with each
+  /// sentence. Of a record
   /// one call at a time. They must be quick and must not call the translator; what they throw ends the record with that
   /// error.
   std::function<void(const PartialRecord&)> on_partial{};

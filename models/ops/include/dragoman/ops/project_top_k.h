@@ -4,6 +4,13 @@
 
 namespace dragoman::ops {
 
+/// What the edit makes of a logit.
+template <class T>
+T edited(T logit, const LogitEdit& edit) {
+  const T penalty = edit.penalty;
+  return logit * (logit > 0 ? 1 / penalty : penalty) + edit.bias;
+}
+
 /// For every row of hidden [R, d]: logits = hidden * weight^T + bias, those of tokens that the row may not choose
 /// -infinity, edited, divided by its temperature; then the `k` best tokens by (log probability + noise, falling; token
 /// id, rising) and their log probabilities under the edited, tempered softmax. The vocabulary goes through in panels,

@@ -25,8 +25,7 @@ inline constexpr std::string_view kStoredCompute = "stored";
 /// For the help of options that take all of them.
 inline constexpr std::string_view kComputeHelp =
     "what weights are multiplied in: fp32, bf16, int8, or auto: int8 where the processor has VNNI or AMX, which "
-    "changes "
-    "some translations a little, else fp32";
+    "changes some translations a little, else fp32";
 
 std::string_view name_of(ComputeChoice choice);
 /// Nothing for another name.
@@ -47,6 +46,8 @@ constexpr bool is_int8(ComputeType type) {
   return type == ComputeType::kI8 || type == ComputeType::kI8Narrow;
 }
 
+/// The choice that is this type wherever it can be had.
+ComputeChoice choice_of(ComputeType type);
 /// That of the choice; "int8 (7-bit activations)" for kI8Narrow.
 std::string_view name_of(ComputeType type);
 
