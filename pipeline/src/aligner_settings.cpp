@@ -22,11 +22,12 @@ const core::OptionTable<AlignmentSettings>& alignment_table() {
                     options.check(layers.size() <= 1, "layer", "must be one number");
                     if (!layers.empty()) settings.layer = layers.front();
                   })
-          .custom(
-              {number_list_option("heads", "LIST", "heads of that layer, as in 0-3; their mean counts", "all", false)},
-              [](OptionReader& options, Settings& settings) {
-                settings.heads = read_number_list(options, "heads", false);
-              })
+          .custom({number_list_option("heads", "LIST",
+                                      "heads of that layer, as in 0-3; their mean counts; without a layer the model's",
+                                      "all of a given layer", false)},
+                  [](OptionReader& options, Settings& settings) {
+                    settings.heads = read_number_list(options, "heads", false);
+                  })
           .choice(
               "step", &Settings::step, {{"output", AlignmentStep::kOutput}, {"input", AlignmentStep::kInput}}, "STEP",
               "attention of the step that predicts a target token, or of the one that reads it, by which some models "

@@ -207,7 +207,7 @@ TEST_F(TuneCommand, KeepsTheBestOfWhatItTried) {
 
 using RerankCommand = ModelCommands;
 
-/// Against sums of what `score` says, computed here.
+/// Against sums of what `score` says, computed here, with the length penalty of the folder.
 TEST_F(RerankCommand, SortsByTheSumOfWhatScoreSays) {
   make_other();
   output_of(std::string("translate --quiet --model ") + kBundled +
@@ -233,7 +233,7 @@ TEST_F(RerankCommand, SortsByTheSumOfWhatScoreSays) {
     }
     write("one.de", same);
     write("one.en", translations);
-    const auto scores = objects_of("score --quiet --model other one.de one.en --length-penalty fairseq --format jsonl");
+    const auto scores = objects_of("score --quiet --model other one.de one.en --length-penalty fairseq --alpha 1.4 --format jsonl");
     std::vector<std::pair<double, std::string>> expected;
     for (std::size_t t = 0; t < scores.size(); ++t)
       expected.emplace_back(

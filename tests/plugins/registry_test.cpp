@@ -57,7 +57,7 @@ TEST_F(RegistryTest, AnUnknownNameGetsTheNearestOneAndTheList) {
   EXPECT_THAT(message, HasSubstr("no model is called 'transfomer', did you mean 'transformer'?"));
   EXPECT_THAT(message, HasSubstr("transformer, ssru"));
   EXPECT_THAT(error_of([&] { registry_.stages().get("lowercase"); }),
-              HasSubstr("no pipeline stage is called 'lowercase'; registered are: none"));
+              HasSubstr("no pipeline stage is called 'lowercase'; registered are: read, normalize"));
 }
 
 TEST_F(RegistryTest, ATakenNameIsRefusedAndNothingOfTheLotStays) {

@@ -1,4 +1,5 @@
 #include "options/input_guard.h"
+#include "options/length_penalty_options.h"
 #include "options/model_options.h"
 #include "options/number_option.h"
 #include "options/option_group.h"
@@ -13,6 +14,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/pipeline/line_policy.h>
 #include <dragoman/pipeline/reranker.h>
+#include <dragoman/pipeline/translator.h>
 
 namespace dragoman::cli {
 namespace {
@@ -35,13 +37,12 @@ class Rerank final : public Command {
         "a model of the other direction, which scores the source given the translation (may be repeated)")(
         "list-weight", real_number("--list-weight", list_weight_, kAnyNumber)->default_value("1")->value_name("X"),
         "weight of the score that the list has")(
-        "length-penalty", po::value(&length_penalty_)->default_value("fairseq")->value_name("PRESET"),
-        "how a model's score follows from the log probability: none, fairseq, gnmt, marian, ct2")(
         "input,i", po::value(&input_)->default_value("-")->value_name("FILE"),
         "what `translate --format jsonl --n-best N` wrote; - is standard input")(
         "output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")(
         "format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
         "text: the best translation of each line; jsonl: the lists, sorted, with each model's score");
+    length_penalty_.add_to(options, "that of the first --model's folder");
     po::options_description machine = option_group("Machine");
     model_options_.add_to(machine);
     options.add(machine);
@@ -55,7 +56,7 @@ class Rerank final : public Command {
     for (const pipeline::RerankModel& model : options.models) inputs.push_back(model.folder);
     require_not_an_input(output_, inputs);
     plugins::Host host(model_options_.host());
-    options.scorer = {.length_penalty = decoding::LengthPenalty::preset(length_penalty_),
+    options.scorer = {.length_penalty = find_length_penalty(),
                       .threads = model_options_.threads(),
                       .device = model_options_.device(host, session.log),
                       .compute = model_options_.compute(),
@@ -80,6 +81,13 @@ class Rerank final : public Command {
   }
 
  private:
+  /// What a list was searched with is, as a rule, what its model's folder says.
+  decoding::LengthPenalty find_length_penalty() const {
+    if (length_penalty_.given() || models_.empty()) return length_penalty_.chosen();
+    const std::string& first = models_.front();
+    return pipeline::usual_translate_options(first.substr(0, first.rfind('='))).decoding.length_penalty;
+  }
+
   std::vector<pipeline::RerankModel> read_models() const {
     std::vector<pipeline::RerankModel> models;
     const auto add = [&](const std::vector<std::string>& words, bool reverse) {
@@ -124,7 +132,7 @@ class Rerank final : public Command {
   std::vector<std::string> models_;
   std::vector<std::string> reverse_;
   double list_weight_ = 1;
-  std::string length_penalty_;
+  LengthPenaltyOptions length_penalty_;
   std::string input_;
   std::string output_;
   std::string format_;

@@ -1,4 +1,5 @@
 #include "options/input_guard.h"
+#include "options/length_penalty_options.h"
 #include "options/line_pairs.h"
 #include "options/model_options.h"
 #include "options/option_group.h"
@@ -42,9 +43,8 @@ class Score final : public Command {
         "target", po::value(&target_)->required()->value_name("FILE"), "target lines, as many")(
         "output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "scores; - is stdout")(
         "format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
-        "text: the log probability of each line; jsonl: with each token's, and attention")(
-        "length-penalty", po::value(&length_penalty_)->default_value("none")->value_name("PRESET"),
-        "how the score follows from the log probability: none, fairseq, gnmt, marian, ct2");
+        "text: the log probability of each line; jsonl: with each token's, and attention");
+    length_penalty_.add_to(options, "none");
     ensemble_.add_to(options);
     attention_.add_to(options);
     po::options_description machine = option_group("Machine");
@@ -63,14 +63,15 @@ class Score final : public Command {
     require_not_an_input(output_, inputs);
     pipeline::require_empty_folders(attention);
     plugins::Host host(model_options_.host());
-    pipeline::Scorer scorer(model_, host,
-                            {.length_penalty = decoding::LengthPenalty::preset(length_penalty_),
-                             .attention = attention,
-                             .ensemble = ensemble,
-                             .threads = model_options_.threads(),
-                             .device = model_options_.device(host, session.log),
-                             .compute = model_options_.compute(),
-                             .allow_non_finite = model_options_.allow_non_finite()});
+    pipeline::Scorer scorer(
+        model_, host,
+        {.length_penalty = length_penalty_.given() ? length_penalty_.chosen() : decoding::LengthPenalty::none(),
+         .attention = attention,
+         .ensemble = ensemble,
+         .threads = model_options_.threads(),
+         .device = model_options_.device(host, session.log),
+         .compute = model_options_.compute(),
+         .allow_non_finite = model_options_.allow_non_finite()});
     LinePairReader reader(source_, target_, session.stop);
     core::OutputFile out(output_, {.stop = session.stop});
     std::uint64_t written = 0;
@@ -145,7 +146,7 @@ class Score final : public Command {
   std::string target_;
   std::string output_;
   std::string format_;
-  std::string length_penalty_;
+  LengthPenaltyOptions length_penalty_;
   StageOptions ensemble_{pipeline::ensemble_table().options()};
   StageOptions attention_{pipeline::attention_table().options()};
   ModelOptions model_options_;

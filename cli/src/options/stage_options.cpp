@@ -33,6 +33,13 @@ core::Json parse(const std::string& name, const core::Option& option, const std:
   }
 }
 
+/// With the values that there are, where the text does not name them.
+std::string help_of(const core::Option& option) {
+  const bool names_all = std::ranges::all_of(
+      option.choices, [&](const std::string& choice) { return option.help.find(choice) != std::string::npos; });
+  return names_all ? option.help : fmt::format("{}: {}", option.help, fmt::join(option.choices, ", "));
+}
+
 /// To what an option has been given before.
 void add_value(core::Json& all, const core::Json& value) {
   if (value.is_array())
@@ -72,7 +79,7 @@ void StageOptions::add(const std::string& name, const core::Option& option, po::
       else
         settings_[key] = false;
     });
-    options.add_options()(name.c_str(), value, option.help.c_str());
+    options.add_options()(name.c_str(), value, help_of(option).c_str());
     return;
   }
   if (option.repeated) {
@@ -81,7 +88,7 @@ void StageOptions::add(const std::string& name, const core::Option& option, po::
       for (const std::string& text : texts) add_value(settings_[option.name], parse(word, option, text));
       said_[option.name] = settings_[option.name];
     });
-    options.add_options()(name.c_str(), values, option.help.c_str());
+    options.add_options()(name.c_str(), values, help_of(option).c_str());
     return;
   }
   std::string shown = option.placeholder;
@@ -93,7 +100,7 @@ void StageOptions::add(const std::string& name, const core::Option& option, po::
   }
   auto* value = po::value<std::string>()->value_name(shown);
   value->notifier([this, word, &option](const std::string& text) { set(option.name, parse(word, option, text)); });
-  options.add_options()(name.c_str(), value, option.help.c_str());
+  options.add_options()(name.c_str(), value, help_of(option).c_str());
 }
 
 }  // namespace dragoman::cli

@@ -30,6 +30,10 @@ bool is_pattern(const std::string& value) {
 }
 
 void append_matches(const std::string& pattern, std::vector<std::filesystem::path>& files) {
+  const std::filesystem::path folder = std::filesystem::path(pattern).parent_path();
+  std::error_code ignored;
+  core::require(folder.empty() || is_pattern(folder.string()) || std::filesystem::exists(folder, ignored),
+                core::ErrorCode::kIo, "{}: there is no folder {}", pattern, folder.string());
   const Matches matches(pattern);
   core::require(matches.status() != GLOB_NOMATCH, core::ErrorCode::kIo,
                 "{}: no file matches this pattern; check the folder and the ending", pattern);

@@ -14,6 +14,7 @@ void add_all(Catalogue<Entry>& catalogue, std::vector<Entry>& entries, const std
 
 Registry::Registry(runtime::Runtime& runtime) : runtime_(&runtime) {
   for (const std::string_view name : pipeline::kBuiltInStageNames) catalogues_.stages.reserve(name, kBuiltin);
+  catalogues_.search_strategies.reserve(pipeline::kMbr, kBuiltin);
   // `convert --from` takes the names of both.
   for (const tokenizer::FileKind kind : tokenizer::registered_kinds())
     catalogues_.model_importers.reserve(tokenizer::name_of(kind), kBuiltin);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <dragoman/core/option_table.h>
+#include <dragoman/pipeline_api/stage.h>
 
 namespace dragoman::pipeline {
 
@@ -28,8 +29,6 @@ struct MbrOptions {
   std::int32_t samples = 32;
   MbrUtility utility = MbrUtility::kChrf;
 };
-
-inline constexpr const char* kMbr = "mbr";
 
 const core::OptionTable<MbrOptions>& mbr_table();
 

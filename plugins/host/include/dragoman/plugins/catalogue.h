@@ -67,10 +67,12 @@ class Catalogue {
   [[noreturn]] void fail_unknown(std::string_view name) const {
     std::vector<std::string> names;
     std::string listed;
-    for (const auto& known : entries_) {
-      names.push_back(known->entry.name);
-      listed += (listed.empty() ? "" : ", ") + known->entry.name;
-    }
+    const auto add = [&](const std::string& known) {
+      names.push_back(known);
+      listed += (listed.empty() ? "" : ", ") + known;
+    };
+    for (const auto& known : entries_) add(known->entry.name);
+    for (const Reserved& known : reserved_) add(known.name);
     const std::string nearest = core::nearest_name(name, names);
     core::fail(core::ErrorCode::kInvalidArgument,
                "no {} is called '{}'{}; registered are: {}; others need --plugin FILE", kind_, name,

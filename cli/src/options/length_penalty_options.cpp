@@ -1,0 +1,21 @@
+#include "options/length_penalty_options.h"
+
+#include "options/number_option.h"
+
+namespace dragoman::cli {
+
+namespace po = boost::program_options;
+
+void LengthPenaltyOptions::add_to(po::options_description& options, const std::string& usual) {
+  const std::string preset = fmt::format("PRESET (={})", usual);
+  options.add_options()("length-penalty", po::value(&preset_)->value_name(preset),
+                        "how the score follows from the log probability: none, fairseq, gnmt, marian, ct2")(
+      "alpha", real_number("--alpha", alpha_, kAnyNumber)->value_name("X"),
+      "strength of the length penalty (default: the preset's)");
+}
+
+decoding::LengthPenalty LengthPenaltyOptions::chosen() const {
+  return decoding::LengthPenalty::preset(preset_.empty() ? "fairseq" : preset_, alpha_);
+}
+
+}  // namespace dragoman::cli
