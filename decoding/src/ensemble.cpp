@@ -47,6 +47,9 @@ nn::SequenceSpec Ensemble::spec() const {
 std::vector<double> Ensemble::normalised_weights() const {
   std::vector<double> result = weights;
   if (result.empty()) result.assign(models.size(), 1);
+  // The largest first: the sum of large ones may be no number.
+  const double largest = *std::ranges::max_element(result);
+  for (double& weight : result) weight /= largest;
   const double sum = std::accumulate(result.begin(), result.end(), 0.0);
   for (double& weight : result) weight /= sum;
   return result;

@@ -2,6 +2,8 @@
 
 #include "dragoman/decoding/option_table.h"
 
+#include <fmt/format.h>
+
 #include <dragoman/core/error.h>
 #include <dragoman/core/options.h>
 
@@ -17,6 +19,9 @@ DecodingOptions read_model_defaults(const core::Json& settings, const std::strin
   DecodingOptions options;
   option_table().read(reader, options);
   reader.finish();
+  reader.check(
+      options.beam_size <= kMostHypothesesOfFolder, "beam_size",
+      fmt::format("may be at most {} in a model's folder; whoever translates may say more", kMostHypothesesOfFolder));
   try {
     check(options);
     require_all_used(options);

@@ -74,7 +74,8 @@ OptionTable<DecodingOptions> make_table() {
       .number("maximum_length_factor", &Options::maximum_length_factor, {.least = 0, .most = 1000}, "X",
               "longest translation, in source tokens")
       .number("maximum_length_offset", &Options::maximum_length_offset, {}, "N", "and so many tokens more")
-      .number("repetition_penalty", &Options::repetition_penalty, core::kPositive, "X", "above 1: repeat less")
+      .number("repetition_penalty", &Options::repetition_penalty, {.least = 0.001, .most = 1000}, "X",
+              "above 1: repeat less")
       .number("no_repeat_ngram", &Options::no_repeat_ngram, {}, "N", "no N-gram of tokens twice; 0: off")
       .flag("suppress_unknown", &Options::suppress_unknown, "never choose the unknown token")
       .flag("replace_unknown", &Options::replace_unknown, "put the source word in the place of an unknown token")

@@ -44,9 +44,10 @@ bool is_one_field(std::string_view piece) {
   return words.size() == 1 && words.front().begin == 0 && words.front().end == piece.size();
 }
 
+/// The greater id of equals, which decoding::Shortlist keeps as well.
 void most_first(std::vector<CountedTarget>& targets) {
   std::ranges::sort(targets, [](const CountedTarget& a, const CountedTarget& b) {
-    return a.count != b.count ? a.count > b.count : a.target < b.target;
+    return a.count != b.count ? a.count > b.count : a.target > b.target;
   });
 }
 

@@ -71,6 +71,20 @@ Json spelled_with_underscores(const Json& object) {
   return result;
 }
 
+/// The options without those of minimum Bayes risk, whose search finds candidates, as many as the user said.
+Json take_mbr_options(const Json& decoding, RecordOptions& options) {
+  if (!options.mbr || !decoding.is_object()) return decoding;
+  Json rest = spelled_with_underscores(decoding);
+  core::OptionReader reader(rest, kDecodingField);
+  reader.check(!reader.has("decoder"), "decoder", "cannot be another in a line than mbr, which all lines have");
+  const std::int32_t candidates = options.search->options().n_best;
+  options.mbr->n_best = reader.get("n_best", options.mbr->n_best);
+  reader.check(options.mbr->n_best >= 1 && options.mbr->n_best <= candidates, "n_best",
+               fmt::format("must be from 1 to {}, the number of candidates", candidates));
+  rest.erase("n_best");
+  return rest.empty() ? Json() : rest;
+}
+
 }  // namespace
 
 decoding::SharedSearch LineSearches::get(const decoding::SharedSearch& usual, const Json& decoding,
@@ -116,7 +130,8 @@ LineDemands read_line_options(Record& record, LineSearches& searches, RecordOpti
       demands.first_target_prefix = prefix.get<std::string>();
     }
     demands.constraints = constraints_of(field(record, kConstraintsField));
-    options.search = searches.get(options.search, field(record, kDecodingField), field(record, kSuppressField));
+    const Json decoding = take_mbr_options(field(record, kDecodingField), options);
+    options.search = searches.get(options.search, decoding, field(record, kSuppressField));
   } catch (const core::Error& error) {
     record.mark_failed(error.what());
   }

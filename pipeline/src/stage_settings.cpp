@@ -113,8 +113,9 @@ OptionTable<TranslateOptions> translate_options_table() {
 
 void read_shard(core::OptionReader& options, ReadSettings& settings) {
   if (!options.has("shard")) return;
+  const auto shard = options.get("shard", std::string());
   try {
-    settings.shard = parse_shard(options.get("shard", std::string()));
+    settings.shard = parse_shard(shard);
   } catch (const core::Error& error) {
     options.check(false, "shard", error.what());
   }
@@ -151,14 +152,16 @@ void read_decoder_options(core::OptionReader& options, TranslateSettings& settin
 const OptionTable<ReadSettings>& read_table() {
   static const auto table =
       OptionTable<ReadSettings>()
-          .custom(
-              {{.name = "path",
-                .placeholder = "FILE",
-                .help = "text, one record a line (gz and zst too); of several (YAML: a list) one behind the other; "
-                        "-, or none, is standard input",
-                .parse = [](const std::string& word) { return core::Json::array({word}); },
-                .repeated = true}},
-              [](core::OptionReader& reader, ReadSettings& settings) { settings.paths = read_texts(reader, "path"); })
+          .custom({{.name = "path",
+                    .placeholder = "FILE",
+                    .help = "text, one record a line (gz and zst too); of several (YAML: a list) one behind the other; "
+                            "-, or none, is standard input",
+                    .parse = [](const std::string& word) { return core::Json::array({word}); },
+                    .repeated = true}},
+                  [](core::OptionReader& reader, ReadSettings& settings) {
+                    settings.paths = read_texts(reader, "path");
+                    reader.check(!reader.has("path") || !settings.paths.empty(), "path", "is an empty list");
+                  })
           .custom({{.name = "shard",
                     .placeholder = "I/N",
                     .help = "only the Ith of N parts of consecutive lines, as in 2/8: the outputs of all, joined in "

@@ -32,7 +32,7 @@ class Run {
       RecordOptions own = options;
       if (streams) own.on_partial = [this, ticket](const PartialRecord& partial) { keep_beginning(ticket, partial); };
       translator_.submit(client, std::move(*record), std::move(own), [this, ticket, weight](TranslatedRecord result) {
-        if (result.error) return fail(result.error);
+        if (result.error && !is_its_own_failure(result)) return fail(result.error);
         finish(ticket, weight, std::move(result));
       });
     }
@@ -90,6 +90,20 @@ class Run {
     Record record;
     std::size_t weight;
   };
+
+  /// Whether the record alone is to blame, which is then a failed one: what it, or a plugin for it, demands makes no
+  /// sense.
+  static bool is_its_own_failure(TranslatedRecord& result) {
+    try {
+      std::rethrow_exception(result.error);
+    } catch (const core::Error& error) {
+      if (error.code() != core::ErrorCode::kInvalidArgument && error.code() != core::ErrorCode::kBadInput) return false;
+      result.record.mark_failed(error.what());
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
 
   bool wait_for_room() {
     std::unique_lock lock(mutex_);
@@ -181,7 +195,24 @@ decoding::SharedSearch TranslateOptions::search(const TranslationModel& model) c
   return std::make_shared<const decoding::Search>(std::move(options), make_strategy, make_further_processors);
 }
 
+namespace {
+
+/// What no line could have is no line's failure.
+void require_possible(const TranslationModel& model, const TranslateOptions& options) {
+  const char* option = "target_prefix";
+  try {
+    prefix_tokens(model, options.target_prefix);
+    option = "constraints";
+    for (const std::string& text : options.constraints) term_tokens(model, text);
+  } catch (const core::Error& error) {
+    core::fail(error.code(), "{}: {}", option, error.what());
+  }
+}
+
+}  // namespace
+
 RecordOptions record_options(const TranslationModel& model, const TranslateOptions& options) {
+  require_possible(model, options);
   return {.search = options.search(model),
           .mbr = options.mbr_ranking(),
           .details = options.details,

@@ -205,6 +205,37 @@ TEST_F(TuneCommand, KeepsTheBestOfWhatItTried) {
   EXPECT_THAT(run(std::string("tune --model ") + kBundled + " s.de short.en").error, HasSubstr("must be parallel"));
 }
 
+using TranslateCommand = ModelCommands;
+
+TEST_F(TranslateCommand, SaysItsFiguresOfASingleLineAsWell) {
+  write("one.de", {sources_[0]});
+  const Outcome outcome = run(std::string("translate --progress json --model ") + kBundled + " one.de");
+  const auto lines = lines_in(outcome.error);
+  ASSERT_EQ(lines.size(), 1U) << outcome.error;
+  const Json figures = Json::parse(lines[0]);
+  EXPECT_EQ(figures["done"], 1);
+  EXPECT_GE(figures["seconds"].get<double>() * 1000, figures["first_token_ms_max"].get<double>());
+}
+
+/// What can never work is said before any line is read.
+TEST_F(TranslateCommand, RefusesWhatNoLineCouldHave) {
+  const std::string translate = std::string("translate --model ") + kBundled + " s.de ";
+  EXPECT_THAT(run(translate + "--constraints ''").error, HasSubstr("constraints: a blank text is no term"));
+  EXPECT_THAT(run(translate + "--target-prefix '</s>'").error,
+              HasSubstr("target_prefix: the target prefix holds </s>"));
+  EXPECT_THAT(run(translate + "--repetition-penalty 1e-300").error, HasSubstr("repetition-penalty"));
+}
+
+TEST_F(TranslateCommand, NamesOfFoldersThatAreEmptyAreNoNames) {
+  const std::string model = std::string(" --model ") + kBundled;
+  EXPECT_THAT(run("tune" + model + " s.de t.en --output ''").error, HasSubstr("is a variable not set?"));
+  EXPECT_THAT(run("shortlist" + model + " s.de t.en -a s.de --into ''").error, HasSubstr("is a variable not set?"));
+  write("none.align", std::vector<std::string>(sources_.size()));
+  EXPECT_THAT(run("shortlist" + model + " s.de t.en -a none.align --into empty").error,
+              HasSubstr("nothing was written"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "empty"));
+}
+
 using RerankCommand = ModelCommands;
 
 /// Against sums of what `score` says, computed here, with the length penalty of the folder.
@@ -233,7 +264,8 @@ TEST_F(RerankCommand, SortsByTheSumOfWhatScoreSays) {
     }
     write("one.de", same);
     write("one.en", translations);
-    const auto scores = objects_of("score --quiet --model other one.de one.en --length-penalty fairseq --alpha 1.4 --format jsonl");
+    const auto scores =
+        objects_of("score --quiet --model other one.de one.en --length-penalty fairseq --alpha 1.4 --format jsonl");
     std::vector<std::pair<double, std::string>> expected;
     for (std::size_t t = 0; t < scores.size(); ++t)
       expected.emplace_back(

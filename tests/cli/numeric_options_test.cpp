@@ -70,7 +70,7 @@ const NumericOption kOptions[] = {
     {"translate -m none -i text", "--maximum-length", {"0"}},
     {"translate -m none -i text", "--minimum-length", {"0"}},
     {"translate -m none -i text", "--no-repeat-ngram", {"0"}},
-    {"translate -m none -i text", "--repetition-penalty", {kMost32, kMost64, kTooLarge, "1.5", "1e2"}},
+    {"translate -m none -i text", "--repetition-penalty", {"1.5", "1e2"}},
     {"translate -m none -i text", "--temperature", {kMost32, kMost64, kTooLarge, "1.5", "1e2"}},
     {"translate -m none -i text", "--top-k", {"0"}},
     {"translate -m none -i text", "--top-p", {}},

@@ -263,6 +263,9 @@ TEST(Ensemble, SaysWhichModelDoesNotFit) {
   };
   EXPECT_THAT(error({}), HasSubstr("no models"));
   EXPECT_THAT(error({.models = {&first.model(), &other_start.model()}}), HasSubstr("first token is 3 in model 2"));
+  EXPECT_EQ((Ensemble{.models = {&first.model(), &first.model()}, .weights = {1e308, 1e308}}.normalised_weights()),
+            (std::vector<double>{0.5, 0.5}))
+      << "only ratios count";
   EXPECT_THAT(error({.models = {&first.model()}, .weights = {1, 2}}), HasSubstr("2 weights for 1 models"));
   EXPECT_THAT(error({.models = {&first.model()}, .weights = {0}}), HasSubstr("above 0"));
   EXPECT_THAT(error({.models = {&first.model()}, .weights = {std::nan("")}}), HasSubstr("above 0"));

@@ -59,6 +59,8 @@ TEST(ModelDefaults, SayWhatIsWrongWithThem) {
   EXPECT_THAT(error({{"beam_sise", 4}}), AllOf(HasSubstr("m/config.json: decoding"), HasSubstr("beam_size")));
   EXPECT_THAT(error({{"beam_size", 0}}), AllOf(HasSubstr("m/config.json: decoding: beam_size"), HasSubstr("is 0")));
   EXPECT_THAT(error({{"beam_size", "4"}}), HasSubstr("beam_size"));
+  EXPECT_THAT(error({{"beam_size", 129}}), HasSubstr("beam_size: may be at most 128"));
+  EXPECT_THAT(error({{"repetition_penalty", 1e300}}), HasSubstr("repetition_penalty"));
   EXPECT_THAT(error({{"length_penalty", "gnat"}}), HasSubstr("gnmt"));
   EXPECT_THAT(error({{"minimum_length", 9}, {"maximum_length", 3}}), HasSubstr("minimum_length"));
   EXPECT_THAT(error({{"decoder", "greedy"}, {"beam_size", 9}}), AllOf(HasSubstr("beam_size"), HasSubstr("greedy")));

@@ -129,6 +129,7 @@ TEST_F(LineOptionsTest, WhatMakesNoSenseFailsItsLineOnly) {
       {{{"decoding", {{"beem_size", 2}}}}, "beam_size"},
       {{{"decoding", {{"beam_size", 129}}}}, "may be at most 128 in a line"},
       {{{"decoding", {{"decoder", "magic"}}}}, "unknown search strategy 'magic'"},
+      {{{"decoding", {{"repetition_penalty", 1e300}}}}, "repetition_penalty"},
   };
   for (const auto& [fields, message] : wrong) {
     const Record failed = translated(fields);

@@ -147,6 +147,23 @@ TEST_F(MbrTranslation, DoesNotDependOnCompanyOrThreads) {
   EXPECT_NE(translate(other_seed, records()).front().fields, together.front().fields);
 }
 
+/// What a line says is about what is returned; the candidates are the user's business.
+TEST_F(MbrTranslation, ALineMaySayHowManyTranslationsItWants) {
+  const auto usual = translate(options(MbrCandidates::kSamples), records());
+  auto asking = records();
+  asking[0].fields = {{"decoding", {{"n_best", 2}}}};
+  asking[1].fields = {{"decoding", {{"n_best", 8}}}};
+  asking[3].fields = {{"decoding", {{"decoder", "beam"}}}};
+  asking[4].fields = {{"decoding", {{"temperature", 0.7}}}};
+  const auto found = translate(options(MbrCandidates::kSamples), asking);
+  EXPECT_EQ(found[0].text, usual[0].text);
+  EXPECT_EQ(found[0].fields["n_best"].size(), 2U);
+  EXPECT_EQ(usual[0].fields["n_best"].size(), 3U);
+  EXPECT_THAT(found[1].message, HasSubstr("n_best: must be from 1 to 7"));
+  EXPECT_THAT(found[3].message, HasSubstr("decoder: cannot be another"));
+  EXPECT_EQ(found[4].text, usual[4].text);
+}
+
 TEST_F(MbrTranslation, APipelineSaysWhatIsWrong) {
   const auto error = [&](const std::string& options) {
     return error_of([&] {

@@ -51,6 +51,7 @@ class Align final : public Command {
     options.add(machine);
   }
   std::vector<std::string> positional() const override { return {"source", "target"}; }
+  bool prints_lines() const override { return true; }
 
   void run(const Session& session) override {
     input_.check();

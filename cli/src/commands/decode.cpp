@@ -38,6 +38,7 @@ class Decode final : public Command {
     kind_options_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
+  bool prints_lines() const override { return true; }
 
   void run(const Session& session) override {
     require_not_an_input(output_,

@@ -48,6 +48,7 @@ class Rerank final : public Command {
     options.add(machine);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
+  bool prints_lines() const override { return true; }
 
   void run(const Session& session) override {
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");

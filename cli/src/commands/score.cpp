@@ -52,6 +52,7 @@ class Score final : public Command {
     options.add(machine);
   }
   std::vector<std::string> positional() const override { return {"source", "target"}; }
+  bool prints_lines() const override { return true; }
 
   void run(const Session& session) override {
     if (source_ == "-" && target_ == "-") throw UsageError("--source and --target cannot both be standard input");

@@ -49,7 +49,8 @@ class Shortlist final : public Command {
         "the most probable translations of each piece; 0: all")(
         "output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
         "lines of a target piece, a source piece and a probability (.gz and .zst: compressed); - is stdout")(
-        "into", po::value(&into_)->value_name("DIR"),
+        "into",
+        po::value(&into_)->value_name("DIR")->notifier([](const std::string& name) { require_named("--into", name); }),
         "instead: a copy of the model's folder, or the folder itself, that has the shortlist and translates with it")(
         "first", whole_number("--first", first_, 0)->default_value("100")->value_name("N"),
         "with --into: the most frequent pieces, which are always on the list");
@@ -84,11 +85,18 @@ class Shortlist final : public Command {
     core::OutputFile out(output_, {.partial = core::PartialPolicy::kTemporary, .stop = session.stop});
     count(builder, session);
     const std::size_t pairs = builder.write(out, best_);
+    require_any(pairs);
     out.commit();
     session.log(core::LogLevel::kInfo, fmt::format("{} pairs of pieces", pairs));
   }
 
  private:
+  /// Who translated with an empty list could choose from frequent pieces alone.
+  void require_any(std::size_t pairs) const {
+    core::require(pairs > 0, ErrorCode::kBadInput,
+                  "{}: no link in it says how any piece is translated; nothing was written", alignments_);
+  }
+
   void write_into_folder(const pipeline::LexiconBuilder& builder, const plugins::LoadedModel& model,
                          plugins::Host& host, const Session& session) const {
     const decoding::ShortlistLimits limits{.first = first_,
@@ -96,6 +104,7 @@ class Shortlist final : public Command {
     const decoding::Shortlist shortlist = builder.shortlist(
         pipeline::shortlist_vocabularies(model.model->spec(), *model.source_tokenizer, *model.target_tokenizer),
         limits);
+    require_any(shortlist.size());
     formats::write_shortlist(model_, into_, shortlist.to_binary(), plugins::tokenizer_opener(host));
     session.log(core::LogLevel::kInfo, fmt::format("{} pairs of pieces; written: {}", shortlist.size(), into_));
   }

@@ -58,6 +58,7 @@ class Translate final : public Command {
     options.add(plugins);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
+  bool prints_lines() const override { return true; }
 
   void run(const Session& session) override {
     check_together();

@@ -11,6 +11,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/decoding/model_defaults.h>
 #include <dragoman/evaluation/bleu.h>
 #include <dragoman/evaluation/chrf.h>
 #include <dragoman/formats/model_folder.h>
@@ -52,7 +53,9 @@ class Tune final : public Command {
     options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
         "source", po::value(&source_)->required()->value_name("FILE"), "source lines")(
         "target", po::value(&target_)->required()->value_name("FILE"), "target lines, as many: the references")(
-        "output,o", po::value(&output_)->value_name("DIR"),
+        "output,o", po::value(&output_)->value_name("DIR")->notifier([](const std::string& name) {
+          require_named("--output", name);
+        }),
         "the model folder to write, with the best settings as its own (config.json, decoding); it may be the model's. "
         "Without it they are only shown")(
         "alpha", po::value(&alpha_)->default_value("0.6,0.8,1,1.2,1.4,1.6,1.8,2,2.2")->value_name("X,..."),
@@ -105,7 +108,8 @@ class Tune final : public Command {
     if (metric_ != "bleu" && metric_ != "chrf") throw UsageError("--metric must be bleu or chrf");
     training::TuneConfig config{.alpha = parse_list("--alpha", alpha_, core::kAnyNumber)};
     if (!beam_size_.empty())
-      config.beam_size = parse_list<std::int32_t>("--beam-size", beam_size_, {.least = 1, .most = 10000});
+      config.beam_size =
+          parse_list<std::int32_t>("--beam-size", beam_size_, {.least = 1, .most = decoding::kMostHypothesesOfFolder});
     return config;
   }
 

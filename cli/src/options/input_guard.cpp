@@ -17,4 +17,8 @@ void require_not_an_input(const std::string& output, const std::vector<std::file
   }
 }
 
+void require_named(const char* option, const std::string& name) {
+  if (name.empty()) throw UsageError(std::string(option) + ": the name of the folder is empty; is a variable not set?");
+}
+
 }  // namespace dragoman::cli

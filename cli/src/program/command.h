@@ -32,6 +32,8 @@ class Command {
   virtual void add_options(boost::program_options::options_description& options) = 0;
   /// Names of the options that positional arguments fill, in order; the last takes all that remain.
   virtual std::vector<std::string> positional() const { return {}; }
+  /// Whether it prints lines while it works, to standard output or what the option --output names.
+  virtual bool prints_lines() const { return false; }
   /// Does the work; throws core::Error on failure and std::logic_error-derived program_options errors on wrong usage.
   virtual void run(const Session& session) = 0;
 };

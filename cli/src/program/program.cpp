@@ -115,7 +115,9 @@ void print_help(const Command& command, const po::options_description& options) 
                                nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest), command.name()));
 }
 
-void parse(const Command& command, const std::vector<std::string>& arguments, const po::options_description& options) {
+/// The values that were given, or are usual.
+po::variables_map parse(const Command& command, const std::vector<std::string>& arguments,
+                        const po::options_description& options) {
   po::positional_options_description positions;
   const std::vector<std::string> names = command.positional();
   for (const std::string& name : names) {
@@ -130,8 +132,16 @@ void parse(const Command& command, const std::vector<std::string>& arguments, co
   } catch (const po::unknown_option& error) {
     complain_of_unknown(error, command, options);
   }
-  if (values["help"].as<bool>()) return;
-  po::notify(values);
+  if (!values["help"].as<bool>()) po::notify(values);
+  return values;
+}
+
+/// Whether results go to a terminal, where a bar would stand between them.
+bool prints_to_terminal(const po::variables_map& values) {
+  const auto output = values.find("output");
+  const bool to_file = output != values.end() && output->second.value().type() == typeid(std::string) &&
+                       output->second.as<std::string>() != "-";
+  return !to_file && isatty(STDOUT_FILENO) != 0;
 }
 
 bool wants_help(const std::vector<std::string>& arguments) {
@@ -149,10 +159,13 @@ int run_command(Command& command, const std::vector<std::string>& arguments) {
     print_help(command, options);
     return kDone;
   }
-  parse(command, arguments, options);
+  const po::variables_map values = parse(command, arguments, options);
   const InterruptWatch interrupt;
   core::set_default_stop(interrupt.token());
-  Terminal terminal(common.quiet ? ProgressStyle::kNone : progress_style(common.progress));
+  ProgressStyle style = common.quiet ? ProgressStyle::kNone : progress_style(common.progress);
+  if (style == ProgressStyle::kBar && command.prints_lines() && prints_to_terminal(values))
+    style = ProgressStyle::kNone;
+  Terminal terminal(style);
   const Session session{.log =
                             [&](core::LogLevel level, std::string_view message) {
                               if (!common.quiet || level == core::LogLevel::kWarning) terminal.message(level, message);

@@ -96,10 +96,11 @@ void Terminal::message(core::LogLevel level, std::string_view text) {
 
 bool Terminal::due(const core::Progress& progress) {
   const auto now = Clock::now();
+  const auto before = std::exchange(last_report_, now);
   if (progress.stage != stage_) {
     stage_ = progress.stage;
     stage_start_ = now;
-    first_starts_.try_emplace(stage_, now);
+    first_starts_.try_emplace(stage_, before);
     stage_first_ = progress.done;
     last_shown_ = now;
     return style_ == ProgressStyle::kBar;
@@ -114,7 +115,13 @@ bool Terminal::due(const core::Progress& progress) {
 
 void Terminal::show(const core::Progress& progress) {
   const std::lock_guard lock(mutex_);
-  if (style_ == ProgressStyle::kNone || !due(progress)) return;
+  if (style_ == ProgressStyle::kNone) return;
+  if (due(progress)) return show_now(progress);
+  if (style_ == ProgressStyle::kJson) withheld_ = progress;
+}
+
+void Terminal::show_now(const core::Progress& progress) {
+  withheld_.reset();
   const auto seconds_since = [now = Clock::now()](Clock::time_point start) {
     return std::chrono::duration<double>(now - start).count();
   };
@@ -142,6 +149,7 @@ void Terminal::finish() {
   const std::lock_guard lock(mutex_);
   if (bar_visible_) put("\n");
   bar_visible_ = false;
+  if (withheld_) show_now(core::Progress(*withheld_));
 }
 
 }  // namespace dragoman::cli

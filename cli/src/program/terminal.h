@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,15 +21,16 @@ ProgressStyle progress_style(const std::string& word);
 /// would talk to the terminal. Goes silent once standard error takes no more. Thread-safe.
 class Terminal {
  public:
-  explicit Terminal(ProgressStyle style) : style_(style) {}
+  explicit Terminal(ProgressStyle style) : style_(style), last_report_(Clock::now()) {}
   void message(core::LogLevel level, std::string_view text);
   void show(const core::Progress& progress);
-  /// Ends the line of a bar.
+  /// Ends the line of a bar; JSON has the last figures.
   void finish();
 
  private:
   using Clock = std::chrono::steady_clock;
   bool due(const core::Progress& progress);
+  void show_now(const core::Progress& progress);
   void put(std::string_view text);
   void erase_bar();
 
@@ -40,6 +42,8 @@ class Terminal {
   std::map<std::string, Clock::time_point, std::less<>> first_starts_;
   std::uint64_t stage_first_ = 0;
   Clock::time_point last_shown_;
+  Clock::time_point last_report_;  ///< of any stage: the next one has begun then
+  std::optional<core::Progress> withheld_;
   bool bar_visible_ = false;
   bool reachable_ = true;  ///< standard error took all so far
 };

@@ -3,6 +3,7 @@
 #include "dragoman/training/option_table.h"
 
 #include <dragoman/core/parallel.h>
+#include <dragoman/decoding/model_defaults.h>
 
 namespace dragoman::training {
 namespace {
@@ -345,7 +346,8 @@ void read_tune(OptionReader& options, ValidationConfig& config) {
     return result;
   };
   config.tune.alpha = numbers("alpha", core::NumberRange<double>{.least = -100, .most = 100});
-  config.tune.beam_size = numbers("beam_size", core::NumberRange<std::int32_t>{.least = 1, .most = 1024});
+  config.tune.beam_size =
+      numbers("beam_size", core::NumberRange<std::int32_t>{.least = 1, .most = decoding::kMostHypothesesOfFolder});
   reader.finish();
   options.check(!config.tune.empty(), "tune", "must say what is tried: {alpha: [X, ...], beam_size: [N, ...]}");
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <dragoman/core/json.h>
@@ -14,6 +15,9 @@ namespace dragoman::decoding {
 /// name: decoding::Shortlist in its binary form.
 inline constexpr const char* kShortlistKey = "shortlist";
 inline constexpr const char* kShortlistFile = "shortlist.bin";
+
+/// The largest beam that a folder, which may come from a stranger, asks for.
+inline constexpr std::int32_t kMostHypothesesOfFolder = 128;
 
 /// What they come to if nobody says anything else. Error{kBadInput} naming `where` and the key, for what is no option,
 /// makes no sense, or is not a model's to say (n_best, alignment: what is returned).
