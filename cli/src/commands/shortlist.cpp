@@ -74,12 +74,14 @@ class Shortlist final : public Command {
     if (into_.empty()) require_not_an_input(output_, inputs);
     if (!into_.empty()) formats::require_replaceable(into_);
     plugins::Host host(host_options_);
+    const formats::FolderState state(model_);
     const plugins::LoadedModel model = plugins::load_model(model_, host);
     pipeline::LexiconBuilder builder(
         *model.source_tokenizer, *model.target_tokenizer,
         units_ == "words" ? pipeline::AlignmentUnit::kWords : pipeline::AlignmentUnit::kPieces);
     if (!into_.empty()) {
       count(builder, session);
+      state.require_unchanged();
       return write_into_folder(builder, model, host, session);
     }
     core::OutputFile out(output_, {.partial = core::PartialPolicy::kTemporary, .stop = session.stop});

@@ -76,6 +76,7 @@ class Tune final : public Command {
       formats::require_replaceable(output_);
     }
     plugins::Host host(model_options_.host());
+    const formats::FolderState state(model_);
     const core::Json defaults = formats::load_model_config(model_).decoding;
     pipeline::TranslateOptions options = pipeline::usual_translate_options(model_);
     options.threads = model_options_.threads();
@@ -98,6 +99,7 @@ class Tune final : public Command {
                                 (std::filesystem::path(model_) / formats::ModelFiles::kConfig).string() + ": decoding");
     show(result);
     if (output_.empty()) return;
+    state.require_unchanged();
     formats::write_decoding_defaults(model_, output_, result.trials[result.best].decoding,
                                      plugins::tokenizer_opener(host));
     core::log(session.log, core::LogLevel::kInfo, fmt::format("written: {}", output_));

@@ -391,6 +391,20 @@ std::string shortlist_of(const Path& folder, const ModelConfig& config) {
   return core::read_regular_file(folder / ModelFiles::kShortlist);
 }
 
+FolderState::FolderState(Path folder) : folder_(std::move(folder)), content_(read()) {}
+
+void FolderState::require_unchanged() const {
+  core::require(read() == content_, core::ErrorCode::kIo,
+                "{} has changed since it was read; nothing was written: run the command again", folder_.string());
+}
+
+std::string FolderState::read() const {
+  std::string content = core::read_regular_file(folder_ / ModelFiles::kConfig);
+  const Path sums = folder_ / ModelFiles::kSums;
+  if (std::error_code ignored; std::filesystem::exists(sums, ignored)) content += core::read_regular_file(sums);
+  return content;
+}
+
 void write_shortlist(const Path& source, const Path& output, std::string_view shortlist,
                      const TokenizerOpener& opener) {
   ModelConfig config = load_model_config(source);

@@ -499,6 +499,15 @@ TEST(ModelFolder, HasAShortlistOfItsOwn) {
                     HasSubstr("bring it, or take the key out")));
 }
 
+TEST(ModelFolder, WhoWritesItAnewLearnsWhetherOthersDidMeanwhile) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model());
+  const FolderState state(folder / "m");
+  EXPECT_NO_THROW(state.require_unchanged());
+  write_shortlist(folder / "m", folder / "m", "a list");
+  EXPECT_THAT(error_of([&] { state.require_unchanged(); }), HasSubstr("has changed since it was read"));
+}
+
 TEST(ModelFolder, RefusesDecodingDefaultsThatMakeNoSense) {
   const auto error_with = [](const core::Json& decoding) {
     return error_with_config([&](core::Json& config) {

@@ -196,6 +196,20 @@ void write_model_folder(const std::filesystem::path& path, const ModelFolderCont
 /// The content of a folder's own shortlist; empty if config.json names none. Error{kIo}.
 std::string shortlist_of(const std::filesystem::path& folder, const ModelConfig& config);
 
+/// What a folder held when it was read: for commands that take long and then write it anew.
+class FolderState {
+ public:
+  explicit FolderState(std::filesystem::path folder);
+  /// Error{kIo} if configuration or sums are others now: what somebody else wrote meanwhile would be lost.
+  void require_unchanged() const;
+
+ private:
+  std::string read() const;
+
+  std::filesystem::path folder_;
+  std::string content_;
+};
+
 /// Writes `output`, a copy of the model folder with this as its own shortlist; `output` may be the folder itself. As
 /// write_model_folder() does it.
 void write_shortlist(const std::filesystem::path& folder, const std::filesystem::path& output,
