@@ -306,6 +306,56 @@ TEST_F(TranslateServiceTest, DetailsHoldScoresTokensAndAlternatives) {
   EXPECT_NEAR(sum, result.fields["log_probability"].get<double>(), 1e-5);
 }
 
+/// Of some plugin: it asks for nonsense in the second line.
+class BadInSecondLine final : public decoding::LogitsProcessor {
+ public:
+  void apply(const decoding::SentenceState& state, const decoding::LiveHypothesis&,
+             decoding::RowEdits& edits) override {
+    if (state.sentence.line / 4096 == 2) edits.penalise(5, 0);
+  }
+};
+
+class ListSource final : public RecordSource {
+ public:
+  std::optional<Record> next() override {
+    if (line_ == 3) return std::nullopt;
+    Record record;
+    record.line = ++line_;
+    record.text = "the cat sat";
+    return record;
+  }
+
+ private:
+  std::uint64_t line_ = 0;
+};
+class ListSink final : public RecordSink {
+ public:
+  bool put(Record record) override {
+    records.push_back(std::move(record));
+    return true;
+  }
+  std::vector<Record> records;
+};
+
+TEST_F(TranslateServiceTest, WhatMakesNoSenseForOneRecordFailsThatRecordAlone) {
+  const LoadedTranslationModel model(model_.path(), host_);
+  TranslateOptions options{.threads = 1};
+  options.make_further_processors = [](const nn::SequenceSpec&) {
+    decoding::LogitsProcessors processors;
+    processors.push_back(std::make_unique<BadInSecondLine>());
+    return processors;
+  };
+  TranslateService service(host_.runtime(), model.view(), options);
+  ListSource source;
+  ListSink sink;
+  service.run(source, sink, std::stop_source());
+  ASSERT_EQ(sink.records.size(), 3U);
+  EXPECT_FALSE(sink.records[0].failed());
+  EXPECT_THAT(sink.records[1].message, ::testing::HasSubstr("changes the token 5 by the penalty 0"));
+  EXPECT_FALSE(sink.records[2].failed());
+  EXPECT_EQ(sink.records[2].text, sink.records[0].text);
+}
+
 /// A source that never ends on its own.
 class EndlessSource final : public RecordSource {
  public:

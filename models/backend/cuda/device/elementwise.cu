@@ -57,16 +57,6 @@ struct RoundToBf16 {
   Matrix x;
   SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const { at(x, i, j) = rounded_to_bf16(at(x, i, j)); }
 };
-struct Widen {
-  Bf16Matrix x;
-  Matrix y;
-  SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const { at(y, i, j) = from_bf16(at(x, i, j)); }
-};
-struct Narrow {
-  Matrix x;
-  Bf16Matrix y;
-  SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const { at(y, i, j) = to_bf16(at(x, i, j)); }
-};
 
 }  // namespace
 
@@ -95,12 +85,6 @@ void dropout(const Matrix& x, const Dropout& dropout, const Matrix& y, bool accu
 }
 void round_to_bf16(const Matrix& x) {
   for_each_element(x.rows, x.cols, RoundToBf16{x});
-}
-void widen_bf16(const Bf16Matrix& x, const Matrix& y) {
-  for_each_element(y.rows, y.cols, Widen{x, y});
-}
-void narrow_to_bf16(const Matrix& x, const Bf16Matrix& y) {
-  for_each_element(x.rows, x.cols, Narrow{x, y});
 }
 
 }  // namespace dragoman::backend::cuda::device

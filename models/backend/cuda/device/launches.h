@@ -53,8 +53,6 @@ void activation_backward(const Matrix& x, const Matrix& y, ops::Activation activ
                          const Matrix& dx, bool accumulate);
 void dropout(const Matrix& x, const Dropout& dropout, const Matrix& y, bool accumulate);
 void round_to_bf16(const Matrix& x);
-void widen_bf16(const Bf16Matrix& x, const Matrix& y);
-void narrow_to_bf16(const Matrix& x, const Bf16Matrix& y);
 
 // Rows.
 /// Of elements of 1, 2, 4 or 8 bytes; strides and columns count elements.
