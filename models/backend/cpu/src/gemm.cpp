@@ -6,6 +6,8 @@
 #include "row_buckets.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <utility>
 
 #include <oneapi/dnnl/dnnl_debug.h>
@@ -27,6 +29,20 @@ template <class Element>
 void clear_unless_accumulating(const GemmArguments<Element>& arguments) {
   if (arguments.accumulate) return;
   for (std::int64_t i = 0; i < arguments.m; ++i) std::fill_n(arguments.c + i * arguments.c_stride, arguments.n, 0.0F);
+}
+
+bool is_paired(GemmElements elements, std::int64_t outputs, std::int64_t inputs) {
+  return elements == GemmElements::kI8 && has_paired_matmul({outputs, inputs});
+}
+
+/// Sums of paired products are exact: every number of rows gives the same.
+std::span<const std::int64_t> all_row_counts() {
+  static const auto counts = [] {
+    std::array<std::int64_t, 256> rising{};
+    std::iota(rising.begin(), rising.end(), 1);
+    return rising;
+  }();
+  return counts;
 }
 
 }  // namespace
@@ -55,12 +71,18 @@ struct PackedMatrix::Memory {
 };
 
 std::size_t PackedMatrix::bytes(GemmElements elements, std::int64_t outputs, std::int64_t inputs) {
+  if (is_paired(elements, outputs, inputs)) return paired_bytes({outputs, inputs});
   return packed_shape({elements, outputs, inputs}).layout.get_size();
 }
 
 PackedMatrix::PackedMatrix(GemmElements elements, const void* weight, std::int64_t stride, std::int64_t outputs,
                            std::int64_t inputs, void* storage)
     : elements_(elements), outputs_(outputs), inputs_(inputs), storage_(storage) {
+  if (is_paired(elements, outputs, inputs)) {
+    buckets_ = all_row_counts();
+    pack_paired(paired_shape(), static_cast<const std::int8_t*>(weight), stride, storage);
+    return;
+  }
   const WeightShape shape{elements, outputs, inputs};
   const PackedShape& probed = packed_shape(shape);
   buckets_ = probed.buckets;
@@ -75,6 +97,11 @@ PackedMatrix::PackedMatrix(GemmElements elements, const void* weight, std::int64
 
 PackedMatrix::PackedMatrix(GemmElements elements, std::int64_t outputs, std::int64_t inputs, void* storage)
     : elements_(elements), outputs_(outputs), inputs_(inputs), storage_(storage) {
+  if (is_paired(elements, outputs, inputs)) {
+    buckets_ = all_row_counts();
+    pack_unpaired_zeros(paired_shape(), storage);
+    return;
+  }
   const PackedShape& probed = packed_shape({elements, outputs, inputs});
   buckets_ = probed.buckets;
   std::fill_n(static_cast<std::byte*>(storage), probed.layout.get_size(), std::byte{0});
@@ -87,6 +114,9 @@ PackedMatrix::PackedMatrix(PackedMatrix&&) noexcept = default;
 PackedMatrix& PackedMatrix::operator=(PackedMatrix&&) noexcept = default;
 
 void PackedMatrix::multiply(const void* x, std::int64_t rows, void* y) const {
+  if (paired())
+    return paired_matmul(paired_shape(), storage_, static_cast<const std::uint8_t*>(x), rows,
+                         static_cast<std::int32_t*>(y));
   fixed_shape_matmul({elements_, outputs_, inputs_}, memory_->weights, x, rows, y);
 }
 
@@ -103,6 +133,10 @@ bool sums_bytes_exactly() {
     default:
       return false;
   }
+}
+
+bool uses_avx2_alone() {
+  return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx2;
 }
 
 bool has_fast_bf16() {

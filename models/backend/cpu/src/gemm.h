@@ -1,6 +1,7 @@
 #pragma once
 
 #include "dragoman/backend_cpu/install.h"
+#include "paired_matmul.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,10 +45,13 @@ enum class GemmElements : std::uint8_t {
 /// Whether oneDNN's kernels add products of bytes in 32 bits, as VNNI and AMX do; older instructions cut the sum of two
 /// neighbouring ones to 16.
 bool sums_bytes_exactly();
+/// Whether AVX2 is the best that oneDNN's kernels use.
+bool uses_avx2_alone();
 /// Whether products of bf16 are faster than those of floats: with AMX.
 bool has_fast_bf16();
 
-/// A weight matrix [outputs, inputs] in the layout that oneDNN's matmul reads fastest.
+/// A weight matrix [outputs, inputs] in the layout that oneDNN's matmul reads fastest; bytes, where has_paired_matmul(),
+/// in that of paired_matmul().
 class PackedMatrix {
  public:
   /// Bytes that the packed form takes.
@@ -66,11 +70,14 @@ class PackedMatrix {
   GemmElements elements() const noexcept { return elements_; }
   std::int64_t outputs() const noexcept { return outputs_; }
   std::int64_t inputs() const noexcept { return inputs_; }
+  /// Whether it is packed for paired_matmul().
+  bool paired() const noexcept { return memory_ == nullptr; }
   /// The packed form.
   void* storage() const noexcept { return storage_; }
 
   /// y [rows, outputs] = x [rows, inputs] * weight^T, without gaps between rows: oneDNN 2.6 was seen to choose another
-  /// order of summation for another stride of y. `rows` must be one of row_buckets().
+  /// order of summation for another stride of y. `rows` must be one of row_buckets(). Without sums_bytes_exactly(),
+  /// bytes of x are at most 127.
   void multiply(const void* x, std::int64_t rows, void* y) const;
 
   /// The row counts (rising) for which the bits of a row of y have been seen to depend neither on the row count nor on
@@ -80,11 +87,13 @@ class PackedMatrix {
  private:
   struct Memory;
 
+  PairedShape paired_shape() const noexcept { return {outputs_, inputs_}; }
+
   GemmElements elements_;
   std::int64_t outputs_;
   std::int64_t inputs_;
   void* storage_;
-  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<Memory> memory_;  ///< oneDNN's view of `storage`; none of a paired weight
   std::span<const std::int64_t> buckets_;
 };
 
