@@ -31,11 +31,12 @@ void clear_unless_accumulating(const GemmArguments<Element>& arguments) {
   for (std::int64_t i = 0; i < arguments.m; ++i) std::fill_n(arguments.c + i * arguments.c_stride, arguments.n, 0.0F);
 }
 
-bool is_paired(GemmElements elements, std::int64_t outputs, std::int64_t inputs) {
-  return elements == GemmElements::kI8 && has_paired_matmul({outputs, inputs});
+/// What multiplies such a weight instead of oneDNN, if anything does.
+const ByteMatmul* own_matmul(GemmElements elements, std::int64_t outputs, std::int64_t inputs) {
+  return elements == GemmElements::kI8 ? byte_matmul({outputs, inputs}) : nullptr;
 }
 
-/// Sums of paired products are exact: every number of rows gives the same.
+/// For exact sums every number of rows is as good.
 std::span<const std::int64_t> all_row_counts() {
   static const auto counts = [] {
     std::array<std::int64_t, 256> rising{};
@@ -71,16 +72,20 @@ struct PackedMatrix::Memory {
 };
 
 std::size_t PackedMatrix::bytes(GemmElements elements, std::int64_t outputs, std::int64_t inputs) {
-  if (is_paired(elements, outputs, inputs)) return paired_bytes({outputs, inputs});
+  if (const ByteMatmul* own = own_matmul(elements, outputs, inputs)) return own->bytes({outputs, inputs});
   return packed_shape({elements, outputs, inputs}).layout.get_size();
 }
 
 PackedMatrix::PackedMatrix(GemmElements elements, const void* weight, std::int64_t stride, std::int64_t outputs,
                            std::int64_t inputs, void* storage)
-    : elements_(elements), outputs_(outputs), inputs_(inputs), storage_(storage) {
-  if (is_paired(elements, outputs, inputs)) {
+    : elements_(elements),
+      outputs_(outputs),
+      inputs_(inputs),
+      storage_(storage),
+      bytes_(own_matmul(elements, outputs, inputs)) {
+  if (bytes_ != nullptr) {
     buckets_ = all_row_counts();
-    pack_paired(paired_shape(), static_cast<const std::int8_t*>(weight), stride, storage);
+    bytes_->pack(byte_shape(), static_cast<const std::int8_t*>(weight), stride, storage);
     return;
   }
   const WeightShape shape{elements, outputs, inputs};
@@ -96,10 +101,14 @@ PackedMatrix::PackedMatrix(GemmElements elements, const void* weight, std::int64
 }
 
 PackedMatrix::PackedMatrix(GemmElements elements, std::int64_t outputs, std::int64_t inputs, void* storage)
-    : elements_(elements), outputs_(outputs), inputs_(inputs), storage_(storage) {
-  if (is_paired(elements, outputs, inputs)) {
+    : elements_(elements),
+      outputs_(outputs),
+      inputs_(inputs),
+      storage_(storage),
+      bytes_(own_matmul(elements, outputs, inputs)) {
+  if (bytes_ != nullptr) {
     buckets_ = all_row_counts();
-    pack_unpaired_zeros(paired_shape(), storage);
+    bytes_->pack_zeros(byte_shape(), storage);
     return;
   }
   const PackedShape& probed = packed_shape({elements, outputs, inputs});
@@ -114,9 +123,9 @@ PackedMatrix::PackedMatrix(PackedMatrix&&) noexcept = default;
 PackedMatrix& PackedMatrix::operator=(PackedMatrix&&) noexcept = default;
 
 void PackedMatrix::multiply(const void* x, std::int64_t rows, void* y) const {
-  if (paired())
-    return paired_matmul(paired_shape(), storage_, static_cast<const std::uint8_t*>(x), rows,
-                         static_cast<std::int32_t*>(y));
+  if (bytes_ != nullptr)
+    return bytes_->multiply(byte_shape(), storage_, static_cast<const std::uint8_t*>(x), rows,
+                            static_cast<std::int32_t*>(y));
   fixed_shape_matmul({elements_, outputs_, inputs_}, memory_->weights, x, rows, y);
 }
 
@@ -135,8 +144,16 @@ bool sums_bytes_exactly() {
   }
 }
 
-bool uses_avx2_alone() {
-  return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx2;
+ByteInstructions byte_instructions() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::avx2:
+      return ByteInstructions::kAvx2;
+    case dnnl::cpu_isa::avx512_core_vnni:
+    case dnnl::cpu_isa::avx512_core_bf16:
+      return ByteInstructions::kVnni;
+    default:
+      return ByteInstructions::kOther;
+  }
 }
 
 bool has_fast_bf16() {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "dragoman/backend_cpu/install.h"
-#include "paired_matmul.h"
+#include "byte_matmul.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,13 +45,13 @@ enum class GemmElements : std::uint8_t {
 /// Whether oneDNN's kernels add products of bytes in 32 bits, as VNNI and AMX do; older instructions cut the sum of two
 /// neighbouring ones to 16.
 bool sums_bytes_exactly();
-/// Whether AVX2 is the best that oneDNN's kernels use.
-bool uses_avx2_alone();
+/// The best instructions for products of bytes that oneDNN's kernels use.
+enum class ByteInstructions : std::uint8_t { kAvx2, kVnni, kOther };
+ByteInstructions byte_instructions();
 /// Whether products of bf16 are faster than those of floats: with AMX.
 bool has_fast_bf16();
 
-/// A weight matrix [outputs, inputs] in the layout that oneDNN's matmul reads fastest; bytes, where has_paired_matmul(),
-/// in that of paired_matmul().
+/// A weight matrix [outputs, inputs] in the layout that oneDNN's matmul reads fastest, or in that of byte_matmul().
 class PackedMatrix {
  public:
   /// Bytes that the packed form takes.
@@ -70,8 +70,6 @@ class PackedMatrix {
   GemmElements elements() const noexcept { return elements_; }
   std::int64_t outputs() const noexcept { return outputs_; }
   std::int64_t inputs() const noexcept { return inputs_; }
-  /// Whether it is packed for paired_matmul().
-  bool paired() const noexcept { return memory_ == nullptr; }
   /// The packed form.
   void* storage() const noexcept { return storage_; }
 
@@ -87,13 +85,14 @@ class PackedMatrix {
  private:
   struct Memory;
 
-  PairedShape paired_shape() const noexcept { return {outputs_, inputs_}; }
+  ByteShape byte_shape() const noexcept { return {outputs_, inputs_}; }
 
   GemmElements elements_;
   std::int64_t outputs_;
   std::int64_t inputs_;
   void* storage_;
-  std::unique_ptr<Memory> memory_;  ///< oneDNN's view of `storage`; none of a paired weight
+  const ByteMatmul* bytes_ = nullptr;  ///< what multiplies it; else oneDNN does
+  std::unique_ptr<Memory> memory_;     ///< oneDNN's view of the storage, if it is oneDNN's
   std::span<const std::int64_t> buckets_;
 };
 

@@ -180,12 +180,8 @@ bool probe(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs
 
 OutputCopier::OutputCopier(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs,
                            std::int64_t to_outputs) {
-  const PairedShape from_shape{from_outputs, inputs};
-  const PairedShape to_shape{to_outputs, inputs};
-  if (elements == GemmElements::kI8 && has_paired_matmul(from_shape) && has_paired_matmul(to_shape)) {
-    paired_ = true;
-    return;
-  }
+  if (elements == GemmElements::kI8) bytes_ = byte_matmul({from_outputs, inputs});
+  if (bytes_ != nullptr) return;
   const std::size_t size = size_of(elements);
   const std::vector<std::size_t> from = distances(elements, inputs, from_outputs, kInputs);
   const std::vector<std::size_t> to = distances(elements, inputs, to_outputs, kInputs);
@@ -199,9 +195,9 @@ OutputCopier::OutputCopier(GemmElements elements, std::int64_t inputs, std::int6
 
 void OutputCopier::copy(const PackedMatrix& from, std::int64_t output, const PackedMatrix& to,
                         std::int64_t to_output) const {
-  if (paired_)
-    return copy_paired({from.outputs(), from.inputs()}, from.storage(), output, {to.outputs(), to.inputs()},
-                       to.storage(), to_output);
+  if (bytes_ != nullptr)
+    return bytes_->copy({from.outputs(), from.inputs()}, from.storage(), output, {to.outputs(), to.inputs()},
+                        to.storage(), to_output);
   const auto* source = static_cast<const std::byte*>(from.storage()) + from_outputs_[static_cast<std::size_t>(output)];
   auto* target = static_cast<std::byte*>(to.storage()) + to_outputs_[static_cast<std::size_t>(to_output)];
   constexpr std::size_t kUsualBytes = 4;  // what the layouts for dot products of bytes, and of bf16, have

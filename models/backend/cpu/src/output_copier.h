@@ -15,7 +15,7 @@ class OutputCopier {
   OutputCopier(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs, std::int64_t to_outputs);
 
   /// False if oneDNN packs one of the shapes in a form whose addresses are not known; then there is no copying.
-  bool possible() const noexcept { return paired_ || !runs_.empty(); }
+  bool possible() const noexcept { return bytes_ != nullptr || !runs_.empty(); }
   /// The matrices are of those shapes; `to` was made of zeros.
   void copy(const PackedMatrix& from, std::int64_t output, const PackedMatrix& to, std::int64_t to_output) const;
 
@@ -25,7 +25,7 @@ class OutputCopier {
     std::size_t from;
     std::size_t to;
   };
-  bool paired_ = false;
+  const ByteMatmul* bytes_ = nullptr;  ///< what copies instead
   std::vector<Run> runs_;
   std::size_t run_bytes_ = 0;
   /// What further outputs are away from output 0, in bytes.

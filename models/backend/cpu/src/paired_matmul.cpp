@@ -1,6 +1,6 @@
-#include "paired_matmul.h"
-
-#include "gemm.h"
+#include "byte_matmul.h"
+#include "prefetch.h"
+#include "x86.h"
 
 #include <algorithm>
 #include <array>
@@ -9,25 +9,28 @@
 #include <utility>
 #include <vector>
 
-
 #include <dragoman/core/error.h>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#define DRAGOMAN_AVX2 [[gnu::target("avx2")]]
-#endif
-
+/// AVX2 multiplies bytes without a sign by bytes with one and adds two neighbouring products in 16 bits (vpmaddubsw);
+/// then the sums must be widened to 32 bits (vpmaddwd by ones), which is as much work again. Two such sums may be added
+/// in 16 bits first if they cannot overflow, which halves the widening. Whether they can is known from the weight: with
+/// numbers of x up to 127, four products cannot if the positive ones of their four weights add up to at most 255, and
+/// so the negative ones. So the inputs, in groups of four, are paired when a weight is packed: for every eight outputs
+/// in an order of their own, such that as many pairs as can be found are of this kind. What finds no partner is
+/// multiplied in the usual way. Measured gains: docs/performance.md.
 namespace dragoman::backend::cpu {
+
+#ifdef __x86_64__
+
 namespace {
 
 constexpr std::int64_t kBlockOutputs = 8;
-constexpr std::int64_t kGroupInputs = 4;
 constexpr std::int64_t kGroupBytes = kBlockOutputs * kGroupInputs;
 
-std::int64_t block_count(const PairedShape& shape) {
+std::int64_t block_count(const ByteShape& shape) {
   return (shape.outputs + kBlockOutputs - 1) / kBlockOutputs;
 }
-std::int64_t group_count(const PairedShape& shape) {
+std::int64_t group_count(const ByteShape& shape) {
   return shape.inputs / kGroupInputs;
 }
 
@@ -47,7 +50,7 @@ struct Block {
 /// Where the parts of a packed weight lie.
 class Layout {
  public:
-  Layout(const PairedShape& shape, const void* storage)
+  Layout(const ByteShape& shape, const void* storage)
       : groups_(group_count(shape)), base_(static_cast<std::byte*>(const_cast<void*>(storage))) {
     const auto blocks = static_cast<std::size_t>(block_count(shape));
     const auto groups = static_cast<std::size_t>(groups_);
@@ -71,8 +74,6 @@ class Layout {
   std::size_t numbers_;
   std::size_t end_;
 };
-
-#if defined(__x86_64__)
 
 /// Packs block after block.
 class Packer {
@@ -168,7 +169,7 @@ class Packer {
 };
 
 /// Four numbers of x in every lane.
-DRAGOMAN_AVX2 [[gnu::always_inline]] inline __m256i four_numbers(const std::uint8_t* x) {
+DRAGOMAN_AVX2 DRAGOMAN_INLINE __m256i four_numbers(const std::uint8_t* x) {
   std::int32_t bits = 0;
   std::memcpy(&bits, x, sizeof bits);
   return _mm256_set1_epi32(bits);
@@ -180,6 +181,7 @@ DRAGOMAN_AVX2 void multiply_block(const Block& block, std::int64_t groups, const
                                   std::int32_t* y, std::int64_t y_stride) {
   const __m256i ones = _mm256_set1_epi16(1);
   __m256i sums[kRows];
+  DRAGOMAN_UNROLL
   for (int r = 0; r < kRows; ++r) sums[r] = _mm256_setzero_si256();
   const auto* numbers = reinterpret_cast<const __m256i*>(block.numbers);
   const std::uint16_t* group = block.order;
@@ -190,7 +192,7 @@ DRAGOMAN_AVX2 void multiply_block(const Block& block, std::int64_t groups, const
     const __m256i second = _mm256_load_si256(numbers + 1);
     const std::uint8_t* first_x = x + kGroupInputs * group[0];
     const std::uint8_t* second_x = x + kGroupInputs * group[1];
-#pragma GCC unroll 8
+    DRAGOMAN_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const __m256i four = _mm256_add_epi16(_mm256_maddubs_epi16(four_numbers(first_x + r * x_stride), first),
                                             _mm256_maddubs_epi16(four_numbers(second_x + r * x_stride), second));
@@ -200,35 +202,15 @@ DRAGOMAN_AVX2 void multiply_block(const Block& block, std::int64_t groups, const
   for (; group != end; ++group, ++numbers) {
     const __m256i alone = _mm256_load_si256(numbers);
     const std::uint8_t* alone_x = x + kGroupInputs * *group;
-#pragma GCC unroll 8
+    DRAGOMAN_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const __m256i two = _mm256_maddubs_epi16(four_numbers(alone_x + r * x_stride), alone);
       sums[r] = _mm256_add_epi32(sums[r], _mm256_madd_epi16(two, ones));
     }
   }
+  DRAGOMAN_UNROLL
   for (int r = 0; r < kRows; ++r) _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + r * y_stride), sums[r]);
 }
-
-/// The numbers of a block on their way from memory, part by part, while the block before it is multiplied.
-class Prefetch {
- public:
-  Prefetch(const Layout& layout, std::int64_t block, std::int64_t blocks, std::int64_t parts) {
-    if (block == blocks) return;
-    begin_ = reinterpret_cast<const char*>(layout.block(block).numbers);
-    bytes_ = layout.groups() * kGroupBytes;
-    part_ = (bytes_ / parts + kLine - 1) / kLine * kLine;
-  }
-  void part(std::int64_t number) const {
-    const std::int64_t end = std::min(bytes_, (number + 1) * part_);
-    for (std::int64_t at = number * part_; at < end; at += kLine) _mm_prefetch(begin_ + at, _MM_HINT_T0);
-  }
-
- private:
-  static constexpr std::int64_t kLine = 64;
-  const char* begin_ = nullptr;
-  std::int64_t bytes_ = 0;
-  std::int64_t part_ = 0;
-};
 
 constexpr std::int64_t kMostRows = 8;
 using MultiplyBlock = void (*)(const Block&, std::int64_t, const std::uint8_t*, std::int64_t, std::int32_t*,
@@ -241,91 +223,85 @@ constexpr std::array<MultiplyBlock, kMostRows> kernels_by_rows(std::integer_sequ
 }
 constexpr auto kMultiplyBlock = kernels_by_rows(std::make_integer_sequence<int, kMostRows>());
 
-#endif
+class PairedMatmul final : public ByteMatmul {
+ public:
+  std::size_t bytes(const ByteShape& shape) const override { return Layout(shape, nullptr).bytes(); }
+
+  void pack(const ByteShape& shape, const std::int8_t* weight, std::int64_t stride, void* packed) const override {
+    const Layout layout(shape, packed);
+    const std::vector<std::int8_t> zeros(static_cast<std::size_t>(shape.inputs));
+    Packer packer(layout.groups());
+    for (std::int64_t b = 0; b < block_count(shape); ++b) {
+      std::array<const std::int8_t*, kBlockOutputs> rows{};
+      for (std::int64_t r = 0; r < kBlockOutputs; ++r) {
+        const std::int64_t output = b * kBlockOutputs + r;
+        rows[static_cast<std::size_t>(r)] = output < shape.outputs ? weight + output * stride : zeros.data();
+      }
+      packer.pack(rows, layout.block(b));
+    }
+  }
+
+  /// Without pairs, since what will be copied may not go together.
+  void pack_zeros(const ByteShape& shape, void* packed) const override {
+    const Layout layout(shape, packed);
+    std::memset(packed, 0, layout.bytes());
+    for (std::int64_t b = 0; b < block_count(shape); ++b)
+      std::iota(layout.block(b).order, layout.block(b).order + layout.groups(), std::uint16_t{0});
+  }
+
+  void copy(const ByteShape& from_shape, const void* from, std::int64_t output, const ByteShape& to_shape, void* to,
+            std::int64_t to_output) const override {
+    const Layout layout(from_shape, from);
+    const Block source = layout.block(output / kBlockOutputs);
+    const Block target = Layout(to_shape, to).block(to_output / kBlockOutputs);
+    const std::int8_t* numbers = source.numbers + output % kBlockOutputs * kGroupInputs;
+    std::int8_t* to_numbers = target.numbers + to_output % kBlockOutputs * kGroupInputs;
+    for (std::int64_t i = 0; i < layout.groups(); ++i)
+      std::memcpy(to_numbers + source.order[i] * kGroupBytes, numbers + i * kGroupBytes, kGroupInputs);
+  }
+
+  void multiply(const ByteShape& shape, const void* packed, const std::uint8_t* x, std::int64_t rows,
+                std::int32_t* y) const override {
+    const Layout layout(shape, packed);
+    const std::int64_t blocks = block_count(shape);
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const Prefetch prefetch(layout.block(b + 1).numbers, b + 1 < blocks ? layout.groups() * kGroupBytes : 0,
+                              (rows + kMostRows - 1) / kMostRows);
+      for (std::int64_t row = 0; row < rows; row += kMostRows) {
+        prefetch.part(row / kMostRows);
+        multiply_rows(shape, layout, b, x + row * shape.inputs, std::min(kMostRows, rows - row),
+                      y + row * shape.outputs);
+      }
+    }
+  }
+
+ private:
+  /// At most kMostRows rows of x times the outputs of block b.
+  static void multiply_rows(const ByteShape& shape, const Layout& layout, std::int64_t b, const std::uint8_t* x,
+                            std::int64_t rows, std::int32_t* y) {
+    const MultiplyBlock multiply = kMultiplyBlock[static_cast<std::size_t>(rows - 1)];
+    const std::int64_t first = b * kBlockOutputs;
+    const std::int64_t outputs = std::min(kBlockOutputs, shape.outputs - first);
+    if (outputs == kBlockOutputs)
+      return multiply(layout.block(b), layout.groups(), x, shape.inputs, y + first, shape.outputs);
+    std::array<std::int32_t, kMostRows * kBlockOutputs> sums;
+    multiply(layout.block(b), layout.groups(), x, shape.inputs, sums.data(), kBlockOutputs);
+    for (std::int64_t r = 0; r < rows; ++r)
+      std::copy_n(sums.data() + r * kBlockOutputs, outputs, y + r * shape.outputs + first);
+  }
+};
 
 }  // namespace
 
-std::size_t paired_bytes(const PairedShape& shape) {
-  return Layout(shape, nullptr).bytes();
-}
-
-void pack_unpaired_zeros(const PairedShape& shape, void* storage) {
-  const Layout layout(shape, storage);
-  std::fill_n(static_cast<std::byte*>(storage), layout.bytes(), std::byte{0});
-  for (std::int64_t b = 0; b < block_count(shape); ++b)
-    std::iota(layout.block(b).order, layout.block(b).order + layout.groups(), std::uint16_t{0});
-}
-
-void copy_paired(const PairedShape& from_shape, const void* from, std::int64_t output, const PairedShape& to_shape,
-                 void* to, std::int64_t to_output) {
-  const Layout layout(from_shape, from);
-  const Block source = layout.block(output / kBlockOutputs);
-  const Block target = Layout(to_shape, to).block(to_output / kBlockOutputs);
-  const std::int8_t* numbers = source.numbers + output % kBlockOutputs * kGroupInputs;
-  std::int8_t* to_numbers = target.numbers + to_output % kBlockOutputs * kGroupInputs;
-  for (std::int64_t i = 0; i < layout.groups(); ++i)
-    std::memcpy(to_numbers + source.order[i] * kGroupBytes, numbers + i * kGroupBytes, kGroupInputs);
-}
-
-#if defined(__x86_64__)
-
-bool has_paired_matmul(const PairedShape& shape) {
-  constexpr std::int64_t kMostGroups = 65536;
-  return shape.inputs % kGroupInputs == 0 && group_count(shape) <= kMostGroups && uses_avx2_alone();
-}
-
-void pack_paired(const PairedShape& shape, const std::int8_t* weight, std::int64_t stride, void* storage) {
-  const Layout layout(shape, storage);
-  const std::vector<std::int8_t> zeros(static_cast<std::size_t>(shape.inputs));
-  Packer packer(layout.groups());
-  for (std::int64_t b = 0; b < block_count(shape); ++b) {
-    std::array<const std::int8_t*, kBlockOutputs> rows;
-    for (std::int64_t r = 0; r < kBlockOutputs; ++r) {
-      const std::int64_t output = b * kBlockOutputs + r;
-      rows[static_cast<std::size_t>(r)] = output < shape.outputs ? weight + output * stride : zeros.data();
-    }
-    packer.pack(rows, layout.block(b));
-  }
-}
-
-void paired_matmul(const PairedShape& shape, const void* packed, const std::uint8_t* x, std::int64_t rows,
-                   std::int32_t* y) {
-  const Layout layout(shape, packed);
-  for (std::int64_t b = 0; b < block_count(shape); ++b) {
-    const Block block = layout.block(b);
-    const std::int64_t first = b * kBlockOutputs;
-    const std::int64_t outputs = std::min(kBlockOutputs, shape.outputs - first);
-    const Prefetch prefetch(layout, b + 1, block_count(shape), (rows + kMostRows - 1) / kMostRows);
-    for (std::int64_t row = 0; row < rows; row += kMostRows) {
-      prefetch.part(row / kMostRows);
-      const std::int64_t count = std::min(kMostRows, rows - row);
-      const MultiplyBlock multiply = kMultiplyBlock[static_cast<std::size_t>(count - 1)];
-      const std::uint8_t* x_rows = x + row * shape.inputs;
-      std::int32_t* y_rows = y + row * shape.outputs + first;
-      if (outputs == kBlockOutputs) {
-        multiply(block, layout.groups(), x_rows, shape.inputs, y_rows, shape.outputs);
-        continue;
-      }
-      std::array<std::int32_t, kMostRows * kBlockOutputs> sums;
-      multiply(block, layout.groups(), x_rows, shape.inputs, sums.data(), kBlockOutputs);
-      for (std::int64_t r = 0; r < count; ++r)
-        std::copy_n(sums.data() + r * kBlockOutputs, outputs, y_rows + r * shape.outputs);
-    }
-  }
+const ByteMatmul& paired_matmul() {
+  static const PairedMatmul matmul;
+  return matmul;
 }
 
 #else
 
-bool has_paired_matmul(const PairedShape&) {
-  return false;
-}
-
-void pack_paired(const PairedShape&, const std::int8_t*, std::int64_t, void*) {
-  core::fail(core::ErrorCode::kInternal, "no such packing on this processor");
-}
-
-void paired_matmul(const PairedShape&, const void*, const std::uint8_t*, std::int64_t, std::int32_t*) {
-  core::fail(core::ErrorCode::kInternal, "no such product on this processor");
+const ByteMatmul& paired_matmul() {
+  core::fail(core::ErrorCode::kInternal, "not made for this processor");
 }
 
 #endif
