@@ -137,6 +137,13 @@ std::int64_t ParameterStore::count() const {
   return total;
 }
 
+std::int64_t ParameterStore::count_trained() const {
+  std::int64_t total = 0;
+  for (const Parameter& parameter : parameters_)
+    if (!parameter.frozen) total += parameter.rows * parameter.cols;
+  return total;
+}
+
 Tensor ParameterStore::lay_out(tensor::Buffer& buffer, tensor::DeviceMemory& memory, tensor::DType dtype,
                                tensor::Device device) const {
   std::int64_t total = 0;

@@ -35,6 +35,14 @@ Json write_part(const Part& part, const core::OptionTable<Part>& table) {
 ModelConfig read_model(const Json& tree, const std::string& where) {
   Json own = tree.is_null() ? Json::object() : tree;
   core::require(own.is_object(), ErrorCode::kBadInput, "{}: model must hold keys and values", where);
+  if (own.contains("from")) {
+    core::require(own["from"].is_string() && !own["from"].get_ref<const std::string&>().empty(), ErrorCode::kBadInput,
+                  "{}: model.from must name a model folder", where);
+    ModelConfig config{.from = own["from"].get<std::string>(), .complete = false};
+    own.erase("from");
+    config.options = std::move(own);
+    return config;
+  }
   Json common = Json::object();
   for (const core::Option& option : model_table().options()) {
     if (!own.contains(option.name)) continue;
@@ -47,7 +55,7 @@ ModelConfig read_model(const Json& tree, const std::string& where) {
 }
 
 Json to_json(const ModelConfig& config) {
-  Json json = write_part(config, model_table());
+  Json json = config.complete ? write_part(config, model_table()) : Json{{"from", config.from}};
   for (const auto& [key, value] : config.options.items()) json[key] = value;
   return json;
 }
@@ -65,10 +73,15 @@ void check_together(const TrainingConfig& config, const std::string& where) {
   core::require(!needs_end || recipe.updates > recipe.schedule.warmup, ErrorCode::kBadInput,
                 "{}: the schedule '{}' needs training.updates, and more than its warm-up of {}", where,
                 name_of(recipe.schedule.kind), recipe.schedule.warmup);
-  core::require(
-      config.data.maximum_length <= std::min(config.model.maximum_source_length, config.model.maximum_target_length),
-      ErrorCode::kBadInput, "{}: data.maximum_length is {}, but the model takes {} source and {} target tokens", where,
-      config.data.maximum_length, config.model.maximum_source_length, config.model.maximum_target_length);
+  core::require(!config.model.complete || !config.data.source_tokenizer.file.empty(), ErrorCode::kBadInput,
+                "{}: data.tokenizer is missing: name the tokenizer.json that `dragoman learn-bpe` wrote, or one for "
+                "source and one for target",
+                where);
+  core::require(!config.model.complete || config.data.maximum_length <= std::min(config.model.maximum_source_length,
+                                                                                 config.model.maximum_target_length),
+                ErrorCode::kBadInput,
+                "{}: data.maximum_length is {}, but the model takes {} source and {} target tokens", where,
+                config.data.maximum_length, config.model.maximum_source_length, config.model.maximum_target_length);
   core::require(config.data.maximum_length <= recipe.batch_tokens, ErrorCode::kBadInput,
                 "{}: a pair of data.maximum_length {} does not fit into training.batch_tokens {}", where,
                 config.data.maximum_length, recipe.batch_tokens);
@@ -127,6 +140,21 @@ Json to_json(const TrainingConfig& config) {
           {"checkpoint", write_part(config.checkpoint, checkpoint_table())}};
 }
 
+void complete(TrainingConfig& config, const Json& model, const TokenizerPairConfig& tokenizers,
+              const std::string& where) {
+  Json whole = model;
+  whole.merge_patch(config.model.complete ? to_json(config.model) : config.model.options);
+  whole.erase("from");
+  const std::string from = config.model.from;
+  config.model = read_model(whole, where);
+  config.model.from = from;
+  if (config.data.source_tokenizer.file.empty()) {
+    config.data.source_tokenizer = tokenizers.source;
+    config.data.target_tokenizer = tokenizers.target;
+  }
+  check_together(config, where);
+}
+
 void check(const TrainingConfig& config) {
   read_training_config(to_json(config), "training configuration");
 }
@@ -151,6 +179,7 @@ Json keys_that_affect_results(const TrainingConfig& config) {
   Json tree = to_json(config);
   for (const char* key : {"output", "threads", "checkpoint"}) tree.erase(key);
   for (const char* key : {"train", "validation", "tokenizer", "embeddings"}) tree["data"].erase(key);
+  tree["model"].erase("from");
   const DataConfig& data = config.data;
   if (Json kind = kind_of_tokenizer(data.source_tokenizer); !kind.is_null()) tree["data"]["source_tokenizer"] = kind;
   if (Json kind = kind_of_tokenizer(data.target_tokenizer); !kind.is_null()) tree["data"]["target_tokenizer"] = kind;

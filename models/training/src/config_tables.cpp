@@ -83,6 +83,7 @@ TokenizerConfig read_tokenizer(OptionReader& parent, std::string_view key) {
 
 void read_tokenizer_configs(OptionReader& data, DataConfig& config) {
   const Json& tree = data.subtree("tokenizer");
+  if (tree.is_null()) return;  // those of model.from
   data.check(
       tree.is_string() || tree.is_object(), "tokenizer",
       "is missing: name the tokenizer.json that `dragoman learn-bpe` wrote, or one for source and one for target");
@@ -106,6 +107,7 @@ Json to_json(const TokenizerConfig& config) {
 }
 
 void write_tokenizer_configs(const DataConfig& config, Json& json) {
+  if (config.source_tokenizer.file.empty()) return;
   const Json source = to_json(config.source_tokenizer);
   const Json target = to_json(config.target_tokenizer);
   json["tokenizer"] = source == target ? source : Json{{"source", source}, {"target", target}};
@@ -211,6 +213,33 @@ std::vector<std::pair<std::string_view, tensor::ComputeChoice>> training_choices
   for (const auto& [name, choice] : tensor::kComputeChoices)
     if (choice != tensor::ComputeChoice::kI8) choices.emplace_back(name, choice);
   return choices;
+}
+
+/// Patterns that stand in a list.
+std::vector<std::string> read_patterns(OptionReader& options, std::string_view key) {
+  std::vector<std::string> patterns;
+  const Json& list = options.subtree(key);
+  if (list.is_null()) return patterns;
+  options.check(list.is_array(), key, "must be a list of names of parameters, in which * stands for anything");
+  for (const Json& item : list) {
+    options.check(item.is_string(), key, "must hold names of parameters, in which * stands for anything");
+    patterns.push_back(item.get<std::string>());
+  }
+  return patterns;
+}
+
+Option patterns_option(std::string name, std::string help) {
+  return {.name = std::move(name), .placeholder = "[PATTERN, ...]", .help = std::move(help), .fallback = Json::array()};
+}
+
+void read_trained(OptionReader& options, RecipeConfig& config) {
+  config.train_only = read_patterns(options, "train_only");
+  config.freeze = read_patterns(options, "freeze");
+}
+
+void write_trained(const RecipeConfig& config, Json& json) {
+  json["train_only"] = config.train_only;
+  json["freeze"] = config.freeze;
 }
 
 // --- validation ---
@@ -380,6 +409,14 @@ const OptionTable<ModelConfig>& model_table() {
   using Config = ModelConfig;
   static const auto table =
       OptionTable<Config>()
+          .custom(
+              {{.name = "from",
+                .placeholder = "FOLDER",
+                .help = "a model to go on from: its configuration, weights and tokenizers; other keys change it"}},
+              [](OptionReader& options, Config& config) { config.from = options.get("from", config.from); },
+              [](const Config& config, Json& json) {
+                if (!config.from.empty()) json["from"] = config.from;
+              })
           .text("type", &Config::type, "NAME", "transformer, or a plugin's; each has keys of its own")
           .number("maximum_source_length", &Config::maximum_source_length, kLength, "N",
                   "tokens that translation takes, the end included")
@@ -446,6 +483,9 @@ const OptionTable<RecipeConfig>& recipe_table() {
           .number("ema_decay", &Config::ema_decay, {.least = 0, .most = 0.9999999}, "X",
                   "moving average of the parameters, which validation and export then use; 0: off")
           .number("report_every", &Config::report_every, kAtLeastOne, "N", "updates to a line of metrics.jsonl")
+          .custom({patterns_option("train_only", "parameters that are trained, by name, such as decoder.*; none: all"),
+                   patterns_option("freeze", "parameters that are not; `inspect` shows the names")},
+                  read_trained, write_trained)
           .nested("optimizer", &Config::optimizer, optimizer_table())
           .nested("schedule", &Config::schedule, schedule_table());
   return table;

@@ -19,4 +19,14 @@ const core::OptionTable<RecipeConfig>& recipe_table();
 const core::OptionTable<ValidationConfig>& validation_table();
 const core::OptionTable<CheckpointConfig>& checkpoint_table();
 
+struct TokenizerPairConfig {
+  TokenizerConfig source;
+  TokenizerConfig target;
+};
+
+/// Makes a configuration with model.from whole: `model` are the keys of the model that it begins with, `tokenizers` its
+/// own; what the configuration says goes before. Error{kBadInput} naming `where`.
+void complete(TrainingConfig& config, const core::Json& model, const TokenizerPairConfig& tokenizers,
+              const std::string& where);
+
 }  // namespace dragoman::training

@@ -52,6 +52,9 @@ std::string ModelExports::card(const ModelOrigin& origin) const {
       fmt::format("# {}\n\nA `{}` model trained with Dragoman: {}, after {} updates.\n",
                   fs::path(config_->output).filename().string(), config_->model.type, origin.title, origin.update);
   if (origin.scores != nullptr) text += "\n## Scores on the validation set\n\n" + score_table(*origin.scores);
+  if (record_->contains("start"))
+    text += fmt::format("\n## Begins with\n\n`{}`, whose licence holds for this model, too.\n",
+                        (*record_)["start"].value("folder", ""));
   text += "\n## Data\n\nSee `data` below. Fingerprints of the content:\n\n";
   for (const auto& [name, value] : (*record_)["data"].items())
     text += fmt::format("- {}: `{}`\n", name, value.get<std::string>());
@@ -92,6 +95,7 @@ void ModelExports::write_folder(const std::string& name, const nn::Seq2SeqModel&
   }
   content.card = card(origin);
   content.dtype = config_->checkpoint.export_f16 ? tensor::DType::kF16 : tensor::DType::kF32;
+  if (record_->contains("start")) content.decoding = (*record_)["start"].value("decoding", Json::object());
   content.opener = opener();
   formats::write_model_folder(fs::path(config_->output) / name, content);
 }

@@ -89,6 +89,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
     : config(resolved(std::move(run_config), *run_environment.runtime)),
       environment(std::move(run_environment)),
       folder(config.output, mode),
+      start(StartingModel::find(config, folder.record(), environment)),
       device(environment.runtime->device(config.device)),
       validation_type(find_validation_type(*environment.runtime, device, config.validation)),
       executor(core::make_executor(config.threads)),
@@ -96,7 +97,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
       tokenizers(load_tokenizers(
           config.data,
           {.folder = &folder, .environment = &environment, .fork = mode == StartMode::kFork, .stop = stop})),
-      spec(make_spec(config, tokenizers)),
+      spec(start ? start->spec(config, tokenizers) : make_spec(config, tokenizers)),
       model(make_model()) {
   require_room_for_models(config);
   train = read_corpus(*this, "training data", config.data.train, training_corpus_options(config, spec), stop);
@@ -112,6 +113,10 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
   gradients = std::make_unique<GradientAccumulator>(config, *model, *train, *context);
   environment.build[tensor::name_of(device)] = environment.runtime->backend(device).describe();
   record = make_run_record(config, environment.build, *model, tokenizers, *train, validation.get());
+  if (start) {
+    record["start"] = start->account(spec);
+    record["data"]["starting_model"] = start->sum();
+  }
   record["data"].update(embedding_sums(config.data, folder.record()));
 }
 

@@ -2,6 +2,7 @@
 
 #include "gradient_accumulator.h"
 #include "run_folder.h"
+#include "run_start.h"
 #include "run_tokenizers.h"
 
 #include <memory>
@@ -26,7 +27,8 @@ struct RunParts {
 
   TrainingConfig config;
   TrainerEnvironment environment;
-  RunFolder folder;  // before all that reads or writes in it
+  RunFolder folder;                    // before all that reads or writes in it
+  std::optional<StartingModel> start;  ///< of model.from; completes the configuration
   tensor::Device device;
   tensor::ComputeType validation_type;
   std::unique_ptr<core::Executor> executor;

@@ -1,6 +1,7 @@
 #include "run_setup.h"
 
 #include "run_embeddings.h"
+#include "run_start.h"
 
 #include <algorithm>
 
@@ -82,8 +83,9 @@ std::unique_ptr<nn::Seq2SeqModel> make_unallocated(const TrainingConfig& config,
 
 core::Json resolved_configuration(const TrainingConfig& config, const TrainerEnvironment& environment) {
   TrainingConfig resolved = config;
+  StartingModel::find(resolved, {}, environment);
   const nn::SequenceSpec any{.source_vocabulary = 8, .target_vocabulary = 8};
-  resolved.model.options = make_unallocated(config, environment, any)->config();
+  resolved.model.options = make_unallocated(resolved, environment, any)->config();
   return to_json(resolved);
 }
 
@@ -92,6 +94,7 @@ std::unique_ptr<nn::Seq2SeqModel> make_model(const TrainingConfig& config, const
   std::unique_ptr<nn::Seq2SeqModel> model = make_unallocated(config, environment, spec);
   model->parameters().allocate(environment.runtime->memory(device), environment.runtime->float_type(device), device);
   prepare_embeddings(config.data, *model);
+  freeze_parameters(config.training, model->parameters());
   return model;
 }
 
@@ -151,6 +154,8 @@ namespace {
 Json with_later_keys(const Json& before, const Json& now) {
   static const std::vector<std::pair<const char*, Json>> later = {{"training.compute", "fp32"},
                                                                   {"training.row_bucket", 1},
+                                                                  {"training.train_only", Json::array()},
+                                                                  {"training.freeze", Json::array()},
                                                                   {"model.init", "default"},
                                                                   {"model.position_base", 10000},
                                                                   {"model.output_width", 0},

@@ -52,11 +52,16 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
     start_fresh(stop);
   else
     resume(mode == StartMode::kFork);
-  parts_.log(fmt::format("{} parameters, {} threads", model().parameters().count(), parts_.executor->threads()));
+  const nn::ParameterStore& parameters = model().parameters();
+  const std::int64_t trained = parameters.count_trained();
+  parts_.log(fmt::format("{} parameters{}, {} threads", parameters.count(),
+                         trained < parameters.count() ? fmt::format(", {} of them trained", trained) : "",
+                         parts_.executor->threads()));
 }
 
 void Trainer::Impl::start_fresh(const std::stop_token& stop) {
   parts_.model->parameters().initialise(parts_.config.training.seed);
+  if (parts_.start) parts_.start->load(*parts_.model, parts_.tokenizers);
   load_embeddings(parts_.config.data, parts_.tokenizers, *parts_.model, parts_.environment.log, stop);
   if (parts_.optimizer->has_average()) parts_.optimizer->start_average();
   record_run();

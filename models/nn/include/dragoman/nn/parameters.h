@@ -84,8 +84,10 @@ class ParameterStore {
   std::deque<Parameter>& all() noexcept { return parameters_; }
   const Parameter* find(std::string_view name) const;
   Parameter* find(std::string_view name);
-  /// Number of trained values.
+  /// Number of values.
   std::int64_t count() const;
+  /// Of those that are not frozen.
+  std::int64_t count_trained() const;
 
   /// Puts all parameters end to end in one buffer of the given type (each starts on a 64-byte boundary; the gaps are
   /// zero).

@@ -20,6 +20,12 @@ struct TextPair {
 };
 
 struct ModelConfig {
+  /// A model folder that training begins with: its type, configuration, special tokens and weights, and its tokenizers
+  /// unless `data` names others. Empty: a new model.
+  std::string from;
+  /// Whether the members below, and DataConfig's tokenizers, hold what is meant. With `from`, a configuration that was
+  /// read holds in `options` what it says otherwise than the folder; the trainer completes it.
+  bool complete = true;
   std::string type = "transformer";
   /// What translation accepts, in tokens with the closing end token; training pairs obey DataConfig::maximum_length.
   std::int32_t maximum_source_length = 512;
@@ -77,6 +83,10 @@ struct OptimizerConfig {
 };
 
 struct RecipeConfig {
+  /// Patterns of parameters' names, as a shell's: those that match none of `train_only`, if there is any, or one of
+  /// `freeze`, keep their values.
+  std::vector<std::string> train_only;
+  std::vector<std::string> freeze;
   std::uint64_t seed = 1;
   /// Training ends at whichever comes first; 0 is no limit.
   std::int64_t updates = 0;

@@ -47,7 +47,8 @@ struct TrainerEnvironment {
 /// left empty.
 TrainerEnvironment make_environment(const plugins::Host& host);
 
-/// The configuration with every key, those of the model included, as the model itself understood them. Reads no files.
+/// The configuration with every key, those of the model included, as the model itself understood them. Reads no
+/// files but config.json of model.from.
 core::Json resolved_configuration(const TrainingConfig& config, const TrainerEnvironment& environment);
 
 enum class StartMode : std::uint8_t {

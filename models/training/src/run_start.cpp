@@ -1,0 +1,271 @@
+#include "run_start.h"
+
+#include "config_tables.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+#include <fnmatch.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/nearest_name.h>
+#include <dragoman/core/quote.h>
+#include <dragoman/decoding/model_defaults.h>
+#include <dragoman/formats/checksums.h>
+#include <dragoman/tensor/host_view.h>
+
+namespace dragoman::training {
+namespace {
+
+namespace fs = std::filesystem;
+using core::ErrorCode;
+using core::Json;
+using formats::TokenizerSide;
+
+/// How a configuration names what the folder says of itself.
+Json keys_of(const formats::ModelConfig& config) {
+  Json keys{{"type", config.model_type},
+            {"maximum_source_length", config.sequences.maximum_source_length},
+            {"maximum_target_length", config.sequences.maximum_target_length},
+            {"decoder_start", config.sequences.decoder_start == config.sequences.end ? "end" : "begin"}};
+  keys.update(config.model);
+  return keys;
+}
+
+TokenizerPairConfig tokenizers_of(const fs::path& folder, const formats::ModelConfig& config) {
+  const formats::StoredTokenizers stored = config.tokenizers.value_or(formats::StoredTokenizers{});
+  std::error_code ignored;
+  const bool joint = config.tokenizers ? stored.joint : fs::exists(folder / formats::ModelFiles::kTokenizer, ignored);
+  const auto side = [&](TokenizerSide which, const formats::StoredTokenizer& tokenizer) {
+    const char* name = formats::tokenizer_file_name(joint ? TokenizerSide::kJoint : which, tokenizer);
+    return TokenizerConfig{.file = (folder / name).string(), .kind = tokenizer.kind};
+  };
+  return {side(TokenizerSide::kSource, stored.source),
+          side(TokenizerSide::kTarget, joint ? stored.source : stored.target)};
+}
+
+TokenizerConfig tokenizer_of(const Json& tree) {
+  if (tree.is_string()) return {.file = tree.get<std::string>()};
+  TokenizerConfig config{.file = tree.value("file", std::string())};
+  config.kind.type = tree.value("type", std::string());
+  config.kind.options = tree.value("options", Json::object());
+  return config;
+}
+
+/// As the configuration of a run that goes on has them.
+TokenizerPairConfig tokenizers_of(const Json& data) {
+  const Json& tree = data.at("tokenizer");
+  if (tree.is_object() && tree.contains("source")) return {tokenizer_of(tree["source"]), tokenizer_of(tree["target"])};
+  return {tokenizer_of(tree), tokenizer_of(tree)};
+}
+
+/// For each piece of `now` its number in `before`, or -1.
+std::vector<std::int64_t> numbers_before(const tokenizer::Tokenizer& now, const tokenizer::Tokenizer& before) {
+  std::vector<std::int64_t> numbers;
+  for (std::int32_t id = 0; id < now.size(); ++id) {
+    const std::optional<std::int32_t> found = before.id(now.piece(id));
+    numbers.push_back(found ? *found : -1);
+  }
+  return numbers;
+}
+
+bool are_the_same(const std::vector<std::int64_t>& numbers, std::int64_t size_before) {
+  if (static_cast<std::int64_t>(numbers.size()) != size_before) return false;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] != static_cast<std::int64_t>(i)) return false;
+  return true;
+}
+
+/// A parameter that has a row, or of a vector an element, for each piece.
+struct PerPiece {
+  const tensor::HostView& to;
+  const tensor::HostView& from;
+  bool rows;
+
+  void copy(std::int64_t piece, std::int64_t before) const {
+    const tensor::Tensor& target = to.tensor();
+    const tensor::Tensor& source = from.tensor();
+    const std::int64_t count = rows ? target.cols : 1;
+    for (std::int64_t i = 0; i < count; ++i)
+      tensor::set_element(target, rows ? piece : 0, rows ? i : piece,
+                          tensor::element(source, rows ? before : 0, rows ? i : before));
+  }
+};
+
+std::vector<std::string> names_of(const nn::ParameterStore& parameters) {
+  std::vector<std::string> names;
+  for (const nn::Parameter& parameter : parameters.all()) names.push_back(parameter.name);
+  return names;
+}
+
+bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::ranges::any_of(
+      patterns, [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
+}
+
+void require_matches(const std::vector<std::string>& patterns, const nn::ParameterStore& parameters, const char* key) {
+  const std::vector<std::string> names = names_of(parameters);
+  for (const std::string& pattern : patterns) {
+    if (std::ranges::any_of(names, [&](const std::string& name) { return matches_any({pattern}, name); })) continue;
+    const std::string near = core::nearest_name(pattern, names);
+    core::fail(ErrorCode::kBadInput, "training.{}: no parameter of the model is called {}{}; `inspect` shows the names",
+               key, core::Quoted{pattern}, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
+  }
+}
+
+}  // namespace
+
+std::optional<StartingModel> StartingModel::find(TrainingConfig& config, const Json& record,
+                                                 const TrainerEnvironment& environment) {
+  if (config.model.from.empty()) return std::nullopt;
+  StartingModel start(config.model.from, environment);
+  const std::string where = "training configuration";
+  if (!record.is_null()) {
+    core::require(record.contains("start") && record["start"].is_object() && record["start"].contains("sequences") &&
+                      record["configuration"].contains("model") &&
+                      record["configuration"]["data"].contains("tokenizer"),
+                  ErrorCode::kBadInput,
+                  "model.from: the run to be continued did not begin with a model folder; leave it out, or train in "
+                  "another folder");
+    start.recorded_ = record["start"];
+    start.decoding_ = record["start"].value("decoding", Json::object());
+    start.sum_ = record["data"].value("starting_model", std::string());
+    complete(config, record["configuration"]["model"], tokenizers_of(record["configuration"]["data"]), where);
+    return start;
+  }
+  core::require(formats::is_model_folder(start.path_), ErrorCode::kBadInput,
+                "model.from: {} is no model folder (config.json and model.safetensors); other toolkits' models are "
+                "brought into that form by `dragoman convert`",
+                start.path_.string());
+  const formats::ModelConfig folder = formats::load_model_config(start.path_);
+  start.sum_ = formats::sha256_of_file(start.path_ / formats::ModelFiles::kWeights);
+  // Its own tokens may have other numbers in another tokenizer.
+  if (config.data.source_tokenizer.file.empty()) start.decoding_ = folder.decoding;
+  start.decoding_.erase(decoding::kShortlistKey);
+  complete(config, keys_of(folder), tokenizers_of(start.path_, folder), where);
+  return start;
+}
+
+formats::ModelFolder StartingModel::open() const {
+  return formats::ModelFolder::open(path_, [this](const formats::StoredTokenizer& stored,
+                                                  const tokenizer::TokenizerFile& file, const std::string& where) {
+    return environment_->make_tokenizer ? environment_->make_tokenizer(stored.kind, file)
+                                        : formats::open_built_in_tokenizer(stored, file, where);
+  });
+}
+
+nn::SequenceSpec StartingModel::spec(const TrainingConfig& config, const RunTokenizers& tokenizers) const {
+  const auto with_lengths = [&](nn::SequenceSpec spec) {
+    spec.source_vocabulary = tokenizers.source.tokenizer->size();
+    spec.target_vocabulary = tokenizers.target.tokenizer->size();
+    spec.maximum_source_length = config.model.maximum_source_length;
+    spec.maximum_target_length = config.model.maximum_target_length;
+    return spec;
+  };
+  if (!recorded_.is_null()) return with_lengths(nn::read_sequence_spec(recorded_["sequences"], "run.json: start"));
+  const formats::ModelFolder folder = open();
+  nn::SequenceSpec spec = folder.config().sequences;
+  const auto find = [&](std::int32_t id, const char* key) {
+    const std::string piece(folder.target_tokenizer()->piece(id));
+    const std::optional<std::int32_t> now = tokenizers.target.tokenizer->id(piece);
+    core::require(now.has_value(), ErrorCode::kBadInput,
+                  "{}: has no token '{}', which is sequences.{} of {}; extend that model's own vocabulary with "
+                  "`dragoman vocab extend`, or name another",
+                  config.data.target_tokenizer.file, piece, key, path_.string());
+    return *now;
+  };
+  spec.begin = find(spec.begin, "begin");
+  spec.end = find(spec.end, "end");
+  spec.unknown = find(spec.unknown, "unknown");
+  spec.decoder_start = find(spec.decoder_start, "decoder_start");
+  for (const std::int32_t id : {spec.end, spec.unknown})
+    core::require(tokenizers.source.tokenizer->id(tokenizers.target.tokenizer->piece(id)) == id, ErrorCode::kBadInput,
+                  "{}: the special token '{}' has not the number {} that it has in {}; special tokens need equal ids "
+                  "on both sides",
+                  config.data.source_tokenizer.file, tokenizers.target.tokenizer->piece(id), id,
+                  config.data.target_tokenizer.file);
+  return with_lengths(spec);
+}
+
+void StartingModel::load(nn::Seq2SeqModel& model, const RunTokenizers& tokenizers) const {
+  const formats::ModelFolder folder = open();
+  const auto unchanged = [](const RunTokenizer& now, const std::shared_ptr<const tokenizer::Tokenizer>& before) {
+    return are_the_same(numbers_before(*now.tokenizer, *before), before->size());
+  };
+  if (!unchanged(tokenizers.source, folder.source_tokenizer()) ||
+      !unchanged(tokenizers.target, folder.target_tokenizer()))
+    return carry_over(folder, model, tokenizers);
+  const nn::ParameterStore& parameters = model.parameters();
+  const tensor::Tensor flat = parameters.flat_values();
+  const Json configuration{{"sequences", nn::to_json(model.spec())}, {"model", model.config()}};
+  formats::load_parameters(folder.weights_path(), model.parameters(),
+                           {.device_memory = &parameters.memory(), .dtype = flat.dtype, .device = flat.device},
+                           &configuration);
+  core::log(environment_->log, core::LogLevel::kInfo, fmt::format("begins with the model {}", path_.string()));
+}
+
+void StartingModel::carry_over(const formats::ModelFolder& folder, nn::Seq2SeqModel& model,
+                               const RunTokenizers& tokenizers) const {
+  const formats::ModelConfig& config = folder.config();
+  const auto before = environment_->make_model(config.model_type, config.sequences, config.model);
+  folder.load_weights(*before, {});
+  const std::vector<std::int64_t> source = numbers_before(*tokenizers.source.tokenizer, *folder.source_tokenizer());
+  const std::vector<std::int64_t> target = numbers_before(*tokenizers.target.tokenizer, *folder.target_tokenizer());
+  const nn::EmbeddingTables tables = before->embedding_tables();
+  for (nn::Parameter& parameter : model.parameters().all()) {
+    const nn::Parameter* const from = before->parameters().find(parameter.name);
+    core::require(from != nullptr, ErrorCode::kBadInput, "model.from: {} has no parameter {}", path_.string(),
+                  core::Quoted{parameter.name});
+    const bool of_source = from == tables.source && from != tables.target;
+    const std::vector<std::int64_t>& numbers = of_source ? source : target;
+    const std::int64_t pieces = of_source ? config.sequences.source_vocabulary : config.sequences.target_vocabulary;
+    const auto view = tensor::HostView::of(model.parameters().memory(), parameter.value);
+    const auto old = tensor::HostView::of(before->parameters().memory(), from->value);
+    const bool is_vector = from->rank == 1;
+    const bool per_piece =
+        from == tables.source || from == tables.target || (is_vector ? from->cols : from->rows) == pieces;
+    const bool same_width = is_vector || from->cols == parameter.cols;
+    const bool same_shape = from->rows == parameter.rows && from->cols == parameter.cols;
+    core::require(same_width && (per_piece || same_shape), ErrorCode::kBadInput,
+                  "model.from: the parameter {} is [{}, {}] in {}, but [{}, {}] by this configuration",
+                  core::Quoted{parameter.name}, from->rows, from->cols, path_.string(), parameter.rows, parameter.cols);
+    const PerPiece pair{view, old, !is_vector};
+    if (per_piece) {
+      for (std::size_t piece = 0; piece < numbers.size(); ++piece)
+        if (numbers[piece] >= 0) pair.copy(static_cast<std::int64_t>(piece), numbers[piece]);
+    } else {
+      for (std::int64_t row = 0; row < parameter.rows; ++row)
+        for (std::int64_t col = 0; col < parameter.cols; ++col)
+          tensor::set_element(view.tensor(), row, col, tensor::element(old.tensor(), row, col));
+    }
+    view.store();
+  }
+  model.parameters().values_changed();
+  const auto known = [](const std::vector<std::int64_t>& numbers) {
+    return std::ranges::count_if(numbers, [](std::int64_t number) { return number >= 0; });
+  };
+  core::log(environment_->log, core::LogLevel::kInfo,
+            fmt::format("begins with the model {}, with another vocabulary: {} of {} source pieces and {} of {} target "
+                        "pieces are carried over; the others keep their initial values",
+                        path_.string(), known(source), source.size(), known(target), target.size()));
+}
+
+Json StartingModel::account(const nn::SequenceSpec& spec) const {
+  return {{"folder", path_.string()}, {"sequences", nn::to_json(spec)}, {"decoding", decoding_}};
+}
+
+void freeze_parameters(const RecipeConfig& recipe, nn::ParameterStore& parameters) {
+  if (recipe.train_only.empty() && recipe.freeze.empty()) return;
+  require_matches(recipe.train_only, parameters, "train_only");
+  require_matches(recipe.freeze, parameters, "freeze");
+  bool any = false;
+  for (nn::Parameter& parameter : parameters.all()) {
+    const bool left_out = !recipe.train_only.empty() && !matches_any(recipe.train_only, parameter.name);
+    if (left_out || matches_any(recipe.freeze, parameter.name)) parameter.frozen = true;
+    any = any || !parameter.frozen;
+  }
+  core::require(any, ErrorCode::kBadInput,
+                "training.train_only and training.freeze leave no parameter that is trained");
+}
+
+}  // namespace dragoman::training

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "run_tokenizers.h"
+
+#include <filesystem>
+#include <optional>
+
+#include <dragoman/core/json.h>
+#include <dragoman/formats/model_folder.h>
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/training/trainer.h>
+
+namespace dragoman::training {
+
+/// The model that a run begins with: model.from. Its folder is read when the run begins; one that goes on knows the
+/// rest from its own record, and the folder may be gone.
+class StartingModel {
+ public:
+  /// Completes `config`; `record` is run.json of a run that goes on, else null. Nothing of a configuration without
+  /// model.from. Error{kBadInput} for a folder that is no model's, and for a run that began with none.
+  static std::optional<StartingModel> find(TrainingConfig& config, const core::Json& record,
+                                           const TrainerEnvironment& environment);
+
+  /// Special tokens are the folder's, found by their pieces in other tokenizers. Error{kBadInput} for one that these
+  /// lack.
+  nn::SequenceSpec spec(const TrainingConfig& config, const RunTokenizers& tokenizers) const;
+
+  /// Gives `model`, whose parameters have their initial values, those of the folder. With other tokenizers, what
+  /// belongs to a piece is carried over by the piece, and pieces that the folder's tokenizer lacks keep their initial
+  /// values. Only when the run begins.
+  void load(nn::Seq2SeqModel& model, const RunTokenizers& tokenizers) const;
+
+  /// For run.json: what is needed when the folder is gone, and `decoding`, the folder's decoding defaults, which the
+  /// models of the run keep.
+  core::Json account(const nn::SequenceSpec& spec) const;
+  /// Of the weights.
+  const std::string& sum() const noexcept { return sum_; }
+
+ private:
+  StartingModel(std::filesystem::path path, const TrainerEnvironment& environment)
+      : path_(std::move(path)), environment_(&environment) {}
+  formats::ModelFolder open() const;
+  void carry_over(const formats::ModelFolder& folder, nn::Seq2SeqModel& model, const RunTokenizers& tokenizers) const;
+
+  std::filesystem::path path_;
+  const TrainerEnvironment* environment_;
+  core::Json recorded_;  ///< account(), of a run that goes on
+  core::Json decoding_ = core::Json::object();
+  std::string sum_;
+};
+
+/// Freezes what the patterns of the recipe say. Error{kBadInput} for a pattern that no name matches, and if nothing is
+/// left to train.
+void freeze_parameters(const RecipeConfig& recipe, nn::ParameterStore& parameters);
+
+}  // namespace dragoman::training

@@ -1,0 +1,182 @@
+// model.from, training.train_only and training.freeze.
+#include "small_task.h"
+#include "test_data.h"
+
+#include <filesystem>
+#include <functional>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
+#include <dragoman/formats/model_folder.h>
+#include <dragoman/formats/safetensors.h>
+#include <dragoman/plugins/load_model.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/training/trainer.h>
+
+namespace dragoman::training {
+namespace {
+
+using dragoman::testing::TemporaryFolder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::SmallTask;
+using testing::train;
+
+class FineTuning : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    train(task_.config({"output=" + task_.file("base").string(), "training.updates=16"}));
+    formats::write_decoding_defaults(base(), base(), {{"alpha", 1.4}});
+  }
+
+  std::filesystem::path base() const { return task_.file("base") / "last"; }
+
+  /// Of a run that begins with the base model.
+  core::Json tree(const std::string& run, const std::vector<std::string>& assignments = {}) const {
+    core::Json tree = task_.tree();
+    tree["output"] = task_.file(run).string();
+    tree["model"] = {{"from", base().string()}};
+    tree["data"].erase("tokenizer");
+    tree["training"]["updates"] = 8;
+    for (const std::string& assignment : assignments) core::set_option(tree, assignment);
+    return tree;
+  }
+  TrainingConfig config(const std::string& run, const std::vector<std::string>& assignments = {}) const {
+    return read_training_config(tree(run, assignments), "fine-tuning");
+  }
+
+  /// The values of a model folder by name.
+  static std::map<std::string, std::vector<float>> values(const std::filesystem::path& folder) {
+    plugins::Host host;
+    const plugins::LoadedModel loaded = plugins::load_model(folder, host);
+    std::map<std::string, std::vector<float>> values;
+    for (const nn::Parameter& parameter : loaded.model->parameters().all()) {
+      const auto* data = parameter.value.as<float>();
+      values[parameter.name] = {data, data + parameter.rows * parameter.cols};
+    }
+    return values;
+  }
+  std::map<std::string, std::vector<float>> values_of(const std::string& run) const {
+    return values(task_.file(run) / "last");
+  }
+
+  static std::string error_of(const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const core::Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+  std::string refused(const std::vector<std::string>& assignments) const {
+    return error_of([&] { train(config("refused", assignments)); });
+  }
+
+  TemporaryFolder folder_;
+  SmallTask task_{folder_.path()};
+};
+
+TEST_F(FineTuning, BeginsWithTheFoldersModelTokenizersAndDecodingDefaults) {
+  train(config("same", {"training.updates=1", "training.schedule.learning_rate=1e-30"}));
+  EXPECT_EQ(values_of("same"), values(base()));
+  const auto tuned = formats::ModelFolder::open(task_.file("same") / "last");
+  const auto before = formats::ModelFolder::open(base());
+  EXPECT_EQ(tuned.config().decoding, before.config().decoding);
+  EXPECT_EQ(nn::to_json(tuned.config().sequences), nn::to_json(before.config().sequences));
+  EXPECT_EQ(core::read_file(task_.file("same") / "last" / "tokenizer.json"),
+            core::read_file(base() / "tokenizer.json"));
+}
+
+TEST_F(FineTuning, TrainsOnlyWhatThePatternsLeave) {
+  train(config("some", {"training.train_only=[decoder.*, embedding.*]", "training.freeze=[decoder.*.bias]"}));
+  const auto before = values(base());
+  std::size_t changed = 0;
+  for (const auto& [name, after] : values_of("some")) {
+    const bool trained = (name.starts_with("decoder.") && !name.ends_with(".bias")) || name.starts_with("embedding.");
+    EXPECT_EQ(after != before.at(name), trained) << name;
+    changed += trained ? 1 : 0;
+  }
+  EXPECT_GT(changed, 4U);
+  EXPECT_LT(changed, before.size());
+}
+
+TEST_F(FineTuning, KeysOfTheConfigurationGoBeforeTheFolders) {
+  const core::Json resolved =
+      resolved_configuration(config("run", {"model.dropout.attention=0.25"}), make_environment(testing::host()));
+  EXPECT_EQ(resolved["model"]["dropout"]["attention"], 0.25);
+  EXPECT_EQ(resolved["model"]["dropout"]["embedding"], 0.1);
+  EXPECT_EQ(resolved["model"]["d_model"], 16);
+  EXPECT_EQ(resolved["model"]["maximum_source_length"], 32);
+  EXPECT_EQ(resolved["data"]["tokenizer"]["file"], (base() / "tokenizer.json").string());
+  EXPECT_THAT(refused({"model.d_model=32"}), HasSubstr("d_model"));
+}
+
+TEST_F(FineTuning, GoesOnWithoutTheFolder) {
+  train(config("whole"));
+  train(config("parts", {"training.updates=4"}));
+  std::filesystem::rename(base(), task_.file("elsewhere"));
+  train(config("parts"), StartMode::kResume);
+  EXPECT_EQ(task_.checkpoint_bytes("parts", 8), task_.checkpoint_bytes("whole", 8));
+  EXPECT_THAT(error_of([&] { train(config("parts", {"training.freeze=[decoder.*]"}), StartMode::kResume); }),
+              HasSubstr("training.freeze"));
+}
+
+TEST_F(FineTuning, CarriesPiecesOverToAnotherVocabulary) {
+  tokenizer::LearnOptions options;
+  options.vocab_size = 16;
+  options.byte_fallback = false;
+  options.threads = 1;
+  core::write_file(task_.file("more"), core::read_file(task_.file("train.target")) + "xyzzy xyxy\n");
+  tokenizer::learn_bpe({task_.file("more")}, options).save(task_.file("other.json"));
+  train(config("other", {"training.updates=1", "training.schedule.learning_rate=1e-30",
+                         "data.tokenizer=" + task_.file("other.json").string()}));
+  const auto tokenizer = [](const std::filesystem::path& file) {
+    return tokenizer::BpeTokenizer::parse(core::read_file(file), file.string());
+  };
+  const tokenizer::BpeTokenizer before = tokenizer(base() / "tokenizer.json");
+  const tokenizer::BpeTokenizer after = tokenizer(task_.file("other.json"));
+  const auto old_values = values(base());
+  const auto new_values = values_of("other");
+  for (const auto& [name, value] : new_values) {
+    if (name == "embedding.weight") continue;
+    EXPECT_EQ(value, old_values.at(name)) << name;
+  }
+  const std::vector<float>& old_table = old_values.at("embedding.weight");
+  const std::vector<float>& new_table = new_values.at("embedding.weight");
+  ASSERT_EQ(new_table.size(), 16U * static_cast<std::size_t>(after.size()));
+  ASSERT_NE(after.size(), before.size());
+  std::int32_t carried = 0;
+  for (std::int32_t id = 0; id < after.size(); ++id) {
+    const std::optional<std::int32_t> old_id = before.id(after.piece(id));
+    if (!old_id) continue;
+    ++carried;
+    for (std::int32_t i = 0; i < 16; ++i)
+      EXPECT_EQ(new_table[static_cast<std::size_t>(id * 16 + i)], old_table[static_cast<std::size_t>(*old_id * 16 + i)])
+          << after.piece(id);
+  }
+  EXPECT_GT(carried, 8);
+  EXPECT_LT(carried, after.size());
+}
+
+TEST_F(FineTuning, RefusesWhatCannotBeMeant) {
+  EXPECT_THAT(refused({"model.from=" + task_.file("train.source").string()}),
+              AllOf(HasSubstr("model.from"), HasSubstr("convert")));
+  EXPECT_THAT(refused({"model.from=" + task_.file("base").string()}), HasSubstr("no model folder"));
+  EXPECT_THAT(refused({"training.freeze=[decoder.layer.*]"}), HasSubstr("decoder.layer.*"));
+  EXPECT_THAT(refused({"training.freeze=[\"*\"]"}), HasSubstr("leave no parameter"));
+  EXPECT_THAT(refused({"model.no_such_key=1"}), HasSubstr("no_such_key"));
+  EXPECT_THAT(error_of([&] { config("run", {"training.freeze=decoder.*"}); }), HasSubstr("list"));
+  core::Json without = tree("run");
+  without["model"].erase("from");
+  EXPECT_THAT(error_of([&] { read_training_config(without, "run.yml"); }), HasSubstr("data.tokenizer is missing"));
+  train(task_.config({"output=" + task_.file("plain").string(), "training.updates=2"}));
+  EXPECT_THAT(error_of([&] { train(config("plain"), StartMode::kResume); }), HasSubstr("did not begin with"));
+  EXPECT_FALSE(std::filesystem::exists(task_.file("refused")));
+}
+
+}  // namespace
+}  // namespace dragoman::training
