@@ -92,6 +92,8 @@ void import_model(const path& from, const path& output, Host& host, const Import
                                .source_tokenizer = with_provider(described.source_tokenizer, from, host, may_load),
                                .target_tokenizer = with_provider(described.target_tokenizer, from, host, may_load),
                                .card = described.card,
+                               .decoding = described.decoding,
+                               .shortlist = described.shortlist,
                                .opener = tokenizer_opener(host, may_load)});
 }
 
