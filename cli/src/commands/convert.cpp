@@ -8,6 +8,9 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/yaml.h>
+#include <dragoman/formats/model_folder.h>
+#include <dragoman/imports/exports.h>
+#include <dragoman/plugins/export_model.h>
 #include <dragoman/plugins/import_model.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
@@ -50,7 +53,9 @@ class Convert final : public Command {
         ("from", po::value(&from_)->value_name("KIND"),
          "of the input, if it is not to be recognised: tokenizer-json, subword-nmt, fastbpe, gpt2, sentencepiece, "
          "tiktoken, youtokentome, or the name of an importer of models")  //
-        ("to", po::value(&to_)->value_name("KIND"), "of the output; not fastbpe, not youtokentome")(
+        ("to", po::value(&to_)->value_name("KIND"),
+         "of the output; of tokenizers not fastbpe, not youtokentome; a model folder is exported to ctranslate2, "
+         "marian-npz or huggingface")(
             "import-options", po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
             "what the importer of a model is told (may be repeated)");
     add_host_options(options, host_options_);
@@ -62,7 +67,9 @@ class Convert final : public Command {
     core::require(input_ == "-" || std::filesystem::exists(input_), core::ErrorCode::kIo,
                   "{}: there is no such file or folder", input_);
     plugins::Host host(host_options_);
-    if (is_model(host.registry()))
+    if (imports::find_export_format(to_) != nullptr)
+      export_model(host, session);
+    else if (is_model(host.registry()))
       import_model(host, session);
     else
       convert_tokenizer(session);
@@ -84,6 +91,15 @@ class Convert final : public Command {
     require_not_an_input(output_, {input_});
     plugins::import_model(input_, output_, host, options);
     core::log(session.log, core::LogLevel::kInfo, fmt::format("{}: the model of {}", output_, input_));
+  }
+
+  void export_model(plugins::Host& host, const Session& session) const {
+    if (!from_.empty() || !import_options_.empty() || tokenizer_options_.any())
+      throw UsageError("--to " + to_ + " writes a model folder for another toolkit, so --from, --import-options and the "
+                       "options of tokenizers say nothing");
+    require_not_an_input(output_, {input_});
+    plugins::export_model(input_, output_, to_, host);
+    core::log(session.log, core::LogLevel::kInfo, fmt::format("{}: {}, as {}", output_, input_, to_));
   }
 
   void convert_tokenizer(const Session& session) const {

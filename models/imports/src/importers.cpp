@@ -1,9 +1,16 @@
 #include "dragoman/imports/importers.h"
 
+#include "ctranslate2/importer.h"
+#include "tokens/piece_tokenizer.h"
+
 namespace dragoman::imports {
 
 std::vector<plugins::ModelImporterEntry> built_in_importers() {
-  return {};
+  return {ctranslate2_importer()};
+}
+
+std::vector<plugins::TokenizerEntry> built_in_tokenizers() {
+  return {piece_tokenizer_entry()};
 }
 
 }  // namespace dragoman::imports

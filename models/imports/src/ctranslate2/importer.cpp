@@ -314,9 +314,8 @@ class Folder {
         : output_is_target                 ? Tying::kTargetOutput
                                            : Tying::kNone;
     // Copies are as good as aliases.
-    for (const char* copy : {"decoder/embeddings/weight", "decoder/projection/weight"})
-      if ((copy[8] == 'e' && source_is_target) || (copy[8] == 'p' && output_is_target))
-        ignored_.emplace(file_->stored_name(copy));
+    if (source_is_target) ignored_.emplace(file_->stored_name("decoder/embeddings/weight"));
+    if (output_is_target) ignored_.emplace(file_->stored_name("decoder/projection/weight"));
     if (has("decoder/project_out/weight"))
       shape_.config.output_width = dimension("decoder/project_out/weight", 0);
     shape_.zero_start = whole_setting(Side::kDecoder, "start_from_zero_embedding", 0) != 0;
@@ -405,8 +404,7 @@ class Folder {
   /// Sources here end in `end`, and begin with no token of their own.
   void require_source_shape() const {
     if (tokens_.source_begin) refuse("sources begin with {}, which models here do not do", Quoted{tokens_.begin});
-    if (!tokens_.source_end && !shape_.zero_start && tokens_.decoder_start == tokens_.begin &&
-        tokens_.begin != tokens_.end)
+    if (!tokens_.source_end && !shape_.zero_start && tokens_.decoder_start == "<s>")
       refuse("sources do not end in {}, as models of OpenNMT-py do it; here they always do", Quoted{tokens_.end});
   }
 

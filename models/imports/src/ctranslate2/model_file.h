@@ -43,8 +43,8 @@ class Ctranslate2File final : public ForeignWeights {
  private:
   struct Array {
     Type type = Type::kFloat32;
-    Shape shape;
-    std::span<const std::byte> bytes;
+    Shape shape{};
+    std::span<const std::byte> bytes{};
   };
   using Arrays = std::map<std::string, Array, std::less<>>;
 

@@ -27,9 +27,9 @@ formats::TokenizerContent piece_tokenizer(const Vocabulary& vocabulary, const Sp
 
 /// Where the tokenizers of a folder are, if it has any: one for both sides, or one for each.
 struct TokenizerPaths {
-  std::filesystem::path joint;
-  std::filesystem::path source;
-  std::filesystem::path target;
+  std::filesystem::path joint{};
+  std::filesystem::path source{};
+  std::filesystem::path target{};
   bool empty() const { return joint.empty() && source.empty() && target.empty(); }
   const std::filesystem::path& of_source() const { return source.empty() ? joint : source; }
   const std::filesystem::path& of_target() const { return target.empty() ? joint : target; }

@@ -7,6 +7,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/utf8.h>
 #include <dragoman/core/yaml.h>
 
 namespace dragoman::imports {
@@ -29,6 +30,8 @@ void Vocabulary::place(std::string piece) {
   const auto id = static_cast<std::int32_t>(pieces_.size());
   core::require(!piece.empty(), ErrorCode::kBadInput, "{}: piece {} is empty; take the file as the toolkit wrote it",
                 name_, id);
+  core::require(core::find_invalid_utf8(piece) == std::string::npos, ErrorCode::kBadInput,
+                "{}: piece {} is not valid UTF-8; take the file as the toolkit wrote it", name_, id);
   const auto [known, is_new] = ids_.emplace(piece, id);
   core::require(is_new, ErrorCode::kBadInput, "{}: {} is piece {} and {}; take the file as the toolkit wrote it", name_,
                 Quoted{piece}, known->second, id);

@@ -1,0 +1,25 @@
+#include "dragoman/imports/exports.h"
+
+#include "ctranslate2/export.h"
+
+#include <algorithm>
+
+namespace dragoman::imports {
+
+const std::vector<ExportFormat>& export_formats() {
+  static const std::vector<ExportFormat> formats = {
+      {.name = "ctranslate2",
+       .summary = "a folder of CTranslate2, in float32",
+       .is_folder = true,
+       .write = write_ctranslate2},
+  };
+  return formats;
+}
+
+const ExportFormat* find_export_format(std::string_view name) {
+  const auto& formats = export_formats();
+  const auto found = std::ranges::find(formats, name, &ExportFormat::name);
+  return found == formats.end() ? nullptr : &*found;
+}
+
+}  // namespace dragoman::imports
