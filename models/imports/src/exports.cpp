@@ -1,6 +1,7 @@
 #include "dragoman/imports/exports.h"
 
 #include "ctranslate2/export.h"
+#include "marian/export.h"
 
 #include <algorithm>
 
@@ -12,6 +13,10 @@ const std::vector<ExportFormat>& export_formats() {
        .summary = "a folder of CTranslate2, in float32",
        .is_folder = true,
        .write = write_ctranslate2},
+      {.name = "marian-npz",
+       .summary = "a folder with a model of Marian (.npz), its vocabularies and a decoder.yml",
+       .is_folder = true,
+       .write = write_marian},
   };
   return formats;
 }

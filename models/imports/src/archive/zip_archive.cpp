@@ -1,9 +1,13 @@
 #include "archive/zip_archive.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
+
+#include <zlib.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
@@ -27,6 +31,7 @@ constexpr std::size_t kDirectoryLocatorSize = 20;
 constexpr std::size_t kDirectoryEndSize = 22;
 constexpr std::size_t kLongestComment = 0xFFFF;
 constexpr std::uint16_t kEncrypted = 1;
+constexpr std::uint16_t kDeflated = 8;  // 4.4.5
 constexpr std::uint16_t kZip64Extra = 1;  // 4.5.3
 constexpr std::uint32_t kIn64Bits = 0xFFFFFFFF;
 
@@ -144,22 +149,38 @@ Entry read_entry(const Fields& fields, std::uint64_t place) {
   return entry;
 }
 
+/// The bytes of a file as they stand in the archive.
+Bytes stored_bytes(const Fields& fields, const Entry& entry) {
+  fields.check_room(entry.local, kLocalHeaderSize);
+  if (fields.u32(entry.local) != kLocalHeader) fields.refuse(entry.local, "there should be a file of the archive");
+  return fields.range(entry.local + kLocalHeaderSize + fields.u16(entry.local + 26) + fields.u16(entry.local + 28),
+                      entry.stored);
+}
+
+bool is_deflated(const Entry& entry) {
+  return entry.method == kDeflated && (entry.flags & kEncrypted) == 0;
+}
+
+ZipArchive::PackedFile packed_file(const Fields& fields, const Entry& entry) {
+  // Two bits are the least that a run of 258 bytes takes.
+  constexpr std::uint64_t kMostFromByte = 1032;
+  if (entry.size / kMostFromByte > entry.stored) fields.refuse(entry.local, "a deflated file cannot become so long");
+  return {.bytes = stored_bytes(fields, entry), .size = entry.size};
+}
+
 Bytes content_of(const Fields& fields, const Entry& entry, const std::string& archive) {
   if (entry.method != 0 || (entry.flags & kEncrypted) != 0)
     core::fail(ErrorCode::kUnsupported,
                "{}: {} is compressed or encrypted, and only archives that store files as they are can be read; unpack "
                "it and pack it again without compression (zip -0)",
                archive, core::quote(entry.name));
-  fields.check_room(entry.local, kLocalHeaderSize);
-  if (fields.u32(entry.local) != kLocalHeader) fields.refuse(entry.local, "there should be a file of the archive");
   if (entry.size != entry.stored) fields.refuse(entry.local, "a stored file has two sizes");
-  return fields.range(entry.local + kLocalHeaderSize + fields.u16(entry.local + 26) + fields.u16(entry.local + 28),
-                      entry.size);
+  return stored_bytes(fields, entry);
 }
 
 }  // namespace
 
-ZipArchive::ZipArchive(Bytes bytes, std::string name) : name_(std::move(name)) {
+ZipArchive::ZipArchive(Bytes bytes, std::string name, Packed packed) : name_(std::move(name)) {
   const Fields fields(bytes, name_);
   const Directory directory = read_directory(fields);
   fields.check_room(directory.begin, directory.size);
@@ -169,7 +190,10 @@ ZipArchive::ZipArchive(Bytes bytes, std::string name) : name_(std::move(name)) {
   for (std::uint64_t i = 0; i < directory.entries; ++i) {
     Entry entry = read_entry(fields, place);
     if (entry.next > directory.begin + directory.size) fields.refuse(place, "an entry leaves the directory");
-    if (!files_.emplace(entry.name, content_of(fields, entry, name_)).second)
+    const bool is_new = packed == Packed::kTaken && is_deflated(entry)
+        ? !files_.contains(entry.name) && packed_.emplace(entry.name, packed_file(fields, entry)).second
+        : !packed_.contains(entry.name) && files_.emplace(entry.name, content_of(fields, entry, name_)).second;
+    if (!is_new)
       fields.refuse(place, "two files have the name " + core::quote(entry.name));
     place = entry.next;
   }
@@ -178,6 +202,29 @@ ZipArchive::ZipArchive(Bytes bytes, std::string name) : name_(std::move(name)) {
 const Bytes* ZipArchive::find(std::string_view file) const {
   const auto found = files_.find(file);
   return found == files_.end() ? nullptr : &found->second;
+}
+
+void ZipArchive::unpack(const PackedFile& file, std::span<std::byte> out) const {
+  z_stream stream{};
+  core::require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, ErrorCode::kInternal, "zlib does not start");
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> closing(&stream, inflateEnd);
+  // zlib counts in 32 bits.
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  Bytes in = file.bytes;
+  int state = Z_OK;
+  while (!out.empty() && state == Z_OK) {
+    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));  // NOLINT: zlib does not write there
+    stream.avail_in = static_cast<uInt>(std::min(in.size(), kMost));
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(std::min(out.size(), kMost));
+    const uInt had_in = stream.avail_in;
+    const uInt had_out = stream.avail_out;
+    state = inflate(&stream, Z_NO_FLUSH);
+    in = in.subspan(had_in - stream.avail_in);
+    out = out.subspan(had_out - stream.avail_out);
+  }
+  core::require(out.empty(), ErrorCode::kBadInput,
+                "{}: a deflated file is cut or damaged; get the archive again", name_);
 }
 
 bool ZipArchive::is_archive(Bytes beginning) noexcept {

@@ -63,6 +63,23 @@ Vocabulary Vocabulary::read_json_list(const std::filesystem::path& path) {
   return {std::move(pieces), path.string()};
 }
 
+Vocabulary Vocabulary::read_marian(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  const core::Json list = core::parse_yaml(core::read_regular_file(path, kLargestFile), name);
+  core::require(list.is_object(), ErrorCode::kBadInput, "{}: expected pieces and their ids, as in \"<unk>\": 1", name);
+  std::vector<std::string> pieces(list.size());
+  for (const auto& [piece, id] : list.items()) {
+    core::require(id.is_number_unsigned() && id.get<std::uint64_t>() < pieces.size(), ErrorCode::kBadInput,
+                  "{}: {} has the id {}, which is none from 0 to {}; take the file as Marian wrote it", name,
+                  Quoted{piece}, core::one_line(id), pieces.size() - 1);
+    std::string& place = pieces[id.get<std::size_t>()];
+    core::require(place.empty(), ErrorCode::kBadInput, "{}: {} and {} share an id; take the file as Marian wrote it",
+                  name, Quoted{place}, Quoted{piece});
+    place = piece;
+  }
+  return {std::move(pieces), name};
+}
+
 std::optional<std::int32_t> Vocabulary::find(std::string_view piece) const {
   const auto found = ids_.find(piece);
   if (found == ids_.end()) return std::nullopt;
