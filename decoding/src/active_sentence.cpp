@@ -50,6 +50,7 @@ void ActiveSentence::begin(const nn::SequenceSpec& spec) {
   state.length = prefix;
   state.finished.clear();
   state.finished_count = 0;
+  state.ended_scores.clear();
   state.best_ended = false;
   state.memory.reset();
   allowed.clear();
@@ -154,6 +155,8 @@ void ActiveSentence::finish(const Advance::Ending& ending) {
                                                          static_cast<std::int64_t>(hypothesis.tokens.size()), ended) +
                      coverage(hypothesis);
   ++state.finished_count;
+  if (std::vector<double>& scores = state.ended_scores; state.options->length_penalty.stop == StopRule::kOutscored)
+    scores.insert(std::upper_bound(scores.begin(), scores.end(), hypothesis.score, std::greater<>()), hypothesis.score);
   state.best_ended = state.best_ended || (ended && ending.rank == 0);
   const auto place = std::upper_bound(state.finished.begin(), state.finished.end(), hypothesis, better);
   state.finished.insert(place, std::move(hypothesis));

@@ -94,6 +94,7 @@ void import_model(const path& from, const path& output, Host& host, const Import
                                .card = described.card,
                                .decoding = described.decoding,
                                .shortlist = described.shortlist,
+                               .languages = described.languages,
                                .opener = tokenizer_opener(host, may_load)});
 }
 

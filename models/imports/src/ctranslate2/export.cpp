@@ -178,13 +178,22 @@ void write_lists(const ExportedModel& exported, const TransformerShape& shape, c
   write("target_vocabulary.json", target);
 }
 
+/// Whether each source has the begin token in front. Other tokens around sentences are not the model's business there.
+bool begins_sources(const ExportedModel& exported) {
+  const formats::SequenceTags& tags = exported.config->languages.always;
+  if (tags.empty()) return false;
+  if (tags != formats::SequenceTags{.source_prefix = {exported.model->spec().begin}})
+    refuse_export(exported, kFormat, "it has tokens around every sentence, which its users would have to give");
+  return true;
+}
+
 void write_config(const ExportedModel& exported, const TransformerShape& shape, const std::filesystem::path& folder) {
   const nn::SequenceSpec& sequences = shape.sequences;
   const auto piece = [&](std::int32_t id) { return std::string(exported.target_tokenizer->piece(id)); };
   const std::int32_t begin = shape.zero_start && sequences.begin == sequences.decoder_start ? sequences.end
                                                                                             : sequences.begin;
   const core::Json config = {
-      {"add_source_bos", false},
+      {"add_source_bos", begins_sources(exported)},
       {"add_source_eos", true},
       {"bos_token", piece(begin)},
       {"decoder_start_token", piece(shape.zero_start ? sequences.end : sequences.decoder_start)},

@@ -401,9 +401,8 @@ class Folder {
     sequences.target_vocabulary = target_->size();
   }
 
-  /// Sources here end in `end`, and begin with no token of their own.
+  /// Sources here end in `end`.
   void require_source_shape() const {
-    if (tokens_.source_begin) refuse("sources begin with {}, which models here do not do", Quoted{tokens_.begin});
     if (!tokens_.source_end && !shape_.zero_start && tokens_.decoder_start == "<s>")
       refuse("sources do not end in {}, as models of OpenNMT-py do it; here they always do", Quoted{tokens_.end});
   }
@@ -426,6 +425,8 @@ class Folder {
           tokenizer(tokenizers_.of_source(), *source_, source_->pieces() == target_->pieces());
       described.target_tokenizer = tokenizer(tokenizers_.of_target(), *target_, true);
     }
+    if (tokens_.source_begin)
+      described.languages.always.source_prefix = {source_->id(tokens_.begin, "first token of sources")};
     described.card = fmt::format("Imported from the CTranslate2 model {}.\n", folder_.filename().string());
     return described;
   }

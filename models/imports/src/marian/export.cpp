@@ -34,6 +34,7 @@ class MarianExport {
             "its activation is neither relu nor swish");
     require(std::abs(config.layer_norm_epsilon - 1e-6) < 1e-9,
             fmt::format("its layer_norm_epsilon is {}, and Marian's 1e-6", config.layer_norm_epsilon));
+    require(exported.config->languages.always.empty(), "it has tokens around every sentence");
     require(config.output_width == 0, "it has a projection in front of the output matrix");
     require(config.encoder_tied_layers.empty(), "layers of its encoder are tied");
     require(config.alignment_heads == 1, "more than one head is the alignment");

@@ -28,6 +28,7 @@ struct ModelDescription {
   /// How the files say that the model is searched: ModelConfig::decoding.
   core::Json decoding = core::Json::object();
   std::string shortlist{};  ///< in the binary form, if `decoding` names it
+  formats::LanguageTable languages{};
 };
 
 /// A model in the files of another toolkit, opened. Its files come from outside: whatever is wrong in them is an
