@@ -1,6 +1,7 @@
 #include "dragoman/imports/exports.h"
 
 #include "ctranslate2/export.h"
+#include "huggingface/export.h"
 #include "marian/export.h"
 
 #include <algorithm>
@@ -17,6 +18,10 @@ const std::vector<ExportFormat>& export_formats() {
        .summary = "a folder with a model of Marian (.npz), its vocabularies and a decoder.yml",
        .is_folder = true,
        .write = write_marian},
+      {.name = "huggingface",
+       .summary = "a folder of transformers: MarianMT, or Pegasus where norms stand in front",
+       .is_folder = true,
+       .write = write_huggingface},
   };
   return formats;
 }

@@ -71,7 +71,6 @@ class Converter(ctranslate2.converters.TransformersConverter):
 
 
 def opus(expected):
-    torch.manual_seed(2)
     made = pathlib.Path(tempfile.mkdtemp())
     models = [spm(made / f"{side}.spm", seed) for seed, side in enumerate(("source", "target"))]
     pieces = ["</s>", "<unk>"] + sorted({model.id_to_piece(i) for model in models for i in range(2, model.get_piece_size())}) + ["<pad>"]
@@ -81,8 +80,10 @@ def opus(expected):
                                        decoder_attention_heads=2, encoder_ffn_dim=12, decoder_ffn_dim=12, activation_function="swish",
                                        max_position_embeddings=48, scale_embedding=True, pad_token_id=size - 1, eos_token_id=0,
                                        forced_eos_token_id=None, decoder_start_token_id=size - 1, init_std=0.6)
+    torch.manual_seed(2)
     model = transformers.MarianMTModel(config)
     model.final_logits_bias = torch.randn(1, size) * 0.3
+    model.final_logits_bias[0, 0] += 3  # so that some translations end
     model.save_pretrained(made)
     transformers.MarianTokenizer(str(made / "source.spm"), str(made / "target.spm"), str(made / "vocab.json")).save_pretrained(made)
     for name in TYPES:
