@@ -78,8 +78,9 @@ void ActiveSentence::record(const StepResult& result, std::int32_t first_row, st
     for (std::int64_t i = 0; i < tokens_per_row; ++i) {
       const auto token = static_cast<std::size_t>(first_token + i);
       if (i > 0) {
-        hypothesis.token_log_probabilities.push_back(result.forced_log_probabilities[token]);
-        hypothesis.log_probability += result.forced_log_probabilities[token];
+        const double forced = i <= state.options->given_tokens ? 0 : result.forced_log_probabilities[token];
+        hypothesis.token_log_probabilities.push_back(forced);
+        hypothesis.log_probability += forced;
       }
       if (keeps_attention)
         hypothesis.attention.insert(hypothesis.attention.end(), result.alignments[token].begin(),

@@ -103,6 +103,13 @@ SequenceTags LanguageTable::tags(std::string_view source, std::string_view targe
   return tags;
 }
 
+std::int32_t LanguageTable::tokens_of_target() const {
+  const std::size_t first = languages.empty() ? 0 : languages.front().second.target_prefix.size();
+  for (const auto& [code, tags] : languages)
+    if (tags.target_prefix.size() != first) return 0;
+  return static_cast<std::int32_t>(always.target_prefix.size() + first);
+}
+
 LanguageTable read_language_table(const Json& json, const nn::SequenceSpec& sequences, const std::string& where) {
   const auto source_ids = [&](core::OptionReader& options, const char* key) {
     return read_ids(options, key, sequences.source_vocabulary, sequences.end);

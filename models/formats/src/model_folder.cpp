@@ -363,7 +363,10 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
   core::write_file(folder / ModelFiles::kCard, content.card);
   ModelFolder::open(folder, content.opener);  // What it would refuse must not be written.
   const nn::ParameterStore& parameters = content.model->parameters();
-  if (content.rounded)
+  if (content.values)
+    save_streamed_parameters(folder / ModelFiles::kWeights, parameters, content.values, content.values_from,
+                             content.metadata);
+  else if (content.rounded)
     save_rounded_parameters(folder / ModelFiles::kWeights, parameters, *content.rounded, content.metadata);
   else
     save_parameters(folder / ModelFiles::kWeights, parameters, content.dtype, content.metadata);

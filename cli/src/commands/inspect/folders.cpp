@@ -153,6 +153,18 @@ std::string first_bytes(const fs::path& path, std::size_t count) {
   return fs::is_regular_file(path) ? core::read_beginning(path, count) : std::string();
 }
 
+/// The codes, and which of them are meant where nobody says one; the tags of each for programs.
+void add_languages(Report& report, const formats::LanguageTable& table) {
+  std::vector<std::string> codes;
+  for (const auto& [code, tags] : table.languages) codes.push_back(core::printable(code));
+  std::string usual;
+  for (const auto& [side, code] : {std::pair{"source", table.source_language}, {"target", table.target_language}})
+    if (!code.empty()) usual += fmt::format("; {}: {}", side, core::printable(code));
+  report.add("languages", formats::to_json(table),
+             codes.empty() ? "none, but every sentence has tags"
+                           : fmt::format("{}{}: {}", codes.size(), usual, fmt::join(codes, " ")));
+}
+
 Report describe_model_folder(const fs::path& path, const InspectOptions& options) {
   const auto folder = formats::ModelFolder::open(path);
   const formats::ModelConfig& config = folder.config();
@@ -165,6 +177,7 @@ Report describe_model_folder(const fs::path& path, const InspectOptions& options
   report.add_settings("sequences", nn::to_json(config.sequences));
   report.add_settings("model", config.model);
   if (!config.decoding.empty()) report.add_settings("decoding", config.decoding, "decoding.");
+  if (!config.languages.empty()) add_languages(report, config.languages);
   report.add_part("weights", describe_weights(folder.weights_path(), options));
   return report;
 }

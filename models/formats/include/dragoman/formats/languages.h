@@ -49,6 +49,8 @@ struct LanguageTable {
   /// source stand those of every sentence, of the target language, and of the source language.
   /// Error{kInvalidArgument} for a language that the table lacks, naming those nearest, and for one that has to be said.
   SequenceTags tags(std::string_view source, std::string_view target) const;
+  /// How many tokens every target begins with; 0 where that differs from language to language.
+  std::int32_t tokens_of_target() const;
   bool operator==(const LanguageTable&) const = default;
 };
 

@@ -176,6 +176,9 @@ struct ModelFolderContent {
   TokenizerContent source_tokenizer{};
   TokenizerContent target_tokenizer{};
   std::string card{};  ///< README.md: data, licence, recipe, scores with signatures
+  /// If given, the model has no values of its own: see save_streamed_parameters(). All as F32.
+  ParameterSource values{};
+  std::string values_from{};  ///< what messages call their source
   tensor::DType dtype = tensor::DType::kF32;
   /// Of weights and tables, if they are to be rounded: see save_rounded_parameters(). Then the rest is F32.
   std::optional<tensor::DType> rounded{};
