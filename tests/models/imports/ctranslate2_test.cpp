@@ -13,9 +13,9 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using testing::golden_file;
 
-constexpr std::int32_t kLongest = 24;
+constexpr std::int32_t kCutAt = 24;
 
-std::filesystem::path golden(const std::string& name) {
+std::filesystem::path ctranslate2_golden(const std::string& name) {
   return golden_file("ctranslate2/" + name);
 }
 
@@ -34,7 +34,7 @@ std::vector<std::int32_t> ids_of(const tokenizer::Tokenizer& tokenizer, const co
 class Ctranslate2Models : public ::testing::TestWithParam<const char*> {
  protected:
   plugins::Host host_;
-  ImportedModel model_{host_, golden(GetParam())};
+  ImportedModel model_{host_, ctranslate2_golden(GetParam())};
   core::Json cases_ = load_expected("ctranslate2").at(GetParam());
   const nn::SequenceSpec& sequences() const { return model_.loaded().config.sequences; }
 };
@@ -52,10 +52,10 @@ TEST_P(Ctranslate2Models, ScoreAsTheLibraryDoes) {
 }
 
 TEST_P(Ctranslate2Models, TranslateAsTheLibraryDoes) {
-  decoding::DecodingOptions greedy{.maximum_length = kLongest};
+  decoding::DecodingOptions greedy{.maximum_length = kCutAt};
   greedy.strategy = "greedy";
   greedy.minimum_length = 1;
-  decoding::DecodingOptions beam{.maximum_length = kLongest};
+  decoding::DecodingOptions beam{.maximum_length = kCutAt};
   beam.beam_size = 4;
   beam.minimum_length = 1;
   beam.length_penalty = decoding::LengthPenalty::ct2();
@@ -68,7 +68,7 @@ TEST_P(Ctranslate2Models, TranslateAsTheLibraryDoes) {
       for (const std::string& piece : texts(c["source"])) line += (line.empty() ? "" : " ") + piece;
     EXPECT_THAT(texts(model_.translate(line, greedy).fields["tokens"]), ElementsAreArray(texts(c["greedy"])));
     // Of beams that are cut at the limit the library keeps another hypothesis.
-    if (c["beam"].size() >= kLongest) continue;
+    if (c["beam"].size() >= kCutAt) continue;
     const pipeline::Record record = model_.translate(line, beam);
     EXPECT_THAT(texts(record.fields["tokens"]), ElementsAreArray(texts(c["beam"])));
     EXPECT_NEAR(record.fields["score"].get<double>(), c["beam_score"].get<double>(), 3e-5);
@@ -91,11 +91,11 @@ INSTANTIATE_TEST_SUITE_P(Golden, Ctranslate2Models,
 
 TEST(Ctranslate2, OldVersionsHaveTheSameWeights) {
   plugins::Host host;
-  const ImportedModel today(host, golden("opus-int16"));
-  const core::Json spms = {{"source_tokenizer", golden("opus-int16/source.spm").string()},
-                           {"target_tokenizer", golden("opus-int16/target.spm").string()}};
+  const ImportedModel today(host, ctranslate2_golden("opus-int16"));
+  const core::Json spms = {{"source_tokenizer", ctranslate2_golden("opus-int16/source.spm").string()},
+                           {"target_tokenizer", ctranslate2_golden("opus-int16/target.spm").string()}};
   for (const char* name : {"old-2", "old-4"}) {
-    const ImportedModel old(host, golden(name), spms);
+    const ImportedModel old(host, ctranslate2_golden(name), spms);
     EXPECT_TRUE(core::read_file(old.folder() / "model.safetensors") ==
                 core::read_file(today.folder() / "model.safetensors"))
         << name;
@@ -104,8 +104,8 @@ TEST(Ctranslate2, OldVersionsHaveTheSameWeights) {
 }
 
 TEST(Ctranslate2, RoundedWeightsStayWithinTheRounding) {
-  const Ctranslate2File exact(golden("opus-float32/model.bin"));
-  const Ctranslate2File rounded(golden("opus-int8/model.bin"));
+  const Ctranslate2File exact(ctranslate2_golden("opus-float32/model.bin"));
+  const Ctranslate2File rounded(ctranslate2_golden("opus-int8/model.bin"));
   const std::string name = "encoder/layer_0/ffn/linear_0/weight";
   std::vector<float> wanted(static_cast<std::size_t>(count_of(*exact.shape_of(name))));
   std::vector<float> found(wanted.size());
@@ -122,7 +122,7 @@ TEST(Ctranslate2, RoundedWeightsStayWithinTheRounding) {
 /// A folder of a golden one that may be changed.
 class ChangedFolder : public ::testing::Test {
  protected:
-  ChangedFolder() { std::filesystem::copy(golden("specification"), folder_, std::filesystem::copy_options::recursive); }
+  ChangedFolder() { std::filesystem::copy(ctranslate2_golden("specification"), folder_, std::filesystem::copy_options::recursive); }
 
   std::string error_of_import(const core::Json& options = core::Json::object()) {
     return error_of([&] { plugins::import_model(folder_, scratch_ / "imported", host_, {.options = options}); });

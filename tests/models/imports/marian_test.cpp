@@ -11,14 +11,14 @@ using testing::error_of;
 using testing::golden_file;
 using ::testing::HasSubstr;
 
-std::filesystem::path golden(const std::string& name) {
+std::filesystem::path marian_golden(const std::string& name) {
   return golden_file("marian/" + name);
 }
 
 core::Json opus_files() {
-  return {{"vocabulary", golden("opus/opus.vocab.yml").string()},
-          {"source_tokenizer", golden("opus/source.spm").string()},
-          {"target_tokenizer", golden("opus/target.spm").string()}};
+  return {{"vocabulary", marian_golden("opus/opus.vocab.yml").string()},
+          {"source_tokenizer", marian_golden("opus/source.spm").string()},
+          {"target_tokenizer", marian_golden("opus/target.spm").string()}};
 }
 
 /// golden/make_marian.py computes them from Marian's formulas, and for `opus` checks that with transformers.
@@ -41,23 +41,23 @@ void expect_agreement(const ImportedModel& model, const std::string& name, doubl
 
 TEST(Marian, ComputesWhatItsFormulasSay) {
   plugins::Host host;
-  expect_agreement(ImportedModel(host, golden("opus")), "opus", 3e-5);
-  expect_agreement(ImportedModel(host, golden("untied")), "untied", 3e-5);
+  expect_agreement(ImportedModel(host, marian_golden("opus")), "opus", 3e-5);
+  expect_agreement(ImportedModel(host, marian_golden("untied")), "untied", 3e-5);
 }
 
 TEST(Marian, BinaryFilesHoldTheSameModel) {
   plugins::Host host;
-  const ImportedModel npz(host, golden("opus"));
-  const ImportedModel binary(host, golden("opus/binary/model.bin"), opus_files());
+  const ImportedModel npz(host, marian_golden("opus"));
+  const ImportedModel binary(host, marian_golden("opus/binary/model.bin"), opus_files());
   EXPECT_TRUE(core::read_file(npz.folder() / "model.safetensors") ==
               core::read_file(binary.folder() / "model.safetensors"));
   // 1/2048 of a unit is the rounding of each weight.
-  expect_agreement(ImportedModel(host, golden("opus/int16/model.bin"), opus_files()), "opus", 0.03);
+  expect_agreement(ImportedModel(host, marian_golden("opus/int16/model.bin"), opus_files()), "opus", 0.03);
 }
 
 TEST(Marian, SearchesAsItsConfigurationSays) {
   plugins::Host host;
-  const ImportedModel model(host, golden("opus/decoder.yml"));
+  const ImportedModel model(host, marian_golden("opus/decoder.yml"));
   EXPECT_EQ(model.loaded().config.decoding,
             (core::Json{{"suppress_unknown", true}, {"beam_size", 6}, {"length_penalty", "marian"}, {"alpha", 1.0}}));
   EXPECT_EQ(model.loaded().target_tokenizer->id(">>deu<<"), model.loaded().config.sequences.decoder_start - 4);
@@ -67,7 +67,7 @@ TEST(Marian, SearchesAsItsConfigurationSays) {
 /// The start token that the files do not have.
 TEST(Marian, DecodersStartFromZerosAndNeverWriteThem) {
   plugins::Host host;
-  const ImportedModel model(host, golden("opus"));
+  const ImportedModel model(host, marian_golden("opus"));
   const auto& parameters = model.loaded().model->parameters();
   const tensor::Tensor& table = parameters.find("embedding.weight")->value;
   EXPECT_EQ(model.loaded().config.sequences.decoder_start, table.rows - 1);
@@ -79,7 +79,7 @@ TEST(Marian, DecodersStartFromZerosAndNeverWriteThem) {
 class ChangedMarian : public ::testing::Test {
  protected:
   ChangedMarian() {
-    std::filesystem::copy(golden("opus"), folder_, std::filesystem::copy_options::recursive);
+    std::filesystem::copy(marian_golden("opus"), folder_, std::filesystem::copy_options::recursive);
     std::filesystem::remove_all(folder_ / "int16");
     std::filesystem::rename(folder_ / "binary/model.bin", folder_ / "model.bin");
     std::filesystem::remove(folder_ / "model.npz");
