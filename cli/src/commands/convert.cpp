@@ -8,7 +8,6 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/yaml.h>
-#include <dragoman/formats/model_folder.h>
 #include <dragoman/imports/exports.h>
 #include <dragoman/plugins/export_model.h>
 #include <dragoman/plugins/import_model.h>
@@ -35,11 +34,13 @@ class Convert final : public Command {
  public:
   std::string_view name() const override { return "convert"; }
   std::string_view summary() const override {
-    return "turn a tokenizer file into one of another kind, or (by a plugin) import a model";
+    return "turn a tokenizer file into one of another kind, or import or export a model";
   }
   std::string_view examples() const override {
     return "dragoman convert sentencepiece.model --output tokenizer.json\n"
            "dragoman convert codes --vocabulary vocab.txt --output tokenizer.json\n"
+           "dragoman convert opus-mt-de-en --output models/de-en\n"
+           "dragoman convert models/de-en --to ctranslate2 --output de-en-ct2\n"
            "dragoman convert arrays --plugin example --from numpy-arrays --output models/mine\n";
   }
 
@@ -47,7 +48,8 @@ class Convert final : public Command {
     options.add_options()  //
         ("input,i", po::value(&input_)->required()->value_name("FILE"),
          "tokenizer.json, codes of subword-nmt or fastBPE, vocab.json with merges.txt beside it, a SentencePiece "
-         ".model of type BPE, a tiktoken rank file, a model of YouTokenToMe; or a model that a plugin imports")  //
+         ".model of type BPE, a tiktoken rank file, a model of YouTokenToMe; or a model of another toolkit, or a model "
+         "folder to be exported")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
          "where to write; .json, vocab.json, .model, .tiktoken and .codes say the kind; a folder, of a model")  //
         ("from", po::value(&from_)->value_name("KIND"),

@@ -36,6 +36,11 @@ class Ctranslate2Models : public ::testing::TestWithParam<const char*> {
   plugins::Host host_;
   ImportedModel model_{host_, ctranslate2_golden(GetParam())};
   core::Json cases_ = load_expected("ctranslate2").at(GetParam());
+  /// Computed positions, which the converter has rounded to half precision, are computed exactly here.
+  double tolerance() const {
+    const std::string_view name = GetParam();
+    return name.find("float16") != std::string_view::npos || name == "marian" ? 5e-3 : 3e-5;
+  }
   const nn::SequenceSpec& sequences() const { return model_.loaded().config.sequences; }
 };
 
@@ -47,7 +52,7 @@ TEST_P(Ctranslate2Models, ScoreAsTheLibraryDoes) {
     const auto found = model_.log_probabilities(source, target);
     const auto expected = c["log_probabilities"].get<std::vector<double>>();
     ASSERT_EQ(found.size(), expected.size());
-    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 3e-5) << GetParam() << ' ' << i;
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], tolerance()) << GetParam() << ' ' << i;
   }
 }
 
@@ -71,7 +76,7 @@ TEST_P(Ctranslate2Models, TranslateAsTheLibraryDoes) {
     if (c["beam"].size() >= kCutAt) continue;
     const pipeline::Record record = model_.translate(line, beam);
     EXPECT_THAT(texts(record.fields["tokens"]), ElementsAreArray(texts(c["beam"])));
-    EXPECT_NEAR(record.fields["score"].get<double>(), c["beam_score"].get<double>(), 3e-5);
+    EXPECT_NEAR(record.fields["score"].get<double>(), c["beam_score"].get<double>(), tolerance());
     ++ended;
   }
   EXPECT_GE(ended, 1) << "beams that end are what is compared";
@@ -150,12 +155,12 @@ TEST_F(ChangedFolder, IsRefusedByName) {
   replace_in_model("TransformerSpec", "WhisperSpecWide");
   EXPECT_THAT(error_of_import(), HasSubstr("is of the kind 'WhisperSpecWide'"));
   replace_in_model("WhisperSpecWide", "TransformerSpec");
-  replace_in_model("decoder/scale_embeddings", "decoder/sliding_window_x");
-  EXPECT_THAT(error_of_import(), HasSubstr("'decoder/sliding_window_x'")) << "what nobody knows is named";
-  replace_in_model("decoder/sliding_window_x", "decoder/scale_embeddings");
+  replace_in_model("decoder/scale_alibi", "decoder/scale_alabi");
+  EXPECT_THAT(error_of_import(), HasSubstr("of no use in such a model: 'decoder/scale_alabi'"));
+  replace_in_model("decoder/scale_alabi", "decoder/scale_alibi");
   replace_in_model("encoder/layer_1/ffn/linear_0/bias", "encoder/layer_1/ffn/linear_0/bios");
   EXPECT_THAT(error_of_import(), HasSubstr("of no use in such a model: 'encoder/layer_1/ffn/linear_0/bios'"));
-  replace_in_model("encoder/layer_1/ffn/linear_0/bios", "encoder/layer_1/ffn/rotary_dim/bia");
+  replace_in_model("encoder/layer_1/ffn/linear_0/bios", "encoder/layer_1/ffn/xx/rotary_dim");
   EXPECT_THAT(error_of_import(), HasSubstr("rotary positions"));
 }
 

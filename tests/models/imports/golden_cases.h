@@ -43,7 +43,9 @@ class ImportedModel {
     options.decoding = search;
     options.details = true;
     pipeline::Translator translator(folder(), host_, options);
-    return translator.translate(std::vector<pipeline::Record>{{.text = line}}).front();
+    std::vector<pipeline::Record> records(1);
+    records.front().text = line;
+    return translator.translate(std::move(records)).front();
   }
   std::string greedy(const std::string& line, std::int32_t longest) const {
     decoding::DecodingOptions search{.maximum_length = longest};

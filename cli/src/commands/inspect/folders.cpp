@@ -9,6 +9,7 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 

@@ -178,12 +178,15 @@ class MarianExport {
     return yaml;
   }
 
+  /// What the folder says; the rest is marian-decoder's.
   std::string search() const {
     const core::Json& decoding = exported_.config->decoding;
-    std::string yaml = fmt::format("beam-size: {}\n", decoding.contains("beam_size") ? decoding["beam_size"].dump() : "4");
-    const bool marian = decoding.contains("length_penalty") && decoding["length_penalty"] == "marian";
-    return yaml +
-        fmt::format("normalize: {}\n", marian && decoding.contains("alpha") ? decoding["alpha"].dump() : "1");
+    std::string yaml;
+    if (decoding.contains("beam_size")) yaml += fmt::format("beam-size: {}\n", decoding["beam_size"].dump());
+    if (decoding.contains("length_penalty") && decoding["length_penalty"] == "marian" && decoding.contains("alpha"))
+      yaml += fmt::format("normalize: {}\n", decoding["alpha"].dump());
+    if (!decoding.contains("suppress_unknown") || decoding["suppress_unknown"] == false) yaml += "allow-unk: true\n";
+    return yaml;
   }
 
   const ExportedModel& exported_;

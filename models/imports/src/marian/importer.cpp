@@ -265,6 +265,10 @@ class Model {
     target_.emplace(read_vocabulary(files_.target_vocabulary));
     source_->fill_up_to(rows_of(joint ? "Wemb" : "encoder_Wemb"), joint ? "Wemb" : "encoder_Wemb");
     target_->fill_up_to(rows_of(joint ? "Wemb" : "decoder_Wemb"), joint ? "Wemb" : "decoder_Wemb");
+    core::require(!joint || source_->pieces() == target_->pieces(), ErrorCode::kBadInput,
+                  "{}: both sides have one table of embeddings, but {} and {} are different vocabularies; give the one "
+                  "that the model was trained with",
+                  file_->file(), files_.source_vocabulary.string(), files_.target_vocabulary.string());
     nn::SequenceSpec& sequences = shape_.sequences;
     sequences.end = target_->id(kEnd, "end");
     sequences.unknown = target_->id(kUnknown, "unknown piece");
