@@ -3,7 +3,6 @@
 #include "dragoman/pipeline/line_policy.h"
 #include "dragoman/pipeline/scorer.h"
 #include "dragoman/pipeline/translate_service.h"
-
 #include "tagged_source.h"
 
 #include <algorithm>

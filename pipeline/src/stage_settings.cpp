@@ -109,9 +109,10 @@ OptionTable<TranslateOptions> translate_options_table() {
             .parse = [](const std::string& word) { return core::Json::array({word}); },
             .repeated = true}},
           [](core::OptionReader& reader, Options& options) { options.constraints = read_texts(reader, "constraints"); })
-      .flag("ignore_line_options", &Options::ignore_line_options,
-            "leave the keys source_language, target_language, target_prefix, suppress, constraints and decoding of JSON "
-            "lines alone")
+      .flag(
+          "ignore_line_options", &Options::ignore_line_options,
+          "leave the keys source_language, target_language, target_prefix, suppress, constraints and decoding of JSON "
+          "lines alone")
       .group("Results")
       .flag("details", &Options::details, "scores, tokens and alternatives beside the text")
       .include(&Options::attention, attention_table())

@@ -214,7 +214,9 @@ TranslationWork prepare_translation(const TranslationModel& model, const RecordO
   work.record = std::move(record);
   if (work.record.failed()) return work;
   try {
-    const formats::SequenceTags tags = model.tags(demands.languages);
+    // Lines for models without a table may say of languages what they like.
+    const formats::SequenceTags tags =
+        model.tags(model.languages != nullptr ? demands.languages : options.languages.value_or(LanguagePair{}));
     cut_into_parts(model, tags, work);
     add_demands(model, tags, options, demands, work);
   } catch (const core::Error& error) {

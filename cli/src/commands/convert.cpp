@@ -48,8 +48,8 @@ class Convert final : public Command {
     options.add_options()  //
         ("input,i", po::value(&input_)->required()->value_name("FILE"),
          "tokenizer.json, codes of subword-nmt or fastBPE, vocab.json with merges.txt beside it, a SentencePiece "
-         ".model of type BPE, a tiktoken rank file, a model of YouTokenToMe; or a model of another toolkit, or a model "
-         "folder to be exported")  //
+         ".model of type BPE, a tiktoken rank file, a model of YouTokenToMe; or a model of another toolkit (`plugins "
+         "list` has the importers), or a model folder to be exported")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
          "where to write; .json, vocab.json, .model, .tiktoken and .codes say the kind; a folder, of a model")  //
         ("from", po::value(&from_)->value_name("KIND"),
@@ -105,7 +105,7 @@ class Convert final : public Command {
   }
 
   void convert_tokenizer(const Session& session) const {
-    if (!import_options_.empty()) throw UsageError("--import-options are for a model that a plugin imports");
+    if (!import_options_.empty()) throw UsageError("--import-options are for a model of another toolkit");
     const FileKind kind = to_.empty() ? kind_of_output(output_) : TokenizerOptions::file_kind(to_, "--to");
     require_not_an_input(output_, {input_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     core::require_not_in_the_way(input_, output_);

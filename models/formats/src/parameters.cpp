@@ -346,7 +346,7 @@ void save_streamed_parameters(const std::filesystem::path& path, const nn::Param
   SafetensorsWriter writer(path, std::move(specs), metadata);
   const ScratchFile scratch(path.parent_path(), static_cast<std::size_t>(largest) * sizeof(float));
   for (const nn::Parameter& parameter : store.all()) {
-    const tensor::Tensor values{scratch.bytes().data(), parameter.rows,       parameter.cols,
+    const tensor::Tensor values{scratch.bytes().data(), parameter.rows,      parameter.cols,
                                 parameter.cols,         tensor::DType::kF32, tensor::Device::kCpu};
     // What nobody fills is refused with what else is no number.
     std::fill_n(values.as<float>(), values.size(), std::numeric_limits<float>::quiet_NaN());
@@ -354,8 +354,8 @@ void save_streamed_parameters(const std::filesystem::path& path, const nn::Param
     const float* const begin = values.as<float>();
     const float* const bad = std::find_if_not(begin, begin + values.size(), [](float x) { return std::isfinite(x); });
     if (bad != begin + values.size())
-      core::fail(core::ErrorCode::kBadInput, "{}: the value {} of {} is {}; a model's weights are finite numbers", where,
-                 bad - begin, core::quote(parameter.name), *bad);
+      core::fail(core::ErrorCode::kBadInput, "{}: the value {} of {} is {}; a model's weights are finite numbers",
+                 where, bad - begin, core::quote(parameter.name), *bad);
     writer.write(values);
   }
   writer.finish();

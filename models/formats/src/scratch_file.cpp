@@ -37,8 +37,7 @@ ScratchFile::ScratchFile(const std::filesystem::path& folder, std::size_t bytes)
   core::require(fd >= 0, ErrorCode::kIo, "{}: cannot make a temporary file there: {}", name, std::strerror(errno));
   // Room is taken now: a page that the disk has no room for would end the process when it is written.
   const int failed = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes));
-  void* const data =
-      failed != 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* const data = failed != 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   const int reason = failed != 0 ? failed : errno;
   ::close(fd);
   core::require(data != MAP_FAILED, ErrorCode::kIo, "{}: no room for a temporary file of {} bytes: {}", name, bytes,

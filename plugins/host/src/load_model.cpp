@@ -94,10 +94,8 @@ LoadedModel load_foreign(const ModelImporterEntry& importer, const std::filesyst
   const std::string where = path.string();
   require_plugin(described.plugin, "model", where, host, options.may_load_plugin);
   LoadedModel loaded{
-      make_empty_model(described.model_type, described.sequences, described.model, where, host.registry()),
-      nullptr,
-      nullptr,
-      config_of(described)};
+      make_empty_model(described.model_type, described.sequences, described.model, where, host.registry()), nullptr,
+      nullptr, config_of(described)};
   const formats::TokenizerOpener opener = tokenizer_opener(host, options.may_load_plugin);
   const auto open = [&](const formats::TokenizerContent& content, std::int64_t size) {
     std::shared_ptr<const tokenizer::Tokenizer> tokenizer =
@@ -109,8 +107,8 @@ LoadedModel load_foreign(const ModelImporterEntry& importer, const std::filesyst
   const bool joint = !described.tokenizer.empty();
   loaded.source_tokenizer =
       open(joint ? described.tokenizer : described.source_tokenizer, described.sequences.source_vocabulary);
-  loaded.target_tokenizer = joint ? loaded.source_tokenizer
-                                  : open(described.target_tokenizer, described.sequences.target_vocabulary);
+  loaded.target_tokenizer =
+      joint ? loaded.source_tokenizer : open(described.target_tokenizer, described.sequences.target_vocabulary);
   read_parameters(*foreign, loaded.model->parameters(), options, host.runtime());
   return loaded;
 }

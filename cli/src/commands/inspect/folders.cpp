@@ -9,9 +9,11 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
+#include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/imports/importers.h>
 
 namespace dragoman::cli {
 namespace {
@@ -148,12 +150,6 @@ void add_origin(Report& report, const Json& record) {
   report.add_row("begun with", "dragoman " + text_of(at(record, "/build/dragoman")));
 }
 
-}  // namespace
-
-std::string first_bytes(const fs::path& path, std::size_t count) {
-  return fs::is_regular_file(path) ? core::read_beginning(path, count) : std::string();
-}
-
 /// The codes, and which of them are meant where nobody says one; the tags of each for programs.
 void add_languages(Report& report, const formats::LanguageTable& table) {
   std::vector<std::string> codes;
@@ -164,6 +160,18 @@ void add_languages(Report& report, const formats::LanguageTable& table) {
   report.add("languages", formats::to_json(table),
              codes.empty() ? "none, but every sentence has tags"
                            : fmt::format("{}{}: {}", codes.size(), usual, fmt::join(codes, " ")));
+}
+
+const plugins::ModelImporterEntry* foreign_importer(const fs::path& path) {
+  static const std::vector<plugins::ModelImporterEntry> importers = imports::built_in_importers();
+  const auto found = std::ranges::find_if(importers, [&](const auto& importer) { return importer.recognises(path); });
+  return found == importers.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string first_bytes(const fs::path& path, std::size_t count) {
+  return fs::is_regular_file(path) ? core::read_beginning(path, count) : std::string();
 }
 
 Report describe_model_folder(const fs::path& path, const InspectOptions& options) {
@@ -180,6 +188,25 @@ Report describe_model_folder(const fs::path& path, const InspectOptions& options
   if (!config.decoding.empty()) report.add_settings("decoding", config.decoding, "decoding.");
   if (!config.languages.empty()) add_languages(report, config.languages);
   report.add_part("weights", describe_weights(folder.weights_path(), options));
+  return report;
+}
+
+bool is_foreign_model(const fs::path& path) {
+  return foreign_importer(path) != nullptr;
+}
+
+Report describe_foreign_model(const fs::path& path, const InspectOptions&) {
+  const plugins::ModelImporterEntry& importer = *foreign_importer(path);
+  const Json none = Json::object();
+  core::OptionReader own(none, "options of the importer " + importer.name);
+  const plugins::ModelDescription described = importer.make(path, own)->describe();
+  Report report;
+  report.add("importer", importer.name);
+  report.add("type", described.model_type);
+  report.add_settings("sequences", nn::to_json(described.sequences));
+  report.add_settings("model", described.model);
+  if (!described.decoding.empty()) report.add_settings("decoding", described.decoding, "decoding.");
+  if (!described.languages.empty()) add_languages(report, described.languages);
   return report;
 }
 

@@ -37,8 +37,8 @@ enum class EndedPlace : std::uint8_t {
 ///     transformers  s / n^alpha               kOutscored                                   kRefilled
 ///
 /// From Wu et al. 2016, eq. 14; fairseq/sequence_generator.py; Marian src/translator/history.h; CTranslate2
-/// src/decoding.cc; transformers generation/beam_search.py. s includes the end's log probability, and n counts the end, in all of them; n is at least 1. A
-/// hypothesis that was cut has no end.
+/// src/decoding.cc; transformers generation/beam_search.py. s includes the end's log probability, and n counts the end,
+/// in all of them; n is at least 1. A hypothesis that was cut has no end.
 struct LengthPenalty {
   enum class Kind : std::uint8_t { kNone, kPower, kGnmt };
   Kind kind = Kind::kPower;

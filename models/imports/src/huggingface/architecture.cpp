@@ -10,6 +10,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/formats/safetensors.h>
 #include <dragoman/nn/positions.h>
 
 namespace dragoman::imports {
@@ -212,6 +213,25 @@ bool has_logits_bias(const ForeignTensors& weights, std::int64_t vocabulary) {
   return std::ranges::any_of(values_of(weights, kLogitsBias, vocabulary), [](float value) { return value != 0; });
 }
 
+/// The vocabularies have the sizes of the tables, before anything is made of these sizes.
+void require_tables(const ConfigReader& config, const HuggingFaceArchitecture& read, const ForeignTensors& weights) {
+  const auto require_rows = [&](const char* key, std::initializer_list<const char*> names, std::int64_t rows) {
+    const auto* const found = std::ranges::find_if(names, [&](const char* name) { return weights.contains(name); });
+    const ForeignTensor& table = weights.get(found == names.end() ? *names.begin() : *found);
+    if (table.shape != std::vector{rows, read.model.d_model})
+      config.refuse(key,
+                    fmt::format("is {}, and d_model {}, but the table of embeddings is {}", rows, read.model.d_model,
+                                formats::describe_shape(table.shape)),
+                    ErrorCode::kBadInput);
+  };
+  if (read.separate_embeddings) {
+    require_rows("vocab_size", {kEncoderTable}, read.sequences.source_vocabulary);
+    require_rows("decoder_vocab_size", {kDecoderTable, kHead}, read.sequences.target_vocabulary);
+  } else {
+    require_rows("vocab_size", {kShared, kEncoderTable, kDecoderTable, kHead}, read.sequences.source_vocabulary);
+  }
+}
+
 /// The names of a sub-layer's tensors in both worlds.
 struct SubLayer {
   std::string_view own;
@@ -299,6 +319,7 @@ HuggingFaceArchitecture read_architecture(const HuggingFaceFolder& folder, const
   read.separate_output = !config.flag("tie_word_embeddings", true);
   read.model.tying = read.separate_output ? (read.separate_embeddings ? Tying::kNone : Tying::kSourceTarget)
                                           : (read.separate_embeddings ? Tying::kTargetOutput : Tying::kAll);
+  require_tables(config, read, weights);
   read.model.output_bias = has_logits_bias(weights, read.sequences.target_vocabulary);
   return read;
 }
@@ -332,6 +353,8 @@ void leave_what_is_known(ForeignTensors& weights, const HuggingFaceArchitecture&
   weights.leave(kDecoderTable);
   if (!architecture.separate_output) weights.leave(kHead);
   if (!architecture.model.output_bias) weights.leave(kLogitsBias);
+  // Of fairseq, without a meaning here.
+  for (const char* name : {"model.encoder.version", "model.decoder.version"}) weights.leave(name);
   if (architecture.model.positions == nn::PositionKind::kLearned) return;
   for (const char* stack : {"encoder", "decoder"})
     for (const char* end : {"weight", "weights"}) {

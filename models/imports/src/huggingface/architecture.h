@@ -28,7 +28,8 @@ struct HuggingFaceArchitecture {
 std::vector<const char*> huggingface_model_types();
 
 /// Error{kBadInput} for a config.json that makes no sense; Error{kUnsupported} that names the key for one of a model
-/// that the Transformer here cannot be. `weights` say whether there is a bias on the logits: one that is all zero is none.
+/// that the Transformer here cannot be. `weights` say whether there is a bias on the logits: one that is all zero is
+/// none.
 HuggingFaceArchitecture read_architecture(const HuggingFaceFolder& folder, const ForeignTensors& weights);
 
 /// Where a parameter's values come from.

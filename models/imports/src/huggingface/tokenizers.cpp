@@ -204,17 +204,22 @@ class TokenizerReader {
  private:
   const nn::SequenceSpec& sequences() const { return architecture_.sequences; }
 
-  /// Ids that the configuration has for special tokens are control pieces, whatever their texts.
-  void add_special(const PieceList& pieces, std::unordered_set<std::string>& control) const {
-    for (const std::int32_t id : {sequences().begin, sequences().end, sequences().decoder_start, architecture_.padding})
+  /// Ids that the configuration has for special tokens are control pieces, whatever their texts. Padding is of the
+  /// sources' vocabulary, and the decoder's first input of the targets'.
+  void add_special(const PieceList& pieces, bool source, bool target, std::unordered_set<std::string>& control) const {
+    std::vector<std::int32_t> ids{sequences().begin, sequences().end};
+    if (source) ids.push_back(architecture_.padding);
+    if (target) ids.push_back(sequences().decoder_start);
+    for (const std::int32_t id : ids)
       if (id < pieces.size()) control.insert(pieces.text(id));
+    if (pieces.find("<pad>")) control.insert("<pad>");
     control.erase("");
     control.erase("<unk>");
   }
 
-  formats::TokenizerContent marian_side(const char* model, const PieceList& pieces) {
+  formats::TokenizerContent marian_side(const char* model, const PieceList& pieces, bool source, bool target) {
     std::unordered_set<std::string> control;
-    add_special(pieces, control);
+    add_special(pieces, source, target, control);
     for (std::int64_t id = 0; id < pieces.size(); ++id)
       if (!code_within(pieces.text(id), ">>", "<<").empty()) control.insert(pieces.text(id));
     return renumbered(folder_.file(model), pieces.listed(control, pieces.get("<unk>")));
@@ -224,17 +229,18 @@ class TokenizerReader {
   void read_marian() {
     const auto source = read_vocabulary(folder_, "vocab.json", sequences().source_vocabulary);
     read_.unknown = source.get("<unk>");
-    read_.source = marian_side("source.spm", source);
-    if (folder_.has("target_vocab.json")) {
+    const bool separate = folder_.has("target_vocab.json");
+    read_.source = marian_side("source.spm", source, true, !separate);
+    if (separate) {
       const auto target = read_vocabulary(folder_, "target_vocab.json", sequences().target_vocabulary);
       core::require(target.get("<unk>") == read_.unknown, ErrorCode::kUnsupported,
                     "{}: <unk> has another id than in vocab.json", folder_.file("target_vocab.json").string());
-      read_.target = marian_side("target.spm", target);
+      read_.target = marian_side("target.spm", target, false, true);
     } else {
       core::require(sequences().source_vocabulary == sequences().target_vocabulary, ErrorCode::kBadInput,
                     "{}: decoder_vocab_size is not vocab_size, but there is no target_vocab.json",
                     folder_.config_name());
-      read_.target = marian_side("target.spm", source);
+      read_.target = marian_side("target.spm", source, true, true);
     }
     for (std::int64_t id = 0; id < source.size(); ++id)
       if (const std::string_view code = code_within(source.text(id), ">>", "<<"); !code.empty())
@@ -284,7 +290,7 @@ class TokenizerReader {
     finish_joint(pieces, control);
   }
 
-  /// fairseq's ids of a SentencePiece model: four special tokens, its pieces but for the first three, tags of languages.
+  /// fairseq's ids of a SentencePiece model: four special tokens, its pieces but for the first three, tags.
   void read_moved() {
     const std::string name = folder_.file(kPieceModel).string();
     const auto model =
@@ -340,7 +346,7 @@ class TokenizerReader {
   }
 
   void finish_joint(const PieceList& pieces, std::unordered_set<std::string>& control) {
-    add_special(pieces, control);
+    add_special(pieces, true, true, control);
     read_.unknown = pieces.get("<unk>");
     read_.joint = renumbered(folder_.file(kPieceModel), pieces.listed(control, read_.unknown));
     read_.languages.source_language = usual_language(folder_, "src_lang", read_.languages);

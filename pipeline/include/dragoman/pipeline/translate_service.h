@@ -142,10 +142,11 @@ struct TranslatedSentence {
 };
 
 /// How one record is translated. Unless that is ignored, a record may change it by its own fields, which are keys of a
-/// JSON line: `source_language` and `target_language`, codes; `target_prefix`, a text; `suppress`, a text or a list of texts, besides those of the search;
-/// `constraints`, a list of texts that the translation must hold, or of objects {source, target} that say so of
-/// sentences which hold the source, a target being a text or a list of texts any of which will do; `decoding`, an
-/// object with options of the search. What makes no sense there fails the record.
+/// JSON line: `source_language` and `target_language`, codes, where the model has a table of them; `target_prefix`, a
+/// text; `suppress`, a text or a list of texts, besides those of the search; `constraints`, a list of texts that the
+/// translation must hold, or of objects {source, target} that say so of sentences which hold the source, a target being
+/// a text or a list of texts any of which will do; `decoding`, an object with options of the search. What makes no sense
+/// there fails the record.
 struct RecordOptions {
   // What is left out is as the translator's options say.
   /// One search may be shared by any number of records and translators.

@@ -47,15 +47,16 @@ struct LanguageTable {
   const LanguageTags* find(std::string_view language) const;
   /// The tags of a sentence in `source` that is to be one in `target`; empty: the table's default. In front of the
   /// source stand those of every sentence, of the target language, and of the source language.
-  /// Error{kInvalidArgument} for a language that the table lacks, naming those nearest, and for one that has to be said.
+  /// Error{kInvalidArgument} for a language that the table lacks, naming those nearest, and for one that has to
+  /// be said.
   SequenceTags tags(std::string_view source, std::string_view target) const;
   /// How many tokens every target begins with; 0 where that differs from language to language.
   std::int32_t tokens_of_target() const;
   bool operator==(const LanguageTable&) const = default;
 };
 
-/// `languages` of config.json. Error{kBadInput} naming `where` and the key: ids must be of the vocabularies, and the end
-/// is none of them.
+/// `languages` of config.json. Error{kBadInput} naming `where` and the key: ids must be of the vocabularies, and the
+/// end is none of them.
 LanguageTable read_language_table(const core::Json& json, const nn::SequenceSpec& sequences, const std::string& where);
 core::Json to_json(const LanguageTable& table);
 

@@ -29,7 +29,7 @@ struct LoadedModel {
   formats::ModelConfig config;
 };
 
-/// What config.json of a model folder says. Of a folder or file that is none, and that a registered importer recognises,
+/// What config.json of a model folder says. Of a folder or file that is none, and that a registered importer knows,
 /// what that says of it, without the tokenizers: it can be opened as it is. Throws as formats::load_model_config() and
 /// the importer do.
 formats::ModelConfig load_config(const std::filesystem::path& path, const Registry& registry);
