@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <dragoman/core/file.h>
+#include <dragoman/formats/checksums.h>
 #include <dragoman/formats/safetensors.h>
 #include <dragoman/plugins/export_model.h>
 
@@ -89,6 +90,36 @@ TEST_F(Exports, RefuseWhatTheOtherToolkitCannotSay) {
   core::write_file(scratch_ / "ctranslate2", "years of work");
   EXPECT_THAT(error_of([&] { write(opus.folder(), "ctranslate2"); }), HasSubstr("exists already"));
   EXPECT_EQ(core::read_file(scratch_ / "ctranslate2"), "years of work");
+}
+
+/// golden/make_exports.py: ctranslate2 and transformers gave exactly these with the exported model.
+TEST_F(Exports, TranslateElsewhereAsHere) {
+  DRAGOMAN_NEEDS_DATA("multi30k/test_2016_flickr.de.gz");
+  constexpr std::size_t kLines = 200;
+  core::LineReader reader(testing::data_folder() / "multi30k/test_2016_flickr.de.gz");
+  std::vector<pipeline::Record> lines(kLines);
+  for (pipeline::Record& line : lines) ASSERT_TRUE(reader.next(line.text));
+  const core::Json golden = core::load_json(golden_file("exports.json").string());
+  for (const auto& [name, strategy, penalty] :
+       {std::tuple("ctranslate2-greedy", "greedy", "ct2"), {"ctranslate2-beam", "beam", "ct2"},
+        {"transformers-greedy", "greedy", "transformers"}, {"transformers-beam", "beam", "transformers"}}) {
+    ASSERT_EQ(golden[name]["equal"], kLines);
+    pipeline::TranslateOptions options{.threads = 1};
+    options.decoding.strategy = strategy;
+    options.decoding.length_penalty = decoding::LengthPenalty::preset(penalty, 1.0);
+    options.decoding.minimum_length = 1;
+    options.decoding.maximum_length = 100;
+    options.details = true;
+    pipeline::Translator translator(bundled_model(), host_, options);
+    std::string hypotheses;
+    for (const pipeline::Record& record : translator.translate(lines)) {
+      std::string pieces;
+      for (const auto& piece : record.fields["tokens"].get<std::vector<std::string>>())
+        pieces += (pieces.empty() ? "" : " ") + piece;
+      hypotheses += pieces + "\n";
+    }
+    EXPECT_EQ(formats::sha256_of(hypotheses), golden[name]["sha256"].get<std::string>()) << name;
+  }
 }
 
 }  // namespace
