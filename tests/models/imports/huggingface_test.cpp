@@ -155,16 +155,17 @@ TEST_P(HuggingFaceFamily, TranslatesAsTransformersDoes) {
       EXPECT_NEAR(scores[i], line["beam_score"].get<double>(), suppresses ? 5e-3 : 2e-5) << line["source"];
       // Of an unknown piece SentencePiece writes its sign and transformers nothing; and of M2M-100's tags, which are
       // special, it writes that of the target.
-      if (GetParam() != "m2m100" && std::ranges::find(beam[i], unknown) == beam[i].end())
+      if (GetParam() != "m2m100" && std::ranges::find(beam[i], unknown) == beam[i].end()) {
         EXPECT_EQ(texts[i], line["translation"].get<std::string>());
+      }
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, HuggingFaceFamily,
                          ::testing::Values("marian", "marian-separate", "bart", "mbart50", "m2m100", "nllb"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& family) {
+                           std::string name = family.param;
                            std::erase(name, '-');
                            return name;
                          });

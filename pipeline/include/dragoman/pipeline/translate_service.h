@@ -145,8 +145,8 @@ struct TranslatedSentence {
 /// JSON line: `source_language` and `target_language`, codes, where the model has a table of them; `target_prefix`, a
 /// text; `suppress`, a text or a list of texts, besides those of the search; `constraints`, a list of texts that the
 /// translation must hold, or of objects {source, target} that say so of sentences which hold the source, a target being
-/// a text or a list of texts any of which will do; `decoding`, an object with options of the search. What makes no sense
-/// there fails the record.
+/// a text or a list of texts any of which will do; `decoding`, an object with options of the search. What makes no
+/// sense there fails the record.
 struct RecordOptions {
   // What is left out is as the translator's options say.
   /// One search may be shared by any number of records and translators.
