@@ -57,9 +57,9 @@ class Convert final : public Command {
          "tiktoken, youtokentome, or the name of an importer of models")  //
         ("to", po::value(&to_)->value_name("KIND"),
          "of the output; of tokenizers not fastbpe, not youtokentome; a model folder is exported to ctranslate2, "
-         "marian-npz or huggingface")(
-            "import-options", po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
-            "what the importer of a model is told (may be repeated)");
+         "marian-npz or huggingface")("import-options",
+                                      po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
+                                      "what the importer of a model is told (may be repeated)");
     add_host_options(options, host_options_);
     tokenizer_options_.add_to(options);
   }
@@ -97,7 +97,8 @@ class Convert final : public Command {
 
   void export_model(plugins::Host& host, const Session& session) const {
     if (!from_.empty() || !import_options_.empty() || tokenizer_options_.any())
-      throw UsageError("--to " + to_ + " writes a model folder for another toolkit, so --from, --import-options and the "
+      throw UsageError("--to " + to_ +
+                       " writes a model folder for another toolkit, so --from, --import-options and the "
                        "options of tokenizers say nothing");
     require_not_an_input(output_, {input_});
     plugins::export_model(input_, output_, to_, host);

@@ -27,8 +27,8 @@ const imports::ExportFormat& format_of(const std::string& name) {
 
 void require_free(const path& output, bool is_folder) {
   std::error_code ignored;
-  const bool is_empty_folder = is_folder && std::filesystem::is_directory(output, ignored) &&
-      std::filesystem::is_empty(output, ignored);
+  const bool is_empty_folder =
+      is_folder && std::filesystem::is_directory(output, ignored) && std::filesystem::is_empty(output, ignored);
   core::require(is_empty_folder || !std::filesystem::exists(std::filesystem::symlink_status(output, ignored)),
                 ErrorCode::kInvalidArgument, "{}: exists already; remove it, or name another output", output.string());
 }

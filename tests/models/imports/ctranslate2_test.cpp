@@ -1,5 +1,4 @@
 #include "ctranslate2/model_file.h"
-
 #include "golden_cases.h"
 
 #include <dragoman/core/file.h>
@@ -8,10 +7,10 @@
 namespace dragoman::imports {
 namespace {
 
-using testing::error_of;
 using ::testing::ElementsAreArray;
-using ::testing::HasSubstr;
+using testing::error_of;
 using testing::golden_file;
+using ::testing::HasSubstr;
 
 constexpr std::int32_t kCutAt = 24;
 
@@ -24,7 +23,8 @@ std::vector<std::string> texts(const core::Json& list) {
 }
 
 /// Ids of pieces, as CTranslate2 looks them up.
-std::vector<std::int32_t> ids_of(const tokenizer::Tokenizer& tokenizer, const core::Json& pieces, std::int32_t unknown) {
+std::vector<std::int32_t> ids_of(const tokenizer::Tokenizer& tokenizer, const core::Json& pieces,
+                                 std::int32_t unknown) {
   std::vector<std::int32_t> ids;
   for (const std::string& piece : texts(pieces)) ids.push_back(tokenizer.id(piece).value_or(unknown));
   return ids;
@@ -52,7 +52,8 @@ TEST_P(Ctranslate2Models, ScoreAsTheLibraryDoes) {
     const auto found = model_.log_probabilities(source, target);
     const auto expected = c["log_probabilities"].get<std::vector<double>>();
     ASSERT_EQ(found.size(), expected.size());
-    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], tolerance()) << GetParam() << ' ' << i;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], expected[i], tolerance()) << GetParam() << ' ' << i;
   }
 }
 
@@ -127,7 +128,9 @@ TEST(Ctranslate2, RoundedWeightsStayWithinTheRounding) {
 /// A folder of a golden one that may be changed.
 class ChangedFolder : public ::testing::Test {
  protected:
-  ChangedFolder() { std::filesystem::copy(ctranslate2_golden("specification"), folder_, std::filesystem::copy_options::recursive); }
+  ChangedFolder() {
+    std::filesystem::copy(ctranslate2_golden("specification"), folder_, std::filesystem::copy_options::recursive);
+  }
 
   std::string error_of_import(const core::Json& options = core::Json::object()) {
     return error_of([&] { plugins::import_model(folder_, scratch_ / "imported", host_, {.options = options}); });

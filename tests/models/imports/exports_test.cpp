@@ -100,9 +100,10 @@ TEST_F(Exports, TranslateElsewhereAsHere) {
   std::vector<pipeline::Record> lines(kLines);
   for (pipeline::Record& line : lines) ASSERT_TRUE(reader.next(line.text));
   const core::Json golden = core::load_json(golden_file("exports.json").string());
-  for (const auto& [name, strategy, penalty] :
-       {std::tuple("ctranslate2-greedy", "greedy", "ct2"), {"ctranslate2-beam", "beam", "ct2"},
-        {"transformers-greedy", "greedy", "transformers"}, {"transformers-beam", "beam", "transformers"}}) {
+  for (const auto& [name, strategy, penalty] : {std::tuple("ctranslate2-greedy", "greedy", "ct2"),
+                                                {"ctranslate2-beam", "beam", "ct2"},
+                                                {"transformers-greedy", "greedy", "transformers"},
+                                                {"transformers-beam", "beam", "transformers"}}) {
     ASSERT_EQ(golden[name]["equal"], kLines);
     pipeline::TranslateOptions options{.threads = 1};
     options.decoding.strategy = strategy;

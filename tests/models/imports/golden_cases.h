@@ -18,7 +18,8 @@ namespace dragoman::imports {
 /// An imported model beside what another program makes of its sources.
 class ImportedModel {
  public:
-  ImportedModel(plugins::Host& host, const std::filesystem::path& from, const core::Json& options = core::Json::object())
+  ImportedModel(plugins::Host& host, const std::filesystem::path& from,
+                const core::Json& options = core::Json::object())
       : host_(host) {
     plugins::import_model(from, folder(), host_, {.options = options});
     loaded_ = plugins::load_model(folder(), host_);

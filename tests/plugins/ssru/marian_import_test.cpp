@@ -48,8 +48,7 @@ TEST_F(BrowserModel, ComputesWhatMariansFormulasSay) {
         decoding::score(*loaded.model, *context, {source, source_offsets}, {target, target_offsets}).front();
     const auto wanted = c["log_probabilities"].get<std::vector<double>>();
     ASSERT_EQ(found.token_log_probabilities.size(), wanted.size());
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-      EXPECT_NEAR(found.token_log_probabilities[i], wanted[i], 3e-5) << i;
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found.token_log_probabilities[i], wanted[i], 3e-5) << i;
     EXPECT_EQ(translator.translate(c["line"].get<std::string>()), c["text"].get<std::string>());
   }
 }

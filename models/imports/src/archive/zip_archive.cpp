@@ -31,7 +31,7 @@ constexpr std::size_t kDirectoryLocatorSize = 20;
 constexpr std::size_t kDirectoryEndSize = 22;
 constexpr std::size_t kLongestComment = 0xFFFF;
 constexpr std::uint16_t kEncrypted = 1;
-constexpr std::uint16_t kDeflated = 8;  // 4.4.5
+constexpr std::uint16_t kDeflated = 8;    // 4.4.5
 constexpr std::uint16_t kZip64Extra = 1;  // 4.5.3
 constexpr std::uint32_t kIn64Bits = 0xFFFFFFFF;
 
@@ -190,11 +190,11 @@ ZipArchive::ZipArchive(Bytes bytes, std::string name, Packed packed) : name_(std
   for (std::uint64_t i = 0; i < directory.entries; ++i) {
     Entry entry = read_entry(fields, place);
     if (entry.next > directory.begin + directory.size) fields.refuse(place, "an entry leaves the directory");
-    const bool is_new = packed == Packed::kTaken && is_deflated(entry)
-        ? !files_.contains(entry.name) && packed_.emplace(entry.name, packed_file(fields, entry)).second
-        : !packed_.contains(entry.name) && files_.emplace(entry.name, content_of(fields, entry, name_)).second;
-    if (!is_new)
-      fields.refuse(place, "two files have the name " + core::quote(entry.name));
+    const bool is_new =
+        packed == Packed::kTaken && is_deflated(entry)
+            ? !files_.contains(entry.name) && packed_.emplace(entry.name, packed_file(fields, entry)).second
+            : !packed_.contains(entry.name) && files_.emplace(entry.name, content_of(fields, entry, name_)).second;
+    if (!is_new) fields.refuse(place, "two files have the name " + core::quote(entry.name));
     place = entry.next;
   }
 }
@@ -213,7 +213,8 @@ void ZipArchive::unpack(const PackedFile& file, std::span<std::byte> out) const 
   Bytes in = file.bytes;
   int state = Z_OK;
   while (!out.empty() && state == Z_OK) {
-    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));  // NOLINT: zlib does not write there
+    stream.next_in =
+        const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));  // NOLINT: zlib does not write there
     stream.avail_in = static_cast<uInt>(std::min(in.size(), kMost));
     stream.next_out = reinterpret_cast<Bytef*>(out.data());
     stream.avail_out = static_cast<uInt>(std::min(out.size(), kMost));
@@ -223,8 +224,8 @@ void ZipArchive::unpack(const PackedFile& file, std::span<std::byte> out) const 
     in = in.subspan(had_in - stream.avail_in);
     out = out.subspan(had_out - stream.avail_out);
   }
-  core::require(out.empty(), ErrorCode::kBadInput,
-                "{}: a deflated file is cut or damaged; get the archive again", name_);
+  core::require(out.empty(), ErrorCode::kBadInput, "{}: a deflated file is cut or damaged; get the archive again",
+                name_);
 }
 
 bool ZipArchive::is_archive(Bytes beginning) noexcept {

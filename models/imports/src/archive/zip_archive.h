@@ -10,8 +10,9 @@
 namespace dragoman::imports {
 
 /// A zip archive (PKWARE's APPNOTE 6.3, with its zip64 records) whose files are stored as they are, as torch and numpy
-/// write them, or, where the caller takes such, deflated. The directory at the end is read and checked on opening: every file lies in the archive, and no two have
-/// one name. The bytes must outlive the object. Immutable: any thread may use it.
+/// write them, or, where the caller takes such, deflated. The directory at the end is read and checked on opening:
+/// every file lies in the archive, and no two have one name. The bytes must outlive the object. Immutable: any thread
+/// may use it.
 class ZipArchive {
  public:
   using Bytes = std::span<const std::byte>;

@@ -119,12 +119,18 @@ class Ctranslate2Writer {
 /// As CTranslate2 numbers them.
 int activation_number(const ExportedModel& exported, const Config& config) {
   switch (config.activation.activation) {
-    case ops::Activation::kRelu: return 0;
-    case ops::Activation::kSwish: return 2;
-    case ops::Activation::kGelu: return 3;
-    case ops::Activation::kTanh: return 5;
-    case ops::Activation::kSigmoid: return 6;
-    default: refuse_export(exported, kFormat, "it has an activation of feed-forward layers that is unknown there");
+    case ops::Activation::kRelu:
+      return 0;
+    case ops::Activation::kSwish:
+      return 2;
+    case ops::Activation::kGelu:
+      return 3;
+    case ops::Activation::kTanh:
+      return 5;
+    case ops::Activation::kSigmoid:
+      return 6;
+    default:
+      refuse_export(exported, kFormat, "it has an activation of feed-forward layers that is unknown there");
   }
 }
 
@@ -151,8 +157,8 @@ void put_positions(Ctranslate2Writer& writer, const ExportedModel& exported, con
                    const Ctranslate2Names& names) {
   const Config& config = shape.config;
   for (const Side side : {Side::kEncoder, Side::kDecoder}) {
-    const std::int64_t count = side == Side::kEncoder ? shape.sequences.maximum_source_length
-                                                      : shape.sequences.maximum_target_length;
+    const std::int64_t count =
+        side == Side::kEncoder ? shape.sequences.maximum_source_length : shape.sequences.maximum_target_length;
     std::vector<float> table;
     if (config.positions == nn::PositionKind::kLearned) {
       const tensor::Tensor& value = value_of(exported, fmt::format("{}.positions.weight", name_of(side)));
@@ -165,8 +171,8 @@ void put_positions(Ctranslate2Writer& writer, const ExportedModel& exported, con
 }
 
 void write_lists(const ExportedModel& exported, const TransformerShape& shape, const std::filesystem::path& folder) {
-  const bool joint = shape.config.tying == transformer::Tying::kAll ||
-      shape.config.tying == transformer::Tying::kSourceTarget;
+  const bool joint =
+      shape.config.tying == transformer::Tying::kAll || shape.config.tying == transformer::Tying::kSourceTarget;
   const std::int64_t start = shape.zero_start ? 1 : 0;
   const auto source = pieces_of(*exported.source_tokenizer, shape.sequences.source_vocabulary - (joint ? start : 0));
   const auto target = pieces_of(*exported.target_tokenizer, shape.sequences.target_vocabulary - start);
@@ -190,17 +196,16 @@ bool begins_sources(const ExportedModel& exported) {
 void write_config(const ExportedModel& exported, const TransformerShape& shape, const std::filesystem::path& folder) {
   const nn::SequenceSpec& sequences = shape.sequences;
   const auto piece = [&](std::int32_t id) { return std::string(exported.target_tokenizer->piece(id)); };
-  const std::int32_t begin = shape.zero_start && sequences.begin == sequences.decoder_start ? sequences.end
-                                                                                            : sequences.begin;
-  const core::Json config = {
-      {"add_source_bos", begins_sources(exported)},
-      {"add_source_eos", true},
-      {"bos_token", piece(begin)},
-      {"decoder_start_token", piece(shape.zero_start ? sequences.end : sequences.decoder_start)},
-      {"eos_token", piece(sequences.end)},
-      {"layer_norm_epsilon", shape.config.layer_norm_epsilon},
-      {"multi_query_attention", false},
-      {"unk_token", piece(sequences.unknown)}};
+  const std::int32_t begin =
+      shape.zero_start && sequences.begin == sequences.decoder_start ? sequences.end : sequences.begin;
+  const core::Json config = {{"add_source_bos", begins_sources(exported)},
+                             {"add_source_eos", true},
+                             {"bos_token", piece(begin)},
+                             {"decoder_start_token", piece(shape.zero_start ? sequences.end : sequences.decoder_start)},
+                             {"eos_token", piece(sequences.end)},
+                             {"layer_norm_epsilon", shape.config.layer_norm_epsilon},
+                             {"multi_query_attention", false},
+                             {"unk_token", piece(sequences.unknown)}};
   core::write_file(folder / "config.json", config.dump(2) + "\n");
 }
 

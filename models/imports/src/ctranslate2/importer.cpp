@@ -210,14 +210,21 @@ class Folder {
     const bool gated = has("encoder/layer_0/ffn/linear_0_noact/weight");
     shape_.config.activation.gated = gated;
     switch (activation) {
-      case kRelu: shape_.config.activation.activation = ops::Activation::kRelu; return;
-      case kSwish: shape_.config.activation.activation = ops::Activation::kSwish; return;
-      case kGelu: shape_.config.activation.activation = ops::Activation::kGelu; return;
+      case kRelu:
+        shape_.config.activation.activation = ops::Activation::kRelu;
+        return;
+      case kSwish:
+        shape_.config.activation.activation = ops::Activation::kSwish;
+        return;
+      case kGelu:
+        shape_.config.activation.activation = ops::Activation::kGelu;
+        return;
       case kSigmoid:
         if (!gated) break;
         shape_.config.activation.activation = ops::Activation::kSigmoid;
         return;
-      default: break;
+      default:
+        break;
     }
     refuse("has the activation number {}{}, which models here have not", activation, gated ? " (gated)" : "");
   }
@@ -241,8 +248,8 @@ class Folder {
       const bool is_flag = !has(name) || file_->type_of(name) == Ctranslate2File::Type::kInt8;
       if (is_flag) return scale != 0;
       if (std::abs(scale - root) <= 1e-3 * root) return true;
-      if (scale != 1) refuse("multiplies embeddings by {}; models here multiply by the root of their width, or not",
-                             scale);
+      if (scale != 1)
+        refuse("multiplies embeddings by {}; models here multiply by the root of their width, or not", scale);
       return false;
     };
     shape_.config.embedding_scale = is_root(Side::kEncoder);
@@ -310,14 +317,13 @@ class Folder {
   void read_tables() {
     const bool source_is_target = file_->equal(source_table_, "decoder/embeddings/weight");
     const bool output_is_target = file_->equal("decoder/projection/weight", "decoder/embeddings/weight");
-    shape_.config.tying = source_is_target ? output_is_target ? Tying::kAll : Tying::kSourceTarget
-        : output_is_target                 ? Tying::kTargetOutput
-                                           : Tying::kNone;
+    shape_.config.tying = source_is_target   ? output_is_target ? Tying::kAll : Tying::kSourceTarget
+                          : output_is_target ? Tying::kTargetOutput
+                                             : Tying::kNone;
     // Copies are as good as aliases.
     if (source_is_target) ignored_.emplace(file_->stored_name("decoder/embeddings/weight"));
     if (output_is_target) ignored_.emplace(file_->stored_name("decoder/projection/weight"));
-    if (has("decoder/project_out/weight"))
-      shape_.config.output_width = dimension("decoder/project_out/weight", 0);
+    if (has("decoder/project_out/weight")) shape_.config.output_width = dimension("decoder/project_out/weight", 0);
     shape_.zero_start = whole_setting(Side::kDecoder, "start_from_zero_embedding", 0) != 0;
     shape_.config.output_bias = shape_.zero_start || has("decoder/projection/bias");
   }
@@ -414,15 +420,13 @@ class Folder {
   }
 
   plugins::ModelDescription description() const {
-    plugins::ModelDescription described{.model_type = "transformer",
-                                        .sequences = shape_.sequences,
-                                        .model = transformer::to_json(shape_.config)};
+    plugins::ModelDescription described{
+        .model_type = "transformer", .sequences = shape_.sequences, .model = transformer::to_json(shape_.config)};
     const bool joint = source_->pieces() == target_->pieces() && tokenizers_.of_source() == tokenizers_.of_target();
     if (joint) {
       described.tokenizer = tokenizer(tokenizers_.of_target(), *target_, true);
     } else {
-      described.source_tokenizer =
-          tokenizer(tokenizers_.of_source(), *source_, source_->pieces() == target_->pieces());
+      described.source_tokenizer = tokenizer(tokenizers_.of_source(), *source_, source_->pieces() == target_->pieces());
       described.target_tokenizer = tokenizer(tokenizers_.of_target(), *target_, true);
     }
     if (tokens_.source_begin)
@@ -462,8 +466,7 @@ bool recognises(const path& folder) {
 plugins::ModelImporterEntry ctranslate2_importer() {
   return {.name = "ctranslate2",
           .summary = "folders of CTranslate2 (model.bin of the versions 2 to 6) with an encoder-decoder Transformer",
-          .make = [](const path& folder,
-                     core::OptionReader& own) { return Folder(folder, own).open(); },
+          .make = [](const path& folder, core::OptionReader& own) { return Folder(folder, own).open(); },
           .recognises = recognises,
           .write_example = write_ctranslate2_example};
 }

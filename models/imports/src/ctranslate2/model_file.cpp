@@ -23,11 +23,14 @@ constexpr float kInt16Scale = 1000;
 std::size_t width_of(Type type) {
   switch (type) {
     case Type::kFloat32:
-    case Type::kInt32: return 4;
+    case Type::kInt32:
+      return 4;
     case Type::kInt16:
     case Type::kFloat16:
-    case Type::kBfloat16: return 2;
-    case Type::kInt8: return 1;
+    case Type::kBfloat16:
+      return 2;
+    case Type::kInt8:
+      return 1;
   }
   return 0;
 }
@@ -54,10 +57,14 @@ Type read_type(ByteCursor& cursor, int version) {
     return static_cast<Type>(code);
   }
   switch (code) {
-    case 4: return Type::kFloat32;
-    case 2: return Type::kInt16;
-    case 1: return Type::kInt8;
-    default: cursor.fail("elements of {} bytes", code);
+    case 4:
+      return Type::kFloat32;
+    case 2:
+      return Type::kInt16;
+    case 1:
+      return Type::kInt8;
+    default:
+      cursor.fail("elements of {} bytes", code);
   }
 }
 
@@ -83,12 +90,18 @@ Stored element(const std::byte* bytes, std::size_t index) {
 
 float number_at(Type type, const std::byte* bytes, std::size_t index) {
   switch (type) {
-    case Type::kFloat32: return element<float>(bytes, index);
-    case Type::kInt8: return element<std::int8_t>(bytes, index);
-    case Type::kInt16: return element<std::int16_t>(bytes, index);
-    case Type::kInt32: return static_cast<float>(element<std::int32_t>(bytes, index));
-    case Type::kFloat16: return tensor::f16_to_f32(element<std::uint16_t>(bytes, index));
-    case Type::kBfloat16: return tensor::bf16_to_f32(element<std::uint16_t>(bytes, index));
+    case Type::kFloat32:
+      return element<float>(bytes, index);
+    case Type::kInt8:
+      return element<std::int8_t>(bytes, index);
+    case Type::kInt16:
+      return element<std::int16_t>(bytes, index);
+    case Type::kInt32:
+      return static_cast<float>(element<std::int32_t>(bytes, index));
+    case Type::kFloat16:
+      return tensor::f16_to_f32(element<std::uint16_t>(bytes, index));
+    case Type::kBfloat16:
+      return tensor::bf16_to_f32(element<std::uint16_t>(bytes, index));
   }
   return 0;
 }

@@ -9,27 +9,41 @@ namespace {
 
 const char* linear_name(LinearKind kind) {
   switch (kind) {
-    case LinearKind::kSelfQkv: return "self_attention/linear_0";
-    case LinearKind::kSelfOut: return "self_attention/linear_1";
-    case LinearKind::kCrossQ: return "attention/linear_0";
-    case LinearKind::kCrossKv: return "attention/linear_1";
-    case LinearKind::kCrossOut: return "attention/linear_2";
-    case LinearKind::kInner: return "ffn/linear_0";
-    case LinearKind::kOuter: return "ffn/linear_1";
+    case LinearKind::kSelfQkv:
+      return "self_attention/linear_0";
+    case LinearKind::kSelfOut:
+      return "self_attention/linear_1";
+    case LinearKind::kCrossQ:
+      return "attention/linear_0";
+    case LinearKind::kCrossKv:
+      return "attention/linear_1";
+    case LinearKind::kCrossOut:
+      return "attention/linear_2";
+    case LinearKind::kInner:
+      return "ffn/linear_0";
+    case LinearKind::kOuter:
+      return "ffn/linear_1";
     case LinearKind::kCandidate:
-    case LinearKind::kForget: break;
+    case LinearKind::kForget:
+      break;
   }
   core::fail(core::ErrorCode::kUnsupported, "CTranslate2 has no recurrent units");
 }
 
 const char* norm_name(NormKind kind) {
   switch (kind) {
-    case NormKind::kEmbedding: return "layernorm_embedding";
-    case NormKind::kSelf: return "self_attention/layer_norm";
-    case NormKind::kCross: return "attention/layer_norm";
-    case NormKind::kFeedForward: return "ffn/layer_norm";
-    case NormKind::kFinal: return "layer_norm";
-    case NormKind::kRecurrent: break;
+    case NormKind::kEmbedding:
+      return "layernorm_embedding";
+    case NormKind::kSelf:
+      return "self_attention/layer_norm";
+    case NormKind::kCross:
+      return "attention/layer_norm";
+    case NormKind::kFeedForward:
+      return "ffn/layer_norm";
+    case NormKind::kFinal:
+      return "layer_norm";
+    case NormKind::kRecurrent:
+      break;
   }
   core::fail(core::ErrorCode::kUnsupported, "CTranslate2 has no recurrent units");
 }
@@ -57,9 +71,12 @@ TransformerNames::Pair Ctranslate2Names::norm(Side side, int layer, NormKind kin
 
 WeightPart Ctranslate2Names::table(TableKind kind) const {
   switch (kind) {
-    case TableKind::kSource: return {.name = source_table_};
-    case TableKind::kTarget: return {.name = "decoder/embeddings/weight"};
-    case TableKind::kOutput: break;
+    case TableKind::kSource:
+      return {.name = source_table_};
+    case TableKind::kTarget:
+      return {.name = "decoder/embeddings/weight"};
+    case TableKind::kOutput:
+      break;
   }
   return {.name = "decoder/projection/weight"};
 }

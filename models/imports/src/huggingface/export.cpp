@@ -40,8 +40,8 @@ class BartNames final : public TransformerNames {
   WeightPart table(TableKind kind) const override {
     if (kind == TableKind::kOutput) return {.name = "lm_head.weight"};
     if (shared_) return {.name = "model.shared.weight"};
-    return {.name = kind == TableKind::kSource ? "model.encoder.embed_tokens.weight"
-                                               : "model.decoder.embed_tokens.weight"};
+    return {.name =
+                kind == TableKind::kSource ? "model.encoder.embed_tokens.weight" : "model.decoder.embed_tokens.weight"};
   }
   WeightPart positions(Side side) const override {
     return {.name = fmt::format("model.{}.embed_positions.weight", name_of(side))};
@@ -52,26 +52,40 @@ class BartNames final : public TransformerNames {
  private:
   static std::vector<const char*> linear_names(LinearKind kind) {
     switch (kind) {
-      case LinearKind::kSelfQkv: return {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
-      case LinearKind::kSelfOut: return {"self_attn.out_proj"};
-      case LinearKind::kCrossQ: return {"encoder_attn.q_proj"};
-      case LinearKind::kCrossKv: return {"encoder_attn.k_proj", "encoder_attn.v_proj"};
-      case LinearKind::kCrossOut: return {"encoder_attn.out_proj"};
-      case LinearKind::kInner: return {"fc1"};
-      case LinearKind::kOuter: return {"fc2"};
+      case LinearKind::kSelfQkv:
+        return {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
+      case LinearKind::kSelfOut:
+        return {"self_attn.out_proj"};
+      case LinearKind::kCrossQ:
+        return {"encoder_attn.q_proj"};
+      case LinearKind::kCrossKv:
+        return {"encoder_attn.k_proj", "encoder_attn.v_proj"};
+      case LinearKind::kCrossOut:
+        return {"encoder_attn.out_proj"};
+      case LinearKind::kInner:
+        return {"fc1"};
+      case LinearKind::kOuter:
+        return {"fc2"};
       case LinearKind::kCandidate:
-      case LinearKind::kForget: break;
+      case LinearKind::kForget:
+        break;
     }
     return {};
   }
   static const char* norm_name(NormKind kind) {
     switch (kind) {
-      case NormKind::kEmbedding: return "layernorm_embedding";
-      case NormKind::kSelf: return "self_attn_layer_norm";
-      case NormKind::kCross: return "encoder_attn_layer_norm";
-      case NormKind::kFeedForward: return "final_layer_norm";
-      case NormKind::kFinal: return "layer_norm";
-      case NormKind::kRecurrent: break;
+      case NormKind::kEmbedding:
+        return "layernorm_embedding";
+      case NormKind::kSelf:
+        return "self_attn_layer_norm";
+      case NormKind::kCross:
+        return "encoder_attn_layer_norm";
+      case NormKind::kFeedForward:
+        return "final_layer_norm";
+      case NormKind::kFinal:
+        return "layer_norm";
+      case NormKind::kRecurrent:
+        break;
     }
     return "";
   }
@@ -141,8 +155,9 @@ class TransformersExport {
         for (const WeightPart& part : planned.parts)
           specs.push_back({.name = part.name,
                            .shape = !planned.is_vector ? std::vector<std::int64_t>{planned.share(), planned.cols}
-                               : part.name == names.output_bias().name ? std::vector<std::int64_t>{1, planned.share()}
-                                                                       : std::vector<std::int64_t>{planned.share()}});
+                                    : part.name == names.output_bias().name
+                                        ? std::vector<std::int64_t>{1, planned.share()}
+                                        : std::vector<std::int64_t>{planned.share()}});
     for (const Side side : {Side::kEncoder, Side::kDecoder})
       specs.push_back({.name = names.positions(side).name, .shape = {positions(), width}});
     formats::SafetensorsWriter writer(file, specs, {{"format", "pt"}});
@@ -167,11 +182,16 @@ class TransformersExport {
 
   const char* activation() const {
     switch (shape_.config.activation.activation) {
-      case ops::Activation::kRelu: return "relu";
-      case ops::Activation::kGelu: return "gelu";
-      case ops::Activation::kSwish: return "swish";
-      case ops::Activation::kTanh: return "tanh";
-      default: refuse_export(exported_, kFormat, "its activation has no name there");
+      case ops::Activation::kRelu:
+        return "relu";
+      case ops::Activation::kGelu:
+        return "gelu";
+      case ops::Activation::kSwish:
+        return "swish";
+      case ops::Activation::kTanh:
+        return "tanh";
+      default:
+        refuse_export(exported_, kFormat, "its activation has no name there");
     }
   }
 

@@ -89,7 +89,7 @@ class MarianExport {
         extract_part(planned, part, value_of(exported_, planned.parameter), values);
         const std::int64_t share = planned.share();
         const std::vector<std::int64_t> shape = planned.is_vector ? std::vector<std::int64_t>{1, share}
-            : foreign.turned                                      ? std::vector<std::int64_t>{planned.cols, share}
+                                                : foreign.turned  ? std::vector<std::int64_t>{planned.cols, share}
                                                                   : std::vector<std::int64_t>{share, planned.cols};
         writer.add(foreign.name, shape, values);
       }
@@ -104,12 +104,13 @@ class MarianExport {
     const std::int64_t joint = names_.shares_tables ? 1 : 0;
     const bool all = config.tying == Tying::kAll;
     const auto flag = [](bool value) { return value ? "true" : "false"; };
-    std::string yaml = "bert-train-type-embeddings: true\nbert-type-vocab-size: 2\ndec-cell-base-depth: 2\n"
-                       "dec-cell-high-depth: 1\nenc-cell: gru\nenc-cell-depth: 1\nenc-type: bidirectional\n"
-                       "dim-rnn: 1024\nlayer-normalization: false\nlemma-dim-emb: 0\nright-left: false\nskip: false\n"
-                       "transformer-aan-activation: swish\ntransformer-aan-depth: 2\ntransformer-aan-nogate: false\n"
-                       "transformer-dim-aan: 2048\ntransformer-no-projection: false\nulr: false\nulr-dim-emb: 0\n"
-                       "transformer-ffn-depth: 2\ntype: transformer\nversion: v1.12.0\n";
+    std::string yaml =
+        "bert-train-type-embeddings: true\nbert-type-vocab-size: 2\ndec-cell-base-depth: 2\n"
+        "dec-cell-high-depth: 1\nenc-cell: gru\nenc-cell-depth: 1\nenc-type: bidirectional\n"
+        "dim-rnn: 1024\nlayer-normalization: false\nlemma-dim-emb: 0\nright-left: false\nskip: false\n"
+        "transformer-aan-activation: swish\ntransformer-aan-depth: 2\ntransformer-aan-nogate: false\n"
+        "transformer-dim-aan: 2048\ntransformer-no-projection: false\nulr: false\nulr-dim-emb: 0\n"
+        "transformer-ffn-depth: 2\ntype: transformer\nversion: v1.12.0\n";
     const auto put = [&](const char* key, const auto& value) { yaml += fmt::format("{}: {}\n", key, value); };
     put("dec-cell", shape_.recurrent ? "ssru" : "gru");
     put("dec-depth", config.decoder_layers);

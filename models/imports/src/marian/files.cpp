@@ -32,7 +32,8 @@ bool is_yaml(const path& file) {
 
 bool is_vocabulary(const path& file) {
   const std::string name = file.filename().string();
-  return name.ends_with(".spm") || ((is_yaml(file) || name.ends_with(".json")) && name.find("voc") != std::string::npos);
+  return name.ends_with(".spm") ||
+         ((is_yaml(file) || name.ends_with(".json")) && name.find("voc") != std::string::npos);
 }
 
 /// Files of a folder for which `holds`, by name; none if it cannot be listed.
@@ -71,8 +72,10 @@ class Finder {
       configuration = find_configuration(folder_);
     } else {
       folder_ = from_.parent_path();
-      if (is_yaml(from_)) configuration = from_;
-      else files_.model = from_;
+      if (is_yaml(from_))
+        configuration = from_;
+      else
+        files_.model = from_;
       if (configuration.empty() && is_file(from_.string() + ".decoder.yml"))
         configuration = from_.string() + ".decoder.yml";
     }

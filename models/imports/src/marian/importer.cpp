@@ -43,8 +43,7 @@ class Configuration {
 
   template <class... Args>
   [[noreturn]] void refuse(std::string_view key, fmt::format_string<Args...> format, Args&&... args) const {
-    core::fail(ErrorCode::kUnsupported, "{}: {}: {}", where_, key,
-               fmt::format(format, std::forward<Args>(args)...));
+    core::fail(ErrorCode::kUnsupported, "{}: {}: {}", where_, key, fmt::format(format, std::forward<Args>(args)...));
   }
 
   std::string text(const std::string& key, const char* fallback) {
@@ -79,7 +78,7 @@ class Configuration {
   void require_absent(const std::string& key, const char* what) {
     const core::Json& value = reader_.subtree(key);
     const bool set = (value.is_boolean() && value.get<bool>()) || (value.is_number() && value != 0) ||
-        (value.is_string() && !value.get_ref<const std::string&>().empty() && value != "none");
+                     (value.is_string() && !value.get_ref<const std::string&>().empty() && value != "none");
     if (set) refuse(key, "{} are not of models here", what);
   }
 
@@ -172,8 +171,9 @@ class Model {
     else if (pre == "n" && post == "a")
       shape_.config.norm = NormPlace::kPre;
     else
-      c.refuse("transformer-preprocess", "{} with transformer-postprocess {}; known are '' with 'dan', and 'n' with 'da'",
-               Quoted{pre}, Quoted{post});
+      c.refuse("transformer-preprocess",
+               "{} with transformer-postprocess {}; known are '' with 'dan', and 'n' with 'da'", Quoted{pre},
+               Quoted{post});
     if (!top.empty() && top != "n") c.refuse("transformer-postprocess-top", "is {}, and not 'n'", Quoted{top});
     if (!embedding.empty() && embedding != "n")
       c.refuse("transformer-postprocess-emb", "is {}, and neither 'd' nor 'nd'", Quoted{embedding});
@@ -216,7 +216,8 @@ class Model {
     shape_.config.positions = table == nullptr ? nn::PositionKind::kTensor2Tensor : nn::PositionKind::kLearned;
     shape_.config.embedding_scale = table == nullptr;
     if (table == nullptr) return;
-    c.check(table->size() == 2 && table->front() >= 2 && table->front() <= 65536, "Wpos", "must have a row for a token");
+    c.check(table->size() == 2 && table->front() >= 2 && table->front() <= 65536, "Wpos",
+            "must have a row for a token");
     shape_.sequences.maximum_source_length = shape_.sequences.maximum_target_length =
         static_cast<std::int32_t>(table->front());
   }
@@ -225,9 +226,9 @@ class Model {
     const bool all = c.flag("tied-embeddings-all");
     const bool source = all || c.flag("tied-embeddings-src");
     const bool output = all || c.flag("tied-embeddings");
-    shape_.config.tying = source ? output ? Tying::kAll : Tying::kSourceTarget
-        : output                 ? Tying::kTargetOutput
-                                 : Tying::kNone;
+    shape_.config.tying = source   ? output ? Tying::kAll : Tying::kSourceTarget
+                          : output ? Tying::kTargetOutput
+                                   : Tying::kNone;
     names_.shares_tables = source;
     names_.output_is_turned = file_->shape_of("decoder_ff_logit_out_W") != nullptr;
     shape_.zero_start = true;
@@ -352,8 +353,9 @@ class Model {
 
 plugins::ModelImporterEntry marian_importer() {
   return {.name = "marian",
-          .summary = "models of Marian and of browsers: .npz or .bin (float or intgemm), alone or with a configuration "
-                     "of marian-decoder",
+          .summary =
+              "models of Marian and of browsers: .npz or .bin (float or intgemm), alone or with a configuration "
+              "of marian-decoder",
           .make = [](const path& from, core::OptionReader& own) { return Model(from, own).open(); },
           .recognises = is_marian_model,
           .write_example = write_marian_example};

@@ -86,10 +86,14 @@ MarianNpz::MarianNpz(const std::filesystem::path& path)
 
 std::size_t MarianNpz::width_of(Type type) {
   switch (type) {
-    case Type::kFloat16: return 2;
-    case Type::kFloat32: return 4;
-    case Type::kFloat64: return 8;
-    case Type::kBytes: return 1;
+    case Type::kFloat16:
+      return 2;
+    case Type::kFloat32:
+      return 4;
+    case Type::kFloat64:
+      return 8;
+    case Type::kBytes:
+      return 1;
   }
   return 0;
 }
@@ -149,10 +153,14 @@ void MarianNpz::read(std::string_view name, std::span<float> out) const {
   const std::byte* bytes = values_of(array, scratch).data();
   const auto value = [&](std::size_t i) -> float {
     switch (array.type) {
-      case Type::kFloat16: return tensor::f16_to_f32(stored_at<std::uint16_t>(bytes, i));
-      case Type::kFloat32: return stored_at<float>(bytes, i);
-      case Type::kFloat64: return static_cast<float>(stored_at<double>(bytes, i));
-      case Type::kBytes: return stored_at<std::int8_t>(bytes, i);
+      case Type::kFloat16:
+        return tensor::f16_to_f32(stored_at<std::uint16_t>(bytes, i));
+      case Type::kFloat32:
+        return stored_at<float>(bytes, i);
+      case Type::kFloat64:
+        return static_cast<float>(stored_at<double>(bytes, i));
+      case Type::kBytes:
+        return stored_at<std::int8_t>(bytes, i);
     }
     return 0;
   };
@@ -233,14 +241,20 @@ MarianBin::MarianBin(const std::filesystem::path& path) : file_(path.string()), 
 MarianBin::Type MarianBin::type_of(std::uint64_t code, std::string_view name) const {
   switch (code) {
     case 0x101:  // signed bytes, and unsigned
-    case 0x201: return Type::kInt8;
-    case 0x402: return Type::kFloat16;
-    case 0x404: return Type::kFloat32;
+    case 0x201:
+      return Type::kInt8;
+    case 0x402:
+      return Type::kFloat16;
+    case 0x404:
+      return Type::kFloat32;
     case 0x4101:  // Bergamot's
-    case 0x10001: return Type::kIntgemm8;
+    case 0x10001:
+      return Type::kIntgemm8;
     case 0x4102:
-    case 0x10002: return Type::kIntgemm16;
-    default: break;
+    case 0x10002:
+      return Type::kIntgemm16;
+    default:
+      break;
   }
   constexpr std::uint64_t kPacked = 0x800;
   constexpr std::uint64_t kIntgemm = 0x10000;
@@ -256,12 +270,23 @@ void MarianBin::check_size(const std::string& name, const Array& array) const {
   const auto count = static_cast<std::uint64_t>(count_of(array.shape));
   std::uint64_t needed = 0;
   switch (array.type) {
-    case Type::kFloat16: needed = 2 * count; break;
-    case Type::kFloat32: needed = 4 * count; break;
-    case Type::kInt8: needed = count; break;
-    case Type::kIntgemm8: needed = count + sizeof(float); break;
-    case Type::kIntgemm16: needed = 2 * count + sizeof(float); break;
-    case Type::kOther: break;
+    case Type::kFloat16:
+      needed = 2 * count;
+      break;
+    case Type::kFloat32:
+      needed = 4 * count;
+      break;
+    case Type::kInt8:
+      needed = count;
+      break;
+    case Type::kIntgemm8:
+      needed = count + sizeof(float);
+      break;
+    case Type::kIntgemm16:
+      needed = 2 * count + sizeof(float);
+      break;
+    case Type::kOther:
+      break;
   }
   core::require(array.bytes.size() >= needed, ErrorCode::kBadInput, "{}: {} of the shape {} has {} bytes", file_,
                 Quoted{name}, formats::describe_shape(array.shape), array.bytes.size());
@@ -306,7 +331,9 @@ void MarianBin::read(std::string_view name, std::span<float> out) const {
     case Type::kFloat16:
       for (std::size_t i = 0; i < out.size(); ++i) out[i] = tensor::f16_to_f32(stored_at<std::uint16_t>(bytes, i));
       return;
-    case Type::kFloat32: std::memcpy(out.data(), bytes, out.size_bytes()); return;
+    case Type::kFloat32:
+      std::memcpy(out.data(), bytes, out.size_bytes());
+      return;
     case Type::kIntgemm8: {
       const float scale = factor(1);
       for (std::size_t i = 0; i < out.size(); ++i) out[i] = stored_at<std::int8_t>(bytes, i) * scale;
@@ -318,7 +345,8 @@ void MarianBin::read(std::string_view name, std::span<float> out) const {
       return;
     }
     case Type::kInt8:
-    case Type::kOther: break;
+    case Type::kOther:
+      break;
   }
   core::fail(ErrorCode::kBadInput, "{}: {} is of a type that weights are not of", file_, Quoted{name});
 }

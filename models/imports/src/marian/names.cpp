@@ -15,15 +15,24 @@ struct LinearName {
 
 LinearName linear_name(LinearKind kind) {
   switch (kind) {
-    case LinearKind::kSelfQkv: return {"self", {"q", "k", "v"}};
-    case LinearKind::kSelfOut: return {"self", {"o"}};
-    case LinearKind::kCrossQ: return {"context", {"q"}};
-    case LinearKind::kCrossKv: return {"context", {"k", "v"}};
-    case LinearKind::kCrossOut: return {"context", {"o"}};
-    case LinearKind::kInner: return {"ffn", {"1"}};
-    case LinearKind::kOuter: return {"ffn", {"2"}};
-    case LinearKind::kCandidate: return {"rnn", {""}, false};
-    case LinearKind::kForget: return {"rnn", {"f"}};
+    case LinearKind::kSelfQkv:
+      return {"self", {"q", "k", "v"}};
+    case LinearKind::kSelfOut:
+      return {"self", {"o"}};
+    case LinearKind::kCrossQ:
+      return {"context", {"q"}};
+    case LinearKind::kCrossKv:
+      return {"context", {"k", "v"}};
+    case LinearKind::kCrossOut:
+      return {"context", {"o"}};
+    case LinearKind::kInner:
+      return {"ffn", {"1"}};
+    case LinearKind::kOuter:
+      return {"ffn", {"2"}};
+    case LinearKind::kCandidate:
+      return {"rnn", {""}, false};
+    case LinearKind::kForget:
+      return {"rnn", {"f"}};
   }
   return {};
 }
@@ -56,21 +65,30 @@ TransformerNames::Pair MarianNames::norm(Side side, int layer, NormKind kind) co
   };
   const bool pre = options_.pre_norm;
   switch (kind) {
-    case NormKind::kEmbedding: return named(fmt::format("{}_emb", name_of(side)), true);
-    case NormKind::kFinal: return named(fmt::format("{}_top", name_of(side)), false);
-    case NormKind::kSelf: return named(scope(side, layer) + "_self_Wo", pre);
-    case NormKind::kCross: return named(scope(side, layer) + "_context_Wo", pre);
-    case NormKind::kFeedForward: return named(scope(side, layer) + "_ffn_ffn", pre);
-    case NormKind::kRecurrent: return named(scope(side, layer) + (pre ? "_rnn" : "_rnn_ffn"), pre);
+    case NormKind::kEmbedding:
+      return named(fmt::format("{}_emb", name_of(side)), true);
+    case NormKind::kFinal:
+      return named(fmt::format("{}_top", name_of(side)), false);
+    case NormKind::kSelf:
+      return named(scope(side, layer) + "_self_Wo", pre);
+    case NormKind::kCross:
+      return named(scope(side, layer) + "_context_Wo", pre);
+    case NormKind::kFeedForward:
+      return named(scope(side, layer) + "_ffn_ffn", pre);
+    case NormKind::kRecurrent:
+      return named(scope(side, layer) + (pre ? "_rnn" : "_rnn_ffn"), pre);
   }
   return {};
 }
 
 WeightPart MarianNames::table(TableKind kind) const {
   switch (kind) {
-    case TableKind::kSource: return {.name = options_.shares_tables ? "Wemb" : "encoder_Wemb"};
-    case TableKind::kTarget: return {.name = options_.shares_tables ? "Wemb" : "decoder_Wemb"};
-    case TableKind::kOutput: break;
+    case TableKind::kSource:
+      return {.name = options_.shares_tables ? "Wemb" : "encoder_Wemb"};
+    case TableKind::kTarget:
+      return {.name = options_.shares_tables ? "Wemb" : "decoder_Wemb"};
+    case TableKind::kOutput:
+      break;
   }
   if (options_.output_is_turned) return {.name = "decoder_ff_logit_out_W", .turned = true};
   return {.name = "decoder_ff_logit_out_Wt"};

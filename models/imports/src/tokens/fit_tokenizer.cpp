@@ -29,7 +29,7 @@ bool is_language_code(std::string_view piece) {
   if (piece.size() > 4 && piece.starts_with(">>") && piece.ends_with("<<")) return true;
   if (piece.size() > 4 && piece.starts_with("__") && piece.ends_with("__")) return true;
   return piece.size() == 8 && piece[3] == '_' && all_of(piece.substr(0, 3), std::islower) &&
-      std::isupper(static_cast<unsigned char>(piece[4])) != 0 && all_of(piece.substr(5), std::islower);
+         std::isupper(static_cast<unsigned char>(piece[4])) != 0 && all_of(piece.substr(5), std::islower);
 }
 
 formats::TokenizerContent fit_sentencepiece(const path& file, const std::string& content, const Vocabulary& vocabulary,
@@ -100,9 +100,12 @@ path first_of(const path& folder, std::initializer_list<const char*> names) {
 formats::TokenizerContent fit_tokenizer(const path& file, const Vocabulary& vocabulary, const SpecialPieces& special) {
   std::string content = core::read_regular_file(file, tokenizer::TokenizerFile::kLargest);
   switch (tokenizer::recognise(file, content)) {
-    case FileKind::kSentencePiece: return fit_sentencepiece(file, content, vocabulary, special);
-    case FileKind::kTokenizerJson: return fit_tokenizer_json(file, std::move(content), vocabulary, special);
-    default: break;
+    case FileKind::kSentencePiece:
+      return fit_sentencepiece(file, content, vocabulary, special);
+    case FileKind::kTokenizerJson:
+      return fit_tokenizer_json(file, std::move(content), vocabulary, special);
+    default:
+      break;
   }
   core::fail(ErrorCode::kUnsupported,
              "{}: is neither a SentencePiece model nor a tokenizer.json; make a tokenizer.json of it with dragoman "

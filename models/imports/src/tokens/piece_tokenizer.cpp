@@ -117,7 +117,7 @@ class PieceTokenizer final : public tokenizer::Tokenizer {
 
 std::string write_pieces(const std::vector<std::string>& pieces, std::span<const std::int32_t> special) {
   return core::one_line({{"pieces", pieces}, {"special", std::vector<std::int32_t>(special.begin(), special.end())}}) +
-      "\n";
+         "\n";
 }
 
 plugins::TokenizerEntry piece_tokenizer_entry() {

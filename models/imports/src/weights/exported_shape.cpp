@@ -33,12 +33,12 @@ void copy_tokenizer(const ExportedModel& exported, formats::TokenizerSide side, 
   const std::string name = formats::tokenizer_file_name(side, stored);
   const std::string sentencepiece = tokenizer::name_of(tokenizer::FileKind::kSentencePiece).data();
   if (!stored.is_native() && stored.kind.type != sentencepiece) return;
-  const char* prefix = side == formats::TokenizerSide::kSource ? "source"
-      : side == formats::TokenizerSide::kTarget               ? "target"
-                                                               : "sentencepiece";
-  const std::string copy = stored.is_native()                 ? name
-      : side == formats::TokenizerSide::kJoint ? std::string(prefix) + ".model"
-                                               : std::string(prefix) + ".spm";
+  const char* prefix = side == formats::TokenizerSide::kSource   ? "source"
+                       : side == formats::TokenizerSide::kTarget ? "target"
+                                                                 : "sentencepiece";
+  const std::string copy = stored.is_native()                       ? name
+                           : side == formats::TokenizerSide::kJoint ? std::string(prefix) + ".model"
+                                                                    : std::string(prefix) + ".spm";
   core::write_file(folder / copy, core::read_regular_file(exported.folder / name, tokenizer::TokenizerFile::kLargest));
 }
 
@@ -65,8 +65,8 @@ TransformerShape exported_shape(const ExportedModel& exported, bool may_recur) {
 }
 
 std::vector<float> position_table(const transformer::Config& config, std::int64_t count) {
-  const std::vector<double> rows = nn::sinusoidal_positions(config.positions, config.position_offset + count,
-                                                            config.d_model, config.position_base);
+  const std::vector<double> rows =
+      nn::sinusoidal_positions(config.positions, config.position_offset + count, config.d_model, config.position_base);
   std::vector<float> table(static_cast<std::size_t>(count * config.d_model));
   std::transform(rows.begin() + config.position_offset * config.d_model, rows.end(), table.begin(),
                  [](double value) { return static_cast<float>(value); });

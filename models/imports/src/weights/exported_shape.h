@@ -1,8 +1,7 @@
 #pragma once
 
-#include "weights/transformer_names.h"
-
 #include "dragoman/imports/exports.h"
+#include "weights/transformer_names.h"
 
 namespace dragoman::imports {
 

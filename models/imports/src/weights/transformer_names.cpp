@@ -10,27 +10,42 @@ using transformer::Tying;
 
 const char* parameter_name(LinearKind kind) {
   switch (kind) {
-    case LinearKind::kSelfQkv: return "self_attention.qkv";
-    case LinearKind::kSelfOut: return "self_attention.out";
-    case LinearKind::kCrossQ: return "cross_attention.q";
-    case LinearKind::kCrossKv: return "cross_attention.kv";
-    case LinearKind::kCrossOut: return "cross_attention.out";
-    case LinearKind::kInner: return "feed_forward.in";
-    case LinearKind::kOuter: return "feed_forward.out";
-    case LinearKind::kCandidate: return "unit.candidate";
-    case LinearKind::kForget: return "unit.forget";
+    case LinearKind::kSelfQkv:
+      return "self_attention.qkv";
+    case LinearKind::kSelfOut:
+      return "self_attention.out";
+    case LinearKind::kCrossQ:
+      return "cross_attention.q";
+    case LinearKind::kCrossKv:
+      return "cross_attention.kv";
+    case LinearKind::kCrossOut:
+      return "cross_attention.out";
+    case LinearKind::kInner:
+      return "feed_forward.in";
+    case LinearKind::kOuter:
+      return "feed_forward.out";
+    case LinearKind::kCandidate:
+      return "unit.candidate";
+    case LinearKind::kForget:
+      return "unit.forget";
   }
   return "";
 }
 
 const char* parameter_name(NormKind kind) {
   switch (kind) {
-    case NormKind::kEmbedding: return "norm";
-    case NormKind::kSelf: return "self_attention_norm";
-    case NormKind::kCross: return "cross_attention_norm";
-    case NormKind::kFeedForward: return "feed_forward_norm";
-    case NormKind::kFinal: return "final_norm";
-    case NormKind::kRecurrent: return "unit_norm";
+    case NormKind::kEmbedding:
+      return "norm";
+    case NormKind::kSelf:
+      return "self_attention_norm";
+    case NormKind::kCross:
+      return "cross_attention_norm";
+    case NormKind::kFeedForward:
+      return "feed_forward_norm";
+    case NormKind::kFinal:
+      return "final_norm";
+    case NormKind::kRecurrent:
+      return "unit_norm";
   }
   return "";
 }
@@ -91,15 +106,13 @@ class Planner {
 
   void vector(std::string parameter, std::int64_t size, std::vector<WeightPart> parts) {
     if (!parts.empty())
-      plan_.push_back(
-          {.parameter = std::move(parameter), .cols = size, .is_vector = true, .parts = std::move(parts)});
+      plan_.push_back({.parameter = std::move(parameter), .cols = size, .is_vector = true, .parts = std::move(parts)});
   }
 
   void linear(Side side, int layer, int own, LinearKind kind, std::int64_t outputs, std::int64_t inputs) {
     const std::string scope = fmt::format("{}.layers.{}.{}", name_of(side), own, parameter_name(kind));
     TransformerNames::Pair pair = names_.linear(side, layer, kind, config_.activation.gated);
-    plan_.push_back(
-        {.parameter = scope + ".weight", .rows = outputs, .cols = inputs, .parts = std::move(pair.weight)});
+    plan_.push_back({.parameter = scope + ".weight", .rows = outputs, .cols = inputs, .parts = std::move(pair.weight)});
     vector(scope + ".bias", outputs, std::move(pair.bias));
   }
 
@@ -148,8 +161,7 @@ class Planner {
     const int layers = encoder ? config_.encoder_layers : config_.decoder_layers;
     for (int i = 0; i < layers; ++i) {
       const int own = tied.empty() ? i : tied[static_cast<std::size_t>(i)];
-      const bool first =
-          tied.empty() || std::find(tied.begin(), tied.begin() + i, own) == tied.begin() + i;
+      const bool first = tied.empty() || std::find(tied.begin(), tied.begin() + i, own) == tied.begin() + i;
       if (first || shape_.untied_layers) layer(side, shape_.untied_layers ? i : own, own);
     }
     if (config_.final_norm) norm(name_of(side), side, -1, NormKind::kFinal);

@@ -18,12 +18,12 @@ inline const char* name_of(Side side) {
 
 /// The linear layers of a Transformer's layers. A projection that stands for several is one of ours.
 enum class LinearKind : std::uint8_t {
-  kSelfQkv,    ///< query, key, value
-  kSelfOut,    ///< of self-attention
-  kCrossQ,     ///< of attention to the source
-  kCrossKv,    ///< key, value
+  kSelfQkv,  ///< query, key, value
+  kSelfOut,  ///< of self-attention
+  kCrossQ,   ///< of attention to the source
+  kCrossKv,  ///< key, value
   kCrossOut,
-  kInner,      ///< of the feed-forward layer; gated: the activated half, the other
+  kInner,  ///< of the feed-forward layer; gated: the activated half, the other
   kOuter,
   kCandidate,  ///< of a recurrent unit in the place of a decoder's self-attention
   kForget,

@@ -28,9 +28,7 @@ struct PlannedWeight {
   float added_value = 0;
 
   /// Rows, of a vector values, of a part.
-  std::int64_t share() const {
-    return ((is_vector ? cols : rows) - added) / static_cast<std::int64_t>(parts.size());
-  }
+  std::int64_t share() const { return ((is_vector ? cols : rows) - added) / static_cast<std::int64_t>(parts.size()); }
 };
 
 using WeightPlan = std::vector<PlannedWeight>;
