@@ -1,6 +1,6 @@
 # dragoman_component(name [COLD] [DEPENDS component...] [ROOMS component...] [PUBLIC_LINK target...] [PRIVATE_LINK target...])
 #
-# One folder, one static library `dragoman_<name>` of all that is in `<folder>/src`, one include root `<folder>/include`, whose headers are public and installed. Headers that
+# One folder, one static library `dragoman_<name>` of all that is in `<folder>/src` and the folders in it, one include root `<folder>/include`, whose headers are public and installed. Headers that
 # nobody else sees live beside the sources. The components are later joined in one shared library.
 #
 # COLD: nothing in it is called often enough for -O3, which takes longer to compile than -O2, to show.
@@ -20,7 +20,7 @@ function(dragoman_component name)
   cmake_parse_arguments(ARG "COLD" "" "DEPENDS;ROOMS;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
   set(target dragoman_${name})
   set(scope INTERFACE)
-  file(GLOB sources CONFIGURE_DEPENDS src/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS src/*.cpp src/*/*.cpp)
   if(sources)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)

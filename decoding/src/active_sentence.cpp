@@ -50,6 +50,7 @@ void ActiveSentence::begin(const nn::SequenceSpec& spec) {
   state.length = prefix;
   state.finished.clear();
   state.finished_count = 0;
+  state.ended_scores.clear();
   state.best_ended = false;
   state.memory.reset();
   allowed.clear();
@@ -77,8 +78,9 @@ void ActiveSentence::record(const StepResult& result, std::int32_t first_row, st
     for (std::int64_t i = 0; i < tokens_per_row; ++i) {
       const auto token = static_cast<std::size_t>(first_token + i);
       if (i > 0) {
-        hypothesis.token_log_probabilities.push_back(result.forced_log_probabilities[token]);
-        hypothesis.log_probability += result.forced_log_probabilities[token];
+        const double forced = i <= state.options->given_tokens ? 0 : result.forced_log_probabilities[token];
+        hypothesis.token_log_probabilities.push_back(forced);
+        hypothesis.log_probability += forced;
       }
       if (keeps_attention)
         hypothesis.attention.insert(hypothesis.attention.end(), result.alignments[token].begin(),
@@ -154,6 +156,8 @@ void ActiveSentence::finish(const Advance::Ending& ending) {
                                                          static_cast<std::int64_t>(hypothesis.tokens.size()), ended) +
                      coverage(hypothesis);
   ++state.finished_count;
+  if (std::vector<double>& scores = state.ended_scores; state.options->length_penalty.stop == StopRule::kOutscored)
+    scores.insert(std::upper_bound(scores.begin(), scores.end(), hypothesis.score, std::greater<>()), hypothesis.score);
   state.best_ended = state.best_ended || (ended && ending.rank == 0);
   const auto place = std::upper_bound(state.finished.begin(), state.finished.end(), hypothesis, better);
   state.finished.insert(place, std::move(hypothesis));

@@ -74,6 +74,8 @@ class Beam final : public SearchStrategy {
         return state.best_ended && state.finished_count >= n_best_;
       case StopRule::kBeamEmpty:
         return false;
+      case StopRule::kOutscored:
+        return state.finished_count >= wanted_endings_ && outscored(state);
       case StopRule::kBound:
         break;
     }
@@ -133,6 +135,13 @@ class Beam final : public SearchStrategy {
   static void cut_all(const SentenceState& state, Advance& result) {
     for (std::size_t parent = 0; parent < state.live.size(); ++parent)
       result.endings.push_back({static_cast<std::int32_t>(parent), StoppedBy::kLength, 0, 1});
+  }
+
+  /// What ended in this step counts, too: it was the best candidate before it ended.
+  bool outscored(const SentenceState& state) const {
+    const double best = choices_.empty() ? best_living(state) : choices_.front().total;
+    const auto kept = static_cast<std::size_t>(wanted_endings_);
+    return state.ended_scores.size() >= kept && state.ended_scores[kept - 1] >= rules_.score(best, state.length, false);
   }
 
   static double best_living(const SentenceState& state) {

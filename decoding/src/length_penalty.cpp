@@ -33,12 +33,17 @@ LengthPenalty LengthPenalty::ct2(double alpha) {
           .ended_place = EndedPlace::kRefilled};
 }
 
+LengthPenalty LengthPenalty::transformers(double alpha) {
+  return {.alpha = alpha, .stop = StopRule::kOutscored};
+}
+
 LengthPenalty LengthPenalty::preset(std::string_view name, std::optional<double> alpha) {
   if (name == "none") return none();
   if (name == "gnmt") return alpha ? gnmt(*alpha) : gnmt();
   if (name == "fairseq") return alpha ? fairseq(*alpha) : fairseq();
   if (name == "marian") return alpha ? marian(*alpha) : marian();
   if (name == "ct2") return alpha ? ct2(*alpha) : ct2();
+  if (name == "transformers") return alpha ? transformers(*alpha) : transformers();
   core::fail(core::ErrorCode::kInvalidArgument, "unknown length penalty '{}'; it must be one of: {}", name,
              fmt::join(kPresets, ", "));
 }

@@ -48,6 +48,40 @@ void add_length_penalty(OptionTable<DecodingOptions>& table) {
   });
 }
 
+/// "5", "[5, 9]" or "[[5, 9]]": tokens, and sequences of them.
+Json parse_suppressed(const std::string& word) {
+  const core::ParsedJson parsed = core::try_parse_json(word);
+  core::require(parsed.problem.empty(), core::ErrorCode::kInvalidArgument, "must be ids of tokens: 5, [5, 9]");
+  return parsed.tree.is_array() ? parsed.tree : Json::array({parsed.tree});
+}
+
+void add_suppressed(OptionTable<DecodingOptions>& table) {
+  core::Option option{.name = "suppress_tokens",
+                      .placeholder = "[ID, ...]",
+                      .help =
+                          "tokens that are never chosen, by id; a list of ids among them is a sequence of tokens "
+                          "that no translation holds",
+                      .parse = parse_suppressed,
+                      .repeated = true};
+  table.custom({std::move(option)}, [](OptionReader& reader, DecodingOptions& options) {
+    constexpr std::size_t kMost = 10000;
+    if (!reader.has("suppress_tokens")) return;
+    const Json& list = reader.subtree("suppress_tokens");
+    reader.check(list.is_array() && list.size() <= kMost, "suppress_tokens", "must be a list of ids of tokens");
+    for (const Json& entry : list) {
+      const Json sequence = entry.is_array() ? entry : Json::array({entry});
+      std::vector<std::int32_t> tokens;
+      for (const Json& id : sequence) {
+        reader.check(id.is_number_integer() && id >= 0 && id < (1 << 24), "suppress_tokens",
+                     "must hold ids of tokens, and lists of them");
+        tokens.push_back(id.get<std::int32_t>());
+      }
+      reader.check(!tokens.empty() && tokens.size() <= kMost, "suppress_tokens", "holds an empty or endless sequence");
+      options.suppressed.push_back(std::move(tokens));
+    }
+  });
+}
+
 OptionTable<DecodingOptions> make_table() {
   using Options = DecodingOptions;
   OptionTable<Options> table;
@@ -76,8 +110,9 @@ OptionTable<DecodingOptions> make_table() {
       .number("maximum_length_offset", &Options::maximum_length_offset, {}, "N", "and so many tokens more")
       .number("repetition_penalty", &Options::repetition_penalty, {.least = 0.001, .most = 1000}, "X",
               "above 1: repeat less")
-      .number("no_repeat_ngram", &Options::no_repeat_ngram, {}, "N", "no N-gram of tokens twice; 0: off")
-      .flag("suppress_unknown", &Options::suppress_unknown, "never choose the unknown token")
+      .number("no_repeat_ngram", &Options::no_repeat_ngram, {}, "N", "no N-gram of tokens twice; 0: off");
+  add_suppressed(table);
+  table.flag("suppress_unknown", &Options::suppress_unknown, "never choose the unknown token")
       .flag("replace_unknown", &Options::replace_unknown, "put the source word in the place of an unknown token")
       .flag("alignment", &Options::want_alignment, "report attention weights (jsonl)")
       .include(&Options::sampling, sampling_table());

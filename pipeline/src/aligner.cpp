@@ -71,6 +71,8 @@ class Direction {
     engine::Client client(engine_);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       if (!errors[i].empty()) continue;
+      core::require(model_.view().tags().empty(), core::ErrorCode::kUnsupported,
+                    "sentences of this model have tags around them, and words are not aligned with such models yet");
       engine::ScoreRequest request;
       try {
         request = forced_pair(model_.view(), pairs[i]);

@@ -3,6 +3,7 @@
 #include "dragoman/pipeline/line_policy.h"
 #include "dragoman/pipeline/scorer.h"
 #include "dragoman/pipeline/translate_service.h"
+#include "tagged_source.h"
 
 #include <algorithm>
 #include <vector>
@@ -22,15 +23,16 @@ enum class LongLines : std::uint8_t { kFail, kCut };
 /// The tokens of a pair, cleaned as lines are. Those that are more than the model takes are Error{kBadInput} that says
 /// where, or left out.
 inline engine::ScoreRequest forced_pair(const TranslationModel& model, LinePair& pair,
-                                        LongLines long_lines = LongLines::kFail) {
+                                        LongLines long_lines = LongLines::kFail, const LanguagePair& languages = {}) {
   clean_line(pair.source);
   clean_line(pair.target);
   engine::ScoreRequest request;
   request.source = model.source_tokenizer->encode(pair.source);
   request.target = model.target_tokenizer->encode(pair.target);
   const nn::SequenceSpec spec = model.spec();
-  const auto most_source = static_cast<std::size_t>(spec.maximum_source_length - 1);
-  const auto most_target = static_cast<std::size_t>(spec.maximum_target_length - 1);
+  const formats::SequenceTags tags = model.tags(languages);
+  const std::size_t most_source = room_for_source(spec, tags);
+  const std::size_t most_target = static_cast<std::size_t>(spec.maximum_target_length - 1) - tags.target_prefix.size();
   if (long_lines == LongLines::kCut) {
     request.source.resize(std::min(request.source.size(), most_source));
     request.target.resize(std::min(request.target.size(), most_target));
@@ -42,7 +44,8 @@ inline engine::ScoreRequest forced_pair(const TranslationModel& model, LinePair&
   };
   require_room("source", request.source.size(), most_source);
   require_room("target", request.target.size(), most_target);
-  request.source.push_back(spec.end);
+  request.source = tagged_source(std::move(request.source), spec, tags);
+  request.target.insert(request.target.begin(), tags.target_prefix.begin(), tags.target_prefix.end());
   return request;
 }
 

@@ -122,9 +122,18 @@ decoding::SharedSearch LineSearches::make(const decoding::Search& usual, const J
 }
 
 LineDemands read_line_options(Record& record, LineSearches& searches, RecordOptions& options) {
-  LineDemands demands{.target_prefix = options.target_prefix.value_or("")};
+  LineDemands demands{.languages = options.languages.value_or(LanguagePair{}),
+                      .target_prefix = options.target_prefix.value_or("")};
   if (*options.ignore_line_options || record.failed()) return demands;
+  const auto read_text = [&](const char* name, std::string& text) {
+    const Json& value = field(record, name);
+    if (value.is_null()) return;
+    core::require(value.is_string(), ErrorCode::kBadInput, "{}: must be a text", name);
+    text = value.get<std::string>();
+  };
   try {
+    read_text(kSourceLanguageField, demands.languages.source);
+    read_text(kTargetLanguageField, demands.languages.target);
     if (const Json& prefix = field(record, kTargetPrefixField); !prefix.is_null()) {
       core::require(prefix.is_string(), ErrorCode::kBadInput, "{}: must be a text", kTargetPrefixField);
       demands.first_target_prefix = prefix.get<std::string>();

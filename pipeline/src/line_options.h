@@ -13,6 +13,8 @@
 namespace dragoman::pipeline {
 
 /// Fields by which a record says how it is to be translated.
+inline constexpr const char* kSourceLanguageField = "source_language";
+inline constexpr const char* kTargetLanguageField = "target_language";
 inline constexpr const char* kTargetPrefixField = "target_prefix";
 inline constexpr const char* kSuppressField = "suppress";
 inline constexpr const char* kConstraintsField = "constraints";
@@ -30,6 +32,7 @@ struct LineConstraint {
 
 /// What is demanded of a record's translation besides the search.
 struct LineDemands {
+  LanguagePair languages{};
   /// Of each part.
   std::string target_prefix{};
   /// Of the first part, in place of that.

@@ -47,8 +47,11 @@ ReadOptions read_options(const ReadSettings& settings, const core::OptionReader&
                 "is for the format tsv; leave it out, or set that");
   options.check(settings.key == ReadSettings().key || settings.format == RecordFormat::kJsonl, "key",
                 "is for the format jsonl; leave it out, or set that");
-  options.check(settings.target_prefix_column == 0 || settings.format == RecordFormat::kTsv, "target_prefix_column",
-                "is for the format tsv; leave it out, or set that");
+  for (const auto& [name, column] : {std::pair{"target_prefix_column", settings.target_prefix_column},
+                                     {"source_language_column", settings.source_language_column},
+                                     {"target_language_column", settings.target_language_column}})
+    options.check(column == 0 || settings.format == RecordFormat::kTsv, name,
+                  "is for the format tsv; leave it out, or set that");
   options.check(
       settings.target_prefix_file.empty() || settings.format != RecordFormat::kJsonl, "target_prefix_file",
       "is not for the format jsonl, whose lines say it themselves: {\"source\": ..., \"target_prefix\": ...}");
@@ -66,7 +69,9 @@ ReadOptions read_options(const ReadSettings& settings, const core::OptionReader&
           .key = settings.key,
           .column = settings.column,
           .target_prefix_path = settings.target_prefix_file,
-          .target_prefix_column = settings.target_prefix_column};
+          .target_prefix_column = settings.target_prefix_column,
+          .source_language_column = settings.source_language_column,
+          .target_language_column = settings.target_language_column};
 }
 
 WriteOptions write_options(const WriteSettings& settings, const core::OptionReader& options) {
@@ -166,7 +171,7 @@ class Builder {
     const auto ignored = settings.find("ignore_model_defaults");
     if (model != settings.end() && model->is_string() && (ignored == settings.end() || *ignored == false) &&
         std::filesystem::is_directory(model->get<std::string>()))
-      model_defaults_ = formats::load_model_config(model->get<std::string>()).decoding;
+      model_defaults_ = plugins::load_config(model->get<std::string>(), host_->registry()).decoding;
     settings = decoding::complete_settings(std::move(settings), model_defaults_);
     complete_shortlist(settings);
   }

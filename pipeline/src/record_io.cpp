@@ -63,15 +63,24 @@ void set_target_prefix(Record& record, const std::string& text) {
   if (!text.empty()) record.fields[kTargetPrefixField] = text;
 }
 
-void parse_tsv(Record& record, std::uint64_t column, std::uint64_t target_prefix_column) {
+void parse_tsv(Record& record, const ReadOptions& options) {
   std::vector<std::string> columns = split_columns(record.text);
-  if (columns.size() < column)
-    return record.mark_failed(fmt::format("{} columns, but the text is column {}", columns.size(), column));
-  if (columns.size() < target_prefix_column)
-    return record.mark_failed(fmt::format("{} columns, but the beginning of the translation is column {}",
-                                          columns.size(), target_prefix_column));
-  record.text = columns[column - 1];
-  if (target_prefix_column > 0) set_target_prefix(record, columns[target_prefix_column - 1]);
+  if (columns.size() < options.column)
+    return record.mark_failed(fmt::format("{} columns, but the text is column {}", columns.size(), options.column));
+  struct Field {
+    const char* name;
+    const char* what;
+    std::uint64_t column;
+  };
+  const Field fields[] = {{kTargetPrefixField, "the beginning of the translation", options.target_prefix_column},
+                          {kSourceLanguageField, "the language of the source", options.source_language_column},
+                          {kTargetLanguageField, "the language of the translation", options.target_language_column}};
+  for (const auto& [name, what, column] : fields) {
+    if (columns.size() < column)
+      return record.mark_failed(fmt::format("{} columns, but {} is column {}", columns.size(), what, column));
+    if (column > 0 && !columns[column - 1].empty()) record.fields[name] = columns[column - 1];
+  }
+  record.text = columns[options.column - 1];
   record.fields["columns"] = std::move(columns);
 }
 
@@ -124,7 +133,9 @@ void check_column(std::uint64_t column) {
 /// So that a wrong column is found before a file is touched.
 ReadOptions checked(ReadOptions options) {
   check_column(options.column);
-  if (options.target_prefix_column > 0) check_column(options.target_prefix_column);
+  for (const std::uint64_t column :
+       {options.target_prefix_column, options.source_language_column, options.target_language_column})
+    if (column > 0) check_column(column);
   return options;
 }
 const WriteOptions& checked(const WriteOptions& options) {
@@ -238,7 +249,7 @@ bool RecordReader::next_of_shard(std::string& line) {
 
 void RecordReader::parse(Record& record) const {
   if (options_.format == RecordFormat::kJsonl) parse_jsonl(record, options_.key);
-  if (options_.format == RecordFormat::kTsv) parse_tsv(record, options_.column, options_.target_prefix_column);
+  if (options_.format == RecordFormat::kTsv) parse_tsv(record, options_);
   if (target_prefixes_ && !record.failed()) set_target_prefix(record, target_prefix_);
 }
 

@@ -36,7 +36,10 @@ std::vector<LineScore> Scorer::score(std::vector<LinePair> pairs, const std::sto
   std::vector<LineScore> scores(pairs.size());
   engine::Client client(impl_->engine);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    engine::ScoreRequest request = forced_pair(model, pairs[i]);
+    engine::ScoreRequest request =
+        forced_pair(model, pairs[i], LongLines::kFail,
+                    {pairs[i].source_language.empty() ? impl_->options.languages.source : pairs[i].source_language,
+                     pairs[i].target_language.empty() ? impl_->options.languages.target : pairs[i].target_language});
     for (const std::int32_t token : request.target) scores[i].pieces.emplace_back(model.target_tokenizer->piece(token));
     request.penalty = impl_->options.length_penalty;
     request.stop = stop;

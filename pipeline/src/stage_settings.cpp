@@ -72,6 +72,16 @@ OptionTable<ShortlistSettings> shortlist_table() {
       .include(&ShortlistSettings::limits, shortlist_limits_table());
 }
 
+const OptionTable<LanguagePair>& make_language_table() {
+  static const auto table =
+      OptionTable<LanguagePair>()
+          .group("Languages")
+          .text("source_language", &LanguagePair::source, "CODE",
+                "of the source, by a code of the model's table (`inspect` shows it); a line may have its own")
+          .text("target_language", &LanguagePair::target, "CODE", "of the translation");
+  return table;
+}
+
 OptionTable<TranslateOptions> translate_options_table() {
   using Options = TranslateOptions;
   return OptionTable<Options>()
@@ -82,6 +92,7 @@ OptionTable<TranslateOptions> translate_options_table() {
       .include(&Options::shortlist, shortlist_table())
       .include(&Options::mbr, mbr_table())
       .include(&Options::ensemble, ensemble_table())
+      .include(&Options::languages, make_language_table())
       .group("Constraints")
       .text("target_prefix", &Options::target_prefix, "TEXT",
             "what every translation begins with; a line may have its own (jsonl: target_prefix)")
@@ -98,8 +109,10 @@ OptionTable<TranslateOptions> translate_options_table() {
             .parse = [](const std::string& word) { return core::Json::array({word}); },
             .repeated = true}},
           [](core::OptionReader& reader, Options& options) { options.constraints = read_texts(reader, "constraints"); })
-      .flag("ignore_line_options", &Options::ignore_line_options,
-            "leave the keys target_prefix, suppress, constraints and decoding of JSON lines alone")
+      .flag(
+          "ignore_line_options", &Options::ignore_line_options,
+          "leave the keys source_language, target_language, target_prefix, suppress, constraints and decoding of JSON "
+          "lines alone")
       .group("Results")
       .flag("details", &Options::details, "scores, tokens and alternatives beside the text")
       .include(&Options::attention, attention_table())
@@ -179,7 +192,11 @@ const OptionTable<ReadSettings>& read_table() {
           .text("target_prefix_file", &ReadSettings::target_prefix_file, "FILE",
                 "what translations begin with, a line for each of the input")
           .number("target_prefix_column", &ReadSettings::target_prefix_column, {.most = kMostColumns}, "N",
-                  "of tsv: what holds the beginning of the translation; 0: none");
+                  "of tsv: what holds the beginning of the translation; 0: none")
+          .number("source_language_column", &ReadSettings::source_language_column, {.most = kMostColumns}, "N",
+                  "of tsv: what holds the language of the source; 0: none")
+          .number("target_language_column", &ReadSettings::target_language_column, {.most = kMostColumns}, "N",
+                  "of tsv: what holds the language of the translation; 0: none");
   return table;
 }
 
@@ -264,6 +281,10 @@ const OptionTable<TranslateSettings>& translate_table() {
                 "them")
           .include(&Settings::options, compute_table());
   return table;
+}
+
+const OptionTable<LanguagePair>& language_table() {
+  return make_language_table();
 }
 
 const std::vector<BuiltInStage>& built_in_stages() {

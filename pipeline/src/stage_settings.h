@@ -21,6 +21,8 @@ struct ReadSettings {
   std::uint64_t column = 1;
   std::string target_prefix_file;
   std::uint64_t target_prefix_column = 0;
+  std::uint64_t source_language_column = 0;
+  std::uint64_t target_language_column = 0;
 };
 const core::OptionTable<ReadSettings>& read_table();
 

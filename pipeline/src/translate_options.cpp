@@ -102,13 +102,24 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
   return translate;
 }
 
-TranslateOptions usual_translate_options(const std::filesystem::path& model_folder) {
-  const core::Json defaults = formats::load_model_config(model_folder).decoding;
+namespace {
+
+TranslateOptions options_of(const std::filesystem::path& model_folder, const core::Json& defaults) {
   const std::string where = (model_folder / formats::ModelFiles::kConfig).string() + ": decoding";
   TranslateOptions options{.decoding = decoding::read_model_defaults(defaults, where)};
   if (defaults.contains(decoding::kShortlistKey))
     options.shortlist = {.path = (model_folder / formats::ModelFiles::kShortlist).string(), .models_own = true};
   return options;
+}
+
+}  // namespace
+
+TranslateOptions usual_translate_options(const std::filesystem::path& model_folder) {
+  return options_of(model_folder, formats::load_model_config(model_folder).decoding);
+}
+
+TranslateOptions usual_translate_options(const std::filesystem::path& model, const plugins::Host& host) {
+  return options_of(model, plugins::load_config(model, host.registry()).decoding);
 }
 
 }  // namespace dragoman::pipeline

@@ -191,6 +191,7 @@ std::optional<MbrRanking> TranslateOptions::mbr_ranking() const {
 decoding::SharedSearch TranslateOptions::search(const TranslationModel& model) const {
   decoding::DecodingOptions options = searched();
   add_suppressed(model, suppress, options);
+  if (model.languages != nullptr) options.given_tokens = model.languages->tokens_of_target();
   if (!make_strategy) decoding::make_strategy(options);  // what is wrong with the options is better known now
   return std::make_shared<const decoding::Search>(std::move(options), make_strategy, make_further_processors);
 }
@@ -199,6 +200,9 @@ namespace {
 
 /// What no line could have is no line's failure.
 void require_possible(const TranslationModel& model, const TranslateOptions& options) {
+  for (const std::string& language : {options.languages.source, options.languages.target})
+    if (!language.empty() && (model.languages == nullptr || model.languages->find(language) == nullptr))
+      model.tags(options.languages);  // which says so
   const char* option = "target_prefix";
   try {
     prefix_tokens(model, options.target_prefix);
@@ -217,6 +221,7 @@ RecordOptions record_options(const TranslationModel& model, const TranslateOptio
           .mbr = options.mbr_ranking(),
           .details = options.details,
           .attention = options.attention,
+          .languages = options.languages,
           .target_prefix = options.target_prefix,
           .constraints = options.constraints,
           .glossary = options.glossary,

@@ -3,6 +3,7 @@
 #include "dragoman/pipeline/glossary.h"
 #include "dragoman/pipeline/line_policy.h"
 #include "result_fields.h"
+#include "tagged_source.h"
 #include "target_terms.h"
 #include "token_segments.h"
 #include "unknown_replacement.h"
@@ -29,24 +30,24 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t") == std::string_view::npos;
 }
 
-void add_sentence(const TranslationModel& model, TranslationWork& work, std::string_view sentence, std::string before) {
+void add_sentence(const TranslationModel& model, const formats::SequenceTags& tags, TranslationWork& work,
+                  std::string_view sentence, std::string before) {
   const nn::SequenceSpec spec = model.spec();
-  const auto limit = static_cast<std::size_t>(spec.maximum_source_length - 1);
+  const std::size_t limit = room_for_source(spec, tags);
   auto segments = token_segments(*model.source_tokenizer, sentence, limit);
   work.split_for_length = work.split_for_length || segments.size() > 1;
   for (std::vector<std::int32_t>& segment : segments) {
-    segment.push_back(spec.end);
-    work.parts.push_back({std::exchange(before, std::string(1, ' ')), std::move(segment)});
+    work.parts.push_back({std::exchange(before, std::string(1, ' ')), tagged_source(std::move(segment), spec, tags)});
   }
 }
 
-void cut_into_parts(const TranslationModel& model, TranslationWork& work) {
+void cut_into_parts(const TranslationModel& model, const formats::SequenceTags& tags, TranslationWork& work) {
   const std::string_view text = work.record.text;
   if (work.record.failed() || is_blank(text)) return;
-  if (work.record.sentences.empty()) return add_sentence(model, work, text, "");
+  if (work.record.sentences.empty()) return add_sentence(model, tags, work, text, "");
   std::size_t done = 0;
   for (const TextRange& range : work.record.sentences) {
-    add_sentence(model, work, text.substr(range.begin, range.end - range.begin),
+    add_sentence(model, tags, work, text.substr(range.begin, range.end - range.begin),
                  std::string(text.substr(done, range.begin - done)));
     done = range.end;
   }
@@ -104,13 +105,18 @@ void add_constraints(const TranslationModel& model, const RecordOptions& options
   }
 }
 
-void add_demands(const TranslationModel& model, const RecordOptions& options, const LineDemands& demands,
-                 TranslationWork& work) {
+void add_demands(const TranslationModel& model, const formats::SequenceTags& tags, const RecordOptions& options,
+                 const LineDemands& demands, TranslationWork& work) {
   if (work.parts.empty()) return;
-  const std::vector<std::int32_t> usual = prefix_tokens(model, demands.target_prefix);
+  const auto behind_tags = [&](const std::string& text) {
+    std::vector<std::int32_t> prefix = tags.target_prefix;
+    const std::vector<std::int32_t> own = prefix_tokens(model, text);
+    prefix.insert(prefix.end(), own.begin(), own.end());
+    return prefix;
+  };
+  const std::vector<std::int32_t> usual = behind_tags(demands.target_prefix);
   for (TranslationPart& part : work.parts) part.target_prefix = usual;
-  if (demands.first_target_prefix)
-    work.parts.front().target_prefix = prefix_tokens(model, *demands.first_target_prefix);
+  if (demands.first_target_prefix) work.parts.front().target_prefix = behind_tags(*demands.first_target_prefix);
   add_constraints(model, options, demands, work);
 }
 
@@ -206,9 +212,13 @@ TranslationWork prepare_translation(const TranslationModel& model, const RecordO
                                     const LineDemands& demands, Record record) {
   TranslationWork work;
   work.record = std::move(record);
-  cut_into_parts(model, work);
+  if (work.record.failed()) return work;
   try {
-    add_demands(model, options, demands, work);
+    // Lines for models without a table may say of languages what they like.
+    const formats::SequenceTags tags =
+        model.tags(model.languages != nullptr ? demands.languages : options.languages.value_or(LanguagePair{}));
+    cut_into_parts(model, tags, work);
+    add_demands(model, tags, options, demands, work);
   } catch (const core::Error& error) {
     work.record.mark_failed(error.what());
     work.parts.clear();

@@ -50,6 +50,8 @@ void require_same_tokenizers(const std::filesystem::path& folder, const std::fil
   };
   demand(formats::load_model_config(folder).tokenizers == formats::load_model_config(first).tokenizers,
          "config.json: tokenizer");
+  demand(formats::load_model_config(folder).languages == formats::load_model_config(first).languages,
+         "config.json: languages");
   for (const char* name : ModelFiles::kTokenizers) {
     const bool there = std::filesystem::exists(folder / name);
     demand(there == std::filesystem::exists(first / name) &&
@@ -108,6 +110,7 @@ LoadedTranslationModel::LoadedTranslationModel(const std::filesystem::path& fold
 TranslationModel LoadedTranslationModel::view() const {
   TranslationModel view{loaded_.model.get(), loaded_.source_tokenizer.get(), loaded_.target_tokenizer.get(),
                         shortlist_ ? &*shortlist_ : nullptr};
+  if (!loaded_.config.languages.empty()) view.languages = &loaded_.config.languages;
   if (others_.empty() && weights_.empty()) return view;
   view.ensemble = {.models = {view.model}, .weights = weights_, .mean = mean_};
   for (const auto& other : others_) view.ensemble.models.push_back(other->loaded_.model.get());
@@ -134,6 +137,7 @@ struct Translator::Impl {
     if (!options.details) options.details = usual.details;
     if (!options.attention) options.attention = usual.attention;
     if (!options.ignore_line_options) options.ignore_line_options = usual.ignore_line_options;
+    if (!options.languages) options.languages = usual.languages;
     if (!options.target_prefix) options.target_prefix = usual.target_prefix;
     if (!options.constraints) options.constraints = usual.constraints;
     if (options.glossary == nullptr) options.glossary = usual.glossary;
@@ -152,7 +156,7 @@ struct Translator::Impl {
 Translator::Translator(const std::filesystem::path& model_folder, plugins::Host& host, const TranslateOptions& options)
     : impl_(std::make_unique<Impl>(model_folder, host, options)) {}
 Translator::Translator(const std::filesystem::path& model_folder, plugins::Host& host)
-    : Translator(model_folder, host, usual_translate_options(model_folder)) {}
+    : Translator(model_folder, host, usual_translate_options(model_folder, host)) {}
 Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
 Translator& Translator::operator=(Translator&&) noexcept = default;

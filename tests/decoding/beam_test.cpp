@@ -72,6 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Preset{"marian_normalised_coverage", LengthPenalty::marian(0.7, 0.3), 0.6},
                       // It would trust the first best end, which a coverage penalty may put behind others.
                       Preset{"ct2_early_coverage", LengthPenalty::ct2(0), 0.7},
+                      Preset{"transformers", LengthPenalty::transformers()},
                       Preset{"fairseq", LengthPenalty::fairseq()}, Preset{"fairseq_half", LengthPenalty::fairseq(0.5)},
                       Preset{"marian", LengthPenalty::marian()},
                       Preset{"marian_normalised", LengthPenalty::marian(0.7, 0.3)}, Preset{"ct2", LengthPenalty::ct2()},
@@ -119,7 +120,7 @@ TEST(Beam, OfSizeOneEqualsGreedy) {
 TEST(Beam, NBestIsSortedDistinctAndConsistent) {
   TableModel model({.vocabulary = 12, .end_bias = 1});
   const auto sentences = random_sentences(20, 6);
-  for (const char* preset : {"fairseq", "gnmt", "ct2"}) {
+  for (const char* preset : {"fairseq", "gnmt", "ct2", "transformers"}) {
     const DecodingOptions options{.beam_size = 6, .n_best = 6, .length_penalty = LengthPenalty::preset(preset)};
     const auto found = decode_all(model, sentences, options);
     for (std::size_t i = 0; i < sentences.size(); ++i) {

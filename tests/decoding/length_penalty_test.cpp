@@ -55,6 +55,8 @@ TEST(LengthPenalty, PresetsAreFoundByName) {
   EXPECT_EQ(LengthPenalty::preset("marian").ended_place, EndedPlace::kClosed);
   EXPECT_EQ(LengthPenalty::preset("ct2").stop, StopRule::kBeamFinished);
   EXPECT_EQ(LengthPenalty::preset("ct2", 0.0).stop, StopRule::kBestEnded);
+  EXPECT_EQ(LengthPenalty::preset("transformers", 0.5).stop, StopRule::kOutscored);
+  EXPECT_EQ(LengthPenalty::preset("transformers", 0.5).alpha, 0.5);
   try {
     LengthPenalty::preset("fairsec");
     FAIL();

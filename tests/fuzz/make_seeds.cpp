@@ -1,4 +1,5 @@
 // Writes the seeds that are made by the program itself: make_seeds tests/fuzz/corpus
+#include "huggingface_harness.h"
 #include "model_folder_harness.h"
 #include "resume_harness.h"
 
@@ -59,7 +60,23 @@ std::string model_folder(const core::Json& own, std::optional<tensor::DType> rou
   return seed;
 }
 
+/// The example of the importer, with what a folder may have besides.
+std::string foreign_folder() {
+  plugins::Host host;
+  const fs::path folder = scratch() / "example";
+  fs::create_directory(folder);
+  host.registry().model_importers().get("huggingface").write_example(folder);
+  core::write_file(folder / "generation_config.json",
+                   R"({"num_beams": 2, "length_penalty": 0.8, "max_length": 20, "bad_words_ids": [[1]]})");
+  core::write_file(folder / "tokenizer_config.json", R"({"tokenizer_class": "BartTokenizer"})");
+  std::string seed;
+  for (const char* name : kForeignFiles) seed += core::read_file(folder / name) + std::string(kNextFile);
+  seed.resize(seed.size() - kNextFile.size());
+  return seed;
+}
+
 void make_seeds(const fs::path& corpus) {
+  put_seed(corpus / "huggingface" / "bart", foreign_folder());
   make_resume_seeds(corpus / "resume");
   put_seed(corpus / "model_folder" / "pre_norm", model_folder(core::Json::object()));
   put_seed(corpus / "model_folder" / "post_norm",

@@ -12,6 +12,7 @@
 
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/sentencepiece_ids.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -41,11 +42,27 @@ inline void write_in_every_kind(const tokenizer::BpeDefinition& definition) {
   }
 }
 
+/// Turns the order of the pieces of a SentencePiece model round, and leaves some out.
+inline void renumber(std::string_view bytes) {
+  accepts([&] {
+    tokenizer::ListedPieces list;
+    for (const tokenizer::UnigramPiece& piece : tokenizer::sentencepiece_pieces(bytes, "fuzz"))
+      if (piece.text.size() % 5 != 4) list.pieces.insert(list.pieces.begin(), {piece.text});
+    list.pieces.push_back({"the river"});
+    list.unknown = 0;
+    const auto made = tokenizer::renumber_sentencepiece(bytes, list, "fuzz");
+    const auto listed = static_cast<std::int32_t>(list.pieces.size());
+    const auto tokenizer = tokenizer::open_sentencepiece(made.model, "made", listed);
+    for (const std::int32_t id : tokenizer->encode("the river \xE2\x99\x95 1234")) tokenizer->piece(id);
+  });
+}
+
 /// Reads the bytes as a tokenizer file of the kind and, if that works, uses it and writes it. True if it was one.
 inline bool exercise_tokenizer_format(tokenizer::FileKind kind, std::string_view bytes) {
   using namespace tokenizer;
   return accepts([&] {
     const auto tokenizer = open_format(kind, bytes);
+    if (kind == FileKind::kSentencePiece) renumber(bytes);
     for (const EncodingMode mode : {EncodingMode::kExact, EncodingMode::kGreedy, EncodingMode::kDropout})
       for (const std::string_view text : {"", " the river  <s> don't 1234\n", "\xFF\xC3\xA9 e\xCC\x81\xE2\x96\x81 \r\n",
                                           "aaaaaaaaaaaaaaaaaaaaaaaab"}) {

@@ -8,6 +8,8 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/yaml.h>
+#include <dragoman/imports/exports.h>
+#include <dragoman/plugins/export_model.h>
 #include <dragoman/plugins/import_model.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
@@ -32,11 +34,13 @@ class Convert final : public Command {
  public:
   std::string_view name() const override { return "convert"; }
   std::string_view summary() const override {
-    return "turn a tokenizer file into one of another kind, or (by a plugin) import a model";
+    return "turn a tokenizer file into one of another kind, or import or export a model";
   }
   std::string_view examples() const override {
     return "dragoman convert sentencepiece.model --output tokenizer.json\n"
            "dragoman convert codes --vocabulary vocab.txt --output tokenizer.json\n"
+           "dragoman convert opus-mt-de-en --output models/de-en\n"
+           "dragoman convert models/de-en --to ctranslate2 --output de-en-ct2\n"
            "dragoman convert arrays --plugin example --from numpy-arrays --output models/mine\n";
   }
 
@@ -44,15 +48,18 @@ class Convert final : public Command {
     options.add_options()  //
         ("input,i", po::value(&input_)->required()->value_name("FILE"),
          "tokenizer.json, codes of subword-nmt or fastBPE, vocab.json with merges.txt beside it, a SentencePiece "
-         ".model of type BPE, a tiktoken rank file, a model of YouTokenToMe; or a model that a plugin imports")  //
+         ".model of type BPE, a tiktoken rank file, a model of YouTokenToMe; or a model of another toolkit (`plugins "
+         "list` has the importers), or a model folder to be exported")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
          "where to write; .json, vocab.json, .model, .tiktoken and .codes say the kind; a folder, of a model")  //
         ("from", po::value(&from_)->value_name("KIND"),
          "of the input, if it is not to be recognised: tokenizer-json, subword-nmt, fastbpe, gpt2, sentencepiece, "
          "tiktoken, youtokentome, or the name of an importer of models")  //
-        ("to", po::value(&to_)->value_name("KIND"), "of the output; not fastbpe, not youtokentome")(
-            "import-options", po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
-            "what the importer of a model is told (may be repeated)");
+        ("to", po::value(&to_)->value_name("KIND"),
+         "of the output; of tokenizers not fastbpe, not youtokentome; a model folder is exported to ctranslate2, "
+         "marian-npz or huggingface")("import-options",
+                                      po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
+                                      "what the importer of a model is told (may be repeated)");
     add_host_options(options, host_options_);
     tokenizer_options_.add_to(options);
   }
@@ -62,7 +69,9 @@ class Convert final : public Command {
     core::require(input_ == "-" || std::filesystem::exists(input_), core::ErrorCode::kIo,
                   "{}: there is no such file or folder", input_);
     plugins::Host host(host_options_);
-    if (is_model(host.registry()))
+    if (imports::find_export_format(to_) != nullptr)
+      export_model(host, session);
+    else if (is_model(host.registry()))
       import_model(host, session);
     else
       convert_tokenizer(session);
@@ -86,8 +95,18 @@ class Convert final : public Command {
     core::log(session.log, core::LogLevel::kInfo, fmt::format("{}: the model of {}", output_, input_));
   }
 
+  void export_model(plugins::Host& host, const Session& session) const {
+    if (!from_.empty() || !import_options_.empty() || tokenizer_options_.any())
+      throw UsageError("--to " + to_ +
+                       " writes a model folder for another toolkit, so --from, --import-options and the "
+                       "options of tokenizers say nothing");
+    require_not_an_input(output_, {input_});
+    plugins::export_model(input_, output_, to_, host);
+    core::log(session.log, core::LogLevel::kInfo, fmt::format("{}: {}, as {}", output_, input_, to_));
+  }
+
   void convert_tokenizer(const Session& session) const {
-    if (!import_options_.empty()) throw UsageError("--import-options are for a model that a plugin imports");
+    if (!import_options_.empty()) throw UsageError("--import-options are for a model of another toolkit");
     const FileKind kind = to_.empty() ? kind_of_output(output_) : TokenizerOptions::file_kind(to_, "--to");
     require_not_an_input(output_, {input_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     core::require_not_in_the_way(input_, output_);

@@ -46,6 +46,7 @@ class Score final : public Command {
         "text: the log probability of each line; jsonl: with each token's, and attention");
     length_penalty_.add_to(options, "none");
     ensemble_.add_to(options);
+    languages_.add_to(options);
     attention_.add_to(options);
     po::options_description machine = option_group("Machine");
     model_options_.add_to(machine);
@@ -69,6 +70,7 @@ class Score final : public Command {
         {.length_penalty = length_penalty_.given() ? length_penalty_.chosen() : decoding::LengthPenalty::none(),
          .attention = attention,
          .ensemble = ensemble,
+         .languages = read_languages(),
          .threads = model_options_.threads(),
          .device = model_options_.device(host, session.log),
          .compute = model_options_.compute(),
@@ -116,6 +118,13 @@ class Score final : public Command {
     return settings;
   }
 
+  pipeline::LanguagePair read_languages() const {
+    core::OptionReader options(languages_.settings(), "score");
+    pipeline::LanguagePair pair;
+    pipeline::language_table().read(options, pair);
+    return pair;
+  }
+
   pipeline::EnsembleOptions read_ensemble_options(const pipeline::AttentionSettings& attention) const {
     core::OptionReader options(ensemble_.settings(), "score");
     pipeline::EnsembleOptions ensemble;
@@ -149,6 +158,7 @@ class Score final : public Command {
   std::string format_;
   LengthPenaltyOptions length_penalty_;
   StageOptions ensemble_{pipeline::ensemble_table().options()};
+  StageOptions languages_{pipeline::language_table().options()};
   StageOptions attention_{pipeline::attention_table().options()};
   ModelOptions model_options_;
 };

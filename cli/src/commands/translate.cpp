@@ -42,6 +42,8 @@ class Translate final : public Command {
     read_.add_as("input-column", "column", files);
     read_.add_as("target-prefix-file", "target_prefix_file", files);
     read_.add_as("target-prefix-column", "target_prefix_column", files);
+    read_.add_as("source-language-column", "source_language_column", files);
+    read_.add_as("target-language-column", "target_language_column", files);
     files.add_options()("format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
                         "text, or jsonl: scores, tokens and alternatives of each line")(
         "split", po::value(&split_)->value_name("LOCALE"),

@@ -257,13 +257,15 @@ ModelConfig read_model_config(const Json& json, const std::string& where) {
     options.check(config.decoding.is_object(), "decoding", "must hold keys and values");
     decoding::read_model_defaults(config.decoding, where + ": decoding");
   }
+  if (version >= 3 && options.has("languages"))
+    config.languages = read_language_table(options.subtree("languages"), config.sequences, where + ": languages");
   options.finish();
   return config;
 }
 
 Json to_json(const ModelConfig& config) {
   const bool fp32 = config.compute == tensor::ComputeChoice::kF32;
-  const int version = config.tokenizers || !fp32 || !config.decoding.empty() ? ModelConfig::kFormatVersion : 1;
+  const int version = !config.languages.empty() ? 3 : config.tokenizers || !fp32 || !config.decoding.empty() ? 2 : 1;
   Json json{{"format_version", version}, {"model_type", config.model_type}};
   if (!config.plugin.empty()) json["plugin"] = config.plugin;
   if (config.tokenizers) json["tokenizer"] = to_json(*config.tokenizers);
@@ -271,6 +273,7 @@ Json to_json(const ModelConfig& config) {
   json["model"] = config.model;
   if (!fp32) json["compute"] = name_of(config.compute);
   if (!config.decoding.empty()) json["decoding"] = config.decoding;
+  if (!config.languages.empty()) json["languages"] = to_json(config.languages);
   return json;
 }
 
@@ -323,10 +326,28 @@ void ModelFolder::load_weights(nn::Seq2SeqModel& model, const LoadOptions& optio
   load_parameters(weights_path(), model.parameters(), options, &configuration);
 }
 
+namespace {
+
+/// Folders of transformers have files of the same names, and never a format_version. One that cannot be read may be
+/// ours: who opens it says what is wrong.
+bool is_config_of_transformers(const Path& file) {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
+  try {
+    const Json config = core::try_parse_json(core::read_regular_file(file, kLargest)).tree;
+    return config.is_object() && config.contains("model_type") && !config.contains("format_version") &&
+           !config.contains("sequences");
+  } catch (const core::Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 bool is_model_folder(const Path& folder) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(folder / ModelFiles::kConfig, ignored) &&
-         std::filesystem::is_regular_file(folder / ModelFiles::kWeights, ignored);
+         std::filesystem::is_regular_file(folder / ModelFiles::kWeights, ignored) &&
+         !is_config_of_transformers(folder / ModelFiles::kConfig);
 }
 
 void write_model_folder(const Path& target, const ModelFolderContent& content) {
@@ -335,14 +356,17 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
   FolderReplacement replacement(target);
   const Path& folder = replacement.folder();
   const ModelConfig config{content.model_type,          content.plugin,  content.model->spec(), content.model->config(),
-                           tokenizers_to_name(content), content.compute, content.decoding};
+                           tokenizers_to_name(content), content.compute, content.decoding,      content.languages};
   core::write_file(folder / ModelFiles::kConfig, to_json(config).dump(2) + "\n");
   write_tokenizers(content, folder);
   if (!content.shortlist.empty()) core::write_file(folder / ModelFiles::kShortlist, content.shortlist);
   core::write_file(folder / ModelFiles::kCard, content.card);
   ModelFolder::open(folder, content.opener);  // What it would refuse must not be written.
   const nn::ParameterStore& parameters = content.model->parameters();
-  if (content.rounded)
+  if (content.values)
+    save_streamed_parameters(folder / ModelFiles::kWeights, parameters, content.values, content.values_from,
+                             content.metadata);
+  else if (content.rounded)
     save_rounded_parameters(folder / ModelFiles::kWeights, parameters, *content.rounded, content.metadata);
   else
     save_parameters(folder / ModelFiles::kWeights, parameters, content.dtype, content.metadata);

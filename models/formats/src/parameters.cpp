@@ -2,10 +2,12 @@
 
 #include "convert.h"
 #include "dragoman/formats/mapped_file.h"
+#include "scratch_file.h"
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <limits>
 #include <unordered_set>
 
 #include <dragoman/core/error.h>
@@ -329,6 +331,32 @@ void save_parameters(const std::filesystem::path& path, const nn::ParameterStore
     const auto view = tensor::HostView::of(store.memory(), parameter.value);
     require_fits(path, parameter, view.tensor(), dtype);
     writer.write(view.tensor());
+  }
+  writer.finish();
+}
+
+void save_streamed_parameters(const std::filesystem::path& path, const nn::ParameterStore& store,
+                              const ParameterSource& source, const std::string& where, const Metadata& metadata) {
+  std::vector<TensorSpec> specs;
+  std::int64_t largest = 0;
+  for (const nn::Parameter& parameter : store.all()) {
+    specs.push_back({parameter.name, tensor::DType::kF32, stored_shape(parameter)});
+    largest = std::max(largest, parameter.rows * parameter.cols);
+  }
+  SafetensorsWriter writer(path, std::move(specs), metadata);
+  const ScratchFile scratch(path.parent_path(), static_cast<std::size_t>(largest) * sizeof(float));
+  for (const nn::Parameter& parameter : store.all()) {
+    const tensor::Tensor values{scratch.bytes().data(), parameter.rows,      parameter.cols,
+                                parameter.cols,         tensor::DType::kF32, tensor::Device::kCpu};
+    // What nobody fills is refused with what else is no number.
+    std::fill_n(values.as<float>(), values.size(), std::numeric_limits<float>::quiet_NaN());
+    source(parameter, values);
+    const float* const begin = values.as<float>();
+    const float* const bad = std::find_if_not(begin, begin + values.size(), [](float x) { return std::isfinite(x); });
+    if (bad != begin + values.size())
+      core::fail(core::ErrorCode::kBadInput, "{}: the value {} of {} is {}; a model's weights are finite numbers",
+                 where, bad - begin, core::quote(parameter.name), *bad);
+    writer.write(values);
   }
   writer.finish();
 }

@@ -1,6 +1,7 @@
 #include "builtins.h"
 
 #include <dragoman/core/options.h>
+#include <dragoman/imports/importers.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/transformer/transformer.h>
 
@@ -40,6 +41,8 @@ void register_builtins(Registrar& registrar) {
   registrar.add(transformer_entry());
   for (const auto& strategy : decoding::built_in_strategies()) registrar.add(strategy_entry(strategy));
   for (const tokenizer::FileKind kind : tokenizer::registered_kinds()) registrar.add(tokenizer_entry(kind));
+  for (TokenizerEntry& kind : imports::built_in_tokenizers()) registrar.add(std::move(kind));
+  for (ModelImporterEntry& importer : imports::built_in_importers()) registrar.add(std::move(importer));
 }
 
 }  // namespace dragoman::plugins

@@ -31,16 +31,12 @@ const ModelImporterEntry& importer_for(const Registry& registry, const path& fro
   return *found;
 }
 
-/// What nobody fills stays NaN, and is refused with what else is not finite.
-void read_parameters(ForeignModel& foreign, nn::ParameterStore& store, const path& from) {
-  store.allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
-  for (const nn::Parameter& parameter : store.all()) {
-    std::fill_n(parameter.value.as<float>(), parameter.value.size(), std::numeric_limits<float>::quiet_NaN());
-    foreign.read(parameter, parameter.value);
-  }
-  store.values_changed();
-  foreign.finish();
-  store.require_finite(from.string());
+/// Reads one parameter after the other, and lets the importer finish after the last.
+formats::ParameterSource values_of(ForeignModel& foreign, const nn::ParameterStore& store) {
+  return [&foreign, &store](const nn::Parameter& parameter, const tensor::Tensor& out) {
+    foreign.read(parameter, out);
+    if (&parameter == &store.all().back()) foreign.finish();
+  };
 }
 
 /// As config.json will name it: by who has registered the kind, whatever the importer says.
@@ -83,7 +79,6 @@ void import_model(const path& from, const path& output, Host& host, const Import
   require_plugin(described.plugin, "model", from.string(), host, may_load);
   const auto model =
       make_empty_model(described.model_type, described.sequences, described.model, from.string(), host.registry());
-  read_parameters(*foreign, model->parameters(), from);
   formats::write_model_folder(output,
                               {.model_type = described.model_type,
                                .plugin = plugin_of(host.registry().models(), described.model_type),
@@ -92,6 +87,11 @@ void import_model(const path& from, const path& output, Host& host, const Import
                                .source_tokenizer = with_provider(described.source_tokenizer, from, host, may_load),
                                .target_tokenizer = with_provider(described.target_tokenizer, from, host, may_load),
                                .card = described.card,
+                               .values = values_of(*foreign, model->parameters()),
+                               .values_from = from.string(),
+                               .decoding = described.decoding,
+                               .shortlist = described.shortlist,
+                               .languages = described.languages,
                                .opener = tokenizer_opener(host, may_load)});
 }
 

@@ -77,6 +77,7 @@ void quantize_model(const path& folder, const path& output, tensor::ComputeChoic
                                        .compute = type,
                                        .decoding = loaded.config.decoding,
                                        .shortlist = formats::shortlist_of(folder, loaded.config),
+                                       .languages = loaded.config.languages,
                                        .metadata = file.metadata(),
                                        .opener = tokenizer_opener(host)});
 }

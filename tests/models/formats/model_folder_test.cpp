@@ -284,8 +284,8 @@ TEST(WriteModelFolder, DoesNotWriteATokenizerThatDoesNotBelongToTheModel) {
 }
 
 TEST(ModelFolder, FaultsOfTheConfigurationAreNamed) {
-  EXPECT_THAT(error_with_config([](core::Json& config) { config["format_version"] = 3; }),
-              HasSubstr("config.json: format_version is 3; this program reads versions 1 to 2"));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["format_version"] = 4; }),
+              HasSubstr("config.json: format_version is 4; this program reads versions 1 to 3"));
   EXPECT_THAT(error_with_config([](core::Json& config) { config.erase("model_type"); }),
               HasSubstr("the key 'model_type' is missing"));
   EXPECT_THAT(error_with_config([](core::Json& config) { config["plugin"] = "../../evil"; }),

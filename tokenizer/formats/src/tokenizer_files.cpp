@@ -134,6 +134,7 @@ void check_options(const ReadOptions& options, FileKind kind, const std::filesys
   check(codes || options.vocabulary.empty(), "a vocabulary goes", kCodes);
   check(codes || options.separator == usual.separator, "a separator goes", kCodes);
   check(kind == FileKind::kTiktoken || !options.pattern, "a pattern goes", "rank files");
+  check(kind == FileKind::kSentencePiece || !options.listed, "a number of listed pieces goes", "SentencePiece models");
   require(options.vocabulary_threshold == 0 || !options.vocabulary.empty(), ErrorCode::kInvalidArgument,
           "{}: a threshold of {} goes with a vocabulary", path.string(), options.vocabulary_threshold);
 }
@@ -161,6 +162,10 @@ ReadOptions read_own_options(FileKind kind, core::OptionReader& own) {
   if (kind == FileKind::kTiktoken && own.has("pattern")) {
     read.pattern = word_pattern(own.get("pattern", ""));
     own.check(read.pattern.has_value(), "pattern", "must be gpt2, cl100k or cl100k-earlier");
+  }
+  if (kind == FileKind::kSentencePiece && own.has("listed")) {
+    read.listed = own.get("listed", std::int32_t{0});
+    own.check(*read.listed > 0, "listed", "must be at least 1");
   }
   return read;
 }
@@ -225,7 +230,7 @@ const KnownKind& description_of(FileKind kind) {
 std::unique_ptr<Tokenizer> open_content(const std::filesystem::path& path, const std::string& content,
                                         const ReadOptions& options) {
   const FileKind kind = kind_of(path, content, options);
-  if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string());
+  if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string(), options.listed);
   return std::make_unique<BpeTokenizer>(description_of(kind).read(path, content, options), path.string());
 }
 

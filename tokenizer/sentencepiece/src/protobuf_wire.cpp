@@ -88,10 +88,28 @@ void WireWriter::bytes(std::uint32_t number, std::string_view value) {
   message_ += value;
 }
 
+void WireWriter::append_little_endian(std::uint64_t value, unsigned bits) {
+  for (unsigned shift = 0; shift < bits; shift += 8) message_ += static_cast<char>(value >> shift & 0xFF);
+}
+
 void WireWriter::real(std::uint32_t number, float value) {
   append(static_cast<std::uint64_t>(number) << 3 | kFixed32Type);
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  for (unsigned shift = 0; shift < 32; shift += 8) message_ += static_cast<char>(bits >> shift & 0xFF);
+  append_little_endian(std::bit_cast<std::uint32_t>(value), 32);
+}
+
+void WireWriter::copy(const WireField& field) {
+  switch (field.type) {
+    case WireField::Type::kVarint:
+      return varint(field.number, field.value);
+    case WireField::Type::kBytes:
+      return bytes(field.number, field.bytes);
+    case WireField::Type::kFixed32:
+      append(static_cast<std::uint64_t>(field.number) << 3 | kFixed32Type);
+      return append_little_endian(field.value, 32);
+    case WireField::Type::kFixed64:
+      append(static_cast<std::uint64_t>(field.number) << 3 | kFixed64Type);
+      return append_little_endian(field.value, 64);
+  }
 }
 
 }  // namespace dragoman::tokenizer

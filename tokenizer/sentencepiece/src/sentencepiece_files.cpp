@@ -2,6 +2,7 @@
 
 #include "base/trie.h"
 #include "definition/escapes.h"
+#include "listed_tokenizer.h"
 #include "merging/ranked_pieces.h"
 #include "normalizing/character_map.h"
 #include "pre_tokenizing/word_cutter.h"
@@ -115,6 +116,16 @@ bool is_one_character(std::string_view text) {
   return !text.empty() && core::decode_utf8(text, 0).length == text.size();
 }
 
+using CharacterIds = std::unordered_map<std::string_view, std::int32_t, core::TextHash>;
+
+/// The library makes an unused piece with an unknown character of it, too, and takes it apart again: as if there was
+/// none, since no used piece holds that character.
+bool holds_unknown_character(std::string_view piece, const CharacterIds& characters) {
+  for (std::size_t at = 0; at < piece.size(); at += core::decode_utf8(piece, at).length)
+    if (!characters.contains(piece.substr(at, core::decode_utf8(piece, at).length))) return true;
+  return false;
+}
+
 /// Which pieces merges can make. A text that holds a user-defined symbol is none, for it is cut there first.
 std::vector<bool> find_mergeable(const std::vector<StoredPiece>& pieces) {
   std::vector<Trie::Entry> entries;
@@ -130,8 +141,6 @@ std::vector<bool> find_mergeable(const std::vector<StoredPiece>& pieces) {
   }
   return mergeable;
 }
-
-using CharacterIds = std::unordered_map<std::string_view, std::int32_t, core::TextHash>;
 
 /// The library's merges look at texts alone, so that even unknown characters become pieces. Ours do not.
 std::vector<std::int32_t> characters_of(std::string_view piece, const CharacterIds& characters,
@@ -159,7 +168,9 @@ RankedPieces rank_pieces(const std::vector<StoredPiece>& pieces, const std::stri
   RankedPieces ranked;
   ranked.ranks = rank_scores(pieces);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const bool apart = !mergeable[i] || (pieces[i].type == Model::kUnused && is_one_character(pieces[i].text));
+    const bool apart =
+        !mergeable[i] || (pieces[i].type == Model::kUnused &&
+                          (is_one_character(pieces[i].text) || holds_unknown_character(pieces[i].text, characters)));
     ranked.texts.push_back(apart ? std::string() : pieces[i].text);
     ranked.parts.push_back(apart ? std::vector<std::int32_t>() : characters_of(pieces[i].text, characters, name));
     if (apart) ranked.ranks[i] = -1;
@@ -314,10 +325,25 @@ BpeDefinition read_sentencepiece(std::string_view bytes, const std::string& name
   return definition;
 }
 
-std::unique_ptr<Tokenizer> open_sentencepiece(std::string_view bytes, const std::string& name) {
+std::unique_ptr<Tokenizer> open_sentencepiece(std::string_view bytes, const std::string& name,
+                                              std::optional<std::int32_t> listed) {
   const Model model = parse_sentencepiece_model(bytes, name);
-  if (model.model_type == Model::kUnigram) return std::make_unique<UnigramTokenizer>(read_unigram(model, name), name);
-  return std::make_unique<BpeTokenizer>(read_sentencepiece(bytes, name), name);
+  std::unique_ptr<Tokenizer> tokenizer;
+  if (model.model_type == Model::kUnigram) {
+    UnigramDefinition definition = read_unigram(model, name);
+    definition.unknown_by_text = listed.has_value();
+    tokenizer = std::make_unique<UnigramTokenizer>(std::move(definition), name);
+  } else {
+    tokenizer = std::make_unique<BpeTokenizer>(read_sentencepiece(bytes, name), name);
+  }
+  if (!listed) return tokenizer;
+  const auto unknown = std::ranges::find(model.pieces, std::uint64_t{Model::kUnknown}, &StoredPiece::type);
+  require(
+      *listed <= tokenizer->size() && unknown - model.pieces.begin() < *listed, ErrorCode::kInvalidArgument,
+      "{}: of its {} pieces {} cannot be the listed ones, which are the first ones with the unknown piece among them",
+      name, tokenizer->size(), *listed);
+  return std::make_unique<ListedTokenizer>(std::move(tokenizer), *listed,
+                                           static_cast<std::int32_t>(unknown - model.pieces.begin()));
 }
 
 std::string write_sentencepiece(const BpeDefinition& escaped) {

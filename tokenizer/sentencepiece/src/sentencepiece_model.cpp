@@ -1,7 +1,5 @@
 #include "sentencepiece/sentencepiece_model.h"
 
-#include "sentencepiece/protobuf_wire.h"
-
 #include <cmath>
 
 #include <dragoman/core/error.h>
@@ -14,12 +12,12 @@ using core::ErrorCode;
 using core::Quoted;
 using core::require;
 using Model = SentencePieceModel;
+using namespace model_fields;
 
 // Numbers of fields in sentencepiece_model.proto.
-constexpr std::uint32_t kPieces = 1, kTrainer = 2, kNormalizer = 3, kDenormalizer = 5;
+constexpr std::uint32_t kNormalizer = 3, kDenormalizer = 5;
 constexpr std::uint32_t kPieceText = 1, kPieceScore = 2, kPieceType = 3;
-constexpr std::uint32_t kModelType = 3, kVocabularySize = 4, kSpaceAsSuffix = 24, kByteFallback = 35,
-                        kUnknownSurface = 44;
+constexpr std::uint32_t kModelType = 3, kSpaceAsSuffix = 24, kByteFallback = 35, kUnknownSurface = 44;
 constexpr std::uint32_t kNormalizerName = 1, kCharacterMap = 2, kDummyPrefix = 3, kRemoveExtraSpaces = 4,
                         kEscapeSpaces = 5;
 
@@ -86,15 +84,17 @@ SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::
   return model;
 }
 
+void write_piece(const Model::Piece& piece, WireWriter& file) {
+  WireWriter message;
+  message.bytes(kPieceText, piece.text);
+  message.real(kPieceScore, piece.score);
+  if (piece.type != Model::kNormal) message.varint(kPieceType, piece.type);
+  file.bytes(kPieces, message.message());
+}
+
 std::string serialize(const SentencePieceModel& model) {
   WireWriter file;
-  for (const Model::Piece& piece : model.pieces) {
-    WireWriter message;
-    message.bytes(kPieceText, piece.text);
-    message.real(kPieceScore, piece.score);
-    if (piece.type != Model::kNormal) message.varint(kPieceType, piece.type);
-    file.bytes(kPieces, message.message());
-  }
+  for (const Model::Piece& piece : model.pieces) write_piece(piece, file);
   WireWriter trainer;
   trainer.varint(kModelType, model.model_type);
   trainer.varint(kVocabularySize, model.pieces.size());

@@ -129,8 +129,16 @@ struct UnigramTokenizer::Impl {
       }
       if (first.id == model.unknown())  // one piece for a run
         while (i + 1 < segments.size() && segments[i + 1].id == model.unknown()) ++i;
-      visit(first.id, origin(first.begin), origin(segments[i].end));
+      const std::int32_t id = definition.unknown_by_text && first.id == model.unknown()
+                                  ? named_unknown(buffers.normal.text, first.begin, segments[i].end)
+                                  : first.id;
+      visit(id, origin(first.begin), origin(segments[i].end));
     }
+  }
+
+  std::int32_t named_unknown(std::string_view text, std::size_t begin, std::size_t end) const {
+    const std::int32_t id = model.find(text.substr(begin, end - begin));
+    return id >= 0 && at(id).type == Type::kUnused ? id : model.unknown();
   }
 
   UnigramDefinition definition;

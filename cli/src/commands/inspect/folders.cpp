@@ -9,8 +9,11 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
+#include <dragoman/core/options.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/imports/importers.h>
 
 namespace dragoman::cli {
 namespace {
@@ -147,6 +150,24 @@ void add_origin(Report& report, const Json& record) {
   report.add_row("begun with", "dragoman " + text_of(at(record, "/build/dragoman")));
 }
 
+/// The codes, and which of them are meant where nobody says one; the tags of each for programs.
+void add_languages(Report& report, const formats::LanguageTable& table) {
+  std::vector<std::string> codes;
+  for (const auto& [code, tags] : table.languages) codes.push_back(core::printable(code));
+  std::string usual;
+  for (const auto& [side, code] : {std::pair{"source", table.source_language}, {"target", table.target_language}})
+    if (!code.empty()) usual += fmt::format("; {}: {}", side, core::printable(code));
+  report.add("languages", formats::to_json(table),
+             codes.empty() ? "none, but every sentence has tags"
+                           : fmt::format("{}{}: {}", codes.size(), usual, fmt::join(codes, " ")));
+}
+
+const plugins::ModelImporterEntry* foreign_importer(const fs::path& path) {
+  static const std::vector<plugins::ModelImporterEntry> importers = imports::built_in_importers();
+  const auto found = std::ranges::find_if(importers, [&](const auto& importer) { return importer.recognises(path); });
+  return found == importers.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::string first_bytes(const fs::path& path, std::size_t count) {
@@ -165,7 +186,27 @@ Report describe_model_folder(const fs::path& path, const InspectOptions& options
   report.add_settings("sequences", nn::to_json(config.sequences));
   report.add_settings("model", config.model);
   if (!config.decoding.empty()) report.add_settings("decoding", config.decoding, "decoding.");
+  if (!config.languages.empty()) add_languages(report, config.languages);
   report.add_part("weights", describe_weights(folder.weights_path(), options));
+  return report;
+}
+
+bool is_foreign_model(const fs::path& path) {
+  return foreign_importer(path) != nullptr;
+}
+
+Report describe_foreign_model(const fs::path& path, const InspectOptions&) {
+  const plugins::ModelImporterEntry& importer = *foreign_importer(path);
+  const Json none = Json::object();
+  core::OptionReader own(none, "options of the importer " + importer.name);
+  const plugins::ModelDescription described = importer.make(path, own)->describe();
+  Report report;
+  report.add("importer", importer.name);
+  report.add("type", described.model_type);
+  report.add_settings("sequences", nn::to_json(described.sequences));
+  report.add_settings("model", described.model);
+  if (!described.decoding.empty()) report.add_settings("decoding", described.decoding, "decoding.");
+  if (!described.languages.empty()) add_languages(report, described.languages);
   return report;
 }
 

@@ -27,6 +27,7 @@ namespace po = boost::program_options;
 
 constexpr std::array kInspectors{
     Inspector{"model folder", &formats::is_model_folder, &describe_model_folder, true},
+    Inspector{"model of another toolkit", &is_foreign_model, &describe_foreign_model},
     Inspector{"checkpoint", &is_checkpoint, &describe_checkpoint, true},
     Inspector{"training run", &is_training_run, &describe_training_run},
     Inspector{"plugin", &is_plugin, &describe_plugin},

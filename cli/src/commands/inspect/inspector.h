@@ -27,6 +27,9 @@ Report describe_weights(const std::filesystem::path& path, const InspectOptions&
 
 // folders.cpp
 Report describe_model_folder(const std::filesystem::path& path, const InspectOptions& options);
+/// Of those that the built-in importers know.
+bool is_foreign_model(const std::filesystem::path& path);
+Report describe_foreign_model(const std::filesystem::path& path, const InspectOptions& options);
 bool is_checkpoint(const std::filesystem::path& path);
 Report describe_checkpoint(const std::filesystem::path& path, const InspectOptions& options);
 bool is_training_run(const std::filesystem::path& path);

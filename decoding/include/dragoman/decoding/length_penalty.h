@@ -14,6 +14,8 @@ enum class StopRule : std::uint8_t {
                ///< With patience or a coverage penalty it acts as kBeamFinished
   kBeamEmpty,  ///< no hypothesis is alive (Marian)
   kBound,      ///< no living hypothesis can still become one of the n_best
+  kOutscored,  ///< B hypotheses have ended, and none that is alive would score more than the worst of the best B if it
+               ///< ended now (transformers with early_stopping false)
 };
 
 /// What becomes of a beam's places when hypotheses end.
@@ -32,10 +34,11 @@ enum class EndedPlace : std::uint8_t {
 ///     fairseq  s / n^alpha                    kBeamFinished                                kRefilled
 ///     marian   (s - word_penalty n)/n^alpha   kBeamEmpty                                   kClosed
 ///     ct2      s / n^alpha                    kBeamFinished, or kBestEnded if alpha is 0   kRefilled
+///     transformers  s / n^alpha               kOutscored                                   kRefilled
 ///
 /// From Wu et al. 2016, eq. 14; fairseq/sequence_generator.py; Marian src/translator/history.h; CTranslate2
-/// src/decoding.cc. s includes the end's log probability, and n counts the end, in all of them; n is at least 1. A
-/// hypothesis that was cut has no end.
+/// src/decoding.cc; transformers generation/beam_search.py. s includes the end's log probability, and n counts the end,
+/// in all of them; n is at least 1. A hypothesis that was cut has no end.
 struct LengthPenalty {
   enum class Kind : std::uint8_t { kNone, kPower, kGnmt };
   Kind kind = Kind::kPower;
@@ -49,7 +52,9 @@ struct LengthPenalty {
   static LengthPenalty fairseq(double alpha = 1);
   static LengthPenalty marian(double alpha = 0, double word_penalty = 0);
   static LengthPenalty ct2(double alpha = 1);
-  static constexpr std::array<std::string_view, 5> kPresets = {"fairseq", "gnmt", "marian", "ct2", "none"};
+  static LengthPenalty transformers(double alpha = 1);
+  static constexpr std::array<std::string_view, 6> kPresets = {"fairseq", "gnmt",         "marian",
+                                                               "ct2",     "transformers", "none"};
   /// By name, with the preset's own alpha unless one is given; an unknown name is an Error{kInvalidArgument} that lists
   /// them.
   static LengthPenalty preset(std::string_view name, std::optional<double> alpha = {});

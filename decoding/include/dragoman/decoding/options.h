@@ -61,6 +61,9 @@ struct DecodingOptions {
   /// Token sequences (often of length 1) that no hypothesis may contain.
   std::vector<std::vector<std::int32_t>> suppressed{};
   bool suppress_unknown = false;
+  /// So many tokens at the beginning of a target prefix are tags, of a language, say, which nobody chose: they count in
+  /// lengths, and their log probability as 0.
+  std::int32_t given_tokens = 0;
 
   SamplingOptions sampling{};
 

@@ -63,6 +63,8 @@ struct SentenceState {
   std::vector<Hypothesis> finished{};
   /// How many have ended or were cut in all.
   std::int32_t finished_count = 0;
+  /// Where the stop rule is kOutscored: the scores of all of them, falling.
+  std::vector<double> ended_scores{};
   /// Whether an ended hypothesis was the best candidate of its step.
   bool best_ended = false;
   /// A strategy's own memory.

@@ -56,6 +56,9 @@ struct ReadOptions {
   std::filesystem::path target_prefix_path{};
   /// kTsv: a column that becomes that field; 0: none.
   std::uint64_t target_prefix_column = 0;
+  /// Of kTsv: Record::fields["source_language"] and ["target_language"] where they are not empty; 0: none.
+  std::uint64_t source_language_column = 0;
+  std::uint64_t target_language_column = 0;
 };
 
 /// Reads records line by line. A CR before the LF is dropped and invalid UTF-8 replaced; a line that is no JSON object

@@ -11,6 +11,7 @@
 #include <dragoman/decoding/length_penalty.h>
 #include <dragoman/pipeline/attention.h>
 #include <dragoman/pipeline/ensemble.h>
+#include <dragoman/pipeline/translate_service.h>
 #include <dragoman/plugins/host.h>
 
 namespace dragoman::pipeline {
@@ -22,6 +23,7 @@ struct ScorerOptions {
   AttentionSettings attention{};
   /// Models that score together with the one that is named first; they have the same tokenizers.
   EnsembleOptions ensemble{};
+  LanguagePair languages{};
   /// As TranslateOptions'.
   int threads = 0;
   tensor::Device device = tensor::Device::kCpu;
@@ -34,6 +36,9 @@ struct LinePair {
   std::string target;
   /// What messages call it: "test.de: line 7".
   std::string where;
+  /// If not empty, in place of ScorerOptions::languages.
+  std::string source_language{};
+  std::string target_language{};
 };
 
 struct LineScore {

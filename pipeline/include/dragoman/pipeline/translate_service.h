@@ -8,8 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/core/option_table.h>
 #include <dragoman/decoding/shortlist.h>
 #include <dragoman/engine/translation_engine.h>
+#include <dragoman/formats/languages.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/pipeline/attention.h>
 #include <dragoman/pipeline/ensemble.h>
@@ -23,6 +25,12 @@ namespace dragoman::pipeline {
 
 class Glossary;
 
+/// The languages of a sentence, by the codes of the model's table; empty: the table's defaults.
+struct LanguagePair {
+  std::string source{};
+  std::string target{};
+};
+
 /// What a translation needs of a loaded model. All const, shared by all workers; the owners must outlive the service.
 struct TranslationModel {
   const nn::Seq2SeqModel* model = nullptr;
@@ -32,13 +40,23 @@ struct TranslationModel {
   const decoding::Shortlist* shortlist = nullptr;
   /// If not empty: all models, `model` first.
   decoding::Ensemble ensemble{};
+  /// nullptr: nothing stands around the tokens of sentences.
+  const formats::LanguageTable* languages = nullptr;
 
   decoding::Ensemble models() const {
     return ensemble.models.empty() ? decoding::Ensemble{.models = {model}} : ensemble;
   }
+  /// What stands around the tokens of a sentence. Throws as formats::LanguageTable::tags().
+  formats::SequenceTags tags(const LanguagePair& pair = {}) const {
+    static const formats::LanguageTable none;
+    return (languages != nullptr ? *languages : none).tags(pair.source, pair.target);
+  }
   /// Of all models together.
   nn::SequenceSpec spec() const { return ensemble.models.empty() ? model->spec() : ensemble.spec(); }
 };
+
+/// The keys `source_language` and `target_language`.
+const core::OptionTable<LanguagePair>& language_table();
 
 /// The table has the keys `shortlist`, `shortlist_first` and `shortlist_best`.
 struct ShortlistSettings {
@@ -66,6 +84,8 @@ struct TranslateOptions {
   bool details = false;
   /// Attention of the best translations, in a pass of its own: into Record::fields with `details`, and into files.
   AttentionSettings attention{};
+  /// A record may have its own.
+  LanguagePair languages{};
   /// What every translation begins with, as text; docs/decoding.md says what that means inside of a word. A record may
   /// have its own.
   std::string target_prefix{};
@@ -122,10 +142,11 @@ struct TranslatedSentence {
 };
 
 /// How one record is translated. Unless that is ignored, a record may change it by its own fields, which are keys of a
-/// JSON line: `target_prefix`, a text; `suppress`, a text or a list of texts, besides those of the search;
-/// `constraints`, a list of texts that the translation must hold, or of objects {source, target} that say so of
-/// sentences which hold the source, a target being a text or a list of texts any of which will do; `decoding`, an
-/// object with options of the search. What makes no sense there fails the record.
+/// JSON line: `source_language` and `target_language`, codes, where the model has a table of them; `target_prefix`, a
+/// text; `suppress`, a text or a list of texts, besides those of the search; `constraints`, a list of texts that the
+/// translation must hold, or of objects {source, target} that say so of sentences which hold the source, a target being
+/// a text or a list of texts any of which will do; `decoding`, an object with options of the search. What makes no
+/// sense there fails the record.
 struct RecordOptions {
   // What is left out is as the translator's options say.
   /// One search may be shared by any number of records and translators.
@@ -136,6 +157,7 @@ struct RecordOptions {
   std::optional<bool> details{};
   /// Not with `mbr`: it is of what the search finds best.
   std::optional<AttentionSettings> attention{};
+  std::optional<LanguagePair> languages{};
   /// What each of its sentences' translations begins with. The record's own field is what the first one begins with.
   std::optional<std::string> target_prefix{};
   /// What it must hold, and which terms it must use.

@@ -25,6 +25,8 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
 /// What a model folder says of its search (config.json, `decoding`), and the program's defaults besides. Throws as
 /// formats::load_model_config().
 TranslateOptions usual_translate_options(const std::filesystem::path& model_folder);
+/// The same also of a model of another toolkit that can be opened as it is.
+TranslateOptions usual_translate_options(const std::filesystem::path& model, const plugins::Host& host);
 
 /// How a model is made ready to translate.
 struct Packing {

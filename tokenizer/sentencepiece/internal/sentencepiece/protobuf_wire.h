@@ -48,10 +48,13 @@ class WireWriter {
   void varint(std::uint32_t number, std::uint64_t value);
   void bytes(std::uint32_t number, std::string_view value);
   void real(std::uint32_t number, float value);
+  /// A field as it was read.
+  void copy(const WireField& field);
   const std::string& message() const noexcept { return message_; }
 
  private:
   void append(std::uint64_t value);
+  void append_little_endian(std::uint64_t value, unsigned bits);
 
   std::string message_;
 };

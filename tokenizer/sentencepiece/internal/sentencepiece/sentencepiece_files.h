@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,8 +16,11 @@ namespace dragoman::tokenizer {
 /// whose ids we could not give exactly.
 BpeDefinition read_sentencepiece(std::string_view model, const std::string& name);
 
-/// The tokenizer of a SentencePiece `.model` of type BPE or unigram. Throws as read_sentencepiece() does.
-std::unique_ptr<Tokenizer> open_sentencepiece(std::string_view model, const std::string& name);
+/// The tokenizer of a SentencePiece `.model` of type BPE or unigram. If only so many of its pieces are `listed`, the
+/// others are the unknown piece, and unknown characters may be a piece by their text (unigram only). Throws as
+/// read_sentencepiece() does, and Error{kInvalidArgument} for a number that the model has not.
+std::unique_ptr<Tokenizer> open_sentencepiece(std::string_view model, const std::string& name,
+                                              std::optional<std::int32_t> listed = std::nullopt);
 
 /// What escapes only the word mark is written without that. Throws Error{kUnsupported}.
 std::string write_sentencepiece(const BpeDefinition& definition);

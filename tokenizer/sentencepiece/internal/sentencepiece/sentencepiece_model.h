@@ -1,5 +1,7 @@
 #pragma once
 
+#include "sentencepiece/protobuf_wire.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,10 +32,18 @@ struct SentencePieceModel {
   bool escape_spaces = true;
 };
 
+/// Numbers of fields: of the file, and of trainer_spec.
+namespace model_fields {
+inline constexpr std::uint32_t kPieces = 1, kTrainer = 2;
+inline constexpr std::uint32_t kVocabularySize = 4;
+}  // namespace model_fields
+
 /// `name` begins every message. Throws Error{kBadInput}, with the offset, for bytes that are not such a file.
 SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& name);
 
 std::string serialize(const SentencePieceModel& model);
+/// The next piece of a model.
+void write_piece(const SentencePieceModel::Piece& piece, WireWriter& file);
 
 /// "unigram", "bpe", "word", "char".
 std::string_view name_of_model_type(std::uint64_t type) noexcept;

@@ -11,6 +11,7 @@
 
 #include <dragoman/core/json.h>
 #include <dragoman/decoding/model_defaults.h>
+#include <dragoman/formats/languages.h>
 #include <dragoman/formats/parameters.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/tokenizer/tokenizer.h>
@@ -102,8 +103,8 @@ std::unique_ptr<tokenizer::Tokenizer> open_built_in_tokenizer(const StoredTokeni
 
 /// The content of a model folder's config.json.
 struct ModelConfig {
-  /// 2: may say `compute`, `tokenizer` and `decoding`. What can be written as an older version is.
-  static constexpr int kFormatVersion = 2;
+  /// 2: may say `compute`, `tokenizer` and `decoding`; 3: `languages`. What can be written as an older version is.
+  static constexpr int kFormatVersion = 3;
 
   std::string model_type;  ///< the name under which a factory is registered: "transformer", ...
   std::string plugin;      ///< name of the plugin that brings the factory; empty for what is built in
@@ -115,6 +116,8 @@ struct ModelConfig {
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
   /// How the model is best searched, as decoding::read_model_defaults() takes it.
   core::Json decoding = core::Json::object();
+  /// What stands around the tokens of sentences.
+  LanguageTable languages{};
 };
 
 /// Throws Error{kBadInput} naming `where` and the key. A newer format_version is refused, older ones are read.
@@ -151,7 +154,8 @@ class ModelFolder {
   std::shared_ptr<const tokenizer::Tokenizer> target_;
 };
 
-/// Whether `path` looks like a model folder: it holds config.json and model.safetensors.
+/// Whether `path` looks like a model folder: it holds config.json and model.safetensors, and config.json is not that of
+/// transformers, whose folders do, too.
 bool is_model_folder(const std::filesystem::path& path);
 
 /// A tokenizer as write_model_folder() takes it: the content of its file, and how that is read. Not a path, so that
@@ -172,12 +176,16 @@ struct ModelFolderContent {
   TokenizerContent source_tokenizer{};
   TokenizerContent target_tokenizer{};
   std::string card{};  ///< README.md: data, licence, recipe, scores with signatures
+  /// If given, the model has no values of its own: see save_streamed_parameters(). All as F32.
+  ParameterSource values{};
+  std::string values_from{};  ///< what messages call their source
   tensor::DType dtype = tensor::DType::kF32;
   /// Of weights and tables, if they are to be rounded: see save_rounded_parameters(). Then the rest is F32.
   std::optional<tensor::DType> rounded{};
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
   core::Json decoding = core::Json::object();  ///< ModelConfig::decoding
   std::string shortlist{};                     ///< content of the file, if the decoding defaults name it
+  LanguageTable languages{};                   ///< ModelConfig::languages
   Metadata metadata{};                         ///< of model.safetensors
   /// Opens the tokenizers once, to see that they belong to the model.
   TokenizerOpener opener = open_built_in_tokenizer;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 
 #include <dragoman/core/json_fwd.h>
 #include <dragoman/formats/safetensors.h>
@@ -37,6 +38,15 @@ std::vector<std::int64_t> stored_shape(const nn::Parameter& parameter);
 /// Writes all parameters in the order of the store, as `dtype` (a float type), to a safetensors file.
 void save_parameters(const std::filesystem::path& path, const nn::ParameterStore& store,
                      tensor::DType dtype = tensor::DType::kF32, const Metadata& metadata = {});
+
+/// Writes the values of a parameter to a contiguous F32 tensor of its shape, on the host.
+using ParameterSource = std::function<void(const nn::Parameter& parameter, const tensor::Tensor& out)>;
+
+/// The same of a store that has no values: `source` is asked for each parameter in turn, as F32, so that a model of any
+/// size needs no more memory of a process's own than a small one: what a large parameter needs is a file beside `path`
+/// for so long. Error{kBadInput} naming `where` for values that are not finite.
+void save_streamed_parameters(const std::filesystem::path& path, const nn::ParameterStore& store,
+                              const ParameterSource& source, const std::string& where, const Metadata& metadata = {});
 
 /// The same with weights and tables rounded to `dtype`, BF16 or I8 with scales (tensor/int8.h), and the rest as F32.
 void save_rounded_parameters(const std::filesystem::path& path, const nn::ParameterStore& store, tensor::DType dtype,

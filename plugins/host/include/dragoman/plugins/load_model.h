@@ -29,10 +29,18 @@ struct LoadedModel {
   formats::ModelConfig config;
 };
 
+/// What config.json of a model folder says. Of a folder or file that is none, and that a registered importer knows,
+/// what that says of it, without the tokenizers: it can be opened as it is. Throws as formats::load_model_config() and
+/// the importer do.
+formats::ModelConfig load_config(const std::filesystem::path& path, const Registry& registry);
+
 /// Opens a model folder, makes the model that its config.json names and gives it its weights, in the device's float
 /// type; those that are not to be trained may stay mapped in the type that the file has, until they are packed. Loads,
 /// if allowed, the plugins that config.json names. Weights are not packed: see ParameterStore::prepare.
 /// Error{kBadInput} names the file and what is wrong in it.
+///
+/// A folder or file of another toolkit that a registered importer recognises is opened as it is, with the importer's
+/// usual options: its weights are read into memory of our own. A shortlist that it brings is left out.
 LoadedModel load_model(const std::filesystem::path& folder, Host& host, const LoadModelOptions& options = {});
 
 /// Opens the tokenizers of a model folder: looks kinds up in the host's registry, after loading, if allowed, the

@@ -25,6 +25,10 @@ struct ModelDescription {
   formats::TokenizerContent source_tokenizer{};
   formats::TokenizerContent target_tokenizer{};
   std::string card{};  ///< where the model comes from, its licence
+  /// How the files say that the model is searched: ModelConfig::decoding.
+  core::Json decoding = core::Json::object();
+  std::string shortlist{};  ///< in the binary form, if `decoding` names it
+  formats::LanguageTable languages{};
 };
 
 /// A model in the files of another toolkit, opened. Its files come from outside: whatever is wrong in them is an

@@ -52,6 +52,9 @@ struct ReadOptions {
   std::filesystem::path dictionary = {};
   /// Rank files: what words are. If not given: cl100k_base's if there are as many tokens as there, else GPT-2's.
   std::optional<WordPattern> pattern = {};
+  /// SentencePiece models: how many pieces a model was trained with (renumber_sentencepiece()). Those behind them cut
+  /// texts, but are the unknown piece; and a run of unknown characters that is one of them is that one (unigram only).
+  std::optional<std::int32_t> listed = {};
   /// Files of several kinds are read with these, so what says nothing about one of them is no mistake; else it is an
   /// Error{kInvalidArgument}.
   bool for_several = false;
@@ -75,8 +78,8 @@ std::vector<FileKind> registered_kinds();
 /// One line for lists of them.
 std::string_view summary_of(FileKind kind) noexcept;
 TokenizerExample example_of(FileKind kind);
-/// As open_tokenizer_file() of what the caller has read. `own` may have `separator` for codes and `pattern` for rank
-/// files; the caller finish()es it.
+/// As open_tokenizer_file() of what the caller has read. `own` may have `separator` for codes, `pattern` for rank
+/// files and `listed` for SentencePiece models; the caller finish()es it.
 std::unique_ptr<Tokenizer> make_tokenizer(FileKind kind, const TokenizerFile& file, core::OptionReader& own);
 
 /// What a file of merges says, to be looked at, changed or written as another kind. Throws as open_tokenizer_file()

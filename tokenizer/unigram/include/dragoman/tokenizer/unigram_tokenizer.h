@@ -35,6 +35,9 @@ struct UnigramDefinition {
   bool remove_extra_spaces = true;  ///< at both ends, and all but one in between
   bool escape_spaces = true;        ///< spaces are written as U+2581
   bool space_as_suffix = false;     ///< the dummy prefix goes behind the text
+  /// A run of unknown characters that is, as a whole, the text of an unused piece is that piece: as where the library's
+  /// pieces are looked up in a vocabulary as texts.
+  bool unknown_by_text = false;
 };
 
 /// Cuts a text into the pieces whose scores have the greatest sum, as the SentencePiece library does: the ids, the

@@ -1,0 +1,400 @@
+#include "huggingface/architecture.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
+#include <dragoman/formats/safetensors.h>
+#include <dragoman/nn/positions.h>
+
+namespace dragoman::imports {
+namespace {
+
+using core::ErrorCode;
+using core::Json;
+using Family = HuggingFaceArchitecture::Family;
+using transformer::Tying;
+
+struct FamilyName {
+  const char* type;
+  Family family;
+};
+constexpr std::array<FamilyName, 4> kFamilies{
+    {{"marian", Family::kMarian}, {"bart", Family::kBart}, {"mbart", Family::kMBart}, {"m2m_100", Family::kM2M100}}};
+
+/// Typed values of config.json; what transformers takes for granted is said where it is asked for.
+class ConfigReader {
+ public:
+  ConfigReader(const Json& config, std::string name) : config_(config), name_(std::move(name)) {}
+
+  [[noreturn]] void refuse(std::string_view key, std::string_view complaint,
+                           ErrorCode code = ErrorCode::kUnsupported) const {
+    core::fail(code, "{}: {}: {}", name_, key, complaint);
+  }
+  const Json* find(const char* key) const {
+    const auto found = config_.find(key);
+    return found == config_.end() || found->is_null() ? nullptr : &*found;
+  }
+  std::int64_t integer(const char* key, std::int64_t fallback, std::int64_t least, std::int64_t most) const {
+    const Json* value = find(key);
+    if (value == nullptr) return fallback;
+    if (!value->is_number_integer() || *value < least || *value > most)
+      refuse(key, fmt::format("is {}; it must be a whole number in {} .. {}", core::one_line(*value), least, most),
+             ErrorCode::kBadInput);
+    return value->get<std::int64_t>();
+  }
+  std::int64_t size(const char* key, std::int64_t fallback) const { return integer(key, fallback, 1, 1 << 24); }
+  double number(const char* key, double fallback) const {
+    const Json* value = find(key);
+    if (value == nullptr) return fallback;
+    if (!value->is_number() || !std::isfinite(value->get<double>()))
+      refuse(key, "must be a number", ErrorCode::kBadInput);
+    return value->get<double>();
+  }
+  bool flag(const char* key, bool fallback) const {
+    const Json* value = find(key);
+    if (value == nullptr) return fallback;
+    if (!value->is_boolean()) refuse(key, "must be true or false", ErrorCode::kBadInput);
+    return value->get<bool>();
+  }
+  std::string text(const char* key, const char* fallback) const {
+    const Json* value = find(key);
+    if (value == nullptr) return fallback;
+    if (!value->is_string()) refuse(key, "must be a text", ErrorCode::kBadInput);
+    return value->get<std::string>();
+  }
+  /// A flag of the toolkit that the model came from, which transformers does not look at.
+  void expect(const char* key, bool wanted) const {
+    if (flag(key, wanted) != wanted)
+      refuse(key, fmt::format("is {}, but models of this model_type are computed as if it were {}", !wanted, wanted));
+  }
+  const std::string& name() const noexcept { return name_; }
+
+ private:
+  const Json& config_;
+  std::string name_;
+};
+
+Family read_family(const ConfigReader& config) {
+  const std::string type = config.text("model_type", "");
+  const auto* const found = std::ranges::find_if(kFamilies, [&](const FamilyName& name) { return type == name.type; });
+  if (found == kFamilies.end())
+    config.refuse("model_type", fmt::format("is {}; models of the types {} can be imported", core::quote(type),
+                                            fmt::join(huggingface_model_types(), ", ")));
+  return found->family;
+}
+
+nn::FeedForwardActivation read_activation(const ConfigReader& config, const char* fallback) {
+  const std::string name = config.text("activation_function", fallback);
+  if (name == "relu") return {ops::Activation::kRelu, false};
+  if (name == "gelu" || name == "gelu_python") return {ops::Activation::kGelu, false};
+  if (name == "swish" || name == "silu") return {ops::Activation::kSwish, false};
+  config.refuse(
+      "activation_function",
+      fmt::format("is {}; there are relu, gelu (with the error function), swish and silu", core::quote(name)));
+}
+
+/// A number that both stacks must share.
+std::int64_t read_shared(const ConfigReader& config, const char* encoder, const char* decoder, std::int64_t fallback) {
+  const std::int64_t value = config.size(encoder, fallback);
+  if (config.size(decoder, fallback) != value)
+    config.refuse(decoder, fmt::format("is {} and {} is {}; both stacks must have the same",
+                                       config.size(decoder, fallback), encoder, value));
+  return value;
+}
+
+transformer::Dropout read_dropout(const ConfigReader& config, bool m2m) {
+  const auto rate = [&](const char* key, double fallback) {
+    const double value = config.number(key, fallback);
+    if (value < 0 || value >= 1) config.refuse(key, "must be at least 0 and below 1", ErrorCode::kBadInput);
+    return value;
+  };
+  transformer::Dropout dropout;
+  dropout.embedding = dropout.sub_layer = rate("dropout", 0.1);
+  dropout.attention = rate("attention_dropout", m2m ? 0.1 : 0);
+  dropout.activation = rate("activation_dropout", 0);
+  dropout.layer = std::min(rate("encoder_layerdrop", m2m ? 0.05 : 0), rate("decoder_layerdrop", m2m ? 0.05 : 0));
+  return dropout;
+}
+
+void read_shape(const ConfigReader& config, Family family, transformer::Config& model) {
+  model.d_model = config.size("d_model", 1024);
+  model.heads = static_cast<int>(read_shared(config, "encoder_attention_heads", "decoder_attention_heads", 16));
+  model.feed_forward = read_shared(config, "encoder_ffn_dim", "decoder_ffn_dim", 4096);
+  model.encoder_layers = static_cast<int>(config.integer("encoder_layers", 12, 1, 1024));
+  model.decoder_layers = static_cast<int>(config.integer("decoder_layers", 12, 1, 1024));
+  const bool m2m = family == Family::kM2M100;
+  model.activation = read_activation(config, m2m ? "relu" : "gelu");
+  model.dropout = read_dropout(config, m2m);
+  model.embedding_scale = config.flag("scale_embedding", m2m);
+  // As torch.nn.LayerNorm has it, and as its attention does it.
+  model.layer_norm_epsilon = 1e-5;
+  model.query_scaling = transformer::QueryScalingPlace::kEarly;
+}
+
+/// What tells the families apart, and no key of config.json says.
+void set_family(const ConfigReader& config, Family family, transformer::Config& model) {
+  using nn::PositionKind;
+  using transformer::NormPlace;
+  const bool pre = family == Family::kMBart || family == Family::kM2M100;
+  model.norm = pre ? NormPlace::kPre : NormPlace::kPost;
+  model.final_norm = pre;
+  model.embedding_norm = family == Family::kBart || family == Family::kMBart;
+  config.expect("normalize_before", pre);
+  if (family != Family::kM2M100) config.expect("normalize_embedding", model.embedding_norm);
+  config.expect("add_final_layer_norm", pre);
+  switch (family) {
+    case Family::kMarian:
+      config.expect("static_position_embeddings", true);
+      model.positions = PositionKind::kConcatenated;
+      return;
+    case Family::kM2M100:
+      // The first position is the one behind the number of the padding (as in fairseq).
+      config.expect("static_position_embeddings", true);
+      model.positions = PositionKind::kTensor2Tensor;
+      model.position_offset = config.integer("pad_token_id", 1, 0, 1000) + 1;
+      return;
+    case Family::kBart:
+    case Family::kMBart:
+      config.expect("static_position_embeddings", false);
+      model.positions = PositionKind::kLearned;
+      model.position_offset = 2;
+      return;
+  }
+}
+
+nn::SequenceSpec read_sequences(const ConfigReader& config, Family family) {
+  constexpr std::int64_t kMost = 1 << 24;
+  nn::SequenceSpec spec;
+  spec.source_vocabulary = config.size("vocab_size", family == Family::kMarian ? 58101 : 50265);
+  spec.target_vocabulary = config.size("decoder_vocab_size", spec.source_vocabulary);
+  if (family != Family::kMarian) spec.target_vocabulary = spec.source_vocabulary;
+  const auto id = [&](const char* key, std::int64_t fallback) {
+    return static_cast<std::int32_t>(config.integer(key, fallback, 0, std::min(kMost, spec.target_vocabulary - 1)));
+  };
+  const bool marian = family == Family::kMarian;
+  spec.end = id("eos_token_id", marian ? 0 : 2);
+  spec.begin = id("bos_token_id", marian ? spec.end : 0);
+  const std::int64_t start = marian ? std::min<std::int64_t>(58100, spec.target_vocabulary - 1) : spec.end;
+  spec.decoder_start = id("decoder_start_token_id", start);
+  spec.maximum_source_length = spec.maximum_target_length =
+      static_cast<std::int32_t>(config.integer("max_position_embeddings", 1024, 2, 65536));
+  return spec;
+}
+
+/// A vector of values, small enough to be looked at.
+std::vector<float> values_of(const ForeignTensors& weights, std::string_view name, std::int64_t count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  weights.get(name).read(0, {values.data(), 1, count, count, tensor::DType::kF32, tensor::Device::kCpu});
+  return values;
+}
+
+std::int64_t count_of(const ForeignTensor& tensor) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : tensor.shape) count *= size;
+  return count;
+}
+
+constexpr const char* kLogitsBias = "final_logits_bias";
+constexpr const char* kShared = "model.shared.weight";
+constexpr const char* kEncoderTable = "model.encoder.embed_tokens.weight";
+constexpr const char* kDecoderTable = "model.decoder.embed_tokens.weight";
+constexpr const char* kHead = "lm_head.weight";
+
+bool has_logits_bias(const ForeignTensors& weights, std::int64_t vocabulary) {
+  if (!weights.contains(kLogitsBias) || count_of(weights.get(kLogitsBias)) != vocabulary)
+    return weights.contains(kLogitsBias);
+  return std::ranges::any_of(values_of(weights, kLogitsBias, vocabulary), [](float value) { return value != 0; });
+}
+
+/// The vocabularies have the sizes of the tables, before anything is made of these sizes.
+void require_tables(const ConfigReader& config, const HuggingFaceArchitecture& read, const ForeignTensors& weights) {
+  const auto require_rows = [&](const char* key, std::initializer_list<const char*> names, std::int64_t rows) {
+    const auto* const found = std::ranges::find_if(names, [&](const char* name) { return weights.contains(name); });
+    const ForeignTensor& table = weights.get(found == names.end() ? *names.begin() : *found);
+    if (table.shape != std::vector{rows, read.model.d_model})
+      config.refuse(key,
+                    fmt::format("is {}, and d_model {}, but the table of embeddings is {}", rows, read.model.d_model,
+                                formats::describe_shape(table.shape)),
+                    ErrorCode::kBadInput);
+  };
+  if (read.separate_embeddings) {
+    require_rows("vocab_size", {kEncoderTable}, read.sequences.source_vocabulary);
+    require_rows("decoder_vocab_size", {kDecoderTable, kHead}, read.sequences.target_vocabulary);
+  } else {
+    require_rows("vocab_size", {kShared, kEncoderTable, kDecoderTable, kHead}, read.sequences.source_vocabulary);
+  }
+}
+
+/// The names of a sub-layer's tensors in both worlds.
+struct SubLayer {
+  std::string_view own;
+  std::vector<std::string_view> foreign;  ///< whose rows it has
+};
+
+const std::vector<SubLayer>& sub_layers() {
+  static const std::vector<SubLayer> all{
+      {"self_attention_norm", {"self_attn_layer_norm"}},
+      {"self_attention.qkv", {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}},
+      {"self_attention.out", {"self_attn.out_proj"}},
+      {"cross_attention_norm", {"encoder_attn_layer_norm"}},
+      {"cross_attention.q", {"encoder_attn.q_proj"}},
+      {"cross_attention.kv", {"encoder_attn.k_proj", "encoder_attn.v_proj"}},
+      {"cross_attention.out", {"encoder_attn.out_proj"}},
+      {"feed_forward_norm", {"final_layer_norm"}},
+      {"feed_forward.in", {"fc1"}},
+      {"feed_forward.out", {"fc2"}},
+  };
+  return all;
+}
+
+/// "encoder.layers.3.feed_forward.in.weight"
+std::vector<std::string> names_in_layer(std::string_view stack, std::string_view rest) {
+  constexpr std::string_view kLayers = "layers.";
+  const std::size_t dot = rest.find('.', kLayers.size());
+  const std::size_t last = rest.rfind('.');
+  const std::string_view number = rest.substr(kLayers.size(), dot - kLayers.size());
+  const std::string_view name = rest.substr(dot + 1, last - dot - 1);
+  const auto found = std::ranges::find(sub_layers(), name, &SubLayer::own);
+  core::require(found != sub_layers().end(), ErrorCode::kInternal, "no tensor is known for {}", rest);
+  std::vector<std::string> names;
+  for (const std::string_view foreign : found->foreign)
+    names.push_back(fmt::format("model.{}.layers.{}.{}{}", stack, number, foreign, rest.substr(last)));
+  return names;
+}
+
+/// The rows that a file of sinusoids may have in front of what is used, or without them.
+void compare_sinusoids(const ForeignTensors& weights, const std::string& name,
+                       const HuggingFaceArchitecture& architecture) {
+  const ForeignTensor& tensor = weights.get(name);
+  const std::int64_t width = architecture.model.d_model;
+  if (tensor.shape.size() != 2 || tensor.shape[1] != width || tensor.shape[0] < 1 || tensor.shape[0] > (1 << 17))
+    core::fail(ErrorCode::kBadInput, "{}: the tensor {} is no table of positions of width {}", tensor.file,
+               core::quote(name), width);
+  // fp16 has 11 bits.
+  constexpr double kTolerance = 2e-3;
+  const std::vector<float> values = values_of(weights, name, count_of(tensor));
+  const std::vector<double> wanted = nn::sinusoidal_positions(architecture.model.positions, tensor.shape[0], width);
+  // The row of the padding's number is zero.
+  const std::int64_t first = architecture.model.position_offset * width;
+  for (std::int64_t i = first; i < count_of(tensor); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (std::abs(static_cast<double>(values[at]) - wanted[at]) > kTolerance)
+      core::fail(ErrorCode::kUnsupported,
+                 "{}: the tensor {} has {} in row {}, where the sinusoids of this model_type have {}", tensor.file,
+                 core::quote(name), values[at], i / width, wanted[at]);
+  }
+}
+
+}  // namespace
+
+std::vector<const char*> huggingface_model_types() {
+  std::vector<const char*> types;
+  for (const FamilyName& name : kFamilies) types.push_back(name.type);
+  return types;
+}
+
+HuggingFaceArchitecture read_architecture(const HuggingFaceFolder& folder, const ForeignTensors& weights) {
+  const ConfigReader config(folder.config, folder.config_name());
+  HuggingFaceArchitecture read;
+  read.family = read_family(config);
+  if (config.find("quantization_config") != nullptr)
+    config.refuse("quantization_config", "quantised weights of other programs are not read; get those in fp32 or fp16");
+  if (config.flag("tie_encoder_decoder", false)) config.refuse("tie_encoder_decoder", "is true");
+  read_shape(config, read.family, read.model);
+  set_family(config, read.family, read.model);
+  read.sequences = read_sequences(config, read.family);
+  read.padding = static_cast<std::int32_t>(
+      config.integer("pad_token_id", read.family == Family::kMarian ? read.sequences.decoder_start : 1, 0, 1 << 24));
+  read.separate_embeddings = read.family == Family::kMarian && !config.flag("share_encoder_decoder_embeddings", true);
+  if (!read.separate_embeddings && read.sequences.source_vocabulary != read.sequences.target_vocabulary)
+    config.refuse("decoder_vocab_size", "is not vocab_size, but encoder and decoder share their embeddings",
+                  ErrorCode::kBadInput);
+  read.separate_output = !config.flag("tie_word_embeddings", true);
+  read.model.tying = read.separate_output ? (read.separate_embeddings ? Tying::kNone : Tying::kSourceTarget)
+                                          : (read.separate_embeddings ? Tying::kTargetOutput : Tying::kAll);
+  require_tables(config, read, weights);
+  read.model.output_bias = has_logits_bias(weights, read.sequences.target_vocabulary);
+  return read;
+}
+
+ForeignRows foreign_rows(const nn::Parameter& parameter, const HuggingFaceArchitecture& architecture) {
+  const std::string_view name = parameter.name;
+  const auto table = [&](std::vector<std::string> names) {
+    if (!architecture.separate_output) names.emplace_back(kHead);
+    return ForeignRows{std::move(names), true};
+  };
+  if (name == "embedding.weight") return table({kShared, kEncoderTable, kDecoderTable});
+  if (name == "source_embedding.weight") return {{kEncoderTable}};
+  if (name == "target_embedding.weight") return table({kDecoderTable});
+  if (name == "output.weight") return {{kHead}};
+  if (name == "output.bias") return {{kLogitsBias}};
+  for (const std::string_view stack : {"encoder", "decoder"}) {
+    if (!name.starts_with(stack)) continue;
+    const std::string_view rest = name.substr(stack.size() + 1);
+    const std::string_view end = rest.substr(rest.rfind('.'));
+    if (rest.starts_with("layers.")) return {names_in_layer(stack, rest)};
+    if (rest.starts_with("positions.")) return {{fmt::format("model.{}.embed_positions.weight", stack)}};
+    if (rest.starts_with("norm.")) return {{fmt::format("model.{}.layernorm_embedding{}", stack, end)}};
+    if (rest.starts_with("final_norm.")) return {{fmt::format("model.{}.layer_norm{}", stack, end)}};
+  }
+  core::fail(ErrorCode::kInternal, "no tensor is known for {}", name);
+}
+
+void leave_what_is_known(ForeignTensors& weights, const HuggingFaceArchitecture& architecture) {
+  weights.leave(kShared);
+  weights.leave(kEncoderTable);
+  weights.leave(kDecoderTable);
+  if (!architecture.separate_output) weights.leave(kHead);
+  if (!architecture.model.output_bias) weights.leave(kLogitsBias);
+  // Of fairseq, without a meaning here.
+  for (const char* name : {"model.encoder.version", "model.decoder.version"}) weights.leave(name);
+  if (architecture.model.positions == nn::PositionKind::kLearned) return;
+  for (const char* stack : {"encoder", "decoder"})
+    for (const char* end : {"weight", "weights"}) {
+      const std::string name = fmt::format("model.{}.embed_positions.{}", stack, end);
+      if (!weights.contains(name)) continue;
+      compare_sinusoids(weights, name, architecture);
+      weights.leave(name);
+    }
+}
+
+Json decoding_defaults(const HuggingFaceFolder& folder) {
+  const ConfigReader config(
+      folder.generation,
+      folder.file(folder.has("generation_config.json") ? "generation_config.json" : "config.json").string());
+  // What transformers means where nothing is said is no wish of the model's maker.
+  Json decoding = Json::object();
+  const std::int64_t beams = config.integer("num_beams", 0, 1, 128);
+  if (beams == 1) decoding["decoder"] = "greedy";
+  if (beams > 1) {
+    decoding["beam_size"] = beams;
+    const Json* const early = config.find("early_stopping");
+    decoding["length_penalty"] = early != nullptr && *early == Json(true) ? "fairseq" : "transformers";
+    decoding["alpha"] = config.number("length_penalty", 1);
+  }
+  // max_length counts the decoder's first input and the end; maximum_length neither.
+  const std::int64_t longest = config.integer("max_length", 0, 3, 65536);
+  if (longest > 0) decoding["maximum_length"] = longest - 2;
+  const std::int64_t shortest = config.integer("min_length", 0, 0, 65536);
+  if (shortest > 1 && (longest == 0 || shortest - 1 <= longest - 2)) decoding["minimum_length"] = shortest - 1;
+  const std::int64_t ngram = config.integer("no_repeat_ngram_size", 0, 0, 1000);
+  if (ngram > 0) decoding["no_repeat_ngram"] = ngram;
+  const double penalty = config.number("repetition_penalty", 1);
+  if (penalty != 1 && penalty >= 0.001 && penalty <= 1000) decoding["repetition_penalty"] = penalty;
+  Json suppressed = Json::array();
+  if (const Json* words = config.find("bad_words_ids"); words != nullptr && words->is_array())
+    for (const Json& word : *words) suppressed.push_back(word);
+  if (const Json* tokens = config.find("suppress_tokens"); tokens != nullptr && tokens->is_array())
+    for (const Json& token : *tokens) suppressed.push_back(Json::array({token}));
+  if (!suppressed.empty()) decoding["suppress_tokens"] = std::move(suppressed);
+  return decoding;
+}
+
+}  // namespace dragoman::imports

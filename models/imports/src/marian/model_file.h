@@ -1,0 +1,91 @@
+#pragma once
+
+#include "archive/zip_archive.h"
+#include "weights/foreign_weights.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include <dragoman/formats/mapped_file.h>
+
+namespace dragoman::imports {
+
+/// The arrays of a model of Marian, and the configuration among them.
+class MarianFile : public ForeignWeights {
+ public:
+  static constexpr std::string_view kConfiguration = "special:model.yml";
+
+  /// By the first bytes: a .npz or a .bin. Error{kIo or kBadInput}; Error{kUnsupported} for formats of one processor.
+  static std::unique_ptr<MarianFile> open(const std::filesystem::path& path);
+  /// Whether the file begins as one of both kinds and names a configuration.
+  static bool recognises(const std::filesystem::path& path);
+
+  /// The YAML that describes the model.
+  virtual std::string configuration() const = 0;
+};
+
+/// NumPy's archive of arrays, stored or deflated.
+class MarianNpz final : public MarianFile {
+ public:
+  explicit MarianNpz(const std::filesystem::path& path);
+
+  const std::string& file() const override { return archive_.name(); }
+  const Shape* shape_of(std::string_view name) const override;
+  void read(std::string_view name, std::span<float> out) const override;
+  std::vector<std::string> names() const override;
+  std::string configuration() const override;
+
+ private:
+  enum class Type : std::uint8_t { kFloat16, kFloat32, kFloat64, kBytes };
+  struct Array {
+    Type type = Type::kFloat32;
+    bool column_major = false;
+    Shape shape{};
+    std::size_t begin = 0;  ///< of the values in the file of the archive
+    ZipArchive::Bytes stored{};
+    const ZipArchive::PackedFile* packed = nullptr;
+  };
+
+  static std::size_t width_of(Type type);
+  void add(std::string name, Array array, ZipArchive::Bytes beginning, std::uint64_t size);
+  const Array& get(std::string_view name) const;
+  /// The values; `scratch` keeps those that are unpacked.
+  ZipArchive::Bytes values_of(const Array& array, std::vector<std::byte>& scratch) const;
+
+  formats::MappedFile mapped_;
+  ZipArchive archive_;
+  std::map<std::string, Array, std::less<>> arrays_;
+};
+
+/// Marian's own binary format, version 1: float32, float16, and the integers of intgemm that are the same for all
+/// processors, divided by their multipliers.
+class MarianBin final : public MarianFile {
+ public:
+  explicit MarianBin(const std::filesystem::path& path);
+
+  const std::string& file() const override { return file_; }
+  const Shape* shape_of(std::string_view name) const override;
+  void read(std::string_view name, std::span<float> out) const override;
+  bool stored_turned(std::string_view name) const override;
+  std::vector<std::string> names() const override;
+  std::string configuration() const override;
+
+ private:
+  enum class Type : std::uint8_t { kFloat16, kFloat32, kInt8, kIntgemm8, kIntgemm16, kOther };
+  struct Array {
+    Type type = Type::kFloat32;
+    Shape shape{};
+    ZipArchive::Bytes bytes{};
+  };
+
+  Type type_of(std::uint64_t code, std::string_view name) const;
+  void check_size(const std::string& name, const Array& array) const;
+  const Array& get(std::string_view name) const;
+
+  std::string file_;
+  formats::MappedFile mapped_;
+  std::map<std::string, Array, std::less<>> arrays_;
+};
+
+}  // namespace dragoman::imports

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "dragoman/imports/exports.h"
+
+#include <functional>
+#include <memory>
+
+namespace dragoman::imports {
+
+/// A Transformer of width 8 over ten pieces, for examples of what importers open.
+class ExampleModel {
+ public:
+  ExampleModel();
+  ExampleModel(const ExampleModel&) = delete;
+  ExampleModel& operator=(const ExampleModel&) = delete;
+  ~ExampleModel();
+  /// Without files of tokenizers.
+  ExportedModel exported() const;
+
+ private:
+  formats::ModelConfig config_;
+  std::unique_ptr<tokenizer::Tokenizer> tokenizer_;
+  std::unique_ptr<nn::Seq2SeqModel> model_;
+};
+
+}  // namespace dragoman::imports

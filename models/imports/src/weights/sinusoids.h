@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include <dragoman/nn/positions.h>
+
+namespace dragoman::imports {
+
+struct SinusoidKind {
+  nn::PositionKind kind = nn::PositionKind::kInterleaved;
+  std::int64_t offset = 0;  ///< Config::position_offset
+  bool operator==(const SinusoidKind&) const = default;
+};
+
+/// The computed positions that a table [rows, width] holds, to within `tolerance`; nothing if it is another table.
+std::optional<SinusoidKind> recognise_sinusoids(std::span<const float> table, std::int64_t width, double tolerance);
+
+}  // namespace dragoman::imports

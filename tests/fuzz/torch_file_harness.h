@@ -1,0 +1,39 @@
+#pragma once
+
+#include "target.h"
+#include "torch/torch_file.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace dragoman::fuzz {
+
+/// Reads the bytes as a file of torch and, if that works, every tensor at its top. True if it was one.
+inline bool exercise_torch_file(std::string_view bytes) {
+  using namespace imports;
+  return accepts([&] {
+    const TorchFile file = TorchFile::view(std::as_bytes(std::span(bytes)), "fuzz");
+    const auto* state = file.root().as<PickledDict>();
+    if (state == nullptr) return;
+    // Any number of tensors may be views of one storage.
+    std::int64_t left = static_cast<std::int64_t>(bytes.size());
+    for (const auto& [key, value] : state->items) {
+      const auto* tensor = value->as<std::shared_ptr<const PickledTensor>>();
+      if (tensor == nullptr) continue;
+      file.check(**tensor, "tensor");
+      std::int64_t count = 1;
+      for (const std::int64_t size : (*tensor)->shape) count *= size;
+      promise(count >= 0 && count <= static_cast<std::int64_t>(bytes.size()), "a tensor lies in the file");
+      if ((left -= count) < 0) return;
+      std::vector<float> values(static_cast<std::size_t>(count));
+      file.read(**tensor, 0, {values.data(), 1, count, count, tensor::DType::kF32, tensor::Device::kCpu}, "tensor");
+    }
+  });
+}
+
+inline Target torch_file_target() {
+  return {.name = "torch_file", .exercise = exercise_torch_file, .budget = {.bytes_per_byte = 256}};
+}
+
+}  // namespace dragoman::fuzz

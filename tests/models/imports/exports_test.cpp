@@ -1,0 +1,127 @@
+#include "dragoman/imports/exports.h"
+
+#include "golden_cases.h"
+
+#include <cstring>
+
+#include <dragoman/core/file.h>
+#include <dragoman/formats/checksums.h>
+#include <dragoman/formats/safetensors.h>
+#include <dragoman/plugins/export_model.h>
+
+namespace dragoman::imports {
+namespace {
+
+using testing::error_of;
+using testing::golden_file;
+using ::testing::HasSubstr;
+
+std::filesystem::path bundled_model() {
+  return testing::source_folder() / "examples/multi30k/model";
+}
+
+class Exports : public ::testing::Test {
+ protected:
+  std::filesystem::path write(const std::filesystem::path& model, const std::string& format) {
+    const std::filesystem::path output = scratch_ / format;
+    plugins::export_model(model, output, format, host_);
+    return output;
+  }
+
+  testing::TemporaryFolder scratch_;
+  plugins::Host host_;
+};
+
+TEST_F(Exports, ComeBackFromCtranslate2BitForBit) {
+  plugins::import_model(golden_file("ctranslate2/opus-int8"), scratch_ / "imported", host_);
+  for (const auto& kept : {bundled_model(), scratch_ / "imported"}) {
+    const ImportedModel back(host_, write(kept, "ctranslate2"));
+    const plugins::LoadedModel before = plugins::load_model(kept, host_, {.trainable = true});
+    const plugins::LoadedModel after = plugins::load_model(back.folder(), host_, {.trainable = true});
+    for (const nn::Parameter& parameter : before.model->parameters().all()) {
+      const nn::Parameter* found = after.model->parameters().find(parameter.name);
+      ASSERT_NE(found, nullptr) << parameter.name;
+      ASSERT_EQ(found->value.size(), parameter.value.size());
+      EXPECT_EQ(std::memcmp(found->value.data, parameter.value.data,
+                            static_cast<std::size_t>(parameter.value.size()) * sizeof(float)),
+                0)
+          << parameter.name;
+    }
+    EXPECT_EQ(before.model->config()["positions"], after.model->config()["positions"]);
+    EXPECT_EQ(before.config.sequences.decoder_start, after.config.sequences.decoder_start);
+    std::filesystem::remove_all(scratch_ / "ctranslate2");
+  }
+}
+
+TEST_F(Exports, ComeBackFromMarianBitForBit) {
+  for (const char* name : {"opus", "untied"}) {
+    const ImportedModel imported(host_, golden_file(std::string("marian/") + name));
+    const std::filesystem::path exported = write(imported.folder(), "marian-npz");
+    const ImportedModel back(host_, exported);
+    for (const char* file : {"model.safetensors", "config.json"})
+      EXPECT_TRUE(core::read_file(back.folder() / file) == core::read_file(imported.folder() / file)) << name << file;
+    std::filesystem::remove_all(exported);
+  }
+}
+
+TEST_F(Exports, HaveTheNamesOfTransformers) {
+  const std::filesystem::path folder = write(bundled_model(), "huggingface");
+  const core::Json config = core::load_json((folder / "config.json").string());
+  EXPECT_EQ(config["architectures"], core::Json({"PegasusForConditionalGeneration"})) << "its norms stand in front";
+  const auto file = formats::SafetensorsFile::open(folder / "model.safetensors");
+  EXPECT_EQ(file.metadata().at("format"), "pt");
+  const plugins::LoadedModel model = plugins::load_model(bundled_model(), host_, {.trainable = true});
+  const tensor::Tensor& qkv = model.model->parameters().find("decoder.layers.1.self_attention.qkv.weight")->value;
+  const auto* stored = file.find("model.decoder.layers.1.self_attn.k_proj.weight");
+  ASSERT_NE(stored, nullptr);
+  std::vector<float> values(static_cast<std::size_t>(stored->size));
+  file.read(*stored, {values.data(), 1, stored->size, stored->size, tensor::DType::kF32, tensor::Device::kCpu});
+  EXPECT_TRUE(std::equal(values.begin(), values.end(), qkv.row<float>(qkv.rows / 3)));
+}
+
+TEST_F(Exports, RefuseWhatTheOtherToolkitCannotSay) {
+  EXPECT_THAT(error_of([&] { write(bundled_model(), "marian-npz"); }),
+              HasSubstr("cannot be exported as marian-npz: its decoder begins with a token of its own"));
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "marian-npz")) << "nothing is left of an export that was refused";
+  const ImportedModel opus(host_, golden_file("marian/opus"));
+  EXPECT_THAT(error_of([&] { write(opus.folder(), "huggingface"); }), HasSubstr("layer_norm_epsilon is 1e-06"));
+  EXPECT_THAT(error_of([&] { write(opus.folder(), "onnx"); }),
+              HasSubstr("known are ctranslate2, marian-npz, huggingface"));
+  core::write_file(scratch_ / "ctranslate2", "years of work");
+  EXPECT_THAT(error_of([&] { write(opus.folder(), "ctranslate2"); }), HasSubstr("exists already"));
+  EXPECT_EQ(core::read_file(scratch_ / "ctranslate2"), "years of work");
+}
+
+/// golden/make_exports.py: ctranslate2 and transformers gave exactly these with the exported model.
+TEST_F(Exports, TranslateElsewhereAsHere) {
+  DRAGOMAN_NEEDS_DATA("multi30k/test_2016_flickr.de.gz");
+  constexpr std::size_t kLines = 200;
+  core::LineReader reader(testing::data_folder() / "multi30k/test_2016_flickr.de.gz");
+  std::vector<pipeline::Record> lines(kLines);
+  for (pipeline::Record& line : lines) ASSERT_TRUE(reader.next(line.text));
+  const core::Json golden = core::load_json(golden_file("exports.json").string());
+  for (const auto& [name, strategy, penalty] : {std::tuple("ctranslate2-greedy", "greedy", "ct2"),
+                                                {"ctranslate2-beam", "beam", "ct2"},
+                                                {"transformers-greedy", "greedy", "transformers"},
+                                                {"transformers-beam", "beam", "transformers"}}) {
+    ASSERT_EQ(golden[name]["equal"], kLines);
+    pipeline::TranslateOptions options{.threads = 1};
+    options.decoding.strategy = strategy;
+    options.decoding.length_penalty = decoding::LengthPenalty::preset(penalty, 1.0);
+    options.decoding.minimum_length = 1;
+    options.decoding.maximum_length = 100;
+    options.details = true;
+    pipeline::Translator translator(bundled_model(), host_, options);
+    std::string hypotheses;
+    for (const pipeline::Record& record : translator.translate(lines)) {
+      std::string pieces;
+      for (const auto& piece : record.fields["tokens"].get<std::vector<std::string>>())
+        pieces += (pieces.empty() ? "" : " ") + piece;
+      hypotheses += pieces + "\n";
+    }
+    EXPECT_EQ(formats::sha256_of(hypotheses), golden[name]["sha256"].get<std::string>()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace dragoman::imports

@@ -1,0 +1,242 @@
+#include "error_message.h"
+#include "test_data.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+#include <dragoman/pipeline/scorer.h>
+#include <dragoman/pipeline/translator.h>
+#include <dragoman/plugins/import_model.h>
+#include <dragoman/plugins/load_model.h>
+
+namespace dragoman::imports {
+namespace {
+
+using core::Json;
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+
+/// What golden/make_huggingface.py made: a folder of transformers for each family, and in expected.json what
+/// transformers makes of some lines with it.
+std::filesystem::path family_folder(const std::string& family) {
+  return testing::golden_file("huggingface") / family;
+}
+
+/// mBART-50's folder does not say which languages are meant.
+pipeline::LanguagePair languages_of(const std::string& family) {
+  if (family == "mbart50") return {"en_XX", "de_DE"};
+  return {};
+}
+
+/// A copy of a family's folder, to be changed, and what is imported of it.
+class ForeignFolder {
+ public:
+  explicit ForeignFolder(const std::string& family) {
+    std::filesystem::copy(family_folder(family), path());
+    std::filesystem::remove(path() / "expected.json");
+  }
+
+  std::filesystem::path path() const { return folder_ / "foreign"; }
+  std::filesystem::path imported() const { return folder_ / "imported"; }
+  /// Sets keys of a JSON file.
+  void change(const std::string& file, const Json& keys) const {
+    Json json = core::load_json((path() / file).string());
+    json.update(keys);
+    core::write_file(path() / file, json.dump());
+  }
+  void import() { plugins::import_model(path(), imported(), host_); }
+  std::string error_of_import() {
+    return error_of([&] { import(); });
+  }
+  plugins::Host& host() { return host_; }
+
+ private:
+  testing::TemporaryFolder folder_;
+  plugins::Host host_;
+};
+
+class HuggingFaceFamily : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    expected_ = core::load_json((family_folder(GetParam()) / "expected.json").string())["lines"];
+    plugins::import_model(family_folder(GetParam()), imported_, host_);
+  }
+
+  static std::vector<std::int32_t> ids(const Json& list) { return list.get<std::vector<std::int32_t>>(); }
+
+  /// A hypothesis as transformers writes it: the decoder's first input, the tokens, and the end if there is one.
+  static std::vector<std::int32_t> without_frame(std::vector<std::int32_t> tokens, std::int32_t end) {
+    tokens.erase(tokens.begin());
+    if (!tokens.empty() && tokens.back() == end) tokens.pop_back();
+    return tokens;
+  }
+
+  pipeline::TranslateOptions options(const std::filesystem::path& model) const {
+    pipeline::TranslateOptions options = pipeline::usual_translate_options(model, host_);
+    options.languages = languages_of(GetParam());
+    options.details = true;
+    options.threads = 1;
+    return options;
+  }
+
+  /// The tokens of each line's translation.
+  std::vector<std::vector<std::int32_t>> translate(const std::filesystem::path& model,
+                                                   const pipeline::TranslateOptions& options,
+                                                   std::vector<double>* scores = nullptr,
+                                                   std::vector<std::string>* texts = nullptr) {
+    pipeline::Translator translator(model, host_, options);
+    const auto loaded = plugins::load_model(model, host_);
+    std::vector<std::vector<std::int32_t>> result;
+    for (const Json& line : expected_) {
+      pipeline::Record record;
+      record.text = line["source"].get<std::string>();
+      const auto translated = translator.translate(std::vector<pipeline::Record>{record});
+      EXPECT_FALSE(translated.front().failed()) << translated.front().message;
+      std::vector<std::int32_t> tokens;
+      for (const Json& piece : translated.front().fields["tokens"])
+        tokens.push_back(*loaded.target_tokenizer->id(piece.get<std::string>()));
+      result.push_back(std::move(tokens));
+      if (scores != nullptr) scores->push_back(translated.front().fields["score"].get<double>());
+      if (texts != nullptr) texts->push_back(translated.front().text);
+    }
+    return result;
+  }
+
+  plugins::Host host_;
+  testing::TemporaryFolder folder_;
+  std::filesystem::path imported_ = folder_ / "imported";
+  Json expected_;
+};
+
+TEST_P(HuggingFaceFamily, HasTheLogitsOfTransformers) {
+  const auto spec = plugins::load_model(imported_, host_).config.sequences;
+  pipeline::Scorer scorer(imported_, host_, {.languages = languages_of(GetParam()), .threads = 1});
+  for (const Json& line : expected_) {
+    pipeline::LinePair pair{line["source"].get<std::string>(), line["target"].get<std::string>(), "line"};
+    const pipeline::LineScore score = scorer.score({pair}).front();
+    const auto& wanted = line["log_probabilities"];
+    ASSERT_EQ(score.token_log_probabilities.size(), wanted.size()) << pair.target;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      EXPECT_NEAR(score.token_log_probabilities[i], wanted[i].get<double>(), 1e-4) << pair.target << ' ' << i;
+  }
+  EXPECT_EQ(spec.end, core::load_json((family_folder(GetParam()) / "config.json").string())["eos_token_id"]);
+}
+
+TEST_P(HuggingFaceFamily, TranslatesAsTransformersDoes) {
+  const formats::ModelConfig config = plugins::load_config(imported_, host_.registry());
+  const std::int32_t end = config.sequences.end;
+  const std::int32_t unknown = config.sequences.unknown;
+  const bool suppresses = config.decoding.contains("suppress_tokens");
+  for (const std::filesystem::path& model : {imported_, family_folder(GetParam())}) {
+    std::vector<double> scores;
+    std::vector<std::string> texts;
+    const auto beam = translate(model, options(model), &scores, &texts);
+    pipeline::TranslateOptions greedy_options = options(model);
+    greedy_options.decoding = {.strategy = "greedy",
+                               .maximum_length = greedy_options.decoding.maximum_length,
+                               .suppressed = greedy_options.decoding.suppressed};
+    const auto greedy = translate(model, greedy_options);
+    for (std::size_t i = 0; i < expected_.size(); ++i) {
+      const Json& line = expected_[i];
+      const auto wanted = without_frame(ids(line["greedy"]), end);
+      EXPECT_EQ(std::vector(greedy[i].begin(), greedy[i].begin() + std::min(greedy[i].size(), wanted.size())),
+                std::vector(wanted.begin(), wanted.begin() + std::min(greedy[i].size(), wanted.size())))
+          << line["source"];
+      EXPECT_NEAR(static_cast<double>(greedy[i].size()), static_cast<double>(wanted.size()),
+                  wanted.size() >= 62 ? 1 : 0);
+      // Where transformers comes to the longest that is allowed, it scores what has not ended as if it had.
+      if (line["beam"].size() >= 64) continue;
+      EXPECT_EQ(beam[i], without_frame(ids(line["beam"]), end)) << line["source"];
+      // Marian's folders suppress the padding, whose probability goes to the other tokens here.
+      EXPECT_NEAR(scores[i], line["beam_score"].get<double>(), suppresses ? 5e-3 : 2e-5) << line["source"];
+      // Of an unknown piece SentencePiece writes its sign and transformers nothing; and of M2M-100's tags, which are
+      // special, it writes that of the target.
+      if (GetParam() != "m2m100" && std::ranges::find(beam[i], unknown) == beam[i].end()) {
+        EXPECT_EQ(texts[i], line["translation"].get<std::string>());
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, HuggingFaceFamily,
+                         ::testing::Values("marian", "marian-separate", "bart", "mbart50", "m2m100", "nllb"),
+                         [](const auto& family) {
+                           std::string name = family.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST(HuggingFaceImporter, MakesFoldersThatSayWhatTheFolderOfTransformersSays) {
+  ForeignFolder folder("bart");
+  folder.import();
+  const formats::ModelConfig config = plugins::load_config(folder.imported(), folder.host().registry());
+  EXPECT_EQ(config.decoding,
+            Json({{"beam_size", 4}, {"length_penalty", "transformers"}, {"alpha", 0.7}, {"maximum_length", 62}}));
+  EXPECT_THAT(config.languages.always.source_prefix, ElementsAre(0));
+  EXPECT_THAT(config.languages.always.target_prefix, ElementsAre(0));
+  EXPECT_EQ(config.sequences.decoder_start, 2);
+  EXPECT_EQ(config.model["norm"], "post");
+  EXPECT_EQ(config.model["embedding_norm"], true);
+  EXPECT_THAT(core::read_file(folder.imported() / "README.md"), HasSubstr("model_type bart"));
+}
+
+TEST(HuggingFaceImporter, PutsTheTagsOfLanguagesWhereTheModelWantsThem) {
+  ForeignFolder folder("nllb");
+  const auto table = [&] { return plugins::load_config(folder.path(), folder.host().registry()).languages; };
+  const std::int32_t english = table().find("eng_Latn")->source_prefix.front();
+  EXPECT_THAT(table().tags("eng_Latn", "fra_Latn").source_prefix, ElementsAre(english));
+  EXPECT_EQ(table().tags("", "fra_Latn").target_prefix, table().find("fra_Latn")->target_prefix);
+  EXPECT_EQ(table().source_language, "eng_Latn");
+  EXPECT_EQ(table().languages.size(), 202U);
+  EXPECT_THAT(error_of([&] { table().tags("eng_Latn", "fra_Latm"); }), HasSubstr("it has fra_Latn"));
+  EXPECT_THAT(error_of([&] { table().tags("eng_Latn", "deu"); }), HasSubstr("deu_Latn"));
+  folder.change("tokenizer_config.json", {{"legacy_behaviour", true}});
+  EXPECT_THAT(table().tags("eng_Latn", "fra_Latn").source_prefix, ElementsAre());
+  EXPECT_THAT(table().tags("eng_Latn", "fra_Latn").source_suffix, ElementsAre(english));
+}
+
+TEST(HuggingFaceImporter, NamesTheKeyThatItCannotFollow) {
+  const auto error_with = [](const char* family, const Json& keys) {
+    ForeignFolder folder(family);
+    folder.change("config.json", keys);
+    return folder.error_of_import();
+  };
+  EXPECT_THAT(error_with("bart", {{"activation_function", "gelu_new"}}),
+              HasSubstr("config.json: activation_function: is 'gelu_new'"));
+  EXPECT_THAT(error_with("bart", {{"normalize_before", true}}), HasSubstr("normalize_before: is true"));
+  EXPECT_THAT(error_with("marian", {{"decoder_ffn_dim", 20}}),
+              HasSubstr("decoder_ffn_dim: is 20 and encoder_ffn_dim is"));
+  EXPECT_THAT(error_with("nllb", {{"tie_encoder_decoder", true}}), HasSubstr("tie_encoder_decoder"));
+  EXPECT_THAT(error_with("nllb", {{"quantization_config", {{"bits", 4}}}}), HasSubstr("quantization_config"));
+  EXPECT_THAT(error_with("nllb", {{"vocab_size", 200}}),
+              HasSubstr("vocab_size: is 200, and d_model 12, but the table of embeddings is [286, 12]"));
+  EXPECT_THAT(error_with("bart", {{"encoder_layers", 3}}),
+              HasSubstr("there is no tensor 'model.encoder.layers.2.self_attn_layer_norm.weight'"));
+  EXPECT_THAT(error_with("bart", {{"encoder_layers", 1}}), HasSubstr("tensors are of nothing that the configuration"));
+  EXPECT_THAT(error_with("bart", {{"encoder_ffn_dim", 20}, {"decoder_ffn_dim", 20}}),
+              HasSubstr("is of the shape [16, 12], the configuration says [20, 12]"));
+  EXPECT_THAT(error_with("bart", {{"forced_bos_token_id", 2}}), ::testing::Not(HasSubstr("internal")));
+}
+
+TEST(HuggingFaceImporter, StaysInTheFolderWhateverAnIndexSays) {
+  ForeignFolder folder("m2m100");
+  Json index = core::load_json((folder.path() / "model.safetensors.index.json").string());
+  index["weight_map"]["model.shared.weight"] = "../elsewhere.safetensors";
+  core::write_file(folder.path() / "model.safetensors.index.json", index.dump());
+  EXPECT_THAT(folder.error_of_import(), HasSubstr("must be the name of a file in the folder"));
+}
+
+TEST(HuggingFaceImporter, RefusesWeightsThatAreNotNumbers) {
+  ForeignFolder folder("bart");
+  std::string weights = core::read_file(folder.path() / "model.safetensors");
+  weights.replace(weights.size() - 4, 4, std::string("\0\0\xC0\x7F", 4));
+  core::write_file(folder.path() / "model.safetensors", weights);
+  EXPECT_THAT(folder.error_of_import(), HasSubstr("a model's weights are finite numbers"));
+}
+
+}  // namespace
+}  // namespace dragoman::imports

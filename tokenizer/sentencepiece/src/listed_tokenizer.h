@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::tokenizer {
+
+/// Cuts text as another tokenizer does, of whose pieces only the first so many are a model's: each of the others is the
+/// unknown piece.
+class ListedTokenizer final : public Tokenizer {
+ public:
+  /// `unknown` < `listed` <= segmenter->size().
+  ListedTokenizer(std::unique_ptr<Tokenizer> segmenter, std::int32_t listed, std::int32_t unknown)
+      : segmenter_(std::move(segmenter)), listed_(listed), unknown_(unknown) {}
+
+  std::int32_t size() const override { return listed_; }
+  std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options) const override;
+  std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options) const override;
+  std::unique_ptr<TextEncoder> make_encoder(const EncodeOptions& options) const override;
+  std::string decode(std::span<const std::int32_t> ids) const override;
+  std::unique_ptr<StreamingDecoder> make_decoder() const override;
+  std::string_view piece(std::int32_t id) const override;
+  std::optional<std::int32_t> id(std::string_view piece) const override;
+  bool is_special(std::int32_t id) const override;
+
+ private:
+  class Encoder;
+  class Decoder;
+
+  std::int32_t listed_id(std::int32_t id) const noexcept { return id < listed_ ? id : unknown_; }
+  std::int32_t checked(std::int32_t id) const;
+
+  std::unique_ptr<Tokenizer> segmenter_;
+  std::int32_t listed_;
+  std::int32_t unknown_;
+};
+
+}  // namespace dragoman::tokenizer
