@@ -138,6 +138,10 @@ std::optional<StartingModel> StartingModel::find(TrainingConfig& config, const J
                 "brought into that form by `dragoman convert`",
                 start.path_.string());
   const formats::ModelConfig folder = formats::load_model_config(start.path_);
+  core::require(folder.languages.empty(), ErrorCode::kUnsupported,
+                "model.from: {} puts tokens of languages around sentences (config.json, languages), which training "
+                "does not do yet; only models without them can be gone on from",
+                start.path_.string());
   start.sum_ = formats::sha256_of_file(start.path_ / formats::ModelFiles::kWeights);
   // Its own tokens may have other numbers in another tokenizer.
   if (config.data.source_tokenizer.file.empty()) start.decoding_ = folder.decoding;

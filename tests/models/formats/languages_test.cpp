@@ -14,7 +14,6 @@ namespace {
 using core::Json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::message_of;
 
 const nn::SequenceSpec kSequences{.source_vocabulary = 20, .target_vocabulary = 10};
 
@@ -32,11 +31,11 @@ LanguageTable table_of(const Json& json) {
 std::string message_with(const char* pointer, const Json& value) {
   Json json = kTable;
   json[Json::json_pointer(pointer)] = value;
-  return message_of([&] { table_of(json); });
+  return dragoman::testing::message_of([&] { table_of(json); });
 }
 
 std::string refusal(const LanguageTable& table, std::string_view source, std::string_view target) {
-  return message_of([&] { table.tags(source, target); }, core::ErrorCode::kInvalidArgument);
+  return dragoman::testing::message_of([&] { table.tags(source, target); }, core::ErrorCode::kInvalidArgument);
 }
 
 TEST(LanguageTable, PutsTagsInTheirOrder) {
@@ -85,7 +84,7 @@ TEST(LanguageTable, MakesAModelFolderOfVersion3) {
   EXPECT_EQ(config.languages, table_of(kTable));
   EXPECT_EQ(to_json(config)["format_version"], 3);
   json["format_version"] = 2;
-  EXPECT_THAT(message_of([&] { read_model_config(json, "config.json"); }), HasSubstr("languages"));
+  EXPECT_THAT(dragoman::testing::message_of([&] { read_model_config(json, "config.json"); }), HasSubstr("languages"));
   ModelConfig none = config;
   none.languages = {};
   EXPECT_EQ(to_json(none)["format_version"], 1);
