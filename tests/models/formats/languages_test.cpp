@@ -12,9 +12,9 @@ namespace dragoman::formats {
 namespace {
 
 using core::Json;
+using dragoman::testing::message_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using dragoman::testing::message_of;
 
 const nn::SequenceSpec kSequences{.source_vocabulary = 20, .target_vocabulary = 10};
 
