@@ -129,7 +129,7 @@ LanguageTable read_language_table(const Json& json, const nn::SequenceSpec& sequ
                   fmt::format("must hold codes of languages and their tags, at most {}", kMostLanguages));
     for (const auto& [code, tags] : languages.items()) {
       options.check(!code.empty() && code.size() <= 100, "table", "has a code that is empty or too long");
-      core::OptionReader own(tags, where + ": table: " + code);
+      core::OptionReader own(tags, fmt::format("{}: table: {}", where, code));
       table.languages.emplace_back(
           code, LanguageTags{source_ids(own, "source_prefix"), source_ids(own, "source_suffix"),
                              source_ids(own, "source_prefix_as_target"), target_ids(own, "target_prefix")});
