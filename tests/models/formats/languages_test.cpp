@@ -12,9 +12,9 @@ namespace dragoman::formats {
 namespace {
 
 using core::Json;
+using dragoman::testing::message_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::message_of;
 
 const nn::SequenceSpec kSequences{.source_vocabulary = 20, .target_vocabulary = 10};
 
@@ -68,7 +68,7 @@ TEST(LanguageTable, IsWrittenAsItWasRead) {
 }
 
 TEST(LanguageTable, RefusesWhatIsNoTag) {
-  EXPECT_THAT(message_with("/always/source_prefix", {20}), HasSubstr("always.source_prefix"));
+  EXPECT_THAT(message_with("/always/source_prefix", {20}), HasSubstr("always: source_prefix: must hold ids"));
   EXPECT_THAT(message_with("/table/eng_Latn/target_prefix", {10}), HasSubstr("must hold ids of the vocabulary"));
   EXPECT_THAT(message_with("/table/eng_Latn/target_prefix", {kSequences.end}), HasSubstr("not the end"));
   EXPECT_THAT(message_with("/table/eng_Latn/target_prefix", Json(std::vector<int>(17, 3))), HasSubstr("at most 16"));
