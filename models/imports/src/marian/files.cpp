@@ -91,7 +91,7 @@ class Finder {
   path text_as_path(const core::Json& value, const std::string& where) const {
     core::require(value.is_string() && !value.get_ref<const std::string&>().empty(), ErrorCode::kBadInput,
                   "{}: expected the name of a file", where);
-    const path named = value.get<std::string>();
+    path named = value.get<std::string>();
     if (named.is_absolute() && is_file(named)) return named;
     // Models move, and their configurations are of where they were made.
     for (const path& place : {folder_ / named, folder_ / named.filename()})
