@@ -130,6 +130,14 @@ TEST_F(ChangedMarian, SaysWhereItIsDamaged) {
   EXPECT_THAT(error_of_import(), HasSubstr("packed for the products of one kind of processor (type 0x1801)"));
 }
 
+TEST_F(ChangedMarian, StaysInTheFolderWhateverItsConfigurationSays) {
+  std::filesystem::rename(folder_ / "opus.vocab.yml", scratch_ / "elsewhere.yml");
+  for (const std::string& name : {std::string("../elsewhere.yml"), (scratch_ / "elsewhere.yml").string()}) {
+    core::write_file(folder_ / "decoder.yml", "models: [model.bin]\nvocabs: [" + name + ", " + name + "]\n");
+    EXPECT_THAT(error_of_import(), HasSubstr("there is no file '" + name + "' beside it"));
+  }
+}
+
 TEST_F(ChangedMarian, VocabulariesMustFit) {
   std::string list = core::read_file(folder_ / "opus.vocab.yml");
   core::write_file(folder_ / "opus.vocab.yml", list + "\"more\": 500\n");

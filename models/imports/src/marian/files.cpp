@@ -92,9 +92,10 @@ class Finder {
     core::require(value.is_string() && !value.get_ref<const std::string&>().empty(), ErrorCode::kBadInput,
                   "{}: expected the name of a file", where);
     const path named = value.get<std::string>();
-    if (named.is_absolute() && is_file(named)) return named;
-    // Models move, and their configurations are of where they were made.
-    for (const path& place : {folder_ / named, folder_ / named.filename()})
+    // Models move, and their configurations are of where they were made. What comes from a stranger names no file
+    // outside of the folder.
+    const bool stays = named.is_relative() && *named.lexically_normal().begin() != "..";
+    for (const path& place : {folder_ / (stays ? named : named.filename()), folder_ / named.filename()})
       if (is_file(place)) return place;
     core::fail(ErrorCode::kIo, "{}: there is no file {} beside it", where, core::quote(named.string()));
   }
