@@ -1,6 +1,7 @@
 #include "dragoman/tokenizer/tokenizer_files.h"
 
 #include "base/base64.h"
+#include "composed/composed_tokenizer.h"
 #include "definition/escapes.h"
 #include "dictionary_tokenizer.h"
 #include "formats/byte_level.h"
@@ -227,9 +228,17 @@ const KnownKind& description_of(FileKind kind) {
   return *found;
 }
 
+std::unique_ptr<Tokenizer> open_tokenizer_json(const std::filesystem::path& path, const std::string& content) {
+  auto definition = read_any_tokenizer_json(content, path.string());
+  if (auto* merges = std::get_if<BpeDefinition>(&definition))
+    return std::make_unique<BpeTokenizer>(std::move(*merges), path.string());
+  return std::make_unique<ComposedTokenizer>(std::get<ComposedDefinition>(std::move(definition)), path.string());
+}
+
 std::unique_ptr<Tokenizer> open_content(const std::filesystem::path& path, const std::string& content,
                                         const ReadOptions& options) {
   const FileKind kind = kind_of(path, content, options);
+  if (kind == FileKind::kTokenizerJson) return open_tokenizer_json(path, content);
   if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string(), options.listed);
   return std::make_unique<BpeTokenizer>(description_of(kind).read(path, content, options), path.string());
 }
