@@ -182,8 +182,6 @@ class WordPieceModel final : public WordModel {
       if (definition.listed[id] && piece.starts_with(prefix) && piece.size() > prefix.size())
         entries.emplace_back(piece.substr(prefix.size()), static_cast<std::int32_t>(id));
     }
-    std::ranges::sort(entries);
-    entries.erase(std::ranges::unique(entries, {}, &Trie::Entry::first).begin(), entries.end());
     return Trie(std::move(entries));
   }
 

@@ -1,6 +1,7 @@
 #include "composed_part.h"
 
 #include "common_parts.h"
+#include "json/tokenizer_json.h"
 #include "model_part.h"
 #include "normalizer_part.h"
 #include "pieces_part.h"
