@@ -135,6 +135,22 @@ TEST(ComposedTokenizer, ReadersNameWhatTheyDoNotKnow) {
   EXPECT_THAT(error(R"("post_processor": {"type": "Odd"},)"), HasSubstr("the post-processor 'Odd'"));
 }
 
+/// tiktoken takes what its pattern finds, and nothing else.
+TEST(ComposedTokenizer, RanksMayHaveAnyPattern) {
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "ranks", example_of(FileKind::kTiktoken).content);
+  const auto open = [&](const std::string& pattern) {
+    return open_tokenizer_file(folder / "ranks", {.expression = word_expression(pattern)});
+  };
+  EXPECT_EQ(open("[a-z]+")->encode("the 1"), (std::vector<std::int32_t>{256, 'e'}));
+  EXPECT_EQ(open("o200k")->encode("the 1"), (std::vector<std::int32_t>{256, 'e', ' ', '1'}));
+  EXPECT_EQ(open("o200k")->decode(std::vector{256, 0xC3, 0xA9}), "th\xC3\xA9");
+  EXPECT_THAT(testing::message_of([&] { open("gpt3"); }, ErrorCode::kInvalidArgument), HasSubstr("o200k or a regular"));
+  EXPECT_THAT(testing::message_of([&] { read_tokenizer_file(folder / "ranks", {.expression = "a+"}); },
+                                  ErrorCode::kUnsupported),
+              HasSubstr("cannot be converted"));
+}
+
 TEST(ComposedTokenizer, CannotBeConverted) {
   const std::string json = golden()["xlm_roberta"]["tokenizer"].dump();
   EXPECT_THAT(testing::message_of([&] { read_tokenizer_json(json, "x"); }, ErrorCode::kUnsupported),
