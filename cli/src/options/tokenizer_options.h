@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
@@ -35,14 +36,14 @@ class TokenizerOptions {
         ("dictionary", po::value(&dictionary_)->value_name("FILE"),
          "take the ids from fairseq's dict.txt or from Marian's vocab.yml")  //
         ("pattern", po::value(&pattern_)->value_name("PATTERN"),
-         "rank files: how text is cut into words, gpt2, cl100k or cl100k-earlier");
+         "rank files: how text is cut into words, gpt2, cl100k, cl100k-earlier, o200k, or a regular expression");
   }
 
   tokenizer::ReadOptions read_options(const std::string& kind = "") const {
     tokenizer::ReadOptions read = read_;
     read.vocabulary = vocabulary_;
     read.dictionary = dictionary_;
-    if (!pattern_.empty()) read.pattern = word_pattern();
+    if (!pattern_.empty()) read_pattern(read);
     if (!kind.empty()) read.kind = file_kind(kind, "--from");
     return read;
   }
@@ -72,9 +73,13 @@ class TokenizerOptions {
   }
 
  private:
-  tokenizer::WordPattern word_pattern() const {
-    if (const auto pattern = tokenizer::word_pattern(pattern_)) return *pattern;
-    throw UsageError("--pattern " + pattern_ + ": must be gpt2, cl100k or cl100k-earlier");
+  void read_pattern(tokenizer::ReadOptions& read) const {
+    read.pattern = tokenizer::word_pattern(pattern_);
+    try {
+      if (!read.pattern) read.expression = tokenizer::word_expression(pattern_);
+    } catch (const core::Error& error) {
+      throw UsageError(fmt::format("--pattern {}: {}", pattern_, error.what()));
+    }
   }
 
   tokenizer::ReadOptions read_;

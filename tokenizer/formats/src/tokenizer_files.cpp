@@ -1,6 +1,7 @@
 #include "dragoman/tokenizer/tokenizer_files.h"
 
 #include "base/base64.h"
+#include "composed/composed_tokenizer.h"
 #include "definition/escapes.h"
 #include "dictionary_tokenizer.h"
 #include "formats/byte_level.h"
@@ -133,7 +134,8 @@ void check_options(const ReadOptions& options, FileKind kind, const std::filesys
   check(codes || options.glossaries.empty(), "glossaries go", kCodes);
   check(codes || options.vocabulary.empty(), "a vocabulary goes", kCodes);
   check(codes || options.separator == usual.separator, "a separator goes", kCodes);
-  check(kind == FileKind::kTiktoken || !options.pattern, "a pattern goes", "rank files");
+  check(kind == FileKind::kTiktoken || (!options.pattern && options.expression.empty()), "a pattern goes",
+        "rank files");
   check(kind == FileKind::kSentencePiece || !options.listed, "a number of listed pieces goes", "SentencePiece models");
   require(options.vocabulary_threshold == 0 || !options.vocabulary.empty(), ErrorCode::kInvalidArgument,
           "{}: a threshold of {} goes with a vocabulary", path.string(), options.vocabulary_threshold);
@@ -154,14 +156,17 @@ void check_cuts(const BpeDefinition& definition, FileKind kind) {
 constexpr std::pair<WordPattern, std::string_view> kPatterns[] = {
     {WordPattern::kGpt2, "gpt2"}, {WordPattern::kCl100k, "cl100k"}, {WordPattern::kCl100kVariant, "cl100k-earlier"}};
 
+constexpr std::string_view kO200kName = "o200k";
+
 /// The options of a kind that stand beside its file, where the file is all that there is.
 ReadOptions read_own_options(FileKind kind, core::OptionReader& own) {
   ReadOptions read{.kind = kind};
   if (kind == FileKind::kSubwordNmt || kind == FileKind::kFastBpe)
     read.separator = own.get("separator", read.separator);
   if (kind == FileKind::kTiktoken && own.has("pattern")) {
-    read.pattern = word_pattern(own.get("pattern", ""));
-    own.check(read.pattern.has_value(), "pattern", "must be gpt2, cl100k or cl100k-earlier");
+    const std::string pattern = own.get("pattern", "");
+    read.pattern = word_pattern(pattern);
+    if (!read.pattern) read.expression = word_expression(pattern);
   }
   if (kind == FileKind::kSentencePiece && own.has("listed")) {
     read.listed = own.get("listed", std::int32_t{0});
@@ -227,9 +232,45 @@ const KnownKind& description_of(FileKind kind) {
   return *found;
 }
 
+std::unique_ptr<Tokenizer> open_tokenizer_json(const std::filesystem::path& path, const std::string& content) {
+  auto definition = read_any_tokenizer_json(content, path.string());
+  if (auto* merges = std::get_if<BpeDefinition>(&definition))
+    return std::make_unique<BpeTokenizer>(std::move(*merges), path.string());
+  return std::make_unique<ComposedTokenizer>(std::get<ComposedDefinition>(std::move(definition)), path.string());
+}
+
+/// Empty if the words of a rank file are those of a pattern that has a name of its own.
+std::string expression_of_ranks(std::string_view content, const ReadOptions& options) {
+  constexpr auto kTokensOfO200k = 199'998;
+  if (!options.expression.empty() || options.pattern) return options.expression;
+  const auto tokens = std::ranges::count(content, '\n') + (content.ends_with('\n') ? 0 : 1);
+  return tokens == kTokensOfO200k ? word_expression(kO200kName) : std::string();
+}
+
+std::unique_ptr<Tokenizer> open_ranks(const std::filesystem::path& path, const std::string& content,
+                                      const ReadOptions& options, const std::string& expression) {
+  BpeDefinition ranks = read_tiktoken(content, path.string(), options);
+  ranks.text = CharacterText();
+  ComposedDefinition definition;
+  definition.pieces = ranks.pieces;
+  definition.listed.assign(ranks.pieces.size(), true);
+  definition.pre_tokenizer = {{.kind = PreTokenizerStep::Kind::kSplitPattern,
+                               .text = expression,
+                               .behavior = SplitBehavior::kRemoved,
+                               .invert = true},
+                              {.kind = PreTokenizerStep::Kind::kByteAlphabet}};
+  definition.model = MergesOfWords{std::move(ranks)};
+  definition.decoder = {{.kind = DecoderStep::Kind::kByteLevel}};
+  return std::make_unique<ComposedTokenizer>(std::move(definition), path.string());
+}
+
 std::unique_ptr<Tokenizer> open_content(const std::filesystem::path& path, const std::string& content,
                                         const ReadOptions& options) {
   const FileKind kind = kind_of(path, content, options);
+  if (kind == FileKind::kTokenizerJson) return open_tokenizer_json(path, content);
+  if (kind == FileKind::kTiktoken)
+    if (const std::string expression = expression_of_ranks(content, options); !expression.empty())
+      return open_ranks(path, content, options, expression);
   if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string(), options.listed);
   return std::make_unique<BpeTokenizer>(description_of(kind).read(path, content, options), path.string());
 }
@@ -244,6 +285,16 @@ std::string_view name_of(FileKind kind) noexcept {
 std::optional<FileKind> file_kind(std::string_view name) noexcept {
   const auto* found = std::ranges::find(kKinds, name, &KnownKind::name);
   return found == std::end(kKinds) ? std::nullopt : std::optional(found->kind);
+}
+
+std::string word_expression(std::string_view name) {
+  const auto is_of_a_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  require(name == kO200kName || !std::ranges::all_of(name, is_of_a_name), ErrorCode::kInvalidArgument,
+          "the pattern '{}' must be gpt2, cl100k, cl100k-earlier, o200k or a regular expression", name);
+  if (name != kO200kName) return std::string(name);
+  return R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+         R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+         R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 }
 
 std::optional<WordPattern> word_pattern(std::string_view name) noexcept {
@@ -280,7 +331,11 @@ BpeDefinition parse_tokenizer_file(const std::filesystem::path& path, const std:
                                    const ReadOptions& options) {
   require(options.dictionary.empty(), ErrorCode::kUnsupported,
           "{}: a tokenizer with the ids of a dictionary encodes and decodes, but cannot be converted", path.string());
-  return description_of(kind_of(path, content, options)).read(path, content, options);
+  const FileKind kind = kind_of(path, content, options);
+  require(kind != FileKind::kTiktoken || expression_of_ranks(content, options).empty(), ErrorCode::kUnsupported,
+          "{}: ranks whose words are those of a regular expression encode and decode, but cannot be converted",
+          path.string());
+  return description_of(kind).read(path, content, options);
 }
 
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "json_part.h"
+#include "pieces_part.h"
 #include "tokenizer_json_document.h"
 
 #include <string>
+#include <vector>
 
 #include <dragoman/tokenizer/bpe_definition.h>
 
@@ -12,7 +14,8 @@ namespace dragoman::tokenizer {
 /// What `model` and `added_tokens` say.
 struct ModelPart {
   BpeDefinition definition;  ///< all but its text and its post-processor
-  std::string suffix;        ///< of the end of a word, or empty
+  std::vector<AddedPiece> added;
+  std::string suffix;  ///< of the end of a word, or empty
   bool byte_fallback = false;
 };
 

@@ -48,12 +48,16 @@ class DocumentReader {
   Json read_model(const simdjson::dom::object& model) {
     document_.vocabulary.clear();
     document_.merges.clear();
+    document_.scored.clear();
     Json rest = Json::object();
     for (const auto [key, value] : model) {
       Json& place = rest[std::string(key)];
       if (key == "vocab" && value.type() == element_type::OBJECT) {
         read_vocabulary(value);
         place = Json::object();
+      } else if (key == "vocab" && value.type() == element_type::ARRAY) {
+        read_scored(value);
+        place = Json::array();
       } else if (key == "merges" && value.type() == element_type::ARRAY) {
         read_merges(value);
         place = Json::array();
@@ -72,6 +76,21 @@ class DocumentReader {
         core::fail(ErrorCode::kBadInput, "{}.model.vocab[{}]: expected a whole number from 0 to 2147483647", name_,
                    Quoted{piece});
       document_.vocabulary.emplace_back(piece, static_cast<std::int32_t>(id));
+    }
+  }
+
+  void read_scored(const simdjson::dom::array& vocabulary) {
+    document_.scored.clear();
+    document_.scored.reserve(vocabulary.size());
+    for (const simdjson::dom::element entry : vocabulary) {
+      simdjson::dom::array pair;
+      std::string_view piece;
+      double score = 0;
+      if (entry.get(pair) != simdjson::SUCCESS || pair.size() != 2 || pair.at(0).get(piece) != simdjson::SUCCESS ||
+          pair.at(1).get(score) != simdjson::SUCCESS)
+        core::fail(ErrorCode::kBadInput, "{}.model.vocab[{}]: expected a piece and its score", name_,
+                   document_.scored.size());
+      document_.scored.emplace_back(piece, score);
     }
   }
 

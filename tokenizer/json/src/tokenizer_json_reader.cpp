@@ -1,4 +1,5 @@
 #include "common_parts.h"
+#include "composed_part.h"
 #include "decoder_part.h"
 #include "json/tokenizer_json.h"
 #include "json_part.h"
@@ -57,6 +58,14 @@ std::string read_post_processor(const JsonPart& top, bool byte_level) {
   if (top.is_null("post_processor")) return {};
   check_post_processor(child(top, "post_processor"), byte_level);
   return top.get("post_processor").dump();
+}
+
+void check_added_tokens(const FileParts& parts) {
+  for (std::size_t i = 0; i < parts.model.added.size(); ++i)
+    for (const char* key : {"single_word", "lstrip", "rstrip"}) {
+      const JsonPart token = element(parts.top, "added_tokens", i);
+      if (token.flag(key)) unsupported(token.where(), key);
+    }
 }
 
 void check_normalizer(const FileParts& parts) {
@@ -128,13 +137,10 @@ TextDefinition text_of(FileParts parts) {
   return text;
 }
 
-}  // namespace
-
-BpeDefinition read_tokenizer_json(std::string_view text, const std::string& name) {
-  const TokenizerDocument document = parse_tokenizer_document(text, name);
-  const JsonPart top(document.rest, name);
-  check_top(top);
+/// The layouts that BpeDefinition has.
+BpeDefinition read_layout(const JsonPart& top, const TokenizerDocument& document) {
   FileParts parts{.top = top, .model = read_model(top, document)};
+  check_added_tokens(parts);
   if (!top.is_null("normalizer")) parts.normalizer = read_normalizer(child(top, "normalizer"));
   if (!top.is_null("pre_tokenizer")) parts.pre_tokenizer = read_pre_tokenizer(child(top, "pre_tokenizer"));
   parts.model.definition.post_processor = read_post_processor(top, parts.pre_tokenizer.byte_level.has_value());
@@ -148,6 +154,28 @@ BpeDefinition read_tokenizer_json(std::string_view text, const std::string& name
   BpeDefinition definition = std::move(parts.model.definition);
   definition.text = text_of(std::move(parts));
   return definition;
+}
+
+}  // namespace
+
+BpeDefinition read_tokenizer_json(std::string_view text, const std::string& name) {
+  const TokenizerDocument document = parse_tokenizer_document(text, name);
+  const JsonPart top(document.rest, name);
+  check_top(top);
+  return read_layout(top, document);
+}
+
+std::variant<BpeDefinition, ComposedDefinition> read_any_tokenizer_json(std::string_view text,
+                                                                        const std::string& name) {
+  const TokenizerDocument document = parse_tokenizer_document(text, name);
+  const JsonPart top(document.rest, name);
+  check_top(top);
+  if (child(top, "model").type() == "BPE") try {
+      return read_layout(top, document);
+    } catch (const core::Error& error) {
+      if (error.code() != ErrorCode::kUnsupported) throw;  // it may be put together of other parts
+    }
+  return read_composed(top, document);
 }
 
 }  // namespace dragoman::tokenizer

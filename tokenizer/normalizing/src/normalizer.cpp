@@ -1,7 +1,8 @@
 #include "normalizing/normalizer.h"
 
-#include "growth.h"
 #include "normalizing/grapheme_clusters.h"
+#include "normalizing/growth.h"
+#include "normalizing/rewriter.h"
 
 #include <algorithm>
 #include <numeric>
@@ -18,44 +19,6 @@ namespace dragoman::tokenizer {
 namespace {
 
 using Kind = NormalizerStep::Kind;
-
-void check_growth(std::size_t size, std::size_t limit) {
-  core::require(
-      size <= limit, core::ErrorCode::kBadInput,
-      "the normalizer of this tokenizer makes a text more than {} times as long; correct its Prepend and Replace steps",
-      kMaxGrowth);
-}
-
-/// Builds the result of a step, carrying the offsets over from its input.
-class Rewriter {
- public:
-  Rewriter(const AlignedText& in, std::size_t limit) : in_(in), tracked_(!in.origin.empty()), limit_(limit) {
-    out_.text.reserve(in.text.size() + 8);
-  }
-
-  void keep(std::size_t begin, std::size_t end) {
-    out_.text.append(in_.text, begin, end - begin);
-    if (tracked_)
-      out_.origin.insert(out_.origin.end(), in_.origin.begin() + static_cast<std::ptrdiff_t>(begin),
-                         in_.origin.begin() + static_cast<std::ptrdiff_t>(end));
-  }
-  /// Adds text in place of what begins at `begin` of the input.
-  void put(std::string_view text, std::size_t begin) {
-    check_growth(out_.text.size() + text.size(), limit_);
-    out_.text.append(text);
-    if (tracked_) out_.origin.insert(out_.origin.end(), text.size(), in_.origin[begin]);
-  }
-  AlignedText finish() {
-    if (tracked_) out_.origin.push_back(in_.origin.back());
-    return std::move(out_);
-  }
-
- private:
-  const AlignedText& in_;
-  bool tracked_;
-  std::size_t limit_;
-  AlignedText out_;
-};
 
 bool is_unicode_form(Kind kind) {
   return kind == Kind::kNfc || kind == Kind::kNfd || kind == Kind::kNfkc || kind == Kind::kNfkd;
@@ -258,13 +221,20 @@ Normalizer::Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(ste
   }
 }
 
-AlignedText Normalizer::apply(std::string_view text, std::size_t begin, bool track) const {
+AlignedText as_it_stands(std::string_view text, std::size_t begin, bool track) {
   AlignedText aligned{std::string(text), {}};
   if (track) {
     aligned.origin.resize(text.size() + 1);
     std::iota(aligned.origin.begin(), aligned.origin.end(), begin);
   }
-  const std::size_t limit = most_normalised(text.size());
+  return aligned;
+}
+
+AlignedText Normalizer::apply(std::string_view text, std::size_t begin, bool track) const {
+  return apply(as_it_stands(text, begin, track), most_normalised(text.size()));
+}
+
+AlignedText Normalizer::apply(AlignedText aligned, std::size_t limit) const {
   auto map = maps_.begin();
   for (const NormalizerStep& step : steps_)
     aligned = step.kind == Kind::kPrecompiled ? apply_precompiled(*map++, aligned, limit)

@@ -1,6 +1,6 @@
 #include "normalizing/sentencepiece_normalizer.h"
 
-#include "growth.h"
+#include "normalizing/growth.h"
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/utf8.h>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -25,6 +26,7 @@ struct Quantifier {
   std::size_t least = 1;
   std::optional<std::size_t> most;  ///< none: no limit
   bool lazy = false;
+  bool possessive = false;  ///< what it has taken it does not give back
 };
 
 class PatternParser {
@@ -63,6 +65,7 @@ class PatternParser {
     if (!quantifier) return code;
     if (code.can_be_empty) in_.fail_at(begin, "what is repeated here can match the empty text");
     if (read_quantifier()) in_.fail("a quantifier behind a quantifier is not supported");
+    if (quantifier->possessive) return repeat_possessively(code, *quantifier, begin);
     return repeat(code, *quantifier, begin);
   }
 
@@ -81,7 +84,7 @@ class PatternParser {
         if (read_quantifier()) in_.fail_before("there is nothing to repeat; put a backslash in front of the brace");
         [[fallthrough]];
       default:
-        return in_.peek() == '\\' ? escape() : single(read_atom(in_, dialect_, parsed_, false));
+        return in_.peek() == '\\' ? escape() : single(read_class());
     }
   }
 
@@ -104,6 +107,7 @@ class PatternParser {
 
   Code special_group(std::size_t begin) {
     if (in_.take(':')) return alternatives();
+    if (in_.rest().starts_with("i:")) return any_case(begin);
     const bool behind = in_.take('<');
     const bool negative = in_.take('!');
     if (!negative && !in_.take('=')) in_.fail_at(begin, "of groups with (?, only (?: (?= (?! (?<= (?<! are supported");
@@ -113,6 +117,43 @@ class PatternParser {
     return assertion(
         behind ? (negative ? Kind::kNotBehind : Kind::kBehind) : (negative ? Kind::kNotAhead : Kind::kAhead),
         characters);
+  }
+
+  /// Of ASCII characters only, and not where several together fold to another, as `ss` does: Oniguruma matches that.
+  Code any_case(std::size_t begin) {
+    if (dialect_ == PatternDialect::kPython) in_.fail_at(begin, "flags are not supported");
+    in_.skip(2);
+    const bool before = std::exchange(ignore_case_, true);
+    const std::size_t inside = in_.offset();
+    Code code = alternatives();
+    ignore_case_ = before;
+    check_folding(in_.since(inside), begin);
+    return code;
+  }
+
+  void check_folding(std::string_view group, std::size_t begin) const {
+    const auto lower = [&](std::size_t i) { return static_cast<char>(group[i] | 0x20); };
+    for (std::size_t i = 0; i + 1 < group.size(); ++i) {
+      const bool repeats = group[i + 1] == '*' || group[i + 1] == '+' || group[i + 1] == '{';
+      const bool folds =
+          (lower(i) == 's' && (lower(i + 1) == 's' || lower(i + 1) == 't' || repeats)) ||
+          (lower(i) == 'f' && (lower(i + 1) == 'f' || lower(i + 1) == 'i' || lower(i + 1) == 'l' || repeats));
+      // In brackets one of them matches at a time.
+      if (folds && group.find('[') == std::string_view::npos)
+        in_.fail_at(begin, "letters that another character folds to are not supported with (?i:");
+    }
+  }
+
+  /// The class of an atom, in both cases where that is asked for.
+  std::uint32_t read_class() {
+    const std::size_t begin = in_.offset();
+    const std::uint32_t number = read_atom(in_, dialect_, parsed_, false);
+    if (!ignore_case_) return number;
+    icu::UnicodeSet& set = parsed_.program.classes[number];
+    if (set.containsSome(0x80, 0x10FFFF) != 0) in_.fail_at(begin, "only ASCII characters are supported with (?i:");
+    set.closeOver(USET_CASE_INSENSITIVE);
+    set.removeAllStrings();
+    return number;
   }
 
   Code anchor() {
@@ -135,7 +176,7 @@ class PatternParser {
       in_.skip(2);
       return assertion(letter == 'A' ? Kind::kTextBegin : Kind::kTextEnd, 0);
     }
-    return single(read_atom(in_, dialect_, parsed_, false));
+    return single(read_class());
   }
 
   std::uint32_t word_class() {
@@ -163,9 +204,17 @@ class PatternParser {
       quantifier = {.least = 0, .most = 1};
     else if (!read_interval(quantifier))
       return std::nullopt;
-    if (in_.take('+')) in_.fail_before("possessive quantifiers are not supported");
+    quantifier.possessive = take_possessive(quantifier);
     quantifier.lazy = in_.take('?');
     return quantifier;
+  }
+
+  /// Behind {m,n} a + is another quantifier to Oniguruma, and Python has none before version 3.11.
+  bool take_possessive(const Quantifier& quantifier) {
+    if (!in_.take('+')) return false;
+    const bool interval = in_.since(in_.offset() - 2).front() == '}';
+    if (dialect_ == PatternDialect::kPython || interval) in_.fail_before("this possessive quantifier is not supported");
+    return quantifier.least <= 1;
   }
 
   /// {m}, {m,} or {m,n}; other braces are characters.
@@ -196,6 +245,17 @@ class PatternParser {
       append(code, loop(once, quantifier.lazy));
     else
       append(code, optional(once, *quantifier.most - quantifier.least, quantifier.lazy));
+    return code;
+  }
+
+  /// Of one character or class only: none of it follows where all of it has been taken.
+  Code repeat_possessively(const Code& once, const Quantifier& quantifier, std::size_t begin) {
+    if (once.steps.size() != 1 || once.steps[0].kind != Kind::kCharacter)
+      in_.fail_at(begin, "a possessive quantifier of more than one character or class is not supported");
+    const Code none_follows = assertion(Kind::kNotAhead, once.steps[0].characters);
+    if (quantifier.most) return either(once, none_follows);
+    Code code = repeat(once, quantifier, begin);
+    append(code, none_follows);
     return code;
   }
 
@@ -251,6 +311,7 @@ class PatternParser {
   PatternDialect dialect_;
   ParsedPattern parsed_;
   int depth_ = 0;
+  bool ignore_case_ = false;  // inside (?i:...)
 };
 
 }  // namespace

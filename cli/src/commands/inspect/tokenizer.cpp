@@ -258,7 +258,7 @@ Report describe_tokenizer_file(const std::filesystem::path& path, const InspectO
 Report describe_tokenizer(const tokenizer::Tokenizer& tokenizer, const std::string& label) {
   const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(&tokenizer);
   const bool unigram = dynamic_cast<const tokenizer::UnigramTokenizer*>(&tokenizer) != nullptr;
-  const std::string kind = bpe != nullptr ? "BPE" : unigram ? "unigram" : "of a plugin or a dictionary";
+  const std::string kind = bpe != nullptr ? "BPE" : unigram ? "unigram" : "of parts, a plugin or a dictionary";
   Report report;
   report.add_value("model", kind);
   report.add_value("pieces", tokenizer.size());

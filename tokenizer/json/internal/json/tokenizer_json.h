@@ -1,8 +1,11 @@
 #pragma once
 
+#include "definition/composed_definition.h"
+
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <dragoman/tokenizer/bpe_definition.h>
@@ -13,6 +16,10 @@ namespace dragoman::tokenizer {
 /// than the supported parts of the format, Error{kUnsupported}. Cross-references are checked; what the pieces mean is
 /// BpeModel's to check.
 BpeDefinition read_tokenizer_json(std::string_view text, const std::string& name);
+
+/// The same for any `tokenizer.json`: with the layouts that BpeDefinition has, that, and else the parts it is put
+/// together of.
+std::variant<BpeDefinition, ComposedDefinition> read_any_tokenizer_json(std::string_view text, const std::string& name);
 
 std::string write_tokenizer_json(const BpeDefinition& definition);
 

@@ -18,6 +18,9 @@ struct AlignedText {
   std::vector<std::size_t> origin;
 };
 
+/// A text that nothing has been done to, whose first byte has the offset `begin`.
+AlignedText as_it_stands(std::string_view text, std::size_t begin, bool track);
+
 /// The steps of a normaliser, in order. Bytes that are not UTF-8 pass through unchanged. Immutable, so any thread may
 /// call.
 class Normalizer {
@@ -28,6 +31,8 @@ class Normalizer {
   /// Normalises `text`, whose first byte has the offset `begin` in the original; offsets are tracked if `track`.
   /// Throws Error{kBadInput} if the steps make it many times longer.
   AlignedText apply(std::string_view text, std::size_t begin, bool track) const;
+  /// The same to what other steps have made of a text; more than `limit` bytes are too many.
+  AlignedText apply(AlignedText text, std::size_t limit) const;
 
  private:
   std::vector<NormalizerStep> steps_;

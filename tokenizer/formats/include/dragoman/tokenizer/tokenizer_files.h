@@ -35,6 +35,10 @@ std::vector<std::string> file_kind_names();
 /// The pattern of the name "gpt2", "cl100k" or "cl100k-earlier".
 std::optional<WordPattern> word_pattern(std::string_view name) noexcept;
 
+/// What `--pattern` and the option `pattern` may be beside these names: "o200k", and else a regular expression itself.
+/// Throws Error{kInvalidArgument} for what can only be a name, and is none.
+std::string word_expression(std::string_view name);
+
 /// What some files leave to the program that reads them.
 struct ReadOptions {
   /// If not given: recognised by content.
@@ -50,8 +54,12 @@ struct ReadOptions {
   /// A list of pieces whose ids take the place of the file's own: fairseq's dict.txt or, if its name ends with .yml,
   /// .yaml or .json, Marian's vocabulary. A piece that is not in it becomes its unknown piece. Empty: none.
   std::filesystem::path dictionary = {};
-  /// Rank files: what words are. If not given: cl100k_base's if there are as many tokens as there, else GPT-2's.
+  /// Rank files: what words are. If not given: cl100k_base's if there are as many tokens as there, GPT-4o's
+  /// if there are as many as in o200k_base (which is an expression), else GPT-2's.
   std::optional<WordPattern> pattern = {};
+  /// Rank files: or a regular expression for words, of Oniguruma's syntax. What it does not match vanishes, as with
+  /// tiktoken. Such a tokenizer encodes and decodes, but is not converted.
+  std::string expression = {};
   /// SentencePiece models: how many pieces a model was trained with (renumber_sentencepiece()). Those behind them cut
   /// texts, but are the unknown piece; and a run of unknown characters that is one of them is that one (unigram only).
   std::optional<std::int32_t> listed = {};

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "definition/composed_definition.h"
+
+#include <memory>
+#include <string>
+
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::tokenizer {
+
+/// A tokenizer put together of the parts that `tokenizer.json` names, in any order, with the ids and the text of the
+/// library tokenizers. That of merges with a layout of our own, BpeTokenizer, is faster, and can be edited.
+class ComposedTokenizer final : public Tokenizer {
+ public:
+  /// `name` begins every message. Throws Error{kBadInput}.
+  ComposedTokenizer(ComposedDefinition definition, const std::string& name);
+  ~ComposedTokenizer() override;
+
+  std::int32_t size() const override;
+  std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const override;
+  std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const override;
+  std::unique_ptr<TextEncoder> make_encoder(const EncodeOptions& options = {}) const override;
+  std::string decode(std::span<const std::int32_t> ids) const override;
+  std::string_view piece(std::int32_t id) const override;
+  std::optional<std::int32_t> id(std::string_view piece) const override;
+  bool is_special(std::int32_t id) const override;
+
+ private:
+  struct Impl;
+  class Encoder;
+  std::unique_ptr<const Impl> impl_;
+};
+
+}  // namespace dragoman::tokenizer

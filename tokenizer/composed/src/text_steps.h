@@ -1,0 +1,33 @@
+#pragma once
+
+#include "definition/composed_definition.h"
+#include "normalizing/normalizer.h"
+#include "regex/matcher.h"
+
+#include <cstddef>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace dragoman::tokenizer {
+
+/// Steps of both kinds, one after the other. Immutable: any thread may call.
+class TextNormalizer {
+ public:
+  /// Throws Error{kBadInput} for a damaged character map or a pattern that is none.
+  explicit TextNormalizer(const ComposedNormalizer& steps);
+
+  bool empty() const noexcept { return parts_.empty(); }
+  /// Throws Error{kBadInput} if the steps make the text many times longer.
+  AlignedText apply(std::string_view text, std::size_t begin, bool track) const;
+
+ private:
+  struct Replacer {
+    Matcher matcher;
+    std::string content;
+  };
+  using Part = std::variant<Normalizer, Replacer, TextStep::Kind>;
+  std::vector<Part> parts_;
+};
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "bpe/bpe_model.h"
+#include "definition/composed_definition.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::tokenizer {
+
+/// A piece of a word and how many of its bytes it stands for.
+struct WordPiece {
+  std::int32_t id;
+  std::size_t length;
+};
+
+/// What words become. Immutable: any thread may call, with buffers of its own.
+class WordModel {
+ public:
+  class Buffers {
+   public:
+    virtual ~Buffers() = default;
+  };
+
+  virtual ~WordModel() = default;
+  virtual std::unique_ptr<Buffers> make_buffers() const { return std::make_unique<Buffers>(); }
+  /// Throws Error{kUnsupported} for a mode that the model does not have.
+  virtual void check(const EncodeOptions& options) const;
+  /// Appends the pieces of a word that is not empty, whose lengths together are the word's.
+  virtual void encode(std::string_view word, const EncodeOptions& options, Buffers& buffers,
+                      std::vector<WordPiece>& out) const = 0;
+};
+
+/// `definition` must outlive the model. Throws Error{kBadInput} that begins with `name`.
+std::unique_ptr<WordModel> make_word_model(const ComposedDefinition& definition, const std::string& name);
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "base/piece_table.h"
+#include "definition/composed_definition.h"
+#include "json_part.h"
+#include "tokenizer_json_document.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// The pieces of a `tokenizer.json`: those of the model and the added tokens.
+namespace dragoman::tokenizer {
+
+using PiecesWithIds = std::vector<std::pair<std::string_view, std::int32_t>>;
+
+/// The pieces that the model lists, by their texts, which stay where they are.
+class ListedPieces {
+ public:
+  ListedPieces(const TokenizerDocument& document, const std::string& where);
+  ListedPieces(const ListedPieces&) = delete;
+  ListedPieces& operator=(const ListedPieces&) = delete;
+
+  /// The id of a piece, or -1.
+  std::int32_t id_of(std::string_view piece) const;
+  const PiecesWithIds& all() const noexcept { return vocabulary_; }
+
+ private:
+  PiecesWithIds numbered_;  // of a list with scores, else empty
+  const PiecesWithIds& vocabulary_;
+  std::vector<std::string_view> texts_;  // in the order of the file
+  PieceTable<std::string_view> entries_{texts_};
+};
+
+struct AddedPiece {
+  ComposedToken token;
+  bool in_vocabulary;  ///< the model lists it, too
+};
+
+std::vector<AddedPiece> read_added_tokens(const JsonPart& top, const ListedPieces& listed);
+
+/// Pieces come from the model's vocabulary and, beyond it, from the added tokens; together their ids have no gap.
+std::vector<std::string> pieces_by_id(const PiecesWithIds& vocabulary, const std::vector<AddedPiece>& added,
+                                      const std::string& where);
+
+}  // namespace dragoman::tokenizer

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "normalizing/growth.h"
+#include "normalizing/normalizer.h"
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::tokenizer {
+
+inline void check_growth(std::size_t size, std::size_t limit) {
+  core::require(
+      size <= limit, core::ErrorCode::kBadInput,
+      "the normalizer of this tokenizer makes a text more than {} times as long; correct its Prepend and Replace steps",
+      kMaxGrowth);
+}
+
+/// Builds the result of a step, carrying the offsets over from its input.
+class Rewriter {
+ public:
+  /// `in` must outlive it.
+  Rewriter(const AlignedText& in, std::size_t limit) : in_(in), tracked_(!in.origin.empty()), limit_(limit) {
+    out_.text.reserve(in.text.size() + 8);
+  }
+
+  void keep(std::size_t begin, std::size_t end) {
+    out_.text.append(in_.text, begin, end - begin);
+    if (tracked_)
+      out_.origin.insert(out_.origin.end(), in_.origin.begin() + static_cast<std::ptrdiff_t>(begin),
+                         in_.origin.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  /// Adds text in place of what begins at `begin` of the input.
+  void put(std::string_view text, std::size_t begin) {
+    check_growth(out_.text.size() + text.size(), limit_);
+    out_.text.append(text);
+    if (tracked_) out_.origin.insert(out_.origin.end(), text.size(), in_.origin[begin]);
+  }
+  /// The bytes of the result so far.
+  std::size_t size() const noexcept { return out_.text.size(); }
+  AlignedText finish() {
+    if (tracked_) out_.origin.push_back(in_.origin.back());
+    return std::move(out_);
+  }
+
+ private:
+  const AlignedText& in_;
+  bool tracked_;
+  std::size_t limit_;
+  AlignedText out_;
+};
+
+}  // namespace dragoman::tokenizer
