@@ -1,13 +1,15 @@
 #include "code_map.h"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
-#include <string>
 #include <string_view>
 
 #include <elf.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace dragoman::faults {
 namespace {
@@ -31,7 +33,7 @@ bool is_of_header_library(std::string_view name) {
 
 /// Files of our own build: their headers are as the linker wrote them.
 template <class Visit>
-void for_each_function(const std::string& file, Visit visit) {
+void for_each_function(std::string_view file, Visit visit) {
   const auto* header = reinterpret_cast<const Elf64_Ehdr*>(file.data());
   const auto* sections = reinterpret_cast<const Elf64_Shdr*>(file.data() + header->e_shoff);
   for (int i = 0; i < header->e_shnum; ++i) {
@@ -42,6 +44,31 @@ void for_each_function(const std::string& file, Visit visit) {
       if (ELF64_ST_TYPE(symbols[s].st_info) == STT_FUNC) visit(names + symbols[s].st_name, symbols[s]);
   }
 }
+
+/// A file, which is not copied: there may be little memory. Empty if it cannot be mapped.
+class MappedBytes {
+ public:
+  explicit MappedBytes(const char* file) {
+    const int descriptor = ::open(file, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    struct stat status {};
+    if (::fstat(descriptor, &status) == 0 && status.st_size > 0) {
+      const auto size = static_cast<std::size_t>(status.st_size);
+      void* const data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+      if (data != MAP_FAILED) bytes_ = {static_cast<const char*>(data), size};
+    }
+    ::close(descriptor);
+  }
+  MappedBytes(const MappedBytes&) = delete;
+  MappedBytes& operator=(const MappedBytes&) = delete;
+  ~MappedBytes() {
+    if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+  }
+  std::string_view bytes() const noexcept { return bytes_; }
+
+ private:
+  std::string_view bytes_;
+};
 
 }  // namespace
 
@@ -66,8 +93,8 @@ int CodeMap::note_module(dl_phdr_info* info, std::size_t, void* map) {
 }
 
 void CodeMap::note_header_libraries(const char* file, std::uintptr_t base) {
-  std::ifstream in(file, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const MappedBytes mapped(file);
+  const std::string_view bytes = mapped.bytes();
   if (bytes.size() < sizeof(Elf64_Ehdr)) return;
   for_each_function(bytes, [&](std::string_view name, const Elf64_Sym& symbol) {
     if (is_of_header_library(name))

@@ -2,8 +2,9 @@
 
 #include "regex/pattern.h"
 
-#include <mutex>
+#include <string>
 
+#include <dlfcn.h>
 #include <oniguruma.h>
 
 #include <dragoman/core/error.h>
@@ -28,17 +29,72 @@ const OnigUChar* bytes_of(std::string_view text) {
   return reinterpret_cast<const OnigUChar*>(text.data());
 }
 
-void initialize_oniguruma() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
-    onig_initialize(encodings, 1);
-  });
-}
+/// Oniguruma, loaded when the first pattern needs it. It is not linked: it brings functions with the names of POSIX's
+/// (regcomp, regexec), which would take the place of the C library's in whole programs.
+class OnigurumaLibrary {
+ public:
+  /// Error{kUnsupported} if it is not installed.
+  static const OnigurumaLibrary& instance() {
+    static const OnigurumaLibrary library;
+    return library;
+  }
+
+  decltype(&onig_initialize) initialize = nullptr;
+  decltype(&onig_new) make = nullptr;
+  decltype(&onig_free) free = nullptr;
+  decltype(&onig_error_code_to_str) error_code_to_str = nullptr;
+  decltype(&onig_region_new) make_region = nullptr;
+  decltype(&onig_region_free) free_region = nullptr;
+  decltype(&onig_new_match_param) make_parameters = nullptr;
+  decltype(&onig_free_match_param) free_parameters = nullptr;
+  decltype(&onig_initialize_match_param) initialize_parameters = nullptr;
+  decltype(&onig_set_retry_limit_in_match_of_match_param) set_match_retries = nullptr;
+  decltype(&onig_set_retry_limit_in_search_of_match_param) set_search_retries = nullptr;
+  decltype(&onig_search_with_param) search = nullptr;
+  OnigEncoding utf8 = nullptr;
+  OnigSyntaxType* const* default_syntax = nullptr;
+
+ private:
+  static constexpr const char* kFile = "libonig.so.5";
+
+  OnigurumaLibrary() : handle_(dlopen(kFile, RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) {
+      const char* const reason = dlerror();
+      core::fail(ErrorCode::kUnsupported,
+                 "{}; a pattern needs Oniguruma, which is in Debian's package libonig5: install it",
+                 reason == nullptr ? kFile : reason);
+    }
+    find(initialize, "onig_initialize");
+    find(make, "onig_new");
+    find(free, "onig_free");
+    find(error_code_to_str, "onig_error_code_to_str");
+    find(make_region, "onig_region_new");
+    find(free_region, "onig_region_free");
+    find(make_parameters, "onig_new_match_param");
+    find(free_parameters, "onig_free_match_param");
+    find(initialize_parameters, "onig_initialize_match_param");
+    find(set_match_retries, "onig_set_retry_limit_in_match_of_match_param");
+    find(set_search_retries, "onig_set_retry_limit_in_search_of_match_param");
+    find(search, "onig_search_with_param");
+    find(utf8, "OnigEncodingUTF8");
+    find(default_syntax, "OnigDefaultSyntax");
+    OnigEncoding encodings[] = {utf8};
+    initialize(encodings, 1);
+  }
+
+  template <class Pointer>
+  void find(Pointer& pointer, const char* name) const {
+    pointer = reinterpret_cast<Pointer>(dlsym(handle_, name));
+    require(pointer != nullptr, ErrorCode::kUnsupported, "{} has no {}; version 6.9 has it", kFile, name);
+  }
+
+  void* handle_;  // for as long as the process lives
+};
 
 std::string message_of(int code, OnigErrorInfo* info) {
   OnigUChar text[ONIG_MAX_ERROR_MESSAGE_LEN];
-  const int length = onig_error_code_to_str(text, code, info);
+  const auto describe = OnigurumaLibrary::instance().error_code_to_str;
+  const int length = describe(text, code, info);
   return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(length)};
 }
 
@@ -78,12 +134,12 @@ class Matcher::Linear final : public Searcher {
 
 class Matcher::Oniguruma final : public Searcher {
  public:
-  explicit Oniguruma(std::string_view expression) : expression_(expression) {
-    initialize_oniguruma();
+  explicit Oniguruma(std::string_view expression)
+      : library_(OnigurumaLibrary::instance()), expression_(expression), regex_(nullptr, library_.free) {
     regex_t* compiled = nullptr;
     OnigErrorInfo info;
-    const int code = onig_new(&compiled, bytes_of(expression), bytes_of(expression) + expression.size(),
-                              ONIG_OPTION_NONE, ONIG_ENCODING_UTF8, ONIG_SYNTAX_DEFAULT, &info);
+    const int code = library_.make(&compiled, bytes_of(expression), bytes_of(expression) + expression.size(),
+                                   ONIG_OPTION_NONE, library_.utf8, *library_.default_syntax, &info);
     regex_.reset(compiled);  // null if it failed
     if (code != ONIG_NORMAL)
       core::fail(ErrorCode::kBadInput, "the pattern {}: {}", Quoted{expression_}, message_of(code, &info));
@@ -91,10 +147,12 @@ class Matcher::Oniguruma final : public Searcher {
 
   void for_each(std::string_view text, core::FunctionRef<void(std::size_t, std::size_t)> visit) const override {
     constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-    const std::unique_ptr<OnigRegion, FreeRegion> region(onig_region_new());
-    const std::unique_ptr<OnigMatchParam, FreeParameters> parameters(onig_new_match_param());
+    const auto free_region = [this](OnigRegion* used) { library_.free_region(used, 1); };
+    const std::unique_ptr<OnigRegion, decltype(free_region)> region(library_.make_region(), free_region);
+    const std::unique_ptr<OnigMatchParam, decltype(library_.free_parameters)> parameters(library_.make_parameters(),
+                                                                                         library_.free_parameters);
     require(region != nullptr && parameters != nullptr, ErrorCode::kInternal, "no memory to look for a pattern");
-    onig_initialize_match_param(parameters.get());
+    library_.initialize_parameters(parameters.get());
     std::size_t retries = kMostRetries + kRetriesPerByte * text.size();
     std::size_t last = kNone;
     for (std::size_t from = 0; from <= text.size();) {
@@ -117,26 +175,16 @@ class Matcher::Oniguruma final : public Searcher {
   Engine engine() const noexcept override { return Engine::kOniguruma; }
 
  private:
-  struct FreeRegex {
-    void operator()(regex_t* regex) const { onig_free(regex); }
-  };
-  struct FreeRegion {
-    void operator()(OnigRegion* region) const { onig_region_free(region, 1); }
-  };
-  struct FreeParameters {
-    void operator()(OnigMatchParam* parameters) const { onig_free_match_param(parameters); }
-  };
-
   /// Oniguruma does not say how often it has gone back. So it is given few steps, and more if they were not enough;
   /// what it was given comes off `retries`, which are those of all searches in the text together.
   int search(std::string_view text, std::size_t from, OnigRegion& region, OnigMatchParam& parameters,
              std::size_t& retries) const {
     for (std::size_t allowed = kFreeRetries;; allowed *= 4) {
-      onig_set_retry_limit_in_match_of_match_param(&parameters, allowed);
-      onig_set_retry_limit_in_search_of_match_param(&parameters, allowed);
+      library_.set_match_retries(&parameters, allowed);
+      library_.set_search_retries(&parameters, allowed);
       const int found =
-          onig_search_with_param(regex_.get(), bytes_of(text), bytes_of(text) + text.size(), bytes_of(text) + from,
-                                 bytes_of(text) + text.size(), &region, ONIG_OPTION_NONE, &parameters);
+          library_.search(regex_.get(), bytes_of(text), bytes_of(text) + text.size(), bytes_of(text) + from,
+                          bytes_of(text) + text.size(), &region, ONIG_OPTION_NONE, &parameters);
       if (allowed > kFreeRetries) retries -= allowed;
       if (!is_out_of_retries(found) || retries < 4 * allowed) return found;
     }
@@ -153,8 +201,9 @@ class Matcher::Oniguruma final : public Searcher {
                                        : "cut the text");
   }
 
+  const OnigurumaLibrary& library_;
   std::string expression_;
-  std::unique_ptr<regex_t, FreeRegex> regex_;
+  std::unique_ptr<regex_t, decltype(library_.free)> regex_;
 };
 
 std::unique_ptr<const Matcher::Searcher> Matcher::make(std::string_view expression, std::optional<Engine> engine) {
