@@ -114,7 +114,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
   environment.build[tensor::name_of(device)] = environment.runtime->backend(device).describe();
   record = make_run_record(config, environment.build, *model, tokenizers, *train, validation.get());
   if (start) {
-    record["start"] = start->account(spec);
+    record["start"] = start->account(spec, tokenizers);
     record["data"]["starting_model"] = start->sum();
   }
   record["data"].update(embedding_sums(config.data, folder.record()));

@@ -3,12 +3,15 @@
 #include "config_tables.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/nearest_name.h>
+#include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/decoding/model_defaults.h>
 #include <dragoman/formats/checksums.h>
@@ -21,6 +24,12 @@ namespace fs = std::filesystem;
 using core::ErrorCode;
 using core::Json;
 using formats::TokenizerSide;
+
+constexpr std::array<std::pair<const char*, std::int32_t nn::SequenceSpec::*>, 4> kSpecialTokens = {
+    {{"begin", &nn::SequenceSpec::begin},
+     {"end", &nn::SequenceSpec::end},
+     {"unknown", &nn::SequenceSpec::unknown},
+     {"decoder_start", &nn::SequenceSpec::decoder_start}}};
 
 /// How a configuration names what the folder says of itself.
 Json keys_of(const formats::ModelConfig& config) {
@@ -42,21 +51,6 @@ TokenizerPairConfig tokenizers_of(const fs::path& folder, const formats::ModelCo
   };
   return {side(TokenizerSide::kSource, stored.source),
           side(TokenizerSide::kTarget, joint ? stored.source : stored.target)};
-}
-
-TokenizerConfig tokenizer_of(const Json& tree) {
-  if (tree.is_string()) return {.file = tree.get<std::string>()};
-  TokenizerConfig config{.file = tree.value("file", std::string())};
-  config.kind.type = tree.value("type", std::string());
-  config.kind.options = tree.value("options", Json::object());
-  return config;
-}
-
-/// As the configuration of a run that goes on has them.
-TokenizerPairConfig tokenizers_of(const Json& data) {
-  const Json& tree = data.at("tokenizer");
-  if (tree.is_object() && tree.contains("source")) return {tokenizer_of(tree["source"]), tokenizer_of(tree["target"])};
-  return {tokenizer_of(tree), tokenizer_of(tree)};
 }
 
 /// For each piece of `now` its number in `before`, or -1.
@@ -92,6 +86,12 @@ struct PerPiece {
   }
 };
 
+/// Whether it is the matrix, or the bias, of the projection to the vocabulary, as every model here calls them.
+bool is_output(std::string_view name) {
+  return name == "output.weight" || name == "output.bias" || name.ends_with(".output.weight") ||
+         name.ends_with(".output.bias");
+}
+
 std::vector<std::string> names_of(const nn::ParameterStore& parameters) {
   std::vector<std::string> names;
   for (const nn::Parameter& parameter : parameters.all()) names.push_back(parameter.name);
@@ -121,16 +121,9 @@ std::optional<StartingModel> StartingModel::find(TrainingConfig& config, const J
   StartingModel start(config.model.from, environment);
   const std::string where = "training configuration";
   if (!record.is_null()) {
-    core::require(record.contains("start") && record["start"].is_object() && record["start"].contains("sequences") &&
-                      record["configuration"].contains("model") &&
-                      record["configuration"]["data"].contains("tokenizer"),
-                  ErrorCode::kBadInput,
-                  "model.from: the run to be continued did not begin with a model folder; leave it out, or train in "
-                  "another folder");
-    start.recorded_ = record["start"];
-    start.decoding_ = record["start"].value("decoding", Json::object());
-    start.sum_ = record["data"].value("starting_model", std::string());
-    complete(config, record["configuration"]["model"], tokenizers_of(record["configuration"]["data"]), where);
+    start.go_on(record);
+    const TrainingConfig before = read_training_config(record["configuration"], "run.json: configuration");
+    complete(config, before.model.options, {before.data.source_tokenizer, before.data.target_tokenizer}, where);
     return start;
   }
   core::require(formats::is_model_folder(start.path_), ErrorCode::kBadInput,
@@ -142,12 +135,31 @@ std::optional<StartingModel> StartingModel::find(TrainingConfig& config, const J
                 "model.from: {} puts tokens of languages around sentences (config.json, languages), which training "
                 "does not do yet; only models without them can be gone on from",
                 start.path_.string());
-  start.sum_ = formats::sha256_of_file(start.path_ / formats::ModelFiles::kWeights);
   // Its own tokens may have other numbers in another tokenizer.
   if (config.data.source_tokenizer.file.empty()) start.decoding_ = folder.decoding;
   start.decoding_.erase(decoding::kShortlistKey);
   complete(config, keys_of(folder), tokenizers_of(start.path_, folder), where);
   return start;
+}
+
+void StartingModel::go_on(const Json& record) {
+  const auto holds_object = [](const Json& json, const char* key) {
+    return json.contains(key) && json[key].is_object();
+  };
+  const bool whole = holds_object(record, "configuration") && holds_object(record, "start") &&
+                     holds_object(record["start"], "sequences") && holds_object(record["start"], "special_tokens") &&
+                     holds_object(record["start"], "decoding") && holds_object(record["configuration"], "model") &&
+                     record["configuration"]["model"].contains("from");
+  core::require(whole, ErrorCode::kBadInput,
+                "model.from: the run to be continued did not begin with a model folder; leave it out, or train in "
+                "another folder");
+  recorded_ = record["start"];
+  decoding_ = recorded_["decoding"];
+  recorded_sum_ = record["data"].value("starting_model", std::string());
+}
+
+std::string StartingModel::sum() const {
+  return recorded_.is_null() ? formats::sha256_of_file(path_ / formats::ModelFiles::kWeights) : recorded_sum_;
 }
 
 formats::ModelFolder StartingModel::open() const {
@@ -158,37 +170,46 @@ formats::ModelFolder StartingModel::open() const {
   });
 }
 
-nn::SequenceSpec StartingModel::spec(const TrainingConfig& config, const RunTokenizers& tokenizers) const {
-  const auto with_lengths = [&](nn::SequenceSpec spec) {
-    spec.source_vocabulary = tokenizers.source.tokenizer->size();
-    spec.target_vocabulary = tokenizers.target.tokenizer->size();
-    spec.maximum_source_length = config.model.maximum_source_length;
-    spec.maximum_target_length = config.model.maximum_target_length;
-    return spec;
-  };
-  if (!recorded_.is_null()) return with_lengths(nn::read_sequence_spec(recorded_["sequences"], "run.json: start"));
+StartingModel::SpecialTokens StartingModel::special_tokens() const {
+  if (!recorded_.is_null()) {
+    const std::string where = "run.json: start";
+    SpecialTokens tokens{nn::read_sequence_spec(recorded_["sequences"], where), {}};
+    core::OptionReader pieces(recorded_["special_tokens"], where);
+    for (const auto& [key, id] : kSpecialTokens) tokens.pieces[key] = pieces.require_key<std::string>(key);
+    return tokens;
+  }
   const formats::ModelFolder folder = open();
-  nn::SequenceSpec spec = folder.config().sequences;
-  const auto find = [&](std::int32_t id, const char* key) {
-    const std::string piece(folder.target_tokenizer()->piece(id));
-    const std::optional<std::int32_t> now = tokenizers.target.tokenizer->id(piece);
+  SpecialTokens tokens{folder.config().sequences, {}};
+  for (const auto& [key, id] : kSpecialTokens)
+    tokens.pieces[key] = folder.target_tokenizer()->piece(tokens.sequences.*id);
+  return tokens;
+}
+
+nn::SequenceSpec StartingModel::spec(const TrainingConfig& config, const RunTokenizers& tokenizers) const {
+  const tokenizer::Tokenizer& source = *tokenizers.source.tokenizer;
+  const tokenizer::Tokenizer& target = *tokenizers.target.tokenizer;
+  const SpecialTokens tokens = special_tokens();
+  nn::SequenceSpec spec = tokens.sequences;
+  for (const auto& [key, id] : kSpecialTokens) {
+    const std::string& piece = tokens.pieces.at(key);
+    if (spec.*id < target.size() && target.piece(spec.*id) == piece) continue;
+    const std::optional<std::int32_t> now = target.id(piece);
     core::require(now.has_value(), ErrorCode::kBadInput,
                   "{}: has no token '{}', which is sequences.{} of {}; extend that model's own vocabulary with "
                   "`dragoman vocab extend`, or name another",
                   config.data.target_tokenizer.file, piece, key, path_.string());
-    return *now;
-  };
-  spec.begin = find(spec.begin, "begin");
-  spec.end = find(spec.end, "end");
-  spec.unknown = find(spec.unknown, "unknown");
-  spec.decoder_start = find(spec.decoder_start, "decoder_start");
+    spec.*id = *now;
+  }
   for (const std::int32_t id : {spec.end, spec.unknown})
-    core::require(tokenizers.source.tokenizer->id(tokenizers.target.tokenizer->piece(id)) == id, ErrorCode::kBadInput,
+    core::require(id < source.size() && source.piece(id) == target.piece(id), ErrorCode::kBadInput,
                   "{}: the special token '{}' has not the number {} that it has in {}; special tokens need equal ids "
                   "on both sides",
-                  config.data.source_tokenizer.file, tokenizers.target.tokenizer->piece(id), id,
-                  config.data.target_tokenizer.file);
-  return with_lengths(spec);
+                  config.data.source_tokenizer.file, target.piece(id), id, config.data.target_tokenizer.file);
+  spec.source_vocabulary = source.size();
+  spec.target_vocabulary = target.size();
+  spec.maximum_source_length = config.model.maximum_source_length;
+  spec.maximum_target_length = config.model.maximum_target_length;
+  return spec;
 }
 
 void StartingModel::load(nn::Seq2SeqModel& model, const RunTokenizers& tokenizers) const {
@@ -226,8 +247,9 @@ void StartingModel::carry_over(const formats::ModelFolder& folder, nn::Seq2SeqMo
     const auto view = tensor::HostView::of(model.parameters().memory(), parameter.value);
     const auto old = tensor::HostView::of(before->parameters().memory(), from->value);
     const bool is_vector = from->rank == 1;
-    const bool per_piece =
-        from == tables.source || from == tables.target || (is_vector ? from->cols : from->rows) == pieces;
+    // By its role: other parameters may have the vocabulary's size by chance.
+    const bool per_piece = from == tables.source || from == tables.target ||
+                           (is_output(parameter.name) && (is_vector ? from->cols : from->rows) == pieces);
     const bool same_width = is_vector || from->cols == parameter.cols;
     const bool same_shape = from->rows == parameter.rows && from->cols == parameter.cols;
     core::require(same_width && (per_piece || same_shape), ErrorCode::kBadInput,
@@ -235,6 +257,9 @@ void StartingModel::carry_over(const formats::ModelFolder& folder, nn::Seq2SeqMo
                   core::Quoted{parameter.name}, from->rows, from->cols, path_.string(), parameter.rows, parameter.cols);
     const PerPiece pair{view, old, !is_vector};
     if (per_piece) {
+      core::require((is_vector ? parameter.cols : parameter.rows) == static_cast<std::int64_t>(numbers.size()),
+                    ErrorCode::kBadInput, "model.from: the parameter {} does not grow with the vocabulary",
+                    core::Quoted{parameter.name});
       for (std::size_t piece = 0; piece < numbers.size(); ++piece)
         if (numbers[piece] >= 0) pair.copy(static_cast<std::int64_t>(piece), numbers[piece]);
     } else {
@@ -254,8 +279,13 @@ void StartingModel::carry_over(const formats::ModelFolder& folder, nn::Seq2SeqMo
                         path_.string(), known(source), source.size(), known(target), target.size()));
 }
 
-Json StartingModel::account(const nn::SequenceSpec& spec) const {
-  return {{"folder", path_.string()}, {"sequences", nn::to_json(spec)}, {"decoding", decoding_}};
+Json StartingModel::account(const nn::SequenceSpec& spec, const RunTokenizers& tokenizers) const {
+  Json pieces = Json::object();
+  for (const auto& [key, id] : kSpecialTokens) pieces[key] = tokenizers.target.tokenizer->piece(spec.*id);
+  return {{"folder", path_.string()},
+          {"sequences", nn::to_json(spec)},
+          {"special_tokens", std::move(pieces)},
+          {"decoding", decoding_}};
 }
 
 void freeze_parameters(const RecipeConfig& recipe, nn::ParameterStore& parameters) {

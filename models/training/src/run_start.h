@@ -3,7 +3,9 @@
 #include "run_tokenizers.h"
 
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
 
 #include <dragoman/core/json.h>
 #include <dragoman/formats/model_folder.h>
@@ -32,13 +34,22 @@ class StartingModel {
 
   /// For run.json: what is needed when the folder is gone, and `decoding`, the folder's decoding defaults, which the
   /// models of the run keep.
-  core::Json account(const nn::SequenceSpec& spec) const;
-  /// Of the weights.
-  const std::string& sum() const noexcept { return sum_; }
+  core::Json account(const nn::SequenceSpec& spec, const RunTokenizers& tokenizers) const;
+  /// The sum of the weights when the run began.
+  std::string sum() const;
 
  private:
   StartingModel(std::filesystem::path path, const TrainerEnvironment& environment)
       : path_(std::move(path)), environment_(&environment) {}
+  /// Special tokens by their keys: the pieces of their ids.
+  struct SpecialTokens {
+    nn::SequenceSpec sequences;
+    std::map<std::string, std::string> pieces;
+  };
+
+  /// Takes from run.json what the folder said when the run began.
+  void go_on(const core::Json& record);
+  SpecialTokens special_tokens() const;
   formats::ModelFolder open() const;
   void carry_over(const formats::ModelFolder& folder, nn::Seq2SeqModel& model, const RunTokenizers& tokenizers) const;
 
@@ -46,7 +57,7 @@ class StartingModel {
   const TrainerEnvironment* environment_;
   core::Json recorded_;  ///< account(), of a run that goes on
   core::Json decoding_ = core::Json::object();
-  std::string sum_;
+  std::string recorded_sum_;
 };
 
 /// Freezes what the patterns of the recipe say. Error{kBadInput} for a pattern that no name matches, and if nothing is

@@ -8,6 +8,7 @@
 #include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/imports/exports.h>
 
 namespace dragoman::plugins {
@@ -40,7 +41,15 @@ void export_model(const path& folder, const path& output, const std::string& for
   core::require_not_an_input(output, {folder});
   core::require_not_in_the_way(folder, output);
   require_free(output, form.is_folder);
+  core::require(formats::is_model_folder(folder), ErrorCode::kInvalidArgument,
+                "{}: is no model folder; other toolkits' models are brought into that form first: `dragoman convert` "
+                "without --to",
+                folder.string());
   const LoadedModel loaded = load_model(folder, host, {.trainable = true});
+  core::require(loaded.config.languages.languages.empty(), ErrorCode::kUnsupported,
+                "{}: has a table of languages (config.json, languages), which exports do not carry yet; translations "
+                "would not begin with the token of their language",
+                folder.string());
   const imports::ExportedModel exported{.folder = folder,
                                         .config = &loaded.config,
                                         .model = loaded.model.get(),

@@ -4,6 +4,9 @@
 #include "dragoman/plugins/open_tokenizer.h"
 #include "make_model.h"
 
+#include <algorithm>
+#include <limits>
+
 #include <dragoman/core/error.h>
 #include <dragoman/core/options.h>
 #include <dragoman/decoding/model_defaults.h>
@@ -68,14 +71,20 @@ void read_parameters(ForeignModel& foreign, nn::ParameterStore& store, const Loa
   const tensor::DType dtype = runtime.float_type(options.device);
   store.allocate(runtime.memory(options.device), dtype, options.device);
   std::vector<float> values;
+  const auto unread = [](const tensor::Tensor& out) {
+    // What nobody fills stays NaN, and is refused with what else is not finite.
+    std::fill_n(out.as<float>(), out.size(), std::numeric_limits<float>::quiet_NaN());
+  };
   for (const nn::Parameter& parameter : store.all()) {
     const auto view = tensor::HostView::to_be_written(store.memory(), parameter.value);
     if (dtype == tensor::DType::kF32) {
+      unread(view.tensor());
       foreign.read(parameter, view.tensor());
     } else {
       values.resize(static_cast<std::size_t>(parameter.rows * parameter.cols));
       const tensor::Tensor host{values.data(),  parameter.rows,      parameter.cols,
                                 parameter.cols, tensor::DType::kF32, tensor::Device::kCpu};
+      unread(host);
       foreign.read(parameter, host);
       for (std::int64_t row = 0; row < host.rows; ++row)
         for (std::int64_t col = 0; col < host.cols; ++col)

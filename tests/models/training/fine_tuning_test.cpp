@@ -162,6 +162,20 @@ TEST_F(FineTuning, CarriesPiecesOverToAnotherVocabulary) {
   EXPECT_LT(carried, after.size());
 }
 
+/// The special tokens of a fork are found in its tokenizer.
+TEST_F(FineTuning, ForksWithAnotherTokenizer) {
+  train(config("fork", {"training.updates=4"}));
+  core::Json tokenizer = core::load_json(base() / "tokenizer.json");
+  std::swap(tokenizer["model"]["vocab"]["<s>"], tokenizer["model"]["vocab"]["</s>"]);
+  for (core::Json& added : tokenizer["added_tokens"]) added["id"] = tokenizer["model"]["vocab"][added["content"]];
+  core::write_file(task_.file("swapped.json"), tokenizer.dump());
+  train(config("fork", {"data.tokenizer=" + task_.file("swapped.json").string()}), StartMode::kFork);
+  const auto before = formats::ModelFolder::open(base()).config().sequences;
+  const auto after = formats::ModelFolder::open(task_.file("fork") / "last").config().sequences;
+  EXPECT_EQ(after.begin, before.end);
+  EXPECT_EQ(after.end, before.begin);
+}
+
 TEST_F(FineTuning, RefusesWhatCannotBeMeant) {
   EXPECT_THAT(refused({"model.from=" + task_.file("train.source").string()}),
               AllOf(HasSubstr("model.from"), HasSubstr("convert")));

@@ -16,22 +16,31 @@ namespace {
 using DecoderKind = DecoderStep::Kind;
 using Texts = std::vector<std::string>;
 
-void replace_all(std::string& text, std::string_view pattern, std::string_view content) {
+void require_room(std::size_t size, std::size_t limit) {
+  core::require(size <= limit, core::ErrorCode::kBadInput,
+                "the decoder of this tokenizer makes a text more than {} times as long; correct its Replace steps",
+                kMaxGrowth);
+}
+
+/// Of at most `limit` bytes: a step may write much more than it reads.
+void replace_all(std::string& text, std::string_view pattern, std::string_view content, std::size_t limit) {
   std::size_t at = pattern.empty() ? std::string::npos : text.find(pattern);
   if (at == std::string::npos) return;
   std::string result;
   std::size_t kept = 0;
   for (; at != std::string::npos; at = text.find(pattern, kept)) {
+    require_room(result.size() + (at - kept) + content.size(), limit);
     result.append(text, kept, at - kept).append(content);
     kept = at + pattern.size();
   }
   text = result.append(text, kept);
 }
 
-void replace_matches(std::string& text, const Matcher& matcher, std::string_view content) {
+void replace_matches(std::string& text, const Matcher& matcher, std::string_view content, std::size_t limit) {
   std::string result;
   std::size_t kept = 0;
   matcher.for_each(text, [&](std::size_t begin, std::size_t end) {
+    require_room(result.size() + (begin - kept) + content.size(), limit);
     result.append(text, kept, begin - kept).append(content);
     kept = end;
   });
@@ -85,7 +94,8 @@ void clean_up(std::string& text) {
   static constexpr std::pair<std::string_view, std::string_view> kRules[] = {
       {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
       {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [pattern, content] : kRules) replace_all(text, pattern, content);
+  for (const auto& [pattern, content] : kRules)
+    replace_all(text, pattern, content, std::string::npos);  // none is longer than its pattern
 }
 
 void join_word_pieces(Texts& texts, const DecoderStep& step) {
@@ -99,7 +109,8 @@ void join_word_pieces(Texts& texts, const DecoderStep& step) {
 }
 
 void write_spaces(Texts& texts, const DecoderStep& step) {
-  for (std::size_t i = 0; i < texts.size(); ++i) replace_all(texts[i], step.pattern, step.flag && i == 0 ? "" : " ");
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    replace_all(texts[i], step.pattern, step.flag && i == 0 ? "" : " ", std::string::npos);
 }
 
 Texts spell_out_bytes(const Texts& texts) {
@@ -126,10 +137,10 @@ std::string TextDecoder::decode(Texts texts) const {
   for (const auto& [step, matcher] : steps_) {
     switch (step.kind) {
       case DecoderKind::kReplace:
-        for (std::string& text : texts) replace_all(text, step.pattern, step.content);
+        for (std::string& text : texts) replace_all(text, step.pattern, step.content, limit);
         break;
       case DecoderKind::kReplaceMatches:
-        for (std::string& text : texts) replace_matches(text, *matcher, step.content);
+        for (std::string& text : texts) replace_matches(text, *matcher, step.content, limit);
         break;
       case DecoderKind::kByteFallback:
         texts = join_bytes(texts);
@@ -148,7 +159,7 @@ std::string TextDecoder::decode(Texts texts) const {
         break;
       case DecoderKind::kEndOfWord:
         for (std::size_t i = 0; i < texts.size(); ++i)
-          replace_all(texts[i], step.pattern, i + 1 < texts.size() ? " " : "");
+          replace_all(texts[i], step.pattern, i + 1 < texts.size() ? " " : "", limit);
         break;
       case DecoderKind::kByteLevel:
         texts = spell_out_bytes(texts);
@@ -156,9 +167,7 @@ std::string TextDecoder::decode(Texts texts) const {
     }
     std::size_t size = 0;
     for (const std::string& text : texts) size += text.size();
-    core::require(size <= limit, core::ErrorCode::kBadInput,
-                  "the decoder of this tokenizer makes a text more than {} times as long; correct its Replace steps",
-                  kMaxGrowth);
+    require_room(size, limit);
   }
   std::string all;
   for (const std::string& text : texts) {

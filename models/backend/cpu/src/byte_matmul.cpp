@@ -6,7 +6,7 @@ namespace dragoman::backend::cpu {
 
 const ByteMatmul* byte_matmul(const ByteShape& shape) {
 #ifdef __x86_64__
-  if (shape.inputs % kGroupInputs != 0 || shape.inputs > kMostByteInputs) return nullptr;
+  if (shape.inputs == 0 || shape.inputs % kGroupInputs != 0 || shape.inputs > kMostByteInputs) return nullptr;
   switch (byte_instructions()) {
     case ByteInstructions::kAvx2:
       return &paired_matmul();

@@ -232,7 +232,9 @@ tensor::ComputeType inference_type(tensor::ComputeChoice choice) {
     case tensor::ComputeChoice::kI8:
       return sums_bytes_exactly() ? tensor::ComputeType::kI8 : tensor::ComputeType::kI8Narrow;
     case tensor::ComputeChoice::kAuto:
-      return sums_bytes_exactly() ? tensor::ComputeType::kI8 : tensor::ComputeType::kF32;
+      if (sums_bytes_exactly()) return tensor::ComputeType::kI8;
+      return byte_instructions() == ByteInstructions::kAvx2 ? tensor::ComputeType::kI8Narrow
+                                                            : tensor::ComputeType::kF32;
   }
   core::fail(core::ErrorCode::kInternal, "unknown number type");
 }

@@ -362,11 +362,14 @@ class Folder {
 
   Vocabulary read_vocabulary(const std::string& name) const {
     const path json = folder_ / (name + ".json");
-    if (std::filesystem::exists(json)) return Vocabulary::read_json_list(json);
+    std::error_code ignored;
+    if (std::filesystem::exists(json, ignored)) return Vocabulary::read_json_list(json);
     return Vocabulary::read_lines(folder_ / (name + ".txt"));
   }
   bool has_vocabulary(const std::string& name) const {
-    return std::filesystem::exists(folder_ / (name + ".json")) || std::filesystem::exists(folder_ / (name + ".txt"));
+    std::error_code ignored;
+    return std::filesystem::exists(folder_ / (name + ".json"), ignored) ||
+           std::filesystem::exists(folder_ / (name + ".txt"), ignored);
   }
 
   void read_vocabularies() {
@@ -376,6 +379,9 @@ class Folder {
     // The library adds what is missing.
     for (Vocabulary* side : {&*source_, &*target_})
       if (!side->find(tokens_.unknown)) side->add(tokens_.unknown);
+    for (const std::string& table : {source_table_, std::string("decoder/embeddings/weight")})
+      if (dimension(table, 1) != shape_.config.d_model)
+        refuse("{} has the width {}, but the model {}", Quoted{table}, dimension(table, 1), shape_.config.d_model);
     source_->fill_up_to(dimension(source_table_, 0), source_table_);
     target_->fill_up_to(dimension("decoder/embeddings/weight", 0), "decoder/embeddings/weight");
     nn::SequenceSpec& sequences = shape_.sequences;

@@ -197,7 +197,8 @@ std::vector<float> values_of(const ForeignTensors& weights, std::string_view nam
 
 std::int64_t count_of(const ForeignTensor& tensor) {
   std::int64_t count = 1;
-  for (const std::int64_t size : tensor.shape) count *= size;
+  for (const std::int64_t size : tensor.shape)
+    if (__builtin_mul_overflow(count, size, &count)) return -1;
   return count;
 }
 

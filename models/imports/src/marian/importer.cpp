@@ -239,7 +239,8 @@ class Model {
 
   std::int64_t rows_of(const std::string& table) const {
     const auto* shape = file_->shape_of(table);
-    core::require(shape != nullptr && shape->size() == 2 && shape->front() > 0 && shape->front() < 1 << 24,
+    core::require(shape != nullptr && shape->size() == 2 && shape->front() > 0 && shape->front() < 1 << 24 &&
+                      shape->back() == shape_.config.d_model,
                   ErrorCode::kBadInput, "{}: {} {}", file_->file(), Quoted{table},
                   shape == nullptr ? "is missing" : "is no table of embeddings");
     return shape->front();

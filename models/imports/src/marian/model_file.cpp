@@ -29,6 +29,13 @@ Stored stored_at(const std::byte* bytes, std::size_t index) {
   return value;
 }
 
+/// Before anything is unpacked.
+void require_small_configuration(std::int64_t bytes, const std::string& file) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
+  core::require(bytes <= kMost, ErrorCode::kBadInput, "{}: its configuration has {} bytes; at most {} are read", file,
+                bytes, kMost);
+}
+
 std::string as_text(ZipArchive::Bytes bytes) {
   std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   // A C string, padded to whole blocks.
@@ -179,6 +186,7 @@ void MarianNpz::read(std::string_view name, std::span<float> out) const {
 std::string MarianNpz::configuration() const {
   const Array& array = get(kConfiguration);
   core::require(array.type == Type::kBytes, ErrorCode::kBadInput, "{}: {} is no text", file(), kConfiguration);
+  require_small_configuration(count_of(array.shape), file());
   std::vector<std::byte> scratch;
   return as_text(values_of(array, scratch));
 }
@@ -354,6 +362,7 @@ void MarianBin::read(std::string_view name, std::span<float> out) const {
 std::string MarianBin::configuration() const {
   const Array& array = get(kConfiguration);
   core::require(array.type == Type::kInt8, ErrorCode::kBadInput, "{}: {} is no text", file_, kConfiguration);
+  require_small_configuration(count_of(array.shape), file_);
   return as_text(array.bytes.first(static_cast<std::size_t>(count_of(array.shape))));
 }
 

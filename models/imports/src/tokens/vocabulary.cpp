@@ -103,6 +103,11 @@ std::int32_t Vocabulary::add(const std::string& piece) {
 void Vocabulary::fill_up_to(std::int64_t rows, const std::string& where) {
   core::require(size() <= rows, ErrorCode::kBadInput, "{}: has {} pieces, but the model's table {} has {} rows", name_,
                 size(), where, rows);
+  // Tables are padded to a multiple of something; a table of millions of rows for a short list is no padding.
+  constexpr std::int64_t kMostPadding = 65536;
+  core::require(rows - size() <= kMostPadding, ErrorCode::kBadInput,
+                "{}: has {} pieces, but the model's table {} has {} rows; is it the vocabulary of another model?",
+                name_, size(), where, rows);
   while (size() < rows) add(fmt::format("<unused{}>", size()));
 }
 

@@ -62,10 +62,11 @@ const StorageType& storage_type(std::string_view name) {
   return *found;
 }
 
-std::int64_t count_elements(const std::vector<std::int64_t>& shape, std::int64_t& count) {
-  count = 1;
+/// Nothing: it overflows.
+std::optional<std::int64_t> count_elements(const std::vector<std::int64_t>& shape) {
+  std::int64_t count = 1;
   for (const std::int64_t size : shape)
-    if (__builtin_mul_overflow(count, size, &count)) return -1;
+    if (size < 0 || __builtin_mul_overflow(count, size, &count)) return std::nullopt;
   return count;
 }
 
@@ -174,13 +175,13 @@ const std::string& TorchFile::name() const noexcept {
 }
 
 void TorchFile::check(const PickledTensor& tensor, const std::string& place) const {
-  std::int64_t count = 0;
-  if (count_elements(tensor.shape, count) == 0) return;
+  const std::optional<std::int64_t> count = count_elements(tensor.shape);
+  if (count == 0) return;
   const auto elements =
       static_cast<std::int64_t>(state_->storage(tensor, place).size() / storage_type(tensor.storage_type).width);
   const auto last = last_element(tensor);
   // Expanded tensors (of stride 0) could be larger than any memory.
-  if (count < 0 || count > elements || !last || *last >= elements)
+  if (!count || *count > elements || !last || *last >= elements)
     core::fail(ErrorCode::kBadInput, "{}: {}: its shape leaves its storage, which has {} elements; the file is damaged",
                name(), core::quote(place), elements);
 }
@@ -188,8 +189,7 @@ void TorchFile::check(const PickledTensor& tensor, const std::string& place) con
 void TorchFile::read(const PickledTensor& tensor, std::int64_t first, const tensor::Tensor& out,
                      const std::string& place) const {
   if (out.size() == 0) return;
-  std::int64_t count = 0;
-  count_elements(tensor.shape, count);
+  const std::int64_t count = count_elements(tensor.shape).value_or(0);
   core::require(out.dtype == tensor::DType::kF32 && out.contiguous() && first >= 0 && first <= count &&
                     out.size() <= count - first,
                 ErrorCode::kInvalidArgument, "{}: more elements were asked for than there are", place);

@@ -111,7 +111,7 @@ void read_planned(const PlannedWeight& planned, const ForeignWeights& weights, c
     target += count;
     if (weights.shape_of(part.name) == nullptr) {
       std::ranges::fill(place, 0.0F);
-    } else if (part.turned != weights.stored_turned(part.name)) {
+    } else if (!planned.is_vector && part.turned != weights.stored_turned(part.name)) {
       turned.resize(place.size());
       weights.read(part.name, turned);
       turn(turned, planned.share(), planned.cols, place.data());
@@ -127,7 +127,7 @@ void extract_part(const PlannedWeight& planned, std::size_t part, const tensor::
   const auto values = std::span<const float>(value.as<float>() + static_cast<std::int64_t>(part) * count,
                                              static_cast<std::size_t>(count));
   out.resize(values.size());
-  if (planned.parts[part].turned)
+  if (!planned.is_vector && planned.parts[part].turned)
     turn(values, planned.cols, planned.share(), out.data());
   else
     std::ranges::copy(values, out.begin());

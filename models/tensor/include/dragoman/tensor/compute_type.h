@@ -24,7 +24,7 @@ inline constexpr std::string_view kStoredCompute = "stored";
 
 /// For the help of options that take all of them.
 inline constexpr std::string_view kComputeHelp =
-    "what weights are multiplied in: fp32, bf16, int8, or auto: int8 where the processor has VNNI or AMX, which "
+    "what weights are multiplied in: fp32, bf16, int8, or auto: int8 where that is the fastest, which "
     "changes some translations a little, else fp32";
 
 std::string_view name_of(ComputeChoice choice);
