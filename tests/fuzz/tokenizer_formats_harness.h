@@ -45,7 +45,7 @@ inline void write_in_every_kind(const tokenizer::BpeDefinition& definition) {
 /// Turns the order of the pieces of a SentencePiece model round, and leaves some out.
 inline void renumber(std::string_view bytes) {
   accepts([&] {
-    tokenizer::ListedPieces list;
+    tokenizer::RenumberedPieces list;
     for (const tokenizer::UnigramPiece& piece : tokenizer::sentencepiece_pieces(bytes, "fuzz"))
       if (piece.text.size() % 5 != 4) list.pieces.insert(list.pieces.begin(), {piece.text});
     list.pieces.push_back({"the river"});

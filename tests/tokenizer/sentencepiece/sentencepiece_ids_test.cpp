@@ -25,8 +25,8 @@ std::optional<std::int32_t> id_in(const core::Json& object, const char* key) {
   return object.contains(key) ? std::optional(object[key].get<std::int32_t>()) : std::nullopt;
 }
 
-PieceList list_of(const core::Json& golden) {
-  PieceList list;
+RenumberedPieces list_of(const core::Json& golden) {
+  RenumberedPieces list;
   for (const core::Json& piece : golden["pieces"])
     list.pieces.push_back(
         {piece[0].get<std::string>(), piece[1].is_null() ? std::nullopt : std::optional(Type::kControl)});
@@ -52,7 +52,7 @@ TEST(SentencePieceIds, SameIdsAsTheTokenizersOfTranslationModels) {
   ASSERT_EQ(cases.size(), 5U);
   for (const core::Json& golden : cases) {
     SCOPED_TRACE(golden["name"]);
-    const PieceList list = list_of(golden);
+    const RenumberedPieces list = list_of(golden);
     const RenumberedModel made =
         renumber_sentencepiece(golden_model(golden["model"].get<std::string>()), list, "the model");
     const bool listed = golden["listed"].get<bool>();
@@ -78,7 +78,7 @@ TEST(SentencePieceIds, KeepsAllElseOfTheModel) {
                            "sentencepiece_bpe_symbols_map.model"}) {
     const std::string bytes = golden_model(name);
     const auto pieces = sentencepiece_pieces(bytes, name);
-    PieceList list;
+    RenumberedPieces list;
     for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) list.pieces.push_back({piece->text});
     const RenumberedModel made = renumber_sentencepiece(bytes, list, name);
     EXPECT_EQ(made.lacking, 0U);
@@ -109,7 +109,7 @@ TEST(SentencePieceIds, APieceThatMergesCouldMakeIsNotAnUnusedOne) {
                   {"e", -5, 1},
                   {"a", -6, 1},
                   {"\xE2\x96\x81", -7, 1}};
-  PieceList list;
+  RenumberedPieces list;
   for (const auto& piece : model.pieces) list.pieces.push_back({piece.text});
   list.pieces.push_back({"the"});
   list.pieces.push_back({"xyz"});
@@ -126,7 +126,9 @@ TEST(SentencePieceIds, APieceThatMergesCouldMakeIsNotAnUnusedOne) {
 
 TEST(SentencePieceIds, RefusesListsThatAreNone) {
   const std::string model = golden_model("sentencepiece_unigram_plain.model");
-  const auto made_with = [&](PieceList list) { return [&model, list] { renumber_sentencepiece(model, list, "m"); }; };
+  const auto made_with = [&](RenumberedPieces list) {
+    return [&model, list] { renumber_sentencepiece(model, list, "m"); };
+  };
   EXPECT_THAT(testing::message_of(made_with({.pieces = {{"<unk>"}, {"a"}, {"a"}}}), ErrorCode::kBadInput),
               HasSubstr("'a' is listed twice, as 1 and 2"));
   EXPECT_THAT(testing::message_of(made_with({.pieces = {{"<unk>"}, {""}}}), ErrorCode::kBadInput),

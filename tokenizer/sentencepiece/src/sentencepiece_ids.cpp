@@ -37,7 +37,7 @@ constexpr std::array<SpecialFields, 4> kSpecialFields = {{{40, 45}, {41, 46}, {4
 
 using SpecialIds = std::array<std::optional<std::int32_t>, kSpecialFields.size()>;
 
-PlaceByText index_list(const PieceList& list, const std::string& name) {
+PlaceByText index_list(const RenumberedPieces& list, const std::string& name) {
   require(list.pieces.size() <= std::size_t{std::numeric_limits<std::int32_t>::max()}, ErrorCode::kBadInput,
           "{}: a list of {} pieces is too long", name, list.pieces.size());
   PlaceByText places;
@@ -54,7 +54,7 @@ PlaceByText index_list(const PieceList& list, const std::string& name) {
   return places;
 }
 
-std::int32_t find_unknown(const PieceList& list, const Model& model, const PlaceByText& places,
+std::int32_t find_unknown(const RenumberedPieces& list, const Model& model, const PlaceByText& places,
                           const std::string& name) {
   if (list.unknown) return *list.unknown;
   const auto own = std::ranges::find(model.pieces, std::uint64_t{Model::kUnknown}, &StoredPiece::type);
@@ -67,7 +67,7 @@ std::int32_t find_unknown(const PieceList& list, const Model& model, const Place
   return static_cast<std::int32_t>(found->second);
 }
 
-SpecialIds special_ids(const PieceList& list, std::int32_t unknown, const std::string& name) {
+SpecialIds special_ids(const RenumberedPieces& list, std::int32_t unknown, const std::string& name) {
   const SpecialIds ids = {unknown, list.begin, list.end, list.padding};
   for (const auto& id : ids)
     require(!id || (*id >= 0 && static_cast<std::size_t>(*id) < list.pieces.size()), ErrorCode::kBadInput,
@@ -119,7 +119,7 @@ float least_score(const Model& model) {
 
 class Renumbering {
  public:
-  Renumbering(Model model, const PieceList& list, const std::string& name)
+  Renumbering(Model model, const RenumberedPieces& list, const std::string& name)
       : model_(std::move(model)),
         list_(list),
         places_(index_list(list, name)),
@@ -197,7 +197,7 @@ class Renumbering {
   }
 
   Model model_;
-  const PieceList& list_;
+  const RenumberedPieces& list_;
   PlaceByText places_;
   SpecialIds special_;  // unknown, begin, end, padding
   std::vector<StoredPiece> pieces_;
@@ -237,7 +237,7 @@ Model parse_supported(std::string_view bytes, const std::string& name) {
 
 }  // namespace
 
-RenumberedModel renumber_sentencepiece(std::string_view bytes, const PieceList& list, const std::string& name) {
+RenumberedModel renumber_sentencepiece(std::string_view bytes, const RenumberedPieces& list, const std::string& name) {
   Renumbering renumbering(parse_supported(bytes, name), list, name);
   RenumberedModel result;
   renumbering.run(result);

@@ -40,8 +40,8 @@ const ByteMatmul& paired_matmul();
 /// With AVX-512 VNNI: see vnni_matmul.cpp.
 const ByteMatmul& vnni_matmul();
 
-/// Both take weights whose inputs come in groups of so many, and at most kMostByteInputs of them: 32 bits hold every sum
-/// of so many products.
+/// Both take weights whose inputs come in groups of so many, and at most kMostByteInputs of them: 32 bits hold every
+/// sum of so many products.
 constexpr std::int64_t kGroupInputs = 4;
 constexpr std::int64_t kMostByteInputs = 65536;
 

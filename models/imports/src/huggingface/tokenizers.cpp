@@ -23,7 +23,7 @@ using core::ErrorCode;
 using core::Json;
 using core::quote;
 using Family = HuggingFaceArchitecture::Family;
-using tokenizer::PieceList;
+using tokenizer::RenumberedPieces;
 using Type = tokenizer::UnigramPiece::Type;
 
 constexpr const char* kPieceModel = "sentencepiece.bpe.model";
@@ -65,8 +65,8 @@ class PieceList {
   std::int64_t size() const { return static_cast<std::int64_t>(texts_.size()); }
 
   /// Embeddings may have rows that no piece is of: models are padded to round sizes.
-  PieceList listed(const std::unordered_set<std::string>& control, std::int32_t unknown) const {
-    PieceList list;
+  RenumberedPieces listed(const std::unordered_set<std::string>& control, std::int32_t unknown) const {
+    RenumberedPieces list;
     std::size_t made = 0;
     for (const std::string& text : texts_) {
       std::string piece = text;
@@ -88,7 +88,7 @@ class PieceList {
   std::string where_;
 };
 
-formats::TokenizerContent renumbered(const std::filesystem::path& file, const PieceList& list) {
+formats::TokenizerContent renumbered(const std::filesystem::path& file, const RenumberedPieces& list) {
   const auto model =
       tokenizer::renumber_sentencepiece(core::read_regular_file(file, kLongestModel), list, file.string());
   return {.content = model.model,

@@ -34,7 +34,8 @@ bool is_language_code(std::string_view piece) {
 
 formats::TokenizerContent fit_sentencepiece(const path& file, const std::string& content, const Vocabulary& vocabulary,
                                             const SpecialPieces& special) {
-  tokenizer::PieceList list{.pieces = {}, .unknown = special.unknown, .begin = special.begin, .end = special.end};
+  tokenizer::RenumberedPieces list{
+      .pieces = {}, .unknown = special.unknown, .begin = special.begin, .end = special.end};
   if (special.start && special.start != special.begin) list.padding = special.start;
   for (const std::string& piece : vocabulary.pieces()) {
     list.pieces.push_back({.text = piece});

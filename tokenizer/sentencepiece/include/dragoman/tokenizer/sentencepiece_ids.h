@@ -20,7 +20,7 @@ struct ListedPiece {
 
 /// The pieces of a vocabulary beside a SentencePiece model (OPUS-MT's `vocab.json`, fairseq's `dict.txt` with its
 /// special tokens in front and language codes behind, the vocabularies of Marian and CTranslate2), by id.
-struct PieceList {
+struct RenumberedPieces {
   std::vector<ListedPiece> pieces;
   /// Ids of the special pieces. The unknown piece must be there: if no id is given, it is the piece with the text of
   /// the model's own. The others become control pieces, and the model names them in its trainer_spec.
@@ -50,7 +50,7 @@ struct RenumberedModel {
 /// Any thread may call. `name` begins every message. Throws Error{kBadInput} for a damaged model, for a list with
 /// empty, invalid or repeated pieces or ids beyond it, and where no piece is the unknown one; Error{kUnsupported} for
 /// models of types other than BPE and unigram.
-RenumberedModel renumber_sentencepiece(std::string_view model, const PieceList& list, const std::string& name);
+RenumberedModel renumber_sentencepiece(std::string_view model, const RenumberedPieces& list, const std::string& name);
 
 /// The pieces of a SentencePiece model in the order of its ids, with their types: what a list is made from where ids
 /// are those of the model, moved (fairseq, mBART, NLLB). Throws as renumber_sentencepiece().
