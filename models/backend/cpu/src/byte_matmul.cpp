@@ -4,7 +4,7 @@
 
 namespace dragoman::backend::cpu {
 
-const ByteMatmul* byte_matmul(const ByteShape& shape) {
+const ByteMatmul* byte_matmul([[maybe_unused]] const ByteShape& shape) {
 #ifdef __x86_64__
   if (shape.inputs == 0 || shape.inputs % kGroupInputs != 0 || shape.inputs > kMostByteInputs) return nullptr;
   switch (byte_instructions()) {
