@@ -11,6 +11,7 @@ Linear::Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs, Op
   Parameter& weight =
       scope.matrix("weight", outputs, inputs, Initialiser::xavier_uniform(inputs, outputs / options.projections));
   weight.is_weight = true;
+  weight.projections = options.projections;
   weight_ = &weight;
   if (options.bias) bias_ = &scope.vector("bias", outputs, Initialiser::constant(0));
 }

@@ -36,7 +36,7 @@ TrainingState CheckpointKeeper::load(const fs::path& checkpoint) {
   TrainingState state = open_checkpoint(checkpoint);
   Optimizer& optimizer = *run_->optimizer;
   progress_->early_stopping.restore(state.early_stopping, (checkpoint / "state.json").string() + ": early_stopping");
-  load_tensors(checkpoint / "model.safetensors", parameter_views(run_->model->parameters()));
+  load_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
   load_tensors(checkpoint / "first_moment.safetensors", optimizer.first_moments());
   load_tensors(checkpoint / "second_moment.safetensors", optimizer.second_moments());
   if (!optimizer.has_average()) return state;
@@ -57,7 +57,7 @@ void CheckpointKeeper::save() {
   state.metric_lines = progress_->metrics->lines();
   state.early_stopping = progress_->early_stopping.save();
   store_.save(state.update, [&](const fs::path& checkpoint) {
-    save_tensors(checkpoint / "model.safetensors", parameter_views(run_->model->parameters()));
+    save_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
     save_tensors(checkpoint / "first_moment.safetensors", optimizer.first_moments());
     save_tensors(checkpoint / "second_moment.safetensors", optimizer.second_moments());
     if (optimizer.has_average()) save_tensors(checkpoint / "average.safetensors", optimizer.averages());

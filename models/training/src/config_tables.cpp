@@ -242,6 +242,19 @@ void write_trained(const RecipeConfig& config, Json& json) {
   json["freeze"] = config.freeze;
 }
 
+OptionTable<LoraConfig> lora_table() {
+  using Config = LoraConfig;
+  return OptionTable<Config>()
+      .number("rank", &Config::rank, {.least = 0, .most = 65536}, "N",
+              "low-rank adapters of this rank are trained in place of the weights (LoRA); 0: the weights")
+      .number("alpha", &Config::alpha, {.least = 0, .most = 1e6, .least_included = false}, "X",
+              "what adapters say is multiplied by alpha / rank")
+      .custom({patterns_option("targets", "weights of linear layers that get one, by name, such as *_attention.*; none: "
+                                          "all but the projection to the vocabulary")},
+              [](OptionReader& options, Config& config) { config.targets = read_patterns(options, "targets"); },
+              [](const Config& config, Json& json) { json["targets"] = config.targets; });
+}
+
 // --- validation ---
 
 const std::vector<std::pair<std::string_view, ValidationMetric>> kMetrics = {
@@ -486,6 +499,7 @@ const OptionTable<RecipeConfig>& recipe_table() {
           .custom({patterns_option("train_only", "parameters that are trained, by name, such as decoder.*; none: all"),
                    patterns_option("freeze", "parameters that are not; `inspect` shows the names")},
                   read_trained, write_trained)
+          .nested("lora", &Config::lora, lora_table())
           .nested("optimizer", &Config::optimizer, optimizer_table())
           .nested("schedule", &Config::schedule, schedule_table());
   return table;

@@ -100,9 +100,9 @@ void ModelExports::write_folder(const std::string& name, const nn::Seq2SeqModel&
   formats::write_model_folder(fs::path(config_->output) / name, content);
 }
 
-bool ModelExports::write(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin) {
+bool ModelExports::write(const std::string& name, const Snapshot& state, const ModelOrigin& origin) {
   try {
-    write_folder(name, model, origin);
+    write_folder(name, *state.model, origin);
     unwritten_.erase(name);
     return true;
   } catch (const std::exception& error) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -26,6 +27,13 @@ struct ModelOrigin {
 /// is better known before it is trained.
 void require_room_for_models(const TrainingConfig& config);
 
+/// A state of a run as translation uses it, without gradients.
+struct Snapshot {
+  std::unique_ptr<nn::Seq2SeqModel> model;
+  /// The values of the adapters that are merged in it; nullptr: the run trains none.
+  std::unique_ptr<nn::ParameterStore> adapters;
+};
+
 /// The model folders of a run. One that cannot be written is a warning, since training can go on without it.
 class ModelExports {
  public:
@@ -39,7 +47,7 @@ class ModelExports {
         environment_(&environment) {}
 
   /// Writes the folder `name` of the run, in one step as far as readers can tell; false if it cannot be written.
-  bool write(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin);
+  bool write(const std::string& name, const Snapshot& state, const ModelOrigin& origin);
   /// Gives a folder that was written its decoding defaults.
   void set_decoding(const std::filesystem::path& folder, const core::Json& decoding) const;
   /// Error{kIo} if a model is still not written; `checkpoint` is what the message says is kept.

@@ -78,9 +78,9 @@ bool ModelSelector::validate_last(const std::stop_token& stop) {
 
 std::optional<ModelSelector::ValidatedModel> ModelSelector::validate_snapshot(const std::stop_token& stop) {
   try {
-    ValidatedModel validated{.model = snapshot(), .update = progress_->state.update, .result = {}};
-    validated.model->parameters().prepare(*run_->context, run_->validation_type);
-    validated.result = run_->validator->run(*validated.model, draw_of(run_->config, progress_->state),
+    ValidatedModel validated{.state = snapshot(), .update = progress_->state.update, .result = {}};
+    validated.state.model->parameters().prepare(*run_->context, run_->validation_type);
+    validated.result = run_->validator->run(*validated.state.model, draw_of(run_->config, progress_->state),
                                             run_->environment.progress, stop);
     return validated;
   } catch (const core::Error& error) {
@@ -110,15 +110,40 @@ void ModelSelector::record(const ValidationResult& result, bool best) {
 }
 
 /// The parameters that translation would use, in a model of their own, without gradients.
-std::unique_ptr<nn::Seq2SeqModel> ModelSelector::snapshot() const {
+Snapshot ModelSelector::snapshot() const {
+  const tensor::Tensor values = run_->optimizer->averaged_values();
+  tensor::DeviceMemory& memory = run_->context->memory();
+  if (run_->adapters) {
+    auto adapters = run_->adapters->make_store();
+    tensor::copy(memory, adapters->flat_values(), values);
+    return {.model = merged(*adapters), .adapters = std::move(adapters)};
+  }
   auto model = run_->make_model();
-  tensor::copy(run_->context->memory(), model->parameters().flat_values(), run_->optimizer->averaged_values());
+  tensor::copy(memory, model->parameters().flat_values(), values);
+  return {.model = std::move(model), .adapters = {}};
+}
+
+std::unique_ptr<nn::Seq2SeqModel> ModelSelector::merged(const nn::ParameterStore& adapters) const {
+  auto model = run_->make_model();
+  tensor::copy(run_->context->memory(), model->parameters().flat_values(), run_->model->parameters().flat_values());
+  run_->adapters->merge(*run_->context, adapters, model->parameters());
   return model;
+}
+
+Snapshot ModelSelector::mean_of(const std::vector<std::filesystem::path>& files) const {
+  if (run_->adapters) {
+    auto adapters = run_->adapters->make_store();
+    average_tensors(files, *adapters);
+    return {.model = merged(*adapters), .adapters = std::move(adapters)};
+  }
+  auto model = run_->make_model();
+  average_tensors(files, model->parameters());
+  return {.model = std::move(model), .adapters = {}};
 }
 
 void ModelSelector::export_best(ValidatedModel best) {
   const bool written =
-      exports_.write("best", *best.model,
+      exports_.write("best", best.state,
                      {.title = "the best validated state of the run", .update = best.update, .scores = &best.result});
   owed_best_.reset();
   if (!written) owed_best_ = std::move(best);
@@ -133,7 +158,7 @@ void ModelSelector::write_owed_best() {
 ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& stop) {
   const std::int64_t update = progress_->state.update;
   Selected selected{.best = {}, .model = run_->folder.file("last")};
-  exports_.write("last", *snapshot(), {.title = "the last state of the run", .update = update});
+  exports_.write("last", snapshot(), {.title = "the last state of the run", .update = update});
   write_owed_best();
   if (const auto& ranking = progress_->early_stopping.ranking(); !ranking.empty()) {
     selected.best = ranking.front();
@@ -161,19 +186,18 @@ void ModelSelector::tune(const std::filesystem::path& folder, const std::stop_to
 bool ModelSelector::export_average(const std::optional<ScoredUpdate>& best, const std::stop_token& stop) {
   const std::vector<std::filesystem::path> files = checkpoints_->files_of_mean();
   if (files.empty()) return false;
-  const auto model = run_->make_model();
-  average_tensors(files, model->parameters());
+  const Snapshot mean = mean_of(files);
   ModelOrigin origin{.title = fmt::format("the mean of {} checkpoints", files.size()),
                      .update = progress_->state.update};
   if (!run_->validator) {
-    exports_.write("average", *model, origin);
+    exports_.write("average", mean, origin);
     return false;
   }
-  model->parameters().prepare(*run_->context, run_->validation_type);
-  const ValidationResult result = run_->validator->run(*model, {}, run_->environment.progress, stop);
+  mean.model->parameters().prepare(*run_->context, run_->validation_type);
+  const ValidationResult result = run_->validator->run(*mean.model, {}, run_->environment.progress, stop);
   run_->log(fmt::format("{}: {}", origin.title, describe(result)));
   origin.scores = &result;
-  exports_.write("average", *model, origin);
+  exports_.write("average", mean, origin);
   const ValidationMetric metric = run_->config.validation.metric;
   const double value = result.value(metric);
   return best && (higher_is_better(metric) ? value > best->value : value < best->value);

@@ -34,14 +34,17 @@ class ModelSelector {
 
  private:
   struct ValidatedModel {
-    std::unique_ptr<nn::Seq2SeqModel> model;
+    Snapshot state;
     std::int64_t update = 0;
     ValidationResult result;
   };
 
   std::optional<ValidatedModel> validate_snapshot(const std::stop_token& stop);
   void record(const ValidationResult& result, bool best);
-  std::unique_ptr<nn::Seq2SeqModel> snapshot() const;
+  Snapshot snapshot() const;
+  /// A model with these values of its adapters.
+  std::unique_ptr<nn::Seq2SeqModel> merged(const nn::ParameterStore& adapters) const;
+  Snapshot mean_of(const std::vector<std::filesystem::path>& files) const;
   void export_best(ValidatedModel best);
   /// Tries ValidationConfig::tune on the model of the folder, and keeps the best there.
   void tune(const std::filesystem::path& folder, const std::stop_token& stop);

@@ -108,8 +108,11 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
   tensor::DeviceMemory& memory = environment.runtime->memory(device);
   model->parameters().attach_gradients(memory);
   const RecipeConfig& recipe = config.training;
-  optimizer =
-      std::make_unique<Optimizer>(model->parameters(), memory, recipe.optimizer, recipe.clip_norm, recipe.ema_decay);
+  if (recipe.lora.on()) {
+    adapters = std::make_unique<LowRankAdapters>(recipe.lora, model->parameters(), memory);
+    adapters->parameters().attach_gradients(memory);
+  }
+  optimizer = std::make_unique<Optimizer>(trained(), memory, recipe.optimizer, recipe.clip_norm, recipe.ema_decay);
   gradients = std::make_unique<GradientAccumulator>(config, *model, *train, *context);
   environment.build[tensor::name_of(device)] = environment.runtime->backend(device).describe();
   record = make_run_record(config, environment.build, *model, tokenizers, *train, validation.get());

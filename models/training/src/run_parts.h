@@ -10,6 +10,7 @@
 #include <stop_token>
 
 #include <dragoman/core/parallel.h>
+#include <dragoman/training/low_rank_adapters.h>
 #include <dragoman/training/optimizer.h>
 #include <dragoman/training/run_log.h>
 #include <dragoman/training/trainer.h>
@@ -36,6 +37,7 @@ struct RunParts {
   RunTokenizers tokenizers;
   nn::SequenceSpec spec;
   std::unique_ptr<nn::Seq2SeqModel> model;
+  std::unique_ptr<LowRankAdapters> adapters;  ///< of training.lora; nullptr: the model's own parameters are trained
   std::unique_ptr<Corpus> train;
   std::unique_ptr<Corpus> validation;  ///< nullptr: none is configured
   std::optional<Validator> validator;  ///< of `validation`
@@ -43,6 +45,8 @@ struct RunParts {
   std::unique_ptr<GradientAccumulator> gradients;
   core::Json record;  ///< for run.json
 
+  /// What optimizer and checkpoints have to do with: the adapters' parameters, or the model's.
+  nn::ParameterStore& trained() const { return adapters ? adapters->parameters() : model->parameters(); }
   /// A model of the run's kind with memory for its parameters, which are not set.
   std::unique_ptr<nn::Seq2SeqModel> make_model() const;
   void log(const std::string& message) const { core::log(environment.log, core::LogLevel::kInfo, message); }

@@ -1,5 +1,6 @@
 #include "run_setup.h"
 
+#include "parameter_patterns.h"
 #include "run_embeddings.h"
 #include "run_start.h"
 
@@ -156,6 +157,9 @@ Json with_later_keys(const Json& before, const Json& now) {
                                                                   {"training.row_bucket", 1},
                                                                   {"training.train_only", Json::array()},
                                                                   {"training.freeze", Json::array()},
+                                                                  {"training.lora.rank", 0},
+                                                                  {"training.lora.alpha", 16},
+                                                                  {"training.lora.targets", Json::array()},
                                                                   {"model.init", "default"},
                                                                   {"model.position_base", 10000},
                                                                   {"model.output_width", 0},

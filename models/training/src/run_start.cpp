@@ -1,16 +1,13 @@
 #include "run_start.h"
 
 #include "config_tables.h"
+#include "parameter_patterns.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include <fmt/ranges.h>
-#include <fnmatch.h>
-
 #include <dragoman/core/error.h>
-#include <dragoman/core/nearest_name.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/decoding/model_defaults.h>
@@ -85,33 +82,6 @@ struct PerPiece {
                           tensor::element(source, rows ? before : 0, rows ? i : before));
   }
 };
-
-/// Whether it is the matrix, or the bias, of the projection to the vocabulary, as every model here calls them.
-bool is_output(std::string_view name) {
-  return name == "output.weight" || name == "output.bias" || name.ends_with(".output.weight") ||
-         name.ends_with(".output.bias");
-}
-
-std::vector<std::string> names_of(const nn::ParameterStore& parameters) {
-  std::vector<std::string> names;
-  for (const nn::Parameter& parameter : parameters.all()) names.push_back(parameter.name);
-  return names;
-}
-
-bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {
-  return std::ranges::any_of(
-      patterns, [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
-}
-
-void require_matches(const std::vector<std::string>& patterns, const nn::ParameterStore& parameters, const char* key) {
-  const std::vector<std::string> names = names_of(parameters);
-  for (const std::string& pattern : patterns) {
-    if (std::ranges::any_of(names, [&](const std::string& name) { return matches_any({pattern}, name); })) continue;
-    const std::string near = core::nearest_name(pattern, names);
-    core::fail(ErrorCode::kBadInput, "training.{}: no parameter of the model is called {}{}; `inspect` shows the names",
-               key, core::Quoted{pattern}, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
-  }
-}
 
 }  // namespace
 
@@ -286,20 +256,6 @@ Json StartingModel::account(const nn::SequenceSpec& spec, const RunTokenizers& t
           {"sequences", nn::to_json(spec)},
           {"special_tokens", std::move(pieces)},
           {"decoding", decoding_}};
-}
-
-void freeze_parameters(const RecipeConfig& recipe, nn::ParameterStore& parameters) {
-  if (recipe.train_only.empty() && recipe.freeze.empty()) return;
-  require_matches(recipe.train_only, parameters, "train_only");
-  require_matches(recipe.freeze, parameters, "freeze");
-  bool any = false;
-  for (nn::Parameter& parameter : parameters.all()) {
-    const bool left_out = !recipe.train_only.empty() && !matches_any(recipe.train_only, parameter.name);
-    if (left_out || matches_any(recipe.freeze, parameter.name)) parameter.frozen = true;
-    any = any || !parameter.frozen;
-  }
-  core::require(any, ErrorCode::kBadInput,
-                "training.train_only and training.freeze leave no parameter that is trained");
 }
 
 }  // namespace dragoman::training

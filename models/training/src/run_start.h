@@ -60,8 +60,4 @@ class StartingModel {
   std::string recorded_sum_;
 };
 
-/// Freezes what the patterns of the recipe say. Error{kBadInput} for a pattern that no name matches, and if nothing is
-/// left to train.
-void freeze_parameters(const RecipeConfig& recipe, nn::ParameterStore& parameters);
-
 }  // namespace dragoman::training

@@ -13,10 +13,18 @@
 #include <limits>
 
 #include <dragoman/core/error.h>
+#include <dragoman/formats/checksums.h>
 
 namespace dragoman::training {
 
 using core::ErrorCode;
+
+namespace {
+
+/// The model that adapters are trained for, in the run's folder.
+constexpr const char* kBaseFile = "base.safetensors";
+
+}  // namespace
 
 class Trainer::Impl {
  public:
@@ -29,6 +37,8 @@ class Trainer::Impl {
   void note_fork(const std::string& changed);
   void warn_of_short_run();
   void resume(bool fork);
+  void begin_adapters();
+  void restore_base();
   void record_run() const;
   void train_one_update();
   void require_finite(double loss, double norm) const;
@@ -52,21 +62,45 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
     start_fresh(stop);
   else
     resume(mode == StartMode::kFork);
-  const nn::ParameterStore& parameters = model().parameters();
-  const std::int64_t trained = parameters.count_trained();
-  parts_.log(fmt::format("{} parameters{}, {} threads", parameters.count(),
-                         trained < parameters.count() ? fmt::format(", {} of them trained", trained) : "",
-                         parts_.executor->threads()));
+  const std::int64_t count = model().parameters().count(), trained = parts_.trained().count_trained();
+  std::string which;
+  if (parts_.adapters)
+    which = fmt::format(" and {} of adapters, which are trained", trained);
+  else if (trained < count)
+    which = fmt::format(", {} of them trained", trained);
+  parts_.log(fmt::format("{} parameters{}, {} threads", count, which, parts_.executor->threads()));
 }
 
 void Trainer::Impl::start_fresh(const std::stop_token& stop) {
   parts_.model->parameters().initialise(parts_.config.training.seed);
   if (parts_.start) parts_.start->load(*parts_.model, parts_.tokenizers);
   load_embeddings(parts_.config.data, parts_.tokenizers, *parts_.model, parts_.environment.log, stop);
+  if (parts_.adapters) begin_adapters();
   if (parts_.optimizer->has_average()) parts_.optimizer->start_average();
   record_run();
   progress_.metrics.emplace(parts_.folder.file("metrics.jsonl"), 0, 0);
   warn_of_short_run();
+}
+
+/// Checkpoints hold adapters alone, so what they adapt is kept beside them, once.
+void Trainer::Impl::begin_adapters() {
+  parts_.adapters->parameters().initialise(parts_.config.training.seed);
+  parts_.adapters->keep_base();
+  const std::filesystem::path file = parts_.folder.file(kBaseFile);
+  save_tensors(file, parameter_views(model().parameters()));
+  parts_.record["sha256"][kBaseFile] = formats::sha256_of_file(file);
+}
+
+void Trainer::Impl::restore_base() {
+  const std::filesystem::path file = parts_.folder.file(kBaseFile);
+  const std::string sum = parts_.folder.recorded_sum(kBaseFile);
+  core::require(!sum.empty(), ErrorCode::kBadInput,
+                "training.lora: the run to be continued did not train adapters; leave it out, or train in another folder");
+  core::require(formats::sha256_of_file(file) == sum, ErrorCode::kBadInput,
+                "{}: is not the file that the run began with (its sum is not the one in run.json); restore it", file.string());
+  load_tensors(file, parameter_views(model().parameters()));
+  parts_.adapters->keep_base();
+  parts_.record["sha256"][kBaseFile] = sum;
 }
 
 /// The defaults are made for large corpora; with a small one the learning rate may never get to its peak.
@@ -88,7 +122,12 @@ void Trainer::Impl::resume(bool fork) {
   const RunFolder& folder = parts_.folder;
   const std::string changed =
       check_same_run(folder.record(), parts_.record, fork, folder.file("run.json").string(), parts_.environment.log);
+  core::require(parts_.adapters || folder.recorded_sum(kBaseFile).empty(), ErrorCode::kBadInput,
+                "training.lora: the run to be continued trained adapters; restore its rank, or train in another folder, "
+                "with one of its models as model.from");
+  if (parts_.adapters) restore_base();
   checkpoints_.load_last();
+  if (parts_.adapters) parts_.adapters->merge(*parts_.context);
   note_fork(changed);
   record_run();
   const TrainingState& state = progress_.state;
@@ -138,12 +177,14 @@ void Trainer::Impl::train_one_update() {
   const auto start = Clock::now();
   TrainingState& state = progress_.state;
   const UpdateGradients gradients = parts_.gradients->compute(state);
+  if (parts_.adapters) parts_.adapters->make_gradients(*parts_.context);
   const double norm = parts_.optimizer->gradient_norm(*parts_.context);
   require_finite(gradients.sums.loss, norm);
   const RecipeConfig& recipe = parts_.config.training;
   const ScheduleScope scope{.updates = recipe.updates, .model_width = model().width()};
   const double learning_rate = learning_rate_at(state.update + 1, recipe.schedule, scope);
   parts_.optimizer->apply(*parts_.context, state.update + 1, learning_rate, norm);
+  if (parts_.adapters) parts_.adapters->merge(*parts_.context);
   progress_.unsaved = true;
   parts_.gradients->advance(state, gradients);
   meter_.count({.sums = gradients.sums,

@@ -43,6 +43,8 @@ struct Parameter {
   /// Used as the weight of a `linear` or of a projection to the vocabulary, through weight(), and so packed by
   /// prepare(). What is a weight or a table, and nothing else, may be stored in few bits.
   bool is_weight = false;
+  /// Of a weight: how many projections of equal inputs and outputs stand in it, one below the other.
+  int projections = 1;
   /// Used as the table of an `embedding`, through weight().
   bool is_table = false;
   /// Not trained: variable() gives no gradient, and optimisers leave the value alone.

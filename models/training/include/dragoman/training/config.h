@@ -82,11 +82,23 @@ struct OptimizerConfig {
   double weight_decay = 0;
 };
 
+/// Low-rank adapters (Hu et al. 2022, LoRA): of each weight W that is adapted, W + alpha / rank * B A is trained, with A
+/// [rank, inputs] and B [outputs, rank], and nothing else.
+struct LoraConfig {
+  /// 0: the parameters themselves are trained.
+  std::int64_t rank = 0;
+  double alpha = 16;
+  /// Patterns of names of linear layers' weights; none: all but the projection to the vocabulary.
+  std::vector<std::string> targets{};
+  bool on() const noexcept { return rank > 0; }
+};
+
 struct RecipeConfig {
   /// Patterns of parameters' names, as a shell's: those that match none of `train_only`, if there is any, or one of
   /// `freeze`, keep their values.
   std::vector<std::string> train_only;
   std::vector<std::string> freeze;
+  LoraConfig lora;
   std::uint64_t seed = 1;
   /// Training ends at whichever comes first; 0 is no limit.
   std::int64_t updates = 0;
