@@ -71,10 +71,11 @@ void check_together(const TrainingConfig& config, const std::string& where) {
                 "{}: validation.tune needs data.validation", where);
   core::require(!recipe.lora.on() || !config.model.from.empty(), ErrorCode::kBadInput,
                 "{}: training.lora adapts a model that there is: name its folder as model.from", where);
-  core::require(!recipe.lora.on() || (recipe.train_only.empty() && recipe.freeze.empty()), ErrorCode::kBadInput,
-                "{}: with training.lora adapters alone are trained; say which weights get one by training.lora.targets, "
-                "in place of training.train_only and training.freeze",
-                where);
+  core::require(
+      !recipe.lora.on() || (recipe.train_only.empty() && recipe.freeze.empty()), ErrorCode::kBadInput,
+      "{}: with training.lora adapters alone are trained; say which weights get one by training.lora.targets, "
+      "in place of training.train_only and training.freeze",
+      where);
   const bool needs_end = recipe.schedule.kind == ScheduleKind::kLinear || recipe.schedule.kind == ScheduleKind::kCosine;
   core::require(!needs_end || recipe.updates > recipe.schedule.warmup, ErrorCode::kBadInput,
                 "{}: the schedule '{}' needs training.updates, and more than its warm-up of {}", where,

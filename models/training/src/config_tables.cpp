@@ -249,10 +249,12 @@ OptionTable<LoraConfig> lora_table() {
               "low-rank adapters of this rank are trained in place of the weights (LoRA); 0: the weights")
       .number("alpha", &Config::alpha, {.least = 0, .most = 1e6, .least_included = false}, "X",
               "what adapters say is multiplied by alpha / rank")
-      .custom({patterns_option("targets", "weights of linear layers that get one, by name, such as *_attention.*; none: "
-                                          "all but the projection to the vocabulary")},
-              [](OptionReader& options, Config& config) { config.targets = read_patterns(options, "targets"); },
-              [](const Config& config, Json& json) { json["targets"] = config.targets; });
+      .custom(
+          {patterns_option("targets",
+                           "weights of linear layers that get one, by name, such as *_attention.*; none: "
+                           "all but the projection to the vocabulary")},
+          [](OptionReader& options, Config& config) { config.targets = read_patterns(options, "targets"); },
+          [](const Config& config, Json& json) { json["targets"] = config.targets; });
 }
 
 // --- validation ---

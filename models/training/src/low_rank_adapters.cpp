@@ -41,14 +41,14 @@ LowRankAdapters::LowRankAdapters(const LoraConfig& config, nn::ParameterStore& m
     : scale_(config.alpha / static_cast<double>(config.rank)), model_(&model) {
   core::require(config.rank > 0, core::ErrorCode::kInvalidArgument, "adapters have a rank of at least 1");
   const std::vector<Parameter*> weights = adapted_weights(config, model);
-  for (Parameter& parameter : model.all())
-    parameter.frozen = std::ranges::find(weights, &parameter) == weights.end();
+  for (Parameter& parameter : model.all()) parameter.frozen = std::ranges::find(weights, &parameter) == weights.end();
   for (Parameter* const weight : weights) {
     // As in torch.nn.Linear, with which PEFT begins; B is zero, so that the model begins as it is.
     const double bound = 1 / std::sqrt(static_cast<double>(weight->cols));
     Parameter& a = adapters_.add(weight->name + std::string(kLoraA), weight->projections * config.rank, weight->cols, 2,
                                  {Initialiser::Kind::kUniform, bound});
-    Parameter& b = adapters_.add(weight->name + std::string(kLoraB), weight->rows, config.rank, 2, Initialiser::constant(0));
+    Parameter& b =
+        adapters_.add(weight->name + std::string(kLoraB), weight->rows, config.rank, 2, Initialiser::constant(0));
     Parameter& base = base_.add(weight->name, weight->rows, weight->cols, 2, Initialiser::constant(0));
     adapted_.push_back({.weight = weight, .a = &a, .b = &b, .base = &base});
   }
@@ -79,10 +79,9 @@ void LowRankAdapters::merge(Context& context, const nn::ParameterStore& adapters
       const Tensor b = scaled(context, adapters.find(adapted.b->name)->value, scale_);
       const int count = adapted.weight->projections;
       for (int i = 0; i < count; ++i)
-        multiply(context, {.a = share(b, i, count),
-                           .b = share(a, i, count),
-                           .c = share(weight.value, i, count),
-                           .accumulate = true});
+        multiply(
+            context,
+            {.a = share(b, i, count), .b = share(a, i, count), .c = share(weight.value, i, count), .accumulate = true});
     }
   });
 }
@@ -95,14 +94,12 @@ void LowRankAdapters::make_gradients(Context& context) {
       const int count = adapted.weight->projections;
       for (int i = 0; i < count; ++i) {
         const Tensor dw = share(gradient, i, count);
-        multiply(context, {.a = share(b, i, count),
-                           .transpose_a = true,
-                           .b = dw,
-                           .c = share(adapted.a->gradient->value, i, count)});
-        multiply(context, {.a = dw,
-                           .b = share(a, i, count),
-                           .transpose_b = true,
-                           .c = share(adapted.b->gradient->value, i, count)});
+        multiply(
+            context,
+            {.a = share(b, i, count), .transpose_a = true, .b = dw, .c = share(adapted.a->gradient->value, i, count)});
+        multiply(
+            context,
+            {.a = dw, .b = share(a, i, count), .transpose_b = true, .c = share(adapted.b->gradient->value, i, count)});
       }
       adapted.a->gradient->written = adapted.b->gradient->written = true;
     }

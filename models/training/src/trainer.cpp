@@ -94,10 +94,12 @@ void Trainer::Impl::begin_adapters() {
 void Trainer::Impl::restore_base() {
   const std::filesystem::path file = parts_.folder.file(kBaseFile);
   const std::string sum = parts_.folder.recorded_sum(kBaseFile);
-  core::require(!sum.empty(), ErrorCode::kBadInput,
-                "training.lora: the run to be continued did not train adapters; leave it out, or train in another folder");
+  core::require(
+      !sum.empty(), ErrorCode::kBadInput,
+      "training.lora: the run to be continued did not train adapters; leave it out, or train in another folder");
   core::require(formats::sha256_of_file(file) == sum, ErrorCode::kBadInput,
-                "{}: is not the file that the run began with (its sum is not the one in run.json); restore it", file.string());
+                "{}: is not the file that the run began with (its sum is not the one in run.json); restore it",
+                file.string());
   load_tensors(file, parameter_views(model().parameters()));
   parts_.adapters->keep_base();
   parts_.record["sha256"][kBaseFile] = sum;
@@ -122,9 +124,10 @@ void Trainer::Impl::resume(bool fork) {
   const RunFolder& folder = parts_.folder;
   const std::string changed =
       check_same_run(folder.record(), parts_.record, fork, folder.file("run.json").string(), parts_.environment.log);
-  core::require(parts_.adapters || folder.recorded_sum(kBaseFile).empty(), ErrorCode::kBadInput,
-                "training.lora: the run to be continued trained adapters; restore its rank, or train in another folder, "
-                "with one of its models as model.from");
+  core::require(
+      parts_.adapters || folder.recorded_sum(kBaseFile).empty(), ErrorCode::kBadInput,
+      "training.lora: the run to be continued trained adapters; restore its rank, or train in another folder, "
+      "with one of its models as model.from");
   if (parts_.adapters) restore_base();
   checkpoints_.load_last();
   if (parts_.adapters) parts_.adapters->merge(*parts_.context);

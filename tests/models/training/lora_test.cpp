@@ -23,8 +23,8 @@ namespace dragoman::training {
 namespace {
 
 using dragoman::testing::TemporaryFolder;
-using ::testing::HasSubstr;
 using tensor::Device;
+using ::testing::HasSubstr;
 using testing::SmallTask;
 using testing::train;
 
@@ -32,13 +32,8 @@ using testing::train;
 class AdaptersOfAModel : public ::testing::Test {
  protected:
   void SetUp() override {
-    const core::Json options = {{"d_model", 8},
-                                {"heads", 2},
-                                {"feed_forward", 6},
-                                {"activation", "geglu"},
-                                {"dropout", 0},
-                                {"encoder_layers", 1},
-                                {"decoder_layers", 1}};
+    const core::Json options = {{"d_model", 8}, {"heads", 2},          {"feed_forward", 6},  {"activation", "geglu"},
+                                {"dropout", 0}, {"encoder_layers", 1}, {"decoder_layers", 1}};
     model_ = make_environment(testing::host())
                  .make_model("transformer", {.source_vocabulary = 12, .target_vocabulary = 12}, options);
     model_->parameters().allocate(memory_, tensor::DType::kF64, Device::kReference);
@@ -177,8 +172,8 @@ double distance_from_rank_one(const std::vector<float>& before, const std::vecto
     for (std::int64_t col = 0; col < cols; ++col) largest = std::max(largest, std::fabs(at(row, col)));
   for (std::int64_t row = 0; row + 1 < rows; ++row)
     for (std::int64_t col = 0; col + 1 < cols; ++col)
-      determinant = std::max(
-          determinant, std::fabs(at(row, col) * at(row + 1, col + 1) - at(row, col + 1) * at(row + 1, col)));
+      determinant =
+          std::max(determinant, std::fabs(at(row, col) * at(row + 1, col + 1) - at(row, col + 1) * at(row + 1, col)));
   return determinant / (largest * largest);
 }
 

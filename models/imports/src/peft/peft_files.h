@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dragoman::imports {
+
+// The files of a folder of adapters, as PEFT names them, and what their tensors are called.
+
+inline constexpr const char* kAdapterConfig = "adapter_config.json";
+inline constexpr const char* kAdapterWeights = "adapter_model.safetensors";
+inline constexpr const char* kAdapterWeightsOfTorch = "adapter_model.bin";
+
+inline constexpr std::string_view kModulePrefix = "base_model.model.";
+inline constexpr std::string_view kLoraA = ".lora_A.weight";
+inline constexpr std::string_view kLoraB = ".lora_B.weight";
+
+inline std::string tensor_name(std::string_view module, std::string_view matrix) {
+  return std::string(kModulePrefix) + std::string(module) + std::string(matrix);
+}
+
+}  // namespace dragoman::imports
