@@ -179,8 +179,8 @@ TEST_P(HuggingFaceFamily, TranslatesAsTransformersDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, HuggingFaceFamily,
-                         ::testing::Values("marian", "marian-separate", "bart", "mbart50", "m2m100", "nllb", "t5", "flan-t5",
-                                           "mt5", "umt5", "madlad"),
+                         ::testing::Values("marian", "marian-separate", "bart", "mbart50", "m2m100", "nllb", "t5",
+                                           "flan-t5", "mt5", "umt5", "madlad"),
                          [](const auto& family) {
                            std::string name = family.param;
                            std::erase(name, '-');
@@ -304,7 +304,9 @@ TEST(T5Importer, ATaskSaysWhatStandsInFrontAndHowToSearch) {
   const auto& prefix = told.languages.always.source_prefix;
   EXPECT_EQ(std::vector<std::int32_t>(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(prefix.size())),
             prefix);
-  EXPECT_THAT(error_of([&] { import({{"task", "summarization"}}); }),
+  EXPECT_THAT(error_of([&] {
+                import({{ "task", "summarization" }});
+              }),
               HasSubstr("has no task 'summarization'; it has translation_en_to_de"));
 }
 

@@ -38,9 +38,7 @@ std::string card_of(const HuggingFaceFolder& folder) {
 class HuggingFaceModel final : public plugins::ForeignModel {
  public:
   HuggingFaceModel(HuggingFaceFolder folder, ForeignTensors weights)
-      : folder_(std::move(folder)),
-        weights_(std::move(weights)),
-        architecture_(read_architecture(folder_, weights_)) {}
+      : folder_(std::move(folder)), weights_(std::move(weights)), architecture_(read_architecture(folder_, weights_)) {}
 
   plugins::ModelDescription describe() const override {
     HuggingFaceTokenizers tokenizers = read_tokenizers(folder_, architecture_);
