@@ -107,7 +107,7 @@ nn::SequenceSpec read_t5_sequences(const ConfigReader& config, const T5Defaults&
   return spec;
 }
 
-/// What a sub-layer of ours has of a block's. The sub-layers of a block are numbered; the feed-forward layer is the last.
+/// What a sub-layer of ours has of a block's. Those of a block are numbered; the feed-forward layer is the last.
 struct T5Name {
   std::string_view own;
   int sub_layer;  ///< -1: the last
