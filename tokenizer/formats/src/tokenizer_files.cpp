@@ -377,4 +377,11 @@ void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const 
   }
 }
 
+void write_tokenizer_file(const UnigramDefinition& definition, FileKind kind, const std::filesystem::path& path) {
+  require(kind == FileKind::kSentencePiece, ErrorCode::kUnsupported,
+          "{}: a unigram model has no merges, so it is not written as {}; write {}", path.string(), name_of(kind),
+          name_of(FileKind::kSentencePiece));
+  core::write_file(path, write_sentencepiece_unigram(definition));
+}
+
 }  // namespace dragoman::tokenizer

@@ -30,6 +30,7 @@ struct UnigramDefinition {
   bool byte_fallback = false;        ///< an unknown character becomes its UTF-8 bytes `<0xNN>`
   /// What the unknown piece decodes to.
   std::string unknown_surface = " \xE2\x81\x87 ";
+  std::string normalizer_name = "identity";  ///< of the character map
   std::string character_map = {};   ///< SentencePiece's `precompiled_charsmap`; empty: characters stay as they are
   bool dummy_prefix = true;         ///< a space is put in front of a text that is not empty
   bool remove_extra_spaces = true;  ///< at both ends, and all but one in between
