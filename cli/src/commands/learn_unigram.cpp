@@ -26,7 +26,8 @@ class LearnUnigram final : public Command {
   std::string_view summary() const override { return "learn a unigram vocabulary from text, as a SentencePiece model"; }
   std::string_view examples() const override {
     return "dragoman learn-unigram --vocab-size 8000 --output spm.model train.de train.en\n"
-           "dragoman learn-unigram --vocab-size 8000 --no-byte-fallback --special '<unk>' '<s>' '</s>' '<pad>' --output "
+           "dragoman learn-unigram --vocab-size 8000 --no-byte-fallback --special '<unk>' '<s>' '</s>' '<pad>' "
+           "--output "
            "spm.model train.txt\n"
            "dragoman learn-unigram --counts corpus.counts --vocab-size 32000 --output spm.model\n";
   }
@@ -59,7 +60,6 @@ class LearnUnigram final : public Command {
     learn_.split_scripts = !no_split_scripts_;
     learn_.split_numbers = !no_split_numbers_;
     learn_.split_whitespace = !no_split_whitespace_;
-    normalization_.apply_to(learn_.normalization);
     learn_.normalization.dummy_prefix = !no_dummy_prefix_;
     learn_.normalization.remove_extra_spaces = !keep_extra_spaces_;
     learn_.normalization.space_as_suffix = space_as_suffix_;
@@ -70,6 +70,7 @@ class LearnUnigram final : public Command {
     const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
     require_not_an_input(output_, files);
     require_not_an_input(output_, {symbols_file_, normalization_.rules_file()});
+    normalization_.apply_to(learn_.normalization);
     const auto learn = counts_.empty() ? tokenizer::learn_unigram : tokenizer::learn_unigram_from_counts;
     const auto learned = learn(files, learn_, session.progress, session.log, session.stop);
     tokenizer::write_tokenizer_file(learned, tokenizer::FileKind::kSentencePiece, output_);
@@ -128,12 +129,13 @@ class LearnUnigram final : public Command {
 
   void add_words(po::options_description& options) {
     normalization_.add_to(options, "nmt_nfkc");
-    options.add_options()  //
-        ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a piece by itself")  //
+    options.add_options()                                                                                           //
+        ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a piece by itself")                  //
         ("no-split-scripts", po::bool_switch(&no_split_scripts_), "pieces may hold characters of several scripts")  //
-        ("no-split-numbers", po::bool_switch(&no_split_numbers_), "pieces may hold digits beside letters")  //
-        ("no-split-whitespace", po::bool_switch(&no_split_whitespace_), "pieces may reach over spaces")  //
-        ("space-as-suffix", po::bool_switch(&space_as_suffix_), "the mark of a space ends words instead of beginning them")  //
+        ("no-split-numbers", po::bool_switch(&no_split_numbers_), "pieces may hold digits beside letters")          //
+        ("no-split-whitespace", po::bool_switch(&no_split_whitespace_), "pieces may reach over spaces")             //
+        ("space-as-suffix", po::bool_switch(&space_as_suffix_),
+         "the mark of a space ends words instead of beginning them")                                             //
         ("no-dummy-prefix", po::bool_switch(&no_dummy_prefix_), "no mark in front of the first word of a text")  //
         ("keep-extra-spaces", po::bool_switch(&keep_extra_spaces_),
          "spaces at both ends and in runs stay; otherwise they are lost");

@@ -15,7 +15,7 @@ class CharacterMapOptions {
   void add_to(boost::program_options::options_description& options, const std::string& usual_name);
   /// --normalization-rule-tsv alone, where another option says what --normalization is.
   void add_rules_to(boost::program_options::options_description& options);
-  /// Sets the name and the map. Throws UsageError for a name that is none, and Error{kIo, kBadInput} for a file of rules.
+  /// Sets the name and the map. Throws UsageError for a name that is none, and Error{kIo, kBadInput} for a file.
   void apply_to(tokenizer::SentencePieceNormalization& normalization) const;
   /// Whether it is a name of a character map.
   static bool is_name(const std::string& word);

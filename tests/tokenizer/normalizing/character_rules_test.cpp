@@ -39,9 +39,9 @@ class Fingerprint {
       add(text + "b");
     }
     constexpr std::pair<char32_t, char32_t> kRanges[] = {
-        {0x41, 0x5A},       {0x61, 0x7A},       {0x300, 0x345},     {0x1100, 0x11FF},   {0xAC00, 0xAC80},
-        {0x3040, 0x309F},   {0x3099, 0x30FF},   {0xFF00, 0xFFEF},   {0xFB50, 0xFDFF},   {0xF900, 0xFAFF},
-        {0x900, 0xDFF},     {0x1F00, 0x1FFF},   {0x2000, 0x206F},   {0x1, 0x20},        {0x1CCD6, 0x1CCF9},
+        {0x41, 0x5A},       {0x61, 0x7A},       {0x300, 0x345},     {0x1100, 0x11FF},  {0xAC00, 0xAC80},
+        {0x3040, 0x309F},   {0x3099, 0x30FF},   {0xFF00, 0xFFEF},   {0xFB50, 0xFDFF},  {0xF900, 0xFAFF},
+        {0x900, 0xDFF},     {0x1F00, 0x1FFF},   {0x2000, 0x206F},   {0x1, 0x20},       {0x1CCD6, 0x1CCF9},
         {0x11380, 0x113C9}, {0x1611E, 0x16129}, {0x16D63, 0x16D6A}, {0x1E030, 0x1E06D}};
     constexpr int kStrings = 200'000;
     for (int i = 0; i < kStrings; ++i) {
@@ -76,9 +76,8 @@ TEST(CharacterRules, NormaliseEveryCharacterAsSentencePieceDoes) {
   const auto golden = core::parse_json(core::read_file(testing::golden_file("character_maps.json"), 1 << 20), "golden");
   for (const auto& [name, fingerprint] : golden.items()) {
     const std::string map =
-        name.ends_with(".tsv")
-            ? make_character_map_of_rules(core::read_file(testing::golden_file(name), 1 << 20), name)
-            : make_character_map(name);
+        name.ends_with(".tsv") ? make_character_map_of_rules(core::read_file(testing::golden_file(name), 1 << 20), name)
+                               : make_character_map(name);
     EXPECT_EQ(Fingerprint(map).of_everything(), fingerprint.get<std::string>()) << name;
   }
 }

@@ -1,5 +1,3 @@
-#include <dragoman/tokenizer/learn_unigram.h>
-
 #include "formats_test_support.h"
 #include "test_data.h"
 
@@ -18,6 +16,7 @@
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 #include <dragoman/tokenizer/count_words.h>
+#include <dragoman/tokenizer/learn_unigram.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::tokenizer {
@@ -144,7 +143,8 @@ TEST(LearnUnigram, PiecesKeepToTheRulesOfWords) {
   EXPECT_THAT(usual, Contains(kMark + "abc"));
   EXPECT_THAT(usual, Contains("123"));
   EXPECT_THAT(usual, Not(Contains("c123")));
-  EXPECT_THAT(usual, Contains(kMark + "\xE3\x81\x82\xE4\xBA\xBA\xE3\x82\xA2")) << "Han, Hiragana and Katakana go together";
+  EXPECT_THAT(usual, Contains(kMark + "\xE3\x81\x82\xE4\xBA\xBA\xE3\x82\xA2"))
+      << "Han, Hiragana and Katakana go together";
   for (const std::string& piece : usual) {
     EXPECT_FALSE(piece.find('x') != std::string::npos && piece.find('\xD0') != std::string::npos) << piece;
     EXPECT_EQ(piece.find(kMark, 1), std::string::npos) << piece;
@@ -153,7 +153,7 @@ TEST(LearnUnigram, PiecesKeepToTheRulesOfWords) {
   EXPECT_THAT(pieces([](auto& o) { o.split_scripts = false; }), Contains(kMark + "x\xD0\xB0\xD0\xB1"));
   for (const std::string& piece : pieces([](auto& o) { o.split_digits = true; }))
     EXPECT_FALSE(piece.size() > 1 && piece.find('1') != std::string::npos) << piece;
-  EXPECT_THAT(pieces([](auto& o) { o.split_whitespace = false; }), Contains(kMark + "of" + kMark + "the" + kMark + "of"));
+  EXPECT_THAT(pieces([](auto& o) { o.split_whitespace = false; }), Contains(HasSubstr("of" + kMark + "the")));
   EXPECT_THAT(pieces([](auto& o) { o.normalization.space_as_suffix = true; }), Contains("the" + kMark));
   for (const std::string& piece : pieces([](auto& o) { o.max_piece_length = 3; }))
     EXPECT_TRUE(characters_of(piece) <= 3 || piece.front() == '<') << piece;
@@ -167,7 +167,8 @@ TEST(LearnUnigram, SymbolsAndSpecialPiecesAreNotLearned) {
   const UnigramDefinition learned = learn_text(text, options);
   const auto texts = texts_of(learned);
   EXPECT_EQ(texts.size(), learned.pieces.size()) << "no text twice";
-  for (const std::string& piece : texts) EXPECT_TRUE(piece == "<sep>" || piece.find("sep") == std::string::npos) << piece;
+  for (const std::string& piece : texts)
+    EXPECT_TRUE(piece == "<sep>" || piece.find("sep") == std::string::npos) << piece;
   const UnigramTokenizer tokenizer(learned);
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("ab<sep>cd")), "ab<sep>cd");
   EXPECT_THAT(tokenizer.encode("ab<sep>cd"), Contains(3));
@@ -221,7 +222,8 @@ TEST(LearnUnigram, SaysIfTheCorpusHasFewerPieces) {
 /// make_learned_unigram_golden.py: the SentencePiece library opens what we learned and gives the same ids, and its own
 /// trainer makes no fewer pieces of the text, and no likelier ones.
 TEST(LearnUnigram, SentencePieceAgrees) {
-  const auto golden = core::parse_json(core::read_file(testing::golden_file("learned_unigram.json"), 1 << 20), "golden");
+  const auto golden =
+      core::parse_json(core::read_file(testing::golden_file("learned_unigram.json"), 1 << 20), "golden");
   for (const core::Json& variant : golden["variants"]) {
     const auto name = variant["model"].get<std::string>();
     SCOPED_TRACE(name);

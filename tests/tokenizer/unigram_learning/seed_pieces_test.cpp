@@ -1,5 +1,7 @@
 #include "unigram_learning/seed_pieces.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <random>
 #include <set>
@@ -61,7 +63,8 @@ TEST(SeedPieces, AreTheSubstringsThatBranchOrEnd) {
     for (const int threads : {1, 3}) {
       ThreadArena arena(threads);
       std::map<Text, std::uint64_t> found;
-      for (const Substring& s : frequent_substrings(laid_out, max_length, [](auto) { return true; }, arena)) {
+      for (const Substring& s : frequent_substrings(
+               laid_out, max_length, [](auto) { return true; }, arena)) {
         const auto symbols = std::span(laid_out.symbols).subspan(s.begin, s.length);
         EXPECT_TRUE(found.emplace(Text(symbols.begin(), symbols.end()), s.count).second) << "twice";
       }
@@ -70,11 +73,25 @@ TEST(SeedPieces, AreTheSubstringsThatBranchOrEnd) {
   }
 }
 
+TEST(SeedPieces, EndWhereNoPieceCanGoOn) {
+  // 1 2 9 always goes on with 9, which no piece holds beside others.
+  const UnigramWords words = lay_out({{{1, 2, 9, 9}, 3}, {{1, 3}, 2}});
+  ThreadArena arena(1);
+  const auto no_nine = [](std::span<const Symbol> symbols) { return std::ranges::count(symbols, 9U) == 0; };
+  std::map<Text, std::uint64_t> found;
+  for (const Substring& s : frequent_substrings(words, 16, no_nine, arena)) {
+    const auto symbols = std::span(words.symbols).subspan(s.begin, s.length);
+    found.emplace(Text(symbols.begin(), symbols.end()), s.count);
+  }
+  EXPECT_EQ(found, (std::map<Text, std::uint64_t>{{{1, 2}, 3}, {{1, 3}, 2}}));
+}
+
 TEST(SeedPieces, AreThoseOfGreatestWeightAndAllSymbols) {
   // 1 2 3 occurs 4 times (weight 12), 4 5 three times (6), 6 7 three times (6), 8 9 twice (4).
   const UnigramWords words = lay_out({{{1, 2, 3}, 4}, {{4, 5}, 3}, {{6, 7}, 3}, {{8, 9}, 2}});
   ThreadArena arena(1);
-  const auto substrings = frequent_substrings(words, 16, [](auto) { return true; }, arena);
+  const auto substrings = frequent_substrings(
+      words, 16, [](auto) { return true; }, arena);
   const std::vector<std::uint64_t> counts = {0, 4, 4, 4, 3, 3, 3, 3, 2, 2};
   const auto texts = [&](std::size_t most) {
     std::set<Text> longer;

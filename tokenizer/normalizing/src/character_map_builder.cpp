@@ -1,5 +1,5 @@
-#include "normalizing/character_map.h"
 #include "dragoman/tokenizer/character_maps.h"
+#include "normalizing/character_map.h"
 #include "normalizing/character_rules.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::string to_utf8(std::u32string_view text) {
 /// A source and the place of what replaces it.
 using MapKey = std::pair<std::string, std::uint32_t>;
 
-/// What can follow a prefix of sources, the same for all prefixes that the same can follow: there are far fewer of these
+/// What can follow a prefix of sources, one for all prefixes that the same can follow. There are far fewer of them
 /// than of prefixes, since each of many spellings of a letter stands in front of the same accents.
 struct Continuation {
   struct Next {
@@ -101,8 +101,7 @@ class DoubleArrayBuilder {
       bases_[number] = base;
     }
     const std::size_t base = bases_[number];
-    units_[node] |=
-        static_cast<std::uint32_t>(node ^ base) << kOffsetShift | (nexts.front().label == 0 ? kEndBit : 0);
+    units_[node] |= static_cast<std::uint32_t>(node ^ base) << kOffsetShift | (nexts.front().label == 0 ? kEndBit : 0);
     if (!is_new) return;
     for (const Continuation::Next& next : nexts) {
       if (next.label == 0) {
@@ -122,9 +121,10 @@ class DoubleArrayBuilder {
       if (at == units_.size()) grow();
       if (taken_[at]) continue;
       const std::size_t base = at ^ labels.front();
-      if (base == 0 || base_used_[base] || std::ranges::any_of(labels, [&](auto label) { return taken_[base ^ label]; }))
+      if (base == 0 || base_used_[base] ||
+          std::ranges::any_of(labels, [&](auto label) { return taken_[base ^ label]; }))
         continue;
-      constexpr std::size_t kLongSearch = 4096;
+      constexpr std::size_t kLongSearch = 1024;
       if (looked > kLongSearch) first_free_ = at - kBlockUnits;  // what lies before is nearly full
       return base;
     }

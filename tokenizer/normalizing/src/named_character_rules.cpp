@@ -160,8 +160,8 @@ CharacterRules nfkc_rules() {
 /// What else is space to translation, and control characters, which are nothing. A full-width tilde is another
 /// character than a tilde in Japanese.
 void add_nmt_rules(CharacterRules& rules) {
-  for (const char32_t c : {0x09, 0x0A, 0x0C, 0x0D, 0x061C, 0x1680, 0x200B, 0x200C, 0x200E, 0x200F, 0x2028, 0x2029, 0x2581,
-                           0xFEFF, 0xFFFD})
+  for (const char32_t c :
+       {0x09, 0x0A, 0x0C, 0x0D, 0x061C, 0x1680, 0x200B, 0x200C, 0x200E, 0x200F, 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD})
     rules[Text(1, c)] = U" ";
   for (char32_t c = 1; c < 0x20; ++c)
     if (!rules.contains(Text(1, c))) rules[Text(1, c)] = U"";

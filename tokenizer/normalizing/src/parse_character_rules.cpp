@@ -58,7 +58,8 @@ CharacterRules parse_character_rules(std::string_view tsv, const std::string& na
     require(rules.emplace(std::move(key), std::move(target)).second, ErrorCode::kBadInput,
             "{}: an earlier line replaces the same characters; leave one of them out", where);
   }
-  require(!rules.empty(), ErrorCode::kBadInput, "{}: no rules; each line has code points, a tab, and code points", name);
+  require(!rules.empty(), ErrorCode::kBadInput, "{}: no rules; each line has code points, a tab, and code points",
+          name);
   return rules;
 }
 

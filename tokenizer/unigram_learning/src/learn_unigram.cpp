@@ -201,8 +201,7 @@ class UnigramLearning {
     ThreadCounts split;
     split.for_each_block(arena_, words.size(), [&](WordCounts& mine, std::size_t i) {
       AlignedText buffer;
-      normalizer.for_each_word(words[i].word, buffer,
-                               [&](std::string_view word) { mine.add(word, words[i].count); });
+      normalizer.for_each_word(words[i].word, buffer, [&](std::string_view word) { mine.add(word, words[i].count); });
     });
     return split.join(arena_);
   }
@@ -269,17 +268,16 @@ class UnigramLearning {
         words, static_cast<std::size_t>(options_.max_piece_length),
         [&](std::span<const Symbol> symbols) { return rules.is_valid(symbols); }, arena_);
     check_stop();
-    auto seeds = seed_pieces(words, std::move(substrings), static_cast<std::size_t>(options_.seed_size),
-                             count_symbols(words));
+    auto seeds =
+        seed_pieces(words, std::move(substrings), static_cast<std::size_t>(options_.seed_size), count_symbols(words));
     core::log(log_, core::LogLevel::kInfo,
               fmt::format("{} characters and {} seed pieces", alphabet_.size(), seeds.size() - alphabet_.size()));
     const std::size_t given = definition_.pieces.size();
     const auto wanted = static_cast<std::size_t>(options_.vocab_size) - given;
-    UnigramLearner learner(words, std::move(seeds),
-                           {.wanted = wanted,
-                            .shrinking_factor = options_.shrinking_factor,
-                            .sub_iterations = options_.sub_iterations},
-                           arena_);
+    UnigramLearner learner(
+        words, std::move(seeds),
+        {.wanted = wanted, .shrinking_factor = options_.shrinking_factor, .sub_iterations = options_.sub_iterations},
+        arena_);
     auto pieces = learner.run([&](std::size_t size, double log_likelihood) {
       check_stop();
       core::report(progress_, {.stage = "learn pieces",
@@ -306,8 +304,7 @@ class UnigramLearning {
   }
 
   void check_stop() const {
-    require(!stop_.stop_requested(), ErrorCode::kInterrupted,
-            "interrupted while learning pieces; nothing was written");
+    require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted while learning pieces; nothing was written");
   }
 
   const WordSource& source_;
@@ -330,10 +327,8 @@ UnigramDefinition learn_from(const std::vector<std::filesystem::path>& files, Wo
   const std::string_view whole_lines = reason_for_whole_lines(options);
   require(whole_lines.empty() || kind == WordSource::Kind::kTexts, ErrorCode::kInvalidArgument,
           "{}, but count files hold single words; learn from the text itself (--input)", whole_lines);
-  const WordSource source{.files = files,
-                          .kind = kind,
-                          .whole_lines = !whole_lines.empty(),
-                          .invalid_utf8 = options.invalid_utf8};
+  const WordSource source{
+      .files = files, .kind = kind, .whole_lines = !whole_lines.empty(), .invalid_utf8 = options.invalid_utf8};
   return UnigramLearning(source, options, progress, log, stop).run();
 }
 

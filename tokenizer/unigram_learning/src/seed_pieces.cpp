@@ -87,12 +87,17 @@ class NodeFinder {
     while (length < max_length_ && symbols_[a + length] != 0 && symbols_[a + length] == symbols_[b + length]) ++length;
     return length;
   }
+  /// Where no piece can go on to the end of an edge of the tree, which begins at `above`, it ends as far as one can.
+  void keep_valid(Substring node, std::size_t above) {
+    for (; node.length >= 2 && node.length > above; --node.length)
+      if (is_valid_(symbols_.subspan(node.begin, node.length))) return found_.push_back(node);
+  }
   void close_to(std::size_t length) {
     while (!open_.empty() && open_.back().length > length) {
       const Substring closed = open_.back();
       open_.pop_back();
-      if (closed.count >= 2 && closed.length >= 2 && is_valid_(symbols_.subspan(closed.begin, closed.length)))
-        found_.push_back(closed);
+      if (closed.count >= 2)
+        keep_valid(closed, open_.empty() ? length : std::max<std::size_t>(length, open_.back().length));
       if (length == 0 && open_.empty()) return;
       if (open_.empty() || open_.back().length < length)
         open_.push_back({closed.begin, static_cast<std::uint32_t>(length), closed.count});

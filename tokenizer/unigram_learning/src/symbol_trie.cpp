@@ -28,7 +28,8 @@ SymbolTrie::SymbolTrie(std::span<const LearnedPiece> pieces) {
     const Range range = open.back();
     open.pop_back();
     std::size_t i = range.begin;
-    if (i < range.end && symbols(i).size() == range.depth) units_[range.node].piece = static_cast<std::int32_t>(sorted[i++]);
+    if (i < range.end && symbols(i).size() == range.depth)
+      units_[range.node].piece = static_cast<std::int32_t>(sorted[i++]);
     below.clear();
     labels.clear();
     while (i < range.end) {

@@ -44,7 +44,8 @@ double digamma(double x) {
   return result + std::log(x) - 0.5 / x -
          inverse * (1.0 / 12 -
                     inverse * (1.0 / 120 -
-                               inverse * (1.0 / 252 - inverse * (1.0 / 240 - inverse * (1.0 / 132 - inverse * 691.0 / 32760)))));
+                               inverse * (1.0 / 252 -
+                                          inverse * (1.0 / 240 - inverse * (1.0 / 132 - inverse * 691.0 / 32760)))));
 }
 
 void maximise(std::vector<LearnedPiece>& pieces, std::span<const double> expected) {
@@ -82,10 +83,9 @@ UnigramExpectation UnigramLearner::expect() const {
                    for (std::size_t i = block * kWordsPerBlock; i < end; ++i) {
                      const double count = static_cast<double>(words_.counts[i]);
                      const double weight = count * scale;
-                     const double likelihood =
-                         lattice.expect(words_[i], [&](std::uint32_t piece, double expectation) {
-                           mine.sums[piece] += static_cast<std::int64_t>(expectation * weight);
-                         });
+                     const double likelihood = lattice.expect(words_[i], [&](std::uint32_t piece, double expectation) {
+                       mine.sums[piece] += static_cast<std::int64_t>(expectation * weight);
+                     });
                      if (std::isfinite(likelihood))
                        mine.log_likelihood += static_cast<std::int64_t>(likelihood * count * likelihood_scale);
                    }
@@ -135,22 +135,22 @@ void UnigramLearner::prune(std::size_t wanted) {
   double total = 0;
   for (const std::uint64_t count : counts) total += static_cast<double>(count);
   std::vector<std::optional<double>> losses(pieces_.size());  // none: the piece can go, or must stay
-  core::for_each_range(
-      arena_.executor(), static_cast<std::int64_t>(pieces_.size()), kWordsPerBlock,
-      [&](std::int64_t begin, std::int64_t end) {
-        UnigramLattice lattice(scores);
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-          if (counts[i] == 0 || pieces_[i].symbols.size() == 1) continue;
-          const auto alternative = lattice.best(pieces_[i].symbols, false);
-          if (alternative.empty() || lattice.best_score() >= pieces_[i].score) continue;
-          const double count = static_cast<double>(counts[i]);
-          double other = 0;
-          for (const std::uint32_t part : alternative) other += std::log(static_cast<double>(counts[part]) + count);
-          other -= static_cast<double>(alternative.size()) *
-                   std::log(total + count * static_cast<double>(alternative.size() - 1));
-          losses[i] = count * (std::log(count) - std::log(total) - other);
-        }
-      });
+  core::for_each_range(arena_.executor(), static_cast<std::int64_t>(pieces_.size()), kWordsPerBlock,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         UnigramLattice lattice(scores);
+                         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+                           if (counts[i] == 0 || pieces_[i].symbols.size() == 1) continue;
+                           const auto alternative = lattice.best(pieces_[i].symbols, false);
+                           if (alternative.empty() || lattice.best_score() >= pieces_[i].score) continue;
+                           const double count = static_cast<double>(counts[i]);
+                           double other = 0;
+                           for (const std::uint32_t part : alternative)
+                             other += std::log(static_cast<double>(counts[part]) + count);
+                           other -= static_cast<double>(alternative.size()) *
+                                    std::log(total + count * static_cast<double>(alternative.size() - 1));
+                           losses[i] = count * (std::log(count) - std::log(total) - other);
+                         }
+                       });
   std::vector<Candidate> candidates;
   std::vector<LearnedPiece> kept;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {

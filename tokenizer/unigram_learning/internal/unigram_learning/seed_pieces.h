@@ -19,13 +19,14 @@ struct Substring {
 
 /// All substrings of 2 to `max_length` symbols that occur twice or more and, unless they are that long, not always with
 /// the same symbol behind them: the inner nodes of the suffix tree of the corpus down to that depth, in the order of
-/// their symbols, each in front of those that begin with it or behind. What `is_valid` refuses is left out.
+/// their symbols. In place of one that `is_valid` refuses stands its longest prefix that is valid, unless that is, or
+/// begins, another of them.
 std::vector<Substring> frequent_substrings(const UnigramWords& words, std::size_t max_length,
                                            const std::function<bool(std::span<const Symbol>)>& is_valid,
                                            ThreadArena& arena);
 
-/// The `most` substrings of the greatest count times length, then every symbol from 1 to `alphabet`, with the logarithms
-/// of their shares as scores.
+/// Every symbol from 1 on, and the `most` substrings of the greatest count times length, with the logarithms of their
+/// shares as scores. `symbol_counts` are by symbol.
 std::vector<LearnedPiece> seed_pieces(const UnigramWords& words, std::vector<Substring> substrings, std::size_t most,
                                       std::span<const std::uint64_t> symbol_counts);
 

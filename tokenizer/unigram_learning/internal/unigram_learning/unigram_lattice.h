@@ -80,8 +80,7 @@ double UnigramLattice::expect_in_logs(std::size_t length, Visit&& visit) {
   const double probability = ways_[length];
   if (!std::isfinite(probability)) return probability;
   for (const Edge& edge : edges_)
-    visit(edge.piece,
-          std::exp(ways_[edge.begin] + scores_.scores[edge.piece] + ways_back_[edge.end] - probability));
+    visit(edge.piece, std::exp(ways_[edge.begin] + scores_.scores[edge.piece] + ways_back_[edge.end] - probability));
   return probability;
 }
 

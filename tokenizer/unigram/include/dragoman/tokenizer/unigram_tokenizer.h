@@ -45,7 +45,8 @@ struct UnigramDefinition {
 /// offsets and the decoded text are the same, and so a byte that is not UTF-8 is read as U+FFFD. The unknown and the
 /// control pieces are special.
 ///
-/// There are no merges to follow or to leave out: encoding in another mode than kExact throws Error{kUnsupported}.
+/// There are no merges to follow or to leave out: encoding in another mode than kExact or kSample throws
+/// Error{kUnsupported}.
 class UnigramTokenizer final : public Tokenizer {
  public:
   /// Checks the definition and builds the tables. `name` stands in front of error messages. Throws Error{kBadInput},
@@ -66,6 +67,7 @@ class UnigramTokenizer final : public Tokenizer {
   std::string_view piece(std::int32_t id) const override;
   std::optional<std::int32_t> id(std::string_view piece) const override;
   bool is_special(std::int32_t id) const override;
+  std::vector<Segmentation> encode_n_best(std::string_view text, std::int32_t most) const override;
 
   const UnigramDefinition& definition() const noexcept;
 
