@@ -148,14 +148,14 @@ void UnigramModel::sample(std::string_view text, const UnigramSampling& sampling
   std::ranges::stable_sort(all, std::less<>(), &Edge::end);
   buffers.segments.clear();
   for (std::uint32_t end = static_cast<std::uint32_t>(text.size()); end > 0;) {
-    const auto arriving = std::ranges::equal_range(all, end, std::less<>(), &Edge::end);
+    const auto first = std::partition_point(all.begin(), all.end(), [&](const Edge& edge) { return edge.end < end; });
+    const auto last = std::partition_point(first, all.end(), [&](const Edge& edge) { return edge.end == end; });
     double left = core::random_uniform(sampling.seed, sampling.line, buffers.draws++);
-    const Edge* drawn = &*arriving.begin();
-    for (const Edge& edge : arriving) {
-      if (ways[edge.begin] == kNoWay) continue;
-      drawn = &edge;  // the last one, should rounding leave something
-      left -= std::exp(ways[edge.begin] + sampling.alpha * static_cast<double>(edge.score) - ways[end]);
-      if (left < 0) break;
+    auto drawn = first;
+    for (auto edge = first; edge != last && left >= 0; ++edge) {
+      if (ways[edge->begin] == kNoWay) continue;
+      drawn = edge;  // the last one, should rounding leave something
+      left -= std::exp(ways[edge->begin] + sampling.alpha * static_cast<double>(edge->score) - ways[end]);
     }
     buffers.segments.push_back({drawn->id, drawn->begin, drawn->end});
     end = drawn->begin;

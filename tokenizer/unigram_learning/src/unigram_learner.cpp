@@ -29,6 +29,11 @@ struct FixedPointSums {
   std::int64_t log_likelihood = 0;
 };
 
+struct PieceCounts {
+  explicit PieceCounts(std::size_t size) : counts(size) {}
+  std::vector<std::uint64_t> counts;
+};
+
 std::size_t blocks_of(const UnigramWords& words) {
   return (words.size() + kWordsPerBlock - 1) / kWordsPerBlock;
 }
@@ -106,19 +111,19 @@ UnigramExpectation UnigramLearner::expect() const {
 std::vector<std::uint64_t> UnigramLearner::count_best() const {
   const SymbolTrie trie(pieces_);
   const UnigramScores scores(trie, pieces_, 0);
-  OnePerThread<std::vector<std::uint64_t>> threads;
+  OnePerThread<PieceCounts> threads;
   arena_.for_each(blocks_of(words_), [&](std::size_t block) {
-    threads.with([&] { return std::vector<std::uint64_t>(pieces_.size()); },
-                 [&](std::vector<std::uint64_t>& mine) {
+    threads.with([&] { return PieceCounts(pieces_.size()); },
+                 [&](PieceCounts& mine) {
                    UnigramLattice lattice(scores);
                    const std::size_t end = std::min(words_.size(), (block + 1) * kWordsPerBlock);
                    for (std::size_t i = block * kWordsPerBlock; i < end; ++i)
-                     for (const std::uint32_t piece : lattice.best(words_[i])) mine[piece] += words_.counts[i];
+                     for (const std::uint32_t piece : lattice.best(words_[i])) mine.counts[piece] += words_.counts[i];
                  });
   });
   std::vector<std::uint64_t> counts(pieces_.size());
   for (const auto& mine : threads.all())
-    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += (*mine)[i];
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += mine->counts[i];
   return counts;
 }
 
