@@ -29,13 +29,17 @@ struct FixedPointSums {
   std::int64_t log_likelihood = 0;
 };
 
-struct PieceCounts {
-  explicit PieceCounts(std::size_t size) : counts(size) {}
-  std::vector<std::uint64_t> counts;
-};
-
 std::size_t blocks_of(const UnigramWords& words) {
   return (words.size() + kWordsPerBlock - 1) / kWordsPerBlock;
+}
+
+void count_best_of_block(const UnigramWords& words, std::size_t block, const UnigramScores& scores,
+                         std::vector<std::int64_t>& counts) {
+  UnigramLattice lattice(scores);
+  const std::size_t end = std::min(words.size(), (block + 1) * kWordsPerBlock);
+  for (std::size_t i = block * kWordsPerBlock; i < end; ++i)
+    for (const std::uint32_t piece : lattice.best(words[i]))
+      counts[piece] += static_cast<std::int64_t>(words.counts[i]);
 }
 
 }  // namespace
@@ -111,19 +115,14 @@ UnigramExpectation UnigramLearner::expect() const {
 std::vector<std::uint64_t> UnigramLearner::count_best() const {
   const SymbolTrie trie(pieces_);
   const UnigramScores scores(trie, pieces_, 0);
-  OnePerThread<PieceCounts> threads;
+  OnePerThread<FixedPointSums> threads;
   arena_.for_each(blocks_of(words_), [&](std::size_t block) {
-    threads.with([&] { return PieceCounts(pieces_.size()); },
-                 [&](PieceCounts& mine) {
-                   UnigramLattice lattice(scores);
-                   const std::size_t end = std::min(words_.size(), (block + 1) * kWordsPerBlock);
-                   for (std::size_t i = block * kWordsPerBlock; i < end; ++i)
-                     for (const std::uint32_t piece : lattice.best(words_[i])) mine.counts[piece] += words_.counts[i];
-                 });
+    threads.with([&] { return FixedPointSums(pieces_.size()); },
+                 [&](FixedPointSums& mine) { count_best_of_block(words_, block, scores, mine.sums); });
   });
   std::vector<std::uint64_t> counts(pieces_.size());
   for (const auto& mine : threads.all())
-    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += mine->counts[i];
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += static_cast<std::uint64_t>(mine->sums[i]);
   return counts;
 }
 
