@@ -4,6 +4,7 @@
 #include "unigram_learning/unigram_lattice.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -31,6 +32,21 @@ struct FixedPointSums {
 
 std::size_t blocks_of(const UnigramWords& words) {
   return (words.size() + kWordsPerBlock - 1) / kWordsPerBlock;
+}
+
+/// Calls body(block, sums) for each block of words, with sums of its own for each thread; returns all of them together.
+template <class Body>
+FixedPointSums sum_over_blocks(ThreadArena& arena, const UnigramWords& words, std::size_t size, const Body& body) {
+  std::vector<FixedPointSums> sums(static_cast<std::size_t>(arena.threads()), FixedPointSums(size));
+  std::atomic<std::size_t> next = 0;
+  arena.for_each(sums.size(), [&](std::size_t thread) {
+    for (std::size_t block = next++; block < blocks_of(words); block = next++) body(block, sums[thread]);
+  });
+  for (std::size_t thread = 1; thread < sums.size(); ++thread) {
+    sums[0].log_likelihood += sums[thread].log_likelihood;
+    for (std::size_t i = 0; i < size; ++i) sums[0].sums[i] += sums[thread].sums[i];
+  }
+  return std::move(sums[0]);
 }
 
 void count_best_of_block(const UnigramWords& words, std::size_t block, const UnigramScores& scores,
@@ -83,47 +99,33 @@ UnigramExpectation UnigramLearner::expect() const {
   const UnigramScores scores(trie, pieces_, tilt_);
   const double scale = std::exp2(std::floor(std::log2(kLargestSum / occurrences_)));
   const double likelihood_scale = scale / kLargestLogLikelihood;
-  OnePerThread<FixedPointSums> threads;
-  arena_.for_each(blocks_of(words_), [&](std::size_t block) {
-    threads.with([&] { return FixedPointSums(pieces_.size()); },
-                 [&](FixedPointSums& mine) {
-                   UnigramLattice lattice(scores);
-                   const std::size_t end = std::min(words_.size(), (block + 1) * kWordsPerBlock);
-                   for (std::size_t i = block * kWordsPerBlock; i < end; ++i) {
-                     const double count = static_cast<double>(words_.counts[i]);
-                     const double weight = count * scale;
-                     const double likelihood = lattice.expect(words_[i], [&](std::uint32_t piece, double expectation) {
-                       mine.sums[piece] += static_cast<std::int64_t>(expectation * weight);
-                     });
-                     if (std::isfinite(likelihood))
-                       mine.log_likelihood += static_cast<std::int64_t>(likelihood * count * likelihood_scale);
-                   }
-                 });
-  });
+  const FixedPointSums sums =
+      sum_over_blocks(arena_, words_, pieces_.size(), [&](std::size_t block, FixedPointSums& mine) {
+        UnigramLattice lattice(scores);
+        const std::size_t end = std::min(words_.size(), (block + 1) * kWordsPerBlock);
+        for (std::size_t i = block * kWordsPerBlock; i < end; ++i) {
+          const double count = static_cast<double>(words_.counts[i]);
+          const double weight = count * scale;
+          const double likelihood = lattice.expect(words_[i], [&](std::uint32_t piece, double expectation) {
+            mine.sums[piece] += static_cast<std::int64_t>(expectation * weight);
+          });
+          if (std::isfinite(likelihood))
+            mine.log_likelihood += static_cast<std::int64_t>(likelihood * count * likelihood_scale);
+        }
+      });
   UnigramExpectation result{.expected = std::vector<double>(pieces_.size())};
-  std::int64_t log_likelihood = 0;
-  for (const auto& mine : threads.all()) log_likelihood += mine->log_likelihood;
-  result.log_likelihood = static_cast<double>(log_likelihood) / likelihood_scale;
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    std::int64_t sum = 0;
-    for (const auto& mine : threads.all()) sum += mine->sums[i];
-    result.expected[i] = static_cast<double>(sum) / scale;
-  }
+  result.log_likelihood = static_cast<double>(sums.log_likelihood) / likelihood_scale;
+  for (std::size_t i = 0; i < pieces_.size(); ++i) result.expected[i] = static_cast<double>(sums.sums[i]) / scale;
   return result;
 }
 
 std::vector<std::uint64_t> UnigramLearner::count_best() const {
   const SymbolTrie trie(pieces_);
   const UnigramScores scores(trie, pieces_, 0);
-  OnePerThread<FixedPointSums> threads;
-  arena_.for_each(blocks_of(words_), [&](std::size_t block) {
-    threads.with([&] { return FixedPointSums(pieces_.size()); },
-                 [&](FixedPointSums& mine) { count_best_of_block(words_, block, scores, mine.sums); });
-  });
-  std::vector<std::uint64_t> counts(pieces_.size());
-  for (const auto& mine : threads.all())
-    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += static_cast<std::uint64_t>(mine->sums[i]);
-  return counts;
+  const FixedPointSums sums = sum_over_blocks(
+      arena_, words_, pieces_.size(),
+      [&](std::size_t block, FixedPointSums& mine) { count_best_of_block(words_, block, scores, mine.sums); });
+  return {sums.sums.begin(), sums.sums.end()};
 }
 
 /// The loss of a piece is what the likelihood of the best segmentations falls by if its second best segmentation stands
