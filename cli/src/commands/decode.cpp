@@ -34,6 +34,7 @@ class Decode final : public Command {
          "of the input: pieces or ids")  //
         ("threads", thread_count(coding_.threads),
          "0: as many as the process may use; the output does not depend on it");
+    tokenizer_options_.add_kind_to(options);
     tokenizer_options_.add_to(options);
     kind_options_.add_to(options);
   }

@@ -8,8 +8,10 @@
 
 #include <optional>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/tokenizer/line_coding.h>
+#include <dragoman/tokenizer/unigram_tokenizer.h>
 
 namespace dragoman::cli {
 namespace {
@@ -44,12 +46,25 @@ class Encode final : public Command {
         ("dropout", real_number("--dropout", dropout_, {.least = 0, .most = 1})->value_name("P"),
          "with --mode dropout: probability that a merge is left out (default 0.1)")  //
         ("seed", whole_number("--seed", coding_.encode.seed, std::uint64_t{0})->default_value("0")->value_name("N"),
-         "with --mode dropout")  //
+         "of what is drawn, with the number of the line")  //
+        ("sample", real_number("--sample", sample_, {.least = 0})->value_name("ALPHA"),
+         "draw the segmentation: of a unigram model by its probability to the power of ALPHA, else BPE-dropout with "
+         "that probability; see --seed")  //
+        ("sample-from", whole_number("--sample-from", sample_from_, 0)->value_name("N"),
+         "with --sample and a unigram model: among the N best segmentations only (default 0: among all)")  //
+        ("n-best", whole_number("--n-best", coding_.n_best, 1, kMostSegmentations)->value_name("N"),
+         "unigram models: JSON lines with the N best segmentations and their scores")               //
+        ("add-bos", po::bool_switch(&add_bos_), "put --bos in front of each line")                  //
+        ("add-eos", po::bool_switch(&add_eos_), "put --eos behind each line")                       //
+        ("bos", po::value(&bos_)->default_value("<s>")->value_name("TOKEN"), "what begins a line")  //
+        ("eos", po::value(&eos_)->default_value("</s>")->value_name("TOKEN"), "what ends a line")   //
+        ("reverse", po::bool_switch(&coding_.reverse), "turn the order of a line's pieces round")   //
         ("match-special", po::bool_switch(&coding_.encode.match_special_tokens),
          "special tokens in the text become special pieces instead of plain text")  //
         ("threads", thread_count(coding_.threads),
          "0: as many as the process may use; the output does not depend on it");
     utf8_.add_to(options);
+    tokenizer_options_.add_kind_to(options);
     tokenizer_options_.add_to(options);
     kind_options_.add_to(options);
   }
@@ -68,12 +83,49 @@ class Encode final : public Command {
     if (coding_.format == tokenizer::LineFormat::kIds && tokenizer_options_.codes_have_no_ids())
       throw UsageError("--glossary with --format ids: codes have no ids for what glossaries keep; give a --dictionary");
     const auto tokenizer = kind_options_.load(tokenizer_, tokenizer_options_);
+    choose_sampling(*tokenizer);
+    if (add_bos_) coding_.in_front = {special_id(*tokenizer, bos_, "--add-bos", "--bos")};
+    if (add_eos_) coding_.behind = {special_id(*tokenizer, eos_, "--add-eos", "--eos")};
     core::OutputFile output(output_, {.stop = session.stop});
     tokenizer::encode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
     output.commit();
   }
 
  private:
+  static constexpr std::int32_t kMostSegmentations = 1024;
+
+  void choose_sampling(const tokenizer::Tokenizer& tokenizer) {
+    if (sample_from_ && !sample_) throw UsageError("--sample-from has an effect with --sample only");
+    if (coding_.n_best > 0 && (sample_ || coding_.encode.mode != tokenizer::EncodingMode::kExact))
+      throw UsageError("--n-best are the best segmentations; leave out --sample and --mode");
+    if (!sample_) return;
+    if (coding_.encode.mode != tokenizer::EncodingMode::kExact) throw UsageError("--sample: leave out --mode");
+    if (dynamic_cast<const tokenizer::UnigramTokenizer*>(&tokenizer) != nullptr) {
+      coding_.encode.mode = tokenizer::EncodingMode::kSample;
+      coding_.encode.alpha = *sample_;
+      coding_.encode.n_best = sample_from_.value_or(0);
+      return;
+    }
+    if (sample_from_) throw UsageError("--sample-from is for unigram models");
+    if (*sample_ > 1) throw UsageError("--sample: merges are left out with this probability; it must be from 0 to 1");
+    coding_.encode.mode = tokenizer::EncodingMode::kDropout;
+    coding_.encode.dropout = *sample_;
+  }
+
+  static std::int32_t special_id(const tokenizer::Tokenizer& tokenizer, const std::string& token,
+                                 std::string_view option, std::string_view name) {
+    const auto id = tokenizer.id(token);
+    core::require(id.has_value(), core::ErrorCode::kInvalidArgument,
+                  "{}: this tokenizer has no piece {}; say which one it is with {}", option, token, name);
+    return *id;
+  }
+
+  std::optional<double> sample_;
+  std::optional<std::int32_t> sample_from_;
+  bool add_bos_ = false;
+  bool add_eos_ = false;
+  std::string bos_;
+  std::string eos_;
   tokenizer::LineCodingOptions coding_;
   std::optional<double> dropout_;
   TokenizerOptions tokenizer_options_;

@@ -1,3 +1,4 @@
+#include "options/character_map_options.h"
 #include "options/input_guard.h"
 #include "options/invalid_utf8_option.h"
 #include "options/memory_option.h"
@@ -30,7 +31,9 @@ tokenizer::Normalization normalization(const std::string& word) {
   if (word == "none") return tokenizer::Normalization::kNone;
   if (word == "nfc") return tokenizer::Normalization::kNfc;
   if (word == "nfkc") return tokenizer::Normalization::kNfkc;
-  throw UsageError("--normalization " + word + ": must be none, nfc or nfkc");
+  throw UsageError(
+      "--normalization " + word +
+      ": must be none, nfc or nfkc, or with --to sentencepiece nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity");
 }
 
 class LearnBpe final : public Command {
@@ -82,13 +85,13 @@ class LearnBpe final : public Command {
     learn_.byte_fallback = !no_byte_fallback_;
     learn_.spaces_apart = no_word_marks_;
     learn_.word_marks = !no_word_marks_;
-    learn_.normalization = normalization(normalization_);
+    const tokenizer::FileKind kind = TokenizerOptions::file_kind(to_, "--to");
+    choose_normalization(kind);
     learn_.memory = memory_.budget(output_);
     learn_.invalid_utf8 = utf8_.value();
     if (!counts_.empty() && learn_.invalid_utf8 != tokenizer::InvalidUtf8::kKeep)
       throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
     learn_.reproduce = reproduce_.choice(learn_.byte_fallback);
-    const tokenizer::FileKind kind = TokenizerOptions::file_kind(to_, "--to");
     learn_.escape_marks = !no_escape_ && kind != tokenizer::FileKind::kSentencePiece;
     if (kind == tokenizer::FileKind::kFastBpe)
       throw UsageError(
@@ -96,7 +99,7 @@ class LearnBpe final : public Command {
     const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
     for (const std::int32_t size : sizes) {
       require_not_an_input(path_for_size(output_, size), files);
-      require_not_an_input(path_for_size(output_, size), {symbols_file_});
+      require_not_an_input(path_for_size(output_, size), {symbols_file_, rules_.rules_file()});
     }
     for (const std::string token : {"<unk>", "<s>", "</s>"})
       if (!no_special_ && std::ranges::find(learn_.special_tokens, token) == learn_.special_tokens.end())
@@ -161,7 +164,7 @@ class LearnBpe final : public Command {
   void add_words(po::options_description& options) {
     options.add_options()  //
         ("normalization", po::value(&normalization_)->default_value("none")->value_name("FORM"),
-         "none, nfc or nfkc")                                                                      //
+         "none, nfc or nfkc; with --to sentencepiece also its nmt_nfkc, nmt_nfkc_cf, nfkc_cf")     //
         ("lowercase", po::bool_switch(&learn_.lowercase), "lower-case the text")                   //
         ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a word by itself")  //
         ("split-case", po::bool_switch(&learn_.split_case),
@@ -172,7 +175,26 @@ class LearnBpe final : public Command {
          "words have no mark in front: each space is a piece of its own, written as U+2581")  //
         ("no-escape", po::bool_switch(&no_escape_),
          "let a U+2581 of the text come back as a space, as in SentencePiece, not as itself");
+    rules_.add_rules_to(options);
     protect_.add_to(options);
+  }
+
+  /// Where a SentencePiece model is written, its names mean its own rules.
+  void choose_normalization(tokenizer::FileKind kind) {
+    const bool model = kind == tokenizer::FileKind::kSentencePiece;
+    const bool named = CharacterMapOptions::is_name(normalization_) && (model || normalization_ != "nfkc");
+    if (!rules_.rules_file().empty() && normalization_ != "none")
+      throw UsageError("--normalization-rule-tsv takes the place of --normalization; leave one of the two out");
+    if (!named && rules_.rules_file().empty()) {
+      learn_.normalization = normalization(normalization_);
+      return;
+    }
+    if (!model)
+      throw UsageError(rules_.rules_file().empty()
+                           ? "--normalization " + normalization_ + " goes with --to sentencepiece only"
+                           : "--normalization-rule-tsv goes with --to sentencepiece only");
+    rules_.choose(normalization_);
+    rules_.apply_to(learn_.sentencepiece.emplace());
   }
 
   void choose_special_tokens() {
@@ -201,6 +223,7 @@ class LearnBpe final : public Command {
 
   tokenizer::LearnOptions learn_;
   ProtectOption protect_;
+  CharacterMapOptions rules_;
   VocabSizeOption sizes_;
   MemoryOption memory_;
   InvalidUtf8Option utf8_;

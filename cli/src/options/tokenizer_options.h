@@ -48,8 +48,16 @@ class TokenizerOptions {
     return read;
   }
 
+  /// --from, for commands that only read.
+  void add_kind_to(boost::program_options::options_description& options) {
+    options.add_options()("from", boost::program_options::value(&from_)->value_name("KIND"),
+                          fmt::format("of the tokenizer's file, if it is not to be recognised: {}",
+                                      fmt::join(tokenizer::file_kind_names(), ", "))
+                              .c_str());
+  }
+
   std::unique_ptr<tokenizer::Tokenizer> load(const std::string& path) const {
-    return tokenizer::open_tokenizer_file(path, read_options());
+    return tokenizer::open_tokenizer_file(path, read_options(from_));
   }
 
   /// The files that are read beside the tokenizer's; empty if there is none.
@@ -59,7 +67,8 @@ class TokenizerOptions {
   /// Whether any of them is given.
   bool any() const {
     const tokenizer::ReadOptions usual;
-    return read_.separator != usual.separator || read_.vocabulary_threshold != usual.vocabulary_threshold ||
+    return !from_.empty() || read_.separator != usual.separator ||
+           read_.vocabulary_threshold != usual.vocabulary_threshold ||
            !(read_.glossaries.empty() && vocabulary_.empty() && dictionary_.empty() && pattern_.empty());
   }
 
@@ -86,6 +95,7 @@ class TokenizerOptions {
   std::string vocabulary_;
   std::string dictionary_;
   std::string pattern_;
+  std::string from_;
 };
 
 }  // namespace dragoman::cli

@@ -48,6 +48,7 @@ class UsageError : public std::runtime_error {
 std::vector<std::unique_ptr<Command>> make_commands();
 
 std::unique_ptr<Command> make_learn_bpe();
+std::unique_ptr<Command> make_learn_unigram();
 std::unique_ptr<Command> make_count_words();
 std::unique_ptr<Command> make_encode();
 std::unique_ptr<Command> make_decode();

@@ -5,6 +5,7 @@ namespace dragoman::cli {
 std::vector<std::unique_ptr<Command>> make_commands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_learn_bpe());
+  commands.push_back(make_learn_unigram());
   commands.push_back(make_count_words());
   commands.push_back(make_encode());
   commands.push_back(make_decode());

@@ -31,17 +31,17 @@ NamedFile read_named(const std::string& path, const std::stop_token& stop) {
 }
 
 std::string as_tokenizer_json(NamedFile file) {
-  if (tokenizer::recognise(file.path, file.content) == tokenizer::FileKind::kTokenizerJson)
-    return std::move(file.content);
+  const tokenizer::FileKind kind = tokenizer::recognise(file.path, file.content);
+  if (kind == tokenizer::FileKind::kTokenizerJson) return std::move(file.content);
   try {
     return tokenizer::BpeTokenizer(tokenizer::parse_tokenizer_file(file.path, file.content), file.path).to_json();
   } catch (const core::Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
     core::fail(ErrorCode::kUnsupported,
                "{}; a model is trained with a tokenizer that can be exported with it as tokenizer.json: learn one with "
-               "`dragoman learn-bpe`, or name its kind (data.tokenizer: {{file: {}, type: NAME}}), and it is exported "
+               "`dragoman learn-bpe`, or name its kind (data.tokenizer: {{file: {}, type: {}}}), and it is exported "
                "as it is",
-               error.what(), file.path);
+               error.what(), file.path, tokenizer::name_of(kind));
   }
 }
 

@@ -308,5 +308,16 @@ TEST(SentencePiece, RefusesWhatItCannotFollow) {
               AllOf(HasSubstr("model"), HasSubstr("byte")));
 }
 
+TEST(Recognise, ARankFileWithABadLineIsOneAndTheLineIsNamed) {
+  const testing::TemporaryFolder folder;
+  std::string ranks = core::read_file(testing::golden_file("ranks.tiktoken"), 1 << 24);
+  const std::size_t third = ranks.find('\n', ranks.find('\n') + 1) + 1;
+  ranks.insert(third, "?? ");
+  core::write_file(folder / "ranks.tiktoken", ranks);
+  EXPECT_EQ(recognise(folder / "ranks.tiktoken", ranks), FileKind::kTiktoken);
+  EXPECT_THAT(testing::error_of([&] { load_tokenizer(folder / "ranks.tiktoken"); }), HasSubstr("line 3"));
+  EXPECT_EQ(recognise(folder / "codes", "a b\nab 1\n"), FileKind::kSubwordNmt);
+}
+
 }  // namespace
 }  // namespace dragoman::tokenizer

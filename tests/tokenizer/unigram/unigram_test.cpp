@@ -1,9 +1,16 @@
 #include "formats_test_support.h"
 #include "sentencepiece/sentencepiece_files.h"
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <random>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/tokenizer/unigram_tokenizer.h>
 
@@ -91,6 +98,146 @@ TEST(Unigram, RefusesContradictions) {
 TEST(Unigram, HasNoMergesToConvert) {
   const auto path = testing::golden_file("sentencepiece_unigram_plain.model");
   EXPECT_THAT(testing::error_of([&] { read_tokenizer_file(path); }), HasSubstr("has no merges"));
+}
+
+/// Pieces of the letters a and b up to three long, no mark and no dummy prefix, with random scores.
+UnigramDefinition letters_definition(std::mt19937& random) {
+  UnigramDefinition definition{.pieces = {{"<unk>", 0, Type::kUnknown}}};
+  definition.dummy_prefix = false;
+  for (const char* text : {"a", "b", "ab", "ba", "aa", "aab", "bab", "bb", "baa"})
+    if (random() % 4 != 0 || std::string_view(text) == "a")  // where there is no b, it is unknown
+      definition.pieces.push_back({text, -static_cast<float>(random() % 500) / 100, Type::kNormal});
+  return definition;
+}
+
+/// Every segmentation of a text with the sum of its scores, unknown characters apart.
+void all_segmentations(const UnigramDefinition& d, std::string_view rest, std::vector<std::int32_t>& path, double score,
+                       std::vector<std::pair<double, std::vector<std::int32_t>>>& all) {
+  if (rest.empty()) all.emplace_back(score, path);
+  bool known = rest.empty();
+  float least = 0;
+  for (std::size_t id = 1; id < d.pieces.size(); ++id) {
+    const UnigramPiece& piece = d.pieces[id];
+    least = std::min(least, piece.score);
+    if (!rest.starts_with(piece.text)) continue;
+    known = known || piece.text.size() == 1;
+    path.push_back(static_cast<std::int32_t>(id));
+    all_segmentations(d, rest.substr(piece.text.size()), path, score + static_cast<double>(piece.score), all);
+    path.pop_back();
+  }
+  if (known) return;
+  const bool goes_on = !path.empty() && path.back() == 0;  // a run of unknown characters is one piece
+  if (!goes_on) path.push_back(0);
+  all_segmentations(d, rest.substr(1), path, score + static_cast<double>(least) - 10, all);
+  if (!goes_on) path.pop_back();
+}
+
+std::string random_letters(std::mt19937& random) {
+  std::string text(1 + random() % 9, 'a');
+  for (char& c : text) c = random() % 2 == 0 ? 'a' : 'b';
+  return text;
+}
+
+TEST(Unigram, TheBestSegmentationsAreTheBestOfAll) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    const UnigramDefinition definition = letters_definition(random);
+    const UnigramTokenizer tokenizer(definition);
+    const std::string text = random_letters(random);
+    std::vector<std::pair<double, std::vector<std::int32_t>>> all;
+    std::vector<std::int32_t> path;
+    all_segmentations(definition, text, path, 0, all);
+    std::ranges::sort(all, std::greater<>());
+    const auto most = static_cast<std::int32_t>(1 + random() % (all.size() + 3));
+    const auto found = tokenizer.encode_n_best(text, most);
+    ASSERT_EQ(found.size(), std::min(all.size(), static_cast<std::size_t>(most))) << text;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_NEAR(found[i].score, all[i].first, 1e-4) << i;
+      // Which of equal ones stand where is not said, but each is one of them.
+      EXPECT_TRUE(std::ranges::any_of(all, [&](const auto& each) {
+        return each.second == found[i].ids && std::abs(each.first - found[i].score) < 1e-4;
+      })) << i;
+    }
+    EXPECT_NEAR(found[0].score, all[0].first, 1e-4);
+  }
+}
+
+/// The counts of many draws against their probabilities, for all segmentations and for the best three.
+TEST(Unigram, SamplesHaveTheirProbabilities) {
+  std::mt19937 random(9);
+  constexpr int kDraws = 20000;
+  for (int round = 0; round < 6; ++round) {
+    const UnigramDefinition definition = letters_definition(random);
+    const UnigramTokenizer tokenizer(definition);
+    const std::string text = random_letters(random) + "ab";
+    std::vector<std::pair<double, std::vector<std::int32_t>>> all;
+    std::vector<std::int32_t> path;
+    all_segmentations(definition, text, path, 0, all);
+    for (const double alpha : {0.0, 0.3, 1.0})
+      for (const std::int32_t n_best : {0, 3}) {
+        std::map<std::vector<std::int32_t>, double> expected;
+        if (n_best == 0)
+          for (const auto& [score, ids] : all) expected[ids] += std::exp(alpha * score);
+        else
+          for (const Segmentation& each : tokenizer.encode_n_best(text, n_best))
+            expected[each.ids] += std::exp(alpha * each.score);
+        double total = 0;
+        for (const auto& [ids, weight] : expected) total += weight;
+        std::map<std::vector<std::int32_t>, int> drawn;
+        const auto encoder =
+            tokenizer.make_encoder({.mode = EncodingMode::kSample, .alpha = alpha, .n_best = n_best, .seed = 3});
+        for (std::uint64_t line = 0; line < kDraws; ++line) {
+          std::vector<std::int32_t> ids;
+          encoder->encode(text, line, ids);
+          ++drawn[ids];
+        }
+        for (const auto& [ids, count] : drawn) EXPECT_TRUE(expected.contains(ids));
+        for (const auto& [ids, weight] : expected) {
+          const double share = weight / total;
+          const double deviation = std::sqrt(share * (1 - share) * kDraws);
+          EXPECT_NEAR(drawn[ids], share * kDraws, 5 * deviation + 1e-9) << text << " " << alpha << " " << n_best;
+        }
+      }
+  }
+}
+
+TEST(Unigram, SamplesFollowFromSeedAndLine) {
+  const UnigramTokenizer tokenizer(small_definition());
+  EncodeOptions options{.mode = EncodingMode::kSample, .alpha = 0, .seed = 1, .line = 4};
+  const std::string text = "abababababababab";
+  const auto ids = tokenizer.encode(text, options);
+  EXPECT_EQ(tokenizer.encode(text, options), ids);
+  std::vector<std::int32_t> appended;
+  tokenizer.make_encoder(options)->encode(text, 4, appended);
+  EXPECT_EQ(appended, ids);
+  const auto pieces = tokenizer.encode_pieces(text, options);
+  EXPECT_TRUE(std::ranges::equal(pieces, ids, {}, &Piece::id));
+  options.line = 5;
+  EXPECT_NE(tokenizer.encode(text, options), ids);
+  options.alpha = -1;
+  EXPECT_THAT(testing::error_of([&] { tokenizer.encode(text, options); }), HasSubstr("exponent"));
+}
+
+/// make_n_best_golden.py
+TEST(Unigram, TheBestSegmentationsAreThoseOfTheLibrary) {
+  const auto golden = core::parse_json(core::read_file(testing::golden_file("n_best.json"), 1 << 22), "golden");
+  for (const auto& [model, rows] : golden.items()) {
+    const auto tokenizer = load_tokenizer(testing::golden_file(model));
+    for (const core::Json& row : rows) {
+      const auto text = row["text"].get<std::string>();
+      const auto found = tokenizer->encode_n_best(text, 5);
+      const auto scores = row["scores"].get<std::vector<double>>();
+      ASSERT_EQ(found.size(), scores.size()) << text;
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        EXPECT_NEAR(found[i].score, scores[i], 1e-3 + 1e-5 * std::abs(scores[i])) << text << " " << i;
+        const bool tied = (i > 0 && scores[i - 1] - scores[i] < 1e-3) ||
+                          (i + 1 < scores.size() && scores[i] - scores[i + 1] < 1e-3) || i + 1 == scores.size();
+        if (!tied) {
+          EXPECT_EQ(found[i].ids, row["ids"][i].get<std::vector<std::int32_t>>()) << text << " " << i;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

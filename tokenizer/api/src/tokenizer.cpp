@@ -1,5 +1,7 @@
 #include "dragoman/tokenizer/tokenizer.h"
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::tokenizer {
 namespace {
 
@@ -49,6 +51,11 @@ void TextEncoder::encode_all(std::span<const std::string_view> texts, std::uint6
 
 std::unique_ptr<TextEncoder> Tokenizer::make_encoder(const EncodeOptions& options) const {
   return std::make_unique<PlainEncoder>(*this, options);
+}
+
+std::vector<Segmentation> Tokenizer::encode_n_best(std::string_view /*text*/, std::int32_t /*most*/) const {
+  core::fail(core::ErrorCode::kUnsupported,
+             "this tokenizer knows one segmentation of a text; only unigram models (SentencePiece) have n best ones");
 }
 
 std::unique_ptr<StreamingDecoder> Tokenizer::make_decoder() const {

@@ -239,6 +239,9 @@ std::int32_t BpeModel::whole_word(std::string_view word, WordBuffers& buffers) c
 void BpeModel::encode_word(std::string_view word, const EncodeOptions& options, WordBuffers& buffers) const {
   require(word.size() <= kMostWordBytes, ErrorCode::kBadInput,
           "a word of {} bytes is too long to be encoded; break the line", word.size());
+  if (options.mode == EncodingMode::kSample)
+    core::fail(ErrorCode::kUnsupported,
+               "segmentations are drawn by their probability, and merges give none; use BPE-dropout");
   buffers.word.clear();
   const bool draws = options.mode == EncodingMode::kDropout && options.dropout > 0;
   if (options.mode == EncodingMode::kGreedy) {

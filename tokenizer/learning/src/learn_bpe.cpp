@@ -8,6 +8,7 @@
 #include "learning/learning_corpus.h"
 #include "learning/merge_learner.h"
 #include "learning/spilled_corpus.h"
+#include "normalizing/character_map.h"
 #include "regex/marked_pattern.h"
 #include "regex/pattern.h"
 
@@ -24,6 +25,20 @@ namespace {
 
 using core::ErrorCode;
 using core::require;
+
+void check_sentencepiece(const LearnOptions& options) {
+  const auto check = [](bool condition, std::string_view what) {
+    require(condition, ErrorCode::kInvalidArgument,
+            "a SentencePiece model has no place for {}; leave it out, or SentencePiece's normalisation", what);
+  };
+  check(options.normalization == Normalization::kNone && !options.lowercase, "other steps of normalisation");
+  check(!options.split_digits && !options.split_case && !options.split_punctuation, "cutting words further");
+  check(options.protected_patterns.empty(), "protected patterns");
+  check(options.word_marks && !options.spaces_apart, "words without marks");
+  const SentencePieceNormalization& d = *options.sentencepiece;
+  check(d.dummy_prefix && d.remove_extra_spaces && d.escape_spaces && !d.space_as_suffix,
+        "another way to mark spaces in words that are learned apart");
+}
 
 void check_options(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options) {
   require(!inputs.empty(), ErrorCode::kInvalidArgument, "there is no file to learn from");
@@ -42,6 +57,7 @@ void check_options(const std::vector<std::filesystem::path>& inputs, const Learn
   require(!options.spaces_apart || options.min_word_count < 2, ErrorCode::kInvalidArgument,
           "without word marks whole lines are counted, so rare words cannot be left out by their count; leave the "
           "smallest count of words (--min-word-count) at 1");
+  if (options.sentencepiece) check_sentencepiece(options);
 }
 
 /// Whether words can be counted apart: none of the patterns sees what follows the space behind a word.
@@ -51,16 +67,21 @@ bool patterns_stay_in_words(const LearnOptions& options) {
   return pattern.stops_before(kWordMarkCharacter);
 }
 
+bool rules_stay_in_words(const LearnOptions& options) {
+  return !options.sentencepiece || options.sentencepiece->character_map.empty() ||
+         !CharacterMap(options.sentencepiece->character_map, "character map").has_rule_over(' ');
+}
+
 bool needs_whole_lines(WordSource::Kind kind, const LearnOptions& options) {
   require(!options.spaces_apart || kind == WordSource::Kind::kTexts, ErrorCode::kInvalidArgument,
           "without word marks a space is a piece like others, but count files hold none; learn from the text itself "
           "(--input)");
   if (!options.word_marks) return true;
-  const bool in_words = patterns_stay_in_words(options);
+  const bool in_words = patterns_stay_in_words(options) && rules_stay_in_words(options);
   require(
       in_words || kind == WordSource::Kind::kTexts, ErrorCode::kInvalidArgument,
-      "a protected pattern can match a space, or depends on what follows a word, but count files hold single words; "
-      "learn from the text itself (--input)");
+      "a protected pattern or a rule of normalisation can match a space, or depends on what follows a word, but count "
+      "files hold single words; learn from the text itself (--input)");
   return !in_words;
 }
 
@@ -85,6 +106,14 @@ std::string protected_pattern(const LearnOptions& options) {
 /// The mark goes in front of every text and into every place of a space, and comes off again: so spaces at the start
 /// survive, too.
 void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
+  if (options.sentencepiece) {
+    definition.text = SentencePieceText{.normalization = *options.sentencepiece,
+                                        .split_at_marks = true,
+                                        .byte_fallback = options.byte_fallback,
+                                        .decodes_bytes = options.byte_fallback};
+    definition.fuse_unknown = true;
+    return;
+  }
   using Kind = NormalizerStep::Kind;
   auto& text = definition.text.emplace<CharacterText>();
   text.byte_fallback = options.byte_fallback;

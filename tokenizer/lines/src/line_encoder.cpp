@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
 namespace dragoman::tokenizer {
@@ -93,13 +94,53 @@ LineEncoding::LineEncoding(const Tokenizer& t, const LineCodingOptions& o)
       mark(o.format == LineFormat::kPieces ? continuation_mark(t) : std::string()),
       texts(t, o.format) {
   if (o.format == LineFormat::kPieces) check_pieces_can_be_listed(t);
+  const bool plain = !o.reverse && o.in_front.empty() && o.behind.empty() && o.n_best == 0;
+  require(plain || mark.empty(), ErrorCode::kUnsupported,
+          "lines of codes are text with marks: they have no n best segmentations, begin, end or other order; use ids");
 }
 
 void LineEncoder::append(std::string_view line, std::uint64_t number, std::string& out) {
   if (!encoding_->mark.empty()) return append_continued(line, number, out);
+  if (encoding_->options.n_best > 0) return append_n_best(line, out);
   ids_.clear();
   encoder_->encode(line, number, ids_);
-  encoding_->texts.append(ids_, out);
+  encoding_->texts.append(dressed(ids_), out);
+}
+
+/// Reversed if that is asked for, and with what stands in front and behind.
+std::span<const std::int32_t> LineEncoder::dressed(std::span<const std::int32_t> ids) {
+  const LineCodingOptions& options = encoding_->options;
+  if (!options.reverse && options.in_front.empty() && options.behind.empty()) return ids;
+  dressed_ = options.in_front;
+  if (options.reverse)
+    dressed_.insert(dressed_.end(), ids.rbegin(), ids.rend());
+  else
+    dressed_.insert(dressed_.end(), ids.begin(), ids.end());
+  dressed_.insert(dressed_.end(), options.behind.begin(), options.behind.end());
+  return dressed_;
+}
+
+void LineEncoder::append_n_best(std::string_view line, std::string& out) const {
+  const LineCodingOptions& options = encoding_->options;
+  core::Json list = core::Json::array();
+  for (const Segmentation& each : encoding_->tokenizer.encode_n_best(line, options.n_best)) {
+    core::Json row;
+    std::vector<std::int32_t> ids = each.ids;
+    if (options.reverse) std::ranges::reverse(ids);
+    ids.insert(ids.begin(), options.in_front.begin(), options.in_front.end());
+    ids.insert(ids.end(), options.behind.begin(), options.behind.end());
+    core::Json& shown = row[options.format == LineFormat::kIds ? "ids" : "pieces"] = core::Json::array();
+    for (const std::int32_t id : ids)
+      if (options.format == LineFormat::kIds)
+        shown.push_back(id);
+      else
+        shown.push_back(std::string(encoding_->tokenizer.piece(id)));
+    row["score"] = each.score;
+    list.push_back(std::move(row));
+  }
+  core::Json object;
+  object["n_best"] = std::move(list);
+  out.append(object.dump()) += '\n';
 }
 
 void LineEncoder::append_all(std::span<const std::string_view> lines, std::uint64_t number, std::string& out) {
@@ -108,10 +149,14 @@ void LineEncoder::append_all(std::span<const std::string_view> lines, std::uint6
     for (const std::string_view line : lines) append_continued(line, number++, out);
     return;
   }
+  if (encoding_->options.n_best > 0) {
+    for (const std::string_view line : lines) append_n_best(line, out);
+    return;
+  }
   for (std::size_t first = 0; first < lines.size(); first += kLines) {
     encoded_.clear();
     encoder_->encode_all(lines.subspan(first, std::min(kLines, lines.size() - first)), number + first, encoded_);
-    for (std::size_t i = 0; i < encoded_.size(); ++i) encoding_->texts.append(encoded_[i], out);
+    for (std::size_t i = 0; i < encoded_.size(); ++i) encoding_->texts.append(dressed(encoded_[i]), out);
   }
 }
 

@@ -102,4 +102,27 @@ CharacterMap::Match CharacterMap::shortest_prefix(std::string_view text) const n
   return shortest;
 }
 
+bool CharacterMap::has_rule_over(char byte) const {
+  struct Node {
+    std::size_t place;
+    std::size_t depth;
+    bool seen;
+  };
+  std::vector<Node> open = {{0, 0, false}};
+  std::vector<bool> known(units_.size());  // a damaged map may go in circles
+  while (!open.empty()) {
+    const Node node = open.back();
+    open.pop_back();
+    if (node.seen && node.depth > 1 && (units_[node.place] & kRuleEnds) != 0) return true;
+    const std::size_t children = children_of(node.place, units_[node.place]);
+    for (std::uint32_t label = 1; label < 256; ++label) {
+      const std::size_t child = children ^ label;
+      if ((units_[child] & kLabel) != label || known[child]) continue;
+      known[child] = true;
+      open.push_back({child, node.depth + 1, node.seen || label == static_cast<unsigned char>(byte)});
+    }
+  }
+  return false;
+}
+
 }  // namespace dragoman::tokenizer

@@ -100,6 +100,7 @@ std::string serialize(const SentencePieceModel& model) {
   trainer.varint(kVocabularySize, model.pieces.size());
   if (model.space_as_suffix) trainer.varint(kSpaceAsSuffix, 1);
   trainer.varint(kByteFallback, model.byte_fallback ? 1 : 0);
+  if (model.unknown_surface != Model().unknown_surface) trainer.bytes(kUnknownSurface, model.unknown_surface);
   file.bytes(kTrainer, trainer.message());
   WireWriter normalizer;
   normalizer.bytes(kNormalizerName, model.normalizer_name);

@@ -1,10 +1,13 @@
 #include "unigram_model.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <limits>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/random.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/byte_pieces.h>
@@ -24,6 +27,17 @@ constexpr double kSymbolBonus = 0.1;
 
 bool is_made_from_text(const UnigramPiece& piece) {
   return piece.type == Type::kNormal || piece.type == Type::kUserDefined;
+}
+
+void check_length(std::string_view text) {
+  require(text.size() < std::numeric_limits<std::uint32_t>::max(), ErrorCode::kBadInput,
+          "a text of {} bytes is too long to be encoded; split it into lines", text.size());
+}
+
+/// log(exp(a) + exp(b))
+double add_in_logs(double a, double b) {
+  const double larger = std::max(a, b);
+  return std::isfinite(larger) ? larger + std::log1p(std::exp(std::min(a, b) - larger)) : larger;
 }
 
 }  // namespace
@@ -85,8 +99,7 @@ void UnigramModel::compute_scores(const UnigramDefinition& definition) {
 }
 
 void UnigramModel::segment(std::string_view text, UnigramBuffers& buffers) const {
-  require(text.size() < std::numeric_limits<std::uint32_t>::max(), ErrorCode::kBadInput,
-          "a text of {} bytes is too long to be encoded; split it into lines", text.size());
+  check_length(text);
   auto& best = buffers.best;
   best.assign(text.size() + 1, {0, -1, 0});
   const auto consider = [&best](std::size_t begin, std::size_t end, std::int32_t id, float score) {
@@ -107,6 +120,81 @@ void UnigramModel::segment(std::string_view text, UnigramBuffers& buffers) const
   for (std::size_t end = text.size(); end > 0; end = best[end].begin)
     buffers.segments.push_back({best[end].id, best[end].begin, end});
   std::ranges::reverse(buffers.segments);
+}
+
+std::vector<UnigramModel::Edge> UnigramModel::edges(std::string_view text) const {
+  check_length(text);
+  std::vector<Edge> edges;
+  for (std::uint32_t begin = 0; begin < text.size();) {
+    const auto character = static_cast<std::uint32_t>(core::utf8_length(static_cast<unsigned char>(text[begin])));
+    bool known = false;
+    trie_.for_each_prefix(text.substr(begin), [&](std::int32_t id, std::size_t length) {
+      edges.push_back({id, begin, begin + static_cast<std::uint32_t>(length), scores_[static_cast<std::size_t>(id)]});
+      known = known || length == character;
+    });
+    if (!known) edges.push_back({unknown_, begin, begin + character, unknown_score_});
+    begin += character;
+  }
+  return edges;
+}
+
+void UnigramModel::sample(std::string_view text, const UnigramSampling& sampling, UnigramBuffers& buffers) const {
+  constexpr double kNoWay = -std::numeric_limits<double>::infinity();
+  std::vector<Edge> all = edges(text);
+  std::vector<double> ways(text.size() + 1, kNoWay);  // logarithms of sums over the ways to a place
+  ways[0] = 0;
+  for (const Edge& edge : all)
+    ways[edge.end] = add_in_logs(ways[edge.end], ways[edge.begin] + sampling.alpha * static_cast<double>(edge.score));
+  std::ranges::stable_sort(all, std::less<>(), &Edge::end);
+  buffers.segments.clear();
+  for (std::uint32_t end = static_cast<std::uint32_t>(text.size()); end > 0;) {
+    const auto first = std::partition_point(all.begin(), all.end(), [&](const Edge& edge) { return edge.end < end; });
+    const auto last = std::partition_point(first, all.end(), [&](const Edge& edge) { return edge.end == end; });
+    double left = core::random_uniform(sampling.seed, sampling.line, buffers.draws++);
+    auto drawn = first;
+    for (auto edge = first; edge != last && left >= 0; ++edge) {
+      if (ways[edge->begin] == kNoWay) continue;
+      drawn = edge;  // the last one, should rounding leave something
+      left -= std::exp(ways[edge->begin] + sampling.alpha * static_cast<double>(edge->score) - ways[end]);
+    }
+    buffers.segments.push_back({drawn->id, drawn->begin, drawn->end});
+    end = drawn->begin;
+  }
+  std::ranges::reverse(buffers.segments);
+}
+
+std::vector<ScoredSegments> UnigramModel::n_best(std::string_view text, std::size_t most) const {
+  /// One of the best ways to a place: its last piece, and which of the ways to where that begins goes on with it.
+  struct Way {
+    double score;
+    const Edge* edge;
+    std::uint32_t rank;
+  };
+  const std::vector<Edge> all = edges(text);
+  std::vector<std::vector<Way>> ways(text.size() + 1);
+  ways[0] = {{0, nullptr, 0}};
+  std::size_t finished = 0;
+  const auto finish = [&](std::vector<Way>& at) {
+    std::ranges::stable_sort(at, std::greater<>(), &Way::score);
+    if (at.size() > most) at.resize(most);
+  };
+  for (const Edge& edge : all) {
+    for (; finished < edge.begin; ++finished) finish(ways[finished + 1]);
+    const std::vector<Way>& before = ways[edge.begin];
+    for (std::uint32_t rank = 0; rank < before.size(); ++rank)
+      ways[edge.end].push_back({before[rank].score + static_cast<double>(edge.score), &edge, rank});
+    // So that a place holds no more than a few times what will be kept.
+    if (ways[edge.end].size() > 4 * most + 64) finish(ways[edge.end]);
+  }
+  finish(ways.back());
+  std::vector<ScoredSegments> found;
+  for (const Way& last : ways.back()) {
+    ScoredSegments& next = found.emplace_back(ScoredSegments{.segments = {}, .score = last.score});
+    for (const Way* way = &last; way->edge != nullptr; way = &ways[way->edge->begin][way->rank])
+      next.segments.push_back({way->edge->id, way->edge->begin, way->edge->end});
+    std::ranges::reverse(next.segments);
+  }
+  return found;
 }
 
 }  // namespace dragoman::tokenizer

@@ -27,6 +27,20 @@ struct UnigramBuffers {
   };
   std::vector<Best> best;
   std::vector<Segment> segments;
+  std::uint64_t draws = 0;  ///< random numbers that were drawn for this text
+};
+
+/// How a segmentation is drawn.
+struct UnigramSampling {
+  double alpha;
+  std::uint64_t seed;
+  std::uint64_t line;
+};
+
+/// A segmentation and the sum of its scores.
+struct ScoredSegments {
+  std::vector<Segment> segments;
+  double score = 0;
 };
 
 /// Normalised text to pieces. Immutable after construction.
@@ -40,6 +54,12 @@ class UnigramModel {
   /// apart. Throws Error{kBadInput} for 4 GiB or more.
   void segment(std::string_view text, UnigramBuffers& buffers) const;
 
+  /// Draws a segmentation with a probability that is proportional to exp(alpha * sum of scores), by forward filtering
+  /// and backward sampling, into buffers.segments.
+  void sample(std::string_view text, const UnigramSampling& sampling, UnigramBuffers& buffers) const;
+  /// The segmentations of the greatest sums, at most `most`, the best first. Throws as segment().
+  std::vector<ScoredSegments> n_best(std::string_view text, std::size_t most) const;
+
   std::int32_t unknown() const noexcept { return unknown_; }
   /// With byte fallback: the id of each byte.
   std::int32_t byte(unsigned char value) const noexcept { return bytes_[value]; }
@@ -47,6 +67,14 @@ class UnigramModel {
   std::int32_t find(std::string_view piece) const noexcept { return all_.find(piece); }
 
  private:
+  struct Edge {
+    std::int32_t id;
+    std::uint32_t begin;
+    std::uint32_t end;
+    float score;
+  };
+  /// All pieces at all places, by their beginnings, and unknown characters where no piece is one character.
+  std::vector<Edge> edges(std::string_view text) const;
   void check_and_index(const UnigramDefinition& definition, const std::string& name);
   void index_bytes(const UnigramDefinition& definition, const std::string& name);
   void compute_scores(const UnigramDefinition& definition);

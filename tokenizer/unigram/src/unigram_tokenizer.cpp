@@ -5,7 +5,10 @@
 #include "normalizing/sentencepiece_normalizer.h"
 #include "unigram_model.h"
 
+#include <cmath>
+
 #include <dragoman/core/error.h>
+#include <dragoman/core/random.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 
@@ -65,8 +68,13 @@ std::vector<DecodedPiece> decoded_pieces(const UnigramDefinition& definition) {
 }
 
 void check(const EncodeOptions& options) {
-  require(options.mode == EncodingMode::kExact, ErrorCode::kUnsupported,
-          "a unigram model has no merges, so only the mode exact is supported: the most probable pieces");
+  require(options.mode == EncodingMode::kExact || options.mode == EncodingMode::kSample, ErrorCode::kUnsupported,
+          "a unigram model has no merges, so only the modes exact (the most probable pieces) and sample are supported");
+  if (options.mode != EncodingMode::kSample) return;
+  require(options.alpha >= 0 && std::isfinite(options.alpha), ErrorCode::kInvalidArgument,
+          "the exponent of probabilities is {}; it must be 0 or more", options.alpha);
+  require(options.n_best >= 0, ErrorCode::kInvalidArgument,
+          "segmentations are to be drawn from the {} best ones; it must be 0 (all) or more", options.n_best);
 }
 
 struct Buffers {
@@ -97,7 +105,8 @@ struct UnigramTokenizer::Impl {
   template <class Visitor>
   void for_each_piece(std::string_view text, const EncodeOptions& options, bool track, Buffers& buffers,
                       Visitor&& visit) const {
-    if (!options.match_special_tokens) return encode_stretch(text, 0, track, buffers, visit);
+    buffers.unigram.draws = 0;
+    if (!options.match_special_tokens) return encode_stretch(text, 0, options, track, buffers, visit);
     std::size_t begin = 0;
     for (std::size_t at = 0; at < text.size();) {
       const Trie::Match match = special.longest_prefix(text.substr(at));
@@ -105,17 +114,43 @@ struct UnigramTokenizer::Impl {
         ++at;
         continue;
       }
-      encode_stretch(text.substr(begin, at - begin), begin, track, buffers, visit);
+      encode_stretch(text.substr(begin, at - begin), begin, options, track, buffers, visit);
       visit(match.value, at, at + match.length);
       begin = at += match.length;
     }
-    encode_stretch(text.substr(begin), begin, track, buffers, visit);
+    encode_stretch(text.substr(begin), begin, options, track, buffers, visit);
   }
 
   template <class Visitor>
-  void encode_stretch(std::string_view text, std::size_t begin, bool track, Buffers& buffers, Visitor&& visit) const {
+  void encode_stretch(std::string_view text, std::size_t begin, const EncodeOptions& options, bool track,
+                      Buffers& buffers, Visitor&& visit) const {
     normalizer.apply(text, begin, track, buffers.normal);
-    model.segment(buffers.normal.text, buffers.unigram);
+    segment(options, buffers);
+    visit_segments(buffers, track, visit);
+  }
+
+  /// The segments of the normalised text.
+  void segment(const EncodeOptions& options, Buffers& buffers) const {
+    if (options.mode != EncodingMode::kSample) return model.segment(buffers.normal.text, buffers.unigram);
+    if (options.n_best == 0)
+      return model.sample(buffers.normal.text, {options.alpha, options.seed, options.line}, buffers.unigram);
+    draw_from_best(model.n_best(buffers.normal.text, static_cast<std::size_t>(options.n_best)), options,
+                   buffers.unigram);
+  }
+
+  static void draw_from_best(std::vector<ScoredSegments> best, const EncodeOptions& options, UnigramBuffers& buffers) {
+    std::vector<double> weights;
+    double total = 0;
+    for (const ScoredSegments& each : best)
+      total += weights.emplace_back(std::exp(options.alpha * (each.score - best.front().score)));
+    double left = total * core::random_uniform(options.seed, options.line, buffers.draws++);
+    std::size_t drawn = 0;
+    while (drawn + 1 < best.size() && (left -= weights[drawn]) >= 0) ++drawn;
+    buffers.segments = std::move(best[drawn].segments);
+  }
+
+  template <class Visitor>
+  void visit_segments(const Buffers& buffers, bool track, Visitor&& visit) const {
     const auto origin = [&](std::size_t at) { return track ? buffers.normal.origin[at] : 0; };
     const auto& segments = buffers.unigram.segments;
     for (std::size_t i = 0; i < segments.size(); ++i) {
@@ -161,7 +196,7 @@ std::int32_t UnigramTokenizer::size() const {
 
 std::vector<std::int32_t> UnigramTokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   std::vector<std::int32_t> ids;
-  make_encoder(options)->encode(text, 0, ids);
+  make_encoder(options)->encode(text, options.line, ids);
   return ids;
 }
 
@@ -175,11 +210,26 @@ std::vector<Piece> UnigramTokenizer::encode_pieces(std::string_view text, const 
   return pieces;
 }
 
+std::vector<Segmentation> UnigramTokenizer::encode_n_best(std::string_view text, std::int32_t most) const {
+  require(most > 0, ErrorCode::kInvalidArgument, "the {} best segmentations were asked for; it must be 1 or more",
+          most);
+  Buffers buffers;
+  impl_->normalizer.apply(text, 0, false, buffers.normal);
+  std::vector<Segmentation> found;
+  for (ScoredSegments& each : impl_->model.n_best(buffers.normal.text, static_cast<std::size_t>(most))) {
+    buffers.unigram.segments = std::move(each.segments);
+    Segmentation& next = found.emplace_back(Segmentation{.ids = {}, .score = each.score});
+    impl_->visit_segments(buffers, false, [&](std::int32_t id, std::size_t, std::size_t) { next.ids.push_back(id); });
+  }
+  return found;
+}
+
 std::unique_ptr<TextEncoder> UnigramTokenizer::make_encoder(const EncodeOptions& options) const {
   class Encoder final : public TextEncoder {
    public:
     Encoder(const Impl& impl, const EncodeOptions& options) : impl_(impl), options_(options) { check(options_); }
-    void encode(std::string_view text, std::uint64_t /*line*/, std::vector<std::int32_t>& ids) override {
+    void encode(std::string_view text, std::uint64_t line, std::vector<std::int32_t>& ids) override {
+      options_.line = line;
       impl_.for_each_piece(text, options_, false, buffers_,
                            [&](std::int32_t id, std::size_t, std::size_t) { ids.push_back(id); });
     }

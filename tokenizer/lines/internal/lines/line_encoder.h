@@ -65,11 +65,14 @@ class LineEncoder {
   void append_all(std::span<const std::string_view> lines, std::uint64_t number, std::string& out);
 
  private:
+  void append_n_best(std::string_view line, std::string& out) const;
+  std::span<const std::int32_t> dressed(std::span<const std::int32_t> ids);
   void append_continued(std::string_view line, std::uint64_t number, std::string& out) const;
 
   const LineEncoding* encoding_;
   std::unique_ptr<TextEncoder> encoder_;
   std::vector<std::int32_t> ids_;
+  std::vector<std::int32_t> dressed_;
   EncodedTexts encoded_;
 };
 

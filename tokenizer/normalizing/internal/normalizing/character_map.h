@@ -26,6 +26,8 @@ class CharacterMap {
   Match longest_prefix(std::string_view text) const noexcept;
   /// The shortest one.
   Match shortest_prefix(std::string_view text) const noexcept;
+  /// Whether a rule for several bytes has this one among them.
+  bool has_rule_over(char byte) const;
 
  private:
   template <class Visit>

@@ -8,6 +8,7 @@
 
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/unigram_tokenizer.h>
 
 namespace dragoman::tokenizer {
 
@@ -24,5 +25,8 @@ std::unique_ptr<Tokenizer> open_sentencepiece(std::string_view model, const std:
 
 /// What escapes only the word mark is written without that. Throws Error{kUnsupported}.
 std::string write_sentencepiece(const BpeDefinition& definition);
+
+/// A model of type unigram. Throws Error{kUnsupported}.
+std::string write_sentencepiece_unigram(const UnigramDefinition& definition);
 
 }  // namespace dragoman::tokenizer

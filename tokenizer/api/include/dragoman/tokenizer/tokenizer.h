@@ -15,13 +15,18 @@ enum class EncodingMode {
   kExact,    ///< merges in the order of their rank (Sennrich et al. 2016): what models are trained on
   kGreedy,   ///< the longest piece that matches, from left to right; not the same segmentation as kExact
   kDropout,  ///< BPE-dropout (Provilkov et al. 2020): as kExact, but each possible merge is left out at random
+  kSample,   ///< of unigram models (Kudo 2018): a segmentation drawn by its probability to the power of `alpha`
 };
 
 struct EncodeOptions {
   EncodingMode mode = EncodingMode::kExact;
   /// kDropout: the probability that a possible merge is left out; 0 equals kExact, 1 gives characters.
   double dropout = 0.1;
-  /// kDropout: the draws are a pure function of (seed, line).
+  /// kSample: 1 draws by probability, 0 any segmentation alike; infinity would be kExact.
+  double alpha = 0.1;
+  /// kSample: draw among the so many most probable segmentations only; 0: among all.
+  std::int32_t n_best = 0;
+  /// kDropout, kSample: the draws are a pure function of (seed, line).
   std::uint64_t seed = 0;
   std::uint64_t line = 0;
   /// Whether `</s>` and its like in the text become the special token; otherwise they are plain text.
@@ -35,6 +40,12 @@ struct Piece {
   std::size_t begin;
   std::size_t end;
   bool operator==(const Piece&) const = default;
+};
+
+/// One way to cut a text.
+struct Segmentation {
+  std::vector<std::int32_t> ids;
+  double score = 0;  ///< the logarithm of its probability, or what the model has in its place
 };
 
 /// The ids of several texts, one behind the other: those of text i are ids[offsets[i]] up to ids[offsets[i + 1]].
@@ -100,6 +111,9 @@ class Tokenizer {
   virtual std::string_view piece(std::int32_t id) const = 0;
   virtual std::optional<std::int32_t> id(std::string_view piece) const = 0;
   virtual bool is_special(std::int32_t id) const = 0;
+  /// The `most` best segmentations, the best first, or fewer if there are not so many. Throws Error{kUnsupported} for a
+  /// tokenizer that knows only one, as all but unigram models do.
+  virtual std::vector<Segmentation> encode_n_best(std::string_view text, std::int32_t most) const;
 };
 
 }  // namespace dragoman::tokenizer

@@ -12,6 +12,7 @@
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_kind.h>
+#include <dragoman/tokenizer/unigram_tokenizer.h>
 
 namespace dragoman::tokenizer {
 
@@ -105,5 +106,8 @@ bool loses_mark_escape(const BpeDefinition& definition, FileKind kind);
 /// vocab.json and writes merges.txt beside it. The one exception: kSentencePiece has no escapes, so there a U+2581 of
 /// the text is a space, as in all models of that kind (loses_mark_escape()).
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path);
+
+/// Writes a unigram model: kSentencePiece. Throws Error{kUnsupported}, naming the path and the reason, for other kinds.
+void write_tokenizer_file(const UnigramDefinition& definition, FileKind kind, const std::filesystem::path& path);
 
 }  // namespace dragoman::tokenizer

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include <dragoman/core/log.h>
+#include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/invalid_utf8.h>
 #include <dragoman/tokenizer/memory_budget.h>
@@ -34,6 +36,10 @@ struct LearnOptions {
   bool byte_fallback = true;
   Normalization normalization = Normalization::kNone;
   bool lowercase = false;
+  /// Normalise, and mark spaces, as SentencePiece does, instead of the two above: for a model of its kind, which is
+  /// then the only one that can represent the vocabulary. Options that cut words further, and escapes, do not go with
+  /// it.
+  std::optional<SentencePieceNormalization> sentencepiece = {};
   /// Each digit is a word by itself (InnerCuts::digits).
   bool split_digits = false;
   /// Words end where an upper-case letter follows a lower-case one (InnerCuts::letter_case).

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <stop_token>
+#include <vector>
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/log.h>
@@ -20,6 +21,13 @@ struct LineCodingOptions {
   LineFormat format = LineFormat::kPieces;
   /// `line` is the number of the first input line; it is counted up from there.
   EncodeOptions encode = {};
+  /// What encode_lines() does to the ids of a line: turns their order round, and puts these in front and behind.
+  bool reverse = false;
+  std::vector<std::int32_t> in_front = {};
+  std::vector<std::int32_t> behind = {};
+  /// If above 0, each line becomes a JSON object with the so many best segmentations, the best first:
+  /// {"n_best": [{"pieces": [...], "score": -12.5}, ...]}, or "ids".
+  std::int32_t n_best = 0;
   /// 0 means core::default_threads(). The output does not depend on it.
   int threads = 0;
   /// Of the text that encode_lines() reads.

@@ -30,6 +30,7 @@ struct UnigramDefinition {
   bool byte_fallback = false;        ///< an unknown character becomes its UTF-8 bytes `<0xNN>`
   /// What the unknown piece decodes to.
   std::string unknown_surface = " \xE2\x81\x87 ";
+  std::string normalizer_name = "identity";  ///< of the character map
   std::string character_map = {};   ///< SentencePiece's `precompiled_charsmap`; empty: characters stay as they are
   bool dummy_prefix = true;         ///< a space is put in front of a text that is not empty
   bool remove_extra_spaces = true;  ///< at both ends, and all but one in between
@@ -44,7 +45,8 @@ struct UnigramDefinition {
 /// offsets and the decoded text are the same, and so a byte that is not UTF-8 is read as U+FFFD. The unknown and the
 /// control pieces are special.
 ///
-/// There are no merges to follow or to leave out: encoding in another mode than kExact throws Error{kUnsupported}.
+/// There are no merges to follow or to leave out: encoding in another mode than kExact or kSample throws
+/// Error{kUnsupported}.
 class UnigramTokenizer final : public Tokenizer {
  public:
   /// Checks the definition and builds the tables. `name` stands in front of error messages. Throws Error{kBadInput},
@@ -65,6 +67,7 @@ class UnigramTokenizer final : public Tokenizer {
   std::string_view piece(std::int32_t id) const override;
   std::optional<std::int32_t> id(std::string_view piece) const override;
   bool is_special(std::int32_t id) const override;
+  std::vector<Segmentation> encode_n_best(std::string_view text, std::int32_t most) const override;
 
   const UnigramDefinition& definition() const noexcept;
 

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string_view>
+
+namespace dragoman::tokenizer {
+
+/// Characters of Unicode 15.1 to 17 that decompose to one character each, the first of them to `parts`, the following
+/// ones to the following characters.
+struct YoungerCompatibility {
+  char32_t first;
+  char32_t last;
+  char32_t parts;
+};
+
+/// A character of these versions that its parts, which are its full decomposition, compose to.
+struct YoungerComposite {
+  char32_t character;
+  std::u32string_view parts;
+};
+
+/// Characters of these versions that simple case folding turns into others: the first into `folded`, the following ones
+/// into the following characters.
+struct YoungerFolding {
+  char32_t first;
+  char32_t last;
+  char32_t folded;
+};
+
+// As UnicodeData.txt and CaseFolding.txt say.
+inline constexpr YoungerCompatibility kYoungerCompatibilities[] = {
+    {0xA7F1, 0xA7F1, U'S'}, {0x1CCD6, 0x1CCEF, U'A'}, {0x1CCF0, 0x1CCF9, U'0'}};
+inline constexpr YoungerComposite kYoungerComposites[] = {
+    {0x105C9, U"\U000105D2\u0307"},
+    {0x105E4, U"\U000105DA\u0307"},
+    {0x11383, U"\U00011382\U000113C9"},
+    {0x11385, U"\U00011384\U000113BB"},
+    {0x1138E, U"\U0001138B\U000113C2"},
+    {0x11391, U"\U00011390\U000113C9"},
+    {0x113C5, U"\U000113C2\U000113C2"},
+    {0x113C7, U"\U000113C2\U000113B8"},
+    {0x113C8, U"\U000113C2\U000113C9"},
+    {0x16121, U"\U0001611E\U0001611E"},
+    {0x16122, U"\U0001611E\U00016129"},
+    {0x16123, U"\U0001611E\U0001611F"},
+    {0x16124, U"\U00016129\U0001611F"},
+    {0x16125, U"\U0001611E\U00016120"},
+    {0x16126, U"\U0001611E\U0001611E\U0001611F"},
+    {0x16127, U"\U0001611E\U00016129\U0001611F"},
+    {0x16128, U"\U0001611E\U0001611E\U00016120"},
+    {0x16D68, U"\U00016D67\U00016D67"},
+    {0x16D69, U"\U00016D63\U00016D67"},
+    {0x16D6A, U"\U00016D63\U00016D67\U00016D67"},
+};
+inline constexpr YoungerFolding kYoungerFoldings[] = {
+    {0x1C89, 0x1C89, 0x1C8A},    {0xA7CB, 0xA7CB, 0x264},    {0xA7CC, 0xA7CC, 0xA7CD}, {0xA7CE, 0xA7CE, 0xA7CF},
+    {0xA7D2, 0xA7D2, 0xA7D3},    {0xA7D4, 0xA7D4, 0xA7D5},   {0xA7DA, 0xA7DA, 0xA7DB}, {0xA7DC, 0xA7DC, 0x19B},
+    {0x10D50, 0x10D65, 0x10D70}, {0x16EA0, 0x16EB8, 0x16EBB}};
+
+}  // namespace dragoman::tokenizer
