@@ -88,7 +88,7 @@ class Convert final : public Command {
   void import_model(plugins::Host& host, const Session& session) const {
     if (!to_.empty() || tokenizer_options_.any())
       throw UsageError("--to, --separator, --pattern and the like are for tokenizers, and this is a model");
-    plugins::ImportOptions options{.importer = from_};
+    plugins::ImportOptions options{.importer = from_, .stop = session.stop};
     for (const std::string& word : import_options_) core::set_option(options.options, word, "--import-options ");
     require_not_an_input(output_, {input_});
     plugins::import_model(input_, output_, host, options);
