@@ -1,5 +1,7 @@
 #include "huggingface/architecture.h"
 
+#include "weights/config_reader.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -27,59 +29,6 @@ struct FamilyName {
 };
 constexpr std::array<FamilyName, 4> kFamilies{
     {{"marian", Family::kMarian}, {"bart", Family::kBart}, {"mbart", Family::kMBart}, {"m2m_100", Family::kM2M100}}};
-
-/// Typed values of config.json; what transformers takes for granted is said where it is asked for.
-class ConfigReader {
- public:
-  ConfigReader(const Json& config, std::string name) : config_(config), name_(std::move(name)) {}
-
-  [[noreturn]] void refuse(std::string_view key, std::string_view complaint,
-                           ErrorCode code = ErrorCode::kUnsupported) const {
-    core::fail(code, "{}: {}: {}", name_, key, complaint);
-  }
-  const Json* find(const char* key) const {
-    const auto found = config_.find(key);
-    return found == config_.end() || found->is_null() ? nullptr : &*found;
-  }
-  std::int64_t integer(const char* key, std::int64_t fallback, std::int64_t least, std::int64_t most) const {
-    const Json* value = find(key);
-    if (value == nullptr) return fallback;
-    if (!value->is_number_integer() || *value < least || *value > most)
-      refuse(key, fmt::format("is {}; it must be a whole number in {} .. {}", core::one_line(*value), least, most),
-             ErrorCode::kBadInput);
-    return value->get<std::int64_t>();
-  }
-  std::int64_t size(const char* key, std::int64_t fallback) const { return integer(key, fallback, 1, 1 << 24); }
-  double number(const char* key, double fallback) const {
-    const Json* value = find(key);
-    if (value == nullptr) return fallback;
-    if (!value->is_number() || !std::isfinite(value->get<double>()))
-      refuse(key, "must be a number", ErrorCode::kBadInput);
-    return value->get<double>();
-  }
-  bool flag(const char* key, bool fallback) const {
-    const Json* value = find(key);
-    if (value == nullptr) return fallback;
-    if (!value->is_boolean()) refuse(key, "must be true or false", ErrorCode::kBadInput);
-    return value->get<bool>();
-  }
-  std::string text(const char* key, const char* fallback) const {
-    const Json* value = find(key);
-    if (value == nullptr) return fallback;
-    if (!value->is_string()) refuse(key, "must be a text", ErrorCode::kBadInput);
-    return value->get<std::string>();
-  }
-  /// A flag of the toolkit that the model came from, which transformers does not look at.
-  void expect(const char* key, bool wanted) const {
-    if (flag(key, wanted) != wanted)
-      refuse(key, fmt::format("is {}, but models of this model_type are computed as if it were {}", !wanted, wanted));
-  }
-  const std::string& name() const noexcept { return name_; }
-
- private:
-  const Json& config_;
-  std::string name_;
-};
 
 Family read_family(const ConfigReader& config) {
   const std::string type = config.text("model_type", "");

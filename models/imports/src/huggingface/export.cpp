@@ -1,5 +1,6 @@
 #include "huggingface/export.h"
 
+#include "weights/bart_names.h"
 #include "weights/exported_shape.h"
 
 #include <cmath>
@@ -17,81 +18,6 @@ using transformer::NormPlace;
 using transformer::Tying;
 
 constexpr std::string_view kFormat = "huggingface";
-
-/// As MarianMTModel and its relatives (BART's) name their arrays.
-class BartNames final : public TransformerNames {
- public:
-  explicit BartNames(bool shared) : shared_(shared) {}
-
-  Pair linear(Side side, int layer, LinearKind kind, bool) const override {
-    const std::string scope = fmt::format("model.{}.layers.{}.", name_of(side), layer);
-    Pair pair;
-    for (const char* name : linear_names(kind)) {
-      pair.weight.push_back({.name = scope + name + ".weight"});
-      pair.bias.push_back({.name = scope + name + ".bias"});
-    }
-    return pair;
-  }
-  Pair norm(Side side, int layer, NormKind kind) const override {
-    const std::string scope = layer < 0 ? fmt::format("model.{}.{}", name_of(side), norm_name(kind))
-                                        : fmt::format("model.{}.layers.{}.{}", name_of(side), layer, norm_name(kind));
-    return {.weight = {{.name = scope + ".weight"}}, .bias = {{.name = scope + ".bias"}}};
-  }
-  WeightPart table(TableKind kind) const override {
-    if (kind == TableKind::kOutput) return {.name = "lm_head.weight"};
-    if (shared_) return {.name = "model.shared.weight"};
-    return {.name =
-                kind == TableKind::kSource ? "model.encoder.embed_tokens.weight" : "model.decoder.embed_tokens.weight"};
-  }
-  WeightPart positions(Side side) const override {
-    return {.name = fmt::format("model.{}.embed_positions.weight", name_of(side))};
-  }
-  WeightPart output_bias() const override { return {.name = "final_logits_bias"}; }
-  WeightPart output_projection() const override { return {}; }
-
- private:
-  static std::vector<const char*> linear_names(LinearKind kind) {
-    switch (kind) {
-      case LinearKind::kSelfQkv:
-        return {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
-      case LinearKind::kSelfOut:
-        return {"self_attn.out_proj"};
-      case LinearKind::kCrossQ:
-        return {"encoder_attn.q_proj"};
-      case LinearKind::kCrossKv:
-        return {"encoder_attn.k_proj", "encoder_attn.v_proj"};
-      case LinearKind::kCrossOut:
-        return {"encoder_attn.out_proj"};
-      case LinearKind::kInner:
-        return {"fc1"};
-      case LinearKind::kOuter:
-        return {"fc2"};
-      case LinearKind::kCandidate:
-      case LinearKind::kForget:
-        break;
-    }
-    return {};
-  }
-  static const char* norm_name(NormKind kind) {
-    switch (kind) {
-      case NormKind::kEmbedding:
-        return "layernorm_embedding";
-      case NormKind::kSelf:
-        return "self_attn_layer_norm";
-      case NormKind::kCross:
-        return "encoder_attn_layer_norm";
-      case NormKind::kFeedForward:
-        return "final_layer_norm";
-      case NormKind::kFinal:
-        return "layer_norm";
-      case NormKind::kRecurrent:
-        break;
-    }
-    return "";
-  }
-
-  bool shared_;
-};
 
 class TransformersExport {
  public:
@@ -146,7 +72,7 @@ class TransformersExport {
   }
 
   void write_weights(const std::filesystem::path& file) const {
-    const BartNames names(shape_.config.tying == Tying::kAll);
+    const BartNames names({.shared = shape_.config.tying == Tying::kAll ? "model.shared.weight" : ""});
     const WeightPlan plan = plan_transformer(shape_, names);
     const std::int64_t width = shape_.config.d_model;
     std::vector<formats::TensorSpec> specs;
