@@ -18,7 +18,7 @@ using core::ErrorCode;
 using core::Json;
 using Ids = std::vector<std::int32_t>;
 
-constexpr std::size_t kMostTags = 16;
+constexpr std::size_t kMostTags = 64;
 constexpr std::size_t kMostLanguages = 10000;
 
 /// A list of ids of one side's vocabulary.

@@ -257,7 +257,8 @@ DecoderState::DeviceKeyLists DecoderState::upload(Context& context, const KeyLis
 }
 
 Variable DecoderState::attend_cached(Context& context, const Variable& q, const RowPool& pool, int first,
-                                     const DeviceKeyLists& lists, int heads, double scale, bool keep_weights) {
+                                     const DeviceKeyLists& lists, int heads, double scale, const Tensor& bias,
+                                     bool keep_weights) {
   const Tensor weights = keep_weights
                              ? context.allocate_for_step(q.value.rows, static_cast<std::int64_t>(heads) * lists.longest)
                              : Tensor{};
@@ -271,7 +272,8 @@ Variable DecoderState::attend_cached(Context& context, const Variable& q, const 
                                                          .heads = heads,
                                                          .probabilities = weights,
                                                          .y = y,
-                                                         .scale = scale});
+                                                         .scale = scale,
+                                                         .bias = bias});
   if (keep_weights) alignment_weights_ = weights;
   return {y, nullptr};
 }
@@ -286,14 +288,15 @@ const Variable& DecoderState::kept(Context& context, const Variable& keys_or_val
 }
 
 Variable DecoderState::attend_history(Context& context, HistoryId id, const Variable& q, const Variable& k,
-                                      const Variable& v, int heads, double dropout, double scale) {
+                                      const Variable& v, int heads, double dropout, double scale,
+                                      const Variable& bias) {
   if (whole_)
     return ops::attention(context, q, kept(context, k), kept(context, v), step_.row_offsets, step_.row_offsets,
-                          {.heads = heads, .causal = true, .dropout = dropout, .scale = scale})
+                          {.heads = heads, .causal = true, .dropout = dropout, .scale = scale}, false, bias)
         .output;
   ops::scatter_rows(context, k.value, step_.new_rows, history_.rows(2 * id.index));
   ops::scatter_rows(context, v.value, step_.new_rows, history_.rows(2 * id.index + 1));
-  return attend_cached(context, q, history_, 2 * id.index, step_.ancestors, heads, scale, false);
+  return attend_cached(context, q, history_, 2 * id.index, step_.ancestors, heads, scale, bias.value, false);
 }
 
 Variable DecoderState::attend_memory(Context& context, MemoryId id, const Variable& q, int heads, double dropout,
@@ -307,7 +310,7 @@ Variable DecoderState::attend_memory(Context& context, MemoryId id, const Variab
     if (keeps(id)) alignment_weights_ = result.probabilities;
     return result.output;
   }
-  return attend_cached(context, q, memory_, 2 * id.index, step_.sources, heads, scale, keeps(id));
+  return attend_cached(context, q, memory_, 2 * id.index, step_.sources, heads, scale, {}, keeps(id));
 }
 
 std::vector<float> DecoderState::alignment(std::int64_t token) {

@@ -11,6 +11,7 @@ Linear::Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs, Op
   Parameter& weight =
       scope.matrix("weight", outputs, inputs, Initialiser::xavier_uniform(inputs, outputs / options.projections));
   weight.is_weight = true;
+  weight.share_initialisers = std::move(options.initialisers);
   weight_ = &weight;
   if (options.bias) bias_ = &scope.vector("bias", outputs, Initialiser::constant(0));
 }
@@ -38,10 +39,29 @@ ops::ResidualNorm LayerNorm::after_residual(Context& context, const Variable& re
                                           epsilon_);
 }
 
+Variable RmsNorm::operator()(Context& context, const Variable& x) const {
+  return ops::rms_norm(context, x, gain_->variable(), epsilon_);
+}
+
+ops::ResidualNorm RmsNorm::after_residual(Context& context, const Variable& residual, const Variable& x,
+                                          double dropout) const {
+  return ops::residual_dropout_rms_norm(context, residual, x, dropout, gain_->variable(), epsilon_);
+}
+
+namespace {
+
+Linear::Options of_projections(Linear::Options options, int projections) {
+  options.projections = projections;
+  return options;
+}
+
+}  // namespace
+
 FeedForward::FeedForward(const Scope& scope, std::int64_t width, std::int64_t inner, FeedForwardActivation activation,
-                         double dropout)
-    : in_(scope / "in", width, activation.gated ? 2 * inner : inner, {.projections = activation.gated ? 2 : 1}),
-      out_(scope / "out", inner, width),
+                         double dropout, Linear::Options in, const Linear::Options& out)
+    : in_(scope / "in", width, activation.gated ? 2 * inner : inner,
+          of_projections(std::move(in), activation.gated ? 2 : 1)),
+      out_(scope / "out", inner, width, out),
       activation_(activation),
       dropout_(dropout) {}
 

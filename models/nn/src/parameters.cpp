@@ -23,8 +23,11 @@ std::int64_t padded_size(const Parameter& parameter) {
 
 void fill(const Parameter& parameter, tensor::DeviceMemory& memory, std::uint64_t seed, std::uint64_t stream) {
   const auto view = tensor::HostView::to_be_written(memory, parameter.value);
-  const Initialiser& initialiser = parameter.initialiser;
+  const std::vector<Initialiser>& shares = parameter.share_initialisers;
+  const auto count = static_cast<std::int64_t>(shares.size());
   for (std::int64_t i = 0; i < parameter.rows; ++i) {
+    const Initialiser& initialiser =
+        shares.empty() ? parameter.initialiser : shares[static_cast<std::size_t>(i * count / parameter.rows)];
     for (std::int64_t j = 0; j < parameter.cols; ++j) {
       const auto index = static_cast<std::uint64_t>(i * parameter.cols + j);
       double value = initialiser.value;

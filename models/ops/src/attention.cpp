@@ -9,7 +9,7 @@ namespace dragoman::ops {
 namespace {
 
 void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const Offsets& q_offsets,
-                    const Offsets& k_offsets, const AttentionOptions& options) {
+                    const Offsets& k_offsets, const Tensor& bias, const AttentionOptions& options) {
   using core::ErrorCode;
   core::require(options.heads > 0 && q.cols % options.heads == 0, ErrorCode::kInvalidArgument,
                 "attention: a width of {} does not divide into {} heads", q.cols, options.heads);
@@ -21,6 +21,9 @@ void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const Off
   core::require(q_offsets.host.back() == q.rows && k_offsets.host.back() == k.rows, ErrorCode::kInvalidArgument,
                 "attention: offsets end at {} and {} but there are {} queries and {} keys", q_offsets.host.back(),
                 k_offsets.host.back(), q.rows, k.rows);
+  if (!bias.empty() && (bias.cols != options.heads || bias.rows % 2 == 0))
+    core::fail(ErrorCode::kInvalidArgument, "attention: a bias by distance is [2 n + 1, {}], not {}", options.heads,
+               tensor::describe(bias));
 }
 
 }  // namespace
@@ -43,14 +46,14 @@ std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets
 
 AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,
                           const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& wanted,
-                          bool keep_probabilities) {
+                          bool keep_probabilities, const Variable& bias) {
   AttentionObserver* observer = context.attention_observer();
   AttentionOptions options = wanted;
   if (observer != nullptr) observer->before(options);
-  check_operands(q.value, k.value, v.value, q_offsets, k_offsets, options);
+  check_operands(q.value, k.value, v.value, q_offsets, k_offsets, bias.value, options);
   const double rate = effective_rate(context, options.dropout);
   const RandomState random = rate > 0 ? context.next_random() : RandomState{};
-  const bool record = autograd::recording(context, q, k, v);
+  const bool record = autograd::recording(context, q, k, v, bias);
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
   const std::int64_t pairs = pairs_of_rows(q_offsets.host, k_offsets.host);
   const std::int64_t room = context.coarse_bucket(pairs);
@@ -67,13 +70,15 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
                                    .random = random,
                                    .probabilities = probabilities,
                                    .y = y.value,
-                                   .scale = options.scale};
+                                   .scale = options.scale,
+                                   .bias = bias.value};
   context.kernels().get(kAttention)(context, forward);
   if (observer != nullptr) observer->after(context, forward, q_offsets, k_offsets);
   if (record)
-    context.tape()->record(context, y.gradient, [q, k, v, y, forward](Context& ctx) {
+    context.tape()->record(context, y.gradient, [q, k, v, bias, y, forward](Context& ctx) {
       ctx.kernels().get(kAttentionBackward)(
-          ctx, {forward, y.gradient->value, optional_target(ctx, q), optional_target(ctx, k), optional_target(ctx, v)});
+          ctx, {forward, y.gradient->value, optional_target(ctx, q), optional_target(ctx, k), optional_target(ctx, v),
+                optional_target(ctx, bias)});
     });
   return {y, keep_probabilities ? probabilities : Tensor{}};
 }

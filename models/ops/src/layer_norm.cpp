@@ -7,53 +7,66 @@
 namespace dragoman::ops {
 namespace {
 
+/// What normalises rows.
+struct Norm {
+  Variable gain;
+  Variable bias;  ///< empty if it is not centred
+  double epsilon;
+  bool centred;
+};
+
 struct Statistics {
   Tensor mean;
   Tensor inverse_deviation;
 };
 
-Statistics allocate_statistics(Context& context, std::int64_t rows, bool wanted) {
+Statistics allocate_statistics(Context& context, std::int64_t rows, const Norm& norm, bool wanted) {
   if (!wanted) return {};
-  return {context.allocate(rows, 1), context.allocate(rows, 1)};
+  return {norm.centred ? context.allocate(rows, 1) : Tensor{}, context.allocate(rows, 1)};
 }
 
-void check_norm(const Tensor& x, const Variable& gain, const Variable& bias) {
-  require_row("layer_norm", x, gain.value, "gain");
-  require_row("layer_norm", x, bias.value, "bias");
+void check_norm(const Tensor& x, const Norm& norm) {
+  const std::string_view op = norm.centred ? "layer_norm" : "rms_norm";
+  require_row(op, x, norm.gain.value, "gain");
+  if (norm.centred) require_row(op, x, norm.bias.value, "bias");
 }
 
-}  // namespace
-
-Variable layer_norm(Context& context, const Variable& x, const Variable& gain, const Variable& bias, double epsilon) {
-  check_norm(x.value, gain, bias);
-  const bool record = autograd::recording(context, x, gain, bias);
+Variable normalise(Context& context, const Variable& x, const Norm& norm) {
+  check_norm(x.value, norm);
+  const bool record = autograd::recording(context, x, norm.gain, norm.bias);
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
-  const Statistics statistics = allocate_statistics(context, x.value.rows, record);
-  context.kernels().get(kLayerNorm)(
-      context, {x.value, gain.value, bias.value, epsilon, y.value, statistics.mean, statistics.inverse_deviation});
+  const Statistics statistics = allocate_statistics(context, x.value.rows, norm, record);
+  context.kernels().get(kLayerNorm)(context, {x.value, norm.gain.value, norm.bias.value, norm.epsilon, y.value,
+                                              statistics.mean, statistics.inverse_deviation, norm.centred});
   if (record)
-    context.tape()->record(context, y.gradient, [x, gain, bias, y, statistics](Context& ctx) {
+    context.tape()->record(context, y.gradient, [x, norm, y, statistics](Context& ctx) {
       ctx.kernels().get(kLayerNormBackward)(
-          ctx, {x.value, gain.value, statistics.mean, statistics.inverse_deviation, y.gradient->value,
-                optional_target(ctx, x), optional_target(ctx, gain), optional_target(ctx, bias)});
+          ctx, {x.value, norm.gain.value, statistics.mean, statistics.inverse_deviation, y.gradient->value,
+                optional_target(ctx, x), optional_target(ctx, norm.gain), optional_target(ctx, norm.bias)});
     });
   return y;
 }
 
-ResidualNorm residual_dropout_layer_norm(Context& context, const Variable& residual, const Variable& x, double rate,
-                                         const Variable& gain, const Variable& bias, double epsilon) {
+ResidualNorm normalise_sum_composite(Context& context, const Variable& residual, const Variable& x, double rate,
+                                     const Norm& norm) {
+  const Variable sum = add(context, residual, dropout(context, x, rate));
+  return {sum, normalise(context, sum, norm)};
+}
+
+ResidualNorm normalise_sum(Context& context, const Variable& residual, const Variable& x, double rate,
+                           const Norm& norm) {
   auto* kernel = context.kernels().find(kResidualLayerNorm);
-  if (kernel == nullptr) return residual_dropout_layer_norm_composite(context, residual, x, rate, gain, bias, epsilon);
+  if (kernel == nullptr) return normalise_sum_composite(context, residual, x, rate, norm);
   require_same_shape("residual_dropout_layer_norm", residual.value, x.value);
-  check_norm(x.value, gain, bias);
+  check_norm(x.value, norm);
   const double applied = effective_rate(context, rate);
   const RandomState random = applied > 0 ? context.next_random() : RandomState{};
-  const bool record = autograd::recording(context, residual, x, gain, bias);
+  const bool record = autograd::recording(context, residual, x, norm.gain, norm.bias);
   const Variable sum = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
-  const Statistics statistics = allocate_statistics(context, x.value.rows, record);
-  kernel(context, {residual.value, x.value, applied, random, gain.value, bias.value, epsilon, sum.value, y.value,
-                   statistics.mean, statistics.inverse_deviation});
+  const Statistics statistics = allocate_statistics(context, x.value.rows, norm, record);
+  kernel(context, {residual.value, x.value, applied, random, norm.gain.value, norm.bias.value, norm.epsilon, sum.value,
+                   y.value, statistics.mean, statistics.inverse_deviation, norm.centred});
   if (record)
     context.tape()->record(context, nullptr, [=](Context& ctx) {
       if (!sum.gradient->written && !y.gradient->written) return;
@@ -67,18 +80,42 @@ ResidualNorm residual_dropout_layer_norm(Context& context, const Variable& resid
       }
       const Tensor dsum = sum.gradient->written ? sum.gradient->value : Tensor{};
       ctx.kernels().get(kResidualLayerNormBackward)(
-          ctx, {sum.value, gain.value, statistics.mean, statistics.inverse_deviation, applied, random,
+          ctx, {sum.value, norm.gain.value, statistics.mean, statistics.inverse_deviation, applied, random,
                 y.gradient->value, dsum, optional_target(ctx, residual), optional_target(ctx, x),
-                optional_target(ctx, gain), optional_target(ctx, bias)});
+                optional_target(ctx, norm.gain), optional_target(ctx, norm.bias)});
     });
   return {sum, y};
+}
+
+}  // namespace
+
+Variable layer_norm(Context& context, const Variable& x, const Variable& gain, const Variable& bias, double epsilon) {
+  return normalise(context, x, {gain, bias, epsilon, true});
+}
+
+Variable rms_norm(Context& context, const Variable& x, const Variable& gain, double epsilon) {
+  return normalise(context, x, {gain, {}, epsilon, false});
+}
+
+ResidualNorm residual_dropout_layer_norm(Context& context, const Variable& residual, const Variable& x, double rate,
+                                         const Variable& gain, const Variable& bias, double epsilon) {
+  return normalise_sum(context, residual, x, rate, {gain, bias, epsilon, true});
 }
 
 ResidualNorm residual_dropout_layer_norm_composite(Context& context, const Variable& residual, const Variable& x,
                                                    double rate, const Variable& gain, const Variable& bias,
                                                    double epsilon) {
-  const Variable sum = add(context, residual, dropout(context, x, rate));
-  return {sum, layer_norm(context, sum, gain, bias, epsilon)};
+  return normalise_sum_composite(context, residual, x, rate, {gain, bias, epsilon, true});
+}
+
+ResidualNorm residual_dropout_rms_norm(Context& context, const Variable& residual, const Variable& x, double rate,
+                                       const Variable& gain, double epsilon) {
+  return normalise_sum(context, residual, x, rate, {gain, {}, epsilon, false});
+}
+
+ResidualNorm residual_dropout_rms_norm_composite(Context& context, const Variable& residual, const Variable& x,
+                                                 double rate, const Variable& gain, double epsilon) {
+  return normalise_sum_composite(context, residual, x, rate, {gain, {}, epsilon, false});
 }
 
 }  // namespace dragoman::ops

@@ -50,7 +50,7 @@ void backward(Context& context, const Variable& x, const Variable& weight, const
 
 /// GELU and swish need their input for the gradient; the others only their output.
 bool needs_input(Activation activation) {
-  return activation == Activation::kGelu || activation == Activation::kSwish;
+  return activation == Activation::kGelu || activation == Activation::kGeluTanh || activation == Activation::kSwish;
 }
 
 }  // namespace

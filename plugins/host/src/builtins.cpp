@@ -2,6 +2,7 @@
 
 #include <dragoman/core/options.h>
 #include <dragoman/imports/importers.h>
+#include <dragoman/t5/t5.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/transformer/transformer.h>
 
@@ -18,6 +19,22 @@ ModelEntry transformer_entry() {
                       {"encoder_layers", 2},
                       {"decoder_layers", 2},
                       {"output_bias", true},
+                      {"dropout", 0}}};
+}
+
+ModelEntry t5_entry() {
+  return {.name = "t5",
+          .summary = "T5 of Raffel et al. 2020, and T5 1.1, mT5, umT5 and MADLAD-400",
+          .make = t5::make_t5,
+          .example = {{"d_model", 8},
+                      {"heads", 2},
+                      {"head_width", 5},
+                      {"feed_forward", 12},
+                      {"encoder_layers", 2},
+                      {"decoder_layers", 2},
+                      {"relative_buckets", 4},
+                      {"relative_distance", 3},
+                      {"tied_output", true},
                       {"dropout", 0}}};
 }
 
@@ -39,6 +56,7 @@ TokenizerEntry tokenizer_entry(tokenizer::FileKind kind) {
 
 void register_builtins(Registrar& registrar) {
   registrar.add(transformer_entry());
+  registrar.add(t5_entry());
   for (const auto& strategy : decoding::built_in_strategies()) registrar.add(strategy_entry(strategy));
   for (const tokenizer::FileKind kind : tokenizer::registered_kinds()) registrar.add(tokenizer_entry(kind));
   for (TokenizerEntry& kind : imports::built_in_tokenizers()) registrar.add(std::move(kind));

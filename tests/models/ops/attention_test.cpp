@@ -22,6 +22,7 @@ struct Setting {
   ops::AttentionOptions options;
   std::int64_t width = 6;
   bool large = false;
+  std::int64_t reach = -1;  ///< of a bias by distance; -1: there is none
 };
 
 Offsets offsets_of(const std::vector<std::int32_t>& lengths) {
@@ -77,9 +78,33 @@ std::vector<Setting> settings() {
        .large = true}};
 }
 
-std::vector<Setting> dropout_settings() {
+/// With a bias by distance, of which some sequences see the ends, others not all.
+std::vector<Setting> biased_settings() {
   std::vector<Setting> result;
   for (Setting setting : settings()) {
+    if (setting.q_offsets.back() == 0) continue;
+    setting.name += "_biased";
+    setting.reach = setting.large ? 20 : 2;
+    result.push_back(setting);
+  }
+  result.push_back({.name = "one_bias",
+                    .q_offsets = offsets_of({3, 2}),
+                    .k_offsets = offsets_of({3, 2}),
+                    .options = {.heads = 2, .causal = true, .scale = 1},
+                    .reach = 0});
+  result.push_back({.name = "bias_with_few_queries",
+                    .q_offsets = offsets_of({1, 2}),
+                    .k_offsets = offsets_of({9, 30}),
+                    .options = {.heads = 2, .scale = 1},
+                    .reach = 5});
+  return result;
+}
+
+std::vector<Setting> dropout_settings() {
+  std::vector<Setting> result;
+  std::vector<Setting> all = settings();
+  for (const Setting& setting : biased_settings()) all.push_back(setting);
+  for (Setting setting : all) {
     setting.name += "_dropout";
     setting.options.dropout = 0.3;
     result.push_back(setting);
@@ -96,11 +121,13 @@ OpCase attention_case(const Setting& setting, bool composite) {
                 .training = setting.options.dropout > 0,
                 .tolerance = 5e-5,
                 .finite_differences = !setting.large};
+  if (setting.reach >= 0) result.operands.push_back({2 * setting.reach + 1, setting.options.heads, -2, 2});
   result.run = [setting, composite](Context& c, Operands x) {
     const auto q = c.indices(setting.q_offsets);
     const auto k = c.indices(setting.k_offsets);
-    return std::vector{composite ? ops::attention_composite(c, x[0], x[1], x[2], q, k, setting.options)
-                                 : ops::attention(c, x[0], x[1], x[2], q, k, setting.options).output};
+    const Variable bias = setting.reach >= 0 ? x[3] : Variable{};
+    return std::vector{composite ? ops::attention_composite(c, x[0], x[1], x[2], q, k, setting.options, bias)
+                                 : ops::attention(c, x[0], x[1], x[2], q, k, setting.options, false, bias).output};
   };
   return result;
 }
@@ -121,6 +148,7 @@ OpCase packed_columns_case(const Setting& setting) {
 std::vector<OpCase> attention_cases() {
   std::vector<OpCase> result;
   for (const Setting& setting : settings()) result.push_back(attention_case(setting, false));
+  for (const Setting& setting : biased_settings()) result.push_back(attention_case(setting, false));
   for (const Setting& setting : dropout_settings()) result.push_back(attention_case(setting, false));
   // The first two queries see no key; the composite has no form of that.
   result.push_back(attention_case({.name = "causal_more_queries_than_keys",
@@ -139,6 +167,8 @@ INSTANTIATE_TEST_SUITE_P(Attention, OpGradientTest, ::testing::ValuesIn(small(at
 TEST(Attention, FusedFormEqualsTheComposite) {
   for (const Setting& setting : settings())
     expect_equivalent(attention_case(setting, false), attention_case(setting, true));
+  for (const Setting& setting : biased_settings())
+    if (!setting.large) expect_equivalent(attention_case(setting, false), attention_case(setting, true));
 }
 
 class AttentionTest : public ::testing::TestWithParam<Device> {};
@@ -174,6 +204,29 @@ TEST_P(AttentionTest, AScaleTakesThePlaceOfTheUsualOne) {
                                        {.scale = scale}, true);
     expect_close(values_of(result.probabilities), std::vector<double>{1.0 / 7, 2.0 / 7, 4.0 / 7}, 1e-6, "weights");
   }
+}
+
+TEST_P(AttentionTest, ABiasIsThatOfTheDistance) {
+  // Scores are biases alone, and e to the power of them is 1, 2, 4 from far behind to here, 8, 16 ahead: the last of
+  // two queries among four keys stands at key 3, the first at key 2.
+  Rig rig(GetParam());
+  Context& context = rig.context();
+  const Variable zeros = rig.constant(4, 2, std::vector<double>(8, 0.0));
+  const Variable queries{zeros.value.row_range(0, 2), nullptr};
+  std::vector<double> biases;
+  for (const double weight : {1.0, 2.0, 4.0, 8.0, 16.0}) biases.insert(biases.end(), {std::log(weight), 0});
+  const Variable bias = rig.constant(5, 2, biases);
+  const Offsets q_offsets{0, 2};
+  const Offsets k_offsets{0, 4};
+  const auto result = ops::attention(context, queries, zeros, zeros, context.indices(q_offsets),
+                                     context.indices(k_offsets), {.heads = 2}, true, bias);
+  expect_close(values_of(result.probabilities),
+               std::vector<double>{1. / 15, 2. / 15, 4. / 15, 8. / 15, 1. / 8, 1. / 8, 2. / 8, 4. / 8, 0.25, 0.25, 0.25,
+                                   0.25, 0.25, 0.25, 0.25, 0.25},
+               1e-6, "weights");
+  EXPECT_THROW(ops::attention(context, queries, zeros, zeros, context.indices(q_offsets), context.indices(k_offsets),
+                              {.heads = 1}, false, bias),
+               core::Error);
 }
 
 TEST_P(AttentionTest, ReturnsTheWeightsOfEverySequenceHeadAndQuery) {
@@ -289,17 +342,19 @@ TEST_P(AttentionTest, CachedAttentionEqualsPlainAttentionOverTheSameRows) {
   }
   const auto row_count = static_cast<std::int64_t>(keys.size());
   const Variable q = rig.constant(row_count, kWidth, random_values(row_count * kWidth, 1, -2, 2));
-  for (const double scale : {0.0, 1.0, -0.3}) {
+  const Variable table = rig.constant(7, kHeads, random_values(7 * kHeads, 5, -2, 2));
+  for (const auto& [scale, bias] : {std::pair<double, Variable>{0.0, {}}, {1.0, {}}, {-0.3, {}}, {1.0, table}}) {
     const Tensor y = context.allocate(row_count, kWidth);
     const Tensor probabilities = context.allocate(row_count, kHeads * 9);
     context.kernels().get(ops::kCachedAttention)(
-        context, {q.value, history.keys, history.values, context.upload(std::span<const std::int32_t>(rows)),
-                  context.upload(std::span<const ops::KeyRange>(ranges)), 9, kHeads, probabilities, y, scale});
+        context,
+        {q.value, history.keys, history.values, context.upload(std::span<const std::int32_t>(rows)),
+         context.upload(std::span<const ops::KeyRange>(ranges)), 9, kHeads, probabilities, y, scale, bias.value});
 
     const Variable k = rig.constant(k_offsets.back(), kWidth, key_values);
     const Variable v = rig.constant(k_offsets.back(), kWidth, value_values);
     const auto plain = ops::attention(context, q, k, v, context.indices(q_offsets), context.indices(k_offsets),
-                                      {.heads = kHeads, .scale = scale}, true);
+                                      {.heads = kHeads, .scale = scale}, true, bias);
     expect_close(values_of(y), values_of(plain.output.value), 1e-5, "output");
     const std::vector<double> weights = values_of(plain.probabilities);
     for (std::int64_t r = 0; r < row_count; ++r) {

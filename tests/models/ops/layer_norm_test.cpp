@@ -32,6 +32,13 @@ std::vector<OpCase> norm_cases() {
          .run = [](Context& c, Operands x) { return std::vector{ops::layer_norm(c, x[0], x[1], x[2], kEpsilon)}; },
          .tolerance = 1e-4,
          .finite_differences = !shape.large});
+  for (const NormShape& shape : kShapes)
+    result.push_back(
+        {.name = "rms_norm" + norm_suffix(shape),
+         .operands = {{shape.rows, shape.cols, -2, 3}, {1, shape.cols, 0.5, 1.5}},
+         .run = [](Context& c, Operands x) { return std::vector{ops::rms_norm(c, x[0], x[1], kEpsilon)}; },
+         .tolerance = 1e-4,
+         .finite_differences = !shape.large});
   return result;
 }
 
@@ -71,6 +78,17 @@ std::vector<OpCase> residual_cases(bool composite) {
                         .training = variant.rate > 0,
                         .tolerance = 1e-4,
                         .finite_differences = !shape.large});
+      result.push_back({.name = "rms_residual_" + variant.name + norm_suffix(shape),
+                        .operands = {whole, whole, {1, shape.cols, 0.5, 1.5}},
+                        .run =
+                            [=](Context& c, Operands x) {
+                              const auto op = composite ? ops::residual_dropout_rms_norm_composite
+                                                        : ops::residual_dropout_rms_norm;
+                              return chosen(op(c, x[0], x[1], variant.rate, x[2], kEpsilon), variant.outputs);
+                            },
+                        .training = variant.rate > 0,
+                        .tolerance = 1e-4,
+                        .finite_differences = !shape.large});
     }
   return result;
 }
@@ -98,6 +116,15 @@ TEST_P(LayerNormTest, NormalisesByHand) {
   const double unit = 1 / std::sqrt(5 + kEpsilon);
   const std::vector<double> expected{-3 * unit, -unit + 0.5, 2 * unit, 3 * unit};
   expect_close(values_of(ops::layer_norm(rig.context(), x, gain, bias, kEpsilon).value), expected, 1e-6, "layer_norm");
+}
+
+TEST_P(LayerNormTest, RootMeanSquaresByHand) {
+  Rig rig(GetParam());
+  const Variable x = rig.constant(1, 4, std::vector<double>{1, -3, 5, 7});  // mean square 21
+  const Variable gain = rig.constant(1, 4, std::vector<double>{1, 1, 2, 1});
+  const double unit = 1 / std::sqrt(21 + kEpsilon);
+  const std::vector<double> expected{unit, -3 * unit, 10 * unit, 7 * unit};
+  expect_close(values_of(ops::rms_norm(rig.context(), x, gain, kEpsilon).value), expected, 1e-6, "rms_norm");
 }
 
 TEST_P(LayerNormTest, AConstantRowGivesTheBias) {

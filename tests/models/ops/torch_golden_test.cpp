@@ -48,6 +48,16 @@ std::vector<std::pair<std::string, Op>> ops_by_name() {
              return ops::linear(c, x[0], {x[1], nullptr}, x[2]);
            }},
           {"attention", [](Context& c, Operands x) { return attend(c, x, 2, false); }},
+          {"gelu_tanh", activation(ops::Activation::kGeluTanh)},
+          {"rms_norm", [](Context& c, Operands x) { return ops::rms_norm(c, x[0], x[1], 1e-5); }},
+          {"attention_biased",
+           [](Context& c, Operands x) {
+             static const std::vector<std::int32_t> q_offsets{0, 3};
+             static const std::vector<std::int32_t> k_offsets{0, 5};
+             return ops::attention(c, x[0], x[1], x[2], c.indices(q_offsets), c.indices(k_offsets),
+                                   {.heads = 2, .scale = 1}, false, x[3])
+                 .output;
+           }},
           {"attention_causal", [](Context& c, Operands x) { return attend(c, x, 3, true); }}};
 }
 

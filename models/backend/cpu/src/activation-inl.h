@@ -48,6 +48,22 @@ struct Tanh {
   HWY_INLINE Floats slope(Floats, Floats y) const { return hn::NegMulAdd(y, y, set(1.0F)); }
 };
 
+/// x * sigmoid(2 u) with u = sqrt(2 / pi) * (x + 0.044715 x^3), since (1 + tanh(u)) / 2 = sigmoid(2 u).
+struct GeluTanh {
+  static constexpr float kFactor = 1.5957691216057308F;  // 2 sqrt(2 / pi)
+  static constexpr float kCubic = 0.044715F;
+  static HWY_INLINE Floats weight(Floats x) {
+    const Floats inner = hn::MulAdd(hn::Mul(set(kCubic), x), x, set(1.0F));
+    return sigmoid(hn::Mul(hn::Mul(set(kFactor), x), inner));
+  }
+  HWY_INLINE Floats value(Floats x) const { return hn::Mul(x, weight(x)); }
+  HWY_INLINE Floats slope(Floats x, Floats) const {
+    const Floats s = weight(x);
+    const Floats du = hn::Mul(set(kFactor), hn::MulAdd(hn::Mul(set(3 * kCubic), x), x, set(1.0F)));
+    return hn::MulAdd(hn::Mul(hn::Mul(x, s), hn::Sub(set(1.0F), s)), du, s);
+  }
+};
+
 /// Calls body with the function object of `activation`.
 template <class Body>
 HWY_INLINE void visit_activation(ops::Activation activation, const Body& body) {
@@ -64,6 +80,8 @@ HWY_INLINE void visit_activation(ops::Activation activation, const Body& body) {
       return body(Sigmoid());
     case ops::Activation::kTanh:
       return body(Tanh());
+    case ops::Activation::kGeluTanh:
+      return body(GeluTanh());
   }
 }
 

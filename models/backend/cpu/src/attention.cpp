@@ -33,6 +33,22 @@ HWY_INLINE void weigh_keys(float* row, std::int64_t visible, std::int64_t keys) 
   std::fill(row + visible, row + keys, 0.0F);
 }
 
+/// Adds a head's biases by distance to the scores of the first `keys` keys of a query that stands at key `place`.
+HWY_INLINE void add_bias(const float* bias, std::int64_t reach, std::int64_t place, std::int64_t keys, float* row) {
+  const BiasOfRow of(place, reach, keys);
+  const auto add_one = [row](std::int64_t begin, std::int64_t end, float value) HWY_ATTR {
+    for_each_vector(static_cast<std::size_t>(end - begin), [&](std::size_t i, auto vector) HWY_ATTR {
+      vector.store(hn::Add(vector.load(row + begin + i), set(value)), row + begin + i);
+    });
+  };
+  add_one(0, of.near, bias[0]);
+  for_each_vector(static_cast<std::size_t>(of.far - of.near), [&](std::size_t i, auto vector) HWY_ATTR {
+    float* score = row + of.near + i;
+    vector.store(hn::Add(vector.load(score), vector.load(bias + of.first + i)), score);
+  });
+  add_one(of.far, keys, bias[2 * reach]);
+}
+
 HWY_INLINE void copy_row(const float* from, std::int64_t count, float* to) {
   for_each_vector(static_cast<std::size_t>(count),
                   [&](std::size_t i, auto vector) HWY_ATTR { vector.store(load(from + i), to + i); });
@@ -46,7 +62,8 @@ HWY_INLINE void multiply_row(const float* factors, std::int64_t count, float* ro
 
 /// Attention of up to kQueryBlock queries from `first` on.
 HWY_INLINE void attend_queries(const ops::AttentionArguments& arguments, const DropoutMask& mask,
-                               const AttentionUnit& unit, std::int64_t first, const ForwardScratch& scratch) {
+                               const float* biases, const AttentionUnit& unit, std::int64_t first,
+                               const ForwardScratch& scratch) {
   const std::int64_t count = std::min(kQueryBlock, unit.queries - first);
   const std::int64_t stride = padded_keys(unit.keys);
   const std::int64_t seen = unit.visible(arguments.causal, first + count - 1);
@@ -66,7 +83,11 @@ HWY_INLINE void attend_queries(const ops::AttentionArguments& arguments, const D
                       static_cast<std::size_t>(count * unit.keys), scratch.factors);
   for (std::int64_t i = 0; i < count; ++i) {
     float* row = scratch.scores + i * stride;
-    weigh_keys(row, unit.visible(arguments.causal, first + i), unit.keys);
+    const std::int64_t visible = unit.visible(arguments.causal, first + i);
+    if (biases != nullptr)
+      add_bias(biases + unit.head * arguments.bias.rows, ops::bias_reach(arguments.bias),
+               first + i + unit.keys - unit.queries, visible, row);
+    weigh_keys(row, visible, unit.keys);
     if (!arguments.probabilities.empty())
       copy_row(row, unit.keys, arguments.probabilities.as<float>() + unit.weight_index(first + i));
     if (mask.active()) multiply_row(scratch.factors + i * unit.keys, unit.keys, row);
@@ -83,7 +104,7 @@ HWY_INLINE void attend_queries(const ops::AttentionArguments& arguments, const D
               .c_stride = arguments.y.stride});
 }
 
-void attention_range(const ops::AttentionArguments& arguments, const DropoutMask& mask,
+void attention_range(const ops::AttentionArguments& arguments, const DropoutMask& mask, const float* biases,
                      const std::int64_t* first_weights, std::int64_t begin, std::int64_t end, float* scratch) {
   for (std::int64_t u = begin; u < end; ++u) {
     const AttentionUnit unit(arguments, first_weights, u);
@@ -93,7 +114,7 @@ void attention_range(const ops::AttentionArguments& arguments, const DropoutMask
     transpose(arguments.k.row<float>(unit.first_key) + unit.col, arguments.k.stride, unit.keys, unit.head_size, scratch,
               stride);
     for (std::int64_t first = 0; first < unit.queries; first += kQueryBlock)
-      attend_queries(arguments, mask, unit, first, parts);
+      attend_queries(arguments, mask, biases, unit, first, parts);
   }
 }
 
@@ -109,11 +130,13 @@ HWY_EXPORT(attention_range);
 template <>
 void kernel(Context& context, const ops::AttentionArguments& arguments) {
   const DropoutMask mask(arguments.rate, arguments.random);
+  const tensor::ScratchScope scratch_scope(context.arena());
+  const float* biases = bias_by_head(context, arguments);
   for_each_unit(
       context, arguments,
       [](const AttentionUnit& unit) { return (unit.head_size + 2 * kQueryBlock) * padded_keys(unit.keys) + 16; },
       [&](const std::int64_t* first_weights, std::int64_t begin, std::int64_t end, float* scratch) {
-        HWY_DYNAMIC_DISPATCH(attention_range)(arguments, mask, first_weights, begin, end, scratch);
+        HWY_DYNAMIC_DISPATCH(attention_range)(arguments, mask, biases, first_weights, begin, end, scratch);
       });
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 
 #include "attention_units.h"
 #include "dropout_mask.h"
@@ -22,6 +23,7 @@ struct BackwardScratch {
   float* values_transposed;  ///< [head_size, padded keys]
   float* scores;             ///< gradient of the kept weights, then of the scores
   float* kept;               ///< the weights after dropout
+  float* dbias;              ///< [2 * reach + 1]: the unit's part of the biases' gradient; nullptr: not wanted
   float* factors;            ///< dropout factors of the weights, [count, keys] without gaps
 };
 
@@ -47,6 +49,17 @@ HWY_INLINE void softmax_gradient(const float* weights, std::size_t count, float 
     const Floats centred = hn::Sub(load(gradient + i), sum);
     vector.store(hn::Mul(hn::Mul(set(factor), vector.load(weights + i)), centred), gradient + i);
   });
+}
+
+/// Adds the gradients of a row of scores, which are `factor` times those of what the biases were added to, to what
+/// each bias gets, one key after the other.
+HWY_INLINE void add_bias_gradient(const float* gradient, float factor, std::int64_t reach, std::int64_t place,
+                                  std::int64_t keys, float* dbias) {
+  const BiasOfRow of(place, reach, keys);
+  const float inverse = 1 / factor;
+  for (std::int64_t j = 0; j < of.near; ++j) dbias[0] += inverse * gradient[j];
+  for (std::int64_t j = of.near; j < of.far; ++j) dbias[of.first + j - of.near] += inverse * gradient[j];
+  for (std::int64_t j = of.far; j < keys; ++j) dbias[2 * reach] += inverse * gradient[j];
 }
 
 /// Fills scratch.scores with the gradients of the scores of `count` queries from `first` on, and scratch.kept.
@@ -79,6 +92,9 @@ HWY_INLINE void score_gradients(const ops::AttentionBackwardArguments& arguments
     else
       copy_row(weights, keys, kept);
     softmax_gradient(weights, keys, factor, gradient);
+    if (scratch.dbias != nullptr)
+      add_bias_gradient(gradient, factor, ops::bias_reach(forward.bias), first + i + unit.keys - unit.queries,
+                        unit.visible(forward.causal, first + i), scratch.dbias);
   }
 }
 
@@ -121,6 +137,7 @@ HWY_INLINE void attention_backward_unit(const ops::AttentionBackwardArguments& a
   const std::int64_t stride = padded_keys(unit.keys);
   transpose(forward.v.row<float>(unit.first_key) + unit.col, forward.v.stride, unit.keys, unit.head_size,
             scratch.values_transposed, stride);
+  if (scratch.dbias != nullptr) std::fill_n(scratch.dbias, forward.bias.rows, 0.0F);
   // One round even without queries: it writes the zeros of a first gradient.
   std::int64_t first = 0;
   do {
@@ -136,13 +153,16 @@ HWY_INLINE void attention_backward_unit(const ops::AttentionBackwardArguments& a
 }
 
 void attention_backward_range(const ops::AttentionBackwardArguments& arguments, const DropoutMask& mask,
-                              const std::int64_t* first_weights, std::int64_t begin, std::int64_t end, float* scratch) {
+                              float* dbias, const std::int64_t* first_weights, std::int64_t begin, std::int64_t end,
+                              float* scratch) {
   for (std::int64_t u = begin; u < end; ++u) {
     const AttentionUnit unit(arguments.forward, first_weights, u);
     const std::int64_t stride = padded_keys(unit.keys);
     float* scores = scratch + unit.head_size * stride;
     attention_backward_unit(arguments, mask, unit,
-                            {scratch, scores, scores + kQueryBlock * stride, scores + 2 * kQueryBlock * stride});
+                            {scratch, scores, scores + kQueryBlock * stride,
+                             dbias == nullptr ? nullptr : dbias + u * arguments.forward.bias.rows,
+                             scores + 2 * kQueryBlock * stride});
   }
 }
 
@@ -155,15 +175,40 @@ namespace dragoman::backend::cpu {
 
 HWY_EXPORT(attention_backward_range);
 
+namespace {
+
+/// Adds up what every sequence (its units are those of all heads) gives to the biases, in their order.
+void reduce_bias_gradients(const ops::AttentionBackwardArguments& arguments, const float* parts) {
+  const autograd::GradientTarget& dbias = arguments.dbias;
+  const std::int64_t heads = arguments.forward.heads;
+  const std::int64_t units = attention_units(arguments.forward);
+  for (std::int64_t i = 0; i < dbias.value.rows; ++i)
+    for (std::int64_t h = 0; h < heads; ++h) {
+      float sum = 0;
+      for (std::int64_t u = h; u < units; u += heads) sum += parts[u * dbias.value.rows + i];
+      float& out = dbias.value.row<float>(i)[h];
+      out = dbias.accumulate ? out + sum : sum;
+    }
+}
+
+}  // namespace
+
 template <>
 void kernel(Context& context, const ops::AttentionBackwardArguments& arguments) {
+  const tensor::ScratchScope scratch_scope(context.arena());
+  const std::int64_t units = attention_units(arguments.forward);
+  float* dbias = nullptr;
+  if (!arguments.dbias.value.empty())
+    dbias = static_cast<float*>(context.arena().allocate(
+        static_cast<std::size_t>(units * arguments.forward.bias.rows) * sizeof(float)));
   const DropoutMask mask(arguments.forward.rate, arguments.forward.random);
   for_each_unit(
       context, arguments.forward,
       [](const AttentionUnit& unit) { return (unit.head_size + 3 * kQueryBlock) * padded_keys(unit.keys) + 16; },
       [&](const std::int64_t* first_weights, std::int64_t begin, std::int64_t end, float* scratch) {
-        HWY_DYNAMIC_DISPATCH(attention_backward_range)(arguments, mask, first_weights, begin, end, scratch);
+        HWY_DYNAMIC_DISPATCH(attention_backward_range)(arguments, mask, dbias, first_weights, begin, end, scratch);
       });
+  if (dbias != nullptr) reduce_bias_gradients(arguments, dbias);
 }
 
 }  // namespace dragoman::backend::cpu

@@ -67,6 +67,30 @@ inline const std::int64_t* first_weights_of(tensor::Context& context, const ops:
   return first;
 }
 
+/// The table of biases by distance with the rows of its heads end to end, in scratch memory; nullptr: there is none.
+inline const float* bias_by_head(tensor::Context& context, const ops::AttentionArguments& arguments) {
+  const tensor::Tensor& bias = arguments.bias;
+  if (bias.empty()) return nullptr;
+  auto* turned = static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(bias.size()) * sizeof(float)));
+  for (std::int64_t i = 0; i < bias.rows; ++i)
+    for (std::int64_t h = 0; h < bias.cols; ++h) turned[h * bias.rows + i] = bias.row<float>(i)[h];
+  return turned;
+}
+
+/// What the keys of a row of scores get of a head's biases: those up to `near` the first bias, those from `far` on the
+/// last, and those between the ones from `first` on.
+struct BiasOfRow {
+  std::int64_t near;
+  std::int64_t far;
+  std::int64_t first;
+
+  /// For the query that stands at key `place`, of which `keys` keys are looked at.
+  BiasOfRow(std::int64_t place, std::int64_t reach, std::int64_t keys)
+      : near(std::clamp<std::int64_t>(place - reach, 0, keys)),
+        far(std::clamp<std::int64_t>(place + reach, near, keys)),
+        first(near - place + reach) {}
+};
+
 /// Runs kernel(first_weights, first unit, last unit, scratch) over all units. scratch_floats(unit) says how much
 /// scratch memory a unit needs.
 template <class ScratchFloats, class Kernel>

@@ -333,9 +333,23 @@ void widen_rows(const ops::CachedAttentionArguments& arguments, std::int32_t cou
   }
 }
 
-HWY_INLINE void softmax_heads(const CachedRowScratch& row, std::size_t heads, std::int32_t count) {
+/// Of a table of biases by distance the row for key j, as seen from the last of them.
+HWY_INLINE const float* bias_row(const tensor::Tensor& bias, std::int32_t j, std::int32_t count) {
+  const std::int64_t reach = ops::bias_reach(bias);
+  return bias.row<float>(reach - std::min<std::int64_t>(count - 1 - j, reach));
+}
+
+HWY_INLINE void softmax_heads(const CachedRowScratch& row, const ops::CachedAttentionArguments& arguments,
+                              std::int32_t count) {
+  const auto heads = static_cast<std::size_t>(arguments.heads);
+  const auto stride = static_cast<std::size_t>(score_stride(count));
+  if (!arguments.bias.empty())
+    for (std::int32_t j = 0; j < count; ++j) {
+      const float* bias = bias_row(arguments.bias, j, count);
+      for (std::size_t h = 0; h < heads; ++h) row.scores[h * stride + static_cast<std::size_t>(j)] += bias[h];
+    }
   for (std::size_t h = 0; h < heads; ++h) {
-    float* scores = row.scores + h * static_cast<std::size_t>(score_stride(count));
+    float* scores = row.scores + h * stride;
     softmax_row(scores, static_cast<std::size_t>(count), scores);
   }
 }
@@ -361,7 +375,7 @@ HWY_INLINE void attend_group(const ops::CachedAttentionArguments& arguments, std
   for_row_count(group.rows, [&](auto rows) HWY_ATTR { score_keys<Pool, rows()>(shared, heads, head_size, factor); });
   for (int r = 0; r < group.rows; ++r) {
     score_keys<Pool, 1>(one_row(scratch[r], counts[r], group.shared), heads, head_size, factor);
-    softmax_heads(scratch[r], heads, counts[r]);
+    softmax_heads(scratch[r], arguments, counts[r]);
   }
   for_row_count(group.rows, [&](auto rows) HWY_ATTR { mix_whole<Pool, rows()>(shared, heads, head_size); });
   for (int r = 0; r < group.rows; ++r)
@@ -375,7 +389,7 @@ HWY_INLINE void attend_odd(const ops::CachedAttentionArguments& arguments, std::
   const auto head_size = static_cast<std::size_t>(arguments.q.cols / arguments.heads);
   const auto factor = ops::score_scale<float>(arguments.scale, arguments.q.cols / arguments.heads);
   score_odd_keys(one_row(scratch, count, 0), heads, head_size, factor);
-  softmax_heads(scratch, heads, count);
+  softmax_heads(scratch, arguments, count);
   mix_odd(one_row(scratch, count, 0), heads, head_size);
 }
 

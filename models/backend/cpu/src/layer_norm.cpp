@@ -24,9 +24,10 @@ struct RowStatistics {
 };
 
 /// The variance is taken around the mean in a second pass: a single pass over squares cancels where the mean is large.
-HWY_INLINE RowStatistics statistics_of(const float* x, std::size_t cols, double epsilon) {
+HWY_INLINE RowStatistics statistics_of(const float* x, std::size_t cols, double epsilon, bool about_mean) {
   const auto count = static_cast<float>(cols);
-  const float mean = sum_of(cols, [&](std::size_t i, auto vector) HWY_ATTR { return vector.load(x + i); }) / count;
+  const float mean =
+      about_mean ? sum_of(cols, [&](std::size_t i, auto vector) HWY_ATTR { return vector.load(x + i); }) / count : 0.0F;
   const float squares = sum_of(cols, [&](std::size_t i, auto vector) HWY_ATTR {
     const Floats centred = vector.keep(hn::Sub(vector.load(x + i), set(mean)));
     return hn::Mul(centred, centred);
@@ -59,15 +60,16 @@ HWY_INLINE void add_residual_row(const LayerNormRows& rows, std::int64_t r) {
 HWY_INLINE void normalise_row(const LayerNormRows& rows, std::int64_t r) {
   const float* x = rows.sum.row<float>(r);
   const float* gain = rows.gain.as<float>();
-  const float* bias = rows.bias.as<float>();
+  const float* bias = rows.centred ? rows.bias.as<float>() : nullptr;
   float* y = rows.y.row<float>(r);
   const auto cols = static_cast<std::size_t>(rows.sum.cols);
-  const RowStatistics statistics = statistics_of(x, cols, rows.epsilon);
+  const RowStatistics statistics = statistics_of(x, cols, rows.epsilon, rows.centred);
   const Floats mean = set(statistics.mean);
   const Floats scale = set(statistics.inverse_deviation);
   for_each_vector(cols, [&](std::size_t i, auto vector) HWY_ATTR {
     const Floats normal = hn::Mul(hn::Sub(vector.load(x + i), mean), scale);
-    vector.store(hn::MulAdd(normal, vector.load(gain + i), vector.load(bias + i)), y + i);
+    const Floats factor = vector.load(gain + i);
+    vector.store(bias == nullptr ? hn::Mul(normal, factor) : hn::MulAdd(normal, factor, vector.load(bias + i)), y + i);
   });
   if (!rows.mean.empty()) *rows.mean.row<float>(r) = statistics.mean;
   if (!rows.inverse_deviation.empty()) *rows.inverse_deviation.row<float>(r) = statistics.inverse_deviation;
@@ -111,7 +113,8 @@ void kernel(Context& context, const ops::LayerNormArguments& arguments) {
                 .epsilon = arguments.epsilon,
                 .y = arguments.y,
                 .mean = arguments.mean,
-                .inverse_deviation = arguments.inverse_deviation});
+                .inverse_deviation = arguments.inverse_deviation,
+                .centred = arguments.centred});
 }
 
 template <>
@@ -125,7 +128,8 @@ void kernel(Context& context, const ops::ResidualLayerNormArguments& arguments) 
                 .epsilon = arguments.epsilon,
                 .y = arguments.y,
                 .mean = arguments.mean,
-                .inverse_deviation = arguments.inverse_deviation});
+                .inverse_deviation = arguments.inverse_deviation,
+                .centred = arguments.centred});
 }
 
 }  // namespace dragoman::backend::cpu

@@ -30,11 +30,15 @@ struct RowMeans {
   float projection;
 };
 
+HWY_INLINE float mean_of(const LayerNormBackwardRows& rows, std::int64_t r) {
+  return rows.mean.empty() ? 0.0F : *rows.mean.row<float>(r);
+}
+
 HWY_INLINE RowMeans reduce_row(const LayerNormBackwardRows& rows, std::int64_t r, const GainBiasSums& sums) {
   const float* x = rows.sum.row<float>(r);
   const float* dy = rows.dy.row<float>(r);
   const float* gain = rows.gain.as<float>();
-  const Floats mean = set(*rows.mean.row<float>(r));
+  const Floats mean = set(mean_of(rows, r));
   const Floats scale = set(*rows.inverse_deviation.row<float>(r));
   Floats gradient = zero();
   Floats projection = zero();
@@ -49,7 +53,8 @@ HWY_INLINE RowMeans reduce_row(const LayerNormBackwardRows& rows, std::int64_t r
   });
   const FloatTag d;
   const auto cols = static_cast<float>(rows.sum.cols);
-  return {hn::GetLane(hn::SumOfLanes(d, gradient)) / cols, hn::GetLane(hn::SumOfLanes(d, projection)) / cols};
+  return {rows.mean.empty() ? 0.0F : hn::GetLane(hn::SumOfLanes(d, gradient)) / cols,
+          hn::GetLane(hn::SumOfLanes(d, projection)) / cols};
 }
 
 template <class Vector>
@@ -65,7 +70,7 @@ HWY_INLINE void for_each_gradient(const LayerNormBackwardRows& rows, std::int64_
   const float* dy = rows.dy.row<float>(r) + begin;
   const float* gain = rows.gain.as<float>() + begin;
   const float* dsum = rows.dsum.empty() ? nullptr : rows.dsum.row<float>(r) + begin;
-  const Floats mean = set(*rows.mean.row<float>(r));
+  const Floats mean = set(mean_of(rows, r));
   const Floats scale = set(*rows.inverse_deviation.row<float>(r));
   const Floats mean_gradient = set(means.gradient);
   const Floats mean_projection = set(means.projection);

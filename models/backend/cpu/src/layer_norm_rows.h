@@ -19,10 +19,11 @@ struct LayerNormRows {
   tensor::Tensor y;
   tensor::Tensor mean;
   tensor::Tensor inverse_deviation;
+  bool centred = true;  ///< else the mean is taken to be 0, and there is no bias
 };
 
 /// Its gradients. Without a residual connection `dsum` and `dx` are empty, and `dresidual` is the gradient of the
-/// input.
+/// input. Without a mean it is 0, and so is its part in the gradient.
 struct LayerNormBackwardRows {
   tensor::Tensor sum;
   tensor::Tensor gain;

@@ -16,6 +16,11 @@ SIMT_DEVICE float sigmoid(float x) {
   return 1 / (1 + expf(-x));
 }
 
+/// Twice the argument of the tanh in the approximation of gelu, which is x * sigmoid of it.
+SIMT_DEVICE float gelu_tanh_argument(float x) {
+  return 1.5957691216057308F * x * (1 + 0.044715F * x * x);
+}
+
 SIMT_DEVICE float activated(ops::Activation activation, float x) {
   switch (activation) {
     case ops::Activation::kRelu:
@@ -28,6 +33,8 @@ SIMT_DEVICE float activated(ops::Activation activation, float x) {
       return sigmoid(x);
     case ops::Activation::kTanh:
       return tanhf(x);
+    case ops::Activation::kGeluTanh:
+      return x * sigmoid(gelu_tanh_argument(x));
     default:
       return x;
   }
@@ -54,6 +61,10 @@ SIMT_DEVICE float slope(ops::Activation activation, float x, float y) {
       return y * (1 - y);
     case ops::Activation::kTanh:
       return 1 - y * y;
+    case ops::Activation::kGeluTanh: {
+      const float s = sigmoid(gelu_tanh_argument(x));
+      return s * (1 + x * (1 - s) * 1.5957691216057308F * (1 + 3 * 0.044715F * x * x));
+    }
     default:
       return 1;
   }

@@ -140,6 +140,16 @@ SIMT_DEVICE std::int64_t visible_keys(const Attention& attention, const Sequence
   return visible < 0 ? 0 : least(visible, of.keys);
 }
 
+/// The row of a table of biases by distance for key j, as seen from where the query stands.
+SIMT_DEVICE std::int64_t bias_row(const Matrix& bias, std::int64_t j, std::int64_t place) {
+  const std::int64_t reach = (bias.rows - 1) / 2;
+  const std::int64_t distance = j - place;
+  return reach + (distance < -reach ? -reach : least(distance, reach));
+}
+SIMT_DEVICE float bias_of(const Matrix& bias, std::int64_t j, std::int64_t place, int head) {
+  return bias.data == nullptr ? 0 : at(bias, bias_row(bias, j, place), head);
+}
+
 struct WeightOffsets {
   Attention attention;
   SIMT_DEVICE void operator()() const {
@@ -168,7 +178,8 @@ struct Forward {
     const std::int64_t visible = visible_keys(attention, of, query);
     const FloatRow q = row_of(attention.q, place.row, place.first_col);
     const auto score = [&](std::int64_t j) {
-      return attention.scale * dot(q, row_of(attention.k, of.first_key + j, place.first_col), place.width);
+      return attention.scale * dot(q, row_of(attention.k, of.first_key + j, place.first_col), place.width) +
+             bias_of(attention.bias, j, query + of.keys - of.queries, place.head);
     };
     const ScoreSums sums = sums_of(visible, score);
     const std::int64_t first_weight = of.first_weight + query * of.keys;
@@ -267,6 +278,42 @@ struct KeyBackward {
   }
 };
 
+/// Gradient of a bias by distance: a warp for each row and head of the table, whose lanes have every 32nd query.
+struct BiasBackward {
+  AttentionBackward arguments;
+
+  SIMT_DEVICE void operator()() const {
+    const Attention& attention = arguments.forward;
+    const Target& target = arguments.dbias;
+    const std::int64_t warp = simt::block_index() * kWarps + simt::thread_index() / kWarp;
+    const auto head = static_cast<int>(warp % attention.heads);
+    const std::int64_t row = warp / attention.heads;
+    if (row >= target.value.rows) return;
+    const std::int64_t reach = (target.value.rows - 1) / 2;
+    const std::int64_t width = attention.q.cols / attention.heads;
+    const std::int64_t queries = attention.q_offsets.data[attention.q_offsets.count - 1];
+    float sum = 0;
+    for (std::int64_t r = lane(); r < queries; r += kWarp) {
+      const Sequence of = sequence(attention, sequence_of(attention.q_offsets, r), head);
+      const std::int64_t query = r - of.first_query;
+      const std::int64_t key = query + of.keys - of.queries + row - reach;
+      // What is further away has the bias of the table's ends.
+      const std::int64_t begin = row == 0 || key < 0 ? 0 : key;
+      const std::int64_t end = least(row == target.value.rows - 1 ? of.keys : key + 1, visible_keys(attention, of, query));
+      const FloatRow dy = row_of(arguments.dy, r, head * width);
+      const float weighted = arguments.weighted[r * attention.heads + head];
+      for (std::int64_t j = begin; j < end; ++j) {
+        const std::int64_t index = of.first_weight + query * of.keys + j;
+        const float gradient = dropout_factor(attention.dropout, index) *
+                               dot(dy, row_of(attention.v, of.first_key + j, head * width), width);
+        sum += attention.probabilities[index] * (gradient - weighted);
+      }
+    }
+    sum = reduce_warp(sum, Sum());
+    if (lane() == 0) put(target.value, row, head, sum, target.accumulate);
+  }
+};
+
 template <class Pool>
 struct Cached {
   CachedAttention attention;
@@ -280,7 +327,8 @@ struct Cached {
     const std::int32_t* const rows = attention.key_rows + range.begin;
     const FloatRow q = row_of(attention.q, place.row, place.first_col);
     const auto score = [&](std::int64_t j) {
-      return attention.scale * dot(q, row_of(keys, rows[j], place.first_col), place.width);
+      return attention.scale * dot(q, row_of(keys, rows[j], place.first_col), place.width) +
+             bias_of(attention.bias, j, range.count - 1, place.head);
     };
     const ScoreSums sums = sums_of(range.count, score);
     const auto weight = [&](std::int64_t j) {
@@ -314,6 +362,8 @@ void attention_backward(const AttentionBackward& arguments) {
   for_each_head(forward.q.rows, forward.heads, QueryBackward{arguments});
   if (arguments.dk.value.data != nullptr || arguments.dv.value.data != nullptr)
     for_each_head(forward.k.rows, forward.heads, KeyBackward{arguments});
+  if (arguments.dbias.value.data != nullptr)
+    for_each_head(arguments.dbias.value.rows, forward.heads, BiasBackward{arguments});
 }
 
 void cached_attention(const CachedAttention& arguments) {

@@ -72,6 +72,7 @@ struct LayerNorm {
   Matrix y = {};
   Matrix mean = {};
   Matrix inverse_deviation = {};
+  bool centred = true;
 };
 void layer_norm(const LayerNorm& arguments);
 struct LayerNormBackward {
@@ -127,6 +128,7 @@ struct Attention {
   int heads = 1;
   bool causal = false;
   float scale = 1;
+  Matrix bias = {};
   Dropout dropout = {};
   float* probabilities = nullptr;
   /// [sequences]: scratch, or nullptr if there are neither weights to be kept nor dropout.
@@ -141,6 +143,7 @@ struct AttentionBackward {
   Target dq = {};
   Target dk = {};
   Target dv = {};
+  Target dbias = {};
 };
 void attention_backward(const AttentionBackward& arguments);
 struct CachedAttention {
@@ -154,6 +157,7 @@ struct CachedAttention {
   const ops::KeyRange* ranges = nullptr;
   int heads = 1;
   float scale = 1;
+  Matrix bias = {};
   Matrix probabilities = {};
   Matrix y = {};
 };

@@ -70,8 +70,9 @@ struct Normalise {
     const std::int64_t row = simt::block_index();
     const auto cols = static_cast<float>(x.cols);
     float sum = 0;
-    for (std::int64_t j = simt::thread_index(); j < x.cols; j += kThreads) sum += at(x, row, j);
-    const float mean = reduce_block(sum, Sum(), cells) / cols;
+    if (arguments.centred)
+      for (std::int64_t j = simt::thread_index(); j < x.cols; j += kThreads) sum += at(x, row, j);
+    const float mean = arguments.centred ? reduce_block(sum, Sum(), cells) / cols : 0;
     float squares = 0;
     for (std::int64_t j = simt::thread_index(); j < x.cols; j += kThreads) {
       const float centred = at(x, row, j) - mean;
@@ -80,8 +81,8 @@ struct Normalise {
     const float variance = reduce_block(squares, Sum(), cells) / cols;
     const float inverse_deviation = 1 / sqrtf(variance + arguments.epsilon);
     for (std::int64_t j = simt::thread_index(); j < x.cols; j += kThreads)
-      at(arguments.y, row, j) =
-          (at(x, row, j) - mean) * inverse_deviation * at(arguments.gain, 0, j) + at(arguments.bias, 0, j);
+      at(arguments.y, row, j) = (at(x, row, j) - mean) * inverse_deviation * at(arguments.gain, 0, j) +
+                                (arguments.centred ? at(arguments.bias, 0, j) : 0);
     if (simt::thread_index() != 0) return;
     if (arguments.mean.data != nullptr) at(arguments.mean, row, 0) = mean;
     if (arguments.inverse_deviation.data != nullptr) at(arguments.inverse_deviation, row, 0) = inverse_deviation;
@@ -96,7 +97,8 @@ struct NormaliseBackward {
     simt::SharedMemory memory;
     const auto cells = memory.take<float>(kWarps);
     const std::int64_t row = simt::block_index();
-    const float mean = at(arguments.mean, row, 0);
+    const bool centred = arguments.mean.data != nullptr;
+    const float mean = centred ? at(arguments.mean, row, 0) : 0;
     const float inverse_deviation = at(arguments.inverse_deviation, row, 0);
     float sum = 0;
     float product_sum = 0;
@@ -106,7 +108,7 @@ struct NormaliseBackward {
       product_sum += g * (at(x, row, j) - mean) * inverse_deviation;
     }
     const auto cols = static_cast<float>(x.cols);
-    const float g_mean = reduce_block(sum, Sum(), cells) / cols;
+    const float g_mean = centred ? reduce_block(sum, Sum(), cells) / cols : 0;
     const float product_mean = reduce_block(product_sum, Sum(), cells) / cols;
     for (std::int64_t j = simt::thread_index(); j < x.cols; j += kThreads) {
       const float g = at(arguments.dy, row, j) * at(arguments.gain, 0, j);
@@ -155,7 +157,8 @@ struct Element {
 struct GainTerm {
   Matrix x, mean, inverse_deviation, dy;
   SIMT_DEVICE float operator()(std::int64_t row, std::int64_t col) const {
-    return at(dy, row, col) * (at(x, row, col) - at(mean, row, 0)) * at(inverse_deviation, row, 0);
+    const float centre = mean.data == nullptr ? 0 : at(mean, row, 0);
+    return at(dy, row, col) * (at(x, row, col) - centre) * at(inverse_deviation, row, 0);
   }
 };
 

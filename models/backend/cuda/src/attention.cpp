@@ -24,6 +24,7 @@ device::Attention forward(const ops::AttentionArguments& arguments, std::string_
           .heads = arguments.heads,
           .causal = arguments.causal,
           .scale = checked_scale(arguments.q, arguments.heads, arguments.scale, op),
+          .bias = matrix(arguments.bias, op),
           .dropout = dropout(arguments.rate, arguments.random),
           .probabilities = matrix(arguments.probabilities, op).data,
           .y = matrix(arguments.y, op)};
@@ -56,7 +57,8 @@ void kernel(Context& context, const ops::AttentionBackwardArguments& arguments) 
                               .weighted = scratch<float>(context, attention.q.rows * attention.heads),
                               .dq = target(arguments.dq, kOp),
                               .dk = target(arguments.dk, kOp),
-                              .dv = target(arguments.dv, kOp)});
+                              .dv = target(arguments.dv, kOp),
+                              .dbias = target(arguments.dbias, kOp)});
 }
 
 template <>
@@ -67,6 +69,7 @@ void kernel(Context&, const ops::CachedAttentionArguments& arguments) {
                                     .ranges = arguments.ranges.data,
                                     .heads = arguments.heads,
                                     .scale = checked_scale(arguments.q, arguments.heads, arguments.scale, kOp),
+                                    .bias = matrix(arguments.bias, kOp),
                                     .probabilities = matrix(arguments.probabilities, kOp),
                                     .y = matrix(arguments.y, kOp)};
   if (arguments.keys.dtype == tensor::DType::kBF16) {

@@ -29,7 +29,8 @@ void kernel(Context&, const ops::LayerNormArguments& arguments) {
                       .epsilon = static_cast<float>(arguments.epsilon),
                       .y = matrix(arguments.y, kOp),
                       .mean = matrix(arguments.mean, kOp),
-                      .inverse_deviation = matrix(arguments.inverse_deviation, kOp)});
+                      .inverse_deviation = matrix(arguments.inverse_deviation, kOp),
+                      .centred = arguments.centred});
 }
 
 template <>

@@ -18,6 +18,8 @@ struct Query {
   std::int64_t visible;       ///< the first so many of them are seen
   std::int64_t first_col;     ///< of the head
   std::int64_t first_weight;  ///< flat index of its weight of key 0
+  std::int64_t head;
+  std::int64_t place;  ///< of the query among the keys
 };
 
 std::int64_t visible_keys(bool causal, std::int64_t i, std::int64_t queries, std::int64_t keys) {
@@ -36,9 +38,15 @@ void for_each_query(const ops::AttentionArguments& arguments, Visitor&& visit) {
     for (std::int64_t h = 0; h < arguments.heads; ++h)
       for (std::int64_t i = 0; i < m; ++i)
         visit(Query{q_begin + i, k_begin, n, visible_keys(arguments.causal, i, m, n), h * width,
-                    weights + (h * m + i) * n});
+                    weights + (h * m + i) * n, h, i + n - m});
     weights += arguments.heads * m * n;
   }
+}
+
+/// The row of a table of biases for key j, as seen from where the query stands.
+std::int64_t bias_row(const Matrix& bias, std::int64_t j, std::int64_t place) {
+  const std::int64_t reach = (bias.rows() - 1) / 2;
+  return reach + std::clamp(j - place, -reach, reach);
 }
 
 double dot(const double* a, const double* b, std::int64_t width) {
@@ -69,6 +77,7 @@ class QueryBackward {
         dq_(ready_to_add(arguments.dq, "attention_backward")),
         dk_(ready_to_add(arguments.dk, "attention_backward")),
         dv_(ready_to_add(arguments.dv, "attention_backward")),
+        dbias_(ready_to_add(arguments.dbias, "attention_backward")),
         width_(forward_.q.cols / forward_.heads),
         scale_(ops::score_scale<double>(forward_.scale, width_)) {}
 
@@ -87,7 +96,9 @@ class QueryBackward {
     }
     for (std::int64_t j = 0; j < query.visible; ++j) {
       const double weight = probabilities_(0, query.first_weight + j);
-      const double score_gradient = weight * (weight_gradients_[static_cast<std::size_t>(j)] - weighted) * scale_;
+      const double biased_gradient = weight * (weight_gradients_[static_cast<std::size_t>(j)] - weighted);
+      const double score_gradient = biased_gradient * scale_;
+      if (dbias_) dbias_(bias_row(dbias_, j, query.place), query.head) += biased_gradient;
       const std::int64_t key = query.first_key + j;
       if (dq_) add_scaled(&dq_(query.row, query.first_col), score_gradient, &k_(key, query.first_col), width_);
       if (dk_) add_scaled(&dk_(key, query.first_col), score_gradient, &q_(query.row, query.first_col), width_);
@@ -96,7 +107,7 @@ class QueryBackward {
 
  private:
   const ops::AttentionArguments& forward_;
-  Matrix q_, k_, v_, probabilities_, dy_, dq_, dk_, dv_;
+  Matrix q_, k_, v_, probabilities_, dy_, dq_, dk_, dv_, dbias_;
   std::int64_t width_;
   double scale_;
   std::vector<double> weight_gradients_;
@@ -119,6 +130,7 @@ void kernel(Context&, const ops::AttentionArguments& arguments) {
   const Matrix v(arguments.v, "attention");
   const Matrix probabilities(arguments.probabilities, "attention");
   const Matrix y(arguments.y, "attention");
+  const Matrix bias(arguments.bias, "attention");
   const std::int64_t width = q.cols() / arguments.heads;
   const double scale = ops::score_scale<double>(arguments.scale, width);
   std::vector<double> weights;
@@ -126,7 +138,8 @@ void kernel(Context&, const ops::AttentionArguments& arguments) {
   for_each_query(arguments, [&](const Query& query) {
     weights.clear();
     for (std::int64_t j = 0; j < query.visible; ++j)
-      weights.push_back(scale * dot(&q(query.row, query.first_col), &k(query.first_key + j, query.first_col), width));
+      weights.push_back(scale * dot(&q(query.row, query.first_col), &k(query.first_key + j, query.first_col), width) +
+                        (bias ? bias(bias_row(bias, j, query.place), query.head) : 0));
     softmax_in_place(weights);
     weights.resize(static_cast<std::size_t>(query.keys), 0);
     for (std::int64_t j = 0; j < query.keys; ++j) {
@@ -149,6 +162,7 @@ void kernel(Context&, const ops::CachedAttentionArguments& arguments) {
   const Matrix q(arguments.q, "cached_attention");
   const Matrix probabilities(arguments.probabilities, "cached_attention");
   const Matrix y(arguments.y, "cached_attention");
+  const Matrix bias(arguments.bias, "cached_attention");
   const std::int64_t width = q.cols() / arguments.heads;
   const double scale = ops::score_scale<double>(arguments.scale, width);
   std::vector<double> weights;
@@ -162,7 +176,8 @@ void kernel(Context&, const ops::CachedAttentionArguments& arguments) {
     for (std::int64_t h = 0; h < arguments.heads; ++h) {
       weights.clear();
       for (std::int64_t j = 0; j < range.count; ++j)
-        weights.push_back(scale * dot(&q(r, h * width), row_of(arguments.keys, j, h), width));
+        weights.push_back(scale * dot(&q(r, h * width), row_of(arguments.keys, j, h), width) +
+                          (bias ? bias(bias_row(bias, j, range.count - 1), h) : 0));
       softmax_in_place(weights);
       for (std::int64_t j = 0; j < range.count; ++j) {
         const double weight = weights[static_cast<std::size_t>(j)];

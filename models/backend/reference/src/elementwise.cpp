@@ -29,6 +29,16 @@ double gelu_slope(double x) {
 double swish_slope(double x) {
   return sigmoid(x) * (1 + x * (1 - sigmoid(x)));
 }
+/// Of the approximation of gelu: x * sigmoid(2 u(x)) with u = sqrt(2 / pi) * (x + 0.044715 x^3).
+constexpr double kCubic = 0.044715;
+double gelu_tanh_argument(double x) {
+  return std::sqrt(2 / std::numbers::pi) * (x + kCubic * x * x * x);
+}
+double gelu_tanh_slope(double x) {
+  const double t = std::tanh(gelu_tanh_argument(x));
+  const double du = std::sqrt(2 / std::numbers::pi) * (1 + 3 * kCubic * x * x);
+  return (1 + t) / 2 + x / 2 * (1 - t * t) * du;
+}
 double sigmoid_slope(double y) {
   return y * (1 - y);
 }
@@ -50,6 +60,8 @@ double slope(ops::Activation activation, const Matrix& x, const Matrix& y, std::
       return sigmoid_slope(y(i, j));
     case ops::Activation::kTanh:
       return tanh_slope(y(i, j));
+    case ops::Activation::kGeluTanh:
+      return gelu_tanh_slope(x(i, j));
   }
   core::fail(core::ErrorCode::kInternal, "unknown activation {}", static_cast<int>(activation));
 }
@@ -70,6 +82,8 @@ double activate(ops::Activation activation, double x) {
       return sigmoid(x);
     case ops::Activation::kTanh:
       return std::tanh(x);
+    case ops::Activation::kGeluTanh:
+      return x / 2 * (1 + std::tanh(gelu_tanh_argument(x)));
   }
   core::fail(core::ErrorCode::kInternal, "unknown activation {}", static_cast<int>(activation));
 }

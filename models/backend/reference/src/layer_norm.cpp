@@ -37,10 +37,10 @@ void kernel(Context&, const ops::LayerNormArguments& arguments) {
   const Matrix mean_out(arguments.mean, "layer_norm");
   const Matrix inverse_deviation_out(arguments.inverse_deviation, "layer_norm");
   for (std::int64_t i = 0; i < x.rows(); ++i) {
-    const double mean = mean_of_row(x, i);
+    const double mean = arguments.centred ? mean_of_row(x, i) : 0;
     const double inverse_deviation = 1 / std::sqrt(variance_of_row(x, i, mean) + arguments.epsilon);
     for (std::int64_t j = 0; j < x.cols(); ++j)
-      y(i, j) = (x(i, j) - mean) * inverse_deviation * gain(0, j) + bias(0, j);
+      y(i, j) = (x(i, j) - mean) * inverse_deviation * gain(0, j) + (arguments.centred ? bias(0, j) : 0);
     if (mean_out) mean_out(i, 0) = mean;
     if (inverse_deviation_out) inverse_deviation_out(i, 0) = inverse_deviation;
   }
@@ -58,10 +58,12 @@ void kernel(Context&, const ops::LayerNormBackwardArguments& arguments) {
   const Matrix dbias = ready_to_add(arguments.dbias, "layer_norm_backward");
   const auto width = static_cast<double>(x.cols());
   for (std::int64_t i = 0; i < x.rows(); ++i) {
-    const auto normalised = [&](std::int64_t j) { return (x(i, j) - mean(i, 0)) * inverse_deviation(i, 0); };
+    const auto normalised = [&](std::int64_t j) {
+      return (x(i, j) - (mean ? mean(i, 0) : 0)) * inverse_deviation(i, 0);
+    };
     RowAverages average;
     for (std::int64_t j = 0; j < x.cols(); ++j) {
-      average.g += dy(i, j) * gain(0, j) / width;
+      if (mean) average.g += dy(i, j) * gain(0, j) / width;
       average.g_normalised += dy(i, j) * gain(0, j) * normalised(j) / width;
     }
     for (std::int64_t j = 0; j < x.cols(); ++j) {

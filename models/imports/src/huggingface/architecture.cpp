@@ -1,5 +1,6 @@
 #include "huggingface/architecture.h"
 
+#include "huggingface/t5.h"
 #include "weights/config_reader.h"
 
 #include <algorithm>
@@ -247,6 +248,7 @@ void compare_sinusoids(const ForeignTensors& weights, const std::string& name,
 std::vector<const char*> huggingface_model_types() {
   std::vector<const char*> types;
   for (const FamilyName& name : kFamilies) types.push_back(name.type);
+  types.insert(types.end(), t5_model_types().begin(), t5_model_types().end());
   return types;
 }
 

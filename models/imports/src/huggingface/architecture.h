@@ -24,7 +24,7 @@ struct HuggingFaceArchitecture {
   bool separate_output = false;      ///< the output matrix is no table
 };
 
-/// The values of model_type that read_architecture() knows.
+/// The values of model_type that read_architecture() and read_t5() know.
 std::vector<const char*> huggingface_model_types();
 
 /// Error{kBadInput} for a config.json that makes no sense; Error{kUnsupported} that names the key for one of a model

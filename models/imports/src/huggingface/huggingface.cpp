@@ -2,6 +2,7 @@
 
 #include "huggingface/architecture.h"
 #include "huggingface/example.h"
+#include "huggingface/t5.h"
 #include "huggingface/tokenizers.h"
 
 #include <fmt/format.h>
@@ -18,10 +19,28 @@ namespace {
 using core::ErrorCode;
 using std::filesystem::path;
 
+/// The folder's own card, and where the model is from.
+std::string card_of(const HuggingFaceFolder& folder) {
+  constexpr std::uint64_t kLongestCard = std::uint64_t{1} << 20;
+  std::string text;
+  std::error_code ignored;
+  const path file = folder.file("README.md");
+  if (folder.has("README.md") && !std::filesystem::is_symlink(file, ignored) &&
+      std::filesystem::file_size(file, ignored) <= kLongestCard)
+    text = core::read_regular_file(file, kLongestCard);
+  return fmt::format(
+      "{}{}## Imported\n\nFrom a folder of transformers, {} (model_type {}); what stands above was "
+      "said of that.\n",
+      text, text.empty() ? "" : "\n\n", std::filesystem::absolute(folder.path).lexically_normal().filename().string(),
+      folder.config["model_type"].get<std::string>());
+}
+
 class HuggingFaceModel final : public plugins::ForeignModel {
  public:
-  explicit HuggingFaceModel(const path& folder)
-      : folder_(folder), weights_(open_weights(folder_)), architecture_(read_architecture(folder_, weights_)) {}
+  HuggingFaceModel(HuggingFaceFolder folder, ForeignTensors weights)
+      : folder_(std::move(folder)),
+        weights_(std::move(weights)),
+        architecture_(read_architecture(folder_, weights_)) {}
 
   plugins::ModelDescription describe() const override {
     HuggingFaceTokenizers tokenizers = read_tokenizers(folder_, architecture_);
@@ -33,7 +52,7 @@ class HuggingFaceModel final : public plugins::ForeignModel {
             .tokenizer = std::move(tokenizers.joint),
             .source_tokenizer = std::move(tokenizers.source),
             .target_tokenizer = std::move(tokenizers.target),
-            .card = card(),
+            .card = card_of(folder_),
             .decoding = decoding_defaults(folder_),
             .languages = std::move(tokenizers.languages)};
   }
@@ -68,23 +87,6 @@ class HuggingFaceModel final : public plugins::ForeignModel {
     return shape;
   }
 
-  /// The folder's own, below a line that says where it is from.
-  std::string card() const {
-    constexpr std::uint64_t kLongestCard = std::uint64_t{1} << 20;
-    std::string text;
-    std::error_code ignored;
-    const path file = folder_.file("README.md");
-    if (folder_.has("README.md") && !std::filesystem::is_symlink(file, ignored) &&
-        std::filesystem::file_size(file, ignored) <= kLongestCard)
-      text = core::read_regular_file(file, kLongestCard);
-    return fmt::format(
-        "{}{}## Imported\n\nFrom a folder of transformers, {} (model_type {}); what stands above was "
-        "said of that.\n",
-        text, text.empty() ? "" : "\n\n",
-        std::filesystem::absolute(folder_.path).lexically_normal().filename().string(),
-        folder_.config["model_type"].get<std::string>());
-  }
-
   HuggingFaceFolder folder_;
   ForeignTensors weights_;
   HuggingFaceArchitecture architecture_;
@@ -94,9 +96,15 @@ class HuggingFaceModel final : public plugins::ForeignModel {
 
 plugins::ModelImporterEntry huggingface_importer() {
   return {.name = "huggingface",
-          .summary = "folders of transformers: Marian (OPUS-MT), BART, mBART, M2M-100, NLLB",
-          .make = [](const path& folder, core::OptionReader&) -> std::unique_ptr<plugins::ForeignModel> {
-            return std::make_unique<HuggingFaceModel>(folder);
+          .summary = "folders of transformers: Marian (OPUS-MT), BART, mBART, M2M-100, NLLB, T5, mT5, MADLAD",
+          .make = [](const path& path, core::OptionReader& own) -> std::unique_ptr<plugins::ForeignModel> {
+            HuggingFaceFolder folder(path);
+            ForeignTensors weights = open_weights(folder);
+            if (is_t5(folder)) {
+              std::string card = card_of(folder);
+              return open_t5(std::move(folder), std::move(weights), std::move(card), own);
+            }
+            return std::make_unique<HuggingFaceModel>(std::move(folder), std::move(weights));
           },
           .recognises =
               [](const path& folder) {

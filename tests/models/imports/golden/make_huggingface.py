@@ -30,13 +30,13 @@ SIZES = dict(d_model=12, encoder_layers=2, decoder_layers=2, encoder_attention_h
              encoder_ffn_dim=16, decoder_ffn_dim=16, max_position_embeddings=96)
 
 
-def learn_sentencepiece(lines, prefix, size, kind="unigram"):
+def learn_sentencepiece(lines, prefix, size, kind="unigram", **options):
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as text:
         text.write("\n".join(lines) + "\n")
         text.flush()
         sentencepiece.SentencePieceTrainer.train(
             input=text.name, model_prefix=prefix, vocab_size=size, model_type=kind, hard_vocab_limit=False,
-            normalization_rule_name="identity", minloglevel=2)
+            **{"normalization_rule_name": "identity", "minloglevel": 2, **options})
     os.remove(prefix + ".vocab")
     return prefix + ".model"
 
@@ -134,7 +134,49 @@ def make_nllb(folder):
         "forced_bos_token_id": tokenizer.convert_tokens_to_ids("deu_Latn")}
 
 
+T5_SIZES = dict(d_model=12, d_kv=5, d_ff=16, num_layers=2, num_decoder_layers=3, num_heads=2,
+                relative_attention_num_buckets=8, relative_attention_max_distance=12, num_beams=4, max_length=64)
+# Ids as T5 has them: no begin, and the padding first.
+T5_IDS = dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+
+
+def make_t5(folder, config_class=transformers.T5Config, model_class=transformers.T5ForConditionalGeneration,
+            extra_ids=4, **options):
+    model = learn_sentencepiece(LINES + TARGETS + 3 * [PREFIXES["t5"]], os.path.join(folder, "spiece"), 80, **T5_IDS)
+    tokenizer = transformers.T5Tokenizer(model, extra_ids=extra_ids, legacy=True)
+    # The table has more rows than there are tokens.
+    config = config_class(vocab_size=len(tokenizer) + 3, decoder_start_token_id=0, **T5_SIZES, **options)
+    return tokenizer, model_class(config), {}
+
+
+def make_madlad(folder):
+    model = learn_sentencepiece(
+        LINES + TARGETS, os.path.join(folder, "spiece"), 90, unk_id=0, bos_id=1,
+        eos_id=2, user_defined_symbols=["<2translate>", "<2de>", "<2en>", "<2zh_Hant>"])
+    tokenizer = transformers.T5Tokenizer(model, extra_ids=0, pad_token="<s>", legacy=True)
+    config = transformers.T5Config(
+        vocab_size=len(tokenizer), feed_forward_proj="gated-gelu", tie_word_embeddings=False, pad_token_id=1,
+        eos_token_id=2, decoder_start_token_id=0, **T5_SIZES)
+    return tokenizer, transformers.T5ForConditionalGeneration(config), {}
+
+
+def make_flan(folder):
+    """Without spiece.model: the tokenizer is a tokenizer.json alone, of Unigram with added tokens."""
+    slow, model, generation = make_t5(folder, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
+    return transformers.T5TokenizerFast(slow.vocab_file, extra_ids=4, legacy=True), model, generation
+
+
+# What stands in front of each source.
+PREFIXES = {"t5": "translate English to German: ", "madlad": "<2de> "}
+
+
 FAMILIES = {
+    "t5": lambda folder: make_t5(folder, feed_forward_proj="relu", task_specific_params={
+        "translation_en_to_de": {"prefix": PREFIXES["t5"], "num_beams": 4, "max_length": 64}}),
+    "flan-t5": make_flan,
+    "mt5": lambda folder: make_t5(folder, transformers.MT5Config, transformers.MT5ForConditionalGeneration, 0),
+    "umt5": lambda folder: make_t5(folder, transformers.UMT5Config, transformers.UMT5ForConditionalGeneration, 4),
+    "madlad": make_madlad,
     "marian": make_marian,
     "marian-separate": lambda folder: make_marian(folder, separate=True),
     "bart": make_bart,
@@ -142,10 +184,11 @@ FAMILIES = {
     "m2m100": make_m2m,
     "nllb": make_nllb,
 }
-SHARDED = {"m2m100": "12KB", "mbart50": "20KB"}
-PICKLED = {"marian", "mbart50"}
+SHARDED = {"madlad": "12KB", "m2m100": "12KB", "mbart50": "20KB"}
+PICKLED = {"marian", "mbart50", "mt5"}
 # Steps of training: until translations end, and long before they are right.
-STEPS = {"marian": 200, "marian-separate": 200, "bart": 200, "mbart50": 200, "m2m100": 200, "nllb": 200}
+STEPS = {"t5": 300, "flan-t5": 300, "mt5": 300, "umt5": 300, "madlad": 300,
+         "marian": 200, "marian-separate": 200, "bart": 200, "mbart50": 200, "m2m100": 200, "nllb": 200}
 
 
 def draw(tokenizer, model, family, forced):
@@ -165,7 +208,7 @@ def draw(tokenizer, model, family, forced):
     pairs = []
     for source, target in zip(LINES, TARGETS):
         wanted = target_ids(tokenizer, model, target, forced)
-        pairs.append((tokenizer(source, return_tensors="pt").input_ids,
+        pairs.append((source_ids(tokenizer, family, source),
                       torch.tensor([[model.config.decoder_start_token_id] + wanted[:-1]]), torch.tensor([wanted])))
     model.eval()
     optimiser = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=0.01)
@@ -185,11 +228,15 @@ def target_ids(tokenizer, model, target, forced):
     return tagged + wanted + [end]
 
 
-def expect(tokenizer, model, generation, forced):
+def source_ids(tokenizer, family, source):
+    return tokenizer(PREFIXES.get(family, "") + source, return_tensors="pt").input_ids
+
+
+def expect(tokenizer, model, family, generation, forced):
     lines = []
     prefix = [model.config.decoder_start_token_id]
     for source, target in zip(LINES + OTHERS, TARGETS + OTHERS):
-        ids = tokenizer(source, return_tensors="pt").input_ids
+        ids = source_ids(tokenizer, family, source)
         labels = target_ids(tokenizer, model, target, forced)
         with torch.no_grad():
             logits = model(input_ids=ids, decoder_input_ids=torch.tensor([prefix + labels[:-1]])).logits[0].double()
@@ -219,7 +266,9 @@ def main():
             tokenizer.save_pretrained(target)
             model.save_pretrained(target, safe_serialization=family not in PICKLED,
                                   max_shard_size=SHARDED.get(family, "5GB"))
-            lines = expect(tokenizer, model, generation, forced)
+            lines = expect(tokenizer, model, family, generation, forced)
+            if family == "flan-t5":
+                os.remove(os.path.join(target, "spiece.model"))
         with open(os.path.join(target, "expected.json"), "w") as file:
             json.dump({"lines": lines}, file, indent=0, ensure_ascii=False)
             file.write("\n")

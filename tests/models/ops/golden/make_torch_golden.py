@@ -55,6 +55,21 @@ def attention(heads, causal):
     return run
 
 
+def biased_attention(q, k, v, bias):
+    """T5's: scores without a scale, and a bias by how far the key is from the query, up to two tokens."""
+    m, n, heads = q.shape[0], k.shape[0], bias.shape[1]
+    width = q.shape[1] // heads
+    distance = torch.arange(n)[None, :] - (torch.arange(m) + n - m)[:, None]
+    added = bias[distance.clamp(-2, 2) + 2].permute(2, 0, 1)
+    split = lambda x: x.reshape(x.shape[0], heads, width).transpose(0, 1)
+    weights = torch.softmax(split(q) @ split(k).transpose(1, 2) + added, -1)
+    return (weights @ split(v)).transpose(0, 1).reshape(m, heads * width)
+
+
+def rms_norm(x, gain):
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * gain
+
+
 def cross_entropy(smoothing):
     targets = [2, 0, 4, 4]
 
@@ -97,5 +112,8 @@ golden = {
     "cross_entropy_smoothed": cross_entropy(0.1),
     "adam": adam(0.0),
     "adamw": adam(0.1),
+    "gelu_tanh": case(lambda x: F.gelu(x, approximate="tanh"), draw(3, 5, scale=2)),
+    "rms_norm": case(rms_norm, draw(4, 6, scale=2), draw(1, 6)),
+    "attention_biased": case(biased_attention, draw(3, 6), draw(5, 6), draw(5, 6), draw(5, 2)),
 }
 print(json.dumps(golden, indent=None, separators=(",", ":")).replace("},\"", "},\n\""))

@@ -133,9 +133,9 @@ class DecoderState {
   /// Boundaries of the rows among the new tokens. [rows + 1]
   const ops::Offsets& row_offsets() const noexcept { return step_.row_offsets; }
   /// Causal self-attention: the new tokens' k and v [T, width] join the history, q [T, width] attends to it. `scale` is
-  /// that of ops::AttentionOptions.
+  /// that of ops::AttentionOptions, `bias` (may be empty) one by distance as ops::bias_reach() has it.
   Variable attend_history(Context& context, HistoryId id, const Variable& q, const Variable& k, const Variable& v,
-                          int heads, double dropout, double scale = 0);
+                          int heads, double dropout, double scale = 0, const Variable& bias = {});
   /// Cross-attention of q [T, width] to the sentence's memory.
   Variable attend_memory(Context& context, MemoryId id, const Variable& q, int heads, double dropout, double scale = 0);
   /// The row state of each row's parent, [rows, width] in step memory, zeros for a fresh row; empty for a whole()
@@ -190,7 +190,7 @@ class DecoderState {
   static DeviceKeyLists upload(Context& context, const KeyLists& lists);
   /// Keys are tensor `first` of the pool, values the next one.
   Variable attend_cached(Context& context, const Variable& q, const RowPool& pool, int first,
-                         const DeviceKeyLists& lists, int heads, double scale, bool keep_weights);
+                         const DeviceKeyLists& lists, int heads, double scale, const Tensor& bias, bool keep_weights);
   bool keeps(MemoryId id) const noexcept { return alignment_request_.memory.index == id.index; }
 
   bool whole_ = false;

@@ -40,6 +40,8 @@ struct Parameter {
   std::int64_t cols = 0;
   int rank = 2;
   Initialiser initialiser;
+  /// Of equal shares of the rows, where they start out differently; else empty.
+  std::vector<Initialiser> share_initialisers{};
   /// Used as the weight of a `linear` or of a projection to the vocabulary, through weight(), and so packed by
   /// prepare(). What is a weight or a table, and nothing else, may be stored in few bits.
   bool is_weight = false;

@@ -23,8 +23,15 @@ Number score_scale(double scale, std::int64_t head_size) {
   return scale != 0 ? static_cast<Number>(scale) : 1 / std::sqrt(static_cast<Number>(head_size));
 }
 
+/// A bias on scores by how far a key is from the query: a table [2 * reach + 1, heads], of whose column h score (query
+/// i, key j) of head h gets row reach + clamp(j - p, -reach, reach), p = i + (n - m) being the key that stands where
+/// query i of m does among n keys.
+inline std::int64_t bias_reach(const Tensor& table) {
+  return (table.rows - 1) / 2;
+}
+
 /// Multi-head scaled dot-product attention (Vaswani et al. 2017, eq. 1) within each ragged sequence, with scores times
-/// score_scale(scale, d / heads): no padding, no masks. q [Tq, d], k and v [Tk, d] (columns of head h are [h*d/heads,
+/// score_scale(scale, d / heads) and, unless it is empty, plus a `bias` as bias_reach() has it: no padding, no masks. q [Tq, d], k and v [Tk, d] (columns of head h are [h*d/heads,
 /// (h+1)*d/heads)); sequence b has queries [q_offsets[b], q_offsets[b+1]) and keys [k_offsets[b], k_offsets[b+1]). If
 /// `probabilities` is not empty it receives the attention weights before dropout: the weight of (sequence b, head h,
 /// query i, key j) is element weight_offsets()[b] + (h * m + i) * n + j of the flat tensor [1, at least total]. Weights
@@ -43,6 +50,7 @@ struct AttentionArguments {
   Tensor probabilities;
   Tensor y;
   double scale = 0;
+  Tensor bias{};
 };
 inline constexpr KernelKey<void(Context&, const AttentionArguments&)> kAttention{"attention"};
 
@@ -53,6 +61,7 @@ struct AttentionBackwardArguments {
   GradientTarget dq;
   GradientTarget dk;
   GradientTarget dv;
+  GradientTarget dbias{};
 };
 inline constexpr KernelKey<void(Context&, const AttentionBackwardArguments&)> kAttentionBackward{"attention_backward"};
 
@@ -78,17 +87,18 @@ std::int64_t pairs_of_rows(std::span<const std::int32_t> q_offsets, std::span<co
 std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets,
                                          std::span<const std::int32_t> k_offsets, int heads);
 
-/// Weights are kept if a gradient is recorded or if `keep_probabilities`.
+/// Weights are kept if a gradient is recorded or if `keep_probabilities`. `bias` may be empty.
 AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,
                           const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options,
-                          bool keep_probabilities = false);
+                          bool keep_probabilities = false, const Variable& bias = {});
 /// The same out of matmul, softmax, slices; slow, and the oracle of the fused form.
 Variable attention_composite(Context& context, const Variable& q, const Variable& k, const Variable& v,
-                             const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options);
+                             const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options,
+                             const Variable& bias = {});
 
 /// Attention of single query rows q [R, d] over cached keys and values; no gradient. `keys` and `values` [P, d] are
 /// pools of rows, of the context's float type or both of BF16: query r attends to the rows `key_rows[i]` with i in
-/// `ranges[r]`, in that order. Row r's result depends on q[r] and its own keys alone, bit for bit. No range is longer
+/// `ranges[r]`, in that order; with a `bias` it stands at the last of them. Row r's result depends on q[r] and its own keys alone, bit for bit. No range is longer
 /// than `longest`. `probabilities` (may be empty) is [R, heads * longest]: head h of row r fills from column h * count
 /// of the row.
 struct CachedAttentionArguments {
@@ -102,6 +112,7 @@ struct CachedAttentionArguments {
   Tensor probabilities;
   Tensor y;
   double scale = 0;
+  Tensor bias{};
 };
 inline constexpr KernelKey<void(Context&, const CachedAttentionArguments&)> kCachedAttention{"cached_attention"};
 

@@ -6,7 +6,8 @@ namespace dragoman::ops {
 
 /// y = (x - mean) / sqrt(variance + epsilon) * gain + bias per row, with the biased variance (Ba, Kiros & Hinton 2016).
 /// `gain`, `bias` [1, cols]. If `mean` and `inverse_deviation` ([rows, 1]) are not empty they receive the statistics
-/// for the backward pass.
+/// for the backward pass. Not `centred` it is the root mean square norm (Zhang & Sennrich 2019): the mean is taken to be
+/// 0, and `bias` and `mean` are empty.
 struct LayerNormArguments {
   Tensor x;
   Tensor gain;
@@ -15,10 +16,12 @@ struct LayerNormArguments {
   Tensor y;
   Tensor mean;
   Tensor inverse_deviation;
+  bool centred = true;
 };
 inline constexpr KernelKey<void(Context&, const LayerNormArguments&)> kLayerNorm{"layer_norm"};
 
-/// Gradients of layer_norm with respect to x, gain and bias. Targets with an empty value are not computed.
+/// Gradients of layer_norm with respect to x, gain and bias. Targets with an empty value are not computed. It was
+/// centred if `mean` is not empty.
 struct LayerNormBackwardArguments {
   Tensor x;
   Tensor gain;
@@ -32,6 +35,8 @@ struct LayerNormBackwardArguments {
 inline constexpr KernelKey<void(Context&, const LayerNormBackwardArguments&)> kLayerNormBackward{"layer_norm_backward"};
 
 Variable layer_norm(Context& context, const Variable& x, const Variable& gain, const Variable& bias, double epsilon);
+/// y = x / sqrt(mean(x^2) + epsilon) * gain per row.
+Variable rms_norm(Context& context, const Variable& x, const Variable& gain, double epsilon);
 
 /// sum = residual + dropout(x); y = layer_norm(sum). One pass over memory instead of three.
 struct ResidualLayerNormArguments {
@@ -46,6 +51,7 @@ struct ResidualLayerNormArguments {
   Tensor y;
   Tensor mean;
   Tensor inverse_deviation;
+  bool centred = true;
 };
 inline constexpr KernelKey<void(Context&, const ResidualLayerNormArguments&)> kResidualLayerNorm{
     "residual_dropout_layer_norm"};
@@ -82,5 +88,11 @@ ResidualNorm residual_dropout_layer_norm(Context& context, const Variable& resid
 ResidualNorm residual_dropout_layer_norm_composite(Context& context, const Variable& residual, const Variable& x,
                                                    double rate, const Variable& gain, const Variable& bias,
                                                    double epsilon);
+
+/// The same with rms_norm.
+ResidualNorm residual_dropout_rms_norm(Context& context, const Variable& residual, const Variable& x, double rate,
+                                       const Variable& gain, double epsilon);
+ResidualNorm residual_dropout_rms_norm_composite(Context& context, const Variable& residual, const Variable& x,
+                                                 double rate, const Variable& gain, double epsilon);
 
 }  // namespace dragoman::ops

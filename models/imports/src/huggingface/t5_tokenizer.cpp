@@ -1,0 +1,215 @@
+#include "huggingface/t5_tokenizer.h"
+
+#include "tokens/fit_tokenizer.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/options.h>
+#include <dragoman/core/quote.h>
+#include <dragoman/tokenizer/sentencepiece_ids.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
+
+namespace dragoman::imports {
+namespace {
+
+using core::ErrorCode;
+using core::Json;
+using core::quote;
+using Type = tokenizer::UnigramPiece::Type;
+using Ids = std::vector<std::int32_t>;
+
+constexpr const char* kT5Pieces = "spiece.model";
+constexpr const char* kT5Json = "tokenizer.json";
+
+/// What stands beside the pieces of spiece.model: texts with their ids, and whether they are no text.
+struct BesideToken {
+  std::string text;
+  std::int64_t id = 0;
+  bool special = true;
+};
+
+/// Of the files that name such tokens, each of which may lack; empty: none does.
+std::vector<BesideToken> tokens_beside(const HuggingFaceFolder& folder) {
+  std::vector<BesideToken> tokens;
+  const auto added = folder.tokenizer.find("added_tokens_decoder");
+  if (added != folder.tokenizer.end() && added->is_object())
+    for (const auto& [id, token] : added->items()) {
+      const bool number = !id.empty() && id.size() < 9 && id.find_first_not_of("0123456789") == std::string::npos;
+      if (!number || !token.is_object() || !token.contains("content") || !token["content"].is_string())
+        core::fail(ErrorCode::kBadInput, "{}: added_tokens_decoder: {}: must be an id with a content",
+                   folder.file("tokenizer_config.json").string(), quote(id));
+      tokens.push_back({token["content"].get<std::string>(), std::stoll(id),
+                        !token.contains("special") || token["special"] != Json(false)});
+    }
+  if (!folder.has("added_tokens.json")) return tokens;
+  const Json more = folder.object_of("added_tokens.json");
+  for (const auto& [text, id] : more.items()) {
+    if (!id.is_number_integer())
+      core::fail(ErrorCode::kBadInput, "{}: {}: must be an id", folder.file("added_tokens.json").string(), quote(text));
+    if (std::ranges::none_of(tokens, [&](const BesideToken& token) { return token.text == text; }))
+      tokens.push_back({text, id.get<std::int64_t>(), true});
+  }
+  return tokens;
+}
+
+/// The sentinels of T5, the first of which has the highest id, where no file lists them: `extra_ids` of
+/// tokenizer_config.json, or the hundred of T5 if there is room for them.
+std::vector<BesideToken> usual_sentinels(const HuggingFaceFolder& folder, std::int64_t first, std::int64_t size) {
+  constexpr std::int64_t kUsual = 100;
+  const std::int64_t room = size - first;
+  std::int64_t count = room >= kUsual ? kUsual : 0;
+  if (const auto said = folder.tokenizer.find("extra_ids");
+      said != folder.tokenizer.end() && said->is_number_integer())
+    count = std::clamp<std::int64_t>(said->get<std::int64_t>(), 0, room);
+  std::vector<BesideToken> tokens;
+  for (std::int64_t i = 0; i < count; ++i) tokens.push_back({fmt::format("<extra_id_{}>", count - 1 - i), first + i});
+  return tokens;
+}
+
+/// The code of "<2de>": two or three letters, and what may stand behind a bar. MADLAD has other such pieces
+/// (<2translate>), which are no languages.
+std::string_view code_of_tag(std::string_view piece) {
+  constexpr std::string_view kBlank = "\u2581";
+  if (piece.starts_with(kBlank)) piece.remove_prefix(kBlank.size());
+  if (!piece.starts_with("<2") || !piece.ends_with('>')) return {};
+  const std::string_view code = piece.substr(2, piece.size() - 3);
+  const std::string_view language = code.substr(0, code.find('_'));
+  const bool letters = std::ranges::all_of(language, [](char c) { return c >= 'a' && c <= 'z'; });
+  return letters && (language.size() == 2 || language.size() == 3) ? code : std::string_view();
+}
+
+class T5TokenizerReader {
+ public:
+  T5TokenizerReader(const HuggingFaceFolder& folder, const T5Architecture& architecture)
+      : folder_(folder), sequences_(architecture.sequences), padding_(architecture.padding) {}
+
+  T5Tokenizer read(const std::string& source_prefix) {
+    if (folder_.has(kT5Pieces))
+      read_pieces();
+    else if (folder_.has(kT5Json))
+      read_json();
+    else
+      core::fail(ErrorCode::kBadInput, "{}: holds no tokenizer: neither {} nor {}", folder_.path.string(), kT5Pieces,
+                 kT5Json);
+    opened_ = open();
+    add_languages();
+    if (!source_prefix.empty()) read_.languages.always.source_prefix = in_front(source_prefix);
+    return std::move(read_);
+  }
+
+ private:
+  void read_pieces() {
+    const std::string name = folder_.file(kT5Pieces).string();
+    const std::string model =
+        core::read_regular_file(folder_.file(kT5Pieces), tokenizer::TokenizerFile::kLargest);
+    const auto pieces = tokenizer::sentencepiece_pieces(model, name);
+    const auto size = static_cast<std::size_t>(sequences_.source_vocabulary);
+    core::require(pieces.size() <= size, ErrorCode::kBadInput, "{}: has {} pieces, but {} says vocab_size {}", name,
+                  pieces.size(), folder_.config_name(), size);
+    tokenizer::RenumberedPieces list;
+    const auto unknown = std::ranges::find(pieces, Type::kUnknown, &tokenizer::UnigramPiece::type);
+    core::require(unknown != pieces.end(), ErrorCode::kBadInput, "{}: has no unknown piece", name);
+    read_.unknown = static_cast<std::int32_t>(unknown - pieces.begin());
+    list.unknown = read_.unknown;
+    for (const tokenizer::UnigramPiece& piece : pieces) list.pieces.push_back({.text = piece.text});
+    add_beside(list, size);
+    for (const std::int32_t id : {sequences_.end, sequences_.decoder_start, padding_})
+      if (id < static_cast<std::int32_t>(size) && id != read_.unknown)
+        list.pieces[static_cast<std::size_t>(id)].type = Type::kControl;
+    auto renumbered = tokenizer::renumber_sentencepiece(model, list, name);
+    read_.content = {.content = std::move(renumbered.model),
+                     .stored = {.kind = {.type = std::string(name_of(tokenizer::FileKind::kSentencePiece)),
+                                         .options = {{"listed", list.pieces.size()}}}}};
+  }
+
+  /// Up to `size` pieces: those that files name, and others that nothing is.
+  void add_beside(tokenizer::RenumberedPieces& list, std::size_t size) const {
+    const auto own = static_cast<std::int64_t>(list.pieces.size());
+    std::vector<BesideToken> beside = tokens_beside(folder_);
+    if (beside.empty()) beside = usual_sentinels(folder_, own, static_cast<std::int64_t>(size));
+    std::unordered_set<std::string> taken;
+    for (const tokenizer::ListedPiece& piece : list.pieces) taken.insert(piece.text);
+    list.pieces.resize(size);
+    for (const BesideToken& token : beside) {
+      if (token.id < 0 || token.id >= static_cast<std::int64_t>(size))
+        core::fail(ErrorCode::kBadInput, "{}: the token {} has the id {}, but {} says vocab_size {}",
+                   folder_.path.string(), quote(token.text), token.id, folder_.config_name(), size);
+      tokenizer::ListedPiece& place = list.pieces[static_cast<std::size_t>(token.id)];
+      if (place.text == token.text) {
+        if (token.special && token.id != read_.unknown) place.type = Type::kControl;
+        continue;
+      }
+      if (token.text.empty() || !place.text.empty() || !taken.insert(token.text).second)
+        core::fail(ErrorCode::kBadInput, "{}: two pieces want the id {}, or one two ids: {}", folder_.path.string(),
+                   token.id, quote(token.text));
+      place = {.text = token.text, .type = Type::kControl};
+    }
+    std::size_t made = 0;
+    for (tokenizer::ListedPiece& piece : list.pieces)
+      while (piece.text.empty())
+        if (std::string text = fmt::format("<unused{}>", made++); taken.insert(text).second)
+          piece.text = std::move(text);
+  }
+
+  void read_json() {
+    const std::filesystem::path file = folder_.file(kT5Json);
+    read_.content.content = core::read_regular_file(file, tokenizer::TokenizerFile::kLargest);
+    const auto opened = open();
+    std::vector<std::string> pieces;
+    for (std::int32_t id = 0; id < opened->size(); ++id) pieces.emplace_back(opened->piece(id));
+    Vocabulary vocabulary(std::move(pieces), file.string());
+    vocabulary.fill_up_to(sequences_.source_vocabulary, folder_.config_name());
+    read_.unknown = vocabulary.id("<unk>", "the unknown piece");
+    read_.content = fit_tokenizer(file, vocabulary, {.unknown = read_.unknown, .end = sequences_.end});
+  }
+
+  std::unique_ptr<tokenizer::Tokenizer> open() const {
+    const std::string type = read_.content.stored.kind.type;
+    const bool json = type == formats::StoredTokenizer::kNative;
+    const std::filesystem::path file = folder_.file(json ? kT5Json : kT5Pieces);
+    core::OptionReader own(read_.content.stored.kind.options, file.string());
+    return tokenizer::make_tokenizer(json ? tokenizer::FileKind::kTokenizerJson : tokenizer::FileKind::kSentencePiece,
+                                     {.path = file, .content = read_.content.content}, own);
+  }
+
+  Ids encode(const std::string& text) const { return opened_->encode(text, {.match_special_tokens = true}); }
+
+  /// What the ids of a text begin with where `prefix` stands in front of it.
+  Ids in_front(const std::string& prefix) const {
+    const Ids text = encode("a");
+    Ids both = encode(prefix + (prefix.ends_with(' ') ? "a" : " a"));
+    if (both.size() <= text.size() || !std::equal(text.rbegin(), text.rend(), both.rbegin())) return encode(prefix);
+    both.resize(both.size() - text.size());
+    return both;
+  }
+
+  void add_languages() {
+    for (std::int32_t id = 0; id < opened_->size(); ++id) {
+      const std::string_view code = code_of_tag(opened_->piece(id));
+      if (code.empty() || read_.languages.find(code) != nullptr) continue;
+      read_.languages.languages.emplace_back(
+          code, formats::LanguageTags{.source_prefix_as_target = in_front(fmt::format("<2{}>", code))});
+    }
+  }
+
+  const HuggingFaceFolder& folder_;
+  const nn::SequenceSpec& sequences_;
+  std::int32_t padding_;
+  T5Tokenizer read_;
+  std::unique_ptr<tokenizer::Tokenizer> opened_;
+};
+
+}  // namespace
+
+T5Tokenizer read_t5_tokenizer(const HuggingFaceFolder& folder, const T5Architecture& architecture,
+                              const std::string& source_prefix) {
+  return T5TokenizerReader(folder, architecture).read(source_prefix);
+}
+
+}  // namespace dragoman::imports
