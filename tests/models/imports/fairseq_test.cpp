@@ -1,5 +1,7 @@
 #include "golden_cases.h"
 
+#include <fstream>
+
 #include <dragoman/core/file.h>
 
 namespace dragoman::imports {
@@ -125,11 +127,12 @@ TEST(FairseqImporter, TellsADamagedStorageByItsSum) {
   testing::TemporaryFolder scratch;
   const auto folder = scratch / "model";
   std::filesystem::copy(fairseq_folder("joint"), folder);
-  std::string bytes = core::read_file(folder / "checkpoint_best.pt");
   // A float in the first storage that torch wrote; the headers stay as they are.
+  std::fstream file(folder / "checkpoint_best.pt", std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
   const std::size_t place = bytes.find("/data/0") + 600;
-  bytes[place] = static_cast<char>(bytes[place] ^ 1);
-  core::write_file(folder / "checkpoint_best.pt", bytes);
+  file.seekp(static_cast<std::streamoff>(place)).put(static_cast<char>(bytes[place] ^ 1));
+  file.close();
   EXPECT_THAT(error_of([&] { plugins::import_model(folder, scratch / "imported", host); }),
               HasSubstr("has the CRC-32"));
 }

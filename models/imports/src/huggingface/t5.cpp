@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/json.h>
 #include <dragoman/formats/parameters.h>
 #include <dragoman/formats/safetensors.h>
