@@ -63,6 +63,17 @@ std::string model_folder(const core::Json& own, std::optional<tensor::DType> rou
   return seed;
 }
 
+/// The files of a folder of transformers as exercise_huggingface() takes them; those that are not there are empty.
+std::string files_of(const fs::path& folder) {
+  std::string seed;
+  for (const char* name : kForeignFiles) {
+    if (fs::exists(folder / name)) seed += core::read_file(folder / name);
+    seed += kNextFile;
+  }
+  seed.resize(seed.size() - kNextFile.size());
+  return seed;
+}
+
 /// The example of the importer, with what a folder may have besides.
 std::string foreign_folder() {
   plugins::Host host;
@@ -72,10 +83,7 @@ std::string foreign_folder() {
   core::write_file(folder / "generation_config.json",
                    R"({"num_beams": 2, "length_penalty": 0.8, "max_length": 20, "bad_words_ids": [[1]]})");
   core::write_file(folder / "tokenizer_config.json", R"({"tokenizer_class": "BartTokenizer"})");
-  std::string seed;
-  for (const char* name : kForeignFiles) seed += core::read_file(folder / name) + std::string(kNextFile);
-  seed.resize(seed.size() - kNextFile.size());
-  return seed;
+  return files_of(folder);
 }
 
 std::string fairseq_folder() {
@@ -92,6 +100,9 @@ std::string fairseq_folder() {
 void make_seeds(const fs::path& corpus) {
   put_seed(corpus / "fairseq" / "example", fairseq_folder());
   put_seed(corpus / "huggingface" / "bart", foreign_folder());
+  // Those of a T5 with a SentencePiece model and with a tokenizer.json.
+  const fs::path golden = fs::path(DRAGOMAN_SOURCE_DIR) / "tests/models/imports/golden/huggingface";
+  for (const char* family : {"t5", "flan-t5"}) put_seed(corpus / "huggingface" / family, files_of(golden / family));
   make_resume_seeds(corpus / "resume");
   put_seed(corpus / "model_folder" / "pre_norm", model_folder(core::Json::object()));
   put_seed(corpus / "model_folder" / "post_norm",

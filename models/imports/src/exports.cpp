@@ -19,7 +19,7 @@ const std::vector<ExportFormat>& export_formats() {
        .is_folder = true,
        .write = write_marian},
       {.name = "huggingface",
-       .summary = "a folder of transformers: MarianMT, or Pegasus where norms stand in front",
+       .summary = "a folder of transformers: MarianMT, or Pegasus where norms stand in front; T5",
        .is_folder = true,
        .write = write_huggingface},
   };

@@ -64,6 +64,34 @@ TEST_F(Exports, ComeBackFromMarianBitForBit) {
   }
 }
 
+TEST_F(Exports, OfT5AreTheTensorsThatTransformersWrote) {
+  for (const char* family : {"t5", "flan-t5", "umt5"}) {
+    const std::filesystem::path original = golden_file(std::string("huggingface/") + family);
+    const ImportedModel imported(host_, original);
+    const std::filesystem::path exported = write(imported.folder(), "huggingface");
+    const auto theirs = formats::SafetensorsFile::open(original / "model.safetensors");
+    const auto ours = formats::SafetensorsFile::open(exported / "model.safetensors");
+    ASSERT_EQ(ours.tensors().size(), theirs.tensors().size()) << family;
+    for (const formats::StoredTensor& tensor : theirs.tensors()) {
+      const formats::StoredTensor* found = ours.find(tensor.name);
+      ASSERT_NE(found, nullptr) << tensor.name;
+      EXPECT_EQ(found->shape, tensor.shape) << tensor.name;
+      const auto a = ours.read(tensor.name);
+      const auto b = theirs.read(tensor.name);
+      EXPECT_TRUE(std::ranges::equal(a, b)) << tensor.name;
+    }
+    const core::Json config = core::load_json((exported / "config.json").string());
+    const core::Json wanted = core::load_json((original / "config.json").string());
+    // What transformers takes for granted it does not write.
+    for (const auto& [key, value] : config.items())
+      EXPECT_EQ(value, wanted.value(key, value)) << family << ' ' << key;
+    const ImportedModel back(host_, exported);
+    EXPECT_EQ(back.loaded().config.model, imported.loaded().config.model);
+    EXPECT_EQ(back.greedy("Who has seen my brother?", 40), imported.greedy("Who has seen my brother?", 40)) << family;
+    std::filesystem::remove_all(exported);
+  }
+}
+
 TEST_F(Exports, HaveTheNamesOfTransformers) {
   const std::filesystem::path folder = write(bundled_model(), "huggingface");
   const core::Json config = core::load_json((folder / "config.json").string());

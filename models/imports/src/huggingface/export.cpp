@@ -1,5 +1,6 @@
 #include "huggingface/export.h"
 
+#include "huggingface/t5_export.h"
 #include "weights/bart_names.h"
 #include "weights/exported_shape.h"
 
@@ -174,6 +175,7 @@ class TransformersExport {
 }  // namespace
 
 void write_huggingface(const ExportedModel& exported, const std::filesystem::path& output) {
+  if (exported.config->model_type == "t5") return write_t5(exported, output);
   TransformersExport(exported).write(output);
 }
 
