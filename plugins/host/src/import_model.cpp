@@ -10,9 +10,11 @@
 #include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
 #include <dragoman/core/fingerprint.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
+#include <dragoman/core/lfs_pointer.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::plugins {
@@ -21,11 +23,26 @@ namespace {
 using core::ErrorCode;
 using std::filesystem::path;
 
+/// Throws if it can be said why nobody recognises the path.
+void explain(const Registry& registry, const path& from) {
+  const bool is_folder = std::filesystem::is_directory(from);
+  for (const path& file : is_folder ? core::list_folder(from) : std::vector{from}) {
+    constexpr std::size_t kEnough = 1024;
+    if (std::filesystem::is_regular_file(file)) core::require_no_lfs_pointer(core::read_beginning(file, kEnough), file.string());
+  }
+  for (const auto& registered : registry.model_importers().all()) {
+    if (!registered->entry.why_not) continue;
+    const std::string reason = registered->entry.why_not(from);
+    if (!reason.empty()) core::fail(ErrorCode::kBadInput, "{}", reason);
+  }
+}
+
 const ModelImporterEntry& importer_for(const Registry& registry, const path& from, const std::string& name) {
   if (!name.empty()) return registry.model_importers().get(name);
   core::require(!formats::is_model_folder(from), ErrorCode::kInvalidArgument,
                 "{}: is a model folder already, there is nothing to import", from.string());
   const ModelImporterEntry* found = find_importer(registry, from);
+  if (found == nullptr) explain(registry, from);
   core::require(found != nullptr, ErrorCode::kInvalidArgument,
                 "{}: no importer recognises it; `dragoman plugins list` shows those that there are, others need "
                 "--plugin FILE",
@@ -95,10 +112,12 @@ void import_model(const path& from, const path& output, Host& host, const Import
   const std::unique_ptr<ForeignModel> foreign = importer.make(from, own);
   own.finish();
   const ModelDescription described = foreign->describe();
+  for (const std::string& warning : described.warnings) core::log(options.log, core::LogLevel::kWarning, warning);
   const bool may_load = options.may_load_plugin;
   require_plugin(described.plugin, "model", from.string(), host, may_load);
   const auto model =
       make_empty_model(described.model_type, described.sequences, described.model, from.string(), host.registry());
+  foreign->check(model->parameters());
   ForeignValues values(*foreign, model->parameters(), from, options.stop);
   formats::write_model_folder(
       output,

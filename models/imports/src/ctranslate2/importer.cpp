@@ -1,5 +1,6 @@
 #include "ctranslate2/importer.h"
 
+#include "tokens/plain_file.h"
 #include "ctranslate2/example.h"
 #include "ctranslate2/model_file.h"
 #include "ctranslate2/names.h"
@@ -453,11 +454,6 @@ class Folder {
   std::optional<Vocabulary> target_;
   SpecialPieces special_;
 };
-
-bool is_file(const path& file) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(file, ignored);
-}
 
 bool recognises(const path& folder) {
   if (!is_file(folder / kModel)) return false;

@@ -1,5 +1,6 @@
 #include "fairseq/importer.h"
 
+#include "tokens/plain_file.h"
 #include "fairseq/checkpoint.h"
 #include "fairseq/example.h"
 #include "tokens/fit_tokenizer.h"
@@ -65,18 +66,13 @@ std::vector<path> dictionaries_of(const path& folder) {
   return found;
 }
 
-bool is_regular(const path& file) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(file, ignored);
-}
-
 /// The checkpoint of a folder: the best one, else the last, else the only one.
 path find_checkpoint(const path& folder) {
   for (const char* name : {"checkpoint_best.pt", "checkpoint_last.pt", "model.pt"})
-    if (is_regular(folder / name)) return folder / name;
+    if (is_file(folder / name)) return folder / name;
   std::vector<path> found;
   for (const path& file : core::list_folder(folder))
-    if (is_regular(file) && is_checkpoint_name(file)) found.push_back(file);
+    if (is_file(file) && is_checkpoint_name(file)) found.push_back(file);
   core::require(found.size() == 1, ErrorCode::kInvalidArgument,
                 "{}: holds {} checkpoints (.pt), and none of them is checkpoint_best.pt; name the one that is meant",
                 folder.string(), found.size());
@@ -235,7 +231,7 @@ class FairseqModel {
     const std::string language = settings_.text(key, "");
     // A name and never a path.
     const path named = folder_ / fmt::format("dict.{}.txt", path(language).filename().string());
-    if (!language.empty() && is_regular(named)) return named;
+    if (!language.empty() && is_file(named)) return named;
     const std::vector<path> found = dictionaries_of(folder_);
     core::require(found.size() == 1, ErrorCode::kBadInput,
                   "{}: there is no {}, the dictionary of the checkpoint's {}; bring it, or name it to the importer "
@@ -313,7 +309,7 @@ class FairseqModel {
 bool recognises_fairseq(const path& from) {
   std::error_code ignored;
   try {
-    if (is_regular(from)) {
+    if (is_file(from)) {
       const path folder = from.has_parent_path() ? from.parent_path() : path(".");
       const std::string beginning = core::read_beginning(from, 16);
       return is_checkpoint_name(from) && looks_like_torch(std::as_bytes(std::span(beginning))) &&
@@ -322,7 +318,7 @@ bool recognises_fairseq(const path& from) {
     if (!std::filesystem::is_directory(from, ignored) || formats::is_model_folder(from)) return false;
     return !dictionaries_of(from).empty() &&
            std::ranges::any_of(core::list_folder(from),
-                               [](const path& file) { return is_regular(file) && is_checkpoint_name(file); });
+                               [](const path& file) { return is_file(file) && is_checkpoint_name(file); });
   } catch (const core::Error&) {
     return false;
   }

@@ -1,5 +1,6 @@
 #include "marian/files.h"
 
+#include "tokens/plain_file.h"
 #include "marian/model_file.h"
 
 #include <algorithm>
@@ -20,11 +21,6 @@ using core::Quoted;
 using std::filesystem::path;
 
 constexpr std::uint64_t kLongestConfiguration = std::uint64_t{1} << 20;
-
-bool is_file(const path& file) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(file, ignored);
-}
 
 bool is_yaml(const path& file) {
   return file.extension() == ".yml" || file.extension() == ".yaml";

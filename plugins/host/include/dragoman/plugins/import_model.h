@@ -5,6 +5,7 @@
 #include <string>
 
 #include <dragoman/core/json.h>
+#include <dragoman/core/log.h>
 #include <dragoman/plugins/host.h>
 
 namespace dragoman::plugins {
@@ -18,6 +19,8 @@ struct ImportOptions {
   bool may_load_plugin = true;
   /// Asked before each parameter is read: then Error{kInterrupted}, and no folder.
   std::stop_token stop{};
+  /// Hears what the files ask for and cannot be followed.
+  core::LogSink log{};
 };
 
 /// The importer that recognises the file or folder at `path`; nullptr if none does, or if it is something else, such as
