@@ -9,8 +9,8 @@ namespace dragoman::fuzz {
 inline bool exercise_fairseq(std::string_view bytes) {
   const std::size_t end = std::min(bytes.find(kNextForeignFile), bytes.size());
   const std::string files = with_right_sums(bytes.substr(0, end)) + std::string(bytes.substr(end));
-  return read_foreign_model(
-      "fairseq", put_foreign_files("fairseq", files, {"checkpoint_best.pt", "dict.de.txt", "dict.en.txt"}));
+  return read_foreign_model("fairseq",
+                            put_foreign_files("fairseq", files, {"checkpoint_best.pt", "dict.de.txt", "dict.en.txt"}));
 }
 
 /// A checkpoint is opened once to be recognised and once to be read; a layer has some thirty names.

@@ -8,9 +8,9 @@
 
 namespace dragoman::fuzz {
 
-inline constexpr const char* kForeignFiles[] = {"config.json", "generation_config.json", "vocab.json",
-                                                "merges.txt",  "tokenizer_config.json",  "model.safetensors",
-                                                "spiece.model", "added_tokens.json", "tokenizer.json"};
+inline constexpr const char* kForeignFiles[] = {"config.json",  "generation_config.json", "vocab.json",
+                                                "merges.txt",   "tokenizer_config.json",  "model.safetensors",
+                                                "spiece.model", "added_tokens.json",      "tokenizer.json"};
 
 /// Imports a folder of transformers whose files stand in the input one behind the other. True if that worked.
 inline bool exercise_huggingface(std::string_view bytes) {

@@ -68,9 +68,8 @@ class Convert final : public Command {
         ("to", po::value(&to_)->value_name("KIND"),
          fmt::format("of the output; of tokenizers not fastbpe, not youtokentome; a model folder is exported to {}",
                      export_names())
-             .c_str())("import-options",
-                                      po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
-                                      "what the importer of a model is told (may be repeated)");
+             .c_str())("import-options", po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
+                       "what the importer of a model is told (may be repeated)");
     add_host_options(options, host_options_);
     tokenizer_options_.add_to(options);
   }

@@ -10,9 +10,7 @@ namespace dragoman::imports {
 
 const std::vector<ExportFormat>& export_formats() {
   static const std::vector<ExportFormat> formats = {
-      {.name = "ctranslate2",
-       .summary = "a folder of CTranslate2, in float32",
-       .write = write_ctranslate2},
+      {.name = "ctranslate2", .summary = "a folder of CTranslate2, in float32", .write = write_ctranslate2},
       {.name = "marian-npz",
        .summary = "a folder with a model of Marian (.npz), its vocabularies and a decoder.yml",
        .write = write_marian},

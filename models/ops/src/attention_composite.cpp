@@ -49,8 +49,7 @@ Variable attention_composite(Context& context, const Variable& q, const Variable
       const Variable head_v = slice(context, v, k_offsets.host[b], k_offsets.host[b + 1], column, column + width);
       Variable scores =
           scale(context, matmul(context, head_q, head_k, true), score_scale<double>(options.scale, width));
-      if (!bias.empty())
-        scores = add(context, scores, bias_of_head(context, bias, queries, keys, column / width));
+      if (!bias.empty()) scores = add(context, scores, bias_of_head(context, bias, queries, keys, column / width));
       const Variable weights = softmax(context, scores, options.causal ? keys - queries : -1);
       blocks.push_back({matmul(context, weights, head_v), q_offsets.host[b], column});
     }

@@ -78,10 +78,10 @@ EncoderLayer::EncoderLayer(const Scope& scope, const Config& config)
 void EncoderLayer::operator()(Context& context, Residual& residual, const ops::Offsets& offsets,
                               const Variable& shared) const {
   const auto [q, k, v] = attention_.queries_keys_values(context, residual.input(context, attention_norm_));
-  const Variable attended = ops::attention(context, q, k, v, offsets, offsets,
-                                           {.heads = heads_, .dropout = dropout_, .scale = 1}, false,
-                                           bias_ ? (*bias_)(context) : shared)
-                                .output;
+  const Variable attended =
+      ops::attention(context, q, k, v, offsets, offsets, {.heads = heads_, .dropout = dropout_, .scale = 1}, false,
+                     bias_ ? (*bias_)(context) : shared)
+          .output;
   residual.output(attention_.out(context, attended));
   residual.output(feed_forward_(context, residual.input(context, feed_forward_norm_)));
 }
@@ -107,8 +107,7 @@ void DecoderLayer::operator()(Context& context, Residual& residual, nn::DecoderS
                               const Variable& shared) const {
   const auto [q, k, v] = attention_.queries_keys_values(context, residual.input(context, attention_norm_));
   const Variable bias = bias_ ? (*bias_)(context) : shared;
-  residual.output(
-      attention_.out(context, state.attend_history(context, history_, q, k, v, heads_, dropout_, 1, bias)));
+  residual.output(attention_.out(context, state.attend_history(context, history_, q, k, v, heads_, dropout_, 1, bias)));
   const Variable query = cross_q_(context, residual.input(context, cross_attention_norm_));
   residual.output(cross_out_(context, state.attend_memory(context, memory_, query, heads_, dropout_, 1)));
   residual.output(feed_forward_(context, residual.input(context, feed_forward_norm_)));

@@ -91,8 +91,8 @@ class T5 final : public nn::Seq2SeqModel {
   nn::Decoding run_decoder(Context& context, const nn::Sequences& next, nn::DecoderState& state,
                            bool all_layers) const override {
     nn::Decoding decoding;
-    const Variable states = decoder_.run(context, embed(context, next), state, config_.dropout,
-                                         all_layers ? &decoding.layers : nullptr);
+    const Variable states =
+        decoder_.run(context, embed(context, next), state, config_.dropout, all_layers ? &decoding.layers : nullptr);
     decoding.states =
         config_.tied_output ? ops::scale(context, states, 1 / std::sqrt(static_cast<double>(config_.d_model))) : states;
     return decoding;

@@ -28,7 +28,8 @@ void explain(const Registry& registry, const path& from) {
   const bool is_folder = std::filesystem::is_directory(from);
   for (const path& file : is_folder ? core::list_folder(from) : std::vector{from}) {
     constexpr std::size_t kEnough = 1024;
-    if (std::filesystem::is_regular_file(file)) core::require_no_lfs_pointer(core::read_beginning(file, kEnough), file.string());
+    if (std::filesystem::is_regular_file(file))
+      core::require_no_lfs_pointer(core::read_beginning(file, kEnough), file.string());
   }
   for (const auto& registered : registry.model_importers().all()) {
     if (!registered->entry.why_not) continue;
@@ -39,8 +40,10 @@ void explain(const Registry& registry, const path& from) {
 
 const ModelImporterEntry& importer_for(const Registry& registry, const path& from, const std::string& name) {
   if (!name.empty()) return registry.model_importers().get(name);
-  core::require(!formats::is_model_folder(from), ErrorCode::kInvalidArgument,
-                "{}: is a model folder already, there is nothing to import", from.string());
+  if (formats::is_model_folder(from)) {
+    formats::load_model_config(from);  // says what is wrong with one that cannot be read
+    core::fail(ErrorCode::kInvalidArgument, "{}: is a model folder already, there is nothing to import", from.string());
+  }
   const ModelImporterEntry* found = find_importer(registry, from);
   if (found == nullptr) explain(registry, from);
   core::require(found != nullptr, ErrorCode::kInvalidArgument,

@@ -128,7 +128,8 @@ LoadedModel load_foreign(const ModelImporterEntry& importer, const std::filesyst
 
 formats::ModelConfig load_config(const std::filesystem::path& path, const Registry& registry) {
   const ModelImporterEntry* const importer = find_foreign(registry, path);
-  return importer == nullptr ? formats::load_model_config(path) : config_of(open_foreign(*importer, path)->describe(), path.string());
+  return importer == nullptr ? formats::load_model_config(path)
+                             : config_of(open_foreign(*importer, path)->describe(), path.string());
 }
 
 formats::TokenizerOpener tokenizer_opener(Host& host, bool may_load) {

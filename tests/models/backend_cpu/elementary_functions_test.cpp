@@ -64,17 +64,16 @@ void PrintTo(const Function& function, std::ostream* out) {
 }
 
 class ActivationAccuracy : public ::testing::TestWithParam<Function> {};
-INSTANTIATE_TEST_SUITE_P(ElementaryFunctions, ActivationAccuracy,
-                         ::testing::Values(Function{"gelu", ops::Activation::kGelu, gelu, gelu_slope, 13},
-                                           Function{"gelu_tanh", ops::Activation::kGeluTanh, gelu_tanh,
-                                                    gelu_tanh_slope, 8},
-                                           Function{"swish", ops::Activation::kSwish, swish, swish_slope, 80},
-                                           Function{"sigmoid", ops::Activation::kSigmoid, sigmoid,
-                                                    [](double x) { return sigmoid(x) * sigmoid(-x); }, 80},
-                                           Function{"tanh", ops::Activation::kTanh,
-                                                    [](double x) { return std::tanh(x); },
-                                                    [](double x) { return 1 - std::tanh(x) * std::tanh(x); }, 30}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    ElementaryFunctions, ActivationAccuracy,
+    ::testing::Values(Function{"gelu", ops::Activation::kGelu, gelu, gelu_slope, 13},
+                      Function{"gelu_tanh", ops::Activation::kGeluTanh, gelu_tanh, gelu_tanh_slope, 8},
+                      Function{"swish", ops::Activation::kSwish, swish, swish_slope, 80},
+                      Function{"sigmoid", ops::Activation::kSigmoid, sigmoid,
+                               [](double x) { return sigmoid(x) * sigmoid(-x); }, 80},
+                      Function{"tanh", ops::Activation::kTanh, [](double x) { return std::tanh(x); },
+                               [](double x) { return 1 - std::tanh(x) * std::tanh(x); }, 30}),
+    [](const auto& test) { return test.param.name; });
 
 /// Relative error where the result is a normal float; below that there are no digits to be right about.
 void expect_close(float actual, double expected, double tolerance, float x, const char* what) {

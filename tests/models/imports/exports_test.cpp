@@ -83,8 +83,7 @@ TEST_F(Exports, OfT5AreTheTensorsThatTransformersWrote) {
     const core::Json config = core::load_json((exported / "config.json").string());
     const core::Json wanted = core::load_json((original / "config.json").string());
     // What transformers takes for granted it does not write.
-    for (const auto& [key, value] : config.items())
-      EXPECT_EQ(value, wanted.value(key, value)) << family << ' ' << key;
+    for (const auto& [key, value] : config.items()) EXPECT_EQ(value, wanted.value(key, value)) << family << ' ' << key;
     const ImportedModel back(host_, exported);
     EXPECT_EQ(back.loaded().config.model, imported.loaded().config.model);
     EXPECT_EQ(back.greedy("Who has seen my brother?", 40), imported.greedy("Who has seen my brother?", 40)) << family;

@@ -59,8 +59,7 @@ TEST_P(FairseqFamily, TranslatesAsFairseqDoes) {
       EXPECT_EQ(source_tokenizer->encode(text), pieces);
     } else {
       text.clear();
-      for (const std::int32_t id : pieces)
-        text.append(text.empty() ? "" : " ").append(source_tokenizer->piece(id));
+      for (const std::int32_t id : pieces) text.append(text.empty() ? "" : " ").append(source_tokenizer->piece(id));
     }
     const auto without_end = [&](const Json& tokens) {
       auto all = ids(tokens);

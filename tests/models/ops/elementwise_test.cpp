@@ -57,8 +57,9 @@ std::vector<OpCase> binary_cases() {
 }
 
 const std::vector<std::pair<std::string, Activation>> kElementwiseActivations = {
-    {"none", Activation::kNone},   {"relu", Activation::kRelu},       {"gelu", Activation::kGelu}, {"gelu_tanh", Activation::kGeluTanh},
-    {"swish", Activation::kSwish}, {"sigmoid", Activation::kSigmoid}, {"tanh", Activation::kTanh}};
+    {"none", Activation::kNone},          {"relu", Activation::kRelu},   {"gelu", Activation::kGelu},
+    {"gelu_tanh", Activation::kGeluTanh}, {"swish", Activation::kSwish}, {"sigmoid", Activation::kSigmoid},
+    {"tanh", Activation::kTanh}};
 
 std::vector<OpCase> activation_cases() {
   std::vector<OpCase> cases;

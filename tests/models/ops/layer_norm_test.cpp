@@ -33,12 +33,11 @@ std::vector<OpCase> norm_cases() {
          .tolerance = 1e-4,
          .finite_differences = !shape.large});
   for (const NormShape& shape : kShapes)
-    result.push_back(
-        {.name = "rms_norm" + norm_suffix(shape),
-         .operands = {{shape.rows, shape.cols, -2, 3}, {1, shape.cols, 0.5, 1.5}},
-         .run = [](Context& c, Operands x) { return std::vector{ops::rms_norm(c, x[0], x[1], kEpsilon)}; },
-         .tolerance = 1e-4,
-         .finite_differences = !shape.large});
+    result.push_back({.name = "rms_norm" + norm_suffix(shape),
+                      .operands = {{shape.rows, shape.cols, -2, 3}, {1, shape.cols, 0.5, 1.5}},
+                      .run = [](Context& c, Operands x) { return std::vector{ops::rms_norm(c, x[0], x[1], kEpsilon)}; },
+                      .tolerance = 1e-4,
+                      .finite_differences = !shape.large});
   return result;
 }
 
@@ -82,8 +81,8 @@ std::vector<OpCase> residual_cases(bool composite) {
                         .operands = {whole, whole, {1, shape.cols, 0.5, 1.5}},
                         .run =
                             [=](Context& c, Operands x) {
-                              const auto op = composite ? ops::residual_dropout_rms_norm_composite
-                                                        : ops::residual_dropout_rms_norm;
+                              const auto op =
+                                  composite ? ops::residual_dropout_rms_norm_composite : ops::residual_dropout_rms_norm;
                               return chosen(op(c, x[0], x[1], variant.rate, x[2], kEpsilon), variant.outputs);
                             },
                         .training = variant.rate > 0,

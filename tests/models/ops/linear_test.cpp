@@ -17,8 +17,9 @@ struct LinearSize {
 };
 
 const std::vector<std::pair<std::string, Activation>> kActivations = {
-    {"none", Activation::kNone},   {"relu", Activation::kRelu},       {"gelu", Activation::kGelu}, {"gelu_tanh", Activation::kGeluTanh},
-    {"swish", Activation::kSwish}, {"sigmoid", Activation::kSigmoid}, {"tanh", Activation::kTanh}};
+    {"none", Activation::kNone},          {"relu", Activation::kRelu},   {"gelu", Activation::kGelu},
+    {"gelu_tanh", Activation::kGeluTanh}, {"swish", Activation::kSwish}, {"sigmoid", Activation::kSigmoid},
+    {"tanh", Activation::kTanh}};
 
 OpCase linear_case(const LinearSize& size, const std::string& name, Activation activation, bool with_bias,
                    bool composite) {

@@ -19,8 +19,8 @@
 namespace dragoman::t5 {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::error_of;
+using ::testing::HasSubstr;
 
 constexpr nn::SequenceSpec kSpec{.source_vocabulary = 300, .target_vocabulary = 300};
 

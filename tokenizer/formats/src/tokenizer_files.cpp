@@ -16,8 +16,8 @@
 #include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/lfs_pointer.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/lfs_pointer.h>
 #include <dragoman/core/options.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 

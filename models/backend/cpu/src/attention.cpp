@@ -61,9 +61,8 @@ HWY_INLINE void multiply_row(const float* factors, std::int64_t count, float* ro
 }
 
 /// Attention of up to kQueryBlock queries from `first` on.
-HWY_INLINE void attend_queries(const ops::AttentionArguments& arguments, const DropoutMask& mask,
-                               const float* biases, const AttentionUnit& unit, std::int64_t first,
-                               const ForwardScratch& scratch) {
+HWY_INLINE void attend_queries(const ops::AttentionArguments& arguments, const DropoutMask& mask, const float* biases,
+                               const AttentionUnit& unit, std::int64_t first, const ForwardScratch& scratch) {
   const std::int64_t count = std::min(kQueryBlock, unit.queries - first);
   const std::int64_t stride = padded_keys(unit.keys);
   const std::int64_t seen = unit.visible(arguments.causal, first + count - 1);

@@ -152,17 +152,16 @@ HWY_INLINE void attention_backward_unit(const ops::AttentionBackwardArguments& a
   } while (first < unit.queries);
 }
 
-void attention_backward_range(const ops::AttentionBackwardArguments& arguments, const DropoutMask& mask,
-                              float* dbias, const std::int64_t* first_weights, std::int64_t begin, std::int64_t end,
-                              float* scratch) {
+void attention_backward_range(const ops::AttentionBackwardArguments& arguments, const DropoutMask& mask, float* dbias,
+                              const std::int64_t* first_weights, std::int64_t begin, std::int64_t end, float* scratch) {
   for (std::int64_t u = begin; u < end; ++u) {
     const AttentionUnit unit(arguments.forward, first_weights, u);
     const std::int64_t stride = padded_keys(unit.keys);
     float* scores = scratch + unit.head_size * stride;
-    attention_backward_unit(arguments, mask, unit,
-                            {scratch, scores, scores + kQueryBlock * stride,
-                             dbias == nullptr ? nullptr : dbias + u * arguments.forward.bias.rows,
-                             scores + 2 * kQueryBlock * stride});
+    attention_backward_unit(
+        arguments, mask, unit,
+        {scratch, scores, scores + kQueryBlock * stride,
+         dbias == nullptr ? nullptr : dbias + u * arguments.forward.bias.rows, scores + 2 * kQueryBlock * stride});
   }
 }
 
@@ -199,8 +198,8 @@ void kernel(Context& context, const ops::AttentionBackwardArguments& arguments) 
   const std::int64_t units = attention_units(arguments.forward);
   float* dbias = nullptr;
   if (!arguments.dbias.value.empty())
-    dbias = static_cast<float*>(context.arena().allocate(
-        static_cast<std::size_t>(units * arguments.forward.bias.rows) * sizeof(float)));
+    dbias = static_cast<float*>(
+        context.arena().allocate(static_cast<std::size_t>(units * arguments.forward.bias.rows) * sizeof(float)));
   const DropoutMask mask(arguments.forward.rate, arguments.forward.random);
   for_each_unit(
       context, arguments.forward,

@@ -299,7 +299,8 @@ struct BiasBackward {
       const std::int64_t key = query + of.keys - of.queries + row - reach;
       // What is further away has the bias of the table's ends.
       const std::int64_t begin = row == 0 || key < 0 ? 0 : key;
-      const std::int64_t end = least(row == target.value.rows - 1 ? of.keys : key + 1, visible_keys(attention, of, query));
+      const std::int64_t end =
+          least(row == target.value.rows - 1 ? of.keys : key + 1, visible_keys(attention, of, query));
       const FloatRow dy = row_of(arguments.dy, r, head * width);
       const float weighted = arguments.weighted[r * attention.heads + head];
       for (std::int64_t j = begin; j < end; ++j) {

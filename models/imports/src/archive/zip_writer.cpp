@@ -32,8 +32,8 @@ void ZipWriter::write(std::string_view bytes) {
 /// From the flags to the lengths: the same in both headers (APPNOTE 4.3.7 and 4.3.12).
 std::string ZipWriter::common_fields(const Entry& entry) {
   std::string fields;
-  append_numbers(fields, kZipVersion, kZipPlain, kZipPlain, kZipPlain, kFirstOfJanuary1980, entry.sum, entry.size, entry.size,
-                 static_cast<std::uint16_t>(entry.name.size()), kZipPlain);
+  append_numbers(fields, kZipVersion, kZipPlain, kZipPlain, kZipPlain, kFirstOfJanuary1980, entry.sum, entry.size,
+                 entry.size, static_cast<std::uint16_t>(entry.name.size()), kZipPlain);
   return fields;
 }
 
@@ -67,8 +67,8 @@ void ZipWriter::finish() {
   }
   std::string end;
   const auto count = static_cast<std::uint16_t>(entries_.size());
-  append_numbers(end, kZipDirectoryEnd, kZipPlain, kZipPlain, count, count, static_cast<std::uint32_t>(written_ - begin),
-                 begin, kZipPlain);
+  append_numbers(end, kZipDirectoryEnd, kZipPlain, kZipPlain, count, count,
+                 static_cast<std::uint32_t>(written_ - begin), begin, kZipPlain);
   write(end);
   file_.commit();
 }

@@ -1,10 +1,10 @@
 #include "ctranslate2/importer.h"
 
-#include "tokens/plain_file.h"
 #include "ctranslate2/example.h"
 #include "ctranslate2/model_file.h"
 #include "ctranslate2/names.h"
 #include "tokens/fit_tokenizer.h"
+#include "tokens/plain_file.h"
 #include "tokens/vocabulary.h"
 #include "weights/planned_model.h"
 #include "weights/sinusoids.h"
@@ -394,6 +394,10 @@ class Folder {
                Quoted{token});
     require_source_shape();
     if (shape_.zero_start) {
+      core::require(start_option_.empty(), ErrorCode::kInvalidArgument,
+                    "{}: decoder_start: translations begin with zeros (start_from_zero_embedding) and no token; leave "
+                    "the option out",
+                    folder_.string());
       const bool joint = shape_.config.tying == Tying::kAll || shape_.config.tying == Tying::kSourceTarget;
       special_.start = target_->add("<pad>");
       if (joint) source_->add("<pad>");
@@ -401,8 +405,8 @@ class Folder {
     } else {
       if (!tokens_.decoder_start)
         core::fail(ErrorCode::kInvalidArgument,
-                   "{}: each translation begins with a token that the user gives (a language's, often); say which with "
-                   "--import-options decoder_start=TOKEN",
+                   "{}: each translation begins with a token that the user gives (a language's, often); say which to "
+                   "the importer: decoder_start=TOKEN",
                    folder_.string());
       sequences.decoder_start = target_->id(*tokens_.decoder_start, "first token of translations");
     }

@@ -91,7 +91,8 @@ FairseqCheckpoint open_fairseq_checkpoint(const std::filesystem::path& file) {
     checkpoint.task = text_at(checkpoint.settings, "task");
   }
   core::require(!checkpoint.settings.empty() && opened.root().at("model") != nullptr, ErrorCode::kBadInput,
-                "{}: has no model with its settings (args or cfg); it is no checkpoint of fairseq-train", opened.name());
+                "{}: has no model with its settings (args or cfg); it is no checkpoint of fairseq-train",
+                opened.name());
   flatten(checkpoint.settings);
   checkpoint.weights = std::make_unique<ForeignTensors>(opened.name());
   add_torch(*checkpoint.weights, opened, "model");

@@ -34,13 +34,21 @@ std::filesystem::path write_fairseq_example(const std::filesystem::path& folder)
   nn::ParameterStore& store = model->parameters();
   store.allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
   store.initialise(1);
-  TorchWriter writer(folder / "checkpoint_best.pt",
-                     {{"arch", "transformer"},      {"task", "translation"},        {"source_lang", "de"},
-                      {"target_lang", "en"},        {"encoder_embed_dim", 8},       {"decoder_embed_dim", 8},
-                      {"encoder_ffn_embed_dim", 12}, {"decoder_ffn_embed_dim", 12}, {"encoder_layers", 1},
-                      {"decoder_layers", 1},        {"encoder_attention_heads", 2}, {"decoder_attention_heads", 2},
-                      {"max_source_positions", 32}, {"max_target_positions", 32},
-                      {"share_decoder_input_output_embed", true}});
+  TorchWriter writer(folder / "checkpoint_best.pt", {{"arch", "transformer"},
+                                                     {"task", "translation"},
+                                                     {"source_lang", "de"},
+                                                     {"target_lang", "en"},
+                                                     {"encoder_embed_dim", 8},
+                                                     {"decoder_embed_dim", 8},
+                                                     {"encoder_ffn_embed_dim", 12},
+                                                     {"decoder_ffn_embed_dim", 12},
+                                                     {"encoder_layers", 1},
+                                                     {"decoder_layers", 1},
+                                                     {"encoder_attention_heads", 2},
+                                                     {"decoder_attention_heads", 2},
+                                                     {"max_source_positions", 32},
+                                                     {"max_target_positions", 32},
+                                                     {"share_decoder_input_output_embed", true}});
   std::vector<float> values;
   for (const PlannedWeight& planned : plan_transformer(shape, BartNames({.prefix = ""}))) {
     for (std::size_t part = 0; part < planned.parts.size(); ++part) {

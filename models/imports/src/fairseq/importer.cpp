@@ -1,9 +1,9 @@
 #include "fairseq/importer.h"
 
-#include "tokens/plain_file.h"
 #include "fairseq/checkpoint.h"
 #include "fairseq/example.h"
 #include "tokens/fit_tokenizer.h"
+#include "tokens/plain_file.h"
 #include "tokens/vocabulary.h"
 #include "torch/torch_file.h"
 #include "weights/bart_names.h"
@@ -115,8 +115,8 @@ class FairseqModel {
                                            "imported",
                                            core::quote(arch)));
     if (!checkpoint_.task.empty() && checkpoint_.task != "translation")
-      settings_.refuse("task", fmt::format("is {}; models of the task translation can be imported",
-                                           core::quote(checkpoint_.task)));
+      settings_.refuse(
+          "task", fmt::format("is {}; models of the task translation can be imported", core::quote(checkpoint_.task)));
     for (const Unknown& unknown : kRefusedFlags) {
       const core::Json* value = settings_.find(unknown.key);
       const bool set = value != nullptr && *value != core::Json(false) && *value != core::Json(0) &&
@@ -131,7 +131,8 @@ class FairseqModel {
     const std::int64_t value = settings_.size(encoder.c_str(), fallback);
     const std::int64_t other = settings_.size(decoder.c_str(), value);
     if (other != value)
-      settings_.refuse(decoder, fmt::format("is {} and {} is {}; both stacks must have the same", other, encoder, value));
+      settings_.refuse(decoder,
+                       fmt::format("is {} and {} is {}; both stacks must have the same", other, encoder, value));
     return value;
   }
   bool shared_flag(const char* name) const {
@@ -139,7 +140,8 @@ class FairseqModel {
     const std::string decoder = fmt::format("decoder_{}", name);
     const bool value = settings_.flag(encoder.c_str(), false);
     if (settings_.flag(decoder.c_str(), false) != value)
-      settings_.refuse(decoder, fmt::format("is {} and {} is {}; both stacks must be the same", !value, encoder, value));
+      settings_.refuse(decoder,
+                       fmt::format("is {} and {} is {}; both stacks must be the same", !value, encoder, value));
     return value;
   }
   double rate(const char* key, double fallback) const {
@@ -213,9 +215,9 @@ class FairseqModel {
     const ForeignTensors& weights = *checkpoint_.weights;
     if (!weights.contains(name)) return;
     if (weights.contains(original) && !weights.equal(name, original))
-      settings_.refuse(key, fmt::format("is set, but the tensors {} and {} differ", core::quote(name),
-                                        core::quote(original)),
-                       ErrorCode::kBadInput);
+      settings_.refuse(
+          key, fmt::format("is set, but the tensors {} and {} differ", core::quote(name), core::quote(original)),
+          ErrorCode::kBadInput);
     copies_.insert(name);
   }
 
@@ -316,9 +318,9 @@ bool recognises_fairseq(const path& from) {
              !dictionaries_of(folder).empty();
     }
     if (!std::filesystem::is_directory(from, ignored) || formats::is_model_folder(from)) return false;
-    return !dictionaries_of(from).empty() &&
-           std::ranges::any_of(core::list_folder(from),
-                               [](const path& file) { return is_file(file) && is_checkpoint_name(file); });
+    return !dictionaries_of(from).empty() && std::ranges::any_of(core::list_folder(from), [](const path& file) {
+      return is_file(file) && is_checkpoint_name(file);
+    });
   } catch (const core::Error&) {
     return false;
   }

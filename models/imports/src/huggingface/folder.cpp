@@ -6,6 +6,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
@@ -84,6 +85,21 @@ ForeignTensors open_weights(const HuggingFaceFolder& folder) {
                folder.path.string());
   }
   return tensors;
+}
+
+std::string why_no_huggingface_folder(const path& folder, const std::vector<const char*>& types) {
+  if (!is_file(folder / "config.json")) return {};
+  const std::string name = (folder / "config.json").string();
+  try {
+    const Json config = read_object(folder / "config.json", kLongestConfig);
+    if (config.contains("format_version")) return {};
+    const auto type = config.find("model_type");
+    if (type == config.end() || !type->is_string()) return fmt::format("{}: says no model_type", name);
+    return fmt::format("{}: model_type: is {}; models of the types {} can be imported", name,
+                       core::quote(type->get<std::string>()), fmt::join(types, ", "));
+  } catch (const core::Error& error) {
+    return error.what();
+  }
 }
 
 bool is_huggingface_folder(const path& folder, const char* const* types, std::size_t count) {

@@ -2,8 +2,8 @@
 
 #include "huggingface/architecture.h"
 #include "huggingface/example.h"
-#include "huggingface/t5.h"
 #include "huggingface/search_settings.h"
+#include "huggingface/t5.h"
 #include "huggingface/tokenizers.h"
 
 #include <fmt/format.h>
@@ -39,9 +39,7 @@ std::string card_of(const HuggingFaceFolder& folder) {
 class HuggingFaceModel final : public plugins::ForeignModel {
  public:
   HuggingFaceModel(HuggingFaceFolder folder, ForeignTensors weights)
-      : folder_(std::move(folder)),
-        weights_(std::move(weights)),
-        architecture_(read_architecture(folder_, weights_)) {
+      : folder_(std::move(folder)), weights_(std::move(weights)), architecture_(read_architecture(folder_, weights_)) {
     architecture_.sequences.decoder_start = decoder_start_of(folder_, architecture_.sequences);
   }
 
@@ -128,6 +126,7 @@ plugins::ModelImporterEntry huggingface_importer() {
                 const std::vector<const char*> types = huggingface_model_types();
                 return is_huggingface_folder(folder, types.data(), types.size());
               },
+          .why_not = [](const path& folder) { return why_no_huggingface_folder(folder, huggingface_model_types()); },
           .write_example = write_huggingface_example};
 }
 

@@ -27,15 +27,15 @@ struct Unfollowed {
 };
 const std::array<Unfollowed, 15>& unfollowed_keys() {
   static const std::array<Unfollowed, 15> keys{{
-      {"do_sample", false, "translations are searched, not sampled; --decoder sample does that"},
-      {"num_beam_groups", 1, "the beam is one group; --beam-groups makes some"},
-      {"diversity_penalty", 0.0, "is not followed; --beam-groups and --diversity-strength do the like"},
+      {"do_sample", false, "translations are searched, not sampled, unless that is asked for (decoder: sample)"},
+      {"num_beam_groups", 1, "the beam is one group, unless some are asked for (beam_groups)"},
+      {"diversity_penalty", 0.0, "is not followed; beam_groups and diversity_strength do the like"},
       {"encoder_no_repeat_ngram_size", 0, "is not followed: n-grams of the source may come again"},
       {"encoder_repetition_penalty", 1.0, "is not followed"},
       {"begin_suppress_tokens", Json(), "is not followed: a translation may begin with these tokens"},
       {"force_words_ids", Json(), "is not followed; constraints of a line can say that"},
       {"constraints", Json(), "is not followed; constraints of a line can say that"},
-      {"forced_decoder_ids", Json(), "is not followed; --target-prefix can say that"},
+      {"forced_decoder_ids", Json(), "is not followed; target_prefix can say that"},
       {"exponential_decay_length_penalty", Json(), "is not followed"},
       {"sequence_bias", Json(), "is not followed"},
       {"guidance_scale", 1.0, "is not followed"},
@@ -65,8 +65,8 @@ class SearchReader {
 
  private:
   static bool is_idle(const Json& value, const Json& idle) {
-    return value == idle || (value.is_array() && value.empty()) || (value.is_number() && idle.is_number() &&
-                                                                    value.get<double>() == idle.get<double>());
+    return value == idle || (value.is_array() && value.empty()) ||
+           (value.is_number() && idle.is_number() && value.get<double>() == idle.get<double>());
   }
   void warn(const char* key, std::string_view text) {
     settings_.warnings.push_back(fmt::format("{}: {}: {}", config_.name(), key, text));
@@ -116,8 +116,9 @@ class SearchReader {
     if (!list.is_array()) config_.refuse(key, "must be a list", ErrorCode::kBadInput);
     for (const Json& id : list)
       if (!id.is_number_integer() || id < 0 || id >= sequences_.target_vocabulary)
-        config_.refuse(key, fmt::format("has {}, which is no id of the {} pieces of the target", core::one_line(id),
-                                        sequences_.target_vocabulary),
+        config_.refuse(key,
+                       fmt::format("has {}, which is no id of the {} pieces of the target", core::one_line(id),
+                                   sequences_.target_vocabulary),
                        ErrorCode::kBadInput);
     return list;
   }
@@ -142,8 +143,8 @@ class SearchReader {
       const Json list = ends->is_array() ? *ends : Json::array({*ends});
       for (const Json& end : list)
         if (end != Json(sequences_.end))
-          warn(key, fmt::format("has {}; translations end with {} alone", core::quote(core::one_line(end)),
-                                sequences_.end));
+          warn(key,
+               fmt::format("has {}; translations end with {} alone", core::quote(core::one_line(end)), sequences_.end));
     }
     if (const Json* forced = config_.find("forced_bos_token_id");
         forced != nullptr && forced->is_array() && forced->size() > 1)

@@ -12,8 +12,8 @@
 #include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/quote.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/formats/parameters.h>
 #include <dragoman/formats/safetensors.h>
 
@@ -246,9 +246,8 @@ const std::vector<const char*>& t5_model_types() {
 
 bool is_t5(const HuggingFaceFolder& folder) {
   const auto type = folder.config.find("model_type");
-  return type != folder.config.end() && std::ranges::any_of(t5_model_types(), [&](const char* known) {
-           return *type == core::Json(known);
-         });
+  return type != folder.config.end() &&
+         std::ranges::any_of(t5_model_types(), [&](const char* known) { return *type == core::Json(known); });
 }
 
 T5Architecture read_t5(const HuggingFaceFolder& folder, const ForeignTensors& weights) {

@@ -81,9 +81,9 @@ std::vector<ExportedTensor> tensors_of(const nn::Parameter& parameter, const t5:
   shape.front() /= parts;
   std::vector<ExportedTensor> tensors;
   for (std::int64_t part = 0; part < parts; ++part)
-    tensors.push_back({names[static_cast<std::size_t>(part)], shape,
-                       parts == 1 ? parameter.value
-                                  : parameter.value.row_range(part * shape.front(), (part + 1) * shape.front())});
+    tensors.push_back(
+        {names[static_cast<std::size_t>(part)], shape,
+         parts == 1 ? parameter.value : parameter.value.row_range(part * shape.front(), (part + 1) * shape.front())});
   return tensors;
 }
 

@@ -64,8 +64,7 @@ std::vector<BesideToken> usual_sentinels(const HuggingFaceFolder& folder, std::i
   constexpr std::int64_t kUsual = 100;
   const std::int64_t room = size - first;
   std::int64_t count = room >= kUsual ? kUsual : 0;
-  if (const auto said = folder.tokenizer.find("extra_ids");
-      said != folder.tokenizer.end() && said->is_number_integer())
+  if (const auto said = folder.tokenizer.find("extra_ids"); said != folder.tokenizer.end() && said->is_number_integer())
     count = std::clamp<std::int64_t>(said->get<std::int64_t>(), 0, room);
   std::vector<BesideToken> tokens;
   for (std::int64_t i = 0; i < count; ++i) tokens.push_back({fmt::format("<extra_id_{}>", count - 1 - i), first + i});
@@ -106,8 +105,7 @@ class T5TokenizerReader {
  private:
   void read_pieces() {
     const std::string name = folder_.file(kT5Pieces).string();
-    const std::string model =
-        core::read_regular_file(folder_.file(kT5Pieces), tokenizer::TokenizerFile::kLargest);
+    const std::string model = core::read_regular_file(folder_.file(kT5Pieces), tokenizer::TokenizerFile::kLargest);
     const auto pieces = tokenizer::sentencepiece_pieces(model, name);
     const auto size = static_cast<std::size_t>(sequences_.source_vocabulary);
     core::require(pieces.size() <= size, ErrorCode::kBadInput, "{}: has {} pieces, but {} says vocab_size {}", name,

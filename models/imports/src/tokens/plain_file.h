@@ -18,8 +18,8 @@ inline bool is_file_if_there(const std::filesystem::path& file) {
   std::error_code ignored;
   if (is_file(file)) return true;
   core::require(std::filesystem::symlink_status(file, ignored).type() == std::filesystem::file_type::not_found,
-                core::ErrorCode::kBadInput, "{}: is no file, but a folder, or a link that leads nowhere; put the file there",
-                file.string());
+                core::ErrorCode::kBadInput,
+                "{}: is no file, but a folder, or a link that leads nowhere; put the file there", file.string());
   return false;
 }
 

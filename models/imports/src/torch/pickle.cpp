@@ -45,8 +45,8 @@ bool is_plain_name(std::string_view name) {
 /// refer to. Nothing of them is ever run.
 bool is_of_configuration(std::string_view name) {
   constexpr std::array<std::string_view, 10> kNames{
-      "argparse.Namespace",   "typing.Any",       "__builtin__.dict",  "__builtin__.list", "__builtin__.int",
-      "__builtin__.long",     "__builtin__.float", "__builtin__.str",  "__builtin__.bool", "__builtin__.unicode"};
+      "argparse.Namespace", "typing.Any",        "__builtin__.dict", "__builtin__.list", "__builtin__.int",
+      "__builtin__.long",   "__builtin__.float", "__builtin__.str",  "__builtin__.bool", "__builtin__.unicode"};
   return name.starts_with("omegaconf.") || name.starts_with("fairseq.") ||
          std::ranges::find(kNames, name) != kNames.end();
 }

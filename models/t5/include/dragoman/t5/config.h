@@ -20,7 +20,7 @@ struct Config {
   nn::FeedForwardActivation activation{.activation = ops::Activation::kGeluTanh, .gated = true};
   /// Biases that a head of self-attention has: one for each bucket of distances.
   std::int64_t relative_buckets = 32;
-  std::int64_t relative_distance = 128;  ///< from here on all distances are in one bucket
+  std::int64_t relative_distance = 128;      ///< from here on all distances are in one bucket
   bool relative_bias_of_each_layer = false;  ///< as in umT5; else each stack has one for all of its layers
   double layer_norm_epsilon = 1e-6;
   bool tied_output = false;  ///< the output matrix is the table of embeddings, and states are scaled by d_model^-0.5
