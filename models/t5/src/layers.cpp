@@ -23,7 +23,8 @@ nn::Initialiser of_queries(const Config& config) {
 }
 
 nn::Linear::Options unbiased(std::vector<nn::Initialiser> initialisers) {
-  return {.bias = false, .projections = static_cast<int>(initialisers.size()), .initialisers = std::move(initialisers)};
+  const int projections = static_cast<int>(initialisers.size());
+  return {.bias = false, .projections = projections, .initialisers = std::move(initialisers)};
 }
 
 nn::FeedForward make_feed_forward(const Scope& scope, const Config& config) {

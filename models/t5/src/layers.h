@@ -13,8 +13,8 @@ using nn::Context;
 using nn::Scope;
 using nn::Variable;
 
-/// The residual path of pre-norm layers: a sub-layer's sum is delayed until the next norm needs it, so that dropout, sum
-/// and norm are one pass over memory.
+/// The residual path of pre-norm layers: a sub-layer's sum is delayed until the next norm needs it, so that dropout,
+/// sum and norm are one pass over memory.
 class Residual {
  public:
   Residual(const Variable& x, double dropout) : x_(x), dropout_(dropout) {}

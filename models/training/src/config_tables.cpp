@@ -417,7 +417,7 @@ const OptionTable<ModelConfig>& model_table() {
               [](const Config& config, Json& json) {
                 if (!config.from.empty()) json["from"] = config.from;
               })
-          .text("type", &Config::type, "NAME", "transformer, or a plugin's; each has keys of its own")
+          .text("type", &Config::type, "NAME", "transformer, t5, or a plugin's; each has keys of its own")
           .number("maximum_source_length", &Config::maximum_source_length, kLength, "N",
                   "tokens that translation takes, the end included")
           .number("maximum_target_length", &Config::maximum_target_length, kLength, "N", "the same of the target")

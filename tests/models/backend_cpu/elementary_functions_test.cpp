@@ -90,8 +90,8 @@ TEST_P(ActivationAccuracy, ValuesAreRightToAFewUnitsInTheLastPlace) {
     Matrix y(1, static_cast<std::int64_t>(values.size()));
     Rig rig;
     rig.run(ops::kActivation, ops::ActivationArguments{x, GetParam().activation, y});
-    // exp(-x^2/2) doubles the relative error of its argument x^2/2 times: 85 x 2^-24 at the end of GELU's range; that of
-    // its approximation has an argument of up to 49, made of rounded products.
+    // exp(-x^2/2) doubles the relative error of its argument x^2/2 times: 85 x 2^-24 at the end of GELU's range. The
+    // exponential of its approximation has an argument of up to 49, made of rounded products.
     const bool is_gelu =
         GetParam().activation == ops::Activation::kGelu || GetParam().activation == ops::Activation::kGeluTanh;
     const double tolerance = is_gelu ? 8e-6 : 6e-7;

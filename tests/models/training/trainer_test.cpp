@@ -67,6 +67,29 @@ TEST_F(TrainerOn, LearnsToReverse) {
   EXPECT_GT(summary.best->value, 95) << "BLEU of decoded text against the training targets";
 }
 
+TEST_F(TrainerOn, LearnsToReverseWithAT5) {
+  core::Json tree =
+      task_.tree({"training.updates=500", "training.label_smoothing=0", "training.batch_tokens=400",
+                  "training.schedule.warmup=60", "data.validation.source=" + task_.file("train.source").string(),
+                  "data.validation.target=" + task_.file("train.target").string()});
+  tree["model"] = {{"type", "t5"},
+                   {"d_model", 32},
+                   {"heads", 2},
+                   {"head_width", 12},
+                   {"feed_forward", 32},
+                   {"encoder_layers", 1},
+                   {"decoder_layers", 1},
+                   {"dropout", 0},
+                   {"relative_buckets", 8},
+                   {"relative_distance", 12},
+                   {"maximum_source_length", 32},
+                   {"maximum_target_length", 32}};
+  const TrainingSummary summary = train(read_training_config(tree, "small task"));
+  EXPECT_LT(summary.training_loss, 0.1);
+  ASSERT_TRUE(summary.best.has_value());
+  EXPECT_GT(summary.best->value, 95) << "BLEU of decoded text against the training targets";
+}
+
 /// Sums over more rows may round otherwise, but what fills a batch up adds nothing to the loss or to an update.
 TEST_F(TrainerOn, WhatFillsABatchUpDoesNotCount) {
   const auto losses = [&](int bucket) {

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <dragoman/pipeline/stage_options.h>
+#include <dragoman/t5/option_table.h>
 #include <dragoman/training/option_table.h>
 #include <dragoman/transformer/option_table.h>
 
@@ -68,6 +69,8 @@ std::string settings_as_markdown() {
       "\n### Keys of a Transformer\n\nUnder `model`, where `type` is `transformer`; a plugin's model has keys of its "
       "own, which `train --dump-config` shows.\n";
   page += markdown_table(transformer::option_table().options());
+  page += "\n### Keys of a T5\n\nUnder `model`, where `type` is `t5`; [t5.md](t5.md) explains.\n";
+  page += markdown_table(t5::option_table().options());
   page += "\n## Stages of pipelines\n\n`dragoman run FILE`; see [pipelines.md](pipelines.md). `-` may stand for `_`.\n";
   for (const pipeline::BuiltInStage& stage : pipeline::built_in_stages())
     page += fmt::format("\n### {}\n\n{}.\n{}", stage.name, stage.summary, markdown_table(*stage.options));

@@ -36,8 +36,8 @@ std::vector<std::string> t5_tensors(std::string_view parameter, const t5::Config
 /// Whether t5_tensors() are names of one and the same tensor.
 bool is_t5_table(std::string_view parameter);
 
-/// A folder of the T5 family. `card` is the text for README.md. Own options: source_prefix, what stands in front of every
-/// source ("translate English to German: "), or task, the key of task_specific_params that says it and how to search.
+/// A folder of the T5 family. `card` is the text for README.md. Own options: source_prefix, what stands in front of
+/// every source ("translate English to German: "), or task, the key of task_specific_params that says it and how to search.
 std::unique_ptr<plugins::ForeignModel> open_t5(HuggingFaceFolder folder, ForeignTensors weights, std::string card,
                                                core::OptionReader& own);
 

@@ -52,7 +52,7 @@ std::vector<BesideToken> tokens_beside(const HuggingFaceFolder& folder) {
   for (const auto& [text, id] : more.items()) {
     if (!id.is_number_integer())
       core::fail(ErrorCode::kBadInput, "{}: {}: must be an id", folder.file("added_tokens.json").string(), quote(text));
-    if (std::ranges::none_of(tokens, [&](const BesideToken& token) { return token.text == text; }))
+    if (std::ranges::find(tokens, text, &BesideToken::text) == tokens.end())
       tokens.push_back({text, id.get<std::int64_t>(), true});
   }
   return tokens;

@@ -66,8 +66,8 @@ struct FeedForwardActivation {
   bool operator==(const FeedForwardActivation&) const = default;
 };
 
-/// out(dropout(activation(in(x)))), `dropout` being the activation dropout. The caller adds residual and norm. Options of
-/// the layers are used but for `in.projections`, which follows from the activation.
+/// out(dropout(activation(in(x)))), `dropout` being the activation dropout. The caller adds residual and norm.
+/// Options of the layers are used but for `in.projections`, which follows from the activation.
 class FeedForward {
  public:
   FeedForward(const Scope& scope, std::int64_t width, std::int64_t inner, FeedForwardActivation activation,

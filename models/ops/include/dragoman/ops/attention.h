@@ -31,12 +31,12 @@ inline std::int64_t bias_reach(const Tensor& table) {
 }
 
 /// Multi-head scaled dot-product attention (Vaswani et al. 2017, eq. 1) within each ragged sequence, with scores times
-/// score_scale(scale, d / heads) and, unless it is empty, plus a `bias` as bias_reach() has it: no padding, no masks. q [Tq, d], k and v [Tk, d] (columns of head h are [h*d/heads,
-/// (h+1)*d/heads)); sequence b has queries [q_offsets[b], q_offsets[b+1]) and keys [k_offsets[b], k_offsets[b+1]). If
-/// `probabilities` is not empty it receives the attention weights before dropout: the weight of (sequence b, head h,
-/// query i, key j) is element weight_offsets()[b] + (h * m + i) * n + j of the flat tensor [1, at least total]. Weights
-/// that causality forbids are 0. The dropout mask of a weight is keyed by that same flat index, as ops/dropout.h says.
-/// A sequence without keys gives zeros.
+/// score_scale(scale, d / heads) and, unless it is empty, plus a `bias` as bias_reach() has it: no padding, no masks. q
+/// [Tq, d], k and v [Tk, d] (columns of head h are [h*d/heads, (h+1)*d/heads)); sequence b has queries [q_offsets[b],
+/// q_offsets[b+1]) and keys [k_offsets[b], k_offsets[b+1]). If `probabilities` is not empty it receives the attention
+/// weights before dropout: the weight of (sequence b, head h, query i, key j) is element weight_offsets()[b] + (h * m +
+/// i) * n + j of the flat tensor [1, at least total]. Weights that causality forbids are 0. The dropout mask of a
+/// weight is keyed by that same flat index, as ops/dropout.h says. A sequence without keys gives zeros.
 struct AttentionArguments {
   Tensor q;
   Tensor k;
@@ -98,9 +98,9 @@ Variable attention_composite(Context& context, const Variable& q, const Variable
 
 /// Attention of single query rows q [R, d] over cached keys and values; no gradient. `keys` and `values` [P, d] are
 /// pools of rows, of the context's float type or both of BF16: query r attends to the rows `key_rows[i]` with i in
-/// `ranges[r]`, in that order; with a `bias` it stands at the last of them. Row r's result depends on q[r] and its own keys alone, bit for bit. No range is longer
-/// than `longest`. `probabilities` (may be empty) is [R, heads * longest]: head h of row r fills from column h * count
-/// of the row.
+/// `ranges[r]`, in that order; with a `bias` it stands at the last of them. Row r's result depends on q[r] and its own
+/// keys alone, bit for bit. No range is longer than `longest`. `probabilities` (may be empty) is [R, heads * longest]:
+/// head h of row r fills from column h * count of the row.
 struct CachedAttentionArguments {
   Tensor q;
   Tensor keys;

@@ -55,8 +55,8 @@ struct ActivationArguments {
 inline constexpr KernelKey<void(Context&, const ActivationArguments&)> kActivation{"activation"};
 
 /// dx = dy * activation'(x), or dx += ...; `x` is the input and `y` the output of the forward pass. For kRelu only `y`
-/// may be given (x empty), for kGelu, kGeluTanh and kSwish `x` is needed, for kSigmoid and kTanh `y`. dx may be the same memory as
-/// dy.
+/// may be given (x empty), for kGelu, kGeluTanh and kSwish `x` is needed, for kSigmoid and kTanh `y`. dx may be the
+/// same memory as dy.
 struct ActivationBackwardArguments {
   Tensor x;
   Tensor y;

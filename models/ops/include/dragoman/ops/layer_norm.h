@@ -6,8 +6,8 @@ namespace dragoman::ops {
 
 /// y = (x - mean) / sqrt(variance + epsilon) * gain + bias per row, with the biased variance (Ba, Kiros & Hinton 2016).
 /// `gain`, `bias` [1, cols]. If `mean` and `inverse_deviation` ([rows, 1]) are not empty they receive the statistics
-/// for the backward pass. Not `centred` it is the root mean square norm (Zhang & Sennrich 2019): the mean is taken to be
-/// 0, and `bias` and `mean` are empty.
+/// for the backward pass. Not `centred` it is the root mean square norm (Zhang & Sennrich 2019): the mean is taken to
+/// be 0, and `bias` and `mean` are empty.
 struct LayerNormArguments {
   Tensor x;
   Tensor gain;

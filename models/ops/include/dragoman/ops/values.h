@@ -8,8 +8,8 @@
 namespace dragoman::ops {
 
 /// relu(x) = max(0, x); gelu(x) = x * Phi(x) with the exact normal distribution function (Hendrycks & Gimpel 2016), as
-/// PyTorch's default; swish(x) = x * sigmoid(x); gelu_tanh(x) = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), the
-/// approximation of gelu that BERT, GPT-2 and T5 1.1 have.
+/// PyTorch's default; swish(x) = x * sigmoid(x); gelu_tanh(x) = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))),
+/// the approximation of gelu that GPT-2 and T5 1.1 have.
 enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSwish, kSigmoid, kTanh, kGeluTanh };
 
 /// The keys of one query row: entries [begin, begin + count) of a list of row numbers.
