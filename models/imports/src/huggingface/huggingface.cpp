@@ -126,8 +126,8 @@ plugins::ModelImporterEntry huggingface_importer() {
                 const std::vector<const char*> types = huggingface_model_types();
                 return is_huggingface_folder(folder, types.data(), types.size());
               },
-          .why_not = [](const path& folder) { return why_no_huggingface_folder(folder, huggingface_model_types()); },
-          .write_example = write_huggingface_example};
+          .write_example = write_huggingface_example,
+          .why_not = [](const path& folder) { return why_no_huggingface_folder(folder, huggingface_model_types()); }};
 }
 
 }  // namespace dragoman::imports

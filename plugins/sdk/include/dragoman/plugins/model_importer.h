@@ -62,12 +62,12 @@ struct ModelImporterEntry {
   /// Whether the file or folder looks like one that this importer opens: by names and first bytes, since it is asked of
   /// everything. Model folders of Dragoman's own are none.
   std::function<bool(const std::filesystem::path& path)> recognises;
-  /// Of what recognises() turned down, though it looks as if it were meant for this importer: why. Empty: it does not
-  /// look so. It may be left out.
-  std::function<std::string(const std::filesystem::path& path)> why_not{};
   /// Writes a small model into an empty folder and returns what make() is to open: that folder, or a file in it. For
   /// the conformance kit.
   std::function<std::filesystem::path(const std::filesystem::path& folder)> write_example;
+  /// Of what recognises() turned down, though it looks as if it were meant for this importer: why. Empty: it does not
+  /// look so. It may be left out.
+  std::function<std::string(const std::filesystem::path& path)> why_not{};
 };
 
 }  // namespace dragoman::plugins
