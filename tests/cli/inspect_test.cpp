@@ -111,5 +111,29 @@ TEST_F(InspectTest, OptionsThatDoNotFitAreWrongUsage) {
   EXPECT_THAT(inspect("run/run.json").error, HasSubstr("inspect the folder that it stands in"));
 }
 
+TEST_F(InspectTest, RunsAnImportedModelAgainAndEndsWithAFaultThatItNames) {
+  const std::string golden = std::string(DRAGOMAN_SOURCE_DIR) + "/tests/models/imports/golden/huggingface/bart";
+  ASSERT_EQ(run_dragoman(folder_.path(), "convert " + golden + " --output bart").status, 0);
+  const core::Json verified = object("bart --verify --compute int8");
+  EXPECT_THAT(verified["reference"]["faults"], IsEmpty());
+  EXPECT_THAT(verified["reference"]["computed_in"].get<std::string>(), HasSubstr("int8"));
+  EXPECT_EQ(object(golden + " --verify")["reference"]["against"], "double precision");
+  // A weight, and sums that vouch for it.
+  const auto weights = folder_ / "bart/model.safetensors";
+  std::fstream(weights, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(std::filesystem::file_size(weights)) - 4)
+      .write("\0\0\x80\x3f", 4);
+  EXPECT_THAT(inspect("bart --verify").error, HasSubstr("has the sum"));
+  std::filesystem::remove(folder_ / "bart/SHA256SUMS");
+  ASSERT_EQ(
+      std::system(("cd " + (folder_ / "bart").string() + " && sha256sum * > ../sums && mv ../sums SHA256SUMS").c_str()),
+      0);
+  const Outcome changed = inspect("bart --verify");
+  EXPECT_EQ(changed.status, 1);
+  EXPECT_THAT(changed.error, HasSubstr("bart: is not what it was: 1 of 72 weights have other values"));
+  EXPECT_THAT(changed.output, HasSubstr("changed weights         1 of 72"));
+  EXPECT_EQ(inspect("bart --compute int8").status, 2);
+}
+
 }  // namespace
 }  // namespace dragoman::testing

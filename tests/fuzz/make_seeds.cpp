@@ -1,7 +1,10 @@
 // Writes the seeds that are made by the program itself: make_seeds tests/fuzz/corpus
+#include "fairseq_harness.h"
 #include "huggingface_harness.h"
 #include "model_folder_harness.h"
 #include "resume_harness.h"
+
+#include <fstream>
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
@@ -83,7 +86,19 @@ std::string foreign_folder() {
   return files_of(folder);
 }
 
+std::string fairseq_folder() {
+  plugins::Host host;
+  const fs::path folder = scratch() / "fairseq-example";
+  fs::create_directory(folder);
+  host.registry().model_importers().get("fairseq").write_example(folder);
+  std::ifstream checkpoint(folder / "checkpoint_best.pt", std::ios::binary);  // which core::read_file() would unpack
+  return std::string(std::istreambuf_iterator<char>(checkpoint), {}) + std::string(kNextForeignFile) +
+         core::read_file(folder / "dict.de.txt") + std::string(kNextForeignFile) +
+         core::read_file(folder / "dict.en.txt");
+}
+
 void make_seeds(const fs::path& corpus) {
+  put_seed(corpus / "fairseq" / "example", fairseq_folder());
   put_seed(corpus / "huggingface" / "bart", foreign_folder());
   // Those of a T5 with a SentencePiece model and with a tokenizer.json.
   const fs::path golden = fs::path(DRAGOMAN_SOURCE_DIR) / "tests/models/imports/golden/huggingface";

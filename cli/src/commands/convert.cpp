@@ -8,6 +8,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/yaml.h>
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/imports/exports.h>
 #include <dragoman/plugins/export_model.h>
 #include <dragoman/plugins/import_model.h>
@@ -28,6 +29,15 @@ FileKind kind_of_output(const std::string& path) {
   if (name.ends_with(".tiktoken")) return FileKind::kTiktoken;
   if (name.ends_with(".codes") || name.ends_with(".bpe")) return FileKind::kSubwordNmt;
   throw UsageError("--output " + path + ": the name does not say which kind of file to write; give it with --to");
+}
+
+/// "ctranslate2, marian-npz or huggingface"
+std::string export_names() {
+  const auto& formats = imports::export_formats();
+  std::string names;
+  for (std::size_t i = 0; i < formats.size(); ++i)
+    names.append(i == 0 ? "" : i + 1 == formats.size() ? " or " : ", ").append(formats[i].name);
+  return names;
 }
 
 class Convert final : public Command {
@@ -56,10 +66,10 @@ class Convert final : public Command {
          "of the input, if it is not to be recognised: tokenizer-json, subword-nmt, fastbpe, gpt2, sentencepiece, "
          "tiktoken, youtokentome, or the name of an importer of models")  //
         ("to", po::value(&to_)->value_name("KIND"),
-         "of the output; of tokenizers not fastbpe, not youtokentome; a model folder is exported to ctranslate2, "
-         "marian-npz or huggingface")("import-options",
-                                      po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
-                                      "what the importer of a model is told (may be repeated)");
+         fmt::format("of the output; of tokenizers not fastbpe, not youtokentome; a model folder is exported to {}",
+                     export_names())
+             .c_str())("import-options", po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
+                       "what the importer of a model is told (may be repeated)");
     add_host_options(options, host_options_);
     tokenizer_options_.add_to(options);
   }
@@ -71,6 +81,8 @@ class Convert final : public Command {
     plugins::Host host(host_options_);
     if (imports::find_export_format(to_) != nullptr)
       export_model(host, session);
+    else if (!to_.empty() && formats::is_model_folder(input_))
+      throw UsageError(fmt::format("--to {}: a model folder is exported to {}", to_, export_names()));
     else if (is_model(host.registry()))
       import_model(host, session);
     else
@@ -88,7 +100,7 @@ class Convert final : public Command {
   void import_model(plugins::Host& host, const Session& session) const {
     if (!to_.empty() || tokenizer_options_.any())
       throw UsageError("--to, --separator, --pattern and the like are for tokenizers, and this is a model");
-    plugins::ImportOptions options{.importer = from_};
+    plugins::ImportOptions options{.importer = from_, .stop = session.stop, .log = session.log};
     for (const std::string& word : import_options_) core::set_option(options.options, word, "--import-options ");
     require_not_an_input(output_, {input_});
     plugins::import_model(input_, output_, host, options);
@@ -107,10 +119,11 @@ class Convert final : public Command {
 
   void convert_tokenizer(const Session& session) const {
     if (!import_options_.empty()) throw UsageError("--import-options are for a model of another toolkit");
-    const FileKind kind = to_.empty() ? kind_of_output(output_) : TokenizerOptions::file_kind(to_, "--to");
     require_not_an_input(output_, {input_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     core::require_not_in_the_way(input_, output_);
+    // What is wrong with the input goes before what its output is to be.
     const auto definition = tokenizer::read_tokenizer_file(input_, tokenizer_options_.read_options(from_));
+    const FileKind kind = to_.empty() ? kind_of_output(output_) : TokenizerOptions::file_kind(to_, "--to");
     const tokenizer::BpeTokenizer checked(definition, input_);
     tokenizer::write_tokenizer_file(definition, kind, output_);
     if (tokenizer::loses_mark_escape(definition, kind))

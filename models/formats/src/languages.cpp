@@ -67,7 +67,7 @@ const LanguageTags* tags_of(const LanguageTable& table, std::string_view said, c
   if (language.empty()) {
     if (matters)
       core::fail(ErrorCode::kInvalidArgument,
-                 "the model is of {} languages, and must be told the one of the {}: --{}-language CODE; {}",
+                 "the model is of {} languages, and must be told the one of the {}: {}_language, a code; {}",
                  table.languages.size(), side, side, list_near(table, {}));
     return nullptr;
   }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/lfs_pointer.h>
 
 namespace dragoman::formats {
 namespace {
@@ -37,14 +38,20 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
                 path.string(), std::strerror(errno));
   try {
     bytes_ = map(fd, path.string());
+    core::require_no_lfs_pointer({reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}, path.string());
   } catch (...) {
     ::close(fd);
+    unmap();
     throw;
   }
   ::close(fd);
 }
 
 MappedFile::~MappedFile() {
+  unmap();
+}
+
+void MappedFile::unmap() noexcept {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 

@@ -370,6 +370,9 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
     save_rounded_parameters(folder / ModelFiles::kWeights, parameters, *content.rounded, content.metadata);
   else
     save_parameters(folder / ModelFiles::kWeights, parameters, content.dtype, content.metadata);
+  if (content.reference)
+    if (const std::string reference = content.reference(folder); !reference.empty())
+      core::write_file(folder / ModelFiles::kReference, reference);
   write_checksums(folder);
   replacement.commit();
 }

@@ -10,17 +10,12 @@ namespace dragoman::imports {
 
 const std::vector<ExportFormat>& export_formats() {
   static const std::vector<ExportFormat> formats = {
-      {.name = "ctranslate2",
-       .summary = "a folder of CTranslate2, in float32",
-       .is_folder = true,
-       .write = write_ctranslate2},
+      {.name = "ctranslate2", .summary = "a folder of CTranslate2, in float32", .write = write_ctranslate2},
       {.name = "marian-npz",
        .summary = "a folder with a model of Marian (.npz), its vocabularies and a decoder.yml",
-       .is_folder = true,
        .write = write_marian},
       {.name = "huggingface",
        .summary = "a folder of transformers: MarianMT, or Pegasus where norms stand in front; T5",
-       .is_folder = true,
        .write = write_huggingface},
   };
   return formats;

@@ -26,10 +26,10 @@ const imports::ExportFormat& format_of(const std::string& name) {
              fmt::join(names, ", "));
 }
 
-void require_free(const path& output, bool is_folder) {
+void require_free(const path& output) {
   std::error_code ignored;
   const bool is_empty_folder =
-      is_folder && std::filesystem::is_directory(output, ignored) && std::filesystem::is_empty(output, ignored);
+      std::filesystem::is_directory(output, ignored) && std::filesystem::is_empty(output, ignored);
   core::require(is_empty_folder || !std::filesystem::exists(std::filesystem::symlink_status(output, ignored)),
                 ErrorCode::kInvalidArgument, "{}: exists already; remove it, or name another output", output.string());
 }
@@ -40,7 +40,7 @@ void export_model(const path& folder, const path& output, const std::string& for
   const imports::ExportFormat& form = format_of(format);
   core::require_not_an_input(output, {folder});
   core::require_not_in_the_way(folder, output);
-  require_free(output, form.is_folder);
+  require_free(output);
   core::require(formats::is_model_folder(folder), ErrorCode::kInvalidArgument,
                 "{}: is no model folder; other toolkits' models are brought into that form first: `dragoman convert` "
                 "without --to",
@@ -55,7 +55,6 @@ void export_model(const path& folder, const path& output, const std::string& for
                                         .model = loaded.model.get(),
                                         .source_tokenizer = loaded.source_tokenizer.get(),
                                         .target_tokenizer = loaded.target_tokenizer.get()};
-  if (!form.is_folder) return form.write(exported, output);
   core::StagedFolder staged(output);
   form.write(exported, staged.folder());
   staged.commit();

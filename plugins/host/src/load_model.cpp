@@ -54,7 +54,7 @@ std::unique_ptr<ForeignModel> open_foreign(const ModelImporterEntry& importer, c
   return importer.make(path, own);
 }
 
-formats::ModelConfig config_of(const ModelDescription& described) {
+formats::ModelConfig config_of(const ModelDescription& described, const std::string& where) {
   formats::ModelConfig config{.model_type = described.model_type,
                               .plugin = described.plugin,
                               .sequences = described.sequences,
@@ -62,7 +62,8 @@ formats::ModelConfig config_of(const ModelDescription& described) {
                               .decoding = described.decoding,
                               .languages = described.languages};
   config.decoding.erase(decoding::kShortlistKey);
-  return config;
+  // By the same rules as a folder's own.
+  return formats::read_model_config(formats::to_json(config), where);
 }
 
 /// In the order of the parameters, as the file formats' loader does it.
@@ -104,7 +105,7 @@ LoadedModel load_foreign(const ModelImporterEntry& importer, const std::filesyst
   require_plugin(described.plugin, "model", where, host, options.may_load_plugin);
   LoadedModel loaded{
       make_empty_model(described.model_type, described.sequences, described.model, where, host.registry()), nullptr,
-      nullptr, config_of(described)};
+      nullptr, config_of(described, where)};
   const formats::TokenizerOpener opener = tokenizer_opener(host, options.may_load_plugin);
   const auto open = [&](const formats::TokenizerContent& content, std::int64_t size) {
     std::shared_ptr<const tokenizer::Tokenizer> tokenizer =
@@ -118,6 +119,7 @@ LoadedModel load_foreign(const ModelImporterEntry& importer, const std::filesyst
       open(joint ? described.tokenizer : described.source_tokenizer, described.sequences.source_vocabulary);
   loaded.target_tokenizer =
       joint ? loaded.source_tokenizer : open(described.target_tokenizer, described.sequences.target_vocabulary);
+  foreign->check(loaded.model->parameters());
   read_parameters(*foreign, loaded.model->parameters(), options, host.runtime());
   return loaded;
 }
@@ -126,7 +128,8 @@ LoadedModel load_foreign(const ModelImporterEntry& importer, const std::filesyst
 
 formats::ModelConfig load_config(const std::filesystem::path& path, const Registry& registry) {
   const ModelImporterEntry* const importer = find_foreign(registry, path);
-  return importer == nullptr ? formats::load_model_config(path) : config_of(open_foreign(*importer, path)->describe());
+  return importer == nullptr ? formats::load_model_config(path)
+                             : config_of(open_foreign(*importer, path)->describe(), path.string());
 }
 
 formats::TokenizerOpener tokenizer_opener(Host& host, bool may_load) {

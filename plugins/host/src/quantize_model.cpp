@@ -10,6 +10,7 @@
 #include <dragoman/core/input_guard.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/formats/model_reference.h>
 
 namespace dragoman::plugins {
 namespace {
@@ -51,6 +52,13 @@ std::string rounded_card(const path& folder, tensor::ComputeChoice type) {
       std::filesystem::absolute(folder).lexically_normal().filename().string());
 }
 
+/// What the model was before it was rounded, if anybody has kept that.
+std::string reference_of(const path& folder) {
+  const path file = folder / ModelFiles::kReference;
+  return std::filesystem::exists(file) ? core::read_regular_file(file, formats::ModelReference::kLargest)
+                                       : std::string();
+}
+
 }  // namespace
 
 void quantize_model(const path& folder, const path& output, tensor::ComputeChoice type, Host& host) {
@@ -79,6 +87,7 @@ void quantize_model(const path& folder, const path& output, tensor::ComputeChoic
                                        .shortlist = formats::shortlist_of(folder, loaded.config),
                                        .languages = loaded.config.languages,
                                        .metadata = file.metadata(),
+                                       .reference = [&](const path&) { return reference_of(folder); },
                                        .opener = tokenizer_opener(host)});
 }
 

@@ -54,7 +54,7 @@ TEST(LanguageTable, PutsTagsInTheirOrder) {
 
 TEST(LanguageTable, SaysWhichLanguagesThereAre) {
   const LanguageTable table = table_of(kTable);
-  EXPECT_THAT(refusal(table, "", ""), HasSubstr("must be told the one of the target: --target-language CODE"));
+  EXPECT_THAT(refusal(table, "", ""), HasSubstr("must be told the one of the target: target_language, a code"));
   EXPECT_THAT(refusal(table, "", "deu"), HasSubstr("no language 'deu'; it has deu_Latn"));
   EXPECT_THAT(refusal(table, "eng_Lath", "deu_Latn"),
               HasSubstr("source_language: the model has no language 'eng_Lath'; it has eng_Latn"));

@@ -178,6 +178,25 @@ TEST_F(ChangedFolder, NeedsItsTokensAndAFirstOne) {
   EXPECT_THAT(error_of_import({{"decoder_start", "v3"}}), HasSubstr("AWQ"));
 }
 
+TEST(Ctranslate2, AStartIsNotSetWhereTranslationsBeginWithZeros) {
+  plugins::Host host;
+  testing::TemporaryFolder scratch;
+  EXPECT_THAT(error_of([&] {
+                plugins::import_model(golden_file("ctranslate2/marian"), scratch / "imported", host,
+                                      {.options = {{"decoder_start", "</s>"}}});
+              }),
+              HasSubstr("decoder_start: translations begin with zeros"));
+}
+
+TEST(Ctranslate2, OneTokenizerOfTwoIsNone) {
+  plugins::Host host;
+  testing::TemporaryFolder scratch;
+  std::filesystem::copy(golden_file("ctranslate2/opus-float32"), scratch / "model");
+  std::filesystem::remove(scratch / "model/target.spm");
+  EXPECT_THAT(error_of([&] { plugins::import_model(scratch / "model", scratch / "imported", host); }),
+              HasSubstr("there is a tokenizer of one side, source.spm, and none of the other"));
+}
+
 TEST_F(ChangedFolder, KeepsASourceThatBegins) {
   change_config("add_source_bos", true);
   const ImportedModel model(host_, folder_);

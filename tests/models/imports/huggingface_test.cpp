@@ -280,7 +280,7 @@ TEST(T5Importer, MadladsTagsAreLanguages) {
   const std::vector<std::int32_t> tag = table.tags("", "de").source_prefix;
   ASSERT_EQ(tag.size(), 2U);
   EXPECT_EQ(*plugins::load_model(folder.path(), folder.host()).source_tokenizer->id("<2de>"), tag.back());
-  EXPECT_THAT(error_of([&] { table.tags("", ""); }), HasSubstr("--target-language CODE"));
+  EXPECT_THAT(error_of([&] { table.tags("", ""); }), HasSubstr("target_language, a code"));
 }
 
 TEST(T5Importer, ATaskSaysWhatStandsInFrontAndHowToSearch) {
@@ -340,6 +340,85 @@ TEST(T5Importer, PlacesSentinelsThatNoFileLists) {
   EXPECT_EQ(loaded.source_tokenizer->piece(80), "<extra_id_3>");
   EXPECT_EQ(loaded.source_tokenizer->size(), 87);
   EXPECT_TRUE(loaded.source_tokenizer->is_special(80));
+}
+
+/// What an import of the family says it cannot follow, with these keys in generation_config.json.
+std::vector<std::string> warnings_with(const char* family, const Json& keys) {
+  ForeignFolder folder(family);
+  core::write_file(folder.path() / "generation_config.json", keys.dump());
+  std::vector<std::string> warnings;
+  plugins::import_model(folder.path(), folder.imported(), folder.host(),
+                        {.log = [&](core::LogLevel level, std::string_view message) {
+                          EXPECT_EQ(level, core::LogLevel::kWarning);
+                          warnings.emplace_back(message);
+                        }});
+  return warnings;
+}
+
+TEST(HuggingFaceImporter, FollowsWhatTheFolderSaysOfItsSearchOrSaysThatItDoesNot) {
+  const auto decoding_with = [](const Json& keys) {
+    ForeignFolder folder("bart");
+    core::write_file(folder.path() / "generation_config.json", keys.dump());
+    return plugins::load_config(folder.path(), folder.host().registry());
+  };
+  const auto config = decoding_with({{"max_new_tokens", 20}, {"max_length", 64}, {"decoder_start_token_id", 3}});
+  EXPECT_EQ(config.decoding["maximum_length"], 19);
+  EXPECT_EQ(config.sequences.decoder_start, 3);
+  EXPECT_THAT(decoding_with({{"forced_bos_token_id", {5}}}).languages.always.target_prefix, ElementsAre(5));
+  EXPECT_THAT(warnings_with("bart", {{"num_beams", 4}, {"do_sample", false}, {"eos_token_id", 2}}), ElementsAre());
+  EXPECT_THAT(warnings_with("bart", {{"eos_token_id", {2, 5}},
+                                     {"begin_suppress_tokens", {3}},
+                                     {"do_sample", true},
+                                     {"num_beams", 2},
+                                     {"early_stopping", "never"},
+                                     {"forced_bos_token_id", {3, 4}}}),
+              ::testing::UnorderedElementsAre(
+                  HasSubstr("generation_config.json: eos_token_id: has '5'; translations end with 2 alone"),
+                  HasSubstr("begin_suppress_tokens: is '[3]'; is not followed"), HasSubstr("do_sample: is 'true'"),
+                  HasSubstr("early_stopping: is '\"never\"'"), HasSubstr("forced_bos_token_id: is a list")));
+  const auto refusal = [](const Json& keys) {
+    ForeignFolder folder("bart");
+    core::write_file(folder.path() / "generation_config.json", keys.dump());
+    return folder.error_of_import();
+  };
+  EXPECT_THAT(refusal({{"bad_words_ids", {{300}}}}),
+              HasSubstr("generation_config.json: bad_words_ids: has 300, which is no id of the 300 pieces"));
+  EXPECT_THAT(refusal({{"suppress_tokens", {-1}}}), HasSubstr("suppress_tokens: has -1"));
+  EXPECT_THAT(refusal({{"repetition_penalty", 0}}), HasSubstr("repetition_penalty: is 0; it must be in 0.001 .. 1000"));
+  EXPECT_THAT(refusal({{"num_beams", 1e99}}), HasSubstr("num_beams: is 1e+99; it must be a whole number in 1 .. 128"));
+}
+
+TEST(HuggingFaceImporter, RefusesFilesThatWouldBeIgnoredInSilence) {
+  ForeignFolder folder("bart");
+  std::filesystem::remove(folder.path() / "generation_config.json");
+  std::filesystem::create_symlink("nowhere", folder.path() / "generation_config.json");
+  EXPECT_THAT(folder.error_of_import(), HasSubstr("generation_config.json: is no file, but a folder, or a link"));
+  std::filesystem::remove(folder.path() / "generation_config.json");
+  std::string merges = core::read_file(folder.path() / "merges.txt");
+  merges.resize(merges.rfind('\n', merges.size() - 2) + 1);
+  core::write_file(folder.path() / "merges.txt", merges);
+  EXPECT_THAT(folder.error_of_import(), HasSubstr("merges.txt: no merge makes the piece"));
+}
+
+TEST(HuggingFaceImporter, SaysWhyAFolderIsNone) {
+  ForeignFolder folder("bart");
+  core::write_file(folder.path() / "config.json", "");
+  EXPECT_THAT(folder.error_of_import(), HasSubstr("config.json: not valid JSON"));
+  core::write_file(folder.path() / "config.json", R"({"model_type": "gpt2"})");
+  EXPECT_THAT(folder.error_of_import(), HasSubstr("model_type: is 'gpt2'; models of the types marian, bart, "));
+  ForeignFolder pointers("bart");
+  core::write_file(pointers.path() / "model.safetensors",
+                   "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n");
+  EXPECT_THAT(pointers.error_of_import(),
+              HasSubstr("model.safetensors: is a Git LFS pointer, not the file itself; fetch that in its repository"));
+}
+
+TEST(HuggingFaceImporter, ComparesShapesBeforeMemoryIsTaken) {
+  ForeignFolder folder("bart");
+  // 26 GB, were it allocated.
+  folder.change("config.json", {{"encoder_ffn_dim", 1 << 18}, {"decoder_ffn_dim", 1 << 18}, {"encoder_layers", 1024}});
+  EXPECT_THAT(error_of([&] { plugins::load_model(folder.path(), folder.host()); }),
+              HasSubstr("is of the shape [16, 12], the configuration says [262144, 12]"));
 }
 
 TEST(HuggingFaceImporter, StaysInTheFolderWhateverAnIndexSays) {

@@ -1,5 +1,6 @@
 #include "golden_cases.h"
 
+#include <fstream>
 #include <regex>
 
 #include <dragoman/core/file.h>
@@ -136,6 +137,37 @@ TEST_F(ChangedMarian, StaysInTheFolderWhateverItsConfigurationSays) {
     core::write_file(folder_ / "decoder.yml", "models: [model.bin]\nvocabs: [" + name + ", " + name + "]\n");
     EXPECT_THAT(error_of_import(), HasSubstr("there is no file '" + name + "' beside it"));
   }
+}
+
+TEST_F(ChangedMarian, NamesTheKeyOfASearchThatMakesNoSense) {
+  const auto error_with = [&](const std::string& line) {
+    core::write_file(folder_ / "decoder.yml",
+                     "models: [model.bin]\nvocabs: [opus.vocab.yml, opus.vocab.yml]\n" + line + "\n");
+    return error_of_import();
+  };
+  for (const char* beam : {"0", "-1", "1e99", "129", "1.5", "many"})
+    EXPECT_THAT(error_with(std::string("beam-size: ") + beam), HasSubstr("decoder.yml: beam-size: is ")) << beam;
+  for (const char* normalize : {"-1", ".nan", ".inf", "1e99"})
+    EXPECT_THAT(error_with(std::string("normalize: ") + normalize), HasSubstr("normalize")) << normalize;
+  std::filesystem::remove(folder_ / "decoder.yml");
+  std::filesystem::create_symlink("nowhere", folder_ / "decoder.yml");
+  EXPECT_THAT(error_of_import(), HasSubstr("decoder.yml: is no file, but a folder, or a link that leads nowhere"));
+}
+
+TEST(Marian, AnArchiveIsComparedWithItsSums) {
+  plugins::Host host;
+  testing::TemporaryFolder scratch;
+  std::filesystem::copy(marian_golden("untied"), scratch / "model");
+  std::filesystem::path archive;
+  for (const auto& file : std::filesystem::directory_iterator(scratch / "model"))
+    if (file.path().extension() == ".npz") archive = file.path();
+  std::fstream file(archive, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t place = bytes.find("Wemb") + 300;
+  file.seekp(static_cast<std::streamoff>(place)).put(static_cast<char>(bytes[place] ^ 1));
+  file.close();
+  EXPECT_THAT(error_of([&] { plugins::import_model(scratch / "model", scratch / "imported", host); }),
+              HasSubstr("damaged"));
 }
 
 TEST_F(ChangedMarian, VocabulariesMustFit) {

@@ -17,6 +17,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/lfs_pointer.h>
 #include <dragoman/core/options.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
@@ -312,6 +313,7 @@ std::vector<std::string> file_kind_names() {
 }
 
 FileKind recognise(const std::filesystem::path& path, std::string_view content) {
+  core::require_no_lfs_pointer(content, path.string());
   const std::size_t first = content.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && content[first] == '{')
     return is_plain_vocabulary(content.substr(first)) ? FileKind::kGpt2 : FileKind::kTokenizerJson;

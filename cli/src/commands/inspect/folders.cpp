@@ -207,6 +207,8 @@ Report describe_foreign_model(const fs::path& path, const InspectOptions&) {
   report.add_settings("model", described.model);
   if (!described.decoding.empty()) report.add_settings("decoding", described.decoding, "decoding.");
   if (!described.languages.empty()) add_languages(report, described.languages);
+  report.add_value("warnings", described.warnings);
+  for (const std::string& warning : described.warnings) report.add_row("warning", warning);
   return report;
 }
 

@@ -6,16 +6,19 @@
 #include "options/text_inputs.h"
 #include "program/command.h"
 #include "tokenizer.h"
+#include "verification.h"
 
 #include <array>
 #include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/pipeline/compute_comparison.h>
+#include <dragoman/pipeline/model_verification.h>
 #include <dragoman/pipeline/translator.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -73,7 +76,12 @@ class Inspect final : public Command {
         ("path", po::value(&path_)->required()->value_name("PATH"), "the file or folder")  //
         ("tensors", po::bool_switch(&options_.tensors), "list every tensor")               //
         ("verify", po::bool_switch(&options_.verify),
-         "check SHA256SUMS; reads every byte of a model folder or checkpoint")  //
+         "check SHA256SUMS; reads every byte of a model folder or checkpoint; and run an imported model, or one of "
+         "another toolkit, again on what is known of it")  //
+        ("compute", po::value(&compute_)->default_value(std::string(tensor::kStoredCompute))->value_name("TYPE"),
+         fmt::format("with --verify, of a model: {}; {}: what the model's folder says", tensor::kComputeHelp,
+                     tensor::kStoredCompute)
+             .c_str())  //
         ("corpus", po::value(&corpus_)->multitoken()->value_name("FILE..."),
          "of a tokenizer: text, to say what it makes of it")  //
         ("compare-compute", po::bool_switch(&compare_compute_),
@@ -86,7 +94,8 @@ class Inspect final : public Command {
          "with --compare-compute: fp32, or fp64, which is double precision on the reference backend: slow")  //
         ("json", po::bool_switch(&json_), "as one JSON object")                                              //
         ("threads", thread_count(threads_),
-         "with --corpus and --compare-compute: 0: as many as the process may use; the output does not depend on it");
+         "with --corpus, --verify and --compare-compute: 0: as many as the process may use; the output does not depend "
+         "on it");
     add_host_options(options, host_options_);
   }
   std::vector<std::string> positional() const override { return {"path"}; }
@@ -100,10 +109,14 @@ class Inspect final : public Command {
     report.append(inspector.describe(path_, options_));
     if (!corpus_.empty()) report.add_part("corpus", measure(session));
     if (compare_compute_) report.add_part("compute_comparison", compare(session));
+    std::vector<std::string> faults;
+    if (is_verified_by_running(inspector)) report.add_part("reference", verify(session, faults));
     if (json_)
       fmt::print("{}\n", report.object().dump(2, ' ', false, core::Json::error_handler_t::replace));
     else
       report.print(fmt::format("{}: {}", path_, inspector.kind));
+    core::require(faults.empty(), core::ErrorCode::kBadInput, "{}: is not what it was: {}", path_,
+                  fmt::join(faults, "; "));
   }
 
  private:
@@ -111,9 +124,13 @@ class Inspect final : public Command {
     const bool tokenizer = inspector.describe == &describe_tokenizer_file;
     core::require(!tokenizer || !is_record(path_), core::ErrorCode::kBadInput,
                   "{}: is a part of a model, checkpoint or training run; inspect the folder that it stands in", path_);
-    if (options_.verify && !inspector.has_checksums)
-      throw UsageError(fmt::format("--verify: only model folders and checkpoints have SHA256SUMS, and {} is a {}",
-                                   path_, inspector.kind));
+    if (options_.verify && !inspector.has_checksums && inspector.describe != &describe_foreign_model)
+      throw UsageError(
+          fmt::format("--verify: only models and checkpoints can be verified, and {} is a {}", path_, inspector.kind));
+    if (compute() && !is_verified_by_running(inspector))
+      throw UsageError(
+          "--compute: only with --verify, and for models that are verified by running them: imported "
+          "ones and those of other toolkits");
     if (!corpus_.empty() && !tokenizer)
       throw UsageError(fmt::format("--corpus: only for tokenizers, and {} is a {}", path_, inspector.kind));
     if (compare_compute_ && inspector.describe != &describe_model_folder)
@@ -123,6 +140,28 @@ class Inspect final : public Command {
     if (input_.empty() && !target_.empty()) throw UsageError("--target needs --input, the source lines");
     if (input_ == "-" && target_ == "-") throw UsageError("--input and --target cannot both be standard input");
     if (against_ != "fp32" && against_ != "fp64") throw UsageError("--against must be fp32 or fp64");
+  }
+
+  /// Of models that were trained here only sums are known.
+  bool is_verified_by_running(const Inspector& inspector) const {
+    return options_.verify && (inspector.describe == &describe_foreign_model ||
+                               (inspector.describe == &describe_model_folder && pipeline::has_model_reference(path_)));
+  }
+
+  /// Nothing: what the model's folder says.
+  std::optional<tensor::ComputeChoice> compute() const {
+    const auto found = tensor::find_compute_choice(compute_);
+    if (!found && compute_ != tensor::kStoredCompute)
+      throw UsageError(fmt::format("--compute must be {}, {}", tensor::kStoredCompute, tensor::list_compute_choices()));
+    return found;
+  }
+
+  Report verify(const Session& session, std::vector<std::string>& faults) const {
+    plugins::Host host(host_options_);
+    pipeline::ModelVerification verified =
+        pipeline::verify_model(path_, host, {.compute = compute(), .threads = threads_, .stop = session.stop});
+    faults = verified.faults;
+    return describe_verification(verified);
   }
 
   Report compare(const Session& session) const {
@@ -176,6 +215,7 @@ class Inspect final : public Command {
   std::string input_;
   std::string target_;
   std::string against_;
+  std::string compute_;
   plugins::HostOptions host_options_;
   int threads_ = 0;
 };

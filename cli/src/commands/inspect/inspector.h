@@ -8,7 +8,7 @@
 namespace dragoman::cli {
 
 struct InspectOptions {
-  bool verify = false;   ///< compare with SHA256SUMS
+  bool verify = false;   ///< compare with SHA256SUMS, and an import with its reference
   bool tensors = false;  ///< list each
 };
 

@@ -1,5 +1,7 @@
 #include "archive/zip_archive.h"
 
+#include "archive/zip_format.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -18,12 +20,6 @@ namespace {
 using core::ErrorCode;
 using Bytes = std::span<const std::byte>;
 
-// Section numbers are those of the APPNOTE.
-constexpr std::uint32_t kLocalHeader = 0x04034B50;       // 4.3.7
-constexpr std::uint32_t kDirectoryEntry = 0x02014B50;    // 4.3.12
-constexpr std::uint32_t kDirectoryEnd64 = 0x06064B50;    // 4.3.14
-constexpr std::uint32_t kDirectoryLocator = 0x07064B50;  // 4.3.15
-constexpr std::uint32_t kDirectoryEnd = 0x06054B50;      // 4.3.16
 constexpr std::size_t kLocalHeaderSize = 30;
 constexpr std::size_t kDirectoryEntrySize = 46;
 constexpr std::size_t kDirectoryEnd64Size = 56;
@@ -84,7 +80,7 @@ std::optional<std::uint64_t> find_directory_end(const Fields& fields) {
   const std::uint64_t last = fields.size() - kDirectoryEndSize;
   const std::uint64_t first = last - std::min<std::uint64_t>(last, kLongestComment);
   for (std::uint64_t place = last + 1; place-- > first;)
-    if (fields.u32(place) == kDirectoryEnd && fields.u16(place + 20) == last - place) return place;
+    if (fields.u32(place) == kZipDirectoryEnd && fields.u16(place + 20) == last - place) return place;
   return std::nullopt;
 }
 
@@ -92,11 +88,11 @@ Directory read_directory(const Fields& fields) {
   const auto end = find_directory_end(fields);
   if (!end) fields.refuse(fields.size(), "there is no directory of a zip archive");
   const bool has_locator =
-      *end >= kDirectoryLocatorSize && fields.u32(*end - kDirectoryLocatorSize) == kDirectoryLocator;
+      *end >= kDirectoryLocatorSize && fields.u32(*end - kDirectoryLocatorSize) == kZipDirectoryLocator;
   if (!has_locator) return {fields.u16(*end + 10), fields.u32(*end + 12), fields.u32(*end + 16)};
   const std::uint64_t end64 = fields.u64(*end - kDirectoryLocatorSize + 8);
   fields.check_room(end64, kDirectoryEnd64Size);
-  if (fields.u32(end64) != kDirectoryEnd64) fields.refuse(end64, "there should be the end of a zip64 directory");
+  if (fields.u32(end64) != kZipDirectoryEnd64) fields.refuse(end64, "there should be the end of a zip64 directory");
   return {fields.u64(end64 + 32), fields.u64(end64 + 40), fields.u64(end64 + 48)};
 }
 
@@ -108,6 +104,7 @@ struct Entry {
   std::uint64_t stored = 0;
   std::uint64_t size = 0;
   std::uint64_t local = 0;
+  std::uint32_t sum = 0;
   std::uint64_t next = 0;  ///< the place of the next entry
 };
 
@@ -132,7 +129,7 @@ void read_zip64(const Fields& fields, std::uint64_t extra, std::uint64_t end, En
 
 Entry read_entry(const Fields& fields, std::uint64_t place) {
   fields.check_room(place, kDirectoryEntrySize);
-  if (fields.u32(place) != kDirectoryEntry) fields.refuse(place, "there should be an entry of the directory");
+  if (fields.u32(place) != kZipDirectoryEntry) fields.refuse(place, "there should be an entry of the directory");
   const std::size_t name_size = fields.u16(place + 28);
   const std::size_t extra_size = fields.u16(place + 30);
   const std::size_t comment_size = fields.u16(place + 32);
@@ -144,6 +141,7 @@ Entry read_entry(const Fields& fields, std::uint64_t place) {
               .stored = fields.u32(place + 20),
               .size = fields.u32(place + 24),
               .local = fields.u32(place + 42),
+              .sum = fields.u32(place + 16),
               .next = extra + extra_size + comment_size};
   read_zip64(fields, extra, extra + extra_size, entry);
   return entry;
@@ -152,9 +150,13 @@ Entry read_entry(const Fields& fields, std::uint64_t place) {
 /// The bytes of a file as they stand in the archive.
 Bytes stored_bytes(const Fields& fields, const Entry& entry) {
   fields.check_room(entry.local, kLocalHeaderSize);
-  if (fields.u32(entry.local) != kLocalHeader) fields.refuse(entry.local, "there should be a file of the archive");
+  if (fields.u32(entry.local) != kZipLocalHeader) fields.refuse(entry.local, "there should be a file of the archive");
   return fields.range(entry.local + kLocalHeaderSize + fields.u16(entry.local + 26) + fields.u16(entry.local + 28),
                       entry.stored);
+}
+
+std::string_view as_text(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 bool is_deflated(const Entry& entry) {
@@ -165,7 +167,7 @@ ZipArchive::PackedFile packed_file(const Fields& fields, const Entry& entry) {
   // Two bits are the least that a run of 258 bytes takes.
   constexpr std::uint64_t kMostFromByte = 1032;
   if (entry.size / kMostFromByte > entry.stored) fields.refuse(entry.local, "a deflated file cannot become so long");
-  return {.bytes = stored_bytes(fields, entry), .size = entry.size};
+  return {.bytes = stored_bytes(fields, entry), .size = entry.size, .sum = entry.sum};
 }
 
 Bytes content_of(const Fields& fields, const Entry& entry, const std::string& archive) {
@@ -195,6 +197,7 @@ ZipArchive::ZipArchive(Bytes bytes, std::string name, Packed packed) : name_(std
             ? !files_.contains(entry.name) && packed_.emplace(entry.name, packed_file(fields, entry)).second
             : !packed_.contains(entry.name) && files_.emplace(entry.name, content_of(fields, entry, name_)).second;
     if (!is_new) fields.refuse(place, "two files have the name " + core::quote(entry.name));
+    sums_.emplace(entry.name, entry.sum);
     place = entry.next;
   }
 }
@@ -205,6 +208,7 @@ const Bytes* ZipArchive::find(std::string_view file) const {
 }
 
 void ZipArchive::unpack(const PackedFile& file, std::span<std::byte> out) const {
+  const std::span<const std::byte> whole = out;
   z_stream stream{};
   core::require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, ErrorCode::kInternal, "zlib does not start");
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> closing(&stream, inflateEnd);
@@ -226,10 +230,26 @@ void ZipArchive::unpack(const PackedFile& file, std::span<std::byte> out) const 
   }
   core::require(out.empty(), ErrorCode::kBadInput, "{}: a deflated file is cut or damaged; get the archive again",
                 name_);
+  const auto unpacked = whole.size() == file.size ? add_to_zip_sum(0, as_text(whole)) : file.sum;
+  core::require(unpacked == file.sum, ErrorCode::kBadInput,
+                "{}: a deflated file has the CRC-32 {:08x}, and its directory says {:08x}: it is damaged; get the "
+                "archive again",
+                name_, unpacked, file.sum);
+}
+
+void ZipArchive::check_sum(std::string_view file) const {
+  const Bytes* bytes = find(file);
+  core::require(bytes != nullptr, ErrorCode::kInternal, "{}: there is no file {}", name_, file);
+  const std::uint32_t sum = add_to_zip_sum(0, as_text(*bytes));
+  const std::uint32_t wanted = sums_.find(file)->second;
+  if (sum != wanted)
+    core::fail(ErrorCode::kBadInput,
+               "{}: {} has the CRC-32 {:08x}, and the archive's directory says {:08x}: it is damaged; get it again",
+               name_, core::quote(file), sum, wanted);
 }
 
 bool ZipArchive::is_archive(Bytes beginning) noexcept {
-  constexpr std::uint32_t kSignature = kLocalHeader;
+  constexpr std::uint32_t kSignature = kZipLocalHeader;
   return beginning.size() >= sizeof kSignature && std::memcmp(beginning.data(), &kSignature, sizeof kSignature) == 0;
 }
 

@@ -22,6 +22,7 @@ class ZipArchive {
   struct PackedFile {
     Bytes bytes;
     std::uint64_t size = 0;  ///< unpacked; no more than deflating can have made so small
+    std::uint32_t sum = 0;   ///< CRC-32 of what is unpacked
   };
 
   /// `name` stands in messages. Error{kBadInput} for what is no archive or damaged; Error{kUnsupported} for files that
@@ -33,7 +34,10 @@ class ZipArchive {
   const std::span<const std::byte>* find(std::string_view file) const;
   /// Those that are deflated; files() has none of them.
   const std::map<std::string, PackedFile, std::less<>>& packed_files() const noexcept { return packed_; }
-  /// The first bytes of a deflated file, all of it if `out` is as long. Error{kBadInput} for what is damaged.
+  /// Error{kBadInput} unless a file that is stored has the CRC-32 that the directory says. Reads all of it.
+  void check_sum(std::string_view file) const;
+  /// The first bytes of a deflated file, all of it if `out` is as long. Error{kBadInput} for what is damaged; of all of
+  /// it the CRC-32 is compared, too.
   void unpack(const PackedFile& file, std::span<std::byte> out) const;
   const std::string& name() const noexcept { return name_; }
 
@@ -44,6 +48,7 @@ class ZipArchive {
   std::string name_;
   std::map<std::string, std::span<const std::byte>, std::less<>> files_;
   std::map<std::string, PackedFile, std::less<>> packed_;
+  std::map<std::string, std::uint32_t, std::less<>> sums_;
 };
 
 }  // namespace dragoman::imports

@@ -4,6 +4,7 @@
 #include "ctranslate2/model_file.h"
 #include "ctranslate2/names.h"
 #include "tokens/fit_tokenizer.h"
+#include "tokens/plain_file.h"
 #include "tokens/vocabulary.h"
 #include "weights/planned_model.h"
 #include "weights/sinusoids.h"
@@ -393,6 +394,10 @@ class Folder {
                Quoted{token});
     require_source_shape();
     if (shape_.zero_start) {
+      core::require(start_option_.empty(), ErrorCode::kInvalidArgument,
+                    "{}: decoder_start: translations begin with zeros (start_from_zero_embedding) and no token; leave "
+                    "the option out",
+                    folder_.string());
       const bool joint = shape_.config.tying == Tying::kAll || shape_.config.tying == Tying::kSourceTarget;
       special_.start = target_->add("<pad>");
       if (joint) source_->add("<pad>");
@@ -400,8 +405,8 @@ class Folder {
     } else {
       if (!tokens_.decoder_start)
         core::fail(ErrorCode::kInvalidArgument,
-                   "{}: each translation begins with a token that the user gives (a language's, often); say which with "
-                   "--import-options decoder_start=TOKEN",
+                   "{}: each translation begins with a token that the user gives (a language's, often); say which to "
+                   "the importer: decoder_start=TOKEN",
                    folder_.string());
       sequences.decoder_start = target_->id(*tokens_.decoder_start, "first token of translations");
     }
@@ -453,11 +458,6 @@ class Folder {
   std::optional<Vocabulary> target_;
   SpecialPieces special_;
 };
-
-bool is_file(const path& file) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(file, ignored);
-}
 
 bool recognises(const path& folder) {
   if (!is_file(folder / kModel)) return false;

@@ -1,7 +1,7 @@
 #include "huggingface/architecture.h"
 
-#include "huggingface/config_reader.h"
 #include "huggingface/t5.h"
+#include "weights/config_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -315,38 +315,6 @@ void leave_what_is_known(ForeignTensors& weights, const HuggingFaceArchitecture&
       compare_sinusoids(weights, name, architecture);
       weights.leave(name);
     }
-}
-
-Json decoding_defaults(const HuggingFaceFolder& folder) {
-  const ConfigReader config(
-      folder.generation,
-      folder.file(folder.has("generation_config.json") ? "generation_config.json" : "config.json").string());
-  // What transformers means where nothing is said is no wish of the model's maker.
-  Json decoding = Json::object();
-  const std::int64_t beams = config.integer("num_beams", 0, 1, 128);
-  if (beams == 1) decoding["decoder"] = "greedy";
-  if (beams > 1) {
-    decoding["beam_size"] = beams;
-    const Json* const early = config.find("early_stopping");
-    decoding["length_penalty"] = early != nullptr && *early == Json(true) ? "fairseq" : "transformers";
-    decoding["alpha"] = config.number("length_penalty", 1);
-  }
-  // max_length counts the decoder's first input and the end; maximum_length neither.
-  const std::int64_t longest = config.integer("max_length", 0, 3, 65536);
-  if (longest > 0) decoding["maximum_length"] = longest - 2;
-  const std::int64_t shortest = config.integer("min_length", 0, 0, 65536);
-  if (shortest > 1 && (longest == 0 || shortest - 1 <= longest - 2)) decoding["minimum_length"] = shortest - 1;
-  const std::int64_t ngram = config.integer("no_repeat_ngram_size", 0, 0, 1000);
-  if (ngram > 0) decoding["no_repeat_ngram"] = ngram;
-  const double penalty = config.number("repetition_penalty", 1);
-  if (penalty != 1 && penalty >= 0.001 && penalty <= 1000) decoding["repetition_penalty"] = penalty;
-  Json suppressed = Json::array();
-  if (const Json* words = config.find("bad_words_ids"); words != nullptr && words->is_array())
-    for (const Json& word : *words) suppressed.push_back(word);
-  if (const Json* tokens = config.find("suppress_tokens"); tokens != nullptr && tokens->is_array())
-    for (const Json& token : *tokens) suppressed.push_back(Json::array({token}));
-  if (!suppressed.empty()) decoding["suppress_tokens"] = std::move(suppressed);
-  return decoding;
 }
 
 }  // namespace dragoman::imports

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <dragoman/core/json.h>
 #include <dragoman/nn/parameters.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/transformer/config.h>
@@ -44,8 +43,5 @@ ForeignRows foreign_rows(const nn::Parameter& parameter, const HuggingFaceArchit
 /// Marks what files hold beside the parameters: copies of tied tables, and tables of sinusoids, which are compared with
 /// those that are computed.
 void leave_what_is_known(ForeignTensors& weights, const HuggingFaceArchitecture& architecture);
-
-/// The options of the search that the folder asks for, as ModelConfig::decoding.
-core::Json decoding_defaults(const HuggingFaceFolder& folder);
 
 }  // namespace dragoman::imports

@@ -2,6 +2,7 @@
 
 #include "huggingface/bart_names.h"
 #include "huggingface/t5_export.h"
+#include "weights/bart_names.h"
 #include "weights/exported_shape.h"
 
 #include <cmath>
@@ -73,7 +74,7 @@ class TransformersExport {
   }
 
   void write_weights(const std::filesystem::path& file) const {
-    const BartNames names(shape_.config.tying == Tying::kAll);
+    const BartNames names({.shared = shape_.config.tying == Tying::kAll ? "model.shared.weight" : ""});
     const WeightPlan plan = plan_transformer(shape_, names);
     const std::int64_t width = shape_.config.d_model;
     std::vector<formats::TensorSpec> specs;

@@ -1,12 +1,16 @@
 #include "huggingface/folder.h"
 
+#include "tokens/plain_file.h"
+
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/lfs_pointer.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::imports {
@@ -19,13 +23,11 @@ using std::filesystem::path;
 constexpr std::uint64_t kLongestConfig = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLongestJson = std::uint64_t{64} << 20;
 
-bool is_file(const path& name) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(name, ignored);
-}
-
 Json read_object(const path& file, std::uint64_t longest) {
-  Json json = core::parse_json(core::read_regular_file(file, longest), file.string());
+  const std::string text = core::read_regular_file(file, longest);
+  core::require_no_lfs_pointer(text, file.string());
+  core::require(!text.empty(), ErrorCode::kBadInput, "{}: is empty; get it again", file.string());
+  Json json = core::parse_json(text, file.string());
   core::require(json.is_object(), ErrorCode::kBadInput, "{}: must hold keys and values", file.string());
   return json;
 }
@@ -57,7 +59,7 @@ HuggingFaceFolder::HuggingFaceFolder(std::filesystem::path folder)
 }
 
 bool HuggingFaceFolder::has(const char* name) const {
-  return is_file(path / name);
+  return is_file_if_there(path / name);
 }
 
 Json HuggingFaceFolder::object_of(const char* name) const {
@@ -83,6 +85,21 @@ ForeignTensors open_weights(const HuggingFaceFolder& folder) {
                folder.path.string());
   }
   return tensors;
+}
+
+std::string why_no_huggingface_folder(const path& folder, const std::vector<const char*>& types) {
+  if (!is_file(folder / "config.json")) return {};
+  const std::string name = (folder / "config.json").string();
+  try {
+    const Json config = read_object(folder / "config.json", kLongestConfig);
+    if (config.contains("format_version")) return {};
+    const auto type = config.find("model_type");
+    if (type == config.end() || !type->is_string()) return fmt::format("{}: says no model_type", name);
+    return fmt::format("{}: model_type: is {}; models of the types {} can be imported", name,
+                       core::quote(type->get<std::string>()), fmt::join(types, ", "));
+  } catch (const core::Error& error) {
+    return error.what();
+  }
 }
 
 bool is_huggingface_folder(const path& folder, const char* const* types, std::size_t count) {

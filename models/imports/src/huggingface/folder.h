@@ -30,6 +30,9 @@ struct HuggingFaceFolder {
 /// The weights of a folder: model.safetensors or pytorch_model.bin, in one piece or as their index says.
 ForeignTensors open_weights(const HuggingFaceFolder& folder);
 
+/// Of a folder with a config.json that is none of them: why; empty: it has none, or it is one of ours.
+std::string why_no_huggingface_folder(const std::filesystem::path& folder, const std::vector<const char*>& types);
+
 /// Whether the folder has a config.json with a `model_type` and none of the marks of another toolkit's.
 bool is_huggingface_folder(const std::filesystem::path& folder, const char* const* types, std::size_t count);
 

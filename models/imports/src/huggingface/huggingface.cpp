@@ -2,6 +2,7 @@
 
 #include "huggingface/architecture.h"
 #include "huggingface/example.h"
+#include "huggingface/search_settings.h"
 #include "huggingface/t5.h"
 #include "huggingface/tokenizers.h"
 
@@ -38,12 +39,15 @@ std::string card_of(const HuggingFaceFolder& folder) {
 class HuggingFaceModel final : public plugins::ForeignModel {
  public:
   HuggingFaceModel(HuggingFaceFolder folder, ForeignTensors weights)
-      : folder_(std::move(folder)), weights_(std::move(weights)), architecture_(read_architecture(folder_, weights_)) {}
+      : folder_(std::move(folder)), weights_(std::move(weights)), architecture_(read_architecture(folder_, weights_)) {
+    architecture_.sequences.decoder_start = decoder_start_of(folder_, architecture_.sequences);
+  }
 
   plugins::ModelDescription describe() const override {
     HuggingFaceTokenizers tokenizers = read_tokenizers(folder_, architecture_);
     nn::SequenceSpec sequences = architecture_.sequences;
     sequences.unknown = tokenizers.unknown;
+    SearchSettings search = read_search_settings(folder_, sequences);
     return {.model_type = "transformer",
             .sequences = sequences,
             .model = transformer::to_json(architecture_.model),
@@ -51,8 +55,21 @@ class HuggingFaceModel final : public plugins::ForeignModel {
             .source_tokenizer = std::move(tokenizers.source),
             .target_tokenizer = std::move(tokenizers.target),
             .card = card_of(folder_),
-            .decoding = decoding_defaults(folder_),
-            .languages = std::move(tokenizers.languages)};
+            .decoding = std::move(search.decoding),
+            .languages = std::move(tokenizers.languages),
+            .warnings = std::move(search.warnings)};
+  }
+
+  void check(const nn::ParameterStore& parameters) const override {
+    for (const nn::Parameter& parameter : parameters.all()) {
+      const ForeignRows rows = foreign_rows(parameter, architecture_);
+      if (rows.any || rows.names.size() == 1) {
+        weights_.check_shape(any_of(rows.names), shape_of(parameter, 1));
+        continue;
+      }
+      const auto shape = shape_of(parameter, static_cast<std::int64_t>(rows.names.size()));
+      for (const std::string& name : rows.names) weights_.check_shape(name, shape);
+    }
   }
 
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
@@ -109,7 +126,8 @@ plugins::ModelImporterEntry huggingface_importer() {
                 const std::vector<const char*> types = huggingface_model_types();
                 return is_huggingface_folder(folder, types.data(), types.size());
               },
-          .write_example = write_huggingface_example};
+          .write_example = write_huggingface_example,
+          .why_not = [](const path& folder) { return why_no_huggingface_folder(folder, huggingface_model_types()); }};
 }
 
 }  // namespace dragoman::imports

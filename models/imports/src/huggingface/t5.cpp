@@ -1,8 +1,9 @@
 #include "huggingface/t5.h"
 
 #include "huggingface/architecture.h"
-#include "huggingface/config_reader.h"
+#include "huggingface/search_settings.h"
 #include "huggingface/t5_tokenizer.h"
+#include "weights/config_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/formats/parameters.h>
 #include <dragoman/formats/safetensors.h>
 
@@ -192,13 +194,15 @@ class T5Model final : public plugins::ForeignModel {
     T5Tokenizer tokenizer = read_t5_tokenizer(folder_, architecture_, source_prefix_);
     nn::SequenceSpec sequences = architecture_.sequences;
     sequences.unknown = tokenizer.unknown;
+    SearchSettings search = read_search_settings(folder_, sequences);
     return {.model_type = "t5",
             .sequences = sequences,
             .model = t5::to_json(architecture_.model),
             .tokenizer = std::move(tokenizer.content),
             .card = card_,
-            .decoding = decoding_defaults(folder_),
-            .languages = std::move(tokenizer.languages)};
+            .decoding = std::move(search.decoding),
+            .languages = std::move(tokenizer.languages),
+            .warnings = std::move(search.warnings)};
   }
 
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {

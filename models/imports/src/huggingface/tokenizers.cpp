@@ -12,6 +12,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/sentencepiece_ids.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
@@ -248,6 +249,23 @@ class TokenizerReader {
             code, formats::LanguageTags{.source_prefix_as_target = {static_cast<std::int32_t>(id)}});
   }
 
+  /// Of GPT-2's vocabularies every piece is a byte, a token in angles or made by a merge; fairseq has filled BART's up
+  /// with made-up words. A list of merges that was cut would go unseen: texts fall into smaller pieces, and pieces that
+  /// no merge makes are taken for tokens of their own.
+  void require_all_merges(const tokenizer::BpeDefinition& definition) const {
+    std::vector<bool> made(definition.pieces.size());
+    for (const tokenizer::Merge& merge : definition.merges) made[static_cast<std::size_t>(merge.result)] = true;
+    for (std::size_t id = 0; id < made.size(); ++id) {
+      const std::string& piece = definition.pieces[id];
+      const bool is_byte = piece.size() == core::utf8_length(static_cast<unsigned char>(piece.front()));
+      const bool is_token = (piece.starts_with('<') && piece.ends_with('>')) || piece.starts_with("madeupword");
+      if (made[id] || is_byte || is_token) continue;
+      core::fail(ErrorCode::kBadInput,
+                 "{}: no merge makes the piece {} of vocab.json; the file is cut or another model's, get it again",
+                 folder_.file("merges.txt").string(), quote(piece));
+    }
+  }
+
   /// GPT-2's tokenizer, and <s> around everything.
   void read_bart() {
     const std::string name = folder_.file("vocab.json").string();
@@ -264,6 +282,7 @@ class TokenizerReader {
           std::ranges::find(definition.added_tokens, *id, &tokenizer::AddedToken::id) == definition.added_tokens.end())
         definition.added_tokens.push_back({.id = *id, .special = true});
     }
+    if (!folder_.has("tokenizer.json")) require_all_merges(definition);
     const auto unknown = id_of("<unk>");
     core::require(unknown.has_value(), ErrorCode::kBadInput, "{}: there is no piece <unk>", name);
     read_.unknown = *unknown;
@@ -356,8 +375,10 @@ class TokenizerReader {
   /// forced_bos_token_id: a language, which is the target's default, or else a token of every translation.
   void force_first_token() {
     for (const Json* config : {&folder_.generation, &folder_.config}) {
-      const auto forced = config->find("forced_bos_token_id");
-      if (forced == config->end() || !forced->is_number_integer()) continue;
+      const auto found = config->find("forced_bos_token_id");
+      if (found == config->end()) continue;
+      const Json* const forced = found->is_array() && found->size() == 1 ? &found->front() : &*found;
+      if (!forced->is_number_integer()) continue;
       core::require(*forced >= 0 && *forced < sequences().target_vocabulary && *forced != sequences().end,
                     ErrorCode::kBadInput, "{}: forced_bos_token_id: is no token that a translation could begin with",
                     folder_.config_name());

@@ -1,6 +1,7 @@
 #include "marian/files.h"
 
 #include "marian/model_file.h"
+#include "tokens/plain_file.h"
 
 #include <algorithm>
 
@@ -21,11 +22,6 @@ using std::filesystem::path;
 
 constexpr std::uint64_t kLongestConfiguration = std::uint64_t{1} << 20;
 
-bool is_file(const path& file) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(file, ignored);
-}
-
 bool is_yaml(const path& file) {
   return file.extension() == ".yml" || file.extension() == ".yaml";
 }
@@ -45,12 +41,14 @@ std::vector<path> files_where(const path& folder, Predicate holds) {
   return found;
 }
 
+bool is_configuration(const path& file) {
+  const std::string name = file.filename().string();
+  return is_yaml(file) && (name.ends_with("decoder.yml") || name.starts_with("config") || name == "decoder.yaml");
+}
+
 /// The configuration of marian-decoder in a folder: by its name.
 path find_configuration(const path& folder) {
-  const auto found = files_where(folder, [](const path& file) {
-    const std::string name = file.filename().string();
-    return is_yaml(file) && (name.ends_with("decoder.yml") || name.starts_with("config") || name == "decoder.yaml");
-  });
+  const auto found = files_where(folder, is_configuration);
   return found.empty() ? path() : found.front();
 }
 
@@ -70,6 +68,8 @@ class Finder {
     if (std::filesystem::is_directory(from_)) {
       folder_ = from_;
       configuration = find_configuration(folder_);
+      for (const path& entry : core::list_folder(folder_))
+        if (is_configuration(entry)) is_file_if_there(entry);  // which refuses what is none
     } else {
       folder_ = from_.parent_path();
       if (is_yaml(from_))
@@ -105,9 +105,10 @@ class Finder {
     const core::Json yaml = core::parse_yaml(core::read_regular_file(file, kLongestConfiguration), name);
     core::OptionReader reader(yaml, name);  // what else it says is of no model
     const auto models = list_of(reader.subtree("models"));
-    core::require(models.size() <= 1, ErrorCode::kUnsupported,
-                  "{}: is an ensemble of {} models; convert each .npz by itself, and translate with --ensemble", name,
-                  models.size());
+    core::require(
+        models.size() <= 1, ErrorCode::kUnsupported,
+        "{}: is an ensemble of {} models; convert each .npz by itself, and translate with them as an ensemble", name,
+        models.size());
     if (!models.empty() && files_.model.empty()) files_.model = text_as_path(models.front(), name + ": models");
     const auto vocabularies = list_of(reader.subtree("vocabs"));
     core::require(vocabularies.empty() || vocabularies.size() == 2, ErrorCode::kUnsupported,
@@ -121,10 +122,20 @@ class Finder {
   }
 
   void read_search(core::OptionReader& reader) {
-    if (reader.has("beam-size"))
-      files_.decoding["beam_size"] =
-          std::clamp<std::int64_t>(reader.get<std::int64_t>("beam-size", 12), 1, decoding::kMostHypothesesOfFolder);
+    if (reader.has("beam-size")) {
+      const core::Json& beam = reader.subtree("beam-size");
+      reader.check(beam.is_number_integer() && beam >= 1 && beam <= decoding::kMostHypothesesOfFolder, "beam-size",
+                   fmt::format("is {}; it must be a whole number in 1 .. {}", core::one_line(beam),
+                               decoding::kMostHypothesesOfFolder));
+      files_.decoding["beam_size"] = beam;
+    }
     const core::Json& normalize = reader.subtree("normalize");
+    constexpr double kMostNormalization = 100;
+    reader.check(normalize.is_null() || normalize.is_number() || normalize.is_boolean(), "normalize",
+                 fmt::format("is {}; it must be a number", core::one_line(normalize)));
+    if (normalize.is_number())
+      reader.check(normalize.get<double>() >= 0 && normalize.get<double>() <= kMostNormalization, "normalize",
+                   fmt::format("is {}; it must be a number in 0 .. {}", core::one_line(normalize), kMostNormalization));
     if (normalize.is_number() || normalize.is_boolean()) {
       files_.decoding["length_penalty"] = "marian";
       files_.decoding["alpha"] = normalize.is_boolean() ? (normalize.get<bool>() ? 1.0 : 0.0) : normalize.get<double>();
@@ -161,7 +172,7 @@ class Finder {
     const std::string source = own_.get("source_vocabulary", "");
     const std::string target = own_.get("target_vocabulary", "");
     core::require(source.empty() == target.empty(), ErrorCode::kInvalidArgument,
-                  "--import-options: source_vocabulary and target_vocabulary go together");
+                  "options of the importer marian: source_vocabulary and target_vocabulary go together");
     if (!source.empty()) {
       files_.source_vocabulary = source;
       files_.target_vocabulary = target;
@@ -195,7 +206,7 @@ class Finder {
       }
     }
     core::require(found.size() == 1, ErrorCode::kInvalidArgument,
-                  "{}: holds {} vocabularies (.spm, vocab.yml); name them: --import-options vocabulary=FILE, or "
+                  "{}: holds {} vocabularies (.spm, vocab.yml); name them to the importer: vocabulary=FILE, or "
                   "source_vocabulary=FILE and target_vocabulary=FILE",
                   folder.string(), found.size());
     files_.source_vocabulary = files_.target_vocabulary = found.front();

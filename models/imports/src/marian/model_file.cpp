@@ -82,7 +82,7 @@ bool MarianFile::recognises(const std::filesystem::path& path) {
 
 MarianNpz::MarianNpz(const std::filesystem::path& path)
     : mapped_(path), archive_(mapped_.bytes(), path.string(), ZipArchive::Packed::kTaken) {
-  for (const auto& [name, bytes] : archive_.files()) add(name, {.stored = bytes}, bytes, bytes.size());
+  for (const auto& [name, bytes] : archive_.files()) add(name, {.stored = bytes, .file = name}, bytes, bytes.size());
   std::vector<std::byte> beginning;
   for (const auto& [name, packed] : archive_.packed_files()) {
     beginning.resize(std::min<std::uint64_t>(packed.size, kLongestHeader));
@@ -146,7 +146,10 @@ std::vector<std::string> MarianNpz::names() const {
 }
 
 ZipArchive::Bytes MarianNpz::values_of(const Array& array, std::vector<std::byte>& scratch) const {
-  if (array.packed == nullptr) return array.stored.subspan(array.begin);
+  if (array.packed == nullptr) {
+    archive_.check_sum(array.file);
+    return array.stored.subspan(array.begin);
+  }
   scratch.resize(array.packed->size);
   archive_.unpack(*array.packed, scratch);
   return ZipArchive::Bytes(scratch).subspan(array.begin);
@@ -156,6 +159,9 @@ void MarianNpz::read(std::string_view name, std::span<float> out) const {
   const Array& array = get(name);
   core::require(count_of(array.shape) == static_cast<std::int64_t>(out.size()), ErrorCode::kInternal,
                 "{}: {} values of {} asked for", file(), out.size(), name);
+  core::require(array.type != Type::kBytes, ErrorCode::kBadInput,
+                "{}: {} is of single bytes, and weights of Marian are floats; get the file again", file(),
+                Quoted{name});
   std::vector<std::byte> scratch;
   const std::byte* bytes = values_of(array, scratch).data();
   const auto value = [&](std::size_t i) -> float {
@@ -167,7 +173,7 @@ void MarianNpz::read(std::string_view name, std::span<float> out) const {
       case Type::kFloat64:
         return static_cast<float>(stored_at<double>(bytes, i));
       case Type::kBytes:
-        return stored_at<std::int8_t>(bytes, i);
+        break;
     }
     return 0;
   };

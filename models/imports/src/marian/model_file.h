@@ -44,6 +44,7 @@ class MarianNpz final : public MarianFile {
     Shape shape{};
     std::size_t begin = 0;  ///< of the values in the file of the archive
     ZipArchive::Bytes stored{};
+    std::string file{};  ///< of the archive, if it is stored
     const ZipArchive::PackedFile* packed = nullptr;
   };
 

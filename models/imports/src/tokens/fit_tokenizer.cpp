@@ -110,7 +110,7 @@ formats::TokenizerContent fit_tokenizer(const path& file, const Vocabulary& voca
   }
   core::fail(ErrorCode::kUnsupported,
              "{}: is neither a SentencePiece model nor a tokenizer.json; make a tokenizer.json of it with dragoman "
-             "convert --dictionary",
+             "convert",
              file.string());
 }
 
@@ -127,8 +127,16 @@ TokenizerPaths find_tokenizers(const path& folder) {
                        .target = first_of(folder, {"target.spm", "target.model", "tgt.spm", "trg.spm", "tgt.model",
                                                    "trg.model", "target.tokenizer.json", "target_tokenizer.json"})};
   if (!found.source.empty() && !found.target.empty()) return found;
-  return {.joint = first_of(folder, {"tokenizer.json", "sentencepiece.bpe.model", "sentencepiece.model", "spiece.model",
-                                     "spm.model", "sp.model", "vocab.spm", "spm.128k.model", "tokenizer.model"})};
+  const path alone = found.source.empty() ? found.target : found.source;
+  found = {.joint =
+               first_of(folder, {"tokenizer.json", "sentencepiece.bpe.model", "sentencepiece.model", "spiece.model",
+                                 "spm.model", "sp.model", "vocab.spm", "spm.128k.model", "tokenizer.model"})};
+  core::require(
+      alone.empty() || !found.joint.empty(), ErrorCode::kBadInput,
+      "{}: there is a tokenizer of one side, {}, and none of the other nor one of both; bring it, or name the "
+      "tokenizers to the importer",
+      folder.string(), alone.filename().string());
+  return found;
 }
 
 }  // namespace dragoman::imports

@@ -18,6 +18,20 @@ using core::Quoted;
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
 
+/// If each line ends in CR, that is no part of them.
+std::vector<std::string> lines_of(const std::filesystem::path& path) {
+  const std::string text = core::read_regular_file(path, kLargestFile);
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (std::ranges::all_of(lines, [](const std::string& line) { return line.ends_with('\r'); }))
+    for (std::string& line : lines) line.pop_back();
+  return lines;
+}
+
 }  // namespace
 
 Vocabulary::Vocabulary(std::vector<std::string> pieces, std::string name) : name_(std::move(name)) {
@@ -39,15 +53,37 @@ void Vocabulary::place(std::string piece) {
 }
 
 Vocabulary Vocabulary::read_lines(const std::filesystem::path& path) {
-  const std::string text = core::read_regular_file(path, kLargestFile);
-  std::vector<std::string> pieces;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    pieces.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
+  return {lines_of(path), path.string()};
+}
+
+Vocabulary Vocabulary::read_fairseq(const std::filesystem::path& path) {
+  constexpr std::string_view kOverwrite = " #fairseq:overwrite";
+  std::vector<std::string> pieces{"<s>", "<pad>", "</s>", "<unk>"};
+  const std::size_t special = pieces.size();
+  std::unordered_map<std::string, std::size_t, core::TextHash, std::equal_to<>> places;
+  for (std::size_t i = 0; i < special; ++i) places.emplace(pieces[i], i);
+  std::size_t number = 0;
+  for (std::string& line : lines_of(path)) {
+    ++number;
+    const bool overwrites = line.ends_with(kOverwrite);
+    if (overwrites) line.resize(line.size() - kOverwrite.size());
+    const std::size_t space = line.rfind(' ');
+    const bool counted = space != std::string::npos && space > 0 && space + 1 < line.size() &&
+                         line.find_first_not_of("0123456789", space + 1) == std::string::npos;
+    if (!counted)
+      core::fail(ErrorCode::kBadInput, "{}:{}: expected a piece and its count, as fairseq-preprocess writes them",
+                 path.string(), number);
+    line.resize(space);
+    const auto known = places.find(line);
+    if (known != places.end()) {
+      if (!overwrites || known->second < special)
+        core::fail(ErrorCode::kBadInput, "{}:{}: {} has the id {} already", path.string(), number, core::quote(line),
+                   known->second);
+      pieces[known->second] = fmt::format("<overwritten{}>", known->second);
+    }
+    places[line] = pieces.size();
+    pieces.push_back(std::move(line));
   }
-  if (std::ranges::all_of(pieces, [](const std::string& piece) { return piece.ends_with('\r'); }))
-    for (std::string& piece : pieces) piece.pop_back();
   return {std::move(pieces), path.string()};
 }
 

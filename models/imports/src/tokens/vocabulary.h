@@ -25,6 +25,10 @@ class Vocabulary {
   /// Marian's: `piece: id` in YAML or JSON.
   static Vocabulary read_marian(const std::filesystem::path& path);
 
+  /// fairseq's dict.txt, a piece and its count on each line, behind <s>, <pad>, </s> and <unk>. A piece that a later
+  /// line overwrites gets a name that no text has.
+  static Vocabulary read_fairseq(const std::filesystem::path& path);
+
   const std::string& name() const noexcept { return name_; }
   const std::vector<std::string>& pieces() const noexcept { return pieces_; }
   std::int32_t size() const noexcept { return static_cast<std::int32_t>(pieces_.size()); }

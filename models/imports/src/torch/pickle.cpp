@@ -1,5 +1,7 @@
 #include "torch/pickle.h"
 
+#include "torch/storages.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,13 +18,10 @@ namespace {
 
 using core::ErrorCode;
 
-constexpr std::array<std::string_view, 10> kStorages{"FloatStorage", "HalfStorage", "BFloat16Storage", "DoubleStorage",
-                                                     "LongStorage",  "IntStorage",  "ShortStorage",    "CharStorage",
-                                                     "ByteStorage",  "BoolStorage"};
 constexpr std::string_view kTensor = "torch._utils._rebuild_tensor_v2";
 constexpr std::string_view kParameter = "torch._utils._rebuild_parameter";
 constexpr std::string_view kOrderedDict = "collections.OrderedDict";
-constexpr std::string_view kNamespace = "argparse.Namespace";
+constexpr std::string_view kDefaultDict = "collections.defaultdict";
 constexpr std::size_t kMostDimensions = 16;
 constexpr std::size_t kLongestKey = 64;
 
@@ -30,8 +29,8 @@ constexpr std::size_t kLongestKey = 64;
 std::string_view storage_of(std::string_view name) {
   constexpr std::string_view kModule = "torch.";
   if (!name.starts_with(kModule)) return {};
-  const auto* const found = std::ranges::find(kStorages, name.substr(kModule.size()));
-  return found == kStorages.end() ? std::string_view() : *found;
+  const TorchStorage* const found = find_torch_storage(name.substr(kModule.size()));
+  return found == nullptr ? std::string_view() : found->name;
 }
 
 /// torch.float32 and its like stand in configurations and are data.
@@ -40,6 +39,16 @@ bool is_plain_name(std::string_view name) {
                                                    "torch.float64", "torch.int64",   "torch.int32",
                                                    "torch.int16",   "torch.int8",    "torch.bool"};
   return std::ranges::find(kTypes, name) != kTypes.end();
+}
+
+/// Classes of fairseq's and omegaconf's configurations, whose objects are read as their attributes, and what these
+/// refer to. Nothing of them is ever run.
+bool is_of_configuration(std::string_view name) {
+  constexpr std::array<std::string_view, 10> kNames{
+      "argparse.Namespace", "typing.Any",        "__builtin__.dict", "__builtin__.list", "__builtin__.int",
+      "__builtin__.long",   "__builtin__.float", "__builtin__.str",  "__builtin__.bool", "__builtin__.unicode"};
+  return name.starts_with("omegaconf.") || name.starts_with("fairseq.") ||
+         std::ranges::find(kNames, name) != kNames.end();
 }
 
 /// The stack machine that a pickle is a program for.
@@ -161,7 +170,7 @@ class PickleMachine {
   /// A name is pushed if it is known, so that what is refused is refused before anything could come of it.
   void push_global(std::string name) {
     if (storage_of(name).empty() && !is_plain_name(name) && name != kTensor && name != kParameter &&
-        name != kOrderedDict && name != kNamespace)
+        name != kOrderedDict && name != kDefaultDict && !is_of_configuration(name))
       core::fail(ErrorCode::kUnsupported,
                  "{}: byte {} of the pickle: it calls {}, which is not of tensors and plain data, and nothing that is "
                  "in a model's file is ever run; load the file in Python where you trust it and save the state dict "
@@ -210,7 +219,11 @@ class PickleMachine {
     } else if (function->name == kOrderedDict) {
       check(arguments->items.empty(), "an ordered dictionary is made of something");
       push(PickledDict{});
-    } else if (function->name == kNamespace) {
+    } else if (function->name == kDefaultDict) {
+      push(PickledDict{});
+    } else if (is_of_configuration(function->name)) {
+      // A member of an enumeration is made of its value.
+      if (arguments->items.size() == 1) return stack_.push_back(const_cast<Ref>(arguments->items[0]));
       push(PickledDict{});
     } else {
       refuse("calls " + core::quote(function->name) + ", which is not to be called here");

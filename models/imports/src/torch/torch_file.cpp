@@ -1,13 +1,16 @@
 #include "torch/torch_file.h"
 
+#include "torch/storages.h"
+
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <optional>
+#include <set>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/formats/mapped_file.h>
-#include <dragoman/tensor/dtype.h>
 
 namespace dragoman::imports {
 namespace {
@@ -23,42 +26,9 @@ bool is_of_old_form(std::span<const std::byte> bytes) noexcept {
   return bytes.size() >= kOldForm.size() && std::memcmp(bytes.data(), kOldForm.data(), kOldForm.size()) == 0;
 }
 
-template <class Stored>
-float number_at(const std::byte* place) noexcept {
-  Stored value{};
-  std::memcpy(&value, place, sizeof value);
-  return static_cast<float>(value);
-}
-float half_at(const std::byte* place) noexcept {
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, place, sizeof bits);
-  return tensor::f16_to_f32(bits);
-}
-float bfloat16_at(const std::byte* place) noexcept {
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, place, sizeof bits);
-  return tensor::bf16_to_f32(bits);
-}
-
-struct StorageType {
-  std::string_view name;
-  std::size_t width;
-  float (*read)(const std::byte*) noexcept;
-};
-
-const StorageType& storage_type(std::string_view name) {
-  static constexpr std::array<StorageType, 10> kTypes{{{"FloatStorage", 4, number_at<float>},
-                                                       {"HalfStorage", 2, half_at},
-                                                       {"BFloat16Storage", 2, bfloat16_at},
-                                                       {"DoubleStorage", 8, number_at<double>},
-                                                       {"LongStorage", 8, number_at<std::int64_t>},
-                                                       {"IntStorage", 4, number_at<std::int32_t>},
-                                                       {"ShortStorage", 2, number_at<std::int16_t>},
-                                                       {"CharStorage", 1, number_at<std::int8_t>},
-                                                       {"ByteStorage", 1, number_at<std::uint8_t>},
-                                                       {"BoolStorage", 1, number_at<std::uint8_t>}}};
-  const auto* const found = std::ranges::find(kTypes, name, &StorageType::name);
-  core::require(found != kTypes.end(), ErrorCode::kInternal, "there is no storage of the type {}", name);
+const TorchStorage& storage_type(std::string_view name) {
+  const TorchStorage* const found = find_torch_storage(name);
+  core::require(found != nullptr, ErrorCode::kInternal, "there is no storage of the type {}", name);
   return *found;
 }
 
@@ -147,10 +117,23 @@ struct TorchFile::State {
     return *found;
   }
 
+  /// The same, with its sum, which is compared once.
+  std::span<const std::byte> sound_storage(const PickledTensor& tensor, const std::string& place) const {
+    const std::span<const std::byte> bytes = storage(tensor, place);
+    const std::lock_guard lock(mutex);
+    if (!sound.contains(tensor.storage)) {
+      archive.check_sum(folder + "data/" + tensor.storage);
+      sound.insert(tensor.storage);
+    }
+    return bytes;
+  }
+
   std::unique_ptr<const formats::MappedFile> mapping;
   ZipArchive archive;
   std::string folder;
   Pickle pickle;
+  mutable std::mutex mutex;
+  mutable std::set<std::string> sound;  ///< storages whose sums are right
 };
 
 TorchFile TorchFile::open(const std::filesystem::path& path) {
@@ -160,7 +143,9 @@ TorchFile TorchFile::open(const std::filesystem::path& path) {
                 "{}: is of the form that torch wrote before version 1.6, which is read by running it; save it anew in "
                 "Python: import torch; torch.save(torch.load('{}', map_location='cpu'), 'new.pt')",
                 path.string(), path.filename().string());
-  return TorchFile(std::make_shared<const State>(path.string(), std::move(mapping), bytes));
+  auto state = std::make_shared<const State>(path.string(), std::move(mapping), bytes);
+  state->archive.check_sum(state->folder + "data.pkl");
+  return TorchFile(std::move(state));
 }
 
 TorchFile TorchFile::view(std::span<const std::byte> bytes, std::string name) {
@@ -193,8 +178,8 @@ void TorchFile::read(const PickledTensor& tensor, std::int64_t first, const tens
   core::require(out.dtype == tensor::DType::kF32 && out.contiguous() && first >= 0 && first <= count &&
                     out.size() <= count - first,
                 ErrorCode::kInvalidArgument, "{}: more elements were asked for than there are", place);
-  const StorageType& type = storage_type(tensor.storage_type);
-  const std::byte* const storage = state_->storage(tensor, place).data();
+  const TorchStorage& type = storage_type(tensor.storage_type);
+  const std::byte* const storage = state_->sound_storage(tensor, place).data();
   auto* const values = out.as<float>();
   StridedWalk walk(tensor, first);
   for (std::int64_t i = 0; i < out.size(); ++i, walk.advance())

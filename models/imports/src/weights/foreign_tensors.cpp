@@ -3,6 +3,7 @@
 #include "torch/torch_file.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,11 @@ using core::ErrorCode;
 std::vector<std::int64_t> without_ones(std::vector<std::int64_t> shape) {
   std::erase(shape, 1);
   return shape;
+}
+
+tensor::Tensor row_of(std::span<float> values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  return {values.data(), 1, count, count, tensor::DType::kF32, tensor::Device::kCpu};
 }
 
 }  // namespace
@@ -44,13 +50,45 @@ std::vector<std::string> ForeignTensors::names() const {
   return names;
 }
 
-void ForeignTensors::read(std::string_view name, const std::vector<std::int64_t>& shape, const tensor::Tensor& out) {
+const ForeignWeights::Shape* ForeignTensors::shape_of(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() ? nullptr : &found->second.tensor.shape;
+}
+
+void ForeignTensors::read(std::string_view name, std::span<float> out) const {
+  get(name).read(0, row_of(out));
+}
+
+void ForeignTensors::check_shape(std::string_view name, const std::vector<std::int64_t>& shape) const {
   const ForeignTensor& tensor = get(name);
   if (without_ones(tensor.shape) != without_ones(shape))
     core::fail(ErrorCode::kBadInput, "{}: the tensor {} is of the shape {}, the configuration says {}", tensor.file,
                core::quote(name), formats::describe_shape(tensor.shape), formats::describe_shape(shape));
-  tensor.read(0, out);
+}
+
+void ForeignTensors::read(std::string_view name, const std::vector<std::int64_t>& shape, const tensor::Tensor& out) {
+  check_shape(name, shape);
+  get(name).read(0, out);
   leave(name);
+}
+
+bool ForeignTensors::equal(std::string_view one, std::string_view other) const {
+  const Shape* shape = shape_of(one);
+  const Shape* other_shape = shape_of(other);
+  if (shape == nullptr || other_shape == nullptr || *shape != *other_shape) return false;
+  constexpr std::int64_t kPiece = 1 << 16;
+  std::vector<float> values(kPiece);
+  std::vector<float> others(kPiece);
+  const std::int64_t count = count_of(*shape);
+  for (std::int64_t first = 0; first < count; first += kPiece) {
+    const auto size = static_cast<std::size_t>(std::min(kPiece, count - first));
+    values.resize(size);
+    others.resize(size);
+    get(one).read(first, row_of(values));
+    get(other).read(first, row_of(others));
+    if (std::memcmp(values.data(), others.data(), size * sizeof(float)) != 0) return false;
+  }
+  return true;
 }
 
 void ForeignTensors::leave(std::string_view name) {
@@ -77,20 +115,24 @@ void add_safetensors(ForeignTensors& tensors, const std::filesystem::path& file)
 }
 
 void add_torch(ForeignTensors& tensors, const std::filesystem::path& file, std::string_view below) {
-  const TorchFile opened = TorchFile::open(file);
+  add_torch(tensors, TorchFile::open(file), below);
+}
+
+void add_torch(ForeignTensors& tensors, const TorchFile& opened, std::string_view below) {
+  const std::string& file = opened.name();
   const PickleValue* root = &opened.root();
   if (!below.empty()) root = root->at(below);
   const auto* state = root == nullptr ? nullptr : root->as<PickledDict>();
   core::require(state != nullptr, ErrorCode::kBadInput, "{}: there is no state dict in it, names with their tensors",
-                file.string());
+                file);
   for (const auto& [key, value] : state->items) {
     const auto* name = key->as<std::string>();
     const auto* held = value->as<std::shared_ptr<const PickledTensor>>();
     if (name == nullptr || held == nullptr)
-      core::fail(ErrorCode::kBadInput, "{}: the state dict has {}, which is no tensor", file.string(),
+      core::fail(ErrorCode::kBadInput, "{}: the state dict has {}, which is no tensor", file,
                  name == nullptr ? "a key that is no text" : core::quote(*name));
     opened.check(**held, *name);
-    tensors.add(*name, {.file = file.string(),
+    tensors.add(*name, {.file = file,
                         .shape = (*held)->shape,
                         .read = [opened, tensor = *held, name = *name](auto first, const auto& out) {
                           opened.read(*tensor, first, out, name);

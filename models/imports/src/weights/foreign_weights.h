@@ -14,7 +14,9 @@ class ForeignWeights {
   using Shape = std::vector<std::int64_t>;
 
   ForeignWeights() = default;
+  ForeignWeights(ForeignWeights&&) = default;
   ForeignWeights(const ForeignWeights&) = delete;
+  ForeignWeights& operator=(ForeignWeights&&) = default;
   ForeignWeights& operator=(const ForeignWeights&) = delete;
   virtual ~ForeignWeights();
 

@@ -17,6 +17,8 @@ class MappedFile {
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
  private:
+  void unmap() noexcept;
+
   std::span<const std::byte> bytes_;
 };
 

@@ -33,6 +33,8 @@ struct ModelFiles {
   static constexpr const char* kOtherTargetTokenizer = "target.tokenizer.model";
   /// Of a model whose decoding defaults name it.
   static constexpr const char* kShortlist = decoding::kShortlistFile;
+  /// Of an imported model: what it was then, see ModelReference.
+  static constexpr const char* kReference = "reference.json";
   static constexpr const char* kCard = "README.md";
   static constexpr const char* kSums = "SHA256SUMS";
 
@@ -58,6 +60,7 @@ struct ModelFiles {
                                    kOtherSourceTokenizer,
                                    kOtherTargetTokenizer,
                                    kShortlist,
+                                   kReference,
                                    kCard,
                                    kSums};
 };
@@ -187,6 +190,8 @@ struct ModelFolderContent {
   std::string shortlist{};                     ///< content of the file, if the decoding defaults name it
   LanguageTable languages{};                   ///< ModelConfig::languages
   Metadata metadata{};                         ///< of model.safetensors
+  /// Makes the content of reference.json, none if it is empty, of the folder that is written but for it and its sums.
+  std::function<std::string(const std::filesystem::path& folder)> reference{};
   /// Opens the tokenizers once, to see that they belong to the model.
   TokenizerOpener opener = open_built_in_tokenizer;
 };

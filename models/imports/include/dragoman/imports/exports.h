@@ -24,9 +24,7 @@ struct ExportedModel {
 struct ExportFormat {
   std::string_view name;
   std::string_view summary;
-  /// Whether the output is a folder, which must not exist or be empty; else it is a file.
-  bool is_folder = true;
-  /// Error{kUnsupported} that says what the form cannot express.
+  /// `output` is an empty folder. Error{kUnsupported} that says what the form cannot express.
   void (*write)(const ExportedModel& model, const std::filesystem::path& output);
 };
 

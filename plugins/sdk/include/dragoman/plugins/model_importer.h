@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
@@ -29,6 +30,8 @@ struct ModelDescription {
   core::Json decoding = core::Json::object();
   std::string shortlist{};  ///< in the binary form, if `decoding` names it
   formats::LanguageTable languages{};
+  /// What the files ask for and cannot be followed, each with file and key: for whoever imports the model.
+  std::vector<std::string> warnings{};
 };
 
 /// A model in the files of another toolkit, opened. Its files come from outside: whatever is wrong in them is an
@@ -37,6 +40,9 @@ class ForeignModel {
  public:
   virtual ~ForeignModel();
   virtual ModelDescription describe() const = 0;
+  /// Called before memory is taken for values: throws if the files lack a parameter of the model that was described, or
+  /// have it in another shape. An importer whose constructor has seen to that does nothing.
+  virtual void check(const nn::ParameterStore& parameters) const;
   /// Writes the values of a parameter to `out`: host memory, F32, contiguous, of the parameter's rows and columns.
   /// Called once for each parameter of the model that was described, in the model's order.
   virtual void read(const nn::Parameter& parameter, const tensor::Tensor& out) = 0;
@@ -59,6 +65,9 @@ struct ModelImporterEntry {
   /// Writes a small model into an empty folder and returns what make() is to open: that folder, or a file in it. For
   /// the conformance kit.
   std::function<std::filesystem::path(const std::filesystem::path& folder)> write_example;
+  /// Of what recognises() turned down, though it looks as if it were meant for this importer: why. Empty: it does not
+  /// look so. It may be left out.
+  std::function<std::string(const std::filesystem::path& path)> why_not{};
 };
 
 }  // namespace dragoman::plugins

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "report.h"
+
+#include <dragoman/pipeline/model_verification.h>
+
+namespace dragoman::cli {
+
+/// What agrees, and within which bounds.
+Report describe_verification(const pipeline::ModelVerification& verified);
+
+}  // namespace dragoman::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "weights/transformer_names.h"
+
+namespace dragoman::imports {
+
+/// As fairseq names the arrays of a Transformer, and after it transformers those of BART and its relatives.
+class BartNames final : public TransformerNames {
+ public:
+  struct Options {
+    std::string prefix = "model.";  ///< in front of "encoder" and "decoder"
+    std::string shared{};           ///< the table of both sides, if there is one
+    std::string output = "lm_head.weight";
+  };
+  explicit BartNames(Options options) : options_(std::move(options)) {}
+
+  Pair linear(Side side, int layer, LinearKind kind, bool gated) const override;
+  Pair norm(Side side, int layer, NormKind kind) const override;
+  WeightPart table(TableKind kind) const override;
+  WeightPart positions(Side side) const override;
+  WeightPart output_bias() const override { return {.name = "final_logits_bias"}; }
+  WeightPart output_projection() const override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace dragoman::imports
