@@ -413,6 +413,18 @@ void write_changed_copy(const Path& source, const Path& output, const ModelConfi
 
 }  // namespace
 
+FolderTokenizers read_tokenizers(const Path& folder, const ModelConfig& config) {
+  std::error_code ignored;
+  const StoredTokenizers stored = config.tokenizers.value_or(StoredTokenizers{
+      .source = {}, .target = {}, .joint = std::filesystem::exists(folder / ModelFiles::kTokenizer, ignored)});
+  const auto content = [&](TokenizerSide side, const StoredTokenizer& tokenizer) {
+    return TokenizerContent{core::read_regular_file(folder / tokenizer_file_name(side, tokenizer)), tokenizer};
+  };
+  if (stored.joint) return {.joint = content(TokenizerSide::kJoint, stored.source)};
+  return {.source = content(TokenizerSide::kSource, stored.source),
+          .target = content(TokenizerSide::kTarget, stored.target)};
+}
+
 std::string shortlist_of(const Path& folder, const ModelConfig& config) {
   if (!config.decoding.contains(decoding::kShortlistKey)) return {};
   return core::read_regular_file(folder / ModelFiles::kShortlist);

@@ -4,12 +4,16 @@
 #include "fairseq/importer.h"
 #include "huggingface/huggingface.h"
 #include "marian/importer.h"
+#include "peft/peft.h"
 #include "tokens/piece_tokenizer.h"
 
 namespace dragoman::imports {
 
 std::vector<plugins::ModelImporterEntry> built_in_importers() {
-  return {huggingface_importer(), ctranslate2_importer(), marian_importer(), fairseq_importer()};
+  std::vector<plugins::ModelImporterEntry> importers = {huggingface_importer(), ctranslate2_importer(),
+                                                        marian_importer(), fairseq_importer()};
+  importers.push_back(peft_importer(importers));
+  return importers;
 }
 
 std::vector<plugins::TokenizerEntry> built_in_tokenizers() {

@@ -1,11 +1,15 @@
 #include "export.h"
 
+#include <deque>
+
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/imports/adapters.h>
 #include <dragoman/tensor/host_view.h>
 #include <dragoman/training/checkpoint.h>
+#include <dragoman/training/low_rank_adapters.h>
 
 namespace dragoman::training {
 namespace {
@@ -45,6 +49,9 @@ void require_room_for_models(const TrainingConfig& config) {
   formats::require_replaceable(run / "last");
   if (!config.data.validation.empty()) formats::require_replaceable(run / "best");
   if (config.checkpoint.average > 0) formats::require_replaceable(run / "average");
+  if (!config.training.lora.on()) return;
+  for (const char* name : {"last", "best", "average"})
+    imports::require_room_for_adapters(run / (std::string(name) + kAdapterSuffix));
 }
 
 std::string ModelExports::card(const ModelOrigin& origin) const {
@@ -100,9 +107,36 @@ void ModelExports::write_folder(const std::string& name, const nn::Seq2SeqModel&
   formats::write_model_folder(fs::path(config_->output) / name, content);
 }
 
+/// Beside the model, in which they are merged, as PEFT has them.
+void ModelExports::write_adapters(const std::string& name, const nn::ParameterStore& adapters,
+                                  const nn::Seq2SeqModel& model) const {
+  const LoraConfig& lora = config_->training.lora;
+  imports::AdapterSet set{.model_type = config_->model.type,
+                          .model = model.config(),
+                          .base = (*record_)["start"].value("folder", ""),
+                          .rank = lora.rank,
+                          .alpha = lora.alpha,
+                          .weights = {}};
+  std::deque<tensor::HostView> views;  // keep what they show
+  const auto on_host = [&](const nn::Parameter& parameter) {
+    return views.emplace_back(tensor::HostView::of(adapters.memory(), parameter.value)).tensor();
+  };
+  for (const nn::Parameter& a : adapters.all()) {
+    if (!a.name.ends_with(kLoraA)) continue;
+    const std::string weight = a.name.substr(0, a.name.size() - kLoraA.size());
+    const nn::Parameter& b = *adapters.find(weight + std::string(kLoraB));
+    set.weights.push_back({.parameter = weight,
+                           .projections = model.parameters().find(weight)->projections,
+                           .a = on_host(a),
+                           .b = on_host(b)});
+  }
+  imports::write_adapters(fs::path(config_->output) / (name + kAdapterSuffix), set);
+}
+
 bool ModelExports::write(const std::string& name, const Snapshot& state, const ModelOrigin& origin) {
   try {
     write_folder(name, *state.model, origin);
+    if (state.adapters) write_adapters(name, *state.adapters, *state.model);
     unwritten_.erase(name);
     return true;
   } catch (const std::exception& error) {

@@ -34,6 +34,9 @@ struct Snapshot {
   std::unique_ptr<nn::ParameterStore> adapters;
 };
 
+/// What the folder of a model's adapters is called, behind the name of the model's.
+inline constexpr const char* kAdapterSuffix = "-adapters";
+
 /// The model folders of a run. One that cannot be written is a warning, since training can go on without it.
 class ModelExports {
  public:
@@ -57,6 +60,8 @@ class ModelExports {
   formats::TokenizerOpener opener() const;
   std::string card(const ModelOrigin& origin) const;
   void write_folder(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin) const;
+  void write_adapters(const std::string& name, const nn::ParameterStore& adapters,
+                      const nn::Seq2SeqModel& model) const;
 
   const TrainingConfig* config_;
   const RunTokenizers* tokenizers_;

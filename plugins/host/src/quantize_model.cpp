@@ -25,24 +25,6 @@ tensor::DType stored_type(tensor::ComputeChoice type) {
   return type == tensor::ComputeChoice::kBF16 ? tensor::DType::kBF16 : tensor::DType::kI8;
 }
 
-struct Tokenizers {
-  formats::TokenizerContent joint{};
-  formats::TokenizerContent source{};
-  formats::TokenizerContent target{};
-};
-
-/// As they stand in the folder.
-Tokenizers tokenizers_of(const path& folder, const formats::ModelConfig& config) {
-  const formats::StoredTokenizers stored = config.tokenizers.value_or(formats::StoredTokenizers{
-      .source = {}, .target = {}, .joint = std::filesystem::exists(folder / ModelFiles::kTokenizer)});
-  const auto content = [&](formats::TokenizerSide side, const formats::StoredTokenizer& tokenizer) {
-    return formats::TokenizerContent{core::read_regular_file(folder / tokenizer_file_name(side, tokenizer)), tokenizer};
-  };
-  using Side = formats::TokenizerSide;
-  if (stored.joint) return {.joint = content(Side::kJoint, stored.source)};
-  return {.source = content(Side::kSource, stored.source), .target = content(Side::kTarget, stored.target)};
-}
-
 std::string rounded_card(const path& folder, tensor::ComputeChoice type) {
   const std::string card = formats::card_of(folder);
   return fmt::format(
@@ -73,7 +55,7 @@ void quantize_model(const path& folder, const path& output, tensor::ComputeChoic
     core::require(stored.dtype != tensor::DType::kI8, ErrorCode::kBadInput,
                   "{}: the model is one of int8 already; round the one that it was made of", folder.string());
   loaded.model->parameters().require_finite(weights.string());
-  const Tokenizers tokenizers = tokenizers_of(folder, loaded.config);
+  const formats::FolderTokenizers tokenizers = formats::read_tokenizers(folder, loaded.config);
   formats::write_model_folder(output, {.model_type = loaded.config.model_type,
                                        .plugin = loaded.config.plugin,
                                        .model = loaded.model.get(),

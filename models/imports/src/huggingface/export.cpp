@@ -1,6 +1,5 @@
 #include "huggingface/export.h"
 
-#include "huggingface/bart_names.h"
 #include "huggingface/t5_export.h"
 #include "weights/bart_names.h"
 #include "weights/exported_shape.h"

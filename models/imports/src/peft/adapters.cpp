@@ -39,7 +39,10 @@ Module joined(const WeightAdapter& adapter, std::int64_t rank) {
 }
 
 std::vector<Module> modules_of(const AdapterSet& adapters) {
-  const std::vector<AdaptedModule> known = modules_of_transformers(adapters.model_type, adapters.model);
+  std::vector<std::string> parameters;
+  for (const WeightAdapter& adapter : adapters.weights) parameters.push_back(adapter.parameter);
+  const std::vector<AdaptedModule> known =
+      modules_of_transformers(adapters.model_type, adapters.model, parameters);
   std::vector<Module> modules;
   for (const WeightAdapter& adapter : adapters.weights) {
     const std::size_t before = modules.size();

@@ -20,7 +20,7 @@ class FolderModel final : public plugins::ForeignModel {
         weights_(formats::SafetensorsFile::open(folder_ / formats::ModelFiles::kWeights)) {}
 
   plugins::ModelDescription describe() const override {
-    formats::FolderTokenizers tokenizers = formats::tokenizers_of(folder_, config_);
+    formats::FolderTokenizers tokenizers = formats::read_tokenizers(folder_, config_);
     return {.model_type = config_.model_type,
             .plugin = config_.plugin,
             .sequences = config_.sequences,
@@ -35,15 +35,19 @@ class FolderModel final : public plugins::ForeignModel {
   }
 
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
-    const formats::StoredTensor* stored = weights_.find(parameter.name);
-    core::require(stored != nullptr && stored->shape == formats::stored_shape(parameter), ErrorCode::kBadInput,
-                  "{}: has no tensor '{}' of the shape {}", weights(), parameter.name,
-                  formats::describe_shape(formats::stored_shape(parameter)));
-    core::require(stored->dtype != tensor::DType::kI8, ErrorCode::kUnsupported,
-                  "{}: the weights are rounded to int8; adapters belong to those that were not rounded", weights());
-    weights_.read(*stored, out);
+    weights_.read(*weights_.find(parameter.name), out);
   }
 
+  void check(const nn::ParameterStore& parameters) const override {
+    for (const nn::Parameter& parameter : parameters.all()) {
+      const formats::StoredTensor* stored = weights_.find(parameter.name);
+      core::require(stored != nullptr && stored->shape == formats::stored_shape(parameter), ErrorCode::kBadInput,
+                    "{}: has no tensor '{}' of the shape {}", weights(), parameter.name,
+                    formats::describe_shape(formats::stored_shape(parameter)));
+      core::require(stored->dtype != tensor::DType::kI8, ErrorCode::kUnsupported,
+                    "{}: the weights are rounded to int8; adapters belong to those that were not rounded", weights());
+    }
+  }
   void finish() override {}
 
  private:

@@ -17,8 +17,10 @@ struct AdaptedModule {
   std::int64_t parts = 1;
 };
 
-/// The linear layers of a model as transformers names them; none of a model that it has not, or names otherwise.
-std::vector<AdaptedModule> modules_of_transformers(std::string_view model_type, const core::Json& model);
+/// The linear layers that these parameters of a model are, as transformers names them; none of a model that it has not,
+/// or names otherwise. `model` is the type's configuration.
+std::vector<AdaptedModule> modules_of_transformers(std::string_view model_type, const core::Json& model,
+                                                   const std::vector<std::string>& parameters);
 
 /// The module that a weight is where transformers has none: its name without ".weight".
 std::string own_module_name(std::string_view parameter);

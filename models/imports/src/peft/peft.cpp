@@ -137,12 +137,12 @@ std::vector<std::string> modules_in(const ForeignTensors& tensors) {
     core::require(known, ErrorCode::kUnsupported,
                   "{}: the tensor {} is no low-rank matrix of a linear layer; merge the adapters in PEFT "
                   "(merge_and_unload), and import what it saves",
-                  tensors.where(), core::quote(name));
+                  tensors.file(), core::quote(name));
     if (!name.ends_with(kLoraA)) continue;
     modules.push_back(name.substr(kModulePrefix.size(), name.size() - kModulePrefix.size() - kLoraA.size()));
     static_cast<void>(tensors.get(tensor_name(modules.back(), kLoraB)));
   }
-  core::require(!modules.empty(), ErrorCode::kBadInput, "{}: holds no adapters", tensors.where());
+  core::require(!modules.empty(), ErrorCode::kBadInput, "{}: holds no adapters", tensors.file());
   return modules;
 }
 
@@ -153,13 +153,8 @@ class PeftModel final : public plugins::ForeignModel {
         base_(std::move(base)),
         config_(std::move(config)),
         tensors_(open_adapters(folder_)),
-        description_(base_->describe()) {
-    const std::vector<AdaptedModule> known = modules_of_transformers(description_.model_type, description_.model);
-    for (const std::string& name : modules_in(tensors_)) {
-      const auto found = std::ranges::find(known, name, &AdaptedModule::name);
-      adapters_.push_back(found != known.end() ? *found : AdaptedModule{name, name + ".weight", 0, 1});
-    }
-  }
+        description_(base_->describe()),
+        names_(modules_in(tensors_)) {}
 
   plugins::ModelDescription describe() const override {
     plugins::ModelDescription description = description_;
@@ -168,6 +163,22 @@ class PeftModel final : public plugins::ForeignModel {
         description.card.empty() ? "" : "\n\n",
         std::filesystem::absolute(folder_).lexically_normal().filename().string());
     return description;
+  }
+
+  void check(const nn::ParameterStore& parameters) const override {
+    base_->check(parameters);
+    adapters_ = modules_of(parameters);
+    for (const AdaptedModule& module : adapters_) {
+      const nn::Parameter* weight = parameters.find(module.parameter);
+      core::require(weight != nullptr && weight->is_weight, ErrorCode::kBadInput,
+                    "{}: the module {} is no linear layer of the model that the adapters are merged with; is it the one "
+                    "that they were trained for?",
+                    tensors_.file(), core::quote(module.name));
+      const std::int64_t rank = rank_of(module);
+      tensors_.check_shape(tensor_name(module.name, kLoraA), {rank, weight->cols});
+      tensors_.check_shape(tensor_name(module.name, kLoraB), {weight->rows / module.parts, rank});
+      static_cast<void>(config_.scale_of(module.name, rank));
+    }
   }
 
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
@@ -182,13 +193,33 @@ class PeftModel final : public plugins::ForeignModel {
   }
 
  private:
-  /// Adds scale * B A to the module's share of a weight.
-  void add(const AdaptedModule& module, const tensor::Tensor& weight) {
-    const std::string a_name = tensor_name(module.name, kLoraA), b_name = tensor_name(module.name, kLoraB);
-    const std::vector<std::int64_t>& shape = tensors_.get(a_name).shape;
+  std::int64_t rank_of(const AdaptedModule& module) const {
+    const std::vector<std::int64_t>& shape = tensors_.get(tensor_name(module.name, kLoraA)).shape;
     const std::int64_t rank = shape.empty() ? 0 : shape.front();
     config_.require(rank >= 1 && rank <= kLargestRank,
                     fmt::format("the rank of the module {} is {}", core::quote(module.name), rank));
+    return rank;
+  }
+
+  /// The modules that have adapters, by transformers' names or else by ours.
+  std::vector<AdaptedModule> modules_of(const nn::ParameterStore& parameters) const {
+    std::vector<std::string> weights;
+    for (const nn::Parameter& parameter : parameters.all())
+      if (parameter.is_weight && !parameter.is_table) weights.push_back(parameter.name);
+    const std::vector<AdaptedModule> known =
+        modules_of_transformers(description_.model_type, description_.model, weights);
+    std::vector<AdaptedModule> modules;
+    for (const std::string& name : names_) {
+      const auto found = std::ranges::find(known, name, &AdaptedModule::name);
+      modules.push_back(found != known.end() ? *found : AdaptedModule{name, name + ".weight", 0, 1});
+    }
+    return modules;
+  }
+
+  /// Adds scale * B A to the module's share of a weight.
+  void add(const AdaptedModule& module, const tensor::Tensor& weight) {
+    const std::string a_name = tensor_name(module.name, kLoraA), b_name = tensor_name(module.name, kLoraB);
+    const std::int64_t rank = rank_of(module);
     const std::int64_t rows = weight.rows / module.parts;
     const double scale = config_.scale_of(module.name, rank);
     const std::vector<float> a = values(a_name, rank, weight.cols), b = values(b_name, rows, rank);
@@ -203,12 +234,6 @@ class PeftModel final : public plugins::ForeignModel {
   }
 
   std::vector<float> values(const std::string& name, std::int64_t rows, std::int64_t cols) {
-    std::int64_t count = 1;
-    for (const std::int64_t size : tensors_.get(name).shape)
-      count = size > 0 && count <= rows * cols / size ? count * size : -1;
-    core::require(count == rows * cols, ErrorCode::kBadInput,
-                  "{}: the tensor {} is not [{}, {}], as the model that the adapters are merged with asks", tensors_.where(),
-                  core::quote(name), rows, cols);
     std::vector<float> result(static_cast<std::size_t>(rows * cols));
     tensors_.read(name, {rows, cols}, {result.data(), rows, cols, cols, tensor::DType::kF32, tensor::Device::kCpu});
     return result;
@@ -219,7 +244,8 @@ class PeftModel final : public plugins::ForeignModel {
   PeftConfig config_;
   ForeignTensors tensors_;
   plugins::ModelDescription description_;
-  std::vector<AdaptedModule> adapters_;
+  std::vector<std::string> names_;  ///< of the modules that have adapters
+  mutable std::vector<AdaptedModule> adapters_;  ///< those, as check() found them
 };
 
 /// As it is named, or below the folder of the adapters.

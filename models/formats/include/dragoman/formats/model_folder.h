@@ -169,6 +169,15 @@ struct TokenizerContent {
   bool empty() const noexcept { return content.empty(); }
 };
 
+/// The tokenizers of a model folder as they stand there: the joint one, or both of the others.
+struct FolderTokenizers {
+  TokenizerContent joint{};
+  TokenizerContent source{};
+  TokenizerContent target{};
+};
+/// Error{kIo}.
+FolderTokenizers read_tokenizers(const std::filesystem::path& folder, const ModelConfig& config);
+
 /// What write_model_folder() puts in the folder.
 struct ModelFolderContent {
   std::string model_type{};
