@@ -71,7 +71,7 @@ TEST(LanguageTable, RefusesWhatIsNoTag) {
   EXPECT_THAT(message_with("/always/source_prefix", {20}), HasSubstr("always: source_prefix: must hold ids"));
   EXPECT_THAT(message_with("/table/eng_Latn/target_prefix", {10}), HasSubstr("must hold ids of the vocabulary"));
   EXPECT_THAT(message_with("/table/eng_Latn/target_prefix", {kSequences.end}), HasSubstr("not the end"));
-  EXPECT_THAT(message_with("/table/eng_Latn/target_prefix", Json(std::vector<int>(17, 3))), HasSubstr("at most 16"));
+  EXPECT_THAT(message_with("/table/eng_Latn/target_prefix", Json(std::vector<int>(65, 3))), HasSubstr("at most 64"));
   EXPECT_THAT(message_with("/table/eng_Latn/target", {3}), HasSubstr("target"));
   EXPECT_THAT(message_with("/target", "fra_Latn"), HasSubstr("is no language of the table"));
 }
