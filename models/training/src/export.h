@@ -60,8 +60,7 @@ class ModelExports {
   formats::TokenizerOpener opener() const;
   std::string card(const ModelOrigin& origin) const;
   void write_folder(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin) const;
-  void write_adapters(const std::string& name, const nn::ParameterStore& adapters,
-                      const nn::Seq2SeqModel& model) const;
+  void write_adapters(const std::string& name, const nn::ParameterStore& adapters, const nn::Seq2SeqModel& model) const;
 
   const TrainingConfig* config_;
   const RunTokenizers* tokenizers_;

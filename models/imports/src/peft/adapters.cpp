@@ -30,7 +30,8 @@ std::vector<float> rows_of(const tensor::Tensor& matrix, std::int64_t begin, std
 
 /// One module for all projections of a weight: their A below one another, and of B the blocks of a diagonal.
 Module joined(const WeightAdapter& adapter, std::int64_t rank) {
-  Module module{own_module_name(adapter.parameter), adapter.projections * rank, rows_of(adapter.a, 0, adapter.a.rows), {}};
+  Module module{
+      own_module_name(adapter.parameter), adapter.projections * rank, rows_of(adapter.a, 0, adapter.a.rows), {}};
   const std::int64_t share = adapter.b.rows / adapter.projections;
   module.b.resize(static_cast<std::size_t>(adapter.b.rows * module.rank));
   for (std::int64_t row = 0; row < adapter.b.rows; ++row)
@@ -41,8 +42,7 @@ Module joined(const WeightAdapter& adapter, std::int64_t rank) {
 std::vector<Module> modules_of(const AdapterSet& adapters) {
   std::vector<std::string> parameters;
   for (const WeightAdapter& adapter : adapters.weights) parameters.push_back(adapter.parameter);
-  const std::vector<AdaptedModule> known =
-      modules_of_transformers(adapters.model_type, adapters.model, parameters);
+  const std::vector<AdaptedModule> known = modules_of_transformers(adapters.model_type, adapters.model, parameters);
   std::vector<Module> modules;
   for (const WeightAdapter& adapter : adapters.weights) {
     const std::size_t before = modules.size();

@@ -66,7 +66,8 @@ std::unique_ptr<plugins::ForeignModel> open_base_model(const path& folder,
   if (formats::is_model_folder(folder)) return std::make_unique<FolderModel>(folder);
   for (const plugins::ModelImporterEntry& importer : importers) {
     if (!importer.recognises(folder)) continue;
-    core::OptionReader none(core::Json::object(), where);
+    const core::Json nothing = core::Json::object();
+    core::OptionReader none(nothing, where);
     return importer.make(folder, none);
   }
   core::fail(ErrorCode::kBadInput,

@@ -16,7 +16,8 @@ std::filesystem::path write_peft_example(const std::filesystem::path& folder) {
   constexpr std::int64_t kWidth = 8, kRank = 2;  // of the BART
   std::filesystem::create_directory(folder / "base");
   write_huggingface_example(folder / "base");
-  const std::string modules[] = {"model.encoder.layers.0.self_attn.q_proj", "model.decoder.layers.0.encoder_attn.v_proj"};
+  const std::string modules[] = {"model.encoder.layers.0.self_attn.q_proj",
+                                 "model.decoder.layers.0.encoder_attn.v_proj"};
   std::vector<formats::TensorSpec> specs;
   for (const std::string& module : modules) {
     specs.push_back({.name = tensor_name(module, kLoraA), .shape = {kRank, kWidth}});

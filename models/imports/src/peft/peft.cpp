@@ -94,9 +94,8 @@ class PeftConfig {
     require(found->is_object(), fmt::format("{} must hold names and numbers", key));
     for (const auto& [name, value] : found->items()) {
       require(value.is_number(), fmt::format("{}: {} must be a number", key, core::quote(name)));
-      const bool plain = std::ranges::all_of(name, [](unsigned char byte) {
-        return std::isalnum(byte) != 0 || byte == '_' || byte == '.';
-      });
+      const bool plain = std::ranges::all_of(
+          name, [](unsigned char byte) { return std::isalnum(byte) != 0 || byte == '_' || byte == '.'; });
       if (!plain)
         core::fail(ErrorCode::kUnsupported, "{}: {}: {} is a pattern; names of modules are understood", file_, key,
                    core::quote(name));
@@ -170,10 +169,11 @@ class PeftModel final : public plugins::ForeignModel {
     adapters_ = modules_of(parameters);
     for (const AdaptedModule& module : adapters_) {
       const nn::Parameter* weight = parameters.find(module.parameter);
-      core::require(weight != nullptr && weight->is_weight, ErrorCode::kBadInput,
-                    "{}: the module {} is no linear layer of the model that the adapters are merged with; is it the one "
-                    "that they were trained for?",
-                    tensors_.file(), core::quote(module.name));
+      core::require(
+          weight != nullptr && weight->is_weight, ErrorCode::kBadInput,
+          "{}: the module {} is no linear layer of the model that the adapters are merged with; is it the one "
+          "that they were trained for?",
+          tensors_.file(), core::quote(module.name));
       const std::int64_t rank = rank_of(module);
       tensors_.check_shape(tensor_name(module.name, kLoraA), {rank, weight->cols});
       tensors_.check_shape(tensor_name(module.name, kLoraB), {weight->rows / module.parts, rank});
@@ -226,7 +226,8 @@ class PeftModel final : public plugins::ForeignModel {
     for (std::int64_t row = 0; row < rows; ++row) {
       float* const out = weight.row<float>(module.part * rows + row);
       for (std::int64_t k = 0; k < rank; ++k) {
-        const auto factor = static_cast<float>(scale * static_cast<double>(b[static_cast<std::size_t>(row * rank + k)]));
+        const auto factor =
+            static_cast<float>(scale * static_cast<double>(b[static_cast<std::size_t>(row * rank + k)]));
         const float* const from = a.data() + k * weight.cols;
         for (std::int64_t col = 0; col < weight.cols; ++col) out[col] += factor * from[col];
       }
@@ -244,7 +245,7 @@ class PeftModel final : public plugins::ForeignModel {
   PeftConfig config_;
   ForeignTensors tensors_;
   plugins::ModelDescription description_;
-  std::vector<std::string> names_;  ///< of the modules that have adapters
+  std::vector<std::string> names_;               ///< of the modules that have adapters
   mutable std::vector<AdaptedModule> adapters_;  ///< those, as check() found them
 };
 
