@@ -102,6 +102,8 @@ TEST_P(ActivationAccuracy, ValuesAreRightToAFewUnitsInTheLastPlace) {
 }
 
 TEST_P(ActivationAccuracy, SlopesAreRight) {
+  // In that of tanh-gelu a factor of up to 4 stands before 1 - tanh^2, whose digits cancel.
+  const double bound = GetParam().activation == ops::Activation::kGeluTanh ? 2e-6 : 1e-6;
   for (const SimdLevel level : kAllLevels) {
     const LevelScope scope(level);
     const std::vector<float> values = numbers_up_to(8);
@@ -115,7 +117,7 @@ TEST_P(ActivationAccuracy, SlopesAreRight) {
     rig.run(ops::kActivationBackward, ops::ActivationBackwardArguments{x, y, GetParam().activation, dy, dx});
     const std::vector<float> slopes = dx.values();
     for (std::size_t i = 0; i < values.size(); ++i)
-      ASSERT_NEAR(slopes[i], GetParam().slope(static_cast<double>(values[i])), 1e-6)
+      ASSERT_NEAR(slopes[i], GetParam().slope(static_cast<double>(values[i])), bound)
           << "slope of " << GetParam().name << " at " << values[i] << ", " << simd_level();
   }
 }

@@ -15,7 +15,7 @@ namespace dragoman::imports {
 class ZipWriter {
  public:
   explicit ZipWriter(const std::filesystem::path& path);
-  /// A file whose content is these parts, one behind the other. Error{kUnsupported} where the archive would leave 4 GiB.
+  /// A file whose content is these parts, one behind the other. Error{kUnsupported} beyond 4 GiB.
   void add(std::string name, std::initializer_list<std::string_view> parts);
   /// Gives the archive its name.
   void finish();

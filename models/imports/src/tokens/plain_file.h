@@ -12,8 +12,8 @@ inline bool is_file(const std::filesystem::path& file) {
   return std::filesystem::is_regular_file(file, ignored);
 }
 
-/// The same of a file that a folder may lack; Error{kBadInput} for anything else of that name, which would be ignored in
-/// silence: a folder, or a link to nothing.
+/// The same of a file that a folder may lack; Error{kBadInput} for anything else of that name, which would be ignored
+/// in silence: a folder, or a link to nothing.
 inline bool is_file_if_there(const std::filesystem::path& file) {
   std::error_code ignored;
   if (is_file(file)) return true;

@@ -34,8 +34,8 @@ struct AdapterSet {
 void require_room_for_adapters(const std::filesystem::path& path);
 
 /// Writes a folder as PEFT does, adapter_config.json and adapter_model.safetensors; it takes the place of `path` as
-/// core::StagedFolder does. Modules are called as transformers calls them where it has the model (Marian, BART and their
-/// relatives), so that PEFT loads them; else as the parameters are called here. Error{kIo}.
+/// core::StagedFolder does. Modules are called as transformers calls them where it has the model (Marian, BART, T5 and
+/// their relatives), so that PEFT loads them; else as the parameters are called here. Error{kIo}.
 void write_adapters(const std::filesystem::path& path, const AdapterSet& adapters);
 
 }  // namespace dragoman::imports

@@ -82,8 +82,8 @@ struct OptimizerConfig {
   double weight_decay = 0;
 };
 
-/// Low-rank adapters (Hu et al. 2022, LoRA): of each weight W that is adapted, W + alpha / rank * B A is trained, with A
-/// [rank, inputs] and B [outputs, rank], and nothing else.
+/// Low-rank adapters (Hu et al. 2022, LoRA): of each weight W that is adapted, W + alpha / rank * B A is trained, with
+/// A [rank, inputs] and B [outputs, rank], and nothing else.
 struct LoraConfig {
   /// 0: the parameters themselves are trained.
   std::int64_t rank = 0;
