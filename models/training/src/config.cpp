@@ -69,6 +69,11 @@ void check_together(const TrainingConfig& config, const std::string& where) {
                 ErrorCode::kBadInput, "{}: validation.patience needs data.validation and validation.every", where);
   core::require(config.validation.tune.empty() || !config.data.validation.empty(), ErrorCode::kBadInput,
                 "{}: validation.tune needs data.validation", where);
+  core::require(
+      !config.model.from.empty() || (config.data.source_language.empty() && config.data.target_language.empty()),
+      ErrorCode::kBadInput,
+      "{}: data.source_language and data.target_language are for models of several languages: name one as model.from",
+      where);
   core::require(!recipe.lora.on() || !config.model.from.empty(), ErrorCode::kBadInput,
                 "{}: training.lora adapts a model that there is: name its folder as model.from", where);
   core::require(

@@ -470,6 +470,9 @@ const OptionTable<DataConfig>& data_table() {
                   "merges left out at random, anew in every epoch; 0: off")
           .number("bucket_window", &Config::bucket_window, kAtLeastOne, "N",
                   "pairs sorted by length at a time; 1: none")
+          .text("source_language", &Config::source_language, "CODE",
+                "of the texts, with a model.from of several languages (`inspect` shows its table)")
+          .text("target_language", &Config::target_language, "CODE", "the same of the translations")
           .custom(special_token_options(), read_special_tokens, [](const Config& config, Json& json) {
             json["special_tokens"] = Json::object();
             special_token_table().write(config, json["special_tokens"]);

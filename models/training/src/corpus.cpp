@@ -42,10 +42,29 @@ std::uint64_t count_to_end(core::LineReader& reader) {
              source.name(), source_lines, target.name(), target_lines);
 }
 
-std::vector<std::int32_t> encode_line(const tokenizer::Tokenizer& tokenizer, std::string_view line, std::int32_t end,
+/// What stands around the tokens of one side's lines.
+struct Frame {
+  std::span<const std::int32_t> prefix;
+  std::int32_t end;
+  std::span<const std::int32_t> suffix;
+};
+
+Frame source_frame(const CorpusOptions& options) {
+  return {options.tags.source_prefix, options.end, options.tags.source_suffix};
+}
+
+Frame target_frame(const CorpusOptions& options) {
+  return {options.tags.target_prefix, options.end, {}};
+}
+
+/// Empty if the line has no tokens.
+std::vector<std::int32_t> encode_line(const tokenizer::Tokenizer& tokenizer, std::string_view line, const Frame& frame,
                                       const tokenizer::EncodeOptions& options) {
   std::vector<std::int32_t> ids = tokenizer.encode(line, options);
-  if (!ids.empty()) ids.push_back(end);
+  if (ids.empty()) return ids;
+  ids.insert(ids.begin(), frame.prefix.begin(), frame.prefix.end());
+  ids.push_back(frame.end);
+  ids.insert(ids.end(), frame.suffix.begin(), frame.suffix.end());
   return ids;
 }
 
@@ -118,8 +137,8 @@ void Corpus::encode_block(std::vector<std::string>& source, std::vector<std::str
     }
   core::for_each_range(executor, lines, kTaskLines, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      source_ids[i] = encode_line(*tokenizers_.source, source[i], options_.end, {});
-      target_ids[i] = encode_line(*tokenizers_.target, target[i], options_.end, {});
+      source_ids[i] = encode_line(*tokenizers_.source, source[i], source_frame(options_), {});
+      target_ids[i] = encode_line(*tokenizers_.target, target[i], target_frame(options_), {});
     }
   });
   for (std::size_t i = 0; i < source.size(); ++i) append_pair(source[i], target[i], source_ids[i], target_ids[i]);
@@ -148,7 +167,7 @@ const EncodedPairs& Corpus::epoch(std::int64_t epoch) {
   if (options_.bpe_dropout == 0) return pairs_;
   if (epoch == dropped_epoch_) return dropped_;
   const auto encode_side = [&](const tokenizer::Tokenizer& tokenizer, const LineList& text, const SequenceList& usual,
-                               std::uint64_t side) {
+                               const Frame& frame, std::uint64_t side) {
     std::vector<std::vector<std::int32_t>> ids(text.size());
     tokenizer::EncodeOptions options{.mode = tokenizer::EncodingMode::kDropout, .dropout = options_.bpe_dropout};
     options.seed = dropout_seed(options_.seed, epoch, side);
@@ -157,7 +176,7 @@ const EncodedPairs& Corpus::epoch(std::int64_t epoch) {
                            for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
                              tokenizer::EncodeOptions line_options = options;
                              line_options.line = i;
-                             ids[i] = encode_line(tokenizer, text[i], options_.end, line_options);
+                             ids[i] = encode_line(tokenizer, text[i], frame, line_options);
                            }
                          });
     SequenceList sequences;
@@ -167,8 +186,8 @@ const EncodedPairs& Corpus::epoch(std::int64_t epoch) {
     }
     return sequences;
   };
-  dropped_.source = encode_side(*tokenizers_.source, source_text_, pairs_.source, 0);
-  dropped_.target = encode_side(*tokenizers_.target, target_text_, pairs_.target, 1);
+  dropped_.source = encode_side(*tokenizers_.source, source_text_, pairs_.source, source_frame(options_), 0);
+  dropped_.target = encode_side(*tokenizers_.target, target_text_, pairs_.target, target_frame(options_), 1);
   dropped_epoch_ = epoch;
   return dropped_;
 }

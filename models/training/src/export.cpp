@@ -103,6 +103,9 @@ void ModelExports::write_folder(const std::string& name, const nn::Seq2SeqModel&
   content.card = card(origin);
   content.dtype = config_->checkpoint.export_f16 ? tensor::DType::kF16 : tensor::DType::kF32;
   if (record_->contains("start")) content.decoding = (*record_)["start"].value("decoding", Json::object());
+  if (record_->contains("start") && (*record_)["start"].contains("languages"))
+    content.languages =
+        formats::read_language_table((*record_)["start"]["languages"], model.spec(), "run.json: start: languages");
   content.opener = opener();
   formats::write_model_folder(fs::path(config_->output) / name, content);
 }

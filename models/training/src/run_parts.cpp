@@ -11,16 +11,19 @@
 namespace dragoman::training {
 namespace {
 
-CorpusOptions training_corpus_options(const TrainingConfig& config, const nn::SequenceSpec& spec) {
+CorpusOptions training_corpus_options(const TrainingConfig& config, const nn::SequenceSpec& spec,
+                                      const formats::SequenceTags& tags) {
   return {.maximum_length = config.data.maximum_length,
           .end = spec.end,
+          .tags = tags,
           .bpe_dropout = config.data.bpe_dropout,
           .seed = config.training.seed};
 }
 
-CorpusOptions validation_corpus_options(const nn::SequenceSpec& spec) {
+CorpusOptions validation_corpus_options(const nn::SequenceSpec& spec, const formats::SequenceTags& tags) {
   return {.maximum_length = std::min(spec.maximum_source_length, spec.maximum_target_length),
           .end = spec.end,
+          .tags = tags,
           .keep_text = true};
 }
 
@@ -100,9 +103,11 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
       spec(start ? start->spec(config, tokenizers) : make_spec(config, tokenizers)),
       model(make_model()) {
   require_room_for_models(config);
-  train = read_corpus(*this, "training data", config.data.train, training_corpus_options(config, spec), stop);
+  const formats::SequenceTags tags = start ? start->tags(config.data) : formats::SequenceTags{};
+  train = read_corpus(*this, "training data", config.data.train, training_corpus_options(config, spec, tags), stop);
   if (!config.data.validation.empty()) {
-    validation = read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(spec), stop);
+    validation =
+        read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(spec, tags), stop);
     validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor);
   }
   tensor::DeviceMemory& memory = environment.runtime->memory(device);

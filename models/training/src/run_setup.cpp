@@ -158,6 +158,8 @@ Json with_later_keys(const Json& before, const Json& now) {
                                                                   {"training.train_only", Json::array()},
                                                                   {"training.freeze", Json::array()},
                                                                   {"training.lora.rank", 0},
+                                                                  {"data.source_language", ""},
+                                                                  {"data.target_language", ""},
                                                                   {"training.lora.alpha", 16},
                                                                   {"training.lora.targets", Json::array()},
                                                                   {"model.init", "default"},

@@ -93,6 +93,7 @@ std::optional<StartingModel> StartingModel::find(TrainingConfig& config, const J
   if (!record.is_null()) {
     start.go_on(record);
     const TrainingConfig before = read_training_config(record["configuration"], "run.json: configuration");
+    start.require_vocabulary(config.data, before.data);
     complete(config, before.model.options, {before.data.source_tokenizer, before.data.target_tokenizer}, where);
     return start;
   }
@@ -101,10 +102,8 @@ std::optional<StartingModel> StartingModel::find(TrainingConfig& config, const J
                 "brought into that form by `dragoman convert`",
                 start.path_.string());
   const formats::ModelConfig folder = formats::load_model_config(start.path_);
-  core::require(folder.languages.empty(), ErrorCode::kUnsupported,
-                "model.from: {} puts tokens of languages around sentences (config.json, languages), which training "
-                "does not do yet; only models without them can be gone on from",
-                start.path_.string());
+  start.languages_ = folder.languages;
+  start.require_vocabulary(config.data, {});
   // Its own tokens may have other numbers in another tokenizer.
   if (config.data.source_tokenizer.file.empty()) start.decoding_ = folder.decoding;
   start.decoding_.erase(decoding::kShortlistKey);
@@ -125,7 +124,30 @@ void StartingModel::go_on(const Json& record) {
                 "another folder");
   recorded_ = record["start"];
   decoding_ = recorded_["decoding"];
+  if (recorded_.contains("languages"))
+    languages_ = formats::read_language_table(
+        recorded_["languages"], nn::read_sequence_spec(recorded_["sequences"], "run.json: start: sequences"),
+        "run.json: start: languages");
   recorded_sum_ = record["data"].value("starting_model", std::string());
+}
+
+/// That of the model, or of the run that goes on.
+void StartingModel::require_vocabulary(const DataConfig& config, const DataConfig& before) const {
+  const bool same = config.source_tokenizer.file.empty() || (config.source_tokenizer == before.source_tokenizer &&
+                                                             config.target_tokenizer == before.target_tokenizer);
+  core::require(languages_.empty() || same, ErrorCode::kUnsupported,
+                "data.tokenizer: {} puts tokens around sentences (config.json, languages), which have other numbers in "
+                "another vocabulary; leave data.tokenizer out",
+                path_.string());
+}
+
+formats::SequenceTags StartingModel::tags(const DataConfig& config) const {
+  try {
+    return languages_.tags(config.source_language, config.target_language);
+  } catch (const core::Error& error) {
+    core::fail(ErrorCode::kBadInput, "data.source_language and data.target_language, with {}: {}", path_.string(),
+               error.what());
+  }
 }
 
 std::string StartingModel::sum() const {
@@ -252,10 +274,12 @@ void StartingModel::carry_over(const formats::ModelFolder& folder, nn::Seq2SeqMo
 Json StartingModel::account(const nn::SequenceSpec& spec, const RunTokenizers& tokenizers) const {
   Json pieces = Json::object();
   for (const auto& [key, id] : kSpecialTokens) pieces[key] = tokenizers.target.tokenizer->piece(spec.*id);
-  return {{"folder", path_.string()},
-          {"sequences", nn::to_json(spec)},
-          {"special_tokens", std::move(pieces)},
-          {"decoding", decoding_}};
+  Json account = {{"folder", path_.string()},
+                  {"sequences", nn::to_json(spec)},
+                  {"special_tokens", std::move(pieces)},
+                  {"decoding", decoding_}};
+  if (!languages_.empty()) account["languages"] = formats::to_json(languages_);
+  return account;
 }
 
 }  // namespace dragoman::training

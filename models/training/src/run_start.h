@@ -25,6 +25,9 @@ class StartingModel {
 
   /// Special tokens are the folder's, found by their pieces in other tokenizers. Error{kBadInput} for one that these
   /// lack.
+  /// What stands around the sentences of the languages that `config` names. Error{kBadInput} for those that the model
+  /// lacks.
+  formats::SequenceTags tags(const DataConfig& config) const;
   nn::SequenceSpec spec(const TrainingConfig& config, const RunTokenizers& tokenizers) const;
 
   /// Gives `model`, whose parameters have their initial values, those of the folder. With other tokenizers, what
@@ -49,6 +52,7 @@ class StartingModel {
 
   /// Takes from run.json what the folder said when the run began.
   void go_on(const core::Json& record);
+  void require_vocabulary(const DataConfig& config, const DataConfig& before) const;
   SpecialTokens special_tokens() const;
   formats::ModelFolder open() const;
   void carry_over(const formats::ModelFolder& folder, nn::Seq2SeqModel& model, const RunTokenizers& tokenizers) const;
@@ -57,6 +61,7 @@ class StartingModel {
   const TrainerEnvironment* environment_;
   core::Json recorded_;  ///< account(), of a run that goes on
   core::Json decoding_ = core::Json::object();
+  formats::LanguageTable languages_;
   std::string recorded_sum_;
 };
 

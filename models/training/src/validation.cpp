@@ -163,16 +163,21 @@ std::vector<std::string> Validator::translate(const nn::Seq2SeqModel& model, con
   engine::TranslationEngine engine(
       *runtime_, model,
       {.threads = executor_->threads(), .device = device_, .limits = {.maximum_encoder_tokens = config_.batch_tokens}});
-  const auto search = std::make_shared<const decoding::Search>(options);
+  decoding::DecodingOptions with_tags = options;
+  with_tags.given_tokens = static_cast<std::int32_t>(corpus_->tags().target_prefix.size());
+  const auto search = std::make_shared<const decoding::Search>(with_tags);
   const SequenceList& sources = corpus_->pairs().source;
+  const std::vector<std::int32_t>& given = corpus_->tags().target_prefix;
   Texts texts(*tokenizers_.target, corpus_->size(), progress);
   engine::Client client(engine);
   for (std::size_t i = 0; i < corpus_->size(); ++i) {
     const auto tokens = sources[i];
-    client.submit(
-        engine::TranslationRequest{
-            .source = {tokens.begin(), tokens.end()}, .target_prefix = {}, .line = i, .search = search, .stop = stop},
-        [&texts, i](const engine::TranslationResult& result) { texts.put(i, result); });
+    client.submit(engine::TranslationRequest{.source = {tokens.begin(), tokens.end()},
+                                             .target_prefix = given,
+                                             .line = i,
+                                             .search = search,
+                                             .stop = stop},
+                  [&texts, i](const engine::TranslationResult& result) { texts.put(i, result); });
   }
   try {
     client.wait();

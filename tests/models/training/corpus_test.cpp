@@ -66,6 +66,20 @@ std::vector<std::int32_t> ids(std::span<const std::int32_t> sequence) {
   return {sequence.begin(), sequence.end()};
 }
 
+TEST_F(CorpusOf, PutsTagsAroundEachPairInEveryEpoch) {
+  const formats::SequenceTags tags{.source_prefix = {20, 21}, .source_suffix = {22}, .target_prefix = {30}};
+  Corpus corpus = read(write("ab\n\nc\n", "x\ny\nzz\n"), {.end = 2, .tags = tags, .bpe_dropout = 0.5});
+  EXPECT_EQ(corpus.counts().empty, 1U);  // tags alone are no sentence
+  EXPECT_EQ(ids(corpus.pairs().source[0]), (std::vector<std::int32_t>{20, 21, 'a', 'b', 2, 22}));
+  EXPECT_EQ(ids(corpus.pairs().target[1]), (std::vector<std::int32_t>{30, 'z', 'z', 2}));
+  const EncodedPairs& dropped = corpus.epoch(1);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(ids(dropped.source[i].first(2)), tags.source_prefix);
+    EXPECT_EQ(dropped.source[i].back(), 22);
+    EXPECT_EQ(dropped.target[i].front(), 30);
+  }
+}
+
 TEST_F(CorpusOf, EncodesBothSidesWithTheEnd) {
   const Corpus corpus = read(write("ab\ncde\r\n", "x\ny"));
   ASSERT_EQ(corpus.size(), 2U);

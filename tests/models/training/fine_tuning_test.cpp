@@ -2,7 +2,9 @@
 #include "small_task.h"
 #include "test_data.h"
 
+#include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 
@@ -11,8 +13,10 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
+#include <dragoman/evaluation/bleu.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/formats/safetensors.h>
+#include <dragoman/pipeline/translator.h>
 #include <dragoman/plugins/load_model.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/training/trainer.h>
@@ -174,6 +178,81 @@ TEST_F(FineTuning, ForksWithAnotherTokenizer) {
   const auto after = formats::ModelFolder::open(task_.file("fork") / "last").config().sequences;
   EXPECT_EQ(after.begin, before.end);
   EXPECT_EQ(after.end, before.begin);
+}
+
+/// A model of two languages, whose tags are ordinary pieces.
+class FineTuningOfLanguages : public FineTuning {
+ protected:
+  void SetUp() override {
+    FineTuning::SetUp();
+    plugins::Host host;
+    const plugins::LoadedModel loaded = plugins::load_model(base(), host);
+    table_.languages = {{"de", {.source_prefix = {4}, .target_prefix = {5}}},
+                        {"en", {.source_prefix = {6}, .source_prefix_as_target = {8}, .target_prefix = {7}}}};
+    formats::write_model_folder(base(), {.model_type = loaded.config.model_type,
+                                         .model = loaded.model.get(),
+                                         .tokenizer = formats::read_tokenizers(base(), loaded.config).joint,
+                                         .languages = table_});
+  }
+
+  TrainingConfig tagged(const std::string& run, std::vector<std::string> assignments = {}) const {
+    assignments.insert(assignments.begin(), {"data.source_language=de", "data.target_language=en"});
+    return config(run, assignments);
+  }
+
+  formats::LanguageTable table_;
+};
+
+TEST_F(FineTuningOfLanguages, ValidatesAndExportsWhatTranslatesSo) {
+  train(tagged("run", {"training.updates=30", "validation.beam_size=3"}));
+  const std::filesystem::path model = task_.file("run") / "best";
+  EXPECT_EQ(formats::load_model_config(model).languages, table_);
+  const auto lines = [&](const std::string& name) {
+    std::ifstream file(task_.file(name));
+    std::vector<std::string> read;
+    for (std::string line; std::getline(file, line);) read.push_back(line);
+    return read;
+  };
+  plugins::Host host;
+  const auto bleu = [&](const pipeline::LanguagePair& languages) {
+    pipeline::TranslateOptions options;
+    options.decoding.beam_size = 3;
+    options.languages = languages;
+    const auto texts = pipeline::Translator(model, host, options).translate(lines("valid.source"));
+    const std::vector<std::vector<std::string>> references{lines("valid.target")};
+    return evaluation::corpus_bleu(texts, references).value;
+  };
+  double recorded = -1;
+  for (const std::string& line : lines("run/metrics.jsonl"))
+    if (const core::Json json = core::parse_json(line, "metrics"); json["type"] == "validation")
+      recorded = json["BLEU"].get<double>();
+  EXPECT_GT(recorded, 1);
+  EXPECT_NEAR(bleu({"de", "en"}), recorded, 1e-9);
+  EXPECT_GT(std::abs(bleu({"en", "de"}) - recorded), 1e-3);  // tags make a difference
+}
+
+TEST_F(FineTuningOfLanguages, GoesOnWithoutTheFolder) {
+  train(tagged("whole"));
+  train(tagged("parts", {"training.updates=4"}));
+  std::filesystem::rename(base(), task_.file("elsewhere"));
+  train(tagged("parts"), StartMode::kResume);
+  EXPECT_EQ(task_.checkpoint_bytes("parts", 8), task_.checkpoint_bytes("whole", 8));
+  EXPECT_EQ(formats::load_model_config(task_.file("parts") / "last").languages, table_);
+  EXPECT_THAT(error_of([&] { train(tagged("parts", {"data.target_language=de"}), StartMode::kResume); }),
+              HasSubstr("data.target_language"));
+  EXPECT_THAT(error_of([&] {
+                train(tagged("parts", {"data.tokenizer=" + task_.file("tokenizer.json").string()}), StartMode::kFork);
+              }),
+              HasSubstr("data.tokenizer"));
+}
+
+TEST_F(FineTuningOfLanguages, HasToBeToldWhichOnesAreMeant) {
+  EXPECT_THAT(refused({}), AllOf(HasSubstr("data.source_language"), HasSubstr("de")));
+  EXPECT_THAT(refused({"data.source_language=de", "data.target_language=fr"}), HasSubstr("fr"));
+  EXPECT_THAT(refused({"data.source_language=de", "data.target_language=en",
+                       "data.tokenizer=" + task_.file("tokenizer.json").string()}),
+              HasSubstr("data.tokenizer"));
+  EXPECT_THAT(error_of([&] { task_.config({"data.source_language=de"}); }), HasSubstr("model.from"));
 }
 
 TEST_F(FineTuning, RefusesWhatCannotBeMeant) {

@@ -64,6 +64,10 @@ struct DataConfig {
   TokenizerConfig target_tokenizer;
   EmbeddingsConfig source_embeddings;
   EmbeddingsConfig target_embeddings;
+  /// Of both sides, by the codes of the table of languages that the model which training begins with has; empty: what
+  /// the table says.
+  std::string source_language{};
+  std::string target_language{};
   std::string begin = "<s>";
   std::string end = "</s>";
   std::string unknown = "<unk>";

@@ -10,6 +10,7 @@
 
 #include <dragoman/core/log.h>
 #include <dragoman/core/parallel.h>
+#include <dragoman/formats/languages.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/training/config.h>
@@ -46,7 +47,7 @@ class LineList {
   std::vector<std::uint64_t> offsets_{0};
 };
 
-/// Token ids of both sides, each sequence with its closing end token.
+/// Token ids of both sides, each sequence with its closing end token, and with its tags.
 struct EncodedPairs {
   SequenceList source;
   SequenceList target;
@@ -69,6 +70,8 @@ struct TokenizerPair {
 struct CorpusOptions {
   std::int32_t maximum_length = 256;
   std::int32_t end = 2;
+  /// What stands around the tokens of every pair: part of its sequences.
+  formats::SequenceTags tags{};
   double bpe_dropout = 0;
   std::uint64_t seed = 1;
   /// Whether text() is wanted afterwards; with BPE-dropout it is kept in any case.
@@ -93,6 +96,7 @@ class Corpus {
   const CorpusCounts& counts() const noexcept { return counts_; }
   /// 16 hexadecimal digits over every line of both sides, to tell that a run goes on with the data it began with.
   const std::string& fingerprint() const noexcept { return fingerprint_; }
+  const formats::SequenceTags& tags() const noexcept { return options_.tags; }
   /// The lines of the pairs that were kept.
   const LineList& source_text() const noexcept { return source_text_; }
   const LineList& target_text() const noexcept { return target_text_; }
