@@ -193,6 +193,7 @@ Json keys_that_affect_results(const TrainingConfig& config) {
   for (const char* key : {"train", "validation", "tokenizer", "embeddings"}) tree["data"].erase(key);
   tree["model"].erase("from");
   const DataConfig& data = config.data;
+  if (!data.train.weights.empty()) tree["data"]["train_weights"] = data.train.weights;
   if (Json kind = kind_of_tokenizer(data.source_tokenizer); !kind.is_null()) tree["data"]["source_tokenizer"] = kind;
   if (Json kind = kind_of_tokenizer(data.target_tokenizer); !kind.is_null()) tree["data"]["target_tokenizer"] = kind;
   if (Json use = use_of_embeddings(data.source_embeddings); !use.is_null()) tree["data"]["source_embeddings"] = use;

@@ -18,6 +18,7 @@ constexpr core::NumberRange<std::int64_t> kAtLeastOne{.least = 1, .most = kMany}
 constexpr core::NumberRange<std::int32_t> kLength{.least = 2, .most = 65536};
 constexpr core::NumberRange<double> kProbability{.least = 0, .most = 1};
 constexpr core::NumberRange<double> kDecay{.least = 0, .most = 1, .most_included = false};
+constexpr core::NumberRange<double> kWeight{.least = 0, .most = 1000, .least_included = false};
 constexpr core::NumberRange<double> kNotNegative{.least = 0, .most = 1e30};
 
 // --- data ---
@@ -37,8 +38,24 @@ std::vector<std::string> read_paths(OptionReader& options, std::string_view key)
   return paths;
 }
 
-TextPair read_text_pair(OptionReader options) {
+/// Of pairs of files, one for each.
+std::vector<double> read_weights(OptionReader& options, std::size_t files) {
+  std::vector<double> weights;
+  if (!options.has("weights")) return weights;
+  const Json& list = options.subtree("weights");
+  options.check(list.is_array() && list.size() == files, "weights",
+                fmt::format("must be a list of {} numbers, one for each pair of files", files));
+  for (const Json& item : list) {
+    const bool fits = item.is_number() && kWeight.contains(item.get<double>());
+    options.check(fits, "weights", fmt::format("holds {}; each {}", core::one_line(item), kWeight.demand()));
+    weights.push_back(item.get<double>());
+  }
+  return weights;
+}
+
+TextPair read_text_pair(OptionReader options, bool weighted) {
   TextPair pair{.source = read_paths(options, "source"), .target = read_paths(options, "target")};
+  if (weighted) pair.weights = read_weights(options, pair.source.size());
   options.finish();
   options.check(pair.source.size() == pair.target.size(), "source",
                 fmt::format("names {} files, but target names {}; they are read in pairs", pair.source.size(),
@@ -50,7 +67,9 @@ Json to_json(const TextPair& pair) {
   const auto paths = [](const std::vector<std::string>& names) {
     return names.size() == 1 ? Json(names.front()) : Json(names);
   };
-  return {{"source", paths(pair.source)}, {"target", paths(pair.target)}};
+  Json json = {{"source", paths(pair.source)}, {"target", paths(pair.target)}};
+  if (!pair.weights.empty()) json["weights"] = pair.weights;
+  return json;
 }
 
 Option files_option(std::string name, std::string help) {
@@ -59,11 +78,11 @@ Option files_option(std::string name, std::string help) {
 
 void read_train(OptionReader& data, DataConfig& config) {
   data.check(data.has("train"), "train", "is missing: give train: {source: FILE, target: FILE}");
-  config.train = read_text_pair(data.child("train"));
+  config.train = read_text_pair(data.child("train"), true);
 }
 
 void read_validation_texts(OptionReader& data, DataConfig& config) {
-  if (data.has("validation")) config.validation = read_text_pair(data.child("validation"));
+  if (data.has("validation")) config.validation = read_text_pair(data.child("validation"), false);
 }
 
 /// FILE, or {file: FILE, type: NAME, options: {...}}.
@@ -445,7 +464,10 @@ const OptionTable<DataConfig>& data_table() {
   using Config = DataConfig;
   static const auto table =
       OptionTable<Config>()
-          .custom({files_option("train", "parallel texts, a pair a line; lists are read one after the other")},
+          .custom({files_option(
+                      "train",
+                      "parallel texts, a pair a line; lists are read one after the other, and `weights: [X, ...]` "
+                      "says how often an epoch has the pairs of each")},
                   read_train, [](const Config& config, Json& json) { json["train"] = to_json(config.train); })
           .custom({files_option("validation", "the same, to choose the best model by")}, read_validation_texts,
                   [](const Config& config, Json& json) {

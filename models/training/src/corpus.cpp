@@ -89,8 +89,12 @@ Corpus::Corpus(const TextPair& files, TokenizerPair tokenizers, const CorpusOpti
     : tokenizers_(std::move(tokenizers)), options_(options), executor_(&executor), hash_(core::kFingerprintOfNothing) {
   core::require(files.source.size() == files.target.size(), ErrorCode::kInvalidArgument,
                 "{} source files, but {} target files", files.source.size(), files.target.size());
-  for (std::size_t i = 0; i < files.source.size(); ++i)
+  core::require(files.weights.empty() || files.weights.size() == files.source.size(), ErrorCode::kInvalidArgument,
+                "{} source files, but {} weights", files.source.size(), files.weights.size());
+  for (std::size_t i = 0; i < files.source.size(); ++i) {
     read_files(files.source[i], files.target[i], executor, progress, stop);
+    if (!files.weights.empty()) pairs_.parts.push_back({.end = pairs_.size(), .weight = files.weights[i]});
+  }
   core::require(
       pairs_.size() > 0, ErrorCode::kBadInput,
       "{}: no usable pair among {} lines ({} empty, {} longer than {} tokens); check the files and data.maximum_length",
@@ -188,6 +192,7 @@ const EncodedPairs& Corpus::epoch(std::int64_t epoch) {
   };
   dropped_.source = encode_side(*tokenizers_.source, source_text_, pairs_.source, source_frame(options_), 0);
   dropped_.target = encode_side(*tokenizers_.target, target_text_, pairs_.target, target_frame(options_), 1);
+  dropped_.parts = pairs_.parts;
   dropped_epoch_ = epoch;
   return dropped_;
 }

@@ -1,6 +1,7 @@
 #include "export.h"
 
 #include <deque>
+#include <new>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
@@ -142,12 +143,18 @@ bool ModelExports::write(const std::string& name, const Snapshot& state, const M
     if (state.adapters) write_adapters(name, *state.adapters, *state.model);
     unwritten_.erase(name);
     return true;
+  } catch (const std::bad_alloc&) {
+    note_unwritten(name, "there was not enough memory");
   } catch (const std::exception& error) {
-    unwritten_[name] = error.what();
-    core::log(environment_->log, core::LogLevel::kWarning,
-              fmt::format("the model {} could not be written: {}", name, error.what()));
-    return false;
+    note_unwritten(name, error.what());
   }
+  return false;
+}
+
+void ModelExports::note_unwritten(const std::string& name, std::string_view reason) {
+  unwritten_[name] = reason;
+  core::log(environment_->log, core::LogLevel::kWarning,
+            fmt::format("the model {} could not be written: {}", name, reason));
 }
 
 void ModelExports::require_written(const fs::path& checkpoint) const {

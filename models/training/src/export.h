@@ -60,6 +60,7 @@ class ModelExports {
   formats::TokenizerOpener opener() const;
   std::string card(const ModelOrigin& origin) const;
   void write_folder(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin) const;
+  void note_unwritten(const std::string& name, std::string_view reason);
   void write_adapters(const std::string& name, const nn::ParameterStore& adapters, const nn::Seq2SeqModel& model) const;
 
   const TrainingConfig* config_;

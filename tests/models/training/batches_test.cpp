@@ -50,6 +50,33 @@ TEST_P(EpochPlanOf, EveryPairComesExactlyOnceInBatchesWithinTheLimit) {
 }
 INSTANTIATE_TEST_SUITE_P(Windows, EpochPlanOf, ::testing::Values(1, 7, 64, 1000, 1000000));
 
+TEST(EpochPlan, HasEachPartAsOftenAsItsWeightSays) {
+  EncodedPairs pairs = random_pairs(100);
+  pairs.parts = {{.end = 40, .weight = 0.25}, {.end = 40, .weight = 7}, {.end = 90, .weight = 2.5}, {.end = 100}};
+  const auto times = [&](std::int64_t epoch) {
+    std::vector<int> seen(100);
+    for (const auto& batch : batches_of(EpochPlan(pairs, {.batch_tokens = 90, .bucket_window = 16, .seed = 5}, epoch)))
+      for (const std::uint32_t pair : batch) ++seen[pair];
+    return seen;
+  };
+  std::set<std::vector<int>> epochs;
+  std::vector<int> sums(100);
+  for (std::int64_t epoch = 0; epoch < 60; ++epoch) {
+    const std::vector<int> seen = times(epoch);
+    EXPECT_EQ(times(epoch), seen);
+    EXPECT_EQ(std::count(seen.begin(), seen.begin() + 40, 1), 10);
+    EXPECT_EQ(std::count(seen.begin(), seen.begin() + 40, 0), 30);
+    EXPECT_EQ(std::count(seen.begin() + 40, seen.begin() + 90, 2), 25);
+    EXPECT_EQ(std::count(seen.begin() + 40, seen.begin() + 90, 3), 25);
+    EXPECT_EQ(std::count(seen.begin() + 90, seen.end(), 1), 10);
+    epochs.insert(seen);
+    for (std::size_t i = 0; i < 100; ++i) sums[i] += seen[i];
+  }
+  EXPECT_EQ(epochs.size(), 60U);  // others in each epoch
+  // Each of a part has its turn: 15 of 60 are expected, 3.4 the deviation.
+  for (std::size_t i = 0; i < 40; ++i) EXPECT_NEAR(sums[i], 15, 14) << i;
+}
+
 TEST(EpochPlan, IsAFunctionOfSeedAndEpoch) {
   const EncodedPairs pairs = random_pairs(300);
   const auto plan = [&](std::uint64_t seed, std::int64_t epoch) {

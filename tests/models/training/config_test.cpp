@@ -121,6 +121,10 @@ TEST(TrainingConfig, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(error_with({"training.batch_tokens=100"}), HasSubstr("batch_tokens"));
   EXPECT_THAT(error_with({"validation.metrics=[chrf]", "validation.metric=bleu"}), HasSubstr("bleu"));
   EXPECT_THAT(error_with({"data.train.source=[a, b]"}), HasSubstr("pairs"));
+  EXPECT_THAT(error_with({"data.train.weights=[1, 2]"}), HasSubstr("list of 1 numbers"));
+  EXPECT_THAT(error_with({"data.train.weights=[0]"}), HasSubstr("weights"));
+  EXPECT_THAT(error_with({"data.train.weights=[x]"}), HasSubstr("weights"));
+  EXPECT_THAT(error_with({"data.validation={source: a, target: b, weights: [2]}"}), HasSubstr("weights"));
   EXPECT_THAT(error_with({"checkpoint.average=3"}), HasSubstr("average_of"));
 }
 

@@ -80,6 +80,23 @@ TEST_F(CorpusOf, PutsTagsAroundEachPairInEveryEpoch) {
   }
 }
 
+TEST_F(CorpusOf, KnowsWhichPairsAreOfWhichText) {
+  TextPair files = write("a\n\nb\n", "x\ny\nz\n");
+  core::write_file(folder_ / "s2", "c\n");
+  core::write_file(folder_ / "t2", "w\n");
+  files.source.push_back((folder_ / "s2").string());
+  files.target.push_back((folder_ / "t2").string());
+  EXPECT_TRUE(read(files).pairs().parts.empty());
+  files.weights = {0.5, 3};
+  Corpus corpus = read(files, {.bpe_dropout = 0.5});
+  for (const EncodedPairs* pairs : {&corpus.pairs(), &corpus.epoch(1)}) {
+    ASSERT_EQ(pairs->parts.size(), 2U);
+    EXPECT_EQ(pairs->parts[0].end, 2U);
+    EXPECT_EQ(pairs->parts[0].weight, 0.5);
+    EXPECT_EQ(pairs->parts[1].end, 3U);
+  }
+}
+
 TEST_F(CorpusOf, EncodesBothSidesWithTheEnd) {
   const Corpus corpus = read(write("ab\ncde\r\n", "x\ny"));
   ASSERT_EQ(corpus.size(), 2U);

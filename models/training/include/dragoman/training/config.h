@@ -16,6 +16,9 @@ namespace dragoman::training {
 struct TextPair {
   std::vector<std::string> source;
   std::vector<std::string> target;
+  /// How often an epoch has the pairs of each pair of files, where it is not once: with 2.5 each pair comes twice, and
+  /// half of them, others in each epoch, once more.
+  std::vector<double> weights{};
   bool empty() const noexcept { return source.empty() && target.empty(); }
 };
 

@@ -47,10 +47,18 @@ class LineList {
   std::vector<std::uint64_t> offsets_{0};
 };
 
+/// The pairs up to `end`, behind those of the part before, and how often an epoch has each.
+struct WeightedPart {
+  std::size_t end = 0;
+  double weight = 1;
+};
+
 /// Token ids of both sides, each sequence with its closing end token, and with its tags.
 struct EncodedPairs {
   SequenceList source;
   SequenceList target;
+  /// All pairs; empty: each comes once.
+  std::vector<WeightedPart> parts{};
   std::size_t size() const noexcept { return source.size(); }
 };
 
