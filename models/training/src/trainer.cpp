@@ -152,8 +152,7 @@ void Trainer::Impl::note_fork(const std::string& changed) {
   progress_.early_stopping.restart();
   parts_.warn(
       "validations of before the fork cannot be compared with those that come: the next one is the best so far, and "
-      "what "
-      "patience counts begins anew");
+      "what patience counts begins anew");
 }
 
 /// The copies come before the record that vouches for them.

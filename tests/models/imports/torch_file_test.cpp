@@ -1,12 +1,15 @@
 #include "torch/torch_file.h"
 
 #include "error_message.h"
+#include "fairseq/checkpoint.h"
+#include "test_data.h"
 #include "weights/foreign_tensors.h"
 
 #include <cstring>
 
 #include <gmock/gmock.h>
 
+#include <dragoman/core/file.h>
 #include <dragoman/formats/mapped_file.h>
 
 namespace dragoman::imports {
@@ -40,6 +43,16 @@ std::string error_of_bytes(std::string_view bytes) {
   return error_of([&] { TorchFile::view(std::as_bytes(std::span(bytes)), "bytes"); });
 }
 
+/// That of zip archives (ISO 3309), bit by bit.
+std::uint32_t crc32_of(std::string_view bytes) {
+  std::uint32_t sum = 0xFFFFFFFF;
+  for (const char byte : bytes) {
+    sum ^= static_cast<unsigned char>(byte);
+    for (int bit = 0; bit < 8; ++bit) sum = (sum >> 1) ^ ((sum & 1) != 0 ? 0xEDB88320 : 0);
+  }
+  return ~sum;
+}
+
 /// A pickle in a file of torch, whose only other file is a storage of four floats.
 std::string archive_of(const std::string& pickle) {
   struct File {
@@ -57,10 +70,11 @@ std::string archive_of(const std::string& pickle) {
   std::string directory;
   for (File& file : files) {
     file.at = static_cast<std::uint32_t>(archive.size());
-    archive += "PK\3\4" + std::string(14, '\0') + number(file.content.size(), 4) + number(file.content.size(), 4) +
-               number(file.name.size(), 2) + number(0, 2) + file.name + file.content;
-    directory += "PK\1\2" + std::string(16, '\0') + number(file.content.size(), 4) + number(file.content.size(), 4) +
-                 number(file.name.size(), 2) + std::string(12, '\0') + number(file.at, 4) + file.name;
+    archive += "PK\3\4" + std::string(10, '\0') + number(crc32_of(file.content), 4) + number(file.content.size(), 4) +
+               number(file.content.size(), 4) + number(file.name.size(), 2) + number(0, 2) + file.name + file.content;
+    directory += "PK\1\2" + std::string(12, '\0') + number(crc32_of(file.content), 4) + number(file.content.size(), 4) +
+                 number(file.content.size(), 4) + number(file.name.size(), 2) + std::string(12, '\0') +
+                 number(file.at, 4) + file.name;
   }
   return archive + directory + "PK\5\6" + std::string(6, '\0') + number(files.size(), 2) + number(directory.size(), 4) +
          number(archive.size(), 4) + number(0, 2);
@@ -156,6 +170,35 @@ TEST(TorchFile, RefusesWhatIsCutOrChangedOrReadsIt) {
     changed[at] = static_cast<char>(~changed[at]);
     EXPECT_THAT(error_of_bytes(changed), ::testing::Not(HasSubstr("internal"))) << at;
   }
+}
+
+TEST(TorchFile, RefusesNamesThatWouldFillMemory) {
+  const std::string name = "fairseq." + std::string(2000, 'x');
+  EXPECT_THAT(error_of_bytes(archive_of("\x80\2c" + name + "\nx\n.")), HasSubstr("a name is longer than any"));
+  // From two texts, which are kept and joined again and again.
+  const std::string text = "X\xD8\x07" + std::string(2, '\0') + name;
+  EXPECT_THAT(error_of_bytes(archive_of("\x80\4" + text + "X\1" + std::string(3, '\0') + "y\x93.")),
+              HasSubstr("a name is longer than any"));
+}
+
+TEST(TorchFile, CountsSettingsAsOftenAsTheyAreReferredTo) {
+  const auto text = [](const std::string& value) {
+    const std::size_t size = value.size();
+    return std::string("X") + static_cast<char>(size & 0xFF) + static_cast<char>(size >> 8) + std::string(2, '\0') +
+           value;
+  };
+  const auto checkpoint = [&](int references) {
+    std::string list = "](" + text(std::string(30000, 'a')) + std::string("q\0", 2);
+    for (int i = 0; i < references; ++i) list += std::string("h\0", 2);
+    return archive_of("\x80\2}(" + text("args") + "}(" + text("names") + list + "eu" + text("model") + "}u.");
+  };
+  dragoman::testing::TemporaryFolder folder;
+  const auto error = [&](int references) {
+    core::write_file(folder / "checkpoint.pt", checkpoint(references));
+    return error_of([&] { open_fairseq_checkpoint(folder / "checkpoint.pt"); });
+  };
+  EXPECT_THAT(error(10000), HasSubstr("its settings are more than any model's"));
+  EXPECT_THAT(error(3), ::testing::Not(HasSubstr("its settings are more")));
 }
 
 TEST(TorchFile, NamesThePlaceAndTheReason) {

@@ -17,16 +17,19 @@ class SettingsReader {
 
   Json read(const PickleValue& value, int depth = 0) {
     constexpr int kDeepest = 8;
-    constexpr std::size_t kMostValues = 100000;  // a real one has some hundred
-    core::require(++values_ <= kMostValues, ErrorCode::kBadInput, "{}: its settings are more than any model's", file_);
+    charge(1);
     if (const auto* flag = value.as<bool>()) return *flag;
     if (const auto* number = value.as<std::int64_t>()) return *number;
     if (const auto* number = value.as<double>()) return *number;
-    if (const auto* text = value.as<std::string>()) return *text;
+    if (const auto* text = value.as<std::string>()) {
+      charge(text->size() / kLettersOfValue);
+      return *text;
+    }
     if (depth == kDeepest) return {};
     if (const auto* list = value.as<PickledList>()) return read_list(list->items, depth);
     if (const auto* tuple = value.as<PickledTuple>()) return read_list(tuple->items, depth);
     if (value.as<PickledDict>() == nullptr) return {};
+    charge(value.as<PickledDict>()->items.size());
     for (const char* held : {"_content", "_val"})
       if (const PickleRef content = value.at(held); content != nullptr && value.at("_metadata") != nullptr)
         return read(*content, depth + 1);
@@ -37,6 +40,14 @@ class SettingsReader {
   }
 
  private:
+  static constexpr std::size_t kLettersOfValue = 64;
+
+  /// What stands once in a pickle may be referred to from everywhere, so what counts is how often it is read.
+  void charge(std::size_t values) {
+    constexpr std::size_t kMostValues = 20000;  // a real one has some hundred
+    values_ += values;
+    core::require(values_ <= kMostValues, ErrorCode::kBadInput, "{}: its settings are more than any model's", file_);
+  }
   Json read_list(const std::vector<PickleRef>& items, int depth) {
     Json list = Json::array();
     for (const PickleRef item : items) list.push_back(read(*item, depth + 1));

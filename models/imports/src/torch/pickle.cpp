@@ -51,6 +51,9 @@ bool is_of_configuration(std::string_view name) {
          std::ranges::find(kNames, name) != kNames.end();
 }
 
+/// Of a class with its module.
+constexpr std::size_t kLongestName = 1024;
+
 /// The stack machine that a pickle is a program for.
 class PickleMachine {
  public:
@@ -367,12 +370,14 @@ void PickleMachine::step(std::uint8_t opcode) {
       std::string name(line());
       name += '.';
       name += line();
+      check(name.size() <= kLongestName, "a name is longer than any");
       return push_global(std::move(name));
     }
     case 0x93: {  // STACK_GLOBAL
       const auto* name = pop()->as<std::string>();
       const auto* module = pop()->as<std::string>();
       check(name != nullptr && module != nullptr, "a name is no text");
+      check(name->size() + module->size() < kLongestName, "a name is longer than any");
       return push_global(*module + "." + *name);
     }
     case 'Q':  // BINPERSID

@@ -14,7 +14,8 @@
 namespace dragoman::imports {
 
 /// What a pickle holds, as data. Nothing is ever called: of the names that a pickle may call, those that torch writes
-/// for tensors and plain containers are understood, and any other is refused.
+/// for tensors and plain containers are understood; objects of argparse.Namespace and of the classes of fairseq's and
+/// omegaconf's configurations are read as dictionaries of their attributes; any other is refused.
 struct PickleValue;
 using PickleRef = const PickleValue*;
 

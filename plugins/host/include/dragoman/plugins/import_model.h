@@ -28,9 +28,8 @@ struct ImportOptions {
 const ModelImporterEntry* find_importer(const Registry& registry, const std::filesystem::path& path);
 
 /// Turns a model in the files of another toolkit into a model folder, with every weight as F32. Its config.json names
-/// the plugins that the model and its tokenizers are of. What the model makes of some sentences is kept
-/// beside it (formats::ModelReference), for pipeline::verify_model(). The folder appears all at once, when it is
-/// complete. Throws
+/// the plugins that the model and its tokenizers are of. What the model makes of some sentences is kept beside it
+/// (formats::ModelReference), for pipeline::verify_model(). The folder appears all at once, when it is complete. Throws
 /// what the importer throws; Error{kBadInput} for values that are not finite; Error{kInvalidArgument} if nobody
 /// recognises the path, or if the folder would take its place.
 void import_model(const std::filesystem::path& path, const std::filesystem::path& output, Host& host,
