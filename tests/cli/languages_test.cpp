@@ -50,6 +50,20 @@ TEST_F(Languages, AreSaidByTheCommandLineOrByEachLine) {
             german + french);
 }
 
+/// The text ends in a colon and a blank, which YAML would take for a key without a value.
+TEST_F(Languages, APrefixOfTheSourceIsTextAsItStands) {
+  const std::string t5 = "'" + (source_folder() / "tests/models/imports/golden/huggingface/t5").string() + "'";
+  const std::string prefix = "translate English to German: ";
+  const Outcome converted = run_dragoman(
+      folder_.path(), "convert " + t5 + " --import-options 'source_prefix=" + prefix + "' --output prefixed");
+  ASSERT_EQ(converted.status, 0) << converted.error;
+  core::write_file(folder_ / "prefixed.text", prefix + kText);
+  const Outcome with = run_dragoman(folder_.path(), "translate --model prefixed text");
+  EXPECT_EQ(with.status, 0) << with.error;
+  EXPECT_EQ(with.output, run_dragoman(folder_.path(), "translate --model " + t5 + " prefixed.text").output);
+  EXPECT_NE(with.output, run_dragoman(folder_.path(), "translate --model " + t5 + " text").output);
+}
+
 TEST_F(Languages, UnknownOnesAreNamedWithThoseNear) {
   const Outcome outcome = translate("text --target-language deu");
   EXPECT_NE(outcome.status, 0);

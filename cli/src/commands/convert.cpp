@@ -17,6 +17,19 @@
 namespace dragoman::cli {
 namespace {
 
+/// As core::set_option(), but text is taken as it stands: "translate English to German: " is no key without a value, and
+/// its blank at the end is meant.
+void set_import_option(core::Json& options, const std::string& word) {
+  core::Json one = core::Json::object();
+  core::set_option(one, word, "--import-options ");
+  const std::size_t equals = word.find('=');
+  const std::string key = word.substr(0, equals), value = word.substr(equals + 1);
+  const bool marked = !value.empty() && std::string_view("[{\"'").find(value.front()) != std::string_view::npos;
+  const auto found = one.find(key);
+  if (found != one.end() && !marked && (found->is_string() || found->is_structured())) *found = value;
+  options.merge_patch(one);
+}
+
 namespace po = boost::program_options;
 using tokenizer::FileKind;
 
@@ -101,7 +114,7 @@ class Convert final : public Command {
     if (!to_.empty() || tokenizer_options_.any())
       throw UsageError("--to, --separator, --pattern and the like are for tokenizers, and this is a model");
     plugins::ImportOptions options{.importer = from_, .stop = session.stop, .log = session.log};
-    for (const std::string& word : import_options_) core::set_option(options.options, word, "--import-options ");
+    for (const std::string& word : import_options_) set_import_option(options.options, word);
     require_not_an_input(output_, {input_});
     plugins::import_model(input_, output_, host, options);
     core::log(session.log, core::LogLevel::kInfo, fmt::format("{}: the model of {}", output_, input_));

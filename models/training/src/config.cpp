@@ -135,6 +135,9 @@ TrainingConfig read_training_config(const Json& tree, const std::string& where) 
   config.model = read_model(options.subtree("model"), where);
   config.data = read_part(options.child("data"), data_table());
   config.training = read_part(options.child("training"), recipe_table());
+  if (const Json& training = options.subtree("training"); training.is_object() && training.contains("lora"))
+    core::require(training["lora"].contains("rank"), ErrorCode::kBadInput,
+                  "{}: training.lora: rank is missing: say how large the adapters are, or 0 for none", where);
   config.validation = read_part(options.child("validation"), validation_table());
   config.checkpoint = read_part(options.child("checkpoint"), checkpoint_table());
   check_together(config, where);

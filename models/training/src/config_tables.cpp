@@ -524,7 +524,7 @@ const OptionTable<RecipeConfig>& recipe_table() {
                   "moving average of the parameters, which validation and export then use; 0: off")
           .number("report_every", &Config::report_every, kAtLeastOne, "N", "updates to a line of metrics.jsonl")
           .custom({patterns_option("train_only", "parameters that are trained, by name, such as decoder.*; none: all"),
-                   patterns_option("freeze", "parameters that are not; `inspect` shows the names")},
+                   patterns_option("freeze", "parameters that are not; `inspect --tensors` shows the names")},
                   read_trained, write_trained)
           .nested("lora", &Config::lora, lora_table())
           .nested("optimizer", &Config::optimizer, optimizer_table())

@@ -23,8 +23,9 @@ void require_matches(const std::vector<std::string>& patterns, const std::vector
   for (const std::string& pattern : patterns) {
     if (std::ranges::any_of(names, [&](const std::string& name) { return matches_any({pattern}, name); })) continue;
     const std::string near = core::nearest_name(pattern, names);
-    core::fail(ErrorCode::kBadInput, "training.{}: no {} of the model is called {}{}; `inspect` shows the names", key,
-               kind, core::Quoted{pattern}, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
+    core::fail(ErrorCode::kBadInput,
+               "training.{}: no {} of the model is called {}{}; `inspect --tensors` shows the names", key, kind,
+               core::Quoted{pattern}, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
   }
 }
 

@@ -251,6 +251,8 @@ TEST_F(LoraRun, RefusesWhatMakesNoSense) {
               HasSubstr("training.lora.targets: no weight of a linear layer of the model is called 'decoder.layer.*'"));
   EXPECT_THAT(error_of([&] { train(config("bad", {"training.freeze=[decoder.*]"})); }), HasSubstr("training.lora"));
   EXPECT_THAT(error_of([&] { task_.config({"training.lora.rank=2"}); }), HasSubstr("model.from"));
+  EXPECT_THAT(error_of([&] { task_.config({"training.lora={alpha: 8}"}); }), HasSubstr("rank is missing"));
+  EXPECT_THAT(error_of([&] { task_.config({"training.lora={}"}); }), HasSubstr("rank is missing"));
 }
 
 }  // namespace

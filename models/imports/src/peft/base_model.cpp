@@ -70,10 +70,11 @@ std::unique_ptr<plugins::ForeignModel> open_base_model(const path& folder,
     core::OptionReader none(nothing, where);
     return importer.make(folder, none);
   }
-  core::fail(ErrorCode::kBadInput,
-             "{}: the model that the adapters are for, {}, is none that is known here; name its folder as the import "
-             "option `base`",
-             where, folder.string());
+  core::fail(
+      ErrorCode::kBadInput,
+      "{}: the model that the adapters are for, {}, is none that is known here; convert the adapters, and name its "
+      "folder as the import option `base`",
+      where, folder.string());
 }
 
 }  // namespace dragoman::imports
