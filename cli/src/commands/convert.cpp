@@ -17,8 +17,8 @@
 namespace dragoman::cli {
 namespace {
 
-/// As core::set_option(), but text is taken as it stands: "translate English to German: " is no key without a value, and
-/// its blank at the end is meant.
+/// As core::set_option(), but text is taken as it stands: "translate English to German: " is no key without a value,
+/// and its blank at the end is meant.
 void set_import_option(core::Json& options, const std::string& word) {
   core::Json one = core::Json::object();
   core::set_option(one, word, "--import-options ");
