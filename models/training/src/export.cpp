@@ -51,6 +51,7 @@ void require_room_for_models(const TrainingConfig& config) {
   if (!config.data.validation.empty()) formats::require_replaceable(run / "best");
   if (config.checkpoint.average > 0) formats::require_replaceable(run / "average");
   if (!config.training.lora.on()) return;
+  formats::require_replaceable(run / kBaseFolder);
   for (const char* name : {"last", "best", "average"})
     imports::require_room_for_adapters(run / (std::string(name) + kAdapterSuffix));
 }
@@ -86,8 +87,12 @@ void ModelExports::set_decoding(const fs::path& folder, const Json& decoding) co
   formats::write_decoding_defaults(folder, folder, decoding, opener());
 }
 
-void ModelExports::write_folder(const std::string& name, const nn::Seq2SeqModel& model,
-                                const ModelOrigin& origin) const {
+void ModelExports::write_base(const nn::Seq2SeqModel& model) const {
+  write_folder(kBaseFolder, model, {.title = "the model that the adapters of the run are for"}, tensor::DType::kF32);
+}
+
+void ModelExports::write_folder(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin,
+                                tensor::DType dtype) const {
   formats::ModelFolderContent content;
   content.model_type = config_->model.type;
   content.plugin = plugin_;
@@ -102,7 +107,7 @@ void ModelExports::write_folder(const std::string& name, const nn::Seq2SeqModel&
     content.target_tokenizer = content_of(tokenizers_->target);
   }
   content.card = card(origin);
-  content.dtype = config_->checkpoint.export_f16 ? tensor::DType::kF16 : tensor::DType::kF32;
+  content.dtype = dtype;
   if (record_->contains("start")) content.decoding = (*record_)["start"].value("decoding", Json::object());
   if (record_->contains("start") && (*record_)["start"].contains("languages"))
     content.languages =
@@ -117,7 +122,7 @@ void ModelExports::write_adapters(const std::string& name, const nn::ParameterSt
   const LoraConfig& lora = config_->training.lora;
   imports::AdapterSet set{.model_type = config_->model.type,
                           .model = model.config(),
-                          .base = (*record_)["start"].value("folder", ""),
+                          .base = fs::path("..") / kBaseFolder,
                           .rank = lora.rank,
                           .alpha = lora.alpha,
                           .weights = {}};
@@ -139,7 +144,8 @@ void ModelExports::write_adapters(const std::string& name, const nn::ParameterSt
 
 bool ModelExports::write(const std::string& name, const Snapshot& state, const ModelOrigin& origin) {
   try {
-    write_folder(name, *state.model, origin);
+    write_folder(name, *state.model, origin,
+                 config_->checkpoint.export_f16 ? tensor::DType::kF16 : tensor::DType::kF32);
     if (state.adapters) write_adapters(name, *state.adapters, *state.model);
     unwritten_.erase(name);
     return true;

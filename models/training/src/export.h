@@ -36,6 +36,8 @@ struct Snapshot {
 
 /// What the folder of a model's adapters is called, behind the name of the model's.
 inline constexpr const char* kAdapterSuffix = "-adapters";
+/// And that of the model that they are for.
+inline constexpr const char* kBaseFolder = "base";
 
 /// The model folders of a run. One that cannot be written is a warning, since training can go on without it.
 class ModelExports {
@@ -51,6 +53,8 @@ class ModelExports {
 
   /// Writes the folder `name` of the run, in one step as far as readers can tell; false if it cannot be written.
   bool write(const std::string& name, const Snapshot& state, const ModelOrigin& origin);
+  /// Writes the folder `base`: the model that the adapters of a run are for. What is wrong is thrown.
+  void write_base(const nn::Seq2SeqModel& model) const;
   /// Gives a folder that was written its decoding defaults.
   void set_decoding(const std::filesystem::path& folder, const core::Json& decoding) const;
   /// Error{kIo} if a model is still not written; `checkpoint` is what the message says is kept.
@@ -59,7 +63,8 @@ class ModelExports {
  private:
   formats::TokenizerOpener opener() const;
   std::string card(const ModelOrigin& origin) const;
-  void write_folder(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin) const;
+  void write_folder(const std::string& name, const nn::Seq2SeqModel& model, const ModelOrigin& origin,
+                    tensor::DType dtype) const;
   void note_unwritten(const std::string& name, std::string_view reason);
   void write_adapters(const std::string& name, const nn::ParameterStore& adapters, const nn::Seq2SeqModel& model) const;
 

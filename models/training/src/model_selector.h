@@ -22,6 +22,8 @@ class ModelSelector {
   bool validate(const std::stop_token& stop);
   /// The validation that the end of a run adds if its last state has none; false as above.
   bool validate_last(const std::stop_token& stop);
+  /// Writes the model as it is as the one that adapters are for.
+  void write_base() const { exports_.write_base(*run_->model); }
   /// Tries again to write the best model, if it could not be written when it was found.
   void write_owed_best();
 

@@ -28,8 +28,8 @@ bool is_written(std::string name) {
   for (const std::string_view suffix : {core::kPartialSuffix, core::kReplacedSuffix})
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
   constexpr std::array kNames =
-      std::to_array<std::string_view>({"run.json", "metrics.jsonl", "base.safetensors", "best", "last", "average",
-                                       "best-adapters", "last-adapters", "average-adapters"});
+      std::to_array<std::string_view>({"run.json", "metrics.jsonl", "base", "best", "last", "average", "best-adapters",
+                                       "last-adapters", "average-adapters"});
   constexpr auto kTokenizers = formats::ModelFiles::kTokenizers;
   return std::ranges::find(kNames, std::string_view(name)) != kNames.end() ||
          std::ranges::find(kTokenizers, std::string_view(name)) != kTokenizers.end() || name.starts_with("checkpoint-");
@@ -88,7 +88,7 @@ void RunFolder::require_room() const {
   std::error_code ignored;
   if (fs::exists(file("run.json"), ignored)) return;
   for (const char* name : {"config.json", "model.safetensors", "metrics.jsonl", "best/config.json", "last/config.json",
-                           "average/config.json"})
+                           "average/config.json", "base/config.json"})
     core::require(!fs::exists(file(name), ignored), ErrorCode::kInvalidArgument,
                   "{}: holds {}, which is not of a training run; name another folder as output", path_.string(), name);
 }

@@ -123,6 +123,12 @@ void StartingModel::go_on(const Json& record) {
                 "model.from: the run to be continued did not begin with a model folder; leave it out, or train in "
                 "another folder");
   recorded_ = record["start"];
+  // What the run goes on from is in its own folder; where it came from stays what it was.
+  const fs::path origin = recorded_.value("folder", std::string());
+  if (origin != path_)
+    core::log(environment_->log, core::LogLevel::kWarning,
+              fmt::format("model.from: the run began with {}; {} is not looked at", origin.string(), path_.string()));
+  path_ = origin;
   decoding_ = recorded_["decoding"];
   if (recorded_.contains("languages"))
     languages_ = formats::read_language_table(

@@ -14,6 +14,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/formats/checksums.h>
+#include <dragoman/formats/parameters.h>
 
 namespace dragoman::training {
 
@@ -21,8 +22,8 @@ using core::ErrorCode;
 
 namespace {
 
-/// The model that adapters are trained for, in the run's folder.
-constexpr const char* kBaseFile = "base.safetensors";
+/// The weights of the model that adapters are trained for, in the run's folder.
+constexpr const char* kBaseFile = "base/model.safetensors";
 
 }  // namespace
 
@@ -37,7 +38,7 @@ class Trainer::Impl {
   void note_fork(const std::string& changed);
   void warn_of_short_run();
   void resume(bool fork);
-  void begin_adapters();
+  void keep_base();
   void restore_base();
   void record_run() const;
   void train_one_update();
@@ -75,20 +76,23 @@ void Trainer::Impl::start_fresh(const std::stop_token& stop) {
   parts_.model->parameters().initialise(parts_.config.training.seed);
   if (parts_.start) parts_.start->load(*parts_.model, parts_.tokenizers);
   load_embeddings(parts_.config.data, parts_.tokenizers, *parts_.model, parts_.environment.log, stop);
-  if (parts_.adapters) begin_adapters();
+  if (parts_.adapters) {
+    parts_.adapters->parameters().initialise(parts_.config.training.seed);
+    parts_.adapters->keep_base();
+  }
   if (parts_.optimizer->has_average()) parts_.optimizer->start_average();
   record_run();
+  if (parts_.adapters) keep_base();
   progress_.metrics.emplace(parts_.folder.file("metrics.jsonl"), 0, 0);
   warn_of_short_run();
 }
 
-/// Checkpoints hold adapters alone, so what they adapt is kept beside them, once.
-void Trainer::Impl::begin_adapters() {
-  parts_.adapters->parameters().initialise(parts_.config.training.seed);
-  parts_.adapters->keep_base();
-  const std::filesystem::path file = parts_.folder.file(kBaseFile);
-  save_tensors(file, parameter_views(model().parameters()));
-  parts_.record["sha256"][kBaseFile] = formats::sha256_of_file(file);
+/// Checkpoints hold adapters alone, so what they adapt is kept beside them, once: behind the record that says that the
+/// folder is a run's, which then vouches for it.
+void Trainer::Impl::keep_base() {
+  models_.write_base();
+  parts_.record["sha256"][kBaseFile] = formats::sha256_of_file(parts_.folder.file(kBaseFile));
+  record_run();
 }
 
 void Trainer::Impl::restore_base() {
@@ -100,7 +104,10 @@ void Trainer::Impl::restore_base() {
   core::require(formats::sha256_of_file(file) == sum, ErrorCode::kBadInput,
                 "{}: is not the file that the run began with (its sum is not the one in run.json); restore it",
                 file.string());
-  load_tensors(file, parameter_views(model().parameters()));
+  nn::ParameterStore& parameters = parts_.model->parameters();
+  const tensor::Tensor flat = parameters.flat_values();
+  formats::load_parameters(file, parameters,
+                           {.device_memory = &parameters.memory(), .dtype = flat.dtype, .device = flat.device});
   parts_.adapters->keep_base();
   parts_.record["sha256"][kBaseFile] = sum;
 }

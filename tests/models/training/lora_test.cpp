@@ -14,7 +14,9 @@
 #include <dragoman/core/json.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/formats/safetensors.h>
+#include <dragoman/plugins/import_model.h>
 #include <dragoman/plugins/load_model.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/training/loss.h>
 #include <dragoman/training/low_rank_adapters.h>
 #include <dragoman/training/trainer.h>
@@ -231,11 +233,45 @@ TEST_F(LoraRun, GoesOnWithoutTheModelThatItBeganWith) {
 
 TEST_F(LoraRun, RefusesABaseThatIsNotTheOneItBeganWith) {
   train(config("run", {"training.updates=4"}));
-  const std::filesystem::path file = task_.file("run") / "base.safetensors";
+  const std::filesystem::path file = task_.file("run") / "base" / "model.safetensors";
   std::string bytes = core::read_file(file);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   core::write_file(file, bytes);
-  EXPECT_THAT(error_of([&] { train(config("run"), StartMode::kResume); }), HasSubstr("base.safetensors"));
+  EXPECT_THAT(error_of([&] { train(config("run"), StartMode::kResume); }), HasSubstr("base/model.safetensors"));
+}
+
+/// Also where the run changed what the model was, and whatever becomes of the folder that it began with.
+TEST_F(LoraRun, AdaptersBesideTheModelAreTheModel) {
+  tokenizer::LearnOptions options;
+  options.vocab_size = 16;
+  options.byte_fallback = false;
+  options.threads = 1;
+  core::write_file(task_.file("more"), core::read_file(task_.file("train.target")) + "xyzzy xyxy\n");
+  tokenizer::learn_bpe({task_.file("more")}, options).save(task_.file("other.json"));
+  train(config("run", {"model.activation=gelu", "data.tokenizer=" + task_.file("other.json").string()}));
+  std::filesystem::rename(base(), task_.file("elsewhere"));
+  plugins::Host host;
+  plugins::import_model(task_.file("run") / "last-adapters", task_.file("merged"), host);
+  const auto merged = values(task_.file("merged")), last = values_of("run");
+  for (const auto& [name, matrix] : last)
+    for (std::size_t i = 0; i < matrix.values.size(); ++i)
+      ASSERT_NEAR(merged.at(name).values[i], matrix.values[i], 1e-6) << name;
+  EXPECT_EQ(formats::load_model_config(task_.file("merged")).model["activation"], "gelu");
+}
+
+TEST_F(LoraRun, SaysWhereItCameFromWhateverIsNamedLater) {
+  train(config("run", {"training.updates=4"}));
+  std::filesystem::copy(base(), task_.file("another"));
+  train(config("run", {"model.from=" + task_.file("another").string()}), StartMode::kResume);
+  const core::Json record = core::load_json((task_.file("run") / "run.json").string());
+  EXPECT_EQ(record["start"]["folder"], base().string());
+}
+
+TEST_F(LoraRun, DoesNotReplaceAFolderThatHoldsMoreThanAdapters) {
+  train(config("run", {"training.updates=4"}));
+  core::write_file(task_.file("run") / "last-adapters" / "README.md", "mine");
+  EXPECT_THAT(error_of([&] { train(config("run"), StartMode::kResume); }), HasSubstr("README.md"));
+  EXPECT_EQ(core::read_file(task_.file("run") / "last-adapters" / "README.md"), "mine");
 }
 
 TEST_F(LoraRun, DoesNotBecomeARunOfAnotherKind) {

@@ -68,7 +68,7 @@ Json configuration(const AdapterSet& adapters, const std::vector<Module>& module
   }
   return {{"peft_type", "LORA"},
           {"task_type", "SEQ_2_SEQ_LM"},
-          {"base_model_name_or_path", std::filesystem::absolute(adapters.base).lexically_normal().string()},
+          {"base_model_name_or_path", adapters.base.string()},
           {"inference_mode", true},
           {"r", adapters.rank},
           {"lora_alpha", adapters.alpha},
@@ -88,11 +88,15 @@ Json configuration(const AdapterSet& adapters, const std::vector<Module>& module
 
 void require_room_for_adapters(const path& folder) {
   std::error_code ignored;
-  const bool free = !std::filesystem::exists(std::filesystem::symlink_status(folder, ignored));
-  const bool empty = std::filesystem::is_directory(folder, ignored) && std::filesystem::is_empty(folder, ignored);
-  core::require(free || empty || std::filesystem::exists(folder / kAdapterConfig, ignored),
-                core::ErrorCode::kInvalidArgument, "{}: is in the way of adapters, and holds none; remove it",
+  if (!std::filesystem::exists(std::filesystem::symlink_status(folder, ignored))) return;
+  core::require(std::filesystem::is_directory(std::filesystem::symlink_status(folder, ignored)),
+                core::ErrorCode::kInvalidArgument, "{}: is in the way of a folder of adapters; remove it",
                 folder.string());
+  for (const path& entry : core::list_folder(folder)) {
+    const std::string name = entry.filename().string();
+    core::require(name == kAdapterConfig || name == kAdapterWeights, core::ErrorCode::kInvalidArgument,
+                  "{}: is in the way of adapters, and would be lost; move it elsewhere", entry.string());
+  }
 }
 
 void write_adapters(const path& folder, const AdapterSet& adapters) {

@@ -249,13 +249,12 @@ class PeftModel final : public plugins::ForeignModel {
   mutable std::vector<AdaptedModule> adapters_;  ///< those, as check() found them
 };
 
-/// As it is named, or below the folder of the adapters.
+/// Beside the adapters if it is relative and there, else as it is named.
 path base_of(const path& folder, const PeftConfig& config, const std::string& option) {
   const path named = option.empty() ? path(config.base()) : path(option);
   config.require(!named.empty(), "base_model_name_or_path is missing; name the model as the import option `base`");
   std::error_code ignored;
-  const bool beside = option.empty() && named.is_relative() && !std::filesystem::exists(named, ignored) &&
-                      std::filesystem::exists(folder / named, ignored);
+  const bool beside = option.empty() && named.is_relative() && std::filesystem::exists(folder / named, ignored);
   return beside ? folder / named : named;
 }
 

@@ -23,14 +23,14 @@ struct WeightAdapter {
 struct AdapterSet {
   std::string model_type;
   core::Json model = core::Json::object();  ///< the type's configuration
-  std::filesystem::path base;               ///< the model that they are for
+  std::filesystem::path base;               ///< the model that they are for; may be relative to their folder
   std::int64_t rank = 1;
   double alpha = 1;
   std::vector<WeightAdapter> weights;
 };
 
-/// Whether `path` may be written over by write_adapters(): it does not exist, or is an empty folder or one of adapters.
-/// Error{kInvalidArgument} if not.
+/// Error{kInvalidArgument} unless write_adapters() may take the place of `path`: it must not exist, or be a folder that
+/// holds nothing but what that writes. Nothing foreign is ever deleted.
 void require_room_for_adapters(const std::filesystem::path& path);
 
 /// Writes a folder as PEFT does, adapter_config.json and adapter_model.safetensors; it takes the place of `path` as
