@@ -12,6 +12,7 @@
 #include <dragoman/core/parallel.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/formats/model_reference.h>
+#include <dragoman/plugins/load_model.h>
 #include <dragoman/plugins/model_reference.h>
 
 namespace dragoman::pipeline {
@@ -68,15 +69,16 @@ class Verifier {
 
   void compute_reference() {
     found_.against = "double precision";
-    const LoadedTranslationModel exact(
-        path_, host_,
-        {.device = tensor::Device::kReference, .compute = tensor::ComputeChoice::kF32, .threads = options_.threads});
-    const TranslationModel view = exact.view();
-    const std::int64_t parameters = view.model->parameters().count();
+    // Asked of the empty model: the whole one, in double precision, may not even fit into memory.
+    const std::int64_t parameters = plugins::count_parameters(path_, host_);
     core::require(parameters <= kMostParametersInDouble, core::ErrorCode::kUnsupported,
                   "{}: has {} parameters, and with more than {} double precision takes minutes; convert it to a model "
                   "folder, which keeps a reference to be verified with",
                   path_.string(), parameters, kMostParametersInDouble);
+    const LoadedTranslationModel exact(
+        path_, host_,
+        {.device = tensor::Device::kReference, .compute = tensor::ComputeChoice::kF32, .threads = options_.threads});
+    const TranslationModel view = exact.view();
     sentences_ =
         plugins::draw_reference_sentences(*view.model, *view.source_tokenizer, *view.target_tokenizer,
                                           view.languages == nullptr ? formats::LanguageTable{} : *view.languages);

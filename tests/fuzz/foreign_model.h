@@ -32,19 +32,20 @@ inline std::filesystem::path put_foreign_files(const char* folder_name, std::str
 }
 
 /// Opens the model with an importer and reads every parameter of what it describes. True if that worked.
-inline bool read_foreign_model(const char* importer, const std::filesystem::path& path) {
+inline bool read_foreign_model(const char* importer, const std::filesystem::path& path,
+                               const core::Json& options = core::Json::object()) {
   static plugins::Host host;
   return accepts([&] {
     const plugins::ModelImporterEntry& entry = host.registry().model_importers().get(importer);
     entry.recognises(path);
-    const core::Json none = core::Json::object();
-    core::OptionReader own(none, "options");
+    core::OptionReader own(options, "options");
     const auto foreign = entry.make(path, own);
     own.finish();
     const plugins::ModelDescription described = foreign->describe();
     if (described.model_type != "transformer") return;
     const auto model = transformer::make_transformer(described.sequences, described.model);
     nn::ParameterStore& store = model->parameters();
+    foreign->check(store);
     store.allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
     for (const nn::Parameter& parameter : store.all()) foreign->read(parameter, parameter.value);
     foreign->finish();

@@ -2,6 +2,7 @@
 #include "fairseq_harness.h"
 #include "huggingface_harness.h"
 #include "model_folder_harness.h"
+#include "peft_harness.h"
 #include "resume_harness.h"
 
 #include <fstream>
@@ -97,7 +98,21 @@ std::string fairseq_folder() {
          core::read_file(folder / "dict.en.txt");
 }
 
+/// The importer's example, with these keys in its configuration.
+std::string adapters_with(const core::Json& keys) {
+  core::Json config = core::load_json((peft_example() / kAdapterFiles[0]).string());
+  config.update(keys);
+  return config.dump(2) + std::string(kNextForeignFile) + core::read_file(peft_example() / kAdapterFiles[1]);
+}
+
 void make_seeds(const fs::path& corpus) {
+  put_seed(corpus / "peft" / "example", adapters_with(core::Json::object()));
+  put_seed(corpus / "peft" / "patterns", adapters_with({{"r", 8},
+                                                        {"rank_pattern", {{"q_proj", 2}, {"encoder_attn.v_proj", 2}}},
+                                                        {"alpha_pattern", {{"v_proj", 1.5}}},
+                                                        {"use_rslora", true},
+                                                        {"bias", "none"},
+                                                        {"init_lora_weights", "gaussian"}}));
   put_seed(corpus / "fairseq" / "example", fairseq_folder());
   put_seed(corpus / "huggingface" / "bart", foreign_folder());
   // Those of a T5 with a SentencePiece model and with a tokenizer.json.

@@ -129,6 +129,14 @@ TEST_F(ModelVerificationTest, ComparesForeignFoldersWithDoublePrecision) {
   EXPECT_GT(verified.largest_error, 0);
 }
 
+TEST_F(ModelVerificationTest, CountsTheParametersOfAForeignModelBeforeItIsLoaded) {
+  Json config = core::load_json((foreign_ / "config.json").string());
+  config.update({{"encoder_ffn_dim", 1 << 18}, {"decoder_ffn_dim", 1 << 18}, {"encoder_layers", 64}});
+  core::write_file(foreign_ / "config.json", config.dump());
+  EXPECT_THAT(error_of([&] { verify_model(foreign_, host_, {.threads = 1}); }),
+              HasSubstr("parameters, and with more than 134217728 double precision takes minutes"));
+}
+
 TEST_F(ModelVerificationTest, RefusesReferencesOfAnotherModel) {
   const auto error_with = [&](const char* pointer, const Json& value) {
     Json json = reference_json();

@@ -277,6 +277,7 @@ class FaultyModel : public ForeignModel {
  public:
   explicit FaultyModel(std::unique_ptr<ForeignModel> sound) : sound_(std::move(sound)) {}
   ModelDescription describe() const override { return sound_->describe(); }
+  void check(const nn::ParameterStore& parameters) const override { sound_->check(parameters); }
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override { sound_->read(parameter, out); }
   void finish() override { sound_->finish(); }
 

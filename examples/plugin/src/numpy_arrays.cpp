@@ -124,21 +124,14 @@ class NumpyArrays final : public plugins::ForeignModel {
             .card = formats::card_of(folder_)};
   }
 
+  void check(const nn::ParameterStore& parameters) const override {
+    for (const nn::Parameter& parameter : parameters.all()) open(parameter);
+  }
+
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
-    const path file = folder_ / (parameter.name + kExtension);
-    core::require(waiting_.erase(parameter.name) == 1, ErrorCode::kBadInput,
-                  "{}: is missing, and the configuration says that there is such a parameter", file.string());
-    const std::string content = core::read_regular_file(file);
-    const ArrayHeader header = HeaderReader(content, file.string()).read();
-    const bool turned = transpose_ && parameter.is_weight && !parameter.is_table;
-    std::vector<std::int64_t> shape = formats::stored_shape(parameter);
-    if (turned) std::swap(shape.front(), shape.back());
-    core::require(header.shape == shape, ErrorCode::kBadInput, "{}: is of the shape {}, the configuration says {}",
-                  file.string(), formats::describe_shape(header.shape), formats::describe_shape(shape));
-    const auto count = static_cast<std::size_t>(out.size());
-    core::require(content.size() == header.begin + count * header.width, ErrorCode::kBadInput,
-                  "{}: has {} bytes where its header says {}; copy it again", file.string(), content.size(),
-                  header.begin + count * header.width);
+    const auto [content, header] = open(parameter);
+    waiting_.erase(parameter.name);
+    const bool turned = is_turned(parameter);
     for (std::int64_t row = 0; row < out.rows; ++row)
       for (std::int64_t col = 0; col < out.cols; ++col) {
         const bool column_major = header.fortran_order != turned;
@@ -155,6 +148,35 @@ class NumpyArrays final : public plugins::ForeignModel {
   }
 
  private:
+  struct Array {
+    std::string content;
+    ArrayHeader header;
+  };
+
+  bool is_turned(const nn::Parameter& parameter) const {
+    return transpose_ && parameter.is_weight && !parameter.is_table;
+  }
+
+  /// The array of a parameter, which is there whole and has its shape.
+  Array open(const nn::Parameter& parameter) const {
+    const path file = folder_ / (parameter.name + kExtension);
+    core::require(waiting_.contains(parameter.name), ErrorCode::kBadInput,
+                  "{}: is missing, and the configuration says that there is such a parameter", file.string());
+    Array array{core::read_regular_file(file), {}};
+    array.header = HeaderReader(array.content, file.string()).read();
+    std::vector<std::int64_t> shape = formats::stored_shape(parameter);
+    if (is_turned(parameter)) std::swap(shape.front(), shape.back());
+    core::require(array.header.shape == shape, ErrorCode::kBadInput,
+                  "{}: is of the shape {}, the configuration says {}", file.string(),
+                  formats::describe_shape(array.header.shape), formats::describe_shape(shape));
+    const std::size_t bytes =
+        array.header.begin + static_cast<std::size_t>(parameter.rows * parameter.cols) * array.header.width;
+    core::require(array.content.size() == bytes, ErrorCode::kBadInput,
+                  "{}: has {} bytes where its header says {}; copy it again", file.string(), array.content.size(),
+                  bytes);
+    return array;
+  }
+
   static double value(const char* bytes, std::size_t width) {
     if (width == sizeof(float)) {
       float number = 0;

@@ -19,7 +19,6 @@ using core::Json;
 using Ids = std::vector<std::int32_t>;
 
 constexpr std::size_t kMostTags = 64;
-constexpr std::size_t kMostLanguages = 10000;
 
 /// A list of ids of one side's vocabulary.
 Ids read_ids(core::OptionReader& options, const char* key, std::int64_t vocabulary, std::int32_t end) {
@@ -125,8 +124,9 @@ LanguageTable read_language_table(const Json& json, const nn::SequenceSpec& sequ
   always.finish();
   if (options.has("table")) {
     const Json& languages = options.subtree("table");
-    options.check(languages.is_object() && languages.size() <= kMostLanguages, "table",
-                  fmt::format("must hold codes of languages and their tags, at most {}", kMostLanguages));
+    options.check(
+        languages.is_object() && languages.size() <= LanguageTable::kMostLanguages, "table",
+        fmt::format("must hold codes of languages and their tags, at most {}", LanguageTable::kMostLanguages));
     for (const auto& [code, tags] : languages.items()) {
       options.check(!code.empty() && code.size() <= 100, "table", "has a code that is empty or too long");
       core::OptionReader own(tags, fmt::format("{}: table: {}", where, code));

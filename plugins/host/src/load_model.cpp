@@ -144,6 +144,14 @@ formats::TokenizerOpener tokenizer_opener(Host& host, bool may_load) {
   };
 }
 
+std::int64_t count_parameters(const std::filesystem::path& path, Host& host, bool may_load_plugin) {
+  const formats::ModelConfig config = load_config(path, host.registry());
+  const std::string where = path.string();
+  require_plugin(config.plugin, "model", where, host, may_load_plugin);
+  const auto model = make_empty_model(config.model_type, config.sequences, config.model, where, host.registry());
+  return model->parameters().count();
+}
+
 LoadedModel load_model(const std::filesystem::path& folder, Host& host, const LoadModelOptions& options) {
   if (const ModelImporterEntry* importer = find_foreign(host.registry(), folder))
     return load_foreign(*importer, folder, host, options);

@@ -114,6 +114,11 @@ TEST_F(Exports, RefuseWhatTheOtherToolkitCannotSay) {
   EXPECT_THAT(error_of([&] { write(opus.folder(), "huggingface"); }), HasSubstr("layer_norm_epsilon is 1e-06"));
   EXPECT_THAT(error_of([&] { write(opus.folder(), "onnx"); }),
               HasSubstr("known are ctranslate2, marian-npz, huggingface"));
+  // The prefix of a task would be lost.
+  plugins::import_model(golden_file("huggingface/t5"), scratch_ / "task", host_,
+                        {.options = {{"source_prefix", "translate English to German: "}}});
+  EXPECT_THAT(error_of([&] { write(scratch_ / "task", "huggingface"); }),
+              HasSubstr("cannot be exported as huggingface: it has tokens around every sentence"));
   core::write_file(scratch_ / "ctranslate2", "years of work");
   EXPECT_THAT(error_of([&] { write(opus.folder(), "ctranslate2"); }), HasSubstr("exists already"));
   EXPECT_EQ(core::read_file(scratch_ / "ctranslate2"), "years of work");

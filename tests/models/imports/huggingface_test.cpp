@@ -7,6 +7,9 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/options.h>
+#include <dragoman/formats/languages.h>
+#include <dragoman/formats/safetensors.h>
 #include <dragoman/pipeline/scorer.h>
 #include <dragoman/pipeline/translator.h>
 #include <dragoman/plugins/import_model.h>
@@ -419,6 +422,46 @@ TEST(HuggingFaceImporter, ComparesShapesBeforeMemoryIsTaken) {
   folder.change("config.json", {{"encoder_ffn_dim", 1 << 18}, {"decoder_ffn_dim", 1 << 18}, {"encoder_layers", 1024}});
   EXPECT_THAT(error_of([&] { plugins::load_model(folder.path(), folder.host()); }),
               HasSubstr("is of the shape [16, 12], the configuration says [262144, 12]"));
+}
+
+TEST(T5Importer, ComparesShapesBeforeMemoryIsTaken) {
+  ForeignFolder folder("t5");
+  // 50 GB, were it allocated.
+  folder.change("config.json", {{"d_ff", 1 << 18}, {"num_layers", 1024}, {"num_decoder_layers", 1024}});
+  const Json none = Json::object();
+  core::OptionReader own(none, "options");
+  const auto foreign = folder.host().registry().model_importers().get("huggingface").make(folder.path(), own);
+  const plugins::ModelDescription described = foreign->describe();
+  const auto model =
+      folder.host().registry().models().get(described.model_type).make(described.sequences, described.model);
+  EXPECT_THAT(error_of([&] { foreign->check(model->parameters()); }),
+              HasSubstr("is of the shape [16, 12], the configuration says [262144, 12]"));
+  // Whatever name the table has, and whatever stands in one tensor here and in several there.
+  for (const char* family : {"t5", "flan-t5", "mt5", "umt5", "madlad"}) {
+    ForeignFolder sound(family);
+    EXPECT_EQ(sound.error_of_import(), "no error") << family;
+  }
+}
+
+TEST(T5Importer, RefusesMoreTagsOfLanguagesThanAModelMayHave) {
+  // "<2aaa>", "<2aab>", ...
+  constexpr int kTags = formats::LanguageTable::kMostLanguages + 1, kPieces = 80;
+  const auto letter = [](int of) { return static_cast<char>('a' + of % 26); };
+  Json tags = Json::object();
+  for (int i = 0; i < kTags; ++i)
+    tags[std::string("<2") + letter(i / 676) + letter(i / 26) + letter(i) + ">"] = kPieces + i;
+  ForeignFolder folder("t5");
+  core::write_file(folder.path() / "added_tokens.json", tags.dump());
+  folder.change("tokenizer_config.json", {{"added_tokens_decoder", nullptr}});
+  const std::int64_t width = 12, size = kPieces + kTags;
+  folder.change("config.json", {{"vocab_size", size}});
+  std::vector<float> table(static_cast<std::size_t>(size * width));
+  formats::SafetensorsWriter writer(folder.path() / "model.safetensors",
+                                    {{.name = "shared.weight", .shape = {size, width}}}, {});
+  writer.write({table.data(), size, width, width, tensor::DType::kF32, tensor::Device::kCpu});
+  writer.finish();
+  EXPECT_THAT(error_of([&] { plugins::load_config(folder.path(), folder.host().registry()); }),
+              HasSubstr("its tokenizer has tags of more than 10000 languages"));
 }
 
 TEST(HuggingFaceImporter, StaysInTheFolderWhateverAnIndexSays) {

@@ -8,6 +8,7 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/options.h>
 #include <dragoman/imports/adapters.h>
 #include <dragoman/pipeline/scorer.h>
 #include <dragoman/plugins/import_model.h>
@@ -108,6 +109,28 @@ TEST_F(ChangedPeftFolder, SaysWhichModelIsMissingOrAnother) {
   EXPECT_THAT(error_of_import({{"base", wider.string()}}), HasSubstr("lora_A.weight"));
   EXPECT_THAT(error_of_import({{"base", (testing::golden_file("huggingface") / "flan-t5").string()}}),
               HasSubstr("no linear layer"));
+}
+
+TEST_F(ChangedPeftFolder, IsMergedWhetherOrNotItWasCheckedBefore) {
+  const Json options = Json::object();
+  const auto values_of = [&](bool checked) {
+    core::OptionReader own(options, "options");
+    const auto foreign = host_.registry().model_importers().get("peft").make(adapters(), own);
+    const plugins::ModelDescription described = foreign->describe();
+    const auto model = host_.registry().models().get(described.model_type).make(described.sequences, described.model);
+    nn::ParameterStore& store = model->parameters();
+    if (checked) foreign->check(store);
+    store.allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
+    std::vector<float> values;
+    for (const nn::Parameter& parameter : store.all()) {
+      foreign->read(parameter, parameter.value);
+      const float* first = parameter.value.as<float>();
+      values.insert(values.end(), first, first + parameter.value.size());
+    }
+    foreign->finish();  // all adapters were read
+    return values;
+  };
+  EXPECT_EQ(values_of(true), values_of(false));
 }
 
 TEST_F(ChangedPeftFolder, NeedsBothMatricesOfAPair) {

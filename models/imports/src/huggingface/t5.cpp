@@ -205,18 +205,21 @@ class T5Model final : public plugins::ForeignModel {
             .warnings = std::move(search.warnings)};
   }
 
-  void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
-    const std::vector<std::string> names = t5_tensors(parameter.name, architecture_.model);
-    if (is_t5_table(parameter.name)) {
-      const auto found = std::ranges::find_if(names, [&](const std::string& name) { return weights_.contains(name); });
-      return weights_.read(found == names.end() ? names.front() : *found, formats::stored_shape(parameter), out);
+  void check(const nn::ParameterStore& parameters) const override {
+    for (const nn::Parameter& parameter : parameters.all()) {
+      const Rows rows = rows_of(parameter);
+      for (const std::string& name : rows.names) weights_.check_shape(name, rows.shape);
     }
-    std::vector<std::int64_t> shape = formats::stored_shape(parameter);
-    const auto parts = static_cast<std::int64_t>(names.size());
-    shape.front() /= parts;
-    for (std::int64_t part = 0; part < parts; ++part)
-      weights_.read(names[static_cast<std::size_t>(part)], shape,
-                    parts == 1 ? out : out.row_range(part * shape.front(), (part + 1) * shape.front()));
+  }
+
+  void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
+    const Rows rows = rows_of(parameter);
+    const std::int64_t share = rows.shape.front();
+    std::int64_t first = 0;
+    for (const std::string& name : rows.names) {
+      weights_.read(name, rows.shape, rows.names.size() == 1 ? out : out.row_range(first, first + share));
+      first += share;
+    }
   }
 
   void finish() override {
@@ -226,6 +229,24 @@ class T5Model final : public plugins::ForeignModel {
   }
 
  private:
+  /// The tensors whose rows a parameter has, one behind the other, all of one shape.
+  struct Rows {
+    std::vector<std::string> names;
+    std::vector<std::int64_t> shape;
+  };
+
+  Rows rows_of(const nn::Parameter& parameter) const {
+    Rows rows{t5_tensors(parameter.name, architecture_.model), formats::stored_shape(parameter)};
+    if (is_t5_table(parameter.name)) {
+      // These are names of one and the same tensor.
+      const auto found =
+          std::ranges::find_if(rows.names, [&](const std::string& name) { return weights_.contains(name); });
+      rows.names = {found == rows.names.end() ? rows.names.front() : *found};
+    }
+    rows.shape.front() /= static_cast<std::int64_t>(rows.names.size());
+    return rows;
+  }
+
   HuggingFaceFolder folder_;
   ForeignTensors weights_;
   T5Architecture architecture_;

@@ -101,6 +101,9 @@ void write_t5_weights(const ExportedModel& exported, const t5::Config& config, c
 }  // namespace
 
 void write_t5(const ExportedModel& exported, const std::filesystem::path& folder) {
+  // A prefix that the import put in front of every source: a folder of transformers has no place for its ids.
+  if (!exported.config->languages.always.empty())
+    refuse_export(exported, kT5Format, "it has tokens around every sentence");
   const t5::Config config = t5::read_config(exported.model->config(), "model");
   core::write_file(folder / "config.json", t5_config(exported, config).dump(2) + "\n");
   core::write_file(folder / "generation_config.json", t5_generation(exported).dump(2) + "\n");

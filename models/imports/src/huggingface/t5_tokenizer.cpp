@@ -49,11 +49,12 @@ std::vector<BesideToken> tokens_beside(const HuggingFaceFolder& folder) {
     }
   if (!folder.has("added_tokens.json")) return tokens;
   const Json more = folder.object_of("added_tokens.json");
+  std::unordered_set<std::string> named;
+  for (const BesideToken& token : tokens) named.insert(token.text);
   for (const auto& [text, id] : more.items()) {
     if (!id.is_number_integer())
       core::fail(ErrorCode::kBadInput, "{}: {}: must be an id", folder.file("added_tokens.json").string(), quote(text));
-    if (std::ranges::find(tokens, text, &BesideToken::text) == tokens.end())
-      tokens.push_back({text, id.get<std::int64_t>(), true});
+    if (named.insert(text).second) tokens.push_back({text, id.get<std::int64_t>(), true});
   }
   return tokens;
 }
@@ -188,9 +189,13 @@ class T5TokenizerReader {
   }
 
   void add_languages() {
+    std::unordered_set<std::string_view> known;  // views of the tokenizer's pieces
     for (std::int32_t id = 0; id < opened_->size(); ++id) {
       const std::string_view code = code_of_tag(opened_->piece(id));
-      if (code.empty() || read_.languages.find(code) != nullptr) continue;
+      if (code.empty() || !known.insert(code).second) continue;
+      if (known.size() > formats::LanguageTable::kMostLanguages)
+        core::fail(ErrorCode::kBadInput, "{}: its tokenizer has tags of more than {} languages", folder_.path.string(),
+                   formats::LanguageTable::kMostLanguages);
       read_.languages.languages.emplace_back(
           code, formats::LanguageTags{.source_prefix_as_target = in_front(fmt::format("<2{}>", code))});
     }

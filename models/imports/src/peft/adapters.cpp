@@ -40,14 +40,12 @@ Module joined(const WeightAdapter& adapter, std::int64_t rank) {
 }
 
 std::vector<Module> modules_of(const AdapterSet& adapters) {
-  std::vector<std::string> parameters;
-  for (const WeightAdapter& adapter : adapters.weights) parameters.push_back(adapter.parameter);
-  const std::vector<AdaptedModule> known = modules_of_transformers(adapters.model_type, adapters.model, parameters);
+  const TransformersModules known(adapters.model_type, adapters.model);
   std::vector<Module> modules;
   for (const WeightAdapter& adapter : adapters.weights) {
     const std::size_t before = modules.size();
-    for (const AdaptedModule& module : known) {
-      if (module.parameter != adapter.parameter || module.parts != adapter.projections) continue;
+    for (const AdaptedModule& module : known.of(adapter.parameter)) {
+      if (module.parts != adapter.projections) continue;
       const std::int64_t share = adapter.b.rows / module.parts;
       modules.push_back({module.name, adapters.rank,
                          rows_of(adapter.a, module.part * adapters.rank, (module.part + 1) * adapters.rank),

@@ -17,40 +17,41 @@ void add_module(std::vector<AdaptedModule>& modules, const std::string& tensor, 
                        static_cast<std::int64_t>(parts)});
 }
 
-std::vector<AdaptedModule> modules_of_transformer(const transformer::Config& config,
-                                                  const std::vector<std::string>& parameters) {
-  std::vector<AdaptedModule> modules;
+std::map<std::string, std::vector<AdaptedModule>> modules_of_transformer(const transformer::Config& config) {
+  std::map<std::string, std::vector<AdaptedModule>> modules;
   // There, layers with the parameters of others and gated ones have modules that are no share of a weight of ours.
   if (!config.encoder_tied_layers.empty() || !config.decoder_tied_layers.empty() || config.activation.gated)
     return modules;
-  const WeightPlan plan = plan_transformer({.config = config, .sequences = {}}, BartNames(BartNames::Options{}));
-  for (const std::string& parameter : parameters) {
-    const PlannedWeight* planned = find(plan, parameter);
-    if (planned == nullptr || planned->is_vector) continue;
-    for (std::size_t part = 0; part < planned->parts.size(); ++part)
-      add_module(modules, planned->parts[part].name, parameter, part, planned->parts.size());
+  for (const PlannedWeight& planned :
+       plan_transformer({.config = config, .sequences = {}}, BartNames(BartNames::Options{}))) {
+    if (planned.is_vector || modules.contains(planned.parameter)) continue;
+    std::vector<AdaptedModule>& found = modules[planned.parameter];
+    for (std::size_t part = 0; part < planned.parts.size(); ++part)
+      add_module(found, planned.parts[part].name, planned.parameter, part, planned.parts.size());
   }
   return modules;
 }
 
-std::vector<AdaptedModule> modules_of_t5(const t5::Config& config, const std::vector<std::string>& parameters) {
+std::vector<AdaptedModule> modules_of_t5(const t5::Config& config, const std::string& parameter) {
   std::vector<AdaptedModule> modules;
-  for (const std::string& parameter : parameters) {
-    if (is_t5_table(parameter)) continue;
-    const std::vector<std::string> tensors = t5_tensors(parameter, config);
-    for (std::size_t part = 0; part < tensors.size(); ++part)
-      add_module(modules, tensors[part], parameter, part, tensors.size());
-  }
+  if (is_t5_table(parameter)) return modules;
+  const std::vector<std::string> tensors = t5_tensors(parameter, config);
+  for (std::size_t part = 0; part < tensors.size(); ++part)
+    add_module(modules, tensors[part], parameter, part, tensors.size());
   return modules;
 }
 
 }  // namespace
 
-std::vector<AdaptedModule> modules_of_transformers(std::string_view model_type, const core::Json& model,
-                                                   const std::vector<std::string>& parameters) {
-  if (model_type == "transformer") return modules_of_transformer(transformer::read_config(model, "model"), parameters);
-  if (model_type == "t5") return modules_of_t5(t5::read_config(model, "model"), parameters);
-  return {};
+TransformersModules::TransformersModules(std::string_view model_type, const core::Json& model) {
+  if (model_type == "transformer") planned_ = modules_of_transformer(transformer::read_config(model, "model"));
+  if (model_type == "t5") t5_ = t5::read_config(model, "model");
+}
+
+std::vector<AdaptedModule> TransformersModules::of(const std::string& parameter) const {
+  if (t5_) return modules_of_t5(*t5_, parameter);
+  const auto found = planned_.find(parameter);
+  return found == planned_.end() ? std::vector<AdaptedModule>() : found->second;
 }
 
 std::string own_module_name(std::string_view parameter) {

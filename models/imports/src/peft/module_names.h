@@ -1,10 +1,13 @@
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <dragoman/core/json.h>
+#include <dragoman/t5/config.h>
 
 namespace dragoman::imports {
 
@@ -17,10 +20,20 @@ struct AdaptedModule {
   std::int64_t parts = 1;
 };
 
-/// The linear layers that these parameters of a model are, as transformers names them; none of a model that it has not,
-/// or names otherwise. `model` is the type's configuration.
-std::vector<AdaptedModule> modules_of_transformers(std::string_view model_type, const core::Json& model,
-                                                   const std::vector<std::string>& parameters);
+/// How transformers names the linear layers of a model.
+class TransformersModules {
+ public:
+  /// `model` is the type's configuration.
+  TransformersModules(std::string_view model_type, const core::Json& model);
+
+  /// The linear layers that a parameter is, in the order of its rows; none of a model that transformers has not, or
+  /// names otherwise.
+  std::vector<AdaptedModule> of(const std::string& parameter) const;
+
+ private:
+  std::map<std::string, std::vector<AdaptedModule>> planned_;  ///< of a Transformer, by parameter
+  std::optional<t5::Config> t5_;
+};
 
 /// The module that a weight is where transformers has none: its name without ".weight".
 std::string own_module_name(std::string_view parameter);

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -129,8 +129,8 @@ ForeignTensors open_adapters(const path& folder) {
 }
 
 /// The names of modules that have an A; a tensor that is no part of a pair is an error.
-std::vector<std::string> modules_in(const ForeignTensors& tensors) {
-  std::vector<std::string> modules;
+std::set<std::string> modules_in(const ForeignTensors& tensors) {
+  std::set<std::string> modules;
   for (const std::string& name : tensors.names()) {
     const bool known = name.starts_with(kModulePrefix) && (name.ends_with(kLoraA) || name.ends_with(kLoraB));
     core::require(known, ErrorCode::kUnsupported,
@@ -138,8 +138,9 @@ std::vector<std::string> modules_in(const ForeignTensors& tensors) {
                   "(merge_and_unload), and import what it saves",
                   tensors.file(), core::quote(name));
     if (!name.ends_with(kLoraA)) continue;
-    modules.push_back(name.substr(kModulePrefix.size(), name.size() - kModulePrefix.size() - kLoraA.size()));
-    static_cast<void>(tensors.get(tensor_name(modules.back(), kLoraB)));
+    const auto module = name.substr(kModulePrefix.size(), name.size() - kModulePrefix.size() - kLoraA.size());
+    static_cast<void>(tensors.get(tensor_name(module, kLoraB)));
+    modules.insert(module);
   }
   core::require(!modules.empty(), ErrorCode::kBadInput, "{}: holds no adapters", tensors.file());
   return modules;
@@ -153,6 +154,7 @@ class PeftModel final : public plugins::ForeignModel {
         config_(std::move(config)),
         tensors_(open_adapters(folder_)),
         description_(base_->describe()),
+        known_(description_.model_type, description_.model),
         names_(modules_in(tensors_)) {}
 
   plugins::ModelDescription describe() const override {
@@ -166,25 +168,25 @@ class PeftModel final : public plugins::ForeignModel {
 
   void check(const nn::ParameterStore& parameters) const override {
     base_->check(parameters);
-    adapters_ = modules_of(parameters);
-    for (const AdaptedModule& module : adapters_) {
-      const nn::Parameter* weight = parameters.find(module.parameter);
-      core::require(
-          weight != nullptr && weight->is_weight, ErrorCode::kBadInput,
-          "{}: the module {} is no linear layer of the model that the adapters are merged with; is it the one "
-          "that they were trained for?",
-          tensors_.file(), core::quote(module.name));
-      const std::int64_t rank = rank_of(module);
-      tensors_.check_shape(tensor_name(module.name, kLoraA), {rank, weight->cols});
-      tensors_.check_shape(tensor_name(module.name, kLoraB), {weight->rows / module.parts, rank});
-      static_cast<void>(config_.scale_of(module.name, rank));
-    }
+    std::set<std::string> without_weight = names_;
+    for (const nn::Parameter& weight : parameters.all())
+      for (const AdaptedModule& module : adapters_of(weight)) {
+        const std::int64_t rank = rank_of(module);
+        tensors_.check_shape(tensor_name(module.name, kLoraA), {rank, weight.cols});
+        tensors_.check_shape(tensor_name(module.name, kLoraB), {weight.rows / module.parts, rank});
+        static_cast<void>(config_.scale_of(module.name, rank));
+        without_weight.erase(module.name);
+      }
+    if (!without_weight.empty())
+      core::fail(ErrorCode::kBadInput,
+                 "{}: the module {} is no linear layer of the model that the adapters are merged with; is it the one "
+                 "that they were trained for?",
+                 tensors_.file(), core::quote(*without_weight.begin()));
   }
 
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
     base_->read(parameter, out);
-    for (const AdaptedModule& adapter : adapters_)
-      if (adapter.parameter == parameter.name) add(adapter, out);
+    for (const AdaptedModule& adapter : adapters_of(parameter)) add(adapter, out);
   }
 
   void finish() override {
@@ -201,18 +203,13 @@ class PeftModel final : public plugins::ForeignModel {
     return rank;
   }
 
-  /// The modules that have adapters, by transformers' names or else by ours.
-  std::vector<AdaptedModule> modules_of(const nn::ParameterStore& parameters) const {
-    std::vector<std::string> weights;
-    for (const nn::Parameter& parameter : parameters.all())
-      if (parameter.is_weight && !parameter.is_table) weights.push_back(parameter.name);
-    const std::vector<AdaptedModule> known =
-        modules_of_transformers(description_.model_type, description_.model, weights);
+  /// The modules of a parameter that have adapters, by transformers' names and by ours, which differ.
+  std::vector<AdaptedModule> adapters_of(const nn::Parameter& parameter) const {
+    if (!parameter.is_weight) return {};
     std::vector<AdaptedModule> modules;
-    for (const std::string& name : names_) {
-      const auto found = std::ranges::find(known, name, &AdaptedModule::name);
-      modules.push_back(found != known.end() ? *found : AdaptedModule{name, name + ".weight", 0, 1});
-    }
+    if (!parameter.is_table) modules = known_.of(parameter.name);
+    modules.push_back({own_module_name(parameter.name), parameter.name, 0, 1});
+    std::erase_if(modules, [&](const AdaptedModule& module) { return !names_.contains(module.name); });
     return modules;
   }
 
@@ -245,8 +242,8 @@ class PeftModel final : public plugins::ForeignModel {
   PeftConfig config_;
   ForeignTensors tensors_;
   plugins::ModelDescription description_;
-  std::vector<std::string> names_;               ///< of the modules that have adapters
-  mutable std::vector<AdaptedModule> adapters_;  ///< those, as check() found them
+  TransformersModules known_;
+  std::set<std::string> names_;  ///< of the modules that have adapters
 };
 
 /// Beside the adapters if it is relative and there, else as it is named.

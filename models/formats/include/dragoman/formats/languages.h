@@ -37,6 +37,9 @@ struct LanguageTags {
 
 /// What a model of several languages needs to be told of a sentence, and what every sentence has.
 struct LanguageTable {
+  /// What is longer is damage.
+  static constexpr std::size_t kMostLanguages = 10000;
+
   SequenceTags always{};
   std::vector<std::pair<std::string, LanguageTags>> languages{};  ///< by code, in the model's order
   /// What is meant where nobody says anything; empty: it must be said, where it makes a difference.

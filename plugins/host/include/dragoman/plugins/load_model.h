@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -42,6 +43,11 @@ formats::ModelConfig load_config(const std::filesystem::path& path, const Regist
 /// A folder or file of another toolkit that a registered importer recognises is opened as it is, with the importer's
 /// usual options: its weights are read into memory of our own. A shortlist that it brings is left out.
 LoadedModel load_model(const std::filesystem::path& folder, Host& host, const LoadModelOptions& options = {});
+
+/// How many parameters the model has that load_model() would open, as its files describe it: none of their values is
+/// read, and no memory is taken for any. Throws as load_config() does; Error{kBadInput} for a configuration that the
+/// model's type refuses.
+std::int64_t count_parameters(const std::filesystem::path& path, Host& host, bool may_load_plugin = true);
 
 /// Opens the tokenizers of a model folder: looks kinds up in the host's registry, after loading, if allowed, the
 /// plugins that bring them. The host must outlive it.

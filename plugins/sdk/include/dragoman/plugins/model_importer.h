@@ -42,7 +42,7 @@ class ForeignModel {
   virtual ModelDescription describe() const = 0;
   /// Called before memory is taken for values: throws if the files lack a parameter of the model that was described, or
   /// have it in another shape. An importer whose constructor has seen to that does nothing.
-  virtual void check(const nn::ParameterStore& parameters) const;
+  virtual void check(const nn::ParameterStore& parameters) const = 0;
   /// Writes the values of a parameter to `out`: host memory, F32, contiguous, of the parameter's rows and columns.
   /// Called once for each parameter of the model that was described, in the model's order.
   virtual void read(const nn::Parameter& parameter, const tensor::Tensor& out) = 0;
