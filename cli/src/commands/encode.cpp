@@ -50,7 +50,7 @@ class Encode final : public Command {
         ("sample", real_number("--sample", sample_, {.least = 0})->value_name("ALPHA"),
          "draw the segmentation: of a unigram model by its probability to the power of ALPHA, else BPE-dropout with "
          "that probability; see --seed")  //
-        ("sample-from", whole_number("--sample-from", sample_from_, 0)->value_name("N"),
+        ("sample-from", whole_number("--sample-from", sample_from_, 0, kMostSegmentations)->value_name("N"),
          "with --sample and a unigram model: among the N best segmentations only (default 0: among all)")  //
         ("n-best", whole_number("--n-best", coding_.n_best, 1, kMostSegmentations)->value_name("N"),
          "unigram models: JSON lines with the N best segmentations and their scores")               //
