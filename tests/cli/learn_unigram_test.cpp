@@ -106,7 +106,15 @@ TEST_F(LearnUnigramCommandTest, EncodesAsSpmEncodeDoes) {
   EXPECT_EQ(must("encode -t t.json --sample 0.3 --seed 2 text.txt"),
             must("encode -t t.json --mode dropout --dropout 0.3 --seed 2 text.txt"));
   EXPECT_EQ(must("encode -t t.json --from tokenizer-json line.txt"), must("encode -t t.json line.txt"));
-  expect_refused("encode -t t.json --n-best 3 line.txt -o x", 1, "only unigram models");
+  expect_refused("encode -t t.json --n-best 3 line.txt -o x", 1, "of the type unigram have n best ones");
+  write("words.json", R"({"version": "1.0", "added_tokens": [], "model": {"type": "WordLevel", "unk_token": "u",)"
+                      R"( "vocab": {"u": 0, "the river": 1}}})");
+  write("unigram.json", R"({"version": "1.0", "added_tokens": [], "model": {"type": "Unigram", "unk_id": 0,)"
+                        R"( "vocab": [["u", 0], ["the river", -1]]}})");
+  expect_refused("encode -t words.json --sample 0.1 line.txt -o x", 1, "use the mode exact");
+  expect_refused("encode -t unigram.json --sample 0.1 line.txt -o x", 1, "open the SentencePiece model file (.model)");
+  expect_refused("encode -t unigram.json --n-best 2 line.txt -o x", 1, "open the model file if a tokenizer.json");
+  expect_refused("encode -t spm.model --n-best 2 --match-special line.txt -o x", 2, "leave out --match-special");
   expect_refused("encode -t t.json --sample 2 line.txt -o x", 2, "from 0 to 1");
   expect_refused("encode -t t.json --sample 0.1 --sample-from 4 line.txt -o x", 2, "unigram");
   expect_refused("encode -t t.json --sample-from 4 line.txt -o x", 2, "--sample only");

@@ -10,8 +10,8 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/tokenizer/encoding_modes.h>
 #include <dragoman/tokenizer/line_coding.h>
-#include <dragoman/tokenizer/unigram_tokenizer.h>
 
 namespace dragoman::cli {
 namespace {
@@ -98,15 +98,19 @@ class Encode final : public Command {
     if (sample_from_ && !sample_) throw UsageError("--sample-from has an effect with --sample only");
     if (coding_.n_best > 0 && (sample_ || coding_.encode.mode != tokenizer::EncodingMode::kExact))
       throw UsageError("--n-best are the best segmentations; leave out --sample and --mode");
+    if (coding_.n_best > 0 && coding_.encode.match_special_tokens)
+      throw UsageError("--n-best are the segmentations of plain text; leave out --match-special");
     if (!sample_) return;
     if (coding_.encode.mode != tokenizer::EncodingMode::kExact) throw UsageError("--sample: leave out --mode");
-    if (dynamic_cast<const tokenizer::UnigramTokenizer*>(&tokenizer) != nullptr) {
+    // A tokenizer that has neither says what can be done.
+    if (has_encoding_mode(tokenizer, tokenizer::EncodingMode::kSample) ||
+        !has_encoding_mode(tokenizer, tokenizer::EncodingMode::kDropout)) {
       coding_.encode.mode = tokenizer::EncodingMode::kSample;
       coding_.encode.alpha = *sample_;
       coding_.encode.n_best = sample_from_.value_or(0);
       return;
     }
-    if (sample_from_) throw UsageError("--sample-from is for unigram models");
+    if (sample_from_) throw UsageError("--sample-from is for SentencePiece's unigram models; of merges, leave it out");
     if (*sample_ > 1) throw UsageError("--sample: merges are left out with this probability; it must be from 0 to 1");
     coding_.encode.mode = tokenizer::EncodingMode::kDropout;
     coding_.encode.dropout = *sample_;

@@ -7,6 +7,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/encoding_modes.h>
 #include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/tokenizer/line_coding.h>
 
@@ -51,6 +52,19 @@ class LineCoding : public ::testing::Test {
   }
   testing::TemporaryFolder folder_;
 };
+
+TEST_F(LineCoding, NBestSegmentationsAreOfPlainText) {
+  LineCodingOptions options{.n_best = 2};
+  options.encode.match_special_tokens = true;
+  EXPECT_THAT(testing::message_of([&] { encode("the</s>\n", options); }, core::ErrorCode::kUnsupported),
+              HasSubstr("special tokens in it cannot be matched"));
+}
+
+TEST_F(LineCoding, EachTokenizerSaysItsModes) {
+  EXPECT_FALSE(has_encoding_mode(tokenizer_, EncodingMode::kSample));
+  for (const EncodingMode mode : {EncodingMode::kExact, EncodingMode::kGreedy, EncodingMode::kDropout})
+    EXPECT_TRUE(has_encoding_mode(tokenizer_, mode));
+}
 
 TEST_F(LineCoding, OneLineOutForEachLineIn) {
   EXPECT_EQ(encode("", {}), "");

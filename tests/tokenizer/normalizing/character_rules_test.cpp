@@ -122,6 +122,30 @@ TEST(CharacterRules, TheMapFindsTheLongestRule) {
   EXPECT_FALSE(CharacterMap(build_character_map({{U" ", U"x"}}), "map").has_rule_over(' ')) << "by itself";
 }
 
+/// The map shares how rules go on, whether they have a space in front or not.
+TEST(CharacterRules, RulesOverASpaceAreFoundAmongOthersThatGoOnAlike) {
+  EXPECT_TRUE(CharacterMap(build_character_map({{U" \n", U" "}}), "map").has_rule_over(' '));
+  EXPECT_TRUE(CharacterMap(build_character_map({{U" \n", U" "}, {U"\u00A0\n", U" "}}), "map").has_rule_over(' '));
+  std::mt19937 random(13);
+  int found = 0;
+  for (int round = 0; round < 2000; ++round) {
+    constexpr char32_t kCharacters[] = {U'a', U'b', U'c', U'\u00A0', U'\u4E00', U' '};
+    CharacterRules rules;
+    const std::size_t characters = std::size(kCharacters) - (round % 4 == 0 ? 1 : 0);
+    for (std::size_t i = 1 + random() % 12; i > 0; --i) {
+      std::u32string text(1 + random() % 3, U'a');
+      for (char32_t& c : text) c = kCharacters[random() % characters];
+      rules[text] = U"x";  // one replacement: as much is shared as can be
+    }
+    const bool over = std::ranges::any_of(
+        rules, [](const auto& rule) { return rule.first.size() > 1 && rule.first.find(U' ') != std::u32string::npos; });
+    found += over ? 1 : 0;
+    EXPECT_EQ(CharacterMap(build_character_map(rules), "map").has_rule_over(' '), over) << round;
+  }
+  EXPECT_GT(found, 500);
+  EXPECT_LT(found, 1500);
+}
+
 TEST(CharacterRules, LinesThatAreNoRulesAreNamed) {
   const auto error = [](const std::string& tsv) {
     return testing::error_of([&] { parse_character_rules(tsv, "rules.tsv"); });

@@ -7,6 +7,7 @@
 
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
+#include <dragoman/tokenizer/encoding_modes.h>
 #include <dragoman/tokenizer/sentencepiece_ids.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -61,6 +62,14 @@ TEST(SentencePieceIds, SameIdsAsTheTokenizersOfTranslationModels) {
     ASSERT_EQ(tokenizer->size(), static_cast<std::int32_t>(list.pieces.size()));
     for (std::size_t id = 0; id < list.pieces.size(); ++id)
       ASSERT_EQ(tokenizer->piece(static_cast<std::int32_t>(id)), list.pieces[id].text);
+    const bool unigram = golden["model"].get<std::string>().find("unigram") != std::string::npos;
+    EXPECT_EQ(has_encoding_mode(*tokenizer, EncodingMode::kSample), unigram);
+    EXPECT_EQ(has_encoding_mode(*tokenizer, EncodingMode::kDropout), !unigram);
+    if (unigram)
+      for (const core::Json& row : golden["rows"]) {
+        const auto text = row["text"].get<std::string>();
+        EXPECT_EQ(tokenizer->encode_n_best(text, 2).at(0).ids, tokenizer->encode(text)) << text;
+      }
     const auto encoder = tokenizer->make_encoder({.match_special_tokens = true});
     for (const core::Json& row : golden["rows"]) {
       const auto text = row["text"].get<std::string>();

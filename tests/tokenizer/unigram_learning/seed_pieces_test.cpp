@@ -1,10 +1,13 @@
 #include "unigram_learning/seed_pieces.h"
 
+#include "error_message.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
 #include <set>
+#include <stop_token>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -71,6 +74,24 @@ TEST(SeedPieces, AreTheSubstringsThatBranchOrEnd) {
       EXPECT_EQ(found, frequent_substrings_by_definition(words, max_length));
     }
   }
+}
+
+/// A signal that comes while one first symbol's substrings are found ends it before the next one.
+TEST(SeedPieces, AStopEndsTheSearch) {
+  std::map<Text, std::uint64_t> all;
+  for (Symbol symbol = 1; symbol <= 50; ++symbol) all[{symbol, symbol, symbol}] = 3;
+  const UnigramWords words = lay_out(all);
+  ThreadArena arena(1);
+  std::stop_source stop;
+  std::set<Symbol> asked;
+  const auto stop_at_once = [&](std::span<const Symbol> symbols) {
+    asked.insert(symbols.front());
+    stop.request_stop();
+    return true;
+  };
+  testing::message_of([&] { frequent_substrings(words, 16, stop_at_once, arena, stop.get_token()); },
+                      core::ErrorCode::kInterrupted);
+  EXPECT_EQ(asked.size(), 1U);
 }
 
 TEST(SeedPieces, EndWhereNoPieceCanGoOn) {

@@ -1,5 +1,6 @@
 #include "unigram_learning/unigram_learner.h"
 
+#include "error_message.h"
 #include "unigram_learning/symbol_trie.h"
 #include "unigram_learning/unigram_lattice.h"
 
@@ -8,6 +9,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <stop_token>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -140,6 +142,39 @@ TEST(UnigramLearner, LongWordsKeepTheirDigits) {
   EXPECT_NEAR(symbols, 3000, 1e-6) << "every symbol is in one piece";
 }
 
+/// A word whose first half is much rarer than its second: the tilt brings the whole near 1, and the middle as far below
+/// as `depth` powers of ten.
+TEST(UnigramLearner, WordsThatLeaveTheRangeOnTheWayKeepTheirDigits) {
+  constexpr std::size_t kHalf = 100;
+  Text word(kHalf, 1);
+  word.resize(2 * kHalf, 2);
+  for (int depth = 150; depth < 420; depth += 3) {
+    SCOPED_TRACE(depth);
+    const double rare = -0.7 - 2 * depth * std::log(10.0) / kHalf;
+    const std::vector<LearnedPiece> pieces = {
+        {{1}, rare}, {{2}, -0.7}, {{1, 1}, 2 * rare - 1}, {{2, 2}, -2.4}, {{1, 2}, rare - 2}};
+    const SymbolTrie trie(pieces);
+    const auto expectation = [&](double tilt, double& log_probability) {
+      const UnigramScores scores(trie, pieces, tilt);
+      std::vector<double> expected(pieces.size());
+      log_probability =
+          UnigramLattice(scores).expect(word, [&](std::uint32_t piece, double share) { expected[piece] += share; });
+      return expected;
+    };
+    double in_logs = 0;
+    const std::vector<double> by_logs = expectation(0, in_logs);
+    double tilted = 0;
+    const std::vector<double> by_products = expectation(-in_logs / (2 * kHalf), tilted);
+    EXPECT_NEAR(tilted, in_logs, 1e-6);
+    double symbols = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      EXPECT_NEAR(by_products[i], by_logs[i], 1e-7) << i;
+      symbols += by_products[i] * static_cast<double>(pieces[i].symbols.size());
+    }
+    EXPECT_NEAR(symbols, 2 * kHalf, 1e-6) << "every symbol is in one piece";
+  }
+}
+
 TEST(UnigramLearner, FindsTheBestSegmentationWithAndWithoutTheWhole) {
   std::mt19937 random(11);
   for (int round = 0; round < 500; ++round) {
@@ -244,6 +279,25 @@ TEST(UnigramLearner, PrunesWhatCostsLeast) {
     ++compared;
   }
   EXPECT_GT(compared, 200);
+}
+
+TEST(UnigramLearner, AStopEndsEveryStep) {
+  std::mt19937 random(3);
+  const Corpus corpus = random_corpus(random);
+  std::stop_source stop;
+  for (const int threads : {1, 3}) {
+    ThreadArena arena(threads);
+    const auto message = [&](auto step) {
+      UnigramLearner learner(corpus.words, corpus.pieces, {.wanted = 3}, arena, stop.get_token());
+      return testing::message_of([&] { step(learner); }, core::ErrorCode::kInterrupted);
+    };
+    UnigramLearner(corpus.words, corpus.pieces, {.wanted = 3}, arena, std::stop_source().get_token()).prune(3);
+    stop.request_stop();
+    EXPECT_NE(message([](UnigramLearner& learner) { learner.expect(); }).find("nothing was written"),
+              std::string::npos);
+    EXPECT_NE(message([](UnigramLearner& learner) { learner.count_best(); }), "");
+    EXPECT_NE(message([](UnigramLearner& learner) { learner.prune(3); }), "");
+  }
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ std::unique_ptr<TextEncoder> Tokenizer::make_encoder(const EncodeOptions& option
 
 std::vector<Segmentation> Tokenizer::encode_n_best(std::string_view /*text*/, std::int32_t /*most*/) const {
   core::fail(core::ErrorCode::kUnsupported,
-             "this tokenizer knows one segmentation of a text; only unigram models (SentencePiece) have n best ones");
+             "this tokenizer knows one segmentation of a text; only SentencePiece's model files (.model) of the type "
+             "unigram have n best ones, so open the model file if a tokenizer.json was made of one");
 }
 
 std::unique_ptr<StreamingDecoder> Tokenizer::make_decoder() const {

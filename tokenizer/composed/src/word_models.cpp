@@ -77,6 +77,11 @@ class UnigramWords final : public WordModel {
 
   std::unique_ptr<Buffers> make_buffers() const override { return std::make_unique<Lattice>(); }
 
+  void check(const EncodeOptions& options) const override {
+    require(options.mode == EncodingMode::kExact, ErrorCode::kUnsupported,
+            "a tokenizer.json of the type Unigram encodes in the mode exact only (the most probable pieces); to draw "
+            "segmentations, open the SentencePiece model file (.model) that it was made of");
+  }
   void encode(std::string_view word, const EncodeOptions&, Buffers& buffers,
               std::vector<WordPiece>& out) const override {
     auto& lattice = static_cast<Lattice&>(buffers);
@@ -228,7 +233,7 @@ class WholeWordModel final : public WordModel {
 
 void WordModel::check(const EncodeOptions& options) const {
   require(options.mode == EncodingMode::kExact, ErrorCode::kUnsupported,
-          "this model has no merges, so only the mode exact is supported");
+          "a model of whole words or of WordPiece knows one segmentation of a text; use the mode exact");
 }
 
 std::unique_ptr<WordModel> make_word_model(const ComposedDefinition& definition, const std::string& name) {

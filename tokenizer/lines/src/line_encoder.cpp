@@ -97,6 +97,8 @@ LineEncoding::LineEncoding(const Tokenizer& t, const LineCodingOptions& o)
   const bool plain = !o.reverse && o.in_front.empty() && o.behind.empty() && o.n_best == 0;
   require(plain || mark.empty(), ErrorCode::kUnsupported,
           "lines of codes are text with marks: they have no n best segmentations, begin, end or other order; use ids");
+  require(o.n_best == 0 || !o.encode.match_special_tokens, ErrorCode::kUnsupported,
+          "n best segmentations are those of plain text; special tokens in it cannot be matched");
 }
 
 void LineEncoder::append(std::string_view line, std::uint64_t number, std::string& out) {

@@ -109,7 +109,9 @@ bool CharacterMap::has_rule_over(char byte) const {
     bool seen;
   };
   std::vector<Node> open = {{0, 0, false}};
-  std::vector<bool> known(units_.size());  // a damaged map may go in circles
+  // Rules may share how they go on, so what follows a node counts anew on a way that has the byte. A damaged map may go
+  // in circles.
+  std::vector<bool> known[] = {std::vector<bool>(units_.size()), std::vector<bool>(units_.size())};
   while (!open.empty()) {
     const Node node = open.back();
     open.pop_back();
@@ -117,9 +119,14 @@ bool CharacterMap::has_rule_over(char byte) const {
     const std::size_t children = children_of(node.place, units_[node.place]);
     for (std::uint32_t label = 1; label < 256; ++label) {
       const std::size_t child = children ^ label;
-      if ((units_[child] & kLabel) != label || known[child]) continue;
-      known[child] = true;
-      open.push_back({child, node.depth + 1, node.seen || label == static_cast<unsigned char>(byte)});
+      if ((units_[child] & kLabel) != label) continue;
+      const bool seen = node.seen || label == static_cast<unsigned char>(byte);
+      // A node may be the first byte's and a later one's: only the latter ends a rule of several.
+      if (node.depth > 0) {
+        if (known[seen ? 1 : 0][child]) continue;
+        known[seen ? 1 : 0][child] = true;
+      }
+      open.push_back({child, node.depth + 1, seen});
     }
   }
   return false;

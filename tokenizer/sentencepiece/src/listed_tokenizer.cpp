@@ -80,6 +80,13 @@ std::optional<std::int32_t> ListedTokenizer::id(std::string_view piece) const {
   return found && *found < listed_ ? found : std::nullopt;
 }
 
+std::vector<Segmentation> ListedTokenizer::encode_n_best(std::string_view text, std::int32_t most) const {
+  std::vector<Segmentation> found = segmenter_->encode_n_best(text, most);
+  for (Segmentation& each : found)
+    for (std::int32_t& id : each.ids) id = listed_id(id);
+  return found;
+}
+
 bool ListedTokenizer::is_special(std::int32_t id) const {
   return segmenter_->is_special(checked(id));
 }

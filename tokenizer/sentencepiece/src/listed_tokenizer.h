@@ -23,6 +23,7 @@ class ListedTokenizer final : public Tokenizer {
   std::string_view piece(std::int32_t id) const override;
   std::optional<std::int32_t> id(std::string_view piece) const override;
   bool is_special(std::int32_t id) const override;
+  std::vector<Segmentation> encode_n_best(std::string_view text, std::int32_t most) const override;
 
  private:
   class Encoder;

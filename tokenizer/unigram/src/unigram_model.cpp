@@ -1,5 +1,7 @@
 #include "unigram_model.h"
 
+#include "base/add_in_logs.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -32,12 +34,6 @@ bool is_made_from_text(const UnigramPiece& piece) {
 void check_length(std::string_view text) {
   require(text.size() < std::numeric_limits<std::uint32_t>::max(), ErrorCode::kBadInput,
           "a text of {} bytes is too long to be encoded; split it into lines", text.size());
-}
-
-/// log(exp(a) + exp(b))
-double add_in_logs(double a, double b) {
-  const double larger = std::max(a, b);
-  return std::isfinite(larger) ? larger + std::log1p(std::exp(std::min(a, b) - larger)) : larger;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/trie.h"
 #include "counting/character_counts.h"
 #include "counting/collect_words.h"
+#include "interruption.h"
 #include "learning/alphabet.h"
 #include "normalizing/character_map.h"
 #include "normalizing/sentencepiece_normalizer.h"
@@ -200,6 +201,7 @@ class UnigramLearning {
     const std::vector<WordCount> words = raw.by_count();
     ThreadCounts split;
     split.for_each_block(arena_, words.size(), [&](WordCounts& mine, std::size_t i) {
+      check_not_stopped(stop_);
       AlignedText buffer;
       normalizer.for_each_word(words[i].word, buffer, [&](std::string_view word) { mine.add(word, words[i].count); });
     });
@@ -266,8 +268,7 @@ class UnigramLearning {
     const PieceRules rules(options_, alphabet_, reserved_);
     auto substrings = frequent_substrings(
         words, static_cast<std::size_t>(options_.max_piece_length),
-        [&](std::span<const Symbol> symbols) { return rules.is_valid(symbols); }, arena_);
-    check_stop();
+        [&](std::span<const Symbol> symbols) { return rules.is_valid(symbols); }, arena_, stop_);
     auto seeds =
         seed_pieces(words, std::move(substrings), static_cast<std::size_t>(options_.seed_size), count_symbols(words));
     core::log(log_, core::LogLevel::kInfo,
@@ -277,9 +278,9 @@ class UnigramLearning {
     UnigramLearner learner(
         words, std::move(seeds),
         {.wanted = wanted, .shrinking_factor = options_.shrinking_factor, .sub_iterations = options_.sub_iterations},
-        arena_);
+        arena_, stop_);
     auto pieces = learner.run([&](std::size_t size, double log_likelihood) {
-      check_stop();
+      check_not_stopped(stop_);
       core::report(progress_, {.stage = "learn pieces",
                                .done = size + given,
                                .total = 0,
@@ -301,10 +302,6 @@ class UnigramLearning {
       core::log(log_, core::LogLevel::kWarning,
                 fmt::format("the corpus gives no further pieces; the vocabulary has {} instead of {}",
                             definition_.pieces.size(), options_.vocab_size));
-  }
-
-  void check_stop() const {
-    require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted while learning pieces; nothing was written");
   }
 
   const WordSource& source_;

@@ -1,5 +1,7 @@
 #include "unigram_learning/seed_pieces.h"
 
+#include "interruption.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -114,7 +116,7 @@ class NodeFinder {
   std::vector<Substring> found_;
 };
 
-/// The places of each first symbol, those of symbol s in [begins[s - 1], begins[s]).
+/// The places of each first symbol, those of symbol s in [begins[s], begins[s + 1]).
 struct FirstSymbols {
   std::vector<std::size_t> begins;
   std::vector<std::uint32_t> places;
@@ -141,7 +143,7 @@ std::size_t word_at(const UnigramWords& words, std::uint32_t place) {
 
 std::vector<Substring> frequent_substrings(const UnigramWords& words, std::size_t max_length,
                                            const std::function<bool(std::span<const Symbol>)>& is_valid,
-                                           ThreadArena& arena) {
+                                           ThreadArena& arena, const std::stop_token& stop) {
   const FirstSymbols first = sort_by_first_symbol(words);
   const std::size_t symbols = first.begins.size() - 1;
   // The longest lists first, so that no thread is left alone with one.
@@ -151,6 +153,7 @@ std::vector<Substring> frequent_substrings(const UnigramWords& words, std::size_
                            [&](std::size_t s) { return first.begins[s + 1] - first.begins[s]; });
   std::vector<std::vector<Substring>> found(symbols);
   arena.for_each(symbols, [&](std::size_t i) {
+    check_not_stopped(stop);
     const std::size_t symbol = order[i];
     std::vector<SuffixSorter::Suffix> suffixes;
     suffixes.reserve(first.begins[symbol + 1] - first.begins[symbol]);

@@ -1,5 +1,7 @@
 #include "unigram_learning/unigram_lattice.h"
 
+#include "base/add_in_logs.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -7,12 +9,6 @@ namespace dragoman::tokenizer {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-
-/// log(exp(a) + exp(b))
-double log_add(double a, double b) {
-  const double larger = std::max(a, b);
-  return std::isfinite(larger) ? larger + std::log1p(std::exp(std::min(a, b) - larger)) : larger;
-}
 
 }  // namespace
 
@@ -35,11 +31,11 @@ void UnigramLattice::find_edges(std::span<const Symbol> word) {
     });
 }
 
-double UnigramLattice::forward(std::size_t length) {
+bool UnigramLattice::forward(std::size_t length) {
   ways_.assign(length + 1, 0);
   ways_[0] = 1;
   for (const Edge& edge : edges_) ways_[edge.end] += ways_[edge.begin] * scores_.weights[edge.piece];
-  return ways_[length];
+  return std::ranges::all_of(ways_, [](double way) { return way > kLeast && way < 1 / kLeast; });
 }
 
 void UnigramLattice::ways_in_logs(std::size_t length) {
@@ -47,9 +43,9 @@ void UnigramLattice::ways_in_logs(std::size_t length) {
   ways_back_.assign(length + 1, kNever);
   ways_[0] = ways_back_[length] = 0;
   for (const Edge& edge : edges_)
-    ways_[edge.end] = log_add(ways_[edge.end], ways_[edge.begin] + scores_.scores[edge.piece]);
+    ways_[edge.end] = add_in_logs(ways_[edge.end], ways_[edge.begin] + scores_.scores[edge.piece]);
   for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge)
-    ways_back_[edge->begin] = log_add(ways_back_[edge->begin], ways_back_[edge->end] + scores_.scores[edge->piece]);
+    ways_back_[edge->begin] = add_in_logs(ways_back_[edge->begin], ways_back_[edge->end] + scores_.scores[edge->piece]);
 }
 
 std::span<const std::uint32_t> UnigramLattice::best(std::span<const Symbol> word, bool whole) {

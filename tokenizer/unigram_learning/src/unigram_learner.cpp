@@ -1,5 +1,6 @@
 #include "unigram_learning/unigram_learner.h"
 
+#include "interruption.h"
 #include "unigram_learning/symbol_trie.h"
 #include "unigram_learning/unigram_lattice.h"
 
@@ -36,11 +37,15 @@ std::size_t blocks_of(const UnigramWords& words) {
 
 /// Calls body(block, sums) for each block of words, with sums of its own for each thread; returns all of them together.
 template <class Body>
-FixedPointSums sum_over_blocks(ThreadArena& arena, const UnigramWords& words, std::size_t size, const Body& body) {
+FixedPointSums sum_over_blocks(ThreadArena& arena, const std::stop_token& stop, const UnigramWords& words,
+                               std::size_t size, const Body& body) {
   std::vector<FixedPointSums> sums(static_cast<std::size_t>(arena.threads()), FixedPointSums(size));
   std::atomic<std::size_t> next = 0;
   arena.for_each(sums.size(), [&](std::size_t thread) {
-    for (std::size_t block = next++; block < blocks_of(words); block = next++) body(block, sums[thread]);
+    for (std::size_t block = next++; block < blocks_of(words); block = next++) {
+      check_not_stopped(stop);
+      body(block, sums[thread]);
+    }
   });
   for (std::size_t thread = 1; thread < sums.size(); ++thread) {
     sums[0].log_likelihood += sums[thread].log_likelihood;
@@ -88,8 +93,8 @@ void maximise(std::vector<LearnedPiece>& pieces, std::span<const double> expecte
 }
 
 UnigramLearner::UnigramLearner(const UnigramWords& words, std::vector<LearnedPiece> seeds,
-                               const UnigramSettings& settings, ThreadArena& arena)
-    : words_(words), pieces_(std::move(seeds)), settings_(settings), arena_(arena) {
+                               const UnigramSettings& settings, ThreadArena& arena, std::stop_token stop)
+    : words_(words), pieces_(std::move(seeds)), settings_(settings), arena_(arena), stop_(std::move(stop)) {
   for (std::size_t i = 0; i < words.size(); ++i)
     occurrences_ += static_cast<double>(words.counts[i]) * static_cast<double>(words[i].size());
 }
@@ -100,7 +105,7 @@ UnigramExpectation UnigramLearner::expect() const {
   const double scale = std::exp2(std::floor(std::log2(kLargestSum / occurrences_)));
   const double likelihood_scale = scale / kLargestLogLikelihood;
   const FixedPointSums sums =
-      sum_over_blocks(arena_, words_, pieces_.size(), [&](std::size_t block, FixedPointSums& mine) {
+      sum_over_blocks(arena_, stop_, words_, pieces_.size(), [&](std::size_t block, FixedPointSums& mine) {
         UnigramLattice lattice(scores);
         const std::size_t end = std::min(words_.size(), (block + 1) * kWordsPerBlock);
         for (std::size_t i = block * kWordsPerBlock; i < end; ++i) {
@@ -123,7 +128,7 @@ std::vector<std::uint64_t> UnigramLearner::count_best() const {
   const SymbolTrie trie(pieces_);
   const UnigramScores scores(trie, pieces_, 0);
   const FixedPointSums sums = sum_over_blocks(
-      arena_, words_, pieces_.size(),
+      arena_, stop_, words_, pieces_.size(),
       [&](std::size_t block, FixedPointSums& mine) { count_best_of_block(words_, block, scores, mine.sums); });
   return {sums.sums.begin(), sums.sums.end()};
 }
@@ -143,6 +148,7 @@ void UnigramLearner::prune(std::size_t wanted) {
   std::vector<std::optional<double>> losses(pieces_.size());  // none: the piece can go, or must stay
   core::for_each_range(arena_.executor(), static_cast<std::int64_t>(pieces_.size()), kWordsPerBlock,
                        [&](std::int64_t begin, std::int64_t end) {
+                         check_not_stopped(stop_);
                          UnigramLattice lattice(scores);
                          for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
                            if (counts[i] == 0 || pieces_[i].symbols.size() == 1) continue;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 namespace dragoman::tokenizer {
@@ -20,10 +21,10 @@ struct Substring {
 /// All substrings of 2 to `max_length` symbols that occur twice or more and, unless they are that long, not always with
 /// the same symbol behind them: the inner nodes of the suffix tree of the corpus down to that depth, in the order of
 /// their symbols. In place of one that `is_valid` refuses stands its longest prefix that is valid, unless that is, or
-/// begins, another of them.
+/// begins, another of them. Throws Error{kInterrupted} when `stop` asks: it is looked at once for each first symbol.
 std::vector<Substring> frequent_substrings(const UnigramWords& words, std::size_t max_length,
                                            const std::function<bool(std::span<const Symbol>)>& is_valid,
-                                           ThreadArena& arena);
+                                           ThreadArena& arena, const std::stop_token& stop = {});
 
 /// Every symbol from 1 on, and the `most` substrings of the greatest count times length, with the logarithms of their
 /// shares as scores. `symbol_counts` are by symbol.

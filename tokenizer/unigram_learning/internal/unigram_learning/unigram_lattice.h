@@ -32,8 +32,8 @@ class UnigramLattice {
   template <class Visit>
   double expect(std::span<const Symbol> word, Visit&& visit) {
     find_edges(word);
-    const double probability = forward(word.size());
-    if (!(probability > kLeast && probability < 1 / kLeast)) return expect_in_logs(word.size(), visit);
+    if (!forward(word.size())) return expect_in_logs(word.size(), visit);
+    const double probability = ways_[word.size()];
     ways_back_.assign(word.size() + 1, 0);
     ways_back_.back() = 1 / probability;
     for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge) {
@@ -56,11 +56,12 @@ class UnigramLattice {
     std::uint32_t begin;
     std::uint32_t end;
   };
-  /// Products beyond this may have lost digits on the way.
+  /// Products beyond this may lose digits, and what is divided by them leaves the range of a double.
   static constexpr double kLeast = 1e-200;
 
   void find_edges(std::span<const Symbol> word);
-  double forward(std::size_t length);
+  /// The sums of products of the ways to each place; false if one of them is not between kLeast and its inverse.
+  bool forward(std::size_t length);
   template <class Visit>
   double expect_in_logs(std::size_t length, Visit&& visit);
   void ways_in_logs(std::size_t length);

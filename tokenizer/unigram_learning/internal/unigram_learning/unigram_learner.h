@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 namespace dragoman::tokenizer {
@@ -30,14 +31,14 @@ struct UnigramSettings {
 };
 
 /// Expectation maximisation and pruning. The sums over words are made of whole numbers: they do not depend on the order
-/// of words or on threads.
+/// of words or on threads. Every step throws Error{kInterrupted} when `stop` asks, before its next block of words.
 class UnigramLearner {
  public:
   /// Called between the steps with the number of pieces and the mean log likelihood of a symbol.
   using Observer = std::function<void(std::size_t pieces, double log_likelihood_per_symbol)>;
 
   UnigramLearner(const UnigramWords& words, std::vector<LearnedPiece> seeds, const UnigramSettings& settings,
-                 ThreadArena& arena);
+                 ThreadArena& arena, std::stop_token stop = {});
 
   /// The pieces, as many as are wanted or fewer, every symbol among them.
   std::vector<LearnedPiece> run(const Observer& observe);
@@ -59,6 +60,7 @@ class UnigramLearner {
   std::vector<LearnedPiece> pieces_;
   UnigramSettings settings_;
   ThreadArena& arena_;
+  std::stop_token stop_;
   double occurrences_ = 0;  ///< of all symbols of the corpus
   double tilt_ = 0;
 };

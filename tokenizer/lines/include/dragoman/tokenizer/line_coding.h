@@ -26,7 +26,8 @@ struct LineCodingOptions {
   std::vector<std::int32_t> in_front = {};
   std::vector<std::int32_t> behind = {};
   /// If above 0, each line becomes a JSON object with the so many best segmentations, the best first:
-  /// {"n_best": [{"pieces": [...], "score": -12.5}, ...]}, or "ids".
+  /// {"n_best": [{"pieces": [...], "score": -12.5}, ...]}, or "ids". Not together with encode.match_special_tokens:
+  /// Error{kUnsupported}.
   std::int32_t n_best = 0;
   /// 0 means core::default_threads(). The output does not depend on it.
   int threads = 0;
