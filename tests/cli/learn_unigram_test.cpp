@@ -111,9 +111,11 @@ TEST_F(LearnUnigramCommandTest, EncodesAsSpmEncodeDoes) {
                       R"( "vocab": {"u": 0, "the river": 1}}})");
   write("unigram.json", R"({"version": "1.0", "added_tokens": [], "model": {"type": "Unigram", "unk_id": 0,)"
                         R"( "vocab": [["u", 0], ["the river", -1]]}})");
-  expect_refused("encode -t words.json --sample 0.1 line.txt -o x", 1, "use the mode exact");
-  expect_refused("encode -t unigram.json --sample 0.1 line.txt -o x", 1, "open the SentencePiece model file (.model)");
-  expect_refused("encode -t unigram.json --n-best 2 line.txt -o x", 1, "open the model file if a tokenizer.json");
+  expect_refused("encode -t words.json --format ids --sample 0.1 line.txt -o x", 1, "use the mode exact");
+  expect_refused("encode -t unigram.json --format ids --sample 0.1 line.txt -o x", 1,
+                 "open the SentencePiece model file (.model)");
+  expect_refused("encode -t unigram.json --format ids --n-best 2 line.txt -o x", 1,
+                 "open the model file if a tokenizer.json");
   expect_refused("encode -t spm.model --n-best 2 --match-special line.txt -o x", 2, "leave out --match-special");
   expect_refused("encode -t t.json --sample 2 line.txt -o x", 2, "from 0 to 1");
   expect_refused("encode -t t.json --sample 0.1 --sample-from 4 line.txt -o x", 2, "unigram");

@@ -310,6 +310,13 @@ class ForgetfulModel final : public FaultyModel {
 class ThrowingModel final : public FaultyModel {
  public:
   using FaultyModel::FaultyModel;
+  void check(const nn::ParameterStore& parameters) const override {
+    try {
+      FaultyModel::check(parameters);
+    } catch (const core::Error& error) {
+      throw std::runtime_error(error.what());
+    }
+  }
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
     try {
       FaultyModel::read(parameter, out);
