@@ -62,7 +62,7 @@ Json configuration(const AdapterSet& adapters, const std::vector<Module>& module
     targets.push_back(module.name);
     if (module.rank == adapters.rank) continue;
     ranks[module.name] = module.rank;
-    alphas[module.name] = adapters.alpha * static_cast<double>(module.rank / adapters.rank);
+    alphas[module.name] = adapters.alpha * static_cast<double>(module.rank) / static_cast<double>(adapters.rank);
   }
   return {{"peft_type", "LORA"},
           {"task_type", "SEQ_2_SEQ_LM"},
