@@ -4,19 +4,55 @@
 
 namespace dragoman::autograd {
 
+namespace {
+
+bool is_wanted(const Tape::Outputs& outputs) {
+  return outputs.first == nullptr || outputs.first->written || (outputs.second != nullptr && outputs.second->written);
+}
+
+std::size_t bytes_of_gradient(const Gradient& gradient) {
+  return static_cast<std::size_t>(gradient.rows * gradient.cols) * tensor::size_of(gradient.value.dtype);
+}
+
+void recycle(Context& context, Gradient* gradient) {
+  if (gradient == nullptr || !gradient->recycled) return;
+  context.gradient_memory().release(gradient->value.data, bytes_of_gradient(*gradient));
+  gradient->value = {};
+  gradient->recycled = false;
+}
+
+void allocate(Context& context, Gradient& gradient) {
+  gradient.value = {nullptr,       gradient.rows, gradient.cols, gradient.cols, context.float_type(),
+                    context.device()};
+  gradient.value.data = context.gradient_memory().allocate(bytes_of_gradient(gradient));
+  gradient.recycled = true;
+}
+
+}  // namespace
+
 void Tape::backward(Context& context) {
-  for (NodeBase* node = std::exchange(last_, nullptr); node != nullptr; node = node->previous)
-    if (node->output == nullptr || node->output->written) node->run(node, context);
+  for (NodeBase* node = std::exchange(last_, nullptr); node != nullptr; node = node->previous) {
+    if (!is_wanted(node->outputs)) continue;
+    const tensor::ScratchScope scratch(context.arena());
+    node->run(node, context);
+    recycle(context, node->outputs.first);
+    recycle(context, node->outputs.second);
+  }
 }
 
 Variable make_variable(Context& context, const Tensor& value, bool wanted) {
   if (!wanted) return {value, nullptr};
-  auto* gradient = new (context.host_arena().allocate(sizeof(Gradient))) Gradient{{}, value.rows, value.cols, false};
+  auto* gradient = new (context.host_arena().allocate(sizeof(Gradient))) Gradient{.rows = value.rows, .cols = value.cols};
   return {value, gradient};
 }
 
 GradientTarget target_of(Context& context, Gradient& gradient) {
-  if (gradient.value.empty()) gradient.value = context.allocate(gradient.rows, gradient.cols);
+  if (gradient.value.empty() && gradient.whole != nullptr) {
+    Gradient& whole = *gradient.whole;
+    if (whole.value.empty()) allocate(context, whole);
+    gradient.value = whole.value.col_range(gradient.first_column, gradient.first_column + gradient.cols);
+  }
+  if (gradient.value.empty()) allocate(context, gradient);
   return {gradient.value, std::exchange(gradient.written, true)};
 }
 

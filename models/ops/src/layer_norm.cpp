@@ -68,8 +68,7 @@ ResidualNorm normalise_sum(Context& context, const Variable& residual, const Var
   kernel(context, {residual.value, x.value, applied, random, norm.gain.value, norm.bias.value, norm.epsilon, sum.value,
                    y.value, statistics.mean, statistics.inverse_deviation, norm.centred});
   if (record)
-    context.tape()->record(context, nullptr, [=](Context& ctx) {
-      if (!sum.gradient->written && !y.gradient->written) return;
+    context.tape()->record(context, {sum.gradient, y.gradient}, [=](Context& ctx) {
       if (!y.gradient->written) {
         // Only the sum was used: the norm has no part in the gradient.
         accumulate_gradient(ctx, residual, sum.gradient->value);

@@ -4,6 +4,8 @@
 #include "dragoman/ops/elementwise.h"
 #include "dragoman/ops/matmul.h"
 
+#include <memory>
+
 #include <dragoman/core/error.h>
 
 namespace dragoman::ops {
@@ -49,11 +51,13 @@ Variable assemble(Context& context, std::int64_t rows, std::int64_t cols, std::s
   };
   for (const Placed& placed : blocks)
     context.kernels().get(kScale)(context, {placed.block.value, 1.0, place(y.value, placed), false});
-  if (record)
-    for (const Placed& placed : blocks)
-      context.tape()->record(context, y.gradient, [placed, y, place](Context& ctx) {
-        accumulate_gradient(ctx, placed.block, place(y.gradient->value, placed));
-      });
+  if (!record) return y;
+  auto* placed = static_cast<Placed*>(context.host_arena().allocate(blocks.size_bytes()));
+  std::uninitialized_copy(blocks.begin(), blocks.end(), placed);
+  context.tape()->record(context, y.gradient, [placed, count = blocks.size(), y, place](Context& ctx) {
+    for (std::size_t i = count; i-- > 0;)
+      accumulate_gradient(ctx, placed[i].block, place(y.gradient->value, placed[i]));
+  });
   return y;
 }
 
@@ -64,23 +68,23 @@ std::array<Variable, parts> split_columns(Context& context, const Variable& x) {
                tensor::describe(x.value), parts);
   const std::int64_t width = x.value.cols / static_cast<std::int64_t>(parts);
   const bool record = autograd::recording(context, x);
-  const Tensor dx = record ? context.allocate(x.value.rows, x.value.cols) : Tensor{};
   std::array<Variable, parts> result;
   for (std::size_t i = 0; i < parts; ++i) {
     const auto begin = static_cast<std::int64_t>(i) * width;
     result[i] = autograd::make_variable(context, x.value.col_range(begin, begin + width), record);
-    if (record) result[i].gradient->value = dx.col_range(begin, begin + width);
+    if (!record) continue;
+    result[i].gradient->whole = x.gradient;
+    result[i].gradient->first_column = begin;
   }
   if (record)
-    context.tape()->record(context, nullptr, [x, dx, result](Context& ctx) {
+    context.tape()->record(context, nullptr, [x, result](Context& ctx) {
       bool any = false;
       for (const Variable& part : result) any = any || part.gradient->written;
       if (!any) return;
-      for (const Variable& part : result)
-        if (!part.gradient->written) fill_zero(ctx, part.gradient->value);
       core::require(!x.gradient->written, core::ErrorCode::kInternal,
                     "split_columns must be the only consumer of its operand");
-      x.gradient->value = dx;
+      for (const Variable& part : result)
+        if (!part.gradient->written) fill_zero(ctx, autograd::target_of(ctx, *part.gradient).value);
       x.gradient->written = true;
     });
   return result;

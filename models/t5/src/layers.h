@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include <dragoman/nn/decoder_state.h>
 #include <dragoman/nn/layers.h>
+#include <dragoman/ops/recompute.h>
 #include <dragoman/t5/config.h>
 #include <dragoman/t5/relative_bias.h>
 
@@ -24,12 +26,29 @@ class Residual {
   void output(const Variable& out) { pending_ = out; }
   /// All sums done.
   Variable value(Context& context);
+  /// Runs `layer(context, residual)` in a way that may compute it again in the backward pass: ops::recompute(), which
+  /// says what `layer` may hold.
+  template <class Layer>
+  void run(Context& context, const Layer& layer);
 
  private:
   Variable x_;
   Variable pending_;
   double dropout_;
 };
+
+template <class Layer>
+void Residual::run(Context& context, const Layer& layer) {
+  const auto body = [layer, dropout = dropout_](Context& ctx, const std::array<Variable, 2>& inputs) {
+    Residual residual(inputs[0], dropout);
+    residual.pending_ = inputs[1];
+    layer(ctx, residual);
+    return std::array{residual.x_, residual.pending_};
+  };
+  const std::array<Variable, 2> results = ops::recompute(context, std::array{x_, pending_}, body);
+  x_ = results[0];
+  pending_ = results[1];
+}
 
 /// Query, key, value and output projections of one attention, drawn as T5 draws them: since scores are not scaled,
 /// those of queries start out smaller by the root of a head's width.

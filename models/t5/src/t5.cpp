@@ -19,6 +19,23 @@ nn::Parameter& make_table(const Scope& scope, const nn::SequenceSpec& spec, cons
   return scope.matrix("weight", spec.target_vocabulary, config.d_model, nn::Initialiser::normal(1));
 }
 
+/// What layers attend along, as a layer that is computed again in the backward pass may keep it: offsets themselves, which
+/// need not live so long, and a pointer to the decoder's state, which does.
+class HeldOffsets {
+ public:
+  explicit HeldOffsets(const ops::Offsets& offsets) : offsets_(offsets) {}
+  const ops::Offsets& operator*() const noexcept { return offsets_; }
+
+ private:
+  ops::Offsets offsets_;
+};
+HeldOffsets held(const ops::Offsets& offsets) {
+  return HeldOffsets(offsets);
+}
+nn::DecoderState* held(nn::DecoderState& state) {
+  return &state;
+}
+
 /// Layers, the norm behind them and what is shared by them.
 template <class Layer>
 struct Stack {
@@ -44,7 +61,9 @@ struct Stack {
       tensor::LayerMemory memory(context, states == nullptr);
       for (const Layer& layer : layers) {
         memory.next_layer();
-        layer(context, residual, along, shared);
+        residual.run(context, [&layer, held = held(along), shared](Context& ctx, Residual& r) {
+          layer(ctx, r, *held, shared);
+        });
         if (states != nullptr) states->push_back(residual.value(context));
       }
     }

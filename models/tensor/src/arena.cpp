@@ -1,13 +1,11 @@
 #include "dragoman/tensor/arena.h"
 
+#include "poison.h"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#endif
 
 #include <dragoman/core/huge_pages.h>
 
@@ -19,18 +17,6 @@ constexpr std::size_t kFirstBlock = std::size_t{1} << 20;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
-}
-
-void poison([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
-#if defined(__SANITIZE_ADDRESS__)
-  ASAN_POISON_MEMORY_REGION(data, bytes);
-#endif
-}
-
-void unpoison([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
-#if defined(__SANITIZE_ADDRESS__)
-  ASAN_UNPOISON_MEMORY_REGION(data, bytes);
-#endif
 }
 
 class HostMemory final : public DeviceMemory {
@@ -92,7 +78,7 @@ void Arena::add_block(std::size_t bytes) {
   blocks_.reserve(blocks_.size() + 1);
   void* data = memory_->allocate(bytes);
   poison(data, bytes);
-  blocks_.push_back({data, bytes, 0});
+  blocks_.push_back({data, bytes, 0, 0});
   current_ = blocks_.size() - 1;
   ++generation_;
 }
@@ -104,12 +90,12 @@ void* Arena::allocate(std::size_t bytes) {
     ++current_;
   }
   if (blocks_.empty() || blocks_[current_].size - blocks_[current_].used < bytes) {
-    const std::size_t doubled = blocks_.empty() ? kFirstBlock : 2 * blocks_.back().size;
-    add_block(std::max(doubled, round_up(bytes, kFirstBlock)));
+    add_block(round_up(std::max(bytes, bytes_reserved() / 2), kFirstBlock));
   }
   Block& block = blocks_[current_];
   void* data = static_cast<char*>(block.data) + block.used;
   block.used += bytes;
+  block.peak = std::max(block.peak, block.used);
   unpoison(data, bytes);
   return data;
 }
@@ -121,9 +107,10 @@ Tensor Arena::allocate(std::int64_t rows, std::int64_t cols, DType dtype, Device
 
 void Arena::reset() {
   if (blocks_.size() > 1) {
-    const std::size_t total = bytes_reserved();
+    std::size_t needed = 0;
+    for (const Block& block : blocks_) needed += block.peak;
     release_blocks();
-    add_block(total);
+    add_block(round_up(needed + needed / 8, kFirstBlock));  // with room for a step that is a little larger
   }
   if (!blocks_.empty()) {
     poison(blocks_[0].data, blocks_[0].size);

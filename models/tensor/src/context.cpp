@@ -65,6 +65,7 @@ void LayerMemory::next_layer() {
 
 void Context::start_step() {
   arena_.reset();
+  gradients_.reset();
   host_arena_.reset();
   uploads_.clear();
 }

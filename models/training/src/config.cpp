@@ -206,6 +206,7 @@ Json keys_that_affect_results(const TrainingConfig& config) {
   if (!ends_matter) tree["training"].erase("updates");
   tree["training"].erase("epochs");
   tree["training"].erase("report_every");
+  tree["training"].erase("recompute");
   tree["validation"] = {{"metric", tree["validation"]["metric"]}};
   Json flat = Json::object();
   flatten(tree, "", flat);

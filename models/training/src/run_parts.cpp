@@ -70,9 +70,10 @@ TrainingConfig resolved(TrainingConfig config, const runtime::Runtime& runtime) 
 }
 
 std::unique_ptr<tensor::Context> make_training_context(const runtime::Runtime& runtime, tensor::Device device,
-                                                       tensor::ComputeChoice compute, core::Executor& executor) {
+                                                       const RecipeConfig& recipe, core::Executor& executor) {
   auto context = runtime.make_context(device, executor);
-  context->set_plain_compute_type(runtime.training_type(device, compute));
+  context->set_plain_compute_type(runtime.training_type(device, recipe.compute));
+  context->set_recomputes(recipe.recompute);
   return context;
 }
 
@@ -96,7 +97,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
       device(environment.runtime->device(config.device)),
       validation_type(find_validation_type(*environment.runtime, device, config.validation)),
       executor(core::make_executor(config.threads)),
-      context(make_training_context(*environment.runtime, device, config.training.compute, *executor)),
+      context(make_training_context(*environment.runtime, device, config.training, *executor)),
       tokenizers(load_tokenizers(
           config.data,
           {.folder = &folder, .environment = &environment, .fork = mode == StartMode::kFork, .stop = stop})),

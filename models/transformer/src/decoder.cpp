@@ -42,7 +42,8 @@ Variable Decoder::operator()(Context& context, const Variable& x, nn::DecoderSta
     tensor::LayerMemory memory(context, layers == nullptr);
     for (const DecoderLayer& layer : layers_) {
       memory.next_layer();
-      if (!leaves_layer_out(context, config_)) layer(context, stream, state);
+      if (!leaves_layer_out(context, config_))
+        stream.run(context, [&layer, &state](Context& ctx, ResidualStream& s) { layer(ctx, s, state); });
       if (layers != nullptr) layers->push_back(stream.value(context));
     }
   }

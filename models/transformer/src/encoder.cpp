@@ -30,7 +30,8 @@ Variable Encoder::operator()(Context& context, const Variable& x, const ops::Off
     tensor::LayerMemory memory(context, layers == nullptr);
     for (const EncoderLayer& layer : layers_) {
       memory.next_layer();
-      if (!leaves_layer_out(context, config_)) layer(context, stream, offsets);
+      if (!leaves_layer_out(context, config_))
+        stream.run(context, [&layer, offsets](Context& ctx, ResidualStream& s) { layer(ctx, s, offsets); });
       if (layers != nullptr) layers->push_back(stream.value(context));
     }
   }

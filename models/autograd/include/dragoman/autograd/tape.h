@@ -16,13 +16,23 @@ using tensor::Context;
 /// One thread; valid until the context's next step.
 class Tape {
  public:
-  /// Appends a record. `backward(context)` is run by backward() only if `output` was written by then (nullptr: always).
+  /// The gradients of an op's results: one, two, or none that anything hangs on.
+  struct Outputs {
+    Gradient* first = nullptr;
+    Gradient* second = nullptr;
+    Outputs(Gradient* only) : first(only) {}  // NOLINT(google-explicit-*): an op has one, as a rule
+    Outputs(Gradient* one, Gradient* other) : first(one), second(other) {}
+  };
+
+  /// Appends a record. `backward(context)` is run by backward() only if one of the outputs was written by then (nullptr:
+  /// always), and the memory of their gradients is others' when it returns. So a value is the output of one record.
+  /// What `backward` allocates from the context's arena is freed when it returns, too; gradients come from target_of().
   /// The closure is kept in step memory and never destroyed, so it may hold nothing that owns.
   template <class Backward>
-  void record(Context& context, const Gradient* output, Backward backward) {
+  void record(Context& context, Outputs outputs, Backward backward) {
     static_assert(std::is_trivially_destructible_v<Backward>, "a record may hold nothing that owns");
     void* memory = context.host_arena().allocate(sizeof(Node<Backward>));
-    auto* node = new (memory) Node<Backward>{{last_, output, &Node<Backward>::run}, std::move(backward)};
+    auto* node = new (memory) Node<Backward>{{last_, outputs, &Node<Backward>::run}, std::move(backward)};
     last_ = node;
   }
 
@@ -34,7 +44,7 @@ class Tape {
  private:
   struct NodeBase {
     NodeBase* previous;
-    const Gradient* output;
+    Outputs outputs;
     void (*run)(NodeBase*, Context&);
   };
   template <class Backward>
@@ -55,7 +65,7 @@ bool recording(const Context& context, const Variables&... variables) {
 /// A Variable around `value` with a fresh gradient in step memory if `wanted`.
 Variable make_variable(Context& context, const Tensor& value, bool wanted);
 
-/// Where to write a gradient: allocates step memory at the first write of an activation's gradient.
+/// Where to write a gradient: allocates gradient memory at the first write of an activation's gradient.
 GradientTarget target_of(Context& context, Gradient& gradient);
 
 /// Seeds the gradient of `variable` with `seed` (same shape), as the start of a backward pass.

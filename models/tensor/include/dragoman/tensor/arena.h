@@ -73,6 +73,7 @@ class Arena {
     void* data;
     std::size_t size;
     std::size_t used;
+    std::size_t peak;  ///< of `used`, since it was made
   };
   void add_block(std::size_t bytes);
   void release_blocks() noexcept;

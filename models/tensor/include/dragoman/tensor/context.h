@@ -17,6 +17,7 @@
 #include <dragoman/tensor/device_array.h>
 #include <dragoman/tensor/kernel_table.h>
 #include <dragoman/tensor/random_key.h>
+#include <dragoman/tensor/recycled_memory.h>
 #include <dragoman/tensor/step_recorder.h>
 #include <dragoman/tensor/tensor.h>
 
@@ -62,6 +63,7 @@ class Context {
         executor_(&executor),
         arena_(memory),
         layer_arenas_{Arena(memory), Arena(memory)},
+        gradients_(memory),
         host_arena_(host_memory()) {}
 
   Device device() const noexcept { return device_; }
@@ -81,6 +83,8 @@ class Context {
   Tensor allocate_for_step(std::int64_t rows, std::int64_t cols) {
     return arena_.allocate(rows, cols, float_type_, device());
   }
+  /// Memory of the gradients of activations, which are given back as soon as nobody reads them any more.
+  RecycledMemory& gradient_memory() noexcept { return gradients_; }
   /// Makes host values readable by kernels until the step ends. On host devices this is the same memory, so `values`
   /// must outlive the step.
   template <class T>
@@ -120,10 +124,18 @@ class Context {
   bool training() const noexcept { return training_; }
   void set_training(bool training) noexcept { training_ = training; }
 
+  /// Whether ops::recompute() keeps only what goes in and out of its body, and computes the rest again in the backward
+  /// pass.
+  bool recomputes() const noexcept { return recomputes_; }
+  void set_recomputes(bool recomputes) noexcept { recomputes_ = recomputes; }
+
   /// Randomness of what is run from now on. Without it next_random() is an error.
   void set_random(std::uint64_t seed, std::uint64_t step);
   /// The state for one random op; the next call gets another stream.
   RandomState next_random();
+  /// The stream that the next random op of the step gets; set by who runs some of them again.
+  std::uint64_t random_stream() const noexcept { return random_stream_; }
+  void set_random_stream(std::uint64_t stream) noexcept { random_stream_ = stream; }
   /// A number of [0, 1) for the host to decide by, of a stream of its own as next_random() gives one. What is decided
   /// is another thing in the next step, so that step cannot be recorded.
   double next_uniform();
@@ -198,8 +210,13 @@ class Context {
   template <class Body>
   auto recorded_step(const StepKey& key, Body& body) -> std::invoke_result_t<Body> {
     using Output = std::invoke_result_t<Body>;
-    const StepSignature signature{key,       uploads_,        arena_.generation(), random_stream_, plain_compute_type_,
-                                  training_, tape_ != nullptr};
+    const StepSignature signature{key,
+                                  uploads_,
+                                  arena_.generation() + gradients_.generation(),  // neither ever falls
+                                  random_stream_,
+                                  plain_compute_type_,
+                                  training_,
+                                  tape_ != nullptr};
     if (const std::any* kept = recorder_->replay(signature)) {
       const auto& last = std::any_cast<const Kept<Output>&>(*kept);
       random_stream_ = last.random_stream;
@@ -222,12 +239,14 @@ class Context {
   core::Executor* executor_;
   Arena arena_;
   std::array<Arena, 2> layer_arenas_;
+  RecycledMemory gradients_;
   Arena* current_arena_ = &arena_;
   Arena host_arena_;
   autograd::Tape* tape_ = nullptr;
   ops::AttentionObserver* attention_observer_ = nullptr;
   ComputeType plain_compute_type_ = ComputeType::kF32;
   bool training_ = false;
+  bool recomputes_ = false;
   std::unique_ptr<StepRecorder> recorder_;
   std::vector<std::pair<const void*, std::size_t>> uploads_;  ///< of this step, where the device keeps steps
   bool in_body_ = false;

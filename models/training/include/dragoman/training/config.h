@@ -118,6 +118,8 @@ struct RecipeConfig {
   std::int64_t row_bucket = 0;
   /// What weights are multiplied in, forward and backward: fp32, bf16 or auto.
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
+  /// Keep of each layer what goes in and out, and compute the rest again in the backward pass.
+  bool recompute = false;
   double label_smoothing = 0.1;
   /// Largest global norm of an update's gradient; 0 is no limit.
   double clip_norm = 0;

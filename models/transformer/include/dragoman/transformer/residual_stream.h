@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
+
 #include <dragoman/nn/layers.h>
+#include <dragoman/ops/recompute.h>
 #include <dragoman/transformer/config.h>
 
 namespace dragoman::transformer {
@@ -25,14 +28,33 @@ class ResidualStream {
   void output(Context& context, const nn::LayerNorm& norm, const Variable& out);
   /// The value of the stream, all sums done.
   Variable value(Context& context);
+  /// Runs `layer(context, stream)`, a part of the stack, in a way that may compute it again in the backward pass
+  /// (ops::recompute(), which says what `layer` may hold).
+  template <class Layer>
+  void run(Context& context, const Layer& layer);
   /// The value after a stack: normalised if there is a final norm.
   Variable close(Context& context, const nn::LayerNorm* final_norm);
 
  private:
+  ResidualStream(NormPlace place, double dropout, const std::array<Variable, 2>& parts)
+      : place_(place), dropout_(dropout), x_(parts[0]), pending_(parts[1]) {}
+
   NormPlace place_;
   double dropout_;
   Variable x_;
   Variable pending_;
 };
+
+template <class Layer>
+void ResidualStream::run(Context& context, const Layer& layer) {
+  const auto body = [layer, place = place_, dropout = dropout_](Context& ctx, const std::array<Variable, 2>& inputs) {
+    ResidualStream stream(place, dropout, inputs);
+    layer(ctx, stream);
+    return std::array{stream.x_, stream.pending_};
+  };
+  const std::array<Variable, 2> results = ops::recompute(context, std::array{x_, pending_}, body);
+  x_ = results[0];
+  pending_ = results[1];
+}
 
 }  // namespace dragoman::transformer

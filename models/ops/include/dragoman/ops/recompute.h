@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+
+#include <dragoman/ops/elementwise.h>
+
+namespace dragoman::ops {
+
+/// What `body` makes of `inputs`, without keeping what it computes on the way: where gradients are recorded, it runs once
+/// more in the backward pass ("activation checkpointing", Chen et al. 2016, "Training deep nets with sublinear memory
+/// cost"), with the same random numbers, so the same bytes come out as if it had been recorded. One more forward pass is
+/// the price, and a copy of the results.
+///
+/// `body(context, inputs) -> results`: an array of as many variables, each [rows, cols] of inputs[0] or empty, and the
+/// same ones empty each time. It is called up to twice, may hold nothing that owns, and what it refers to must live until
+/// the backward pass is over. Without Context::recomputes() or a tape it is simply called.
+template <std::size_t n, class Body>
+std::array<Variable, n> recompute(Context& context, const std::array<Variable, n>& inputs, const Body& body);
+
+namespace detail {
+
+/// Puts back what tape and place in the random numbers a context had, whatever is thrown.
+class PassScope {
+ public:
+  PassScope(Context& context, autograd::Tape* tape, std::uint64_t random_stream)
+      : context_(context), tape_(context.tape()), random_stream_(context.random_stream()) {
+    context.set_tape(tape);
+    context.set_random_stream(random_stream);
+  }
+  PassScope(const PassScope&) = delete;
+  PassScope& operator=(const PassScope&) = delete;
+  ~PassScope() {
+    context_.set_tape(tape_);
+    context_.set_random_stream(random_stream_);
+  }
+
+ private:
+  Context& context_;
+  autograd::Tape* tape_;
+  std::uint64_t random_stream_;
+};
+
+/// Seeds what `again` is the second computation of, or adds to it where it is an input that went through unchanged.
+inline void pass_gradient(Context& context, const Variable& first, const Variable& again, bool is_input) {
+  if (!first.needs_gradient() || !first.gradient->written || !again.needs_gradient()) return;
+  if (is_input)
+    accumulate_gradient(context, again, first.gradient->value);
+  else
+    autograd::seed_gradient(context, again, first.gradient->value);
+}
+
+}  // namespace detail
+
+template <std::size_t n, class Body>
+std::array<Variable, n> recompute(Context& context, const std::array<Variable, n>& inputs, const Body& body) {
+  static_assert(n >= 1 && n <= 2, "a record has one or two outputs");
+  const auto any_wanted = [&] {
+    for (const Variable& input : inputs)
+      if (!input.empty() && input.needs_gradient()) return true;
+    return false;
+  };
+  if (!context.recomputes() || context.tape() == nullptr || !any_wanted()) return body(context, inputs);
+
+  const std::uint64_t random_stream = context.random_stream();
+  std::array<Variable, n> results;
+  for (Variable& result : results) {
+    const Tensor& like = inputs[0].value;
+    result = autograd::make_variable(context, context.allocate(like.rows, like.cols), true);
+  }
+  std::uint64_t next_stream = random_stream;
+  {
+    const tensor::ScratchScope scratch(context.arena());
+    const detail::PassScope pass(context, nullptr, random_stream);
+    const std::array<Variable, n> made = body(context, inputs);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (made[i].empty())
+        results[i] = {};
+      else
+        context.kernels().get(kScale)(context, {made[i].value, 1.0, results[i].value, false});
+    }
+    next_stream = context.random_stream();
+  }
+  context.set_random_stream(next_stream);
+  context.tape()->record(
+      context, {results[0].gradient, results[n - 1].gradient},
+      [inputs, results, body, random_stream](Context& ctx) {
+        autograd::Tape tape;
+        const detail::PassScope pass(ctx, &tape, random_stream);
+        const std::array<Variable, n> again = body(ctx, inputs);
+        for (std::size_t i = 0; i < n; ++i) {
+          bool is_input = false;
+          for (const Variable& input : inputs) is_input = is_input || again[i].gradient == input.gradient;
+          detail::pass_gradient(ctx, results[i], again[i], is_input);
+        }
+        tape.backward(ctx);
+      });
+  return results;
+}
+
+}  // namespace dragoman::ops
