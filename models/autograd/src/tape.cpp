@@ -22,8 +22,7 @@ void recycle(Context& context, Gradient* gradient) {
 }
 
 void allocate(Context& context, Gradient& gradient) {
-  gradient.value = {nullptr,       gradient.rows, gradient.cols, gradient.cols, context.float_type(),
-                    context.device()};
+  gradient.value = {nullptr, gradient.rows, gradient.cols, gradient.cols, context.float_type(), context.device()};
   gradient.value.data = context.gradient_memory().allocate(bytes_of_gradient(gradient));
   gradient.recycled = true;
 }
@@ -42,7 +41,8 @@ void Tape::backward(Context& context) {
 
 Variable make_variable(Context& context, const Tensor& value, bool wanted) {
   if (!wanted) return {value, nullptr};
-  auto* gradient = new (context.host_arena().allocate(sizeof(Gradient))) Gradient{.rows = value.rows, .cols = value.cols};
+  auto* gradient =
+      new (context.host_arena().allocate(sizeof(Gradient))) Gradient{.rows = value.rows, .cols = value.cols};
   return {value, gradient};
 }
 

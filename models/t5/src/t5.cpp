@@ -19,8 +19,8 @@ nn::Parameter& make_table(const Scope& scope, const nn::SequenceSpec& spec, cons
   return scope.matrix("weight", spec.target_vocabulary, config.d_model, nn::Initialiser::normal(1));
 }
 
-/// What layers attend along, as a layer that is computed again in the backward pass may keep it: offsets themselves, which
-/// need not live so long, and a pointer to the decoder's state, which does.
+/// What layers attend along, as a layer that is computed again in the backward pass may keep it: offsets themselves,
+/// which need not live so long, and a pointer to the decoder's state, which does.
 class HeldOffsets {
  public:
   explicit HeldOffsets(const ops::Offsets& offsets) : offsets_(offsets) {}
@@ -61,9 +61,8 @@ struct Stack {
       tensor::LayerMemory memory(context, states == nullptr);
       for (const Layer& layer : layers) {
         memory.next_layer();
-        residual.run(context, [&layer, held = held(along), shared](Context& ctx, Residual& r) {
-          layer(ctx, r, *held, shared);
-        });
+        residual.run(context,
+                     [&layer, held = held(along), shared](Context& ctx, Residual& r) { layer(ctx, r, *held, shared); });
         if (states != nullptr) states->push_back(residual.value(context));
       }
     }

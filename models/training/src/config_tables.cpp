@@ -517,9 +517,10 @@ const OptionTable<RecipeConfig>& recipe_table() {
           .number("accumulate", &Config::accumulate, {.least = 1, .most = 65536}, "N", "batches for one update")
           .choice("compute", &Config::compute, training_choices(), "TYPE",
                   "what weights are multiplied in; auto: bf16 where that is faster. Parameters stay fp32")
-          .flag("recompute", &Config::recompute,
-                "keep of each layer what goes in and out, and compute the rest again in the backward pass: less memory, "
-                "about a quarter more time, the same results")
+          .flag(
+              "recompute", &Config::recompute,
+              "keep of each layer what goes in and out, and compute the rest again in the backward pass: less memory, "
+              "about a quarter more time, the same results")
           .number("label_smoothing", &Config::label_smoothing, {.least = 0, .most = 0.99}, "P",
                   "share of the target that is spread over the vocabulary")
           .number("clip_norm", &Config::clip_norm, kNotNegative, "X", "largest norm of a gradient; 0: any")

@@ -40,7 +40,8 @@ const std::vector<Subject> kSubjects = {
     {"layer_drop", "transformer", transformer({{"dropout", {{"layer", 0.4}}}})},
     {"tied_layers", "transformer",
      transformer({{"encoder_tied_layers", {0, 1, 0, 1}}, {"decoder_tied_layers", {0, 0, 0, 0}}})},
-    {"t5", "t5",
+    {"t5",
+     "t5",
      {{"d_model", 8},
       {"heads", 2},
       {"head_width", 6},
@@ -59,9 +60,9 @@ class Recomputing : public ::testing::TestWithParam<Subject> {
     core::SequentialExecutor executor;
     context_ = runtime.make_context(device, executor);
     context_->set_recomputes(recomputes);
-    const auto model = make_environment(testing::host())
-                           .make_model(GetParam().type, {.source_vocabulary = 12, .target_vocabulary = 12},
-                                       GetParam().options);
+    const auto model =
+        make_environment(testing::host())
+            .make_model(GetParam().type, {.source_vocabulary = 12, .target_vocabulary = 12}, GetParam().options);
     nn::ParameterStore& parameters = model->parameters();
     parameters.allocate(runtime.memory(device), runtime.float_type(device), device);
     parameters.initialise(1);
@@ -126,12 +127,13 @@ TEST(RecomputingMemory, IsAFractionOfWhatLayersKeep) {
   const auto& runtime = testing::host().runtime();
   const auto model =
       make_environment(testing::host())
-          .make_model("transformer", {.source_vocabulary = 12, .target_vocabulary = 12},
-                      transformer({{"d_model", 32},
-                                   {"feed_forward", 128},
-                                   {"encoder_layers", 12},
-                                   {"decoder_layers", 12},
-                                   {"dropout", {{"embedding", 0}, {"sub_layer", 0}, {"activation", 0}, {"attention", 0}}}}));
+          .make_model(
+              "transformer", {.source_vocabulary = 12, .target_vocabulary = 12},
+              transformer({{"d_model", 32},
+                           {"feed_forward", 128},
+                           {"encoder_layers", 12},
+                           {"decoder_layers", 12},
+                           {"dropout", {{"embedding", 0}, {"sub_layer", 0}, {"activation", 0}, {"attention", 0}}}}));
   tensor::DeviceMemory& memory = runtime.memory(Device::kCpu);
   model->parameters().allocate(memory, tensor::DType::kF32, Device::kCpu);
   model->parameters().initialise(1);

@@ -135,6 +135,8 @@ TEST_P(InnerStatesTest, StatesOfEveryLayer) {
 }
 
 TEST_P(InnerStatesTest, EachSentenceHasItsOwnWhateverItsBatch) {
+  // As programs have weights: products with plain ones may round differently with another number of rows.
+  bench_.model->parameters().prepare(*bench_.context, tensor::ComputeType::kF32);
   const decoding::InnerStatesRequest request{.attention = decoding::AttentionRequest{.kind = AttentionKind::kCross},
                                              .states = decoding::StatesRequest{.of_decoder = true}};
   const auto both = look(request);

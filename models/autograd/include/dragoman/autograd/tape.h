@@ -24,9 +24,9 @@ class Tape {
     Outputs(Gradient* one, Gradient* other) : first(one), second(other) {}
   };
 
-  /// Appends a record. `backward(context)` is run by backward() only if one of the outputs was written by then (nullptr:
-  /// always), and the memory of their gradients is others' when it returns. So a value is the output of one record.
-  /// What `backward` allocates from the context's arena is freed when it returns, too; gradients come from target_of().
+  /// Appends a record. `backward(context)` is run by backward() only if one of the outputs was written by then
+  /// (nullptr: always), and the memory of their gradients is others' when it returns. So a value is the output of one
+  /// record. What `backward` allocates from the arena is freed when it returns, too; gradients come from target_of().
   /// The closure is kept in step memory and never destroyed, so it may hold nothing that owns.
   template <class Backward>
   void record(Context& context, Outputs outputs, Backward backward) {

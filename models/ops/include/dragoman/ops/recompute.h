@@ -6,14 +6,14 @@
 
 namespace dragoman::ops {
 
-/// What `body` makes of `inputs`, without keeping what it computes on the way: where gradients are recorded, it runs once
-/// more in the backward pass ("activation checkpointing", Chen et al. 2016, "Training deep nets with sublinear memory
-/// cost"), with the same random numbers, so the same bytes come out as if it had been recorded. One more forward pass is
-/// the price, and a copy of the results.
+/// What `body` makes of `inputs`, without keeping what it computes on the way: where gradients are recorded, it runs
+/// once more in the backward pass ("activation checkpointing", Chen et al. 2016, "Training deep nets with sublinear
+/// memory cost"), with the same random numbers, so the same bytes come out as if it had been recorded. One more forward
+/// pass is the price, and a copy of the results.
 ///
 /// `body(context, inputs) -> results`: an array of as many variables, each [rows, cols] of inputs[0] or empty, and the
-/// same ones empty each time. It is called up to twice, may hold nothing that owns, and what it refers to must live until
-/// the backward pass is over. Without Context::recomputes() or a tape it is simply called.
+/// same ones empty each time. It is called up to twice, may hold nothing that owns, and what it refers to must live
+/// until the backward pass is over. Without Context::recomputes() or a tape it is simply called.
 template <std::size_t n, class Body>
 std::array<Variable, n> recompute(Context& context, const std::array<Variable, n>& inputs, const Body& body);
 
@@ -81,19 +81,19 @@ std::array<Variable, n> recompute(Context& context, const std::array<Variable, n
     next_stream = context.random_stream();
   }
   context.set_random_stream(next_stream);
-  context.tape()->record(
-      context, {results[0].gradient, results[n - 1].gradient},
-      [inputs, results, body, random_stream](Context& ctx) {
-        autograd::Tape tape;
-        const detail::PassScope pass(ctx, &tape, random_stream);
-        const std::array<Variable, n> again = body(ctx, inputs);
-        for (std::size_t i = 0; i < n; ++i) {
-          bool is_input = false;
-          for (const Variable& input : inputs) is_input = is_input || again[i].gradient == input.gradient;
-          detail::pass_gradient(ctx, results[i], again[i], is_input);
-        }
-        tape.backward(ctx);
-      });
+  context.tape()->record(context, {results[0].gradient, results[n - 1].gradient},
+                         [inputs, results, body, random_stream](Context& ctx) {
+                           autograd::Tape tape;
+                           const detail::PassScope pass(ctx, &tape, random_stream);
+                           const std::array<Variable, n> again = body(ctx, inputs);
+                           for (std::size_t i = 0; i < n; ++i) {
+                             bool is_input = false;
+                             for (const Variable& input : inputs)
+                               is_input = is_input || again[i].gradient == input.gradient;
+                             detail::pass_gradient(ctx, results[i], again[i], is_input);
+                           }
+                           tape.backward(ctx);
+                         });
   return results;
 }
 

@@ -8,9 +8,9 @@
 
 namespace dragoman::tensor {
 
-/// Step memory whose parts are given back one by one, in any order: for the gradients of activations, most of which live
-/// for an op or two. The best fit is taken, and neighbours that are free become one. Equal steps get equal addresses.
-/// Poisoned where it is free under AddressSanitizer. Belongs to one thread.
+/// Step memory whose parts are given back one by one, in any order: for the gradients of activations, most of which
+/// live for an op or two. The best fit is taken, and neighbours that are free become one. Equal steps get equal
+/// addresses. Poisoned where it is free under AddressSanitizer. Belongs to one thread.
 class RecycledMemory {
  public:
   explicit RecycledMemory(DeviceMemory& memory) : memory_(&memory) {}
