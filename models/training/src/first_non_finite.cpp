@@ -54,7 +54,7 @@ class OpWatch {
   requires requires(const Arguments& arguments) { tensors_of(arguments); }
   void watch(tensor::KernelKey<void(Context&, const Arguments&)> key) {
     if (inner_->find(key) == nullptr) return;
-    name_of_op<Arguments> = key.name;
+    name_of_op_<Arguments> = key.name;
     kernels_.erase(key.name);
     kernels_.set(key, &run<Arguments>);
   }
@@ -65,8 +65,8 @@ class OpWatch {
     OpWatch& watch = *current_;
     const OpTensors tensors = tensors_of(arguments);
     const bool finite_before = watch.found_.empty() && watch.all_finite(context, tensors.read);
-    watch.inner_->get(Key{name_of_op<Arguments>})(context, arguments);
-    watch.look_at(context, name_of_op<Arguments>, tensors, finite_before);
+    watch.inner_->get(Key{name_of_op_<Arguments>})(context, arguments);
+    watch.look_at(context, name_of_op_<Arguments>, tensors, finite_before);
   }
 
   static bool all_finite(Context& context, const std::vector<Tensor>& tensors) {
@@ -88,7 +88,7 @@ class OpWatch {
   /// A kernel is a plain function: the watch of this thread's step is found here.
   static thread_local OpWatch* current_;
   template <class Arguments>
-  static inline std::string_view name_of_op;
+  static inline std::string_view name_of_op_;
 
   const tensor::KernelTable* inner_;
   const nn::ParameterStore* parameters_;
