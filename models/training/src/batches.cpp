@@ -14,6 +14,9 @@ namespace {
 /// Random streams of the two shuffles of an epoch.
 constexpr std::uint64_t kPairStream = std::uint64_t{1} << 62;
 constexpr std::uint64_t kBatchStream = std::uint64_t{1} << 63;
+/// Of word dropout of both sides, which is keyed by steps: above those of epochs and parts.
+constexpr std::uint64_t kSourceWordStream = std::uint64_t{5} << 61;
+constexpr std::uint64_t kTargetWordStream = std::uint64_t{7} << 61;
 /// And of what is drawn of parts; their numbers are above those of epochs.
 constexpr std::uint64_t kPartStream = std::uint64_t{3} << 62;
 
@@ -161,6 +164,36 @@ void Batch::fill_up(std::int32_t decoder_start, std::int64_t bucket) {
     source_offsets_.push_back(static_cast<std::int32_t>(source_.size()));
     target_offsets_.push_back(static_cast<std::int32_t>(target_.size()));
   }
+}
+
+namespace {
+
+/// Appends the tokens and boundaries of all sequences once more.
+void repeat_sequences(std::vector<std::int32_t>& tokens, std::vector<std::int32_t>& offsets) {
+  const std::size_t sequences = offsets.size() - 1, count = tokens.size();
+  tokens.reserve(2 * count);
+  tokens.insert(tokens.end(), tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t b = 1; b <= sequences; ++b) offsets.push_back(offsets[b] + static_cast<std::int32_t>(count));
+}
+
+}  // namespace
+
+void Batch::repeat() {
+  repeat_sequences(source_, source_offsets_);
+  repeat_sequences(input_, target_offsets_);
+}
+
+void Batch::drop_words(const WordDropoutConfig& config, const nn::SequenceSpec& spec, std::uint64_t seed,
+                       std::uint64_t step) {
+  const auto drop = [&](std::vector<std::int32_t>& tokens, double probability, std::uint64_t stream) {
+    if (probability == 0) return;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const bool stays = tokens[i] == spec.end || tokens[i] == spec.decoder_start;
+      if (!stays && core::random_uniform(seed, stream + step, i) < probability) tokens[i] = spec.unknown;
+    }
+  };
+  drop(source_, config.source, kSourceWordStream);
+  drop(input_, config.target, kTargetWordStream);
 }
 
 }  // namespace dragoman::training

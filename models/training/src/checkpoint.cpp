@@ -23,14 +23,15 @@ using core::Json;
 
 constexpr std::string_view kPrefix = "checkpoint-";
 constexpr std::string_view kDamaged = ".damaged";
-constexpr int kFormatVersion = 2;
+/// 2: without what optimisers other than Adam keep, plateaus, and counts of what was not finite.
+constexpr int kFormatVersion = 3;
 /// The version whose checkpoints have no SHA256SUMS.
 constexpr int kWithoutSums = 1;
 constexpr std::int64_t kMost = std::int64_t{1} << 56;
+constexpr std::size_t kMostStates = 16;
 constexpr std::uint64_t kLargestState = std::uint64_t{16} << 20;
-/// The files that loading needs.
-constexpr const char* kNeeded[] = {"state.json", "model.safetensors", "first_moment.safetensors",
-                                   "second_moment.safetensors"};
+/// The files that loading needs, besides those of the optimiser.
+constexpr const char* kNeeded[] = {"state.json", "model.safetensors"};
 
 /// The update in "checkpoint-<update>", or -1.
 std::int64_t update_of(const std::string& name) {
@@ -54,10 +55,31 @@ void discard(const fs::path& checkpoint) {
   core::remove_folder(error ? checkpoint : nameless);
 }
 
-void require_listed(const std::vector<std::string>& names, const fs::path& checkpoint) {
-  for (const std::string_view needed : kNeeded)
-    core::require(std::ranges::find(names, needed) != names.end(), ErrorCode::kBadInput,
-                  "{}: does not list {}; the checkpoint is damaged", (checkpoint / "SHA256SUMS").string(), needed);
+void require_listed(const std::vector<std::string>& names, std::string_view needed, const fs::path& checkpoint) {
+  core::require(std::ranges::find(names, needed) != names.end(), ErrorCode::kBadInput,
+                "{}: does not list {}; the checkpoint is damaged", (checkpoint / "SHA256SUMS").string(), needed);
+}
+
+void require_present(std::string_view name, const fs::path& checkpoint) {
+  core::require(is_present(checkpoint / name), ErrorCode::kBadInput, "{}: is missing", (checkpoint / name).string());
+}
+
+/// {type: NAME, states: [NAME, ...], begun_after: N}
+void read_optimizer(core::OptionReader options, TrainingState& state) {
+  state.optimizer = options.require_key<std::string>("type");
+  state.optimizer_begun_after = options.require_key<std::int64_t>("begun_after");
+  options.check(state.optimizer_begun_after >= 0 && state.optimizer_begun_after <= state.update, "begun_after",
+                "must lie in 0 .. update");
+  const Json& states = options.subtree("states");
+  options.check(states.is_array() && states.size() <= kMostStates, "states", "must be a list of names");
+  state.optimizer_states.clear();
+  for (const Json& name : states) {
+    const bool plain = name.is_string() && name.get_ref<const std::string&>().find_first_not_of(
+                                               "abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
+    options.check(plain && name != "", "states", "must hold names of lower-case letters");
+    state.optimizer_states.push_back(name.get<std::string>());
+  }
+  options.finish();
 }
 
 }  // namespace
@@ -72,7 +94,12 @@ Json to_json(const TrainingState& state) {
       {"metric_lines", state.metric_lines},
       {"window",
        {{"loss", state.window_loss}, {"negative_log_likelihood", state.window_nll}, {"tokens", state.window_tokens}}},
-      {"early_stopping", state.early_stopping}};
+      {"early_stopping", state.early_stopping},
+      {"plateau", state.plateau},
+      {"non_finite", state.non_finite},
+      {"restored", state.restored},
+      {"optimizer",
+       {{"type", state.optimizer}, {"states", state.optimizer_states}, {"begun_after", state.optimizer_begun_after}}}};
 }
 
 TrainingState read_training_state(const Json& json, const std::string& where) {
@@ -100,20 +127,31 @@ TrainingState read_training_state(const Json& json, const std::string& where) {
                fmt::format("must lie in 0 .. {}", kMost));
   window.finish();
   state.early_stopping = options.subtree("early_stopping");
+  if (options.has("plateau")) state.plateau = options.subtree("plateau");
+  state.non_finite = options.get<std::int64_t>("non_finite", 0);
+  options.check(state.non_finite >= 0 && state.non_finite <= kMany, "non_finite",
+                fmt::format("must lie in 0 .. {}", kMany));
+  state.restored = options.get<std::int64_t>("restored", -1);
+  options.check(state.restored >= -1 && state.restored <= state.update, "restored", "must lie in -1 .. update");
+  if (options.has("optimizer")) read_optimizer(options.child("optimizer"), state);
   options.finish();
   return state;
 }
 
 TrainingState open_checkpoint(const fs::path& checkpoint) {
   const bool has_sums = is_present(checkpoint / "SHA256SUMS");
-  if (has_sums) require_listed(formats::verify_checksums(checkpoint, formats::UnlistedFiles::kAllow), checkpoint);
-  for (const char* name : kNeeded)
-    core::require(is_present(checkpoint / name), ErrorCode::kBadInput, "{}: is missing", (checkpoint / name).string());
+  std::vector<std::string> listed;
+  if (has_sums) listed = formats::verify_checksums(checkpoint, formats::UnlistedFiles::kAllow);
+  const auto require_file = [&](const std::string& name) {
+    if (has_sums) require_listed(listed, name, checkpoint);
+    require_present(name, checkpoint);
+  };
+  for (const char* name : kNeeded) require_file(name);
   const fs::path file = checkpoint / "state.json";
   const Json json = core::parse_json(core::read_regular_file(file, kLargestState), file.string());
   const TrainingState state = read_training_state(json, file.string());
-  core::require(has_sums || json["format_version"] == kWithoutSums, ErrorCode::kBadInput, "{}: is missing",
-                (checkpoint / "SHA256SUMS").string());
+  for (const std::string& name : state.optimizer_states) require_file(name + ".safetensors");
+  if (!has_sums && json["format_version"] != kWithoutSums) require_present("SHA256SUMS", checkpoint);
   return state;
 }
 

@@ -10,6 +10,16 @@ namespace dragoman::training {
 namespace fs = std::filesystem;
 using core::ErrorCode;
 
+namespace {
+
+void clear(const OptimizerState& state) {
+  for (const NamedTensor& item : state.tensors)
+    item.memory->clear(item.tensor.data,
+                       static_cast<std::size_t>(item.tensor.size()) * tensor::size_of(item.tensor.dtype));
+}
+
+}  // namespace
+
 void CheckpointKeeper::load_last() {
   const std::vector<std::int64_t> updates = store_.updates();
   require(!updates.empty(), ErrorCode::kIo,
@@ -34,17 +44,71 @@ void CheckpointKeeper::load_last() {
 
 TrainingState CheckpointKeeper::load(const fs::path& checkpoint) {
   TrainingState state = open_checkpoint(checkpoint);
-  Optimizer& optimizer = *run_->optimizer;
-  progress_->early_stopping.restore(state.early_stopping, (checkpoint / "state.json").string() + ": early_stopping");
+  const std::string where = (checkpoint / "state.json").string();
+  progress_->early_stopping.restore(state.early_stopping, where + ": early_stopping");
+  progress_->plateau.restore(state.plateau, where + ": plateau");
   load_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
-  load_tensors(checkpoint / "first_moment.safetensors", optimizer.first_moments());
-  load_tensors(checkpoint / "second_moment.safetensors", optimizer.second_moments());
-  if (!optimizer.has_average()) return state;
+  load_moments(checkpoint, state);
+  load_average(checkpoint);
+  return state;
+}
+
+/// Those of another optimiser say nothing to this one, which then begins with zeros; adam and adamw keep the same.
+void CheckpointKeeper::load_moments(const fs::path& checkpoint, TrainingState& state) {
+  const auto family = [](std::string_view kind) { return kind == "adamw" ? "adam" : kind; };
+  Optimizer& optimizer = *run_->optimizer;
+  const std::string_view kind = name_of(run_->config.training.optimizer.kind);
+  const bool same = family(state.optimizer) == family(kind);
+  if (!same) {
+    run_->warn(fmt::format("{}: holds what the optimizer '{}' keeps; '{}' begins with moments of zeros",
+                           checkpoint.string(), state.optimizer, kind));
+    state.optimizer_begun_after = state.update;
+  }
+  for (const OptimizerState& kept : optimizer.states()) {
+    const bool is_there = std::ranges::find(state.optimizer_states, kept.name) != state.optimizer_states.end();
+    if (same && is_there)
+      load_tensors(checkpoint / (kept.name + ".safetensors"), kept.tensors);
+    else
+      clear(kept);
+  }
+  optimizer.begin_after(state.optimizer_begun_after);
+}
+
+void CheckpointKeeper::load_average(const fs::path& checkpoint) {
+  Optimizer& optimizer = *run_->optimizer;
+  if (!optimizer.has_average()) return;
   if (fs::exists(checkpoint / "average.safetensors"))
     load_tensors(checkpoint / "average.safetensors", optimizer.averages());
   else
     optimizer.start_average();
-  return state;
+}
+
+bool CheckpointKeeper::is_regular(std::int64_t update) const {
+  const std::int64_t every = run_->config.checkpoint.every;
+  return every > 0 && update % every == 0;
+}
+
+/// Those that can be gone back to: a checkpoint that an interruption has made must not change what comes.
+std::vector<std::int64_t> CheckpointKeeper::regular_updates() const {
+  std::vector<std::int64_t> regular;
+  for (const std::int64_t update : store_.updates())
+    if (is_regular(update) && update <= progress_->state.update) regular.push_back(update);
+  return regular;
+}
+
+void CheckpointKeeper::restore_tensors() {
+  const std::vector<std::int64_t> regular = regular_updates();
+  core::require(!regular.empty(), ErrorCode::kIo, "{}: there is no checkpoint to go back to",
+                run_->folder.path().string());
+  std::int64_t& restored = progress_->state.restored;
+  auto chosen = std::prev(regular.end());
+  while (restored >= 0 && *chosen >= restored && chosen != regular.begin()) --chosen;
+  const fs::path checkpoint = store_.path(*chosen);
+  TrainingState state = open_checkpoint(checkpoint);
+  load_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
+  load_moments(checkpoint, state);
+  load_average(checkpoint);
+  restored = *chosen;
 }
 
 void CheckpointKeeper::save() {
@@ -56,17 +120,29 @@ void CheckpointKeeper::save() {
                 state.update, kept());
   state.metric_lines = progress_->metrics->lines();
   state.early_stopping = progress_->early_stopping.save();
+  state.plateau = progress_->plateau.save();
+  const std::vector<OptimizerState> kept = optimizer.states();
+  state.optimizer = name_of(run_->config.training.optimizer.kind);
+  state.optimizer_begun_after = optimizer.begun_after();
+  state.optimizer_states.clear();
+  for (const OptimizerState& moments : kept) state.optimizer_states.push_back(moments.name);
   store_.save(state.update, [&](const fs::path& checkpoint) {
     save_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
-    save_tensors(checkpoint / "first_moment.safetensors", optimizer.first_moments());
-    save_tensors(checkpoint / "second_moment.safetensors", optimizer.second_moments());
+    for (const OptimizerState& moments : kept)
+      save_tensors(checkpoint / (moments.name + ".safetensors"), moments.tensors);
     if (optimizer.has_average()) save_tensors(checkpoint / "average.safetensors", optimizer.averages());
     core::write_file(checkpoint / "state.json", to_json(state).dump(2) + "\n");
   });
   saved_update_ = state.update;
   progress_->unsaved = false;
   const std::vector<std::int64_t> wanted = updates_of_mean();
-  store_.prune(run_->config.checkpoint.keep, {wanted.begin(), wanted.end()});
+  std::set<std::int64_t> also(wanted.begin(), wanted.end());
+  if (run_->config.training.on_non_finite == NonFinitePolicy::kRestore) {
+    const std::vector<std::int64_t> regular = regular_updates();
+    const auto keep = std::min(regular.size(), static_cast<std::size_t>(run_->config.checkpoint.keep));
+    also.insert(regular.end() - static_cast<std::ptrdiff_t>(keep), regular.end());
+  }
+  store_.prune(run_->config.checkpoint.keep, also);
 }
 
 std::string CheckpointKeeper::kept() const {
@@ -104,8 +180,7 @@ std::vector<std::int64_t> CheckpointKeeper::updates_of_mean() const {
     // Not those that owe their existence to an interruption, which must not change the result.
     const bool ended = progress_->at_end(run_->config.training);
     for (const std::int64_t update : store_.updates())
-      if ((config.every > 0 && update % config.every == 0) || (update == progress_->state.update && ended))
-        wanted.push_back(update);
+      if (update > 0 && (is_regular(update) || (update == progress_->state.update && ended))) wanted.push_back(update);
     const auto most = static_cast<std::size_t>(config.average);
     if (wanted.size() > most) wanted.erase(wanted.begin(), wanted.end() - static_cast<std::ptrdiff_t>(most));
   }

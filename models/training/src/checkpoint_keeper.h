@@ -26,6 +26,11 @@ class CheckpointKeeper {
   /// Whether this update is among the best, and may thus be averaged at the end: its checkpoint must exist by then.
   bool due_for_mean() const;
 
+  /// Puts parameters, moments and average back to the last checkpoint that checkpoint.every asked for, or, if they are
+  /// still those of that one, to the one before it: what it holds may be finite and of no use. All else of the run goes
+  /// on from where it is; TrainingState::restored says which it was.
+  void restore_tensors();
+
   /// "run/checkpoint-100 is kept", for messages of errors.
   std::string kept() const;
   /// Of the newest checkpoint, -1 if there is none.
@@ -36,6 +41,10 @@ class CheckpointKeeper {
 
  private:
   TrainingState load(const std::filesystem::path& checkpoint);
+  void load_moments(const std::filesystem::path& checkpoint, TrainingState& state);
+  void load_average(const std::filesystem::path& checkpoint);
+  bool is_regular(std::int64_t update) const;
+  std::vector<std::int64_t> regular_updates() const;
   std::vector<std::int64_t> updates_of_mean() const;
 
   RunParts* run_;

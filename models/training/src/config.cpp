@@ -1,6 +1,7 @@
 #include "dragoman/training/config.h"
 
 #include "config_tables.h"
+#include "method_tables.h"
 
 #include <algorithm>
 
@@ -81,10 +82,10 @@ void check_together(const TrainingConfig& config, const std::string& where) {
       "{}: with training.lora adapters alone are trained; say which weights get one by training.lora.targets, "
       "in place of training.train_only and training.freeze",
       where);
-  const bool needs_end = recipe.schedule.kind == ScheduleKind::kLinear || recipe.schedule.kind == ScheduleKind::kCosine;
-  core::require(!needs_end || recipe.updates > recipe.schedule.warmup, ErrorCode::kBadInput,
+  core::require(!needs_end(recipe.schedule.kind) || recipe.updates > recipe.schedule.warmup, ErrorCode::kBadInput,
                 "{}: the schedule '{}' needs training.updates, and more than its warm-up of {}", where,
                 name_of(recipe.schedule.kind), recipe.schedule.warmup);
+  check_methods(config, where);
   core::require(!config.model.complete || !config.data.source_tokenizer.file.empty(), ErrorCode::kBadInput,
                 "{}: data.tokenizer is missing: name the tokenizer.json that `dragoman learn-bpe` wrote, or one for "
                 "source and one for target",
@@ -201,13 +202,18 @@ Json keys_that_affect_results(const TrainingConfig& config) {
   if (Json kind = kind_of_tokenizer(data.target_tokenizer); !kind.is_null()) tree["data"]["target_tokenizer"] = kind;
   if (Json use = use_of_embeddings(data.source_embeddings); !use.is_null()) tree["data"]["source_embeddings"] = use;
   if (Json use = use_of_embeddings(data.target_embeddings); !use.is_null()) tree["data"]["target_embeddings"] = use;
-  const bool ends_matter =
-      config.training.schedule.kind == ScheduleKind::kLinear || config.training.schedule.kind == ScheduleKind::kCosine;
-  if (!ends_matter) tree["training"].erase("updates");
+  const RecipeConfig& recipe = config.training;
+  if (!needs_end(recipe.schedule.kind)) tree["training"].erase("updates");
   tree["training"].erase("epochs");
   tree["training"].erase("report_every");
   tree["training"].erase("recompute");
-  tree["validation"] = {{"metric", tree["validation"]["metric"]}};
+  // What is done about numbers that are not finite is nothing to a run that has none.
+  for (const char* key : {"on_non_finite", "non_finite_limit"}) tree["training"].erase(key);
+  // Where validations decide on learning rates, all that they find does.
+  if (recipe.schedule.kind == ScheduleKind::kPlateau)
+    for (const char* key : {"samples", "tune", "patience"}) tree["validation"].erase(key);
+  else
+    tree["validation"] = {{"metric", tree["validation"]["metric"]}};
   Json flat = Json::object();
   flatten(tree, "", flat);
   return flat;

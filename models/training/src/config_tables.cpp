@@ -1,6 +1,7 @@
 #include "config_tables.h"
 
 #include "dragoman/training/option_table.h"
+#include "method_tables.h"
 
 #include <dragoman/core/parallel.h>
 #include <dragoman/decoding/model_defaults.h>
@@ -197,58 +198,12 @@ std::vector<Option> special_token_options() {
 
 // --- training ---
 
-OptionTable<OptimizerConfig> optimizer_table() {
-  using Config = OptimizerConfig;
-  return OptionTable<Config>()
-      .number("beta1", &Config::beta1, kDecay, "X", "Adam: decay of the mean of gradients")
-      .number("beta2", &Config::beta2, kDecay, "X", "Adam: decay of the mean of their squares")
-      .number("epsilon", &Config::epsilon, {.least = 0, .most = 1, .least_included = false}, "X",
-              "Adam: added to the root")
-      .number("weight_decay", &Config::weight_decay, kProbability, "X", "AdamW, decoupled");
-}
-
-std::vector<std::pair<std::string_view, ScheduleKind>> schedules() {
-  std::vector<std::pair<std::string_view, ScheduleKind>> named;
-  for (const ScheduleKind kind : {ScheduleKind::kInverseSqrt, ScheduleKind::kNoam, ScheduleKind::kLinear,
-                                  ScheduleKind::kCosine, ScheduleKind::kConstant})
-    named.emplace_back(name_of(kind), kind);
-  return named;
-}
-
-OptionTable<ScheduleOptions> schedule_table() {
-  using Config = ScheduleOptions;
-  return OptionTable<Config>()
-      .choice("type", &Config::kind, schedules(), "NAME", "what follows the warm-up")
-      .number("learning_rate", &Config::learning_rate, {.least = 0, .most = 1e30, .least_included = false}, "X",
-              "the highest one; of noam: a factor")
-      .number("warmup", &Config::warmup, kCount, "N", "updates in which the learning rate rises from 0")
-      .number("final_learning_rate", &Config::final_learning_rate, kNotNegative, "X",
-              "linear and cosine: that of the last update");
-}
-
 /// All but int8, in which there are no gradients.
 std::vector<std::pair<std::string_view, tensor::ComputeChoice>> training_choices() {
   std::vector<std::pair<std::string_view, tensor::ComputeChoice>> choices;
   for (const auto& [name, choice] : tensor::kComputeChoices)
     if (choice != tensor::ComputeChoice::kI8) choices.emplace_back(name, choice);
   return choices;
-}
-
-/// Patterns that stand in a list.
-std::vector<std::string> read_patterns(OptionReader& options, std::string_view key) {
-  std::vector<std::string> patterns;
-  const Json& list = options.subtree(key);
-  if (list.is_null()) return patterns;
-  options.check(list.is_array(), key, "must be a list of names of parameters, in which * stands for anything");
-  for (const Json& item : list) {
-    options.check(item.is_string(), key, "must hold names of parameters, in which * stands for anything");
-    patterns.push_back(item.get<std::string>());
-  }
-  return patterns;
-}
-
-Option patterns_option(std::string name, std::string help) {
-  return {.name = std::move(name), .placeholder = "[PATTERN, ...]", .help = std::move(help), .fallback = Json::array()};
 }
 
 void read_trained(OptionReader& options, RecipeConfig& config) {
@@ -523,7 +478,19 @@ const OptionTable<RecipeConfig>& recipe_table() {
               "about a quarter more time, the same results")
           .number("label_smoothing", &Config::label_smoothing, {.least = 0, .most = 0.99}, "P",
                   "share of the target that is spread over the vocabulary")
+          .choice("label_smoothing_kind", &Config::label_smoothing_kind, smoothing_kinds(), "NAME",
+                  "over all pieces, or over the others than the target")
+          .number("r_drop", &Config::r_drop, {.least = 0, .most = 1000}, "X",
+                  "R-Drop: weight of the divergence between two passes with other dropout; 0: off")
+          .nested("word_dropout", &Config::word_dropout, word_dropout_table())
           .number("clip_norm", &Config::clip_norm, kNotNegative, "X", "largest norm of a gradient; 0: any")
+          .number("clip_value", &Config::clip_value, kNotNegative, "X",
+                  "what each number of a gradient is cut to, before the norm is taken; 0: nothing is cut")
+          .choice("on_non_finite", &Config::on_non_finite, non_finite_policies(), "POLICY",
+                  "what follows a loss or gradient that is not finite: the end, an update that is left out, or the "
+                  "parameters of the last checkpoint")
+          .number("non_finite_limit", &Config::non_finite_limit, kAtLeastOne, "N",
+                  "how often in a run, with skip and restore")
           .number("ema_decay", &Config::ema_decay, {.least = 0, .most = 0.9999999}, "X",
                   "moving average of the parameters, which validation and export then use; 0: off")
           .number("report_every", &Config::report_every, kAtLeastOne, "N", "updates to a line of metrics.jsonl")

@@ -6,6 +6,16 @@
 
 namespace dragoman::training {
 
+GradientAccumulator::GradientAccumulator(const TrainingConfig& config, nn::Seq2SeqModel& model, Corpus& corpus,
+                                         tensor::Context& context)
+    : config_(&config),
+      model_(&model),
+      corpus_(&corpus),
+      context_(&context),
+      loss_(uniform_smoothing(config.training, model.spec().target_vocabulary)) {
+  loss_.r_drop = config.training.r_drop;
+}
+
 UpdateGradients GradientAccumulator::compute(const TrainingState& state) {
   plan_epoch(state);
   const RecipeConfig& recipe = config_->training;
@@ -16,7 +26,9 @@ UpdateGradients GradientAccumulator::compute(const TrainingState& state) {
   for (std::int64_t i = 0; i < result.batches; ++i) {
     batch_.assign(pairs, plan_->batch(state.batch + i), model_->spec().decoder_start, recipe.row_bucket);
     const DropoutKey key{.seed = recipe.seed, .step = static_cast<std::uint64_t>(state.update * recipe.accumulate + i)};
-    const ops::LossSums sums = accumulate_gradients(*context_, *model_, batch_, recipe.label_smoothing, scale, key);
+    if (recipe.r_drop > 0) batch_.repeat();
+    if (recipe.word_dropout.on()) batch_.drop_words(recipe.word_dropout, model_->spec(), recipe.seed, key.step);
+    const ops::LossSums sums = accumulate_gradients(*context_, *model_, batch_, loss_, scale, key);
     result.sums.loss += sums.loss;
     result.sums.negative_log_likelihood += sums.negative_log_likelihood;
     result.sums.tokens += sums.tokens;

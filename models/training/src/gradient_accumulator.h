@@ -19,8 +19,7 @@ struct UpdateGradients {
 /// are, and all that is random about them, follows from the TrainingState alone. All references must outlive it.
 class GradientAccumulator {
  public:
-  GradientAccumulator(const TrainingConfig& config, nn::Seq2SeqModel& model, Corpus& corpus, tensor::Context& context)
-      : config_(&config), model_(&model), corpus_(&corpus), context_(&context) {}
+  GradientAccumulator(const TrainingConfig& config, nn::Seq2SeqModel& model, Corpus& corpus, tensor::Context& context);
 
   /// The gradient of the mean loss over all target tokens of the update that comes after `state`.
   UpdateGradients compute(const TrainingState& state);
@@ -38,6 +37,7 @@ class GradientAccumulator {
   nn::Seq2SeqModel* model_;
   Corpus* corpus_;
   tensor::Context* context_;
+  LossOptions loss_;
   std::optional<EpochPlan> plan_;
   std::int64_t planned_epoch_ = -1;
   Batch batch_;

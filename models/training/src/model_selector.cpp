@@ -65,6 +65,12 @@ bool ModelSelector::validate(const std::stop_token& stop) {
   TrainingState& state = progress_->state;
   const double value = validated->result.value(run_->config.validation.metric);
   const bool best = progress_->early_stopping.observe(state.update, value);
+  const RecipeConfig& recipe = run_->config.training;
+  // Not within the warm-up, in which the rate is not what a reduction would reduce.
+  if (recipe.schedule.kind == ScheduleKind::kPlateau && state.update >= recipe.schedule.warmup &&
+      progress_->plateau.observe(value))
+    run_->log(fmt::format("update {}: no better for {} validations, so the learning rate is reduced", state.update,
+                          recipe.schedule.plateau.patience + 1));
   state.validated = state.update;
   progress_->unsaved = true;
   record(validated->result, best);

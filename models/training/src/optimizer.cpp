@@ -1,9 +1,12 @@
 #include "dragoman/training/optimizer.h"
 
+#include "update_rule.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include <dragoman/ops/adam.h>
+#include <dragoman/ops/update_rules.h>
 #include <dragoman/tensor/host_view.h>
 
 namespace dragoman::training {
@@ -12,44 +15,30 @@ using tensor::Tensor;
 
 Optimizer::Optimizer(nn::ParameterStore& parameters, tensor::DeviceMemory& memory, const OptimizerConfig& config,
                      double clip_norm, double ema_decay)
-    : parameters_(&parameters),
-      trained_(trained_ranges()),
-      config_(config),
-      clip_norm_(clip_norm),
-      ema_decay_(ema_decay) {
-  first_moment_ = make_state(first_buffer_, memory);
-  second_moment_ = make_state(second_buffer_, memory);
-  if (ema_decay > 0) average_ = make_state(average_buffer_, memory);
+    : parameters_(&parameters), config_(config), clip_norm_(clip_norm), ema_decay_(ema_decay) {
+  const std::vector<bool> decays = decaying_parameters(config, parameters);
+  rule_ = make_update_rule(config, parameters, memory, trained_ranges(parameters, decays));
+  if (ema_decay > 0) {
+    average_ = parameters.flat_values();
+    const auto bytes = static_cast<std::size_t>(average_.size()) * tensor::size_of(average_.dtype);
+    average_buffer_ = tensor::Buffer(memory, bytes);
+    memory.clear(average_buffer_.data(), bytes);
+    average_.data = average_buffer_.data();
+    for (const TrainedRange& range : trained_ranges(parameters, std::vector<bool>(decays.size(), true)))
+      averaged_.emplace_back(range.begin, range.end);
+  }
   generation_ = tensor::next_generation();
 }
 
-std::vector<Optimizer::Range> Optimizer::trained_ranges() const {
-  const Tensor flat = parameters_->flat_values();
-  std::vector<Range> ranges;
-  Range range;
-  for (const nn::Parameter& parameter : parameters_->all()) {
-    if (!parameter.frozen) continue;
-    const auto bytes = static_cast<const char*>(parameter.value.data) - static_cast<const char*>(flat.data);
-    range.end = bytes / static_cast<std::int64_t>(tensor::size_of(flat.dtype));
-    if (range.end > range.begin) ranges.push_back(range);
-    range.begin = range.end + parameter.rows * parameter.cols;
-  }
-  range.end = flat.cols;
-  if (range.end > range.begin) ranges.push_back(range);
-  return ranges;
-}
-
-Tensor Optimizer::make_state(tensor::Buffer& buffer, tensor::DeviceMemory& memory) const {
-  Tensor state = parameters_->flat_values();
-  const auto bytes = static_cast<std::size_t>(state.size()) * tensor::size_of(state.dtype);
-  buffer = tensor::Buffer(memory, bytes);
-  memory.clear(buffer.data(), bytes);
-  state.data = buffer.data();
-  return state;
-}
+Optimizer::~Optimizer() = default;
+Optimizer::Optimizer(Optimizer&&) noexcept = default;
 
 double Optimizer::gradient_norm(tensor::Context& context) const {
   return std::sqrt(ops::sum_of_squares(context, parameters_->flat_gradients()));
+}
+
+void Optimizer::clip_gradients(tensor::Context& context, double limit) const {
+  context.step([&] { ops::clip_values(context, parameters_->flat_gradients(), limit); });
 }
 
 bool Optimizer::parameters_are_finite(tensor::Context& context) const {
@@ -58,8 +47,9 @@ bool Optimizer::parameters_are_finite(tensor::Context& context) const {
 
 void Optimizer::apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm) {
   const bool clips = clip_norm_ > 0 && gradient_norm > clip_norm_;
-  const ops::AdamStep now{
-      .learning_rate = learning_rate, .gradient_scale = clips ? clip_norm_ / gradient_norm : 1, .step = update};
+  const ops::AdamStep now{.learning_rate = learning_rate,
+                          .gradient_scale = clips ? clip_norm_ / gradient_norm : 1,
+                          .step = update - begun_after_};
   const auto t = static_cast<double>(update);
   const double decay = std::min(ema_decay_, (1 + t) / (10 + t));
   ops::DeviceArray<ops::AdamStep> step;
@@ -71,21 +61,12 @@ void Optimizer::apply(tensor::Context& context, std::int64_t update, double lear
         return {"update", {parameters_->generation(), generation_}};
       },
       [&] {
-        for (const Range& range : trained_) {
-          ops::adam(context, {.parameters = range.of(parameters_->flat_values()),
-                              .gradients = range.of(parameters_->flat_gradients()),
-                              .first_moment = range.of(first_moment_),
-                              .second_moment = range.of(second_moment_),
-                              .beta1 = config_.beta1,
-                              .beta2 = config_.beta2,
-                              .epsilon = config_.epsilon,
-                              .weight_decay = config_.weight_decay,
-                              .step = step});
-          if (has_average())
-            ops::moving_average(context, {.average = range.of(average_),
-                                          .values = range.of(parameters_->flat_values()),
-                                          .decay = average_decay});
-        }
+        rule_->apply(context, step);
+        const Tensor values = parameters_->flat_values();
+        for (const auto& [begin, end] : averaged_)
+          ops::moving_average(context, {.average = average_.col_range(begin, end),
+                                        .values = values.col_range(begin, end),
+                                        .decay = average_decay});
         return true;
       });
 }
@@ -98,15 +79,12 @@ Tensor Optimizer::averaged_values() const noexcept {
   return has_average() ? average_ : parameters_->flat_values();
 }
 
-std::vector<NamedTensor> Optimizer::views(const Tensor& flat) const {
-  std::vector<NamedTensor> result;
-  if (flat.empty()) return result;
-  const auto* values = static_cast<const char*>(parameters_->flat_values().data);
-  for (NamedTensor view : parameter_views(*parameters_)) {
-    view.tensor.data = static_cast<char*>(flat.data) + (static_cast<const char*>(view.tensor.data) - values);
-    result.push_back(std::move(view));
-  }
-  return result;
+std::vector<OptimizerState> Optimizer::states() const {
+  return rule_->states();
+}
+
+std::vector<NamedTensor> Optimizer::averages() const {
+  return has_average() ? views_of(*parameters_, average_) : std::vector<NamedTensor>{};
 }
 
 std::vector<NamedTensor> parameter_views(const nn::ParameterStore& parameters) {

@@ -133,7 +133,9 @@ std::unique_ptr<nn::Seq2SeqModel> RunParts::make_model() const {
   return training::make_model(config, environment, spec, device);
 }
 
-RunProgress::RunProgress(const TrainingConfig& config) : early_stopping(early_stopping_options(config)) {}
+RunProgress::RunProgress(const TrainingConfig& config)
+    : early_stopping(early_stopping_options(config)),
+      plateau(config.training.schedule.plateau, higher_is_better(config.validation.metric)) {}
 
 bool RunProgress::at_end(const RecipeConfig& recipe) const {
   return (recipe.updates > 0 && state.update >= recipe.updates) ||

@@ -59,6 +59,7 @@ struct RunProgress {
 
   TrainingState state;
   EarlyStopping early_stopping;
+  Plateau plateau;
   std::optional<RunLog> metrics;  ///< open once it is known where the run goes on
   bool unsaved = false;           ///< whether something has changed since the newest checkpoint
 

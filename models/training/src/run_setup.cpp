@@ -172,6 +172,11 @@ Json with_later_keys(const Json& before, const Json& now) {
   Json known = before["affects_results"];
   for (const auto& [key, value] : later)
     if (now["affects_results"].contains(key) && !known.contains(key)) known[key] = value;
+  // Others were made such that their usual values are what there was before them.
+  const Json usual = keys_that_affect_results({});
+  for (const auto& [key, value] : usual.items())
+    if (key.starts_with("training.") && now["affects_results"].contains(key) && !known.contains(key))
+      known[key] = value;
   return known;
 }
 

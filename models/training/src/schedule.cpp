@@ -14,6 +14,26 @@ double progress_after_warmup(double update, double warmup, double updates) {
   return updates > warmup ? std::min(1.0, (update - warmup) / (updates - warmup)) : 1.0;
 }
 
+/// The share of p - f that a triangle wave from peak to peak has `since` updates behind a peak.
+double share_of_cycle(double since, const ScheduleOptions& options) {
+  const double position = since / static_cast<double>(options.cycle);
+  const double height = std::abs(1 - 2 * (position - std::floor(position)));
+  return height * std::pow(options.cycle_decay, std::floor(position + 0.5));
+}
+
+double share_of_decay(double update, const ScheduleOptions& options, const ScheduleScope& scope) {
+  const auto decay = static_cast<double>(options.decay);
+  const double x = std::clamp((update - (static_cast<double>(scope.updates) - decay)) / decay, 0.0, 1.0);
+  switch (options.decay_shape) {
+    case DecayShape::kCosine:
+      return (1 + std::cos(std::numbers::pi * x)) / 2;
+    case DecayShape::kOneMinusSqrt:
+      return 1 - std::sqrt(x);
+    default:
+      return 1 - x;
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(ScheduleKind kind) {
@@ -28,8 +48,21 @@ std::string_view name_of(ScheduleKind kind) {
       return "cosine";
     case ScheduleKind::kConstant:
       return "constant";
+    case ScheduleKind::kPolynomial:
+      return "polynomial";
+    case ScheduleKind::kPlateau:
+      return "plateau";
+    case ScheduleKind::kCyclic:
+      return "cyclic";
+    case ScheduleKind::kWsd:
+      return "warmup-stable-decay";
   }
   return "";
+}
+
+bool needs_end(ScheduleKind kind) {
+  return kind == ScheduleKind::kLinear || kind == ScheduleKind::kCosine || kind == ScheduleKind::kPolynomial ||
+         kind == ScheduleKind::kWsd;
 }
 
 double learning_rate_at(std::int64_t update, const ScheduleOptions& options, const ScheduleScope& scope) {
@@ -51,9 +84,21 @@ double learning_rate_at(std::int64_t update, const ScheduleOptions& options, con
       return peak + (final_rate - peak) * progress;
     case ScheduleKind::kCosine:
       return final_rate + (peak - final_rate) * (1 + std::cos(std::numbers::pi * progress)) / 2;
+    case ScheduleKind::kPolynomial:
+      return final_rate + (peak - final_rate) * std::pow(1 - progress, options.power);
+    case ScheduleKind::kPlateau:
+      return std::max(final_rate, peak * std::pow(options.plateau.factor, static_cast<double>(scope.reductions)));
+    case ScheduleKind::kCyclic:
+      return final_rate + (peak - final_rate) * share_of_cycle(t - w, options);
+    case ScheduleKind::kWsd:
+      return final_rate + (peak - final_rate) * share_of_decay(t, options, scope);
     default:
       return peak;
   }
+}
+
+double relative_step_at(std::int64_t update) {
+  return std::min(1e-2, 1 / std::sqrt(static_cast<double>(update)));
 }
 
 }  // namespace dragoman::training

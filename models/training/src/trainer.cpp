@@ -2,6 +2,7 @@
 
 #include "checkpoint_keeper.h"
 #include "model_selector.h"
+#include "non_finite_updates.h"
 #include "run_embeddings.h"
 #include "run_parts.h"
 #include "run_setup.h"
@@ -42,7 +43,8 @@ class Trainer::Impl {
   void restore_base();
   void record_run() const;
   void train_one_update();
-  void require_finite(double loss, double norm) const;
+  void save_checkpoint();
+  double learning_rate() const;
   TrainingSummary finish(const std::stop_token& stop);
   [[noreturn]] void interrupt();
 
@@ -51,6 +53,7 @@ class Trainer::Impl {
   CheckpointKeeper checkpoints_;
   ModelSelector models_;
   TrainingMeter meter_;
+  NonFiniteUpdates non_finite_;
 };
 
 Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, StartMode mode, const std::stop_token& stop)
@@ -58,7 +61,8 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
       progress_(parts_.config),
       checkpoints_(parts_, progress_),
       models_(parts_, progress_, checkpoints_),
-      meter_(parts_, progress_) {
+      meter_(parts_, progress_),
+      non_finite_(parts_, progress_, checkpoints_) {
   if (mode == StartMode::kFresh)
     start_fresh(stop);
   else
@@ -84,6 +88,8 @@ void Trainer::Impl::start_fresh(const std::stop_token& stop) {
   record_run();
   if (parts_.adapters) keep_base();
   progress_.metrics.emplace(parts_.folder.file("metrics.jsonl"), 0, 0);
+  // What the first updates can be undone to.
+  if (parts_.config.training.on_non_finite == NonFinitePolicy::kRestore) checkpoints_.save();
   warn_of_short_run();
 }
 
@@ -120,7 +126,7 @@ void Trainer::Impl::warn_of_short_run() {
     parts_.gradients->plan_epoch(progress_.state);
     updates = std::min(updates, recipe.epochs * parts_.gradients->updates_per_epoch());
   }
-  if (updates <= recipe.schedule.warmup)
+  if (updates <= recipe.schedule.warmup && !recipe.optimizer.relative_step)
     parts_.warn(
         fmt::format("training ends after about {} updates, within the warm-up of {}, so the learning rate never "
                     "gets to its peak; shorten training.schedule.warmup, or train for longer",
@@ -172,7 +178,7 @@ TrainingSummary Trainer::Impl::run(const std::stop_token& stop) {
   while (true) {
     parts_.folder.require_still_there();
     // First, since a validation takes memory and time of its own and may fail.
-    if (checkpoints_.due()) checkpoints_.save();
+    if (checkpoints_.due()) save_checkpoint();
     if (models_.due() && !models_.validate(stop)) interrupt();
     if (checkpoints_.due_for_mean()) checkpoints_.save();
     if (progress_.at_end(parts_.config.training)) return finish(stop);
@@ -187,28 +193,42 @@ void Trainer::Impl::train_one_update() {
   TrainingState& state = progress_.state;
   const UpdateGradients gradients = parts_.gradients->compute(state);
   if (parts_.adapters) parts_.adapters->make_gradients(*parts_.context);
-  const double norm = parts_.optimizer->gradient_norm(*parts_.context);
-  require_finite(gradients.sums.loss, norm);
+  double norm = parts_.optimizer->gradient_norm(*parts_.context);
+  if (!std::isfinite(gradients.sums.loss) || !std::isfinite(norm))
+    return non_finite_.leave_out(gradients, {.loss = gradients.sums.loss, .gradient_norm = norm});
   const RecipeConfig& recipe = parts_.config.training;
-  const ScheduleScope scope{.updates = recipe.updates, .model_width = model().width()};
-  const double learning_rate = learning_rate_at(state.update + 1, recipe.schedule, scope);
-  parts_.optimizer->apply(*parts_.context, state.update + 1, learning_rate, norm);
+  if (recipe.clip_value > 0) {
+    parts_.optimizer->clip_gradients(*parts_.context, recipe.clip_value);
+    norm = parts_.optimizer->gradient_norm(*parts_.context);
+  }
+  const double rate = learning_rate();
+  parts_.optimizer->apply(*parts_.context, state.update + 1, rate, norm);
   if (parts_.adapters) parts_.adapters->merge(*parts_.context);
   progress_.unsaved = true;
   parts_.gradients->advance(state, gradients);
+  state.restored = -1;
   meter_.count({.sums = gradients.sums,
-                .learning_rate = learning_rate,
+                .learning_rate = rate,
                 .gradient_norm = norm,
                 .seconds = std::chrono::duration<double>(Clock::now() - start).count()});
 }
 
-void Trainer::Impl::require_finite(double loss, double norm) const {
-  if (std::isfinite(loss) && std::isfinite(norm)) return;
-  const TrainingState& state = progress_.state;
-  core::fail(ErrorCode::kInvalidArgument,
-             "update {} (epoch {}, batch {}): training diverged, the loss is {} and the norm of the gradient {}; {}; "
-             "lower training.schedule.learning_rate, lengthen its warm-up or set training.clip_norm",
-             state.update + 1, state.epoch + 1, state.batch, loss, norm, checkpoints_.kept());
+/// Of the update that comes next.
+double Trainer::Impl::learning_rate() const {
+  const RecipeConfig& recipe = parts_.config.training;
+  const std::int64_t update = progress_.state.update + 1;
+  if (recipe.optimizer.relative_step) return relative_step_at(update);
+  return learning_rate_at(
+      update, recipe.schedule,
+      {.updates = recipe.updates, .model_width = model().width(), .reductions = progress_.plateau.reductions()});
+}
+
+/// Parameters may have stopped being finite in the last update, which nothing has read yet.
+void Trainer::Impl::save_checkpoint() {
+  if (parts_.config.training.on_non_finite == NonFinitePolicy::kRestore &&
+      !parts_.optimizer->parameters_are_finite(*parts_.context))
+    return non_finite_.undo_update();
+  checkpoints_.save();
 }
 
 TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {

@@ -121,6 +121,12 @@ TEST(TrainingState, IsReadBackAsItWas) {
   state.window_nll = 0.1;
   state.window_tokens = 77;
   state.early_stopping = {{"ranking", core::Json::array()}};
+  state.plateau = {{"reductions", 2}};
+  state.non_finite = 3;
+  state.restored = 8;
+  state.optimizer = "sgd";
+  state.optimizer_states = {"first_moment"};
+  state.optimizer_begun_after = 7;
   const core::Json json = core::parse_json(to_json(state).dump(), "state.json");
   EXPECT_EQ(to_json(read_training_state(json, "state.json")), to_json(state));
   EXPECT_EQ(read_training_state(json, "state.json").window_loss, 1.0 / 3);
@@ -130,13 +136,13 @@ TEST(TrainingState, OfANewerVersionIsRefused) {
   core::Json json = to_json(TrainingState{});
   json["format_version"] = 1;
   EXPECT_NO_THROW(read_training_state(json, "state.json"));
-  json["format_version"] = 3;
+  json["format_version"] = 4;
   try {
     read_training_state(json, "state.json");
     FAIL();
   } catch (const core::Error& error) {
     EXPECT_EQ(error.code(), core::ErrorCode::kUnsupported) << "it is not damaged";
-    EXPECT_THAT(error.what(), HasSubstr("this program reads 1 to 2"));
+    EXPECT_THAT(error.what(), HasSubstr("this program reads 1 to 3"));
   }
   json = to_json(TrainingState{});
   json.erase("epoch");

@@ -1,5 +1,6 @@
 #include "small_task.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -112,6 +113,96 @@ TEST_F(Loss, GradientIsTheSlopeOfTheReportedLoss) {
     values[i] = value;
     EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 1e-6);
   }
+}
+
+/// With dropout the masks are functions of the step, so the loss of one step has a slope.
+TEST_F(Loss, GradientOfRDropIsTheSlopeOfItsLoss) {
+  const auto model = make(0.2);
+  nn::ParameterStore& parameters = model->parameters();
+  Batch batch;
+  batch.assign(pairs_, std::vector<std::uint32_t>{2, 5, 7}, 1);
+  batch.repeat();
+  LossOptions options(0.1);
+  options.r_drop = 3;
+  const auto loss = [&] {
+    parameters.begin_gradients();
+    const ops::LossSums sums = accumulate_gradients(*context_, *model, batch, options, 1, {.seed = 3, .step = 4});
+    EXPECT_EQ(sums.tokens, batch.target_tokens());
+    parameters.finish_gradients();
+    return sums.loss;
+  };
+  loss();
+  const tensor::Tensor flat = parameters.flat_gradients();
+  const std::vector<double> gradient{flat.as<double>(), flat.as<double>() + flat.size()};
+  auto* values = parameters.flat_values().as<double>();
+  constexpr double kStep = 1e-6;
+  double largest = 0;
+  for (std::size_t i = 0; i < gradient.size(); i += 41) {
+    const double value = values[i];
+    values[i] = value + kStep;
+    const double above = loss();
+    values[i] = value - kStep;
+    const double below = loss();
+    values[i] = value;
+    EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 1e-6);
+    largest = std::max(largest, std::fabs(gradient[i]));
+  }
+  EXPECT_GT(largest, 1e-3);
+}
+
+TEST_F(Loss, WithoutDropoutRDropIsThePlainLoss) {
+  LossOptions options(0.1);
+  options.r_drop = 3;
+  Batch once, twice;
+  once.assign(pairs_, std::vector<std::uint32_t>{0, 1, 2}, 1);
+  twice.assign(pairs_, std::vector<std::uint32_t>{0, 1, 2}, 1);
+  twice.repeat();
+  model_->parameters().begin_gradients();
+  const double plain = accumulate_gradients(*context_, *model_, once, 0.1, 1, {}).loss;
+  EXPECT_NEAR(accumulate_gradients(*context_, *model_, twice, options, 1, {}).loss, plain, 1e-12);
+  const auto model = make(0.3);
+  model->parameters().begin_gradients();
+  const auto with = [&](double weight) {
+    options.r_drop = weight;
+    return accumulate_gradients(*context_, *model, twice, options, 1, {.seed = 1, .step = 2}).loss;
+  };
+  // Linear in the weight, and a divergence is positive.
+  EXPECT_GT(with(2), with(1));
+  EXPECT_NEAR(with(3) - with(2), with(2) - with(1), 1e-10);
+}
+
+TEST_F(Loss, WordDropoutReplacesWhatIsReadOnly) {
+  const nn::SequenceSpec& spec = model_->spec();
+  std::vector<std::uint32_t> all{0, 1, 2, 3, 4, 5, 6, 7, 8};
+  const auto make_batch = [&](const WordDropoutConfig& config, std::uint64_t step) {
+    Batch batch;
+    batch.assign(pairs_, all, spec.decoder_start);
+    batch.drop_words(config, spec, 7, step);
+    return batch;
+  };
+  const Batch plain = make_batch({}, 1);
+  const auto replaced = [&](const tensor::RaggedTokens& now, const tensor::RaggedTokens& before) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < now.tokens.size(); ++i) {
+      if (now.tokens[i] == before.tokens[i]) continue;
+      EXPECT_EQ(now.tokens[i], spec.unknown);
+      EXPECT_NE(before.tokens[i], spec.end);
+      EXPECT_NE(before.tokens[i], spec.decoder_start);
+      ++count;
+    }
+    return count;
+  };
+  const Batch dropped = make_batch({.source = 0.5, .target = 0.5}, 1);
+  EXPECT_GT(replaced(dropped.source(), plain.source()), 3U);
+  EXPECT_GT(replaced(dropped.input(), plain.input()), 3U);
+  EXPECT_TRUE(std::ranges::equal(dropped.target(), plain.target())) << "what is predicted stays";
+  const Batch source_only = make_batch({.source = 0.999}, 1);
+  EXPECT_EQ(replaced(source_only.input(), plain.input()), 0U);
+  const auto tokens = [](const Batch& batch) {
+    return std::vector<std::int32_t>(batch.source().tokens.begin(), batch.source().tokens.end());
+  };
+  EXPECT_EQ(tokens(make_batch({.source = 0.5}, 4)), tokens(make_batch({.source = 0.5}, 4)));
+  EXPECT_NE(tokens(make_batch({.source = 0.5}, 4)), tokens(make_batch({.source = 0.5}, 5)));
 }
 
 TEST_F(Loss, DropoutIsAFunctionOfTheStep) {

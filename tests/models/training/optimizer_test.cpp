@@ -103,7 +103,9 @@ TEST_P(OptimizerOn, ClipsTheGlobalNorm) {
   optimizer.apply(*context_, 1, 0.1, norm);
   // After one step the first moment is (1 - beta1) times the clipped gradient.
   double moment_squares = 0;
-  for (const NamedTensor& moment : optimizer.first_moments())
+  const std::vector<OptimizerState> states = optimizer.states();
+  ASSERT_EQ(states.at(0).name, "first_moment");
+  for (const NamedTensor& moment : states[0].tensors)
     for (std::int64_t i = 0; i < moment.tensor.rows; ++i)
       for (std::int64_t j = 0; j < moment.tensor.cols; ++j)
         moment_squares += std::pow(tensor::element(moment.tensor, i, j), 2);

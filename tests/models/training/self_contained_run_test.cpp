@@ -294,7 +294,7 @@ TEST_F(SelfContainedRun, AChangedRecordIsRefused) {
               AllOf(HasSubstr("run.json"), HasSubstr("sha256.configuration")));
   record["format_version"] = 3;
   core::write_file(file, record.dump());
-  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }), HasSubstr("this program reads 1 to 2"));
+  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }), HasSubstr("this program reads 1 to 3"));
 }
 
 // --- row 10: nothing is lost ---
@@ -349,10 +349,10 @@ TEST_F(SelfContainedRun, OnlyDamageFallsBack) {
   EXPECT_EQ(content("run"), before) << "a model that does not fit is no damage";
   const fs::path state = task_.file("run") / "checkpoint-20/state.json";
   core::Json json = core::load_json(state.string());
-  json["format_version"] = 3;
+  json["format_version"] = 4;
   core::write_file(state, json.dump());
   formats::write_checksums(state.parent_path());
-  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }), HasSubstr("this program reads 1 to 2"));
+  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }), HasSubstr("this program reads 1 to 3"));
   EXPECT_THAT(CheckpointStore(task_.file("run")).updates(), ::testing::ElementsAre(14, 20)) << "nor is a newer program";
 }
 

@@ -64,7 +64,7 @@ checkpoint: {every: 7, keep: 2}
   std::string checkpoint_bytes(const std::string& run, std::int64_t update) const {
     std::string bytes;
     const auto checkpoint = file(run) / ("checkpoint-" + std::to_string(update));
-    for (const char* name : {"model", "first_moment", "second_moment", "average"})
+    for (const char* name : {"model", "first_moment", "second_moment", "row_moment", "column_moment", "average"})
       if (const auto path = checkpoint / (std::string(name) + ".safetensors"); std::filesystem::exists(path))
         bytes += core::read_file(path);
     return bytes;

@@ -16,7 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-void adam_range(const ops::AdamArguments& arguments, std::int64_t begin, std::int64_t end) {
+template <bool kCoupled>
+HWY_INLINE void adam_elements(const ops::AdamArguments& arguments, std::int64_t begin, std::int64_t end) {
   const ops::AdamStep& now = arguments.step[0];
   const auto step = static_cast<double>(now.step);
   const auto as_floats = [](double value) HWY_ATTR { return set(static_cast<float>(value)); };
@@ -35,16 +36,25 @@ void adam_range(const ops::AdamArguments& arguments, std::int64_t begin, std::in
   float* first = arguments.first_moment.as<float>() + begin;
   float* second = arguments.second_moment.as<float>() + begin;
   for_each_vector(static_cast<std::size_t>(end - begin), [&](std::size_t i, auto vector) HWY_ATTR {
-    const Floats g = hn::Mul(vector.load(gradients + i), gradient_scale);
+    const Floats p = vector.load(parameters + i);
+    Floats g = hn::Mul(vector.load(gradients + i), gradient_scale);
+    if constexpr (kCoupled) g = hn::MulAdd(decay, p, g);
     const Floats m = hn::MulAdd(beta1, vector.load(first + i), hn::Mul(rest1, g));
     const Floats v = hn::MulAdd(beta2, vector.load(second + i), hn::Mul(rest2, hn::Mul(g, g)));
-    const Floats p = vector.load(parameters + i);
     const Floats deviation = hn::Add(hn::Sqrt(hn::Mul(v, correction2)), epsilon);
-    const Floats update = hn::MulAdd(decay, p, hn::Div(hn::Mul(m, correction1), deviation));
+    Floats update = hn::Div(hn::Mul(m, correction1), deviation);
+    if constexpr (!kCoupled) update = hn::MulAdd(decay, p, update);
     vector.store(m, first + i);
     vector.store(v, second + i);
     vector.store(hn::NegMulAdd(rate, update, p), parameters + i);
   });
+}
+
+void adam_range(const ops::AdamArguments& arguments, std::int64_t begin, std::int64_t end) {
+  if (arguments.coupled)
+    adam_elements<true>(arguments, begin, end);
+  else
+    adam_elements<false>(arguments, begin, end);
 }
 
 void moving_average_range(const ops::MovingAverageArguments& arguments, std::int64_t begin, std::int64_t end) {

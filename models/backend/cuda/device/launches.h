@@ -96,6 +96,17 @@ struct CrossEntropyRows {
   double* nlls = nullptr;
 };
 void cross_entropy_rows(const CrossEntropyRows& arguments);
+struct PairedCrossEntropyRows {
+  Matrix first = {};
+  Matrix second = {};
+  Ids targets = {};
+  double label_smoothing = 0;
+  double divergence_weight = 0;
+  const double* gradient_scale = nullptr;
+  double* losses = nullptr;
+  double* nlls = nullptr;
+};
+void paired_cross_entropy_rows(const PairedCrossEntropyRows& arguments);
 
 struct Embedding {
   Ids ids = {};
@@ -233,11 +244,54 @@ struct Adam {
   double epsilon = 0;
   double weight_decay = 0;
   const ops::AdamStep* step = nullptr;
+  bool coupled = false;
 };
 void adam(const Adam& arguments);
 void moving_average(float* average, const float* values, std::int64_t count, const double* decay);
 /// `partial_sums`: scratch of kSquareBlocks numbers.
 inline constexpr std::int64_t kSquareBlocks = 512;
 void sum_of_squares(const Matrix& x, double* partial_sums, double* sum);
+void clip_values(const Matrix& x, float limit);
+struct Lion {
+  float* parameters = nullptr;
+  const float* gradients = nullptr;
+  float* first_moment = nullptr;
+  std::int64_t count = 0;
+  double beta1 = 0;
+  double beta2 = 0;
+  double weight_decay = 0;
+  const ops::AdamStep* step = nullptr;
+};
+void lion(const Lion& arguments);
+struct Sgd {
+  float* parameters = nullptr;
+  const float* gradients = nullptr;
+  float* first_moment = nullptr;  ///< nullptr: no momentum
+  std::int64_t count = 0;
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+  const ops::AdamStep* step = nullptr;
+};
+void sgd(const Sgd& arguments);
+struct Adafactor {
+  Matrix parameters = {};
+  Matrix gradients = {};
+  Matrix row_moment = {};
+  Matrix column_moment = {};
+  Matrix second_moment = {};  ///< without data: factored
+  double decay_rate = 0;
+  float square_epsilon = 0;
+  float scale_epsilon = 0;
+  float clip_threshold = 1;
+  bool scale_parameter = true;
+  float weight_decay = 0;
+  const ops::AdamStep* step = nullptr;
+  /// Scratch: two sums for each row, and kAdafactorTotals numbers.
+  double* row_sums = nullptr;
+  double* totals = nullptr;
+};
+inline constexpr std::int64_t kAdafactorTotals = 3;
+void adafactor(const Adafactor& arguments);
 
 }  // namespace dragoman::backend::cuda::device

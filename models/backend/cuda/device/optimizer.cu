@@ -27,12 +27,13 @@ struct AdamUpdate {
     const auto learning_rate = static_cast<float>(step.learning_rate);
     const std::int64_t stride = simt::block_count() * kThreads;
     for (std::int64_t j = simt::block_index() * kThreads + simt::thread_index(); j < arguments.count; j += stride) {
-      const float g = gradient_scale * arguments.gradients[j];
+      const float decay = static_cast<float>(arguments.weight_decay) * arguments.parameters[j];
+      const float g = gradient_scale * arguments.gradients[j] + (arguments.coupled ? decay : 0);
       const float m = beta1 * arguments.first_moment[j] + rest1 * g;
       const float v = beta2 * arguments.second_moment[j] + rest2 * g * g;
       const float direction =
           (m / first_correction) / (sqrtf(v / second_correction) + static_cast<float>(arguments.epsilon)) +
-          static_cast<float>(arguments.weight_decay) * arguments.parameters[j];
+          (arguments.coupled ? 0 : decay);
       arguments.first_moment[j] = m;
       arguments.second_moment[j] = v;
       arguments.parameters[j] -= learning_rate * direction;

@@ -16,7 +16,8 @@ void kernel(Context&, const ops::AdamArguments& arguments) {
                 .beta2 = arguments.beta2,
                 .epsilon = arguments.epsilon,
                 .weight_decay = arguments.weight_decay,
-                .step = arguments.step.data});
+                .step = arguments.step.data,
+                .coupled = arguments.coupled});
 }
 
 template <>

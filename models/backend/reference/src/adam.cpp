@@ -17,13 +17,13 @@ void kernel(Context&, const ops::AdamArguments& arguments) {
   const double first_correction = 1 - std::pow(arguments.beta1, static_cast<double>(step.step));
   const double second_correction = 1 - std::pow(arguments.beta2, static_cast<double>(step.step));
   for (std::int64_t j = 0; j < p.cols(); ++j) {
-    const double g = step.gradient_scale * gradients(0, j);
+    const double g = step.gradient_scale * gradients(0, j) + (arguments.coupled ? arguments.weight_decay * p(0, j) : 0);
     m(0, j) = arguments.beta1 * m(0, j) + (1 - arguments.beta1) * g;
     v(0, j) = arguments.beta2 * v(0, j) + (1 - arguments.beta2) * g * g;
     const double first = m(0, j) / first_correction;
     const double second = v(0, j) / second_correction;
-    const double direction = first / (std::sqrt(second) + arguments.epsilon) + arguments.weight_decay * p(0, j);
-    p(0, j) -= step.learning_rate * direction;
+    const double decay = arguments.coupled ? 0 : arguments.weight_decay * p(0, j);
+    p(0, j) -= step.learning_rate * (first / (std::sqrt(second) + arguments.epsilon) + decay);
   }
 }
 

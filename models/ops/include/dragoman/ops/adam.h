@@ -8,6 +8,7 @@ namespace dragoman::ops {
 /// Hutter 2019):
 ///   g = gradient_scale * gradient;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
 ///   p -= learning_rate * (m / (1 - b1^step) / (sqrt(v / (1 - b2^step)) + epsilon) + weight_decay * p)
+/// With `coupled` the decay is the gradient of a penalty in place of that (L2 regularisation): g += weight_decay * p.
 struct AdamArguments {
   Tensor parameters;
   Tensor gradients;
@@ -18,6 +19,7 @@ struct AdamArguments {
   double epsilon = 1e-9;
   double weight_decay = 0;
   DeviceArray<AdamStep> step = {};  ///< one
+  bool coupled = false;
 };
 inline constexpr KernelKey<void(Context&, const AdamArguments&)> kAdam{"adam"};
 

@@ -11,11 +11,13 @@
 #include <dragoman/ops/layer_norm.h>
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/matmul.h>
+#include <dragoman/ops/paired_cross_entropy.h>
 #include <dragoman/ops/project_listed_top_k.h>
 #include <dragoman/ops/project_top_k.h>
 #include <dragoman/ops/rows.h>
 #include <dragoman/ops/softmax.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
+#include <dragoman/ops/update_rules.h>
 
 // The one list of kernels. Backends define a kernel for each of these keys and install what stands here, and so does
 // the device of the tests whose memory the host cannot read. A kernel that a backend lacks is an undefined reference.
@@ -51,6 +53,11 @@ inline constexpr std::tuple kKernels{
     kAdam,
     kMovingAverage,
     kSumOfSquares,
+    kLion,
+    kSgd,
+    kAdafactor,
+    kClipValues,
+    kPairedCrossEntropyRows,
 };
 
 /// What a backend may leave out: the op then runs its composite, which the reference backend thereby tests.

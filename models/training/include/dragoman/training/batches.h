@@ -6,6 +6,7 @@
 
 #include <dragoman/tensor/ragged.h>
 #include <dragoman/training/corpus.h>
+#include <dragoman/training/methods.h>
 
 namespace dragoman::training {
 
@@ -49,6 +50,13 @@ class Batch {
   /// `bucket`, which is 1 or more.
   void assign(const EncodedPairs& pairs, std::span<const std::uint32_t> which, std::int32_t decoder_start,
               std::int64_t bucket = 1);
+  /// Lets the model read everything twice, so that each sentence pair is computed with two draws of dropout: behind
+  /// the pairs come the same ones again. There are no more targets than before. For LossOptions::r_drop.
+  void repeat();
+  /// Replaces pieces by `unknown`: of the sources, and of what the decoder reads, each with its probability; neither
+  /// `end` nor the decoder's first inputs. A pure function of the batch, the seed and the step.
+  void drop_words(const WordDropoutConfig& config, const nn::SequenceSpec& spec, std::uint64_t seed,
+                  std::uint64_t step);
   tensor::RaggedTokens source() const noexcept { return {source_, source_offsets_}; }
   tensor::RaggedTokens input() const noexcept { return {input_, target_offsets_}; }
   std::span<const std::int32_t> target() const noexcept { return target_; }

@@ -28,6 +28,16 @@ struct TrainingState {
   double window_nll = 0;
   std::int64_t window_tokens = 0;
   core::Json early_stopping = core::Json::object();
+  /// Of the schedule `plateau`.
+  core::Json plateau = core::Json::object();
+  /// Updates that were skipped or undone because of what was not finite.
+  std::int64_t non_finite = 0;
+  /// The checkpoint that the parameters went back to last, if no update has been applied since; else -1.
+  std::int64_t restored = -1;
+  /// The optimiser whose moments these are, the files that hold them, and the update after which they began.
+  std::string optimizer = "adamw";
+  std::vector<std::string> optimizer_states = {"first_moment", "second_moment"};
+  std::int64_t optimizer_begun_after = 0;
 };
 
 core::Json to_json(const TrainingState& state);

@@ -7,6 +7,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/tensor/compute_type.h>
 #include <dragoman/tokenizer/tokenizer_kind.h>
+#include <dragoman/training/methods.h>
 #include <dragoman/training/schedule.h>
 #include <dragoman/training/tune.h>
 
@@ -82,13 +83,6 @@ struct DataConfig {
   std::int64_t bucket_window = 8192;
 };
 
-struct OptimizerConfig {
-  double beta1 = 0.9;
-  double beta2 = 0.98;
-  double epsilon = 1e-9;
-  double weight_decay = 0;
-};
-
 /// Low-rank adapters (Hu et al. 2022, LoRA): of each weight W that is adapted, W + alpha / rank * B A is trained, with
 /// A [rank, inputs] and B [outputs, rank], and nothing else.
 struct LoraConfig {
@@ -121,8 +115,17 @@ struct RecipeConfig {
   /// Keep of each layer what goes in and out, and compute the rest again in the backward pass.
   bool recompute = false;
   double label_smoothing = 0.1;
+  SmoothingKind label_smoothing_kind = SmoothingKind::kUniform;
+  /// R-Drop (Liang et al. 2021): the weight alpha of the divergence between two passes; 0 is off.
+  double r_drop = 0;
+  WordDropoutConfig word_dropout;
   /// Largest global norm of an update's gradient; 0 is no limit.
   double clip_norm = 0;
+  /// What elements of an update's gradient are cut to, before its norm is taken; 0 is no limit.
+  double clip_value = 0;
+  NonFinitePolicy on_non_finite = NonFinitePolicy::kStop;
+  /// Updates that may be skipped or undone for what is not finite, in all; one more ends the run.
+  std::int64_t non_finite_limit = 10;
   /// Decay of the moving average of the parameters that validation and export then use; 0 is off.
   double ema_decay = 0;
   /// Updates between lines of metrics.jsonl.

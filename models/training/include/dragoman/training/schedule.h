@@ -1,7 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
+
+#include <dragoman/core/json_fwd.h>
 
 namespace dragoman::training {
 
@@ -13,24 +17,86 @@ enum class ScheduleKind : std::uint8_t {
   kLinear,       ///< p * t/w up to w, then on a straight line to f at n
   kCosine,       ///< p * t/w up to w, then f + (p - f) * (1 + cos(pi * (t-w)/(n-w))) / 2 (Loshchilov & Hutter 2017)
   kConstant,     ///< p * t/w up to w, then p
+  kPolynomial,   ///< p * t/w up to w, then f + (p - f) * (1 - (t-w)/(n-w))^power (transformers)
+  kPlateau,      ///< p * t/w up to w, then max(f, p * factor^k) after k reductions by a Plateau (PyTorch)
+  kCyclic,       ///< p * t/w up to w, then up and down between p and f on straight lines (Smith 2017)
+  kWsd,          ///< p * t/w up to w, then p up to n - decay, then down to f (warm-up-stable-decay; Hu et al. 2024)
 };
 
 std::string_view name_of(ScheduleKind kind);
+
+/// What is left of p - f when a share x of the decay of kWsd is over.
+enum class DecayShape : std::uint8_t {
+  kLinear,        ///< 1 - x
+  kCosine,        ///< (1 + cos(pi x)) / 2
+  kOneMinusSqrt,  ///< 1 - sqrt(x) (Hägele et al. 2024)
+};
+
+/// Of kPlateau, as torch.optim.lr_scheduler.ReduceLROnPlateau has it in its mode `rel`.
+struct PlateauOptions {
+  double factor = 0.5;
+  /// Validations without an improvement that are borne; the next one reduces the rate.
+  std::int64_t patience = 2;
+  /// Share of the best value that counts as an improvement.
+  double threshold = 1e-4;
+  /// Validations after a reduction that are not counted.
+  std::int64_t cooldown = 0;
+};
 
 struct ScheduleOptions {
   ScheduleKind kind = ScheduleKind::kInverseSqrt;
   double learning_rate = 5e-4;
   std::int64_t warmup = 4000;
   double final_learning_rate = 0;
+  double power = 1;           ///< of kPolynomial
+  std::int64_t cycle = 2000;  ///< of kCyclic: updates from one peak to the next
+  double cycle_decay = 1;     ///< what p - f is multiplied by in each valley
+  std::int64_t decay = 1000;  ///< of kWsd: updates of the decay
+  DecayShape decay_shape = DecayShape::kLinear;
+  PlateauOptions plateau{};
 };
 
 /// What a schedule needs to know of the run.
 struct ScheduleScope {
-  std::int64_t updates = 0;      ///< n; 0 if unbounded, which kLinear and kCosine do not allow
+  std::int64_t updates = 0;      ///< n; 0 if unbounded, which kinds that need it do not allow
   std::int64_t model_width = 1;  ///< d
+  std::int64_t reductions = 0;   ///< k
 };
 
-/// A pure function of its arguments: a schedule has no state to save. After n the rate stays at that of n.
+/// Whether the rates of this kind depend on n.
+bool needs_end(ScheduleKind kind);
+
+/// A pure function of its arguments: all the state that there is are the reductions of a Plateau. After n the rate
+/// stays at that of n.
 double learning_rate_at(std::int64_t update, const ScheduleOptions& options, const ScheduleScope& scope);
+
+/// Adafactor's own rate, before it is multiplied by the size of a parameter: min(1e-2, 1 / sqrt(update)) (Shazeer &
+/// Stern 2018, section 9).
+double relative_step_at(std::int64_t update);
+
+/// Counts validations without an improvement, and the reductions of the learning rate that follow from them.
+class Plateau {
+ public:
+  Plateau(const PlateauOptions& options, bool higher_is_better)
+      : options_(options), higher_is_better_(higher_is_better) {}
+
+  /// Takes the value of one validation; true if the rate is reduced now. What is not finite is no improvement.
+  bool observe(double value);
+  std::int64_t reductions() const noexcept { return reductions_; }
+
+  core::Json save() const;
+  /// Takes over what save() gave; of an empty object the start. `where` is for messages: Error{kBadInput}.
+  void restore(const core::Json& json, const std::string& where);
+
+ private:
+  bool improves(double value) const;
+
+  PlateauOptions options_;
+  bool higher_is_better_;
+  std::optional<double> best_;
+  std::int64_t stale_ = 0;
+  std::int64_t cooling_ = 0;
+  std::int64_t reductions_ = 0;
+};
 
 }  // namespace dragoman::training

@@ -89,9 +89,10 @@ class Trainer {
   ~Trainer();
 
   /// Trains to the end. If `stop` asks, the update in progress is finished, a checkpoint written, and
-  /// Error{kInterrupted} thrown. A loss or gradient that is not finite is Error{kInvalidArgument}, and the last
-  /// checkpoint stays. A validation that fails ends training with its error, after a checkpoint was saved. A model
-  /// folder that cannot be written is a warning, and Error{kIo} at the end of training.
+  /// Error{kInterrupted} thrown. A loss or gradient that is not finite is Error{kInvalidArgument} unless
+  /// RecipeConfig::on_non_finite says otherwise, and the last checkpoint stays. A validation that fails ends training
+  /// with its error, after a checkpoint was saved. A model folder that cannot be written is a warning, and Error{kIo}
+  /// at the end of training.
   TrainingSummary run(const std::stop_token& stop = {});
 
   const nn::Seq2SeqModel& model() const noexcept;

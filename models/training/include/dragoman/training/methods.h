@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What a recipe can choose of optimisers and regularisers, as the configuration says it.
+namespace dragoman::training {
+
+enum class OptimizerKind : std::uint8_t {
+  kAdamW,      ///< Kingma & Ba 2015 with decoupled weight decay (Loshchilov & Hutter 2019)
+  kAdam,       ///< the same with the decay in the gradient (L2), as torch.optim.Adam
+  kAdafactor,  ///< Shazeer & Stern 2018
+  kLion,       ///< Chen et al. 2023
+  kSgd,        ///< with momentum, if any, as torch.optim.SGD; the decay is in the gradient
+};
+
+std::string_view name_of(OptimizerKind kind);
+
+struct OptimizerConfig {
+  OptimizerKind kind = OptimizerKind::kAdamW;
+  double beta1 = 0.9;
+  double beta2 = 0.98;
+  double epsilon = 1e-9;
+  double weight_decay = 0;
+  /// Patterns of names of parameters that do not decay.
+  std::vector<std::string> no_decay{};
+  // Of SGD.
+  double momentum = 0;
+  bool nesterov = false;
+  // Of Adafactor; ops::AdafactorArguments has the formulas.
+  double decay_rate = 0.8;
+  double square_epsilon = 1e-30;
+  double scale_epsilon = 1e-3;
+  double clip_threshold = 1;
+  bool scale_parameter = true;
+  /// Learning rates are min(1e-2, 1 / sqrt(update)) in place of the schedule's.
+  bool relative_step = false;
+};
+
+/// How label smoothing spreads its share s of the target.
+enum class SmoothingKind : std::uint8_t {
+  kUniform,  ///< s / V on each of V pieces, the target among them (Szegedy et al. 2016; PyTorch)
+  kOthers,   ///< s / (V - 1) on each piece but the target, which has 1 - s (fairseq)
+};
+
+/// What becomes of an update whose loss or gradient is not finite.
+enum class NonFinitePolicy : std::uint8_t {
+  kStop,     ///< the run ends
+  kSkip,     ///< parameters and moments stay as they are
+  kRestore,  ///< they become those of the last checkpoint that checkpoint.every asked for
+};
+
+/// Pieces that a model reads as the unknown token, drawn anew for each batch (Bowman et al. 2016); probabilities.
+struct WordDropoutConfig {
+  double source = 0;
+  double target = 0;
+  bool on() const noexcept { return source > 0 || target > 0; }
+};
+
+}  // namespace dragoman::training
