@@ -35,7 +35,11 @@ void CheckpointKeeper::load_last() {
 TrainingState CheckpointKeeper::load(const fs::path& checkpoint) {
   TrainingState state = open_checkpoint(checkpoint);
   Optimizer& optimizer = *run_->optimizer;
-  progress_->early_stopping.restore(state.early_stopping, (checkpoint / "state.json").string() + ": early_stopping");
+  const std::string where = (checkpoint / "state.json").string() + ": early_stopping";
+  core::Json chosen = state.early_stopping;
+  progress_->other_metrics.restore(chosen.is_object() ? chosen.value("others", core::Json()) : core::Json(), where);
+  if (chosen.is_object()) chosen.erase("others");
+  progress_->early_stopping.restore(chosen, where);
   load_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
   load_tensors(checkpoint / "first_moment.safetensors", optimizer.first_moments());
   load_tensors(checkpoint / "second_moment.safetensors", optimizer.second_moments());
@@ -56,6 +60,8 @@ void CheckpointKeeper::save() {
                 state.update, kept());
   state.metric_lines = progress_->metrics->lines();
   state.early_stopping = progress_->early_stopping.save();
+  if (core::Json others = progress_->other_metrics.save(); !others.is_null())
+    state.early_stopping["others"] = std::move(others);
   store_.save(state.update, [&](const fs::path& checkpoint) {
     save_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
     save_tensors(checkpoint / "first_moment.safetensors", optimizer.first_moments());
