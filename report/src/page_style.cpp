@@ -16,7 +16,7 @@ h1 { font-size: 1.4rem; margin: 0 0 .5rem; } h2 { font-size: 1.12rem; margin: 2r
 .controls { position: sticky; top: 0; z-index: 2; display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; align-items: center; padding: .5rem 0;
   background: var(--back); border-bottom: 1px solid var(--line); }
 .controls label { white-space: nowrap; color: var(--dim); } .controls input { vertical-align: middle; }
-button { font: inherit; color: var(--text); background: var(--panel); border: 1px solid var(--line); border-radius: 4px; padding: .15rem .6rem; cursor: pointer; }
+button, select { font: inherit; color: var(--text); background: var(--panel); border: 1px solid var(--line); border-radius: 4px; padding: .15rem .6rem; cursor: pointer; }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem .6rem; } .legend button[aria-pressed=false] { opacity: .45; text-decoration: line-through; }
 .swatch { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .4em; vertical-align: -1px; }
 .grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 430px), 1fr)); gap: 1rem; }
@@ -26,7 +26,7 @@ svg { display: block; max-width: 100%; } svg text { fill: var(--dim); font-size:
   font-size: 12px; white-space: nowrap; z-index: 1; box-shadow: 0 1px 4px rgba(0, 0, 0, .25); max-width: 95%; overflow: hidden; text-overflow: ellipsis; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 14px; }
 th, td { text-align: left; padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word; min-width: 4rem; max-width: 45rem; }
-th { font-weight: 600; white-space: nowrap; } td.number { font-variant-numeric: tabular-nums; } .dim { color: var(--dim); font-size: 13px; } .note { color: var(--c1); }
+th { font-weight: 600; white-space: nowrap; } td > span { white-space: nowrap; } .dim { color: var(--dim); font-size: 13px; } .note { color: var(--c1); }
 .sample { margin-bottom: 1rem; } .sample td { font-size: 14px; } .sample td:first-child { color: var(--dim); white-space: nowrap; overflow-wrap: normal; }
 code { font-size: 13px; overflow-wrap: anywhere; } details { margin: .4rem 0; } summary { cursor: pointer; }
 )css";

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <dragoman/core/json.h>
+#include <dragoman/core/utf8.h>
 #include <dragoman/report/run_history.h>
 
 namespace dragoman::report {
@@ -68,7 +69,9 @@ Metrics read_metrics(std::string_view lines) {
   Metrics metrics;
   for (std::uint64_t count = 1; !lines.empty(); ++count) {
     const std::size_t end = lines.find('\n');
-    const Json line = core::try_parse_json(std::string(lines.substr(0, end))).tree;
+    std::string repaired(lines.substr(0, end));
+    core::replace_invalid_utf8(repaired);
+    const Json line = core::try_parse_json(repaired).tree;
     const bool readable = line.is_object() && line.contains("type") && line["type"].is_string() &&
                           line.contains("update") && line["update"].is_number_integer() &&
                           line["update"].get<double>() >= 0 && line["update"].get<double>() < 1e15;

@@ -57,6 +57,8 @@ TEST(ReadMetrics, LeavesOutWhatIsNoFigureAndCountsWhatCannotBeRead) {
   EXPECT_GE(metrics.unreadable, 5U);
   EXPECT_TRUE(metrics.cut);
   EXPECT_FALSE(read_metrics("").cut);
+  const std::string ill_formed = "{\"type\":\"sample\",\"update\":1,\"source\":\"a\xff\"}\n";
+  EXPECT_EQ(read_metrics(ill_formed).samples.at(0).source, "a\xEF\xBF\xBD");
 }
 
 class ReportOf : public ::testing::Test {
