@@ -82,7 +82,12 @@ bool ModelSelector::validate(const std::stop_token& stop) {
 
 /// Beside those of the newest validation, so that systems can be compared: docs/evaluation.md.
 void ModelSelector::keep_hypotheses(const std::vector<std::string>& hypotheses) const {
-  if (!hypotheses.empty()) write_lines(run_->folder.file(kValidationFolder) / "best.txt", hypotheses);
+  if (hypotheses.empty()) return;
+  try {
+    write_lines(run_->folder.file(kValidationFolder) / "best.txt", hypotheses);
+  } catch (const core::Error& error) {
+    run_->warn(fmt::format("translations could not be kept: {}", error.what()));
+  }
 }
 
 bool ModelSelector::validate_last(const std::stop_token& stop) {

@@ -140,7 +140,7 @@ ValidationResult Validator::run(const nn::Seq2SeqModel& model, const SampleDraw&
   const std::vector<std::uint32_t> samples = sampled_sentences(config_.samples, corpus_->size(), draw);
   if (config_.metrics.empty() && samples.empty()) return result;
   result.hypotheses = translate(model, progress, stop);
-  if (!files_.empty()) write_files(result.hypotheses);
+  if (!files_.empty()) write_files(result);
   for (const MetricChoice& metric : config_.metrics) score(metric, result, stop);
   for (const std::uint32_t i : samples)
     result.samples.push_back({.source = std::string(corpus_->source_text()[i]),
@@ -150,12 +150,22 @@ ValidationResult Validator::run(const nn::Seq2SeqModel& model, const SampleDraw&
   return result;
 }
 
-void Validator::write_files(const std::vector<std::string>& hypotheses) const {
-  std::error_code ignored;
-  std::filesystem::create_directories(files_, ignored);  // what is wrong with it, writing finds out
-  write_lines(files_ / "source.txt", lines_of(corpus_->source_text()));
-  write_lines(files_ / "reference.txt", references_);
-  write_lines(files_ / "last.txt", hypotheses);
+/// What cannot be written is missed by external metrics, whose failure has a policy of its own.
+void Validator::write_files(ValidationResult& result) const {
+  try {
+    std::error_code ignored;
+    std::filesystem::create_directories(files_, ignored);  // what is wrong with it, writing finds out
+    if (!texts_written_) {
+      write_lines(files_ / "source.txt", lines_of(corpus_->source_text()));
+      write_lines(files_ / "reference.txt", references_);
+      texts_written_ = true;
+    }
+    write_lines(files_ / "last.txt", result.hypotheses);
+  } catch (const core::Error& error) {
+    std::error_code ignored;
+    std::filesystem::remove(files_ / "last.txt", ignored);  // rather none than those of another validation
+    result.warnings.push_back(fmt::format("translations could not be kept: {}", error.what()));
+  }
 }
 
 void Validator::score(const MetricChoice& metric, ValidationResult& result, const std::stop_token& stop) const {

@@ -85,7 +85,7 @@ class Validator {
 
  private:
   void measure_loss(const nn::Seq2SeqModel& model, ValidationResult& result, const std::stop_token& stop) const;
-  void write_files(const std::vector<std::string>& hypotheses) const;
+  void write_files(ValidationResult& result) const;
   void score(const MetricChoice& metric, ValidationResult& result, const std::stop_token& stop) const;
 
   const Corpus* corpus_;
@@ -96,6 +96,7 @@ class Validator {
   core::Executor* executor_;
   std::vector<std::string> references_;
   std::filesystem::path files_;
+  mutable bool texts_written_ = false;
 };
 
 }  // namespace dragoman::training
