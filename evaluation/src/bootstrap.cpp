@@ -1,18 +1,22 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/random.h>
 #include <dragoman/evaluation/bootstrap.h>
+#include <dragoman/evaluation/numpy_random.h>
+#include <dragoman/evaluation/significance.h>
 
 namespace dragoman::evaluation {
 namespace {
 
-std::vector<double> resampled_sum(const SegmentStatistics& statistics, std::uint64_t seed, std::uint64_t sample) {
+/// Of one resample: as many rows as there are, drawn with replacement.
+std::vector<double> resampled_sum(const SegmentStatistics& statistics, NumpyRandom& random) {
   std::vector<double> sum(statistics.width());
-  for (std::size_t draw = 0; draw < statistics.segments(); ++draw) {
-    const auto row = statistics.row(core::random_below(statistics.segments(), seed, sample, draw));
+  const auto segments = static_cast<std::uint32_t>(statistics.segments());
+  for (std::uint32_t draw = 0; draw < segments; ++draw) {
+    const auto row = statistics.row(random.below(segments));
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += row[i];
   }
   return sum;
@@ -28,9 +32,11 @@ std::vector<double> bootstrap_values(const Metric& metric, const SegmentStatisti
                                      const BootstrapOptions& options) {
   core::require(options.samples > 0, core::ErrorCode::kInvalidArgument,
                 "bootstrap resampling needs at least one sample");
+  core::require(statistics.segments() < std::numeric_limits<std::uint32_t>::max(), core::ErrorCode::kInvalidArgument,
+                "bootstrap resampling of {} segments: they must be fewer than 2^32 - 1", statistics.segments());
+  NumpyRandom random(options.seed);
   std::vector<double> values(options.samples);
-  for (std::uint32_t sample = 0; sample < options.samples; ++sample)
-    values[sample] = metric.value(resampled_sum(statistics, options.seed, sample));
+  for (double& value : values) value = metric.value(resampled_sum(statistics, random));
   return values;
 }
 
@@ -43,18 +49,8 @@ Confidence confidence_interval(std::vector<double> values) {
 
 double paired_bootstrap(const Metric& metric, const SegmentStatistics& baseline, const SegmentStatistics& system,
                         const BootstrapOptions& options) {
-  core::require(baseline.segments() == system.segments() && baseline.width() == system.width(),
-                core::ErrorCode::kInvalidArgument,
-                "statistics [{}, {}] and [{}, {}] cannot be paired; both systems must be scored on the same segments "
-                "with the same metric",
-                baseline.segments(), baseline.width(), system.segments(), system.width());
-  std::vector<double> differences = bootstrap_values(metric, system, options);
-  const std::vector<double> baseline_values = bootstrap_values(metric, baseline, options);
-  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] = std::fabs(differences[i] - baseline_values[i]);
-  const double real = std::fabs(metric.value(baseline.sum()) - metric.value(system.sum()));
-  const double mean = mean_of(differences);
-  const auto larger = std::count_if(differences.begin(), differences.end(), [&](double d) { return d - mean > real; });
-  return static_cast<double>(larger + 1) / static_cast<double>(differences.size() + 1);
+  const std::vector<SegmentStatistics> both{baseline, system};
+  return *paired_test(metric, both, {.samples = options.samples, .seed = options.seed}).back().p_value;
 }
 
 }  // namespace dragoman::evaluation

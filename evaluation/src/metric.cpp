@@ -4,6 +4,7 @@
 #include <dragoman/core/utf8.h>
 #include <dragoman/evaluation/bootstrap.h>
 #include <dragoman/evaluation/metric.h>
+#include <dragoman/evaluation/significance.h>
 
 namespace dragoman::evaluation {
 namespace {
@@ -36,11 +37,14 @@ void check_lengths(std::span<const std::string> hypotheses, std::span<const std:
         hypotheses.size(), references[r].size(), r + 1);
 }
 
-std::string full_signature(const Metric& metric, std::size_t references,
-                           const std::optional<BootstrapOptions>& bootstrap) {
-  const std::string resampling = bootstrap ? fmt::format("bs:{}|seed:{}|", bootstrap->samples, bootstrap->seed) : "";
+/// `resampling`: "bs:1000|seed:12345|", or nothing.
+std::string full_signature(const Metric& metric, std::size_t references, const std::string& resampling) {
   return fmt::format("nrefs:{}|{}{}|version:dragoman.{}", references, resampling, metric.signature_fields(),
                      DRAGOMAN_VERSION);
+}
+
+std::string resampling_field(const std::optional<BootstrapOptions>& bootstrap) {
+  return bootstrap ? fmt::format("bs:{}|seed:{}|", bootstrap->samples, bootstrap->seed) : "";
 }
 
 }  // namespace
@@ -89,11 +93,19 @@ Score score_segments(const Metric& metric, const SegmentStatistics& statistics,
   const std::vector<double> sum = statistics.sum();
   Score score{.name = metric.name(),
               .value = metric.value(sum),
-              .signature = full_signature(metric, statistics.reference_count(), bootstrap),
+              .signature = full_signature(metric, statistics.reference_count(), resampling_field(bootstrap)),
               .details = metric.details(sum),
               .confidence = std::nullopt};
   if (bootstrap) score.confidence = confidence_interval(bootstrap_values(metric, statistics, *bootstrap));
   return score;
+}
+
+std::string paired_signature(const Metric& metric, std::size_t references,
+                             const std::optional<PairedOptions>& options) {
+  if (!options) return full_signature(metric, references, "");
+  return full_signature(metric, references,
+                        fmt::format("{}:{}|seed:{}|", options->test == PairedTest::kBootstrap ? "bs" : "ar",
+                                    options->samples, options->seed));
 }
 
 Score corpus_score(const Metric& metric, std::span<const std::string> hypotheses,

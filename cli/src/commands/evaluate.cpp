@@ -1,3 +1,4 @@
+#include "commands/system_comparison.h"
 #include "options/number_option.h"
 #include "program/command.h"
 
@@ -75,13 +76,15 @@ class Evaluate final : public Command {
   }
   std::string_view examples() const override {
     return "dragoman evaluate hypothesis.en --reference test.en\n"
-           "dragoman evaluate new.en --reference test.en --metrics bleu,chrf --confidence --baseline old.en\n";
+           "dragoman evaluate new.en --reference test.en --metrics bleu,chrf --confidence --baseline old.en\n"
+           "dragoman evaluate old.en new.en newest.en --reference test.en --metrics bleu,chrf,ter --paired-bs\n";
   }
 
   void add_options(po::options_description& options) override {
     options.add_options()  //
-        ("hypothesis,i", po::value(&hypothesis_)->default_value("-")->value_name("FILE"),
-         "translations, one a line (may be gz or zst); - is standard input")  //
+        ("hypothesis,i", po::value(&hypotheses_)->multitoken()->composing()->value_name("FILE..."),
+         "translations, one a line (may be gz or zst); - is standard input, and the default. Of several files a table "
+         "with a row for each is printed")  //
         ("reference,r", po::value(&references_)->required()->multitoken()->composing()->value_name("FILE..."),
          "one or more references, each with as many lines")  //
         ("metrics,m", po::value(&metrics_)->default_value("bleu")->value_name("LIST"),
@@ -111,19 +114,32 @@ class Evaluate final : public Command {
          "add the 95 % confidence interval of N bootstrap resamples (1000 if N is not given)")  //
         ("baseline", po::value(&baseline_)->value_name("FILE"),
          "other translations of the same lines: add the p-value of the difference (paired bootstrap)")  //
+        ("paired-bs",
+         whole_number("--paired-bs", paired_bootstrap_, std::uint32_t{1}, kMostResamples)
+             ->implicit_value("1000")
+             ->value_name("N"),
+         "compare each system with the first by paired bootstrap resampling, N times (1000 if N is not given)")  //
+        ("paired-ar",
+         whole_number("--paired-ar", paired_randomization_, std::uint32_t{1}, kMostResamples)
+             ->implicit_value("10000")
+             ->value_name("N"),
+         "the same by paired approximate randomisation, in N trials (10000 if N is not given)")  //
         ("seed", whole_number("--seed", bootstrap_.seed, std::uint64_t{0})->default_value("12345")->value_name("N"),
-         "for --confidence and --baseline");
+         "for --confidence, --baseline, --paired-bs and --paired-ar; one seed draws what sacreBLEU's does");
   }
   std::vector<std::string> positional() const override { return {"hypothesis"}; }
 
   void run(const Session& session) override {
+    if (hypotheses_.empty()) hypotheses_ = {"-"};
     check_usage();
     if (confidence_samples_) bootstrap_.samples = *confidence_samples_;
     const auto metrics = make_metrics();
-    const evaluation::TextFile hypothesis = evaluation::read_text_file(hypothesis_, session.stop);
+    const evaluation::TextFile hypothesis = evaluation::read_text_file(hypotheses_.front(), session.stop);
     const auto references = read_parallel(references_, hypothesis, session.stop);
     warn_if_tokenized(hypothesis, session);
-    if (sentence_level_)
+    if (hypotheses_.size() > 1)
+      print_systems(metrics, hypothesis, references, session);
+    else if (sentence_level_)
       print_sentences(*metrics.front(), hypothesis.lines, references);
     else
       print_corpus(metrics, hypothesis, references, session);
@@ -134,8 +150,17 @@ class Evaluate final : public Command {
   using Streams = std::vector<std::vector<std::string>>;
 
   void check_usage() const {
-    const auto from_input =
-        std::count(references_.begin(), references_.end(), "-") + (hypothesis_ == "-") + (baseline_ == "-");
+    const auto from_input = std::count(references_.begin(), references_.end(), "-") +
+                            std::count(hypotheses_.begin(), hypotheses_.end(), "-") + (baseline_ == "-");
+    const bool tested = paired_bootstrap_ || paired_randomization_;
+    if (paired_bootstrap_ && paired_randomization_) throw UsageError("give --paired-bs or --paired-ar, not both");
+    if (tested && hypotheses_.size() < 2)
+      throw UsageError(
+          "--paired-bs and --paired-ar compare systems: give several files as --hypothesis, baseline first");
+    if (hypotheses_.size() > 1 && (confidence_samples_ || !baseline_.empty()))
+      throw UsageError(
+          "--confidence and --baseline are of one system; for several there are --paired-bs and --paired-ar");
+    if (hypotheses_.size() > 1 && sentence_level_) throw UsageError("--sentence-level is of one system");
     if (from_input > 1)
       throw UsageError("only one of --hypothesis, --reference and --baseline can be standard input (-)");
     if (!sentence_level_) return;
@@ -226,6 +251,29 @@ class Evaluate final : public Command {
     output.commit();
   }
 
+  void print_systems(const Metrics& metrics, const evaluation::TextFile& first, const Streams& references,
+                     const Session& session) const {
+    std::vector<NamedSystem> systems{{.name = first.name, .lines = first.lines}};
+    for (std::size_t i = 1; i < hypotheses_.size(); ++i) {
+      evaluation::TextFile file = evaluation::read_text_file(hypotheses_[i], session.stop);
+      evaluation::check_parallel(first, file);
+      warn_if_tokenized(file, session);
+      systems.push_back({.name = file.name, .lines = std::move(file.lines)});
+    }
+    ComparisonOptions options{.decimals = decimals_, .json = json_, .score_only = score_only_};
+    if (paired_bootstrap_)
+      options.test = {
+          .test = evaluation::PairedTest::kBootstrap, .samples = *paired_bootstrap_, .seed = bootstrap_.seed};
+    if (paired_randomization_)
+      options.test = {.test = evaluation::PairedTest::kApproximateRandomization,
+                      .samples = *paired_randomization_,
+                      .seed = bootstrap_.seed};
+    const std::string text = compare_systems(metrics, systems, references, options, session.stop);
+    core::OutputFile output("-");
+    output.write(text);
+    output.commit();
+  }
+
   void compare(const evaluation::Metric& metric, const evaluation::SegmentStatistics& system,
                const evaluation::SegmentStatistics& baseline, core::Json& list, std::string& lines) const {
     const double value = metric.value(baseline.sum());
@@ -244,7 +292,7 @@ class Evaluate final : public Command {
   evaluation::BleuOptions bleu_;
   evaluation::TerOptions ter_;
   evaluation::BootstrapOptions bootstrap_;
-  std::string hypothesis_;
+  std::vector<std::string> hypotheses_;
   std::vector<std::string> references_;
   std::string baseline_;
   std::string metrics_;
@@ -256,6 +304,8 @@ class Evaluate final : public Command {
   bool sentence_level_ = false;
   bool lowercase_ = false;
   std::optional<std::uint32_t> confidence_samples_;
+  std::optional<std::uint32_t> paired_bootstrap_;
+  std::optional<std::uint32_t> paired_randomization_;
 };
 
 }  // namespace

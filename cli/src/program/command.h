@@ -57,6 +57,7 @@ std::unique_ptr<Command> make_verify();
 std::unique_ptr<Command> make_vocab();
 std::unique_ptr<Command> make_evaluate();
 std::unique_ptr<Command> make_train();
+std::unique_ptr<Command> make_report();
 std::unique_ptr<Command> make_translate();
 std::unique_ptr<Command> make_score();
 std::unique_ptr<Command> make_rerank();

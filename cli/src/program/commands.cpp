@@ -13,6 +13,7 @@ std::vector<std::unique_ptr<Command>> make_commands() {
   commands.push_back(make_verify());
   commands.push_back(make_vocab());
   commands.push_back(make_train());
+  commands.push_back(make_report());
   commands.push_back(make_translate());
   commands.push_back(make_score());
   commands.push_back(make_rerank());

@@ -45,7 +45,11 @@ void CheckpointKeeper::load_last() {
 TrainingState CheckpointKeeper::load(const fs::path& checkpoint) {
   TrainingState state = open_checkpoint(checkpoint);
   const std::string where = (checkpoint / "state.json").string();
-  progress_->early_stopping.restore(state.early_stopping, where + ": early_stopping");
+  core::Json chosen = state.early_stopping;
+  progress_->other_metrics.restore(chosen.is_object() ? chosen.value("others", core::Json()) : core::Json(),
+                                   where + ": early_stopping");
+  if (chosen.is_object()) chosen.erase("others");
+  progress_->early_stopping.restore(chosen, where + ": early_stopping");
   progress_->plateau.restore(state.plateau, where + ": plateau");
   load_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
   load_moments(checkpoint, state);
@@ -126,6 +130,8 @@ void CheckpointKeeper::save() {
   state.optimizer_begun_after = optimizer.begun_after();
   state.optimizer_states.clear();
   for (const OptimizerState& moments : kept) state.optimizer_states.push_back(moments.name);
+  if (core::Json others = progress_->other_metrics.save(); !others.is_null())
+    state.early_stopping["others"] = std::move(others);
   store_.save(state.update, [&](const fs::path& checkpoint) {
     save_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
     for (const OptimizerState& moments : kept)

@@ -68,6 +68,10 @@ void check_together(const TrainingConfig& config, const std::string& where) {
                 "{}: training would never end; set training.updates, training.epochs or validation.patience", where);
   core::require(config.validation.patience == 0 || (!config.data.validation.empty() && config.validation.repeated()),
                 ErrorCode::kBadInput, "{}: validation.patience needs data.validation and validation.every", where);
+  core::require(config.validation.minimum_improvement == 0 || config.validation.patience > 0, ErrorCode::kBadInput,
+                "{}: validation.minimum_improvement has no effect without validation.patience", where);
+  core::require(config.validation.stop_on == StopOn::kMetric || config.validation.patience > 0, ErrorCode::kBadInput,
+                "{}: validation.stop_on has no effect without validation.patience", where);
   core::require(config.validation.tune.empty() || !config.data.validation.empty(), ErrorCode::kBadInput,
                 "{}: validation.tune needs data.validation", where);
   core::require(
@@ -123,7 +127,8 @@ TrainingConfig read_training_config(const Json& tree, const std::string& where) 
   core::require(tree.is_object(), ErrorCode::kBadInput, "{}: a training configuration holds keys and values", where);
   OptionReader options(tree, where);
   // What is mistyped comes first: it is often why something else is missing.
-  for (const char* key : {"output", "threads", "device", "model", "data", "training", "validation", "checkpoint"})
+  for (const char* key :
+       {"output", "threads", "device", "model", "data", "training", "validation", "checkpoint", "logging"})
     options.has(key);
   options.finish();
   TrainingConfig config;
@@ -141,6 +146,7 @@ TrainingConfig read_training_config(const Json& tree, const std::string& where) 
                   "{}: training.lora: rank is missing: say how large the adapters are, or 0 for none", where);
   config.validation = read_part(options.child("validation"), validation_table());
   config.checkpoint = read_part(options.child("checkpoint"), checkpoint_table());
+  config.logging = read_part(options.child("logging"), logging_table());
   check_together(config, where);
   return config;
 }
@@ -153,7 +159,8 @@ Json to_json(const TrainingConfig& config) {
           {"data", write_part(config.data, data_table())},
           {"training", write_part(config.training, recipe_table())},
           {"validation", write_part(config.validation, validation_table())},
-          {"checkpoint", write_part(config.checkpoint, checkpoint_table())}};
+          {"checkpoint", write_part(config.checkpoint, checkpoint_table())},
+          {"logging", write_part(config.logging, logging_table())}};
 }
 
 void complete(TrainingConfig& config, const Json& model, const TokenizerPairConfig& tokenizers,
@@ -193,7 +200,7 @@ Json use_of_embeddings(const EmbeddingsConfig& config) {
 
 Json keys_that_affect_results(const TrainingConfig& config) {
   Json tree = to_json(config);
-  for (const char* key : {"output", "threads", "checkpoint"}) tree.erase(key);
+  for (const char* key : {"output", "threads", "checkpoint", "logging"}) tree.erase(key);
   for (const char* key : {"train", "validation", "tokenizer", "embeddings"}) tree["data"].erase(key);
   tree["model"].erase("from");
   const DataConfig& data = config.data;

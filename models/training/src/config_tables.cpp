@@ -2,6 +2,7 @@
 
 #include "dragoman/training/option_table.h"
 #include "method_tables.h"
+#include "metric_config.h"
 
 #include <dragoman/core/parallel.h>
 #include <dragoman/decoding/model_defaults.h>
@@ -233,51 +234,6 @@ OptionTable<LoraConfig> lora_table() {
 
 // --- validation ---
 
-const std::vector<std::pair<std::string_view, ValidationMetric>> kMetrics = {
-    {"loss", ValidationMetric::kLoss}, {"bleu", ValidationMetric::kBleu}, {"chrf", ValidationMetric::kChrf}};
-
-void read_metrics(OptionReader& options, ValidationConfig& config) {
-  if (options.has("metrics")) {
-    const Json& metrics = options.subtree("metrics");
-    options.check(metrics.is_array(), "metrics", "must be a list of bleu and chrf; [] reports the loss alone");
-    config.bleu = config.chrf = false;
-    for (const Json& metric : metrics) {
-      options.check(metric == "bleu" || metric == "chrf" || metric == "loss", "metrics",
-                    "may hold loss, bleu and chrf");
-      config.bleu = config.bleu || metric == "bleu";
-      config.chrf = config.chrf || metric == "chrf";
-    }
-  }
-  const ValidationMetric usual = config.bleu   ? ValidationMetric::kBleu
-                                 : config.chrf ? ValidationMetric::kChrf
-                                               : ValidationMetric::kLoss;
-  config.metric = options.choice("metric", usual, kMetrics);
-  options.check(config.metric != ValidationMetric::kBleu || config.bleu, "metric",
-                "is bleu, but metrics does not list it");
-  options.check(config.metric != ValidationMetric::kChrf || config.chrf, "metric",
-                "is chrf, but metrics does not list it");
-}
-
-void write_metrics(const ValidationConfig& config, Json& json) {
-  Json metrics = Json::array();
-  if (config.bleu) metrics.push_back("bleu");
-  if (config.chrf) metrics.push_back("chrf");
-  json["metrics"] = std::move(metrics);
-  for (const auto& [name, metric] : kMetrics)
-    if (metric == config.metric) json["metric"] = name;
-}
-
-std::vector<Option> metric_options() {
-  return {{.name = "metrics",
-           .placeholder = "[NAME, ...]",
-           .help = "what is reported besides loss and perplexity: bleu, chrf",
-           .fallback = Json::array({"bleu", "chrf"})},
-          {.name = "metric",
-           .placeholder = "NAME",
-           .help = "what chooses the best model and ends training (default: the first that is reported, else loss)",
-           .choices = {"loss", "bleu", "chrf"}}};
-}
-
 /// A number of updates, `epoch`, or {epochs: N}.
 void read_every(OptionReader& options, ValidationConfig& config) {
   const Json& value = options.subtree("every");
@@ -389,7 +345,8 @@ OptionTable<TrainingConfig> whole_table() {
       .nested("data", &Config::data, data_table())
       .nested("training", &Config::training, recipe_table())
       .nested("validation", &Config::validation, validation_table())
-      .nested("checkpoint", &Config::checkpoint, checkpoint_table());
+      .nested("checkpoint", &Config::checkpoint, checkpoint_table())
+      .nested("logging", &Config::logging, logging_table());
 }
 
 }  // namespace
@@ -516,6 +473,11 @@ const OptionTable<ValidationConfig>& validation_table() {
           .custom(metric_options(), read_metrics, write_metrics)
           .number("patience", &Config::patience, kCount, "N",
                   "validations without a new best until training ends; 0: any number")
+          .number("minimum_improvement", &Config::minimum_improvement, kNotNegative, "X",
+                  "by how much a value must be better than the last that counted, to count for patience")
+          .choice("stop_on", &Config::stop_on,
+                  {{"metric", StopOn::kMetric}, {"any", StopOn::kAny}, {"all", StopOn::kAll}}, "WHICH",
+                  "whose patience ends training: that of `metric`, of any that is measured, or of all")
           .number("beam_size", &Config::beam_size, {.least = 1, .most = 1024}, "N", "of the search")
           .number("length_penalty", &Config::length_penalty, {.least = 0, .most = 10}, "X",
                   "alpha of fairseq's length penalty")
@@ -547,6 +509,13 @@ const OptionTable<CheckpointConfig>& checkpoint_table() {
           .choice("average_of", &Config::average_of, {{"last", AverageOf::kLast}, {"best", AverageOf::kBest}}, "WHICH",
                   "which of them")
           .choice("export", &Config::export_f16, {{"f32", false}, {"f16", true}}, "TYPE", "of models' weights");
+  return table;
+}
+
+const OptionTable<LoggingConfig>& logging_table() {
+  using Config = LoggingConfig;
+  static const auto table = OptionTable<Config>().flag("tensorboard", &Config::tensorboard,
+                                                       "event files for TensorBoard in the run's folder `tensorboard`");
   return table;
 }
 

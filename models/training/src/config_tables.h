@@ -18,6 +18,7 @@ const core::OptionTable<DataConfig>& data_table();
 const core::OptionTable<RecipeConfig>& recipe_table();
 const core::OptionTable<ValidationConfig>& validation_table();
 const core::OptionTable<CheckpointConfig>& checkpoint_table();
+const core::OptionTable<LoggingConfig>& logging_table();
 
 struct TokenizerPairConfig {
   TokenizerConfig source;

@@ -13,7 +13,9 @@ namespace dragoman::training {
 bool EarlyStopping::observe(std::int64_t update, double value) {
   const bool finite = std::isfinite(value);
   const bool best = finite && (ranking_.empty() || better(value, ranking_.front().value));
-  stale_ = best ? 0 : stale_ + 1;
+  const bool counts = best && enough(value);
+  stale_ = counts ? 0 : stale_ + 1;
+  if (counts) counted_ = value;
   if (!finite) return false;
   const auto place =
       std::ranges::find_if(ranking_, [&](const ScoredUpdate& known) { return better(value, known.value); });
@@ -23,16 +25,25 @@ bool EarlyStopping::observe(std::int64_t update, double value) {
   return best;
 }
 
+bool EarlyStopping::enough(double value) const noexcept {
+  if (!counted_ || options_.minimum_improvement == 0) return true;
+  return (options_.higher_is_better ? value - *counted_ : *counted_ - value) >= options_.minimum_improvement;
+}
+
 core::Json EarlyStopping::save() const {
   core::Json ranking = core::Json::array();
   for (const ScoredUpdate& known : ranking_) ranking.push_back({{"update", known.update}, {"value", known.value}});
-  return {{"validations_without_best", stale_}, {"ranking", ranking}};
+  core::Json json{{"validations_without_best", stale_}, {"ranking", ranking}};
+  if (options_.minimum_improvement > 0 && counted_) json["counted"] = *counted_;
+  return json;
 }
 
 void EarlyStopping::restore(const core::Json& json, const std::string& where) {
   core::OptionReader options(json, where);
   stale_ = options.get<std::int64_t>("validations_without_best", 0);
   options.check(stale_ >= 0 && stale_ <= kMany, "validations_without_best", fmt::format("must lie in 0 .. {}", kMany));
+  counted_.reset();
+  if (options.has("counted")) counted_ = options.require_key<double>("counted");
   const core::Json& ranking = options.subtree("ranking");
   options.check(ranking.is_array() || ranking.is_null(), "ranking", "must be a list");
   ranking_.clear();
@@ -44,10 +55,12 @@ void EarlyStopping::restore(const core::Json& json, const std::string& where) {
     known.finish();
   }
   options.finish();
+  // States of runs without a minimum hold no such value: the best one counted.
   std::ranges::stable_sort(ranking_,
                            [&](const ScoredUpdate& a, const ScoredUpdate& b) { return better(a.value, b.value); });
   const auto remember = static_cast<std::size_t>(std::max<std::int64_t>(options_.remember, 1));
   if (ranking_.size() > remember) ranking_.resize(remember);
+  if (!counted_ && !ranking_.empty()) counted_ = ranking_.front().value;
 }
 
 }  // namespace dragoman::training

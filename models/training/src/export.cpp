@@ -21,9 +21,9 @@ using core::Json;
 std::string score_table(const ValidationResult& scores) {
   std::string text = "| metric | value | signature |\n|---|---|---|\n";
   text += fmt::format("| perplexity | {:.3f} | per target token, {} tokens |\n", scores.perplexity, scores.tokens);
-  for (const auto* score : {&scores.bleu, &scores.chrf})
-    if (score->has_value())
-      text += fmt::format("| {} | {:.2f} | `{}` |\n", (*score)->name, (*score)->value, (*score)->signature);
+  for (const evaluation::Score& score : scores.scores)
+    text += fmt::format("| {} | {:.2f} | {} |\n", score.name, score.value,
+                        score.signature.empty() ? "of a program" : "`" + score.signature + "`");
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "model_selector.h"
 
+#include "external_metric.h"
+
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/formats/model_folder.h>
@@ -18,8 +20,10 @@ core::Json metrics_line(const TrainingState& state, const ValidationResult& resu
                      {"epoch", state.epoch},
                      {"loss", result.loss},
                      {"perplexity", result.perplexity}};
-  for (const auto* score : {&result.bleu, &result.chrf})
-    if (score->has_value()) line[(*score)->name] = (*score)->value;
+  for (const evaluation::Score& score : result.scores) {
+    line[score.name] = score.value;
+    if (!score.signature.empty()) line["signatures"][score.name] = score.signature;
+  }
   line["best"] = best;
   return line;
 }
@@ -71,11 +75,25 @@ bool ModelSelector::validate(const std::stop_token& stop) {
       progress_->plateau.observe(value))
     run_->log(fmt::format("update {}: no better for {} validations, so the learning rate is reduced", state.update,
                           recipe.schedule.plateau.patience + 1));
+  progress_->other_metrics.observe(state.update, validated->result);
   state.validated = state.update;
   progress_->unsaved = true;
   record(validated->result, best);
-  if (best) export_best(std::move(*validated));
+  if (best) {
+    keep_hypotheses(validated->result.hypotheses);
+    export_best(std::move(*validated));
+  }
   return true;
+}
+
+/// Beside those of the newest validation, so that systems can be compared: docs/evaluation.md.
+void ModelSelector::keep_hypotheses(const std::vector<std::string>& hypotheses) const {
+  if (hypotheses.empty()) return;
+  try {
+    write_lines(run_->folder.file(kValidationFolder) / "best.txt", hypotheses);
+  } catch (const core::Error& error) {
+    run_->warn(fmt::format("translations could not be kept: {}", error.what()));
+  }
 }
 
 bool ModelSelector::validate_last(const std::stop_token& stop) {
@@ -101,10 +119,11 @@ std::optional<ModelSelector::ValidatedModel> ModelSelector::validate_snapshot(co
 
 void ModelSelector::record(const ValidationResult& result, bool best) {
   const TrainingState& state = progress_->state;
-  progress_->metrics->append(metrics_line(state, result, best));
+  for (const std::string& warning : result.warnings) run_->warn(warning);
+  progress_->append(metrics_line(state, result, best));
   const ValidationConfig& config = run_->config.validation;
   for (const ValidationSample& sample : result.samples) {
-    if (config.samples.in_metrics) progress_->metrics->append(sample_line(state, sample));
+    if (config.samples.in_metrics) progress_->append(sample_line(state, sample));
     run_->log("source:     " + sample.source);
     run_->log("prediction: " + sample.prediction);
     run_->log("reference:  " + sample.reference);
@@ -204,7 +223,7 @@ bool ModelSelector::export_average(const std::optional<ScoredUpdate>& best, cons
   run_->log(fmt::format("{}: {}", origin.title, describe(result)));
   origin.scores = &result;
   exports_.write("average", mean, origin);
-  const ValidationMetric metric = run_->config.validation.metric;
+  const MetricChoice& metric = run_->config.validation.metric;
   const double value = result.value(metric);
   return best && (higher_is_better(metric) ? value > best->value : value < best->value);
 }

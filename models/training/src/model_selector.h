@@ -42,6 +42,7 @@ class ModelSelector {
   };
 
   std::optional<ValidatedModel> validate_snapshot(const std::stop_token& stop);
+  void keep_hypotheses(const std::vector<std::string>& hypotheses) const;
   void record(const ValidationResult& result, bool best);
   Snapshot snapshot() const;
   /// A model with these values of its adapters.

@@ -27,9 +27,9 @@ namespace {
 bool is_written(std::string name) {
   for (const std::string_view suffix : {core::kPartialSuffix, core::kReplacedSuffix})
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
-  constexpr std::array kNames =
-      std::to_array<std::string_view>({"run.json", "metrics.jsonl", "base", "best", "last", "average", "best-adapters",
-                                       "last-adapters", "average-adapters"});
+  constexpr std::array kNames = std::to_array<std::string_view>(
+      {"run.json", "metrics.jsonl", "base", "best", "last", "average", "best-adapters", "last-adapters",
+       "average-adapters", kValidationFolder, kTensorBoardFolder, kDataFile});
   constexpr auto kTokenizers = formats::ModelFiles::kTokenizers;
   return std::ranges::find(kNames, std::string_view(name)) != kNames.end() ||
          std::ranges::find(kTokenizers, std::string_view(name)) != kTokenizers.end() || name.starts_with("checkpoint-");

@@ -37,6 +37,11 @@ bool is_later(const std::string& line, std::int64_t update) {
   return json.is_object() && json.contains("update") && json["update"].is_number_integer() && json["update"] > update;
 }
 
+bool is_of(const std::string& line, std::int64_t update) {
+  const core::Json json = core::try_parse_json(line).tree;
+  return json.is_object() && json.contains("update") && json["update"] == update;
+}
+
 }  // namespace
 
 RunLog::RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t update) : path_(std::move(path)) {
@@ -47,6 +52,7 @@ RunLog::RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t upd
   for (const std::string& line : kept) text += line;
   core::write_file(path_, text);
   lines_ = kept.size();
+  while (kept_of_update_ < lines_ && is_of(kept[lines_ - 1 - kept_of_update_], update)) ++kept_of_update_;
   file_.reset(std::fopen(path_.c_str(), "ae"));
   const int error = errno;
   core::require(file_ != nullptr, core::ErrorCode::kIo, "{}: cannot open for writing: {}", path_.string(),

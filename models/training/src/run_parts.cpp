@@ -46,9 +46,9 @@ std::unique_ptr<Corpus> read_corpus(const RunParts& run, std::string_view what, 
 }
 
 EarlyStopping::Options early_stopping_options(const TrainingConfig& config) {
-  return {.higher_is_better = higher_is_better(config.validation.metric),
-          .patience = config.validation.patience,
-          .remember = averages_best(config.checkpoint) ? config.checkpoint.average : 1};
+  EarlyStopping::Options options = stopping_options(config.validation, config.validation.metric);
+  options.remember = averages_best(config.checkpoint) ? config.checkpoint.average : 1;
+  return options;
 }
 
 /// The configuration with what is left to the machine as it is on this one, so that a run goes on so.
@@ -109,7 +109,8 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
   if (!config.data.validation.empty()) {
     validation =
         read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(spec, tags), stop);
-    validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor);
+    validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor,
+                      folder.file(kValidationFolder));
   }
   tensor::DeviceMemory& memory = environment.runtime->memory(device);
   model->parameters().attach_gradients(memory);
@@ -135,11 +136,22 @@ std::unique_ptr<nn::Seq2SeqModel> RunParts::make_model() const {
 
 RunProgress::RunProgress(const TrainingConfig& config)
     : early_stopping(early_stopping_options(config)),
-      plateau(config.training.schedule.plateau, higher_is_better(config.validation.metric)) {}
+      plateau(config.training.schedule.plateau, higher_is_better(config.validation.metric)),
+      other_metrics(config.validation) {}
+
+void RunProgress::open_logs(const RunFolder& folder, const LoggingConfig& config) {
+  metrics.emplace(folder.file("metrics.jsonl"), state.metric_lines, state.update);
+  if (config.tensorboard) tensorboard.emplace(folder.file(kTensorBoardFolder), state.update, metrics->kept_of_update());
+}
+
+void RunProgress::append(const core::Json& line) {
+  metrics->append(line);
+  if (tensorboard) tensorboard->append(line);
+}
 
 bool RunProgress::at_end(const RecipeConfig& recipe) const {
   return (recipe.updates > 0 && state.update >= recipe.updates) ||
-         (recipe.epochs > 0 && state.epoch >= recipe.epochs) || early_stopping.exhausted();
+         (recipe.epochs > 0 && state.epoch >= recipe.epochs) || other_metrics.exhausted(early_stopping);
 }
 
 bool averages_best(const CheckpointConfig& config) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "gradient_accumulator.h"
+#include "other_metrics.h"
 #include "run_folder.h"
 #include "run_start.h"
 #include "run_tokenizers.h"
+#include "tensorboard_log.h"
 
 #include <memory>
 #include <optional>
@@ -60,9 +62,15 @@ struct RunProgress {
   TrainingState state;
   EarlyStopping early_stopping;
   Plateau plateau;
-  std::optional<RunLog> metrics;  ///< open once it is known where the run goes on
-  bool unsaved = false;           ///< whether something has changed since the newest checkpoint
+  OtherMetrics other_metrics;
+  std::optional<RunLog> metrics;              ///< open once it is known where the run goes on
+  std::optional<TensorBoardLog> tensorboard;  ///< the same, if asked for
+  bool unsaved = false;                       ///< whether something has changed since the newest checkpoint
 
+  /// Opens them where `state` stands.
+  void open_logs(const RunFolder& folder, const LoggingConfig& config);
+  /// Adds a line to metrics.jsonl, and what it says to the event file.
+  void append(const core::Json& line);
   bool at_end(const RecipeConfig& recipe) const;
 };
 

@@ -1,6 +1,7 @@
 #include "dragoman/training/trainer.h"
 
 #include "checkpoint_keeper.h"
+#include "data_account.h"
 #include "model_selector.h"
 #include "non_finite_updates.h"
 #include "run_embeddings.h"
@@ -37,6 +38,7 @@ class Trainer::Impl {
  private:
   void start_fresh(const std::stop_token& stop);
   void note_fork(const std::string& changed);
+  void note_resume(const core::Json& before);
   void warn_of_short_run();
   void resume(bool fork);
   void keep_base();
@@ -87,7 +89,7 @@ void Trainer::Impl::start_fresh(const std::stop_token& stop) {
   if (parts_.optimizer->has_average()) parts_.optimizer->start_average();
   record_run();
   if (parts_.adapters) keep_base();
-  progress_.metrics.emplace(parts_.folder.file("metrics.jsonl"), 0, 0);
+  progress_.open_logs(parts_.folder, parts_.config.logging);
   // What the first updates can be undone to.
   if (parts_.config.training.on_non_finite == NonFinitePolicy::kRestore) checkpoints_.save();
   warn_of_short_run();
@@ -147,8 +149,8 @@ void Trainer::Impl::resume(bool fork) {
   note_fork(changed);
   record_run();
   const TrainingState& state = progress_.state;
-  RunLog& metrics = progress_.metrics.emplace(folder.file("metrics.jsonl"), state.metric_lines, state.update);
-  if (metrics.lines() < state.metric_lines)
+  progress_.open_logs(folder, parts_.config.logging);
+  if (const RunLog& metrics = *progress_.metrics; metrics.lines() < state.metric_lines)
     parts_.warn(
         fmt::format("{}: has {} lines from before the checkpoint, which was made after {}; it goes on from there",
                     folder.file("metrics.jsonl").string(), metrics.lines(), state.metric_lines));
@@ -161,16 +163,28 @@ void Trainer::Impl::note_fork(const std::string& changed) {
   core::Json forks = before.value("forks", core::Json::array());
   if (!changed.empty()) forks.push_back({{"update", progress_.state.update}, {"changed", changed}});
   if (!forks.empty()) parts_.record["forks"] = std::move(forks);
+  note_resume(before);
   if (changed.empty() || validates_alike(before, parts_.record) || progress_.early_stopping.ranking().empty()) return;
   progress_.early_stopping.restart();
+  progress_.other_metrics.restart();
   parts_.warn(
       "validations of before the fork cannot be compared with those that come: the next one is the best so far, and "
       "what patience counts begins anew");
 }
 
+/// For people who look at the run: where it was interrupted.
+void Trainer::Impl::note_resume(const core::Json& before) {
+  constexpr std::size_t kMostResumes = 1000;
+  core::Json resumes = before.value("resumes", core::Json::array());
+  if (!resumes.is_array() || resumes.size() >= kMostResumes) resumes = core::Json::array();
+  resumes.push_back(progress_.state.update);
+  parts_.record["resumes"] = std::move(resumes);
+}
+
 /// The copies come before the record that vouches for them.
 void Trainer::Impl::record_run() const {
   write_tokenizers(parts_.tokenizers, parts_.folder);
+  write_data_account(parts_);
   write_run_record(parts_.record, parts_.folder.file("run.json"));
 }
 

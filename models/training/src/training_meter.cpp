@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <dragoman/core/json.h>
+#include <dragoman/core/resident_memory.h>
 
 namespace dragoman::training {
 
@@ -17,27 +18,27 @@ void TrainingMeter::count(const Update& update) {
   window_seconds_ += update.seconds;
   const double rate = tokens / update.seconds;
   tokens_per_second_ = tokens_per_second_ == 0 ? rate : 0.95 * tokens_per_second_ + 0.05 * rate;
-  show_progress(update.learning_rate);
+  show_progress(update);
   if (state.update % run_->config.training.report_every == 0) append_line(update);
 }
 
 void TrainingMeter::append_line(const Update& update) {
   TrainingState& state = progress_->state;
   const auto tokens = static_cast<double>(state.window_tokens);
-  progress_->metrics->append({{"type", "training"},
-                              {"update", state.update},
-                              {"epoch", state.epoch},
-                              {"loss", state.window_loss / tokens},
-                              {"perplexity", std::exp(state.window_nll / tokens)},
-                              {"learning_rate", update.learning_rate},
-                              {"gradient_norm", update.gradient_norm},
-                              {"target_tokens", state.window_tokens},
-                              {"seconds", window_seconds_}});
+  progress_->append({{"type", "training"},
+                     {"update", state.update},
+                     {"epoch", state.epoch},
+                     {"loss", state.window_loss / tokens},
+                     {"perplexity", std::exp(state.window_nll / tokens)},
+                     {"learning_rate", update.learning_rate},
+                     {"gradient_norm", update.gradient_norm},
+                     {"target_tokens", state.window_tokens},
+                     {"seconds", window_seconds_}});
   state.window_loss = state.window_nll = window_seconds_ = 0;
   state.window_tokens = 0;
 }
 
-void TrainingMeter::show_progress(double learning_rate) const {
+void TrainingMeter::show_progress(const Update& update) const {
   const core::ProgressSink& sink = run_->environment.progress;
   if (!sink) return;
   const RecipeConfig& recipe = run_->config.training;
@@ -51,7 +52,9 @@ void TrainingMeter::show_progress(double learning_rate) const {
         .figures = {{"epoch", static_cast<double>(state.epoch + 1)},
                     {"loss", last_loss_},
                     {"tokens/s", tokens_per_second_},
-                    {"lr", learning_rate}}});
+                    {"lr", update.learning_rate},
+                    {"gradient norm", update.gradient_norm},
+                    {"memory MB", static_cast<double>(core::resident_memory()) / 1e6}}});
 }
 
 }  // namespace dragoman::training

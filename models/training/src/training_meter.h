@@ -23,7 +23,7 @@ class TrainingMeter {
 
  private:
   void append_line(const Update& update);
-  void show_progress(double learning_rate) const;
+  void show_progress(const Update& update) const;
 
   const RunParts* run_;
   RunProgress* progress_;

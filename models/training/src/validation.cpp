@@ -1,7 +1,10 @@
 #include "dragoman/training/validation.h"
 
+#include "external_metric.h"
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <numeric>
 
@@ -10,6 +13,7 @@
 #include <dragoman/engine/translation_engine.h>
 #include <dragoman/evaluation/bleu.h>
 #include <dragoman/evaluation/chrf.h>
+#include <dragoman/evaluation/ter.h>
 #include <dragoman/training/loss.h>
 
 namespace dragoman::training {
@@ -61,22 +65,39 @@ void require_going(const std::stop_token& stop) {
 
 }  // namespace
 
-double ValidationResult::value(ValidationMetric metric) const {
+const evaluation::Score* ValidationResult::score(std::string_view name) const {
+  const auto found = std::ranges::find(scores, name, &evaluation::Score::name);
+  return found == scores.end() ? nullptr : &*found;
+}
+
+double ValidationResult::value(const MetricChoice& metric) const {
+  if (metric.kind == ValidationMetric::kLoss) return loss;
+  if (metric.kind == ValidationMetric::kPerplexity) return perplexity;
+  const auto computed = make_metric(metric.kind);
+  const std::string name = computed ? computed->name() : metric.external.name;
+  const evaluation::Score* found = score(name);
+  core::require(found != nullptr, core::ErrorCode::kInvalidArgument, "{} was not measured", name);
+  return found->value;
+}
+
+std::unique_ptr<evaluation::Metric> make_metric(ValidationMetric metric) {
   switch (metric) {
     case ValidationMetric::kBleu:
-      return bleu.value().value;
+      return std::make_unique<evaluation::Bleu>();
     case ValidationMetric::kChrf:
-      return chrf.value().value;
-    case ValidationMetric::kLoss:
-      break;
+      return std::make_unique<evaluation::Chrf>();
+    case ValidationMetric::kChrfPlusPlus:
+      return std::make_unique<evaluation::Chrf>(evaluation::ChrfOptions{.word_order = 2});
+    case ValidationMetric::kTer:
+      return std::make_unique<evaluation::Ter>();
+    default:
+      return nullptr;
   }
-  return loss;
 }
 
 std::string describe(const ValidationResult& result) {
   std::string text = fmt::format("loss {:.4f}, perplexity {:.3f}", result.loss, result.perplexity);
-  for (const auto* score : {&result.bleu, &result.chrf})
-    if (score->has_value()) text += fmt::format(", {} {:.2f}", (*score)->name, (*score)->value);
+  for (const evaluation::Score& score : result.scores) text += fmt::format(", {} {:.2f}", score.name, score.value);
   return text;
 }
 
@@ -94,14 +115,20 @@ std::vector<std::uint32_t> sampled_sentences(const SampleConfig& config, std::si
 }
 
 Validator::Validator(const Corpus& corpus, TokenizerPair tokenizers, const ValidationConfig& config,
-                     const runtime::Runtime& runtime, tensor::Device device, core::Executor& executor)
+                     const runtime::Runtime& runtime, tensor::Device device, core::Executor& executor,
+                     std::filesystem::path files)
     : corpus_(&corpus),
       tokenizers_(std::move(tokenizers)),
       config_(config),
       runtime_(&runtime),
       device_(device),
       executor_(&executor),
-      references_(lines_of(corpus.target_text())) {
+      references_(lines_of(corpus.target_text())),
+      files_(std::move(files)) {
+  const bool external = std::ranges::any_of(
+      config.metrics, [](const MetricChoice& metric) { return metric.kind == ValidationMetric::kCommand; });
+  core::require(!external || !files_.empty(), core::ErrorCode::kInvalidArgument,
+                "validation.metrics: programs need files, for which there is no folder");
   core::require(references_.size() == corpus.size(), core::ErrorCode::kInvalidArgument,
                 "the validation corpus has {} pairs, but keeps {} lines of text", corpus.size(), references_.size());
 }
@@ -111,17 +138,55 @@ ValidationResult Validator::run(const nn::Seq2SeqModel& model, const SampleDraw&
   ValidationResult result;
   measure_loss(model, result, stop);
   const std::vector<std::uint32_t> samples = sampled_sentences(config_.samples, corpus_->size(), draw);
-  if (!config_.bleu && !config_.chrf && samples.empty()) return result;
-  const std::vector<std::string> texts = translate(model, progress, stop);
-  const std::vector<std::vector<std::string>> references{references_};
-  if (config_.bleu) result.bleu = evaluation::corpus_bleu(texts, references);
-  if (config_.chrf) result.chrf = evaluation::corpus_chrf(texts, references);
+  if (config_.metrics.empty() && samples.empty()) return result;
+  result.hypotheses = translate(model, progress, stop);
+  if (!files_.empty()) write_files(result);
+  for (const MetricChoice& metric : config_.metrics) score(metric, result, stop);
   for (const std::uint32_t i : samples)
     result.samples.push_back({.source = std::string(corpus_->source_text()[i]),
-                              .prediction = texts[i],
+                              .prediction = result.hypotheses[i],
                               .reference = references_[i],
                               .random = i >= config_.samples.first});
   return result;
+}
+
+/// What cannot be written is missed by external metrics, whose failure has a policy of its own.
+void Validator::write_files(ValidationResult& result) const {
+  try {
+    std::error_code ignored;
+    std::filesystem::create_directories(files_, ignored);  // what is wrong with it, writing finds out
+    if (!texts_written_) {
+      write_lines(files_ / "source.txt", lines_of(corpus_->source_text()));
+      write_lines(files_ / "reference.txt", references_);
+      texts_written_ = true;
+    }
+    write_lines(files_ / "last.txt", result.hypotheses);
+  } catch (const core::Error& error) {
+    std::error_code ignored;
+    std::filesystem::remove(files_ / "last.txt", ignored);  // rather none than those of another validation
+    result.warnings.push_back(fmt::format("translations could not be kept: {}", error.what()));
+  }
+}
+
+void Validator::score(const MetricChoice& metric, ValidationResult& result, const std::stop_token& stop) const {
+  const std::vector<std::vector<std::string>> references{references_};
+  if (const auto computed = make_metric(metric.kind)) {
+    result.scores.push_back(evaluation::corpus_score(*computed, result.hypotheses, references));
+    return;
+  }
+  evaluation::Score score;
+  score.name = metric.external.name;
+  score.value = std::numeric_limits<double>::quiet_NaN();
+  try {
+    score.value = measure(
+        metric.external,
+        {.hypotheses = files_ / "last.txt", .references = files_ / "reference.txt", .sources = files_ / "source.txt"},
+        stop);
+  } catch (const core::Error& error) {
+    if (error.code() != core::ErrorCode::kIo || metric.external.failure == MetricFailure::kStop) throw;
+    result.warnings.emplace_back(error.what());
+  }
+  result.scores.push_back(std::move(score));
 }
 
 void Validator::measure_loss(const nn::Seq2SeqModel& model, ValidationResult& result,
@@ -148,10 +213,10 @@ std::vector<std::string> Validator::translate(const nn::Seq2SeqModel& model, con
 
 TuneResult Validator::tune(const nn::Seq2SeqModel& model, const core::ProgressSink& progress,
                            const std::stop_token& stop) const {
+  const std::unique_ptr<evaluation::Metric> chosen =
+      config_.metric.higher_is_better() ? make_metric(config_.metric.kind) : nullptr;
   const evaluation::Bleu bleu;
-  const evaluation::Chrf chrf;
-  const evaluation::Metric& metric =
-      config_.metric == ValidationMetric::kChrf ? static_cast<const evaluation::Metric&>(chrf) : bleu;
+  const evaluation::Metric& metric = chosen ? *chosen : static_cast<const evaluation::Metric&>(bleu);
   return tune_decoding(
       core::Json::object(), config_.tune, metric, references_,
       [&](const decoding::DecodingOptions& options) { return translate(model, options, progress, stop); },

@@ -66,9 +66,8 @@ class SegmentStatistics {
 };
 
 /// Bootstrap resampling (Koehn, "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004).
-/// Segment i of sample s is core::random_below(segments, seed, s, i): a pure function, hence the same on every machine.
-/// The draws differ from those that sacreBLEU takes from numpy, so means and intervals agree with it only
-/// statistically.
+/// The draws are those of numpy.random.default_rng(seed).choice(), as sacreBLEU makes them, so means and intervals are
+/// its own for the same seed, and the same on every machine.
 struct BootstrapOptions {
   std::uint32_t samples = 1000;
   std::uint64_t seed = 12345;

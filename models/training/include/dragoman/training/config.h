@@ -134,7 +134,45 @@ struct RecipeConfig {
   ScheduleOptions schedule;
 };
 
-enum class ValidationMetric : std::uint8_t { kLoss, kBleu, kChrf };
+enum class ValidationMetric : std::uint8_t { kLoss, kPerplexity, kBleu, kChrf, kChrfPlusPlus, kTer, kCommand };
+
+/// What becomes of a run whose external metric cannot be had.
+enum class MetricFailure : std::uint8_t {
+  kWarn,  ///< a warning; the value is not a number, which is never the best
+  kStop,  ///< the run ends with an error, after a checkpoint
+};
+
+/// A figure that a program finds of the translations of the validation text.
+struct ExternalMetric {
+  std::string name{};
+  /// The program and its arguments; {hypotheses}, {references} and {sources} in them stand for the names of files.
+  std::vector<std::string> command{};
+  bool higher_is_better = true;
+  std::int64_t timeout = 600;  ///< in seconds
+  MetricFailure failure = MetricFailure::kWarn;
+};
+
+/// What a validation measures.
+struct MetricChoice {
+  ValidationMetric kind = ValidationMetric::kBleu;
+  ExternalMetric external{};  ///< of kCommand
+  /// As in the configuration: "bleu", "chrf++", or that of the external one.
+  std::string name() const;
+  bool higher_is_better() const noexcept;
+  /// Whether translations are needed for it.
+  bool decodes() const noexcept { return kind != ValidationMetric::kLoss && kind != ValidationMetric::kPerplexity; }
+};
+
+inline bool higher_is_better(const MetricChoice& metric) noexcept {
+  return metric.higher_is_better();
+}
+
+/// Whose patience ends training.
+enum class StopOn : std::uint8_t {
+  kMetric,  ///< that of the metric which chooses the best model
+  kAny,     ///< that of any that is measured
+  kAll,     ///< that of all that are measured
+};
 
 /// Which sentences of the validation text a validation shows with prediction and reference.
 struct SampleConfig {
@@ -152,12 +190,14 @@ struct ValidationConfig {
   /// If not 0: validates at the end of every such epoch, whatever `every` is.
   std::int64_t every_epochs = 0;
   /// What is reported besides loss and perplexity.
-  bool bleu = true;
-  bool chrf = true;
-  /// What chooses the best model and stops training.
-  ValidationMetric metric = ValidationMetric::kBleu;
+  std::vector<MetricChoice> metrics{{.kind = ValidationMetric::kBleu}, {.kind = ValidationMetric::kChrf}};
+  /// What chooses the best model and, with StopOn::kMetric, stops training.
+  MetricChoice metric{.kind = ValidationMetric::kBleu};
   /// Validations in a row without a new best after which training ends; 0 never ends it.
   std::int64_t patience = 0;
+  /// By how much a value must be better than the last that counted, to count for patience.
+  double minimum_improvement = 0;
+  StopOn stop_on = StopOn::kMetric;
   int beam_size = 1;
   double length_penalty = 1;
   /// Sentences decoded at a time, by their source tokens.
@@ -186,6 +226,12 @@ struct CheckpointConfig {
   bool export_f16 = false;
 };
 
+/// What a run writes for people to see how it goes.
+struct LoggingConfig {
+  /// Event files in the folder `tensorboard`.
+  bool tensorboard = false;
+};
+
 /// All that a training run can be told. The annotated file examples/multi30k/train.yml explains every key.
 struct TrainingConfig {
   std::string output;
@@ -197,6 +243,7 @@ struct TrainingConfig {
   RecipeConfig training;
   ValidationConfig validation;
   CheckpointConfig checkpoint;
+  LoggingConfig logging{};
 };
 
 /// Reads and checks a configuration tree; `where` names its file in messages. Unknown and mistyped keys are

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <dragoman/core/json_fwd.h>
@@ -18,10 +20,12 @@ class EarlyStopping {
  public:
   struct Options {
     bool higher_is_better = true;
-    /// Validations in a row without a new best until exhausted(); 0: never.
+    /// Validations in a row without a new best, better by enough, until exhausted(); 0: never.
     std::int64_t patience = 0;
     /// How many of the best updates ranking() remembers, at least 1.
     std::int64_t remember = 1;
+    /// By how much a value must be better than the last that counted for patience, to count itself.
+    double minimum_improvement = 0;
   };
   explicit EarlyStopping(const Options& options) : options_(options) {}
 
@@ -37,16 +41,20 @@ class EarlyStopping {
   /// Forgets all values: what comes now cannot be compared with them.
   void restart() {
     ranking_.clear();
+    counted_.reset();
     stale_ = 0;
   }
   /// Takes over what save() gave. `where` is for messages.
   void restore(const core::Json& json, const std::string& where);
 
  private:
+  bool enough(double value) const noexcept;
   bool better(double a, double b) const noexcept { return options_.higher_is_better ? a > b : a < b; }
 
   Options options_;
   std::vector<ScoredUpdate> ranking_;
+  /// The last value that was better by enough.
+  std::optional<double> counted_;
   std::int64_t stale_ = 0;
 };
 

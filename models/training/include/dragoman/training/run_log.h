@@ -19,6 +19,8 @@ class RunLog {
   /// Appends a line and hands it to the operating system. Error{kIo} if it does not take it.
   void append(const core::Json& line);
   std::uint64_t lines() const noexcept { return lines_; }
+  /// Of those that it went on from, how many at the end are of `update`: what was written of it before the checkpoint.
+  std::uint64_t kept_of_update() const noexcept { return kept_of_update_; }
 
  private:
   struct Close {
@@ -28,6 +30,7 @@ class RunLog {
   std::filesystem::path path_;
   std::unique_ptr<std::FILE, Close> file_;
   std::uint64_t lines_ = 0;
+  std::uint64_t kept_of_update_ = 0;
 };
 
 }  // namespace dragoman::training

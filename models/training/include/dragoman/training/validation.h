@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include <dragoman/evaluation/metric.h>
 #include <dragoman/evaluation/score.h>
 #include <dragoman/runtime/runtime.h>
 #include <dragoman/training/batches.h>
@@ -38,17 +41,23 @@ struct ValidationResult {
   double loss = 0;
   double perplexity = 0;
   std::int64_t tokens = 0;
-  std::optional<evaluation::Score> bleu;
-  std::optional<evaluation::Score> chrf;
+  /// Of ValidationConfig::metrics, in that order; one that a program should have found and did not is not a number.
+  std::vector<evaluation::Score> scores;
+  /// What was wrong with programs whose failure is only a warning.
+  std::vector<std::string> warnings;
   std::vector<ValidationSample> samples;
+  /// Translations of the whole text, if they were needed.
+  std::vector<std::string> hypotheses;
 
-  /// The figure that chooses the best model.
-  double value(ValidationMetric metric) const;
+  /// The score of a metric by the name that it prints ("BLEU", "chrF2++", an external one's own); nullptr: none.
+  const evaluation::Score* score(std::string_view name) const;
+  /// The figure of a metric, such as the one that chooses the best model; it must have been measured.
+  double value(const MetricChoice& metric) const;
 };
 
-inline bool higher_is_better(ValidationMetric metric) noexcept {
-  return metric != ValidationMetric::kLoss;
-}
+/// What a metric of sacreBLEU is computed by; nullptr for loss, perplexity and external ones.
+std::unique_ptr<evaluation::Metric> make_metric(ValidationMetric metric);
+
 /// "loss 1.234, perplexity 3.43, BLEU 38.1, chrF2 61.0"
 std::string describe(const ValidationResult& result);
 
@@ -57,8 +66,11 @@ std::string describe(const ValidationResult& result);
 class Validator {
  public:
   /// `corpus` must have kept its text; it, the runtime and the executor must outlive the validator.
+  /// `files`: a folder in which source.txt, reference.txt and last.txt, the newest translations, are kept; it is made
+  /// if need be. Empty: they are written nowhere, which external metrics cannot do without: Error{kInvalidArgument}.
   Validator(const Corpus& corpus, TokenizerPair tokenizers, const ValidationConfig& config,
-            const runtime::Runtime& runtime, tensor::Device device, core::Executor& executor);
+            const runtime::Runtime& runtime, tensor::Device device, core::Executor& executor,
+            std::filesystem::path files = {});
 
   /// `model` without gradients, best with prepared weights. Error{kInterrupted} if `stop` asks.
   ValidationResult run(const nn::Seq2SeqModel& model, const SampleDraw& draw = {},
@@ -73,6 +85,8 @@ class Validator {
 
  private:
   void measure_loss(const nn::Seq2SeqModel& model, ValidationResult& result, const std::stop_token& stop) const;
+  void write_files(ValidationResult& result) const;
+  void score(const MetricChoice& metric, ValidationResult& result, const std::stop_token& stop) const;
 
   const Corpus* corpus_;
   TokenizerPair tokenizers_;
@@ -81,6 +95,8 @@ class Validator {
   tensor::Device device_;
   core::Executor* executor_;
   std::vector<std::string> references_;
+  std::filesystem::path files_;
+  mutable bool texts_written_ = false;
 };
 
 }  // namespace dragoman::training

@@ -1,0 +1,130 @@
+#include "options/model_options.h"
+#include "program/command.h"
+#include "version.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+#include <dragoman/pipeline/attention.h>
+#include <dragoman/pipeline/scorer.h>
+#include <dragoman/report/run_history.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+/// Sentences of a run whose attention is shown, and how long they may be, in bytes: a picture has a square for each
+/// pair of pieces.
+constexpr std::size_t kMostPictures = 6;
+constexpr std::size_t kLongestSentence = 400;
+
+/// The newest prediction of each source, in the order in which sources came.
+std::vector<pipeline::LinePair> sentences_of(const report::RunHistory& run) {
+  std::vector<pipeline::LinePair> pairs;
+  for (const report::Sample& sample : run.metrics.samples) {
+    if (sample.source.empty() || sample.prediction.empty() ||
+        sample.source.size() + sample.prediction.size() > kLongestSentence)
+      continue;
+    const auto known = std::ranges::find(pairs, sample.source, &pipeline::LinePair::source);
+    if (known != pairs.end())
+      known->target = sample.prediction;
+    else if (pairs.size() < kMostPictures)
+      pairs.push_back({.source = sample.source, .target = sample.prediction, .where = "sample: " + sample.source});
+  }
+  return pairs;
+}
+
+class MakeReport final : public Command {
+ public:
+  std::string_view name() const override { return "report"; }
+  std::string_view summary() const override { return "show training runs in one page of HTML that needs nothing else"; }
+  std::string_view examples() const override {
+    return "dragoman report run --output report.html\n"
+           "dragoman report run1 run2 run3 --output comparison.html\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()  //
+        ("run", po::value(&runs_)->required()->multitoken()->composing()->value_name("FOLDER..."),
+         "folders of training runs, at most 50; they may be going on")  //
+        ("output,o", po::value(&output_)->default_value("report.html")->value_name("FILE"),
+         "the page; - is standard output")  //
+        ("no-attention", po::bool_switch(&no_attention_),
+         "do not run the models in best/ to show what they attend to in sample sentences");
+    model_options_.add_to(options);
+  }
+  std::vector<std::string> positional() const override { return {"run"}; }
+
+  void run(const Session& session) override {
+    constexpr std::size_t kMostRuns = 50;
+    if (runs_.size() > kMostRuns)
+      throw UsageError(fmt::format("{} runs: a page shows at most {}", runs_.size(), kMostRuns));
+    std::vector<report::RunHistory> histories;
+    for (const std::string& folder : runs_) histories.push_back(report::read_run(folder));
+    if (!no_attention_) add_attention(histories, session);
+    for (const report::RunHistory& history : histories)
+      for (const std::string& note : history.notes)
+        session.log(core::LogLevel::kWarning, fmt::format("{}: {}", history.name, note));
+    core::OutputFile out(output_, {.partial = core::PartialPolicy::kTemporary, .stop = session.stop});
+    out.write(report::to_html(histories, kVersion));
+    out.commit();
+  }
+
+ private:
+  void add_attention(std::vector<report::RunHistory>& histories, const Session& session) {
+    plugins::Host host(model_options_.host());
+    const tensor::Device device = model_options_.device(host, session.log);
+    for (report::RunHistory& history : histories) {
+      core::require(!session.stop.stop_requested(), core::ErrorCode::kInterrupted, "interrupted; no page was written");
+      const std::filesystem::path model = std::filesystem::path(history.name) / "best";
+      std::error_code ignored;
+      const std::vector<pipeline::LinePair> pairs = sentences_of(history);
+      if (pairs.empty() || !std::filesystem::exists(model / "config.json", ignored)) continue;
+      try {
+        add_attention(history, pairs, model, host, device, session.stop);
+      } catch (const core::Error& error) {
+        if (error.code() == core::ErrorCode::kInterrupted) throw;
+        history.notes.push_back(fmt::format("there is no attention: {}", error.what()));
+      }
+    }
+  }
+
+  void add_attention(report::RunHistory& history, const std::vector<pipeline::LinePair>& pairs,
+                     const std::filesystem::path& model, plugins::Host& host, tensor::Device device,
+                     const std::stop_token& stop) const {
+    pipeline::AttentionSettings settings{.kind = decoding::AttentionKind::kCross};
+    settings.request.mean = true;
+    pipeline::Scorer scorer(model, host,
+                            {.attention = settings,
+                             .threads = model_options_.threads(),
+                             .device = device,
+                             .compute = model_options_.compute(),
+                             .allow_non_finite = model_options_.allow_non_finite()});
+    const std::vector<pipeline::LineScore> scores = scorer.score(pairs, stop);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (!scores[i].attention) continue;
+      core::Json picture = pipeline::to_json(*scores[i].attention);
+      picture["source"] = pairs[i].source;
+      picture["target"] = pairs[i].target;
+      history.attention.push_back(std::move(picture));
+    }
+  }
+
+  std::vector<std::string> runs_;
+  std::string output_;
+  bool no_attention_ = false;
+  ModelOptions model_options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_report() {
+  return std::make_unique<MakeReport>();
+}
+
+}  // namespace dragoman::cli

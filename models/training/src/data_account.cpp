@@ -1,0 +1,33 @@
+#include "data_account.h"
+
+#include <map>
+
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+
+namespace dragoman::training {
+namespace {
+
+core::Json lengths_of(const SequenceList& sequences) {
+  std::map<std::int32_t, std::int64_t> counts;
+  for (std::size_t i = 0; i < sequences.size(); ++i) ++counts[sequences.length(i)];
+  core::Json list = core::Json::array();
+  for (const auto& [length, count] : counts) list.push_back({length, count});
+  return list;
+}
+
+core::Json account_of(const Corpus& corpus) {
+  return {{"pairs", corpus.size()},
+          {"source", lengths_of(corpus.pairs().source)},
+          {"target", lengths_of(corpus.pairs().target)}};
+}
+
+}  // namespace
+
+void write_data_account(const RunParts& run) {
+  core::Json account{{"format_version", 1}, {"train", account_of(*run.train)}};
+  if (run.validation) account["validation"] = account_of(*run.validation);
+  core::write_file(run.folder.file(kDataFile), core::one_line(account) + "\n");
+}
+
+}  // namespace dragoman::training

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+namespace dragoman::report {
+
+// The parts of the page that are the same for all runs.
+
+extern const std::string_view kStyle;
+extern const std::string_view kScript;
+
+}  // namespace dragoman::report

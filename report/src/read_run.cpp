@@ -1,0 +1,80 @@
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+#include <dragoman/report/run_history.h>
+
+namespace dragoman::report {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Json;
+
+constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
+
+/// What the file holds, or null with a note.
+Json read_object(const fs::path& file, RunHistory& run) {
+  try {
+    Json json = core::try_parse_json(core::read_regular_file(file, kLargest)).tree;
+    if (json.is_object()) return json;
+    run.notes.push_back(file.filename().string() + " is not a JSON object");
+  } catch (const core::Error& error) {
+    run.notes.emplace_back(error.what());
+  }
+  return {};
+}
+
+void read_marks(const Json& record, RunHistory& run) {
+  const auto update_of = [](const Json& value) {
+    return value.is_number_integer() ? value.get<std::int64_t>() : std::int64_t{-1};
+  };
+  if (const auto forks = record.find("forks"); forks != record.end() && forks->is_array())
+    for (const Json& fork : *forks)
+      if (fork.is_object() && fork.contains("changed") && fork["changed"].is_string())
+        run.marks.push_back({.update = update_of(fork.value("update", Json())), .fork = fork["changed"]});
+  if (const auto resumes = record.find("resumes"); resumes != record.end() && resumes->is_array())
+    for (const Json& resume : *resumes) run.marks.push_back({.update = update_of(resume)});
+  std::erase_if(run.marks, [](const Mark& mark) { return mark.update < 0; });
+}
+
+void read_history(const fs::path& folder, RunHistory& run) {
+  try {
+    run.metrics = read_metrics(core::read_regular_file(folder / "metrics.jsonl", kLargest));
+  } catch (const core::Error& error) {
+    run.notes.emplace_back(error.what());
+    return;
+  }
+  const Metrics& metrics = run.metrics;
+  if (metrics.unreadable > 0)
+    run.notes.push_back(fmt::format("metrics.jsonl: {} lines cannot be read, line {} the first", metrics.unreadable,
+                                    metrics.first_unreadable));
+  if (metrics.cut) run.notes.emplace_back("metrics.jsonl: the last line is not complete");
+  if (metrics.training.empty() && metrics.validation.empty())
+    run.notes.emplace_back("metrics.jsonl: there is nothing in it yet");
+}
+
+}  // namespace
+
+RunHistory read_run(const fs::path& folder) {
+  std::error_code ignored;
+  core::require(fs::exists(folder / "run.json", ignored), core::ErrorCode::kBadInput,
+                "{}: is not the folder of a training run: there is no run.json in it; name the `output` of a "
+                "configuration that was trained",
+                folder.string());
+  RunHistory run{.name = folder.string()};
+  const Json record = read_object(folder / "run.json", run);
+  if (record.is_object()) {
+    if (const auto configuration = record.find("configuration");
+        configuration != record.end() && configuration->is_object())
+      run.configuration = *configuration;
+    read_marks(record, run);
+  }
+  if (fs::exists(folder / "data.json", ignored)) {
+    Json lengths = read_object(folder / "data.json", run);
+    if (lengths.is_object()) run.lengths = std::move(lengths);
+  }
+  run.finished = fs::exists(folder / "last" / "config.json", ignored);
+  read_history(folder, run);
+  return run;
+}
+
+}  // namespace dragoman::report
