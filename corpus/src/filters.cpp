@@ -16,9 +16,9 @@ namespace {
 using core::ErrorCode;
 
 constexpr std::array<std::string_view, kReasons> kNames = {
-    "malformed", "empty",        "too-short",    "too-long", "length-ratio", "identical", "long-word", "control",
-    "few-letters", "other-script", "numbers",      "url",      "markup",       "duplicate", "duplicate-source",
-    "duplicate-target"};
+    "malformed", "empty",     "too-short",        "too-long",        "length-ratio", "identical",
+    "long-word", "control",   "few-letters",      "other-script",    "numbers",      "url",
+    "markup",    "duplicate", "duplicate-source", "duplicate-target"};
 
 bool is_ascii_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -128,8 +128,8 @@ void check(const FilterOptions& options) {
 PairFilter::PairFilter(const FilterOptions& options, PieceCounter source_pieces, PieceCounter target_pieces)
     : options_(options), source_pieces_(std::move(source_pieces)), target_pieces_(std::move(target_pieces)) {
   check(options_);
-  core::require(options_.unit != LengthUnit::kPieces || (source_pieces_ && target_pieces_),
-                ErrorCode::kInvalidArgument, "lengths in pieces need a tokenizer");
+  core::require(options_.unit != LengthUnit::kPieces || (source_pieces_ && target_pieces_), ErrorCode::kInvalidArgument,
+                "lengths in pieces need a tokenizer");
 }
 
 SideProfile PairFilter::profile(std::string_view text, const PieceCounter& pieces) const {
@@ -153,8 +153,7 @@ std::optional<Reason> PairFilter::judge(std::string_view source, const SideProfi
   if (const auto reason = judge_length(source_side, target_side)) return reason;
   if (options_.drop_identical && source == target) return Reason::kIdentical;
   std::optional<Reason> worst;
-  for (const auto& reason :
-       {judge_characters(source_side, scripts_[0]), judge_characters(target_side, scripts_[1])})
+  for (const auto& reason : {judge_characters(source_side, scripts_[0]), judge_characters(target_side, scripts_[1])})
     if (reason && (!worst || *reason < *worst)) worst = reason;
   if (worst) return worst;
   if (options_.minimum_numbers > 0 && likeness_of_numbers(source, target) < options_.minimum_numbers)
@@ -169,8 +168,7 @@ std::optional<Reason> PairFilter::judge_length(const SideProfile& source, const 
   const auto [shorter, longer] = std::minmax(source.length, target.length);
   if (shorter < options_.minimum_length) return Reason::kTooShort;
   if (longer > options_.maximum_length) return Reason::kTooLong;
-  if (options_.maximum_ratio > 0 &&
-      static_cast<double>(longer) > options_.maximum_ratio * static_cast<double>(shorter))
+  if (options_.maximum_ratio > 0 && static_cast<double>(longer) > options_.maximum_ratio * static_cast<double>(shorter))
     return Reason::kLengthRatio;
   return std::nullopt;
 }
@@ -182,8 +180,7 @@ std::optional<Reason> PairFilter::judge_characters(const SideProfile& side, Scri
   const auto share_is_below = [](std::uint64_t part, std::uint64_t whole, double least) {
     return static_cast<double>(part) < least * static_cast<double>(whole);
   };
-  if (share_is_below(text.letters, text.characters - text.spaces, options_.minimum_letters))
-    return Reason::kFewLetters;
+  if (share_is_below(text.letters, text.characters - text.spaces, options_.minimum_letters)) return Reason::kFewLetters;
   if (script != 0 && options_.minimum_script > 0) {
     std::uint64_t of_any = 0;
     for (const std::uint32_t count : text.scripts) of_any += count;

@@ -116,7 +116,8 @@ void PairParser::parse_object(std::string_view line, ParsedPair& pair) const {
     if (value != nullptr && value->is_string()) {
       *text = value->get_ref<const std::string&>();
       // A text is one line wherever it goes.
-      std::ranges::replace_if(*text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+      std::ranges::replace_if(
+          *text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
       continue;
     }
     pair.problem = fmt::format("no text under the key {}", core::quote(*key));
@@ -168,8 +169,7 @@ bool PairReader::next(ParsedPair& pair) {
   one_.ends_.assign(1, one_.lines_.size());
   one_.target_ends_.assign(1, one_.target_lines_.size());
   parser_.parse(one_, 0, pair);
-  if (!pair.problem.empty())
-    core::fail(ErrorCode::kBadInput, "{}: {}", place_of(source_.line_number()), pair.problem);
+  if (!pair.problem.empty()) core::fail(ErrorCode::kBadInput, "{}: {}", place_of(source_.line_number()), pair.problem);
   return true;
 }
 

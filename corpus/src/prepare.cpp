@@ -112,7 +112,8 @@ class Preparation {
     find_scripts();
     const auto executor = core::make_executor(options_.threads);
     core::process_in_order<Chunk, JudgedChunk>(
-        *executor, std::stop_source{}, [this] { return next_chunk(); }, [this](const Chunk& chunk) { return judge(chunk); },
+        *executor, std::stop_source{}, [this] { return next_chunk(); },
+        [this](const Chunk& chunk) { return judge(chunk); },
         [this](JudgedChunk&& chunk) {
           take(std::move(chunk));
           return true;
@@ -128,7 +129,8 @@ class Preparation {
     std::array<std::uint64_t, 256> target{};
     ParsedPair pair;
     std::uint64_t lines = 0;
-    const bool wanted = options_.filters.minimum_script > 0 && (options_.source_script == 0 || options_.target_script == 0);
+    const bool wanted =
+        options_.filters.minimum_script > 0 && (options_.source_script == 0 || options_.target_script == 0);
     while (wanted && lines < kScriptLines) {
       std::optional<Chunk> chunk = input_.next();
       if (!chunk) break;
@@ -251,9 +253,10 @@ class Preparation {
   /// Validation has the smallest keys, test the next; both in the order of the input.
   void write_splits() {
     const std::uint64_t wanted = options_.validation + options_.test;
-    core::require(split_.chosen().size() == wanted && (wanted == 0 || train_.pairs() > 0), ErrorCode::kBadInput,
-                  "{} pairs are left, of which {} are for validation and {} for test; nothing would remain for training",
-                  summary_.kept.pairs, options_.validation, options_.test);
+    core::require(
+        split_.chosen().size() == wanted && (wanted == 0 || train_.pairs() > 0), ErrorCode::kBadInput,
+        "{} pairs are left, of which {} are for validation and {} for test; nothing would remain for training",
+        summary_.kept.pairs, options_.validation, options_.test);
     std::vector<const Candidate*> chosen;
     for (const Candidate& candidate : split_.chosen()) chosen.push_back(&candidate);
     const auto border = chosen.begin() + static_cast<std::ptrdiff_t>(options_.validation);
@@ -294,8 +297,8 @@ PrepareSummary prepare(const PrepareOptions& options, const core::ProgressSink& 
 }
 
 std::string describe(const PrepareSummary& summary, LengthUnit unit) {
-  std::string text = fmt::format("{} lines: {} pairs kept, {} dropped\n", summary.lines, summary.kept.pairs,
-                                 summary.dropped_in_all());
+  std::string text =
+      fmt::format("{} lines: {} pairs kept, {} dropped\n", summary.lines, summary.kept.pairs, summary.dropped_in_all());
   for (std::size_t i = 0; i < kReasons; ++i)
     if (summary.dropped[i] > 0)
       text += fmt::format("  {:<20}{:>16}{:>8.2f} %\n", name_of(static_cast<Reason>(i)), summary.dropped[i],
@@ -311,8 +314,7 @@ std::string describe(const PrepareSummary& summary, LengthUnit unit) {
 
 core::Json to_json(const PrepareSummary& summary, LengthUnit unit) {
   core::Json dropped = core::Json::object();
-  for (std::size_t i = 0; i < kReasons; ++i)
-    dropped[std::string(name_of(static_cast<Reason>(i)))] = summary.dropped[i];
+  for (std::size_t i = 0; i < kReasons; ++i) dropped[std::string(name_of(static_cast<Reason>(i)))] = summary.dropped[i];
   return {{"lines", summary.lines},
           {"kept", summary.kept.pairs},
           {"dropped", std::move(dropped)},

@@ -43,8 +43,7 @@ void SideStatistics::add(std::uint64_t text_bytes, std::uint64_t text_words, std
   words += text_words;
   characters += text_characters;
   length += text_length;
-  ++histogram[static_cast<std::size_t>(std::ranges::lower_bound(kLengthBuckets, text_length) -
-                                       kLengthBuckets.begin())];
+  ++histogram[static_cast<std::size_t>(std::ranges::lower_bound(kLengthBuckets, text_length) - kLengthBuckets.begin())];
 }
 
 SideStatistics& SideStatistics::operator+=(const SideStatistics& other) {

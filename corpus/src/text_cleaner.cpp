@@ -13,9 +13,8 @@ namespace {
 const icu::Normalizer2* find_normalizer(Normalization normalization) {
   if (normalization == Normalization::kNone) return nullptr;
   UErrorCode error = U_ZERO_ERROR;
-  const icu::Normalizer2* const found = normalization == Normalization::kNfc
-                                            ? icu::Normalizer2::getNFCInstance(error)
-                                            : icu::Normalizer2::getNFKCInstance(error);
+  const icu::Normalizer2* const found = normalization == Normalization::kNfc ? icu::Normalizer2::getNFCInstance(error)
+                                                                             : icu::Normalizer2::getNFKCInstance(error);
   core::require(U_SUCCESS(error) != 0, core::ErrorCode::kUnsupported, "ICU has no data for Unicode normalisation: {}",
                 u_errorName(error));
   return found;

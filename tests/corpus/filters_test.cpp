@@ -64,7 +64,8 @@ TEST(LikenessOfNumbers, IsDicesCoefficient) {
 }
 
 TEST(HasUrl, FindsAddressesOnly) {
-  for (const char* text : {"http://a.b", "see www.example.com", "mail to a.b@example.org."}) EXPECT_TRUE(has_url(text)) << text;
+  for (const char* text : {"http://a.b", "see www.example.com", "mail to a.b@example.org."})
+    EXPECT_TRUE(has_url(text)) << text;
   for (const char* text : {"a: b", "awww. nice", "me @home", "1 @ 2.50", "http:"}) EXPECT_FALSE(has_url(text)) << text;
 }
 

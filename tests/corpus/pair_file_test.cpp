@@ -48,8 +48,9 @@ TEST_F(PairReaderOf, ReadsTheThreeForms) {
                   .target_column = 1}),
             expected);
   EXPECT_EQ(read({.format = PairFormat::kJsonl,
-                  .source = write("p.jsonl", "{\"t\":{\"de\":\"ein Haus\",\"en\":\"a house\"}}\n"
-                                             "{\"t\":{\"de\":\"\",\"en\":\"x\"}}\n"),
+                  .source = write("p.jsonl",
+                                  "{\"t\":{\"de\":\"ein Haus\",\"en\":\"a house\"}}\n"
+                                  "{\"t\":{\"de\":\"\",\"en\":\"x\"}}\n"),
                   .source_key = "t.de",
                   .target_key = "t.en"}),
             expected);

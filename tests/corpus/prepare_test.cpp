@@ -49,8 +49,8 @@ class PrepareOf : public ::testing::Test {
 };
 
 TEST_F(PrepareOf, KeepsOrDropsBothSidesAndCountsWhy) {
-  PrepareOptions prepared = options("ein Haus\n\ngleich\nein Haus\nein Baum\nein\xFF Tag\n",
-                                    "a house\nx\ngleich\na house\na tree\na day\n");
+  PrepareOptions prepared =
+      options("ein Haus\n\ngleich\nein Haus\nein Baum\nein\xFF Tag\n", "a house\nx\ngleich\na house\na tree\na day\n");
   prepared.rejected = path("rejected.tsv");
   const PrepareSummary summary = prepare(prepared);
   EXPECT_EQ(content("train.s"), "ein Haus\nein Baum\n");

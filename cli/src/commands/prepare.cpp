@@ -75,13 +75,14 @@ class Prepare final : public Command {
         whole_number<std::uint64_t>("--source-column", columns_.source_column, 1, corpus::kMostColumns)
             ->default_value("1")
             ->value_name("N"),
-        "of tsv, from 1")("target-column",
-                          whole_number<std::uint64_t>("--target-column", columns_.target_column, 1, corpus::kMostColumns)
-                              ->default_value("2")
-                              ->value_name("N"),
-                          "of tsv, from 1")(
-        "source-key", po::value(&columns_.source_key)->default_value(usual.source_key)->value_name("KEY"),
-        "of jsonl; `a.b` is the key b of the object at a")(
+        "of tsv, from 1")(
+        "target-column",
+        whole_number<std::uint64_t>("--target-column", columns_.target_column, 1, corpus::kMostColumns)
+            ->default_value("2")
+            ->value_name("N"),
+        "of tsv, from 1")("source-key",
+                          po::value(&columns_.source_key)->default_value(usual.source_key)->value_name("KEY"),
+                          "of jsonl; `a.b` is the key b of the object at a")(
         "target-key", po::value(&columns_.target_key)->default_value(usual.target_key)->value_name("KEY"), "of jsonl")(
         "output,o", files(outputs_),
         "where the pairs that stay go: source and target, or one file with --output-format tsv or jsonl; names in .gz "
@@ -98,36 +99,39 @@ class Prepare final : public Command {
   void add_filters(po::options_description& options) {
     po::options_description group = option_group("Filters");
     corpus::FilterOptions& filter = prepare_.filters;
-    group.add_options()(
-        "normalize", po::value(&normalize_)->default_value("none")->value_name("FORM"),
-        "none, nfc or nfkc (Unicode), before all else")("squeeze-spaces", po::bool_switch(&prepare_.squeeze_spaces),
-                                                        "runs of white space become one space, and go at the ends")(
+    group.add_options()("normalize", po::value(&normalize_)->default_value("none")->value_name("FORM"),
+                        "none, nfc or nfkc (Unicode), before all else")(
+        "squeeze-spaces", po::bool_switch(&prepare_.squeeze_spaces),
+        "runs of white space become one space, and go at the ends")(
         "unit", po::value(&unit_)->default_value("words")->value_name("UNIT"),
         "of lengths: words (of scripts without spaces: characters), characters, or pieces of --tokenizer")(
         "tokenizer", files(tokenizers_), "for pieces: of both sides, or of source and target")(
         "min-length",
         whole_number("--min-length", filter.minimum_length, std::uint64_t{0})->default_value("1")->value_name("N"),
-        "of either side")("max-length",
-                          whole_number("--max-length", filter.maximum_length, std::uint64_t{1})
-                              ->default_value("250")
-                              ->value_name("N"),
-                          "of either side")(
-        "max-ratio",
-        real_number("--max-ratio", filter.maximum_ratio, {.least = 0, .most = 1e9})->default_value("9")->value_name("X"),
-        "of the longer side to the shorter one; 0: any")(
+        "of either side")(
+        "max-length",
+        whole_number("--max-length", filter.maximum_length, std::uint64_t{1})->default_value("250")->value_name("N"),
+        "of either side")("max-ratio",
+                          real_number("--max-ratio", filter.maximum_ratio, {.least = 0, .most = 1e9})
+                              ->default_value("9")
+                              ->value_name("X"),
+                          "of the longer side to the shorter one; 0: any")(
         "max-word-length",
         whole_number("--max-word-length", filter.maximum_word_length, std::uint64_t{0})
             ->default_value("40")
             ->value_name("N"),
         "characters of a word; 0: any")(
-        "min-letters", real_number("--min-letters", filter.minimum_letters, kAnyShare)->default_value("0.5")->value_name("X"),
+        "min-letters",
+        real_number("--min-letters", filter.minimum_letters, kAnyShare)->default_value("0.5")->value_name("X"),
         "least share of letters among characters that are not spaces; 0: any")(
-        "min-script", real_number("--min-script", filter.minimum_script, kAnyShare)->default_value("0.5")->value_name("X"),
+        "min-script",
+        real_number("--min-script", filter.minimum_script, kAnyShare)->default_value("0.5")->value_name("X"),
         "least share of letters of the side's script; 0: any")(
         "source-script", po::value(&source_script_)->value_name("NAME"),
         "such as Latin or Latn (default: the one of most letters in the first 10000 lines)")(
         "target-script", po::value(&target_script_)->value_name("NAME"), "the same of the target")(
-        "min-numbers", real_number("--min-numbers", filter.minimum_numbers, kAnyShare)->default_value("0")->value_name("X"),
+        "min-numbers",
+        real_number("--min-numbers", filter.minimum_numbers, kAnyShare)->default_value("0")->value_name("X"),
         "least likeness of the numbers on both sides: 1 if they are the same, 0 if none is; 0: any")(
         "keep-identical", po::bool_switch(&keep_identical_), "pairs whose source equals the target stay")(
         "keep-control", po::bool_switch(&keep_controls_), "lines with control characters stay")(

@@ -43,12 +43,17 @@ std::vector<double> WindowMaker::weights_of(std::size_t phase) const {
 std::vector<WindowMaker::BlockUse> WindowMaker::order_of_epoch(std::int64_t epoch, std::size_t phase) const {
   const std::vector<double> weights = weights_of(phase);
   std::vector<BlockUse> uses;
+  // Of the pairs of a text up to a block: shares are rounded over the whole text.
+  std::vector<double> before(weights.size());
   for (std::size_t block = 0; block < corpus_->blocks(); ++block) {
-    const double weight = weights[corpus_->text_of_block(block)];
+    const std::size_t text = corpus_->text_of_block(block);
     const std::uint64_t pairs = corpus_->pairs_of_block(block);
-    const double whole = std::floor(weight);
+    const double whole = std::floor(weights[text]);
+    const double part = weights[text] - whole;
     for (double times = 0; times < whole; ++times) uses.push_back({block, pairs});
-    const auto share = static_cast<std::uint64_t>(std::llround((weight - whole) * static_cast<double>(pairs)));
+    const double behind = before[text] + static_cast<double>(pairs);
+    const auto share = static_cast<std::uint64_t>(std::llround(part * behind) - std::llround(part * before[text]));
+    before[text] = behind;
     if (share > 0) uses.push_back({block, share});
   }
   std::vector<std::uint32_t> order(uses.size());
@@ -131,7 +136,11 @@ struct BatchSource::Ahead {
 };
 
 BatchSource::BatchSource(const TrainingConfig& config, const Corpus& corpus, core::Executor& executor)
-    : config_(&config), maker_(config, corpus), executor_(&executor) {}
+    : config_(&config), maker_(config, corpus), executor_(&executor) {
+  for (std::size_t phase = 0; phase < config.data.phases.size(); ++phase)
+    core::require(maker_.tokens_of_epoch(phase) > 0, ErrorCode::kBadInput,
+                  "data.phases[{}]: the texts that have a weight have no usable pair", phase);
+}
 BatchSource::~BatchSource() = default;
 
 void BatchSource::start_ahead(const WindowKey& key) {
@@ -235,7 +244,8 @@ std::int64_t BatchSource::batches_of_epoch() const {
   const Loaded& last = loaded_.back();
   if (last.window + 1 == windows_) return last.end();
   const EncodedPairs& pairs = *last.content->pairs;
-  const double share = maker_.tokens_of_epoch(key_.phase) / static_cast<double>(pairs.source.total() + pairs.target.total());
+  const double share =
+      maker_.tokens_of_epoch(key_.phase) / static_cast<double>(pairs.source.total() + pairs.target.total());
   return std::llround(static_cast<double>(last.content->plan->batches()) * share);
 }
 

@@ -161,16 +161,13 @@ std::uint64_t EncodedBlock::bytes() const noexcept {
 
 std::string to_bytes(const EncodedBlock& block) {
   std::string bytes(kBlockMagic);
-  for (const std::uint64_t number :
-       {std::uint64_t{block.size()}, block.source.total(), block.target.total(), block.source_text.total(),
-        block.target_text.total()})
+  for (const std::uint64_t number : {std::uint64_t{block.size()}, block.source.total(), block.target.total(),
+                                     block.source_text.total(), block.target_text.total()})
     append_number(bytes, number);
   for (const SequenceList* side : {&block.source, &block.target})
-    for (std::size_t i = 0; i < side->size(); ++i)
-      append_number(bytes, static_cast<std::uint32_t>((*side)[i].size()));
+    for (std::size_t i = 0; i < side->size(); ++i) append_number(bytes, static_cast<std::uint32_t>((*side)[i].size()));
   for (const LineList* side : {&block.source_text, &block.target_text})
-    for (std::size_t i = 0; i < side->size(); ++i)
-      append_number(bytes, static_cast<std::uint32_t>((*side)[i].size()));
+    for (std::size_t i = 0; i < side->size(); ++i) append_number(bytes, static_cast<std::uint32_t>((*side)[i].size()));
   for (const SequenceList* side : {&block.source, &block.target})
     for (std::size_t i = 0; i < side->size(); ++i) {
       const auto sequence = (*side)[i];
@@ -246,8 +243,8 @@ std::optional<BlockIndex> BlockStore::find(const fs::path& folder, const Json& i
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return std::nullopt;
   try {
-    BlockIndex index = read_index(core::parse_json(core::read_regular_file(file, kLargestIndex), file.string()),
-                                  file.string());
+    BlockIndex index =
+        read_index(core::parse_json(core::read_regular_file(file, kLargestIndex), file.string()), file.string());
     if (index.identity == identity) return index;
   } catch (const core::Error& error) {
     if (error.code() != ErrorCode::kBadInput) throw;
@@ -277,8 +274,7 @@ EncodedBlock BlockStore::load(std::size_t block) const {
 EncodedBlock BlockStore::restore(std::size_t block, const std::string& why) const {
   const BlockInfo& info = index_.blocks[block];
   const fs::path file = folder_ / block_name(block);
-  core::log(log_, core::LogLevel::kWarning,
-            fmt::format("{}: {}; it is made anew from the text", file.string(), why));
+  core::log(log_, core::LogLevel::kWarning, fmt::format("{}: {}; it is made anew from the text", file.string(), why));
   EncodedBlock made = rebuild_(info);
   const std::string bytes = to_bytes(made);
   core::require(bytes.size() == info.bytes && core::fingerprint(bytes) == info.sum, ErrorCode::kBadInput,

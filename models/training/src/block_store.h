@@ -30,15 +30,15 @@ struct EncodedBlock {
 
 /// Where a block comes from, and what its file must be.
 struct BlockInfo {
-  std::size_t text = 0;           ///< of TextPair
-  std::size_t file = 0;           ///< of the text
-  std::uint64_t line = 0;         ///< of the first pair in the file, from 1
-  std::uint64_t first_pair = 0;   ///< its number among all
+  std::size_t text = 0;          ///< of TextPair
+  std::size_t file = 0;          ///< of the text
+  std::uint64_t line = 0;        ///< of the first pair in the file, from 1
+  std::uint64_t first_pair = 0;  ///< its number among all
   std::uint64_t pairs = 0;
   std::uint64_t source_tokens = 0;
   std::uint64_t target_tokens = 0;
-  std::uint64_t bytes = 0;        ///< of the file
-  std::uint64_t sum = 0;          ///< core::fingerprint() of it
+  std::uint64_t bytes = 0;  ///< of the file
+  std::uint64_t sum = 0;    ///< core::fingerprint() of it
 };
 
 /// The file of a block, little-endian: "DRGBLK1\n", the numbers of pairs, source tokens, target tokens, bytes of source
@@ -50,8 +50,8 @@ EncodedBlock read_block(std::string_view bytes, const std::string& where);
 
 /// What a folder of blocks says of itself: index.json.
 struct BlockIndex {
-  core::Json identity;     ///< of what they were made: files, tokenizers, options
-  std::string fingerprint; ///< of all lines
+  core::Json identity;      ///< of what they were made: files, tokenizers, options
+  std::string fingerprint;  ///< of all lines
   CorpusCounts counts;
   std::vector<BlockInfo> blocks;
 };
@@ -83,8 +83,8 @@ class BlockStore {
 
   const std::vector<BlockInfo>& blocks() const noexcept { return index_.blocks; }
   const BlockIndex& index() const noexcept { return index_; }
-  /// Reads a block. One whose file is not what was written (cut, changed, gone) is named in a warning and made anew from
-  /// the text; Error{kBadInput} if the text is not what it was.
+  /// Reads a block. One whose file is not what was written (cut, changed, gone) is named in a warning and made anew
+  /// from the text; Error{kBadInput} if the text is not what it was.
   EncodedBlock load(std::size_t block) const;
 
  private:

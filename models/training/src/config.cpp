@@ -195,8 +195,7 @@ Json use_of_embeddings(const EmbeddingsConfig& config) {
 Json keys_that_affect_results(const TrainingConfig& config) {
   Json tree = to_json(config);
   for (const char* key : {"output", "threads", "checkpoint"}) tree.erase(key);
-  for (const char* key : {"train", "validation", "tokenizer", "embeddings", "memory", "cache"})
-    tree["data"].erase(key);
+  for (const char* key : {"train", "validation", "tokenizer", "embeddings", "memory", "cache"}) tree["data"].erase(key);
   tree["model"].erase("from");
   const DataConfig& data = config.data;
   if (!data.train.weights.empty()) tree["data"]["train_weights"] = data.train.weights;

@@ -1,8 +1,7 @@
 #include "config_tables.h"
 
-#include "text_config.h"
-
 #include "dragoman/training/option_table.h"
+#include "text_config.h"
 
 #include <dragoman/core/parallel.h>
 #include <dragoman/core/sizes.h>
@@ -470,14 +469,15 @@ const OptionTable<DataConfig>& data_table() {
                   "pairs with a longer side, in tokens with the end, are left out")
           .number("bpe_dropout", &Config::bpe_dropout, kProbability, "P",
                   "merges left out at random, anew in every epoch; 0: off")
-          .custom({{.name = "subword_regularization",
-                    .placeholder = "{alpha: X, n_best: N}",
-                    .help = "unigram tokenizers: other segmentations in every epoch, drawn by probability to the power "
-                            "of alpha among the n_best most probable ones (0: all)"}},
-                  [](OptionReader& data, Config& config) { config.subword_sampling = read_subword_sampling(data); },
-                  [](const Config& config, Json& json) {
-                    if (config.subword_sampling.on) json["subword_regularization"] = to_json(config.subword_sampling);
-                  })
+          .custom(
+              {{.name = "subword_regularization",
+                .placeholder = "{alpha: X, n_best: N}",
+                .help = "unigram tokenizers: other segmentations in every epoch, drawn by probability to the power "
+                        "of alpha among the n_best most probable ones (0: all)"}},
+              [](OptionReader& data, Config& config) { config.subword_sampling = read_subword_sampling(data); },
+              [](const Config& config, Json& json) {
+                if (config.subword_sampling.on) json["subword_regularization"] = to_json(config.subword_sampling);
+              })
           .number("temperature", &Config::temperature, {.least = 0, .most = 1000, .least_included = false}, "T",
                   "texts of n pairs are mixed with p ~ n^(1/T); 1: as they are")
           .custom({{.name = "phases",

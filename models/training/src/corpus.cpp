@@ -33,9 +33,7 @@ Json identity_of(const std::string& path) {
   const auto size = fs::file_size(path, error);
   if (error) return {{"name", path}};
   const auto time = fs::last_write_time(path, error).time_since_epoch();
-  return {{"name", path},
-          {"size", size},
-          {"time", std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()}};
+  return {{"name", path}, {"size", size}, {"time", std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()}};
 }
 
 Json identity_of(const corpus::PairFile& file) {
@@ -61,15 +59,11 @@ Json identity_of(const std::vector<TextConfig>& texts, const CorpusOptions& opti
     Json files = Json::array();
     for (const corpus::PairFile& file : texts[i].files) files.push_back(identity_of(file));
     const formats::SequenceTags& tags = encoder.tags_of(i);
-    list.push_back({{"files", std::move(files)},
-                    {"tags", {tags.source_prefix, tags.source_suffix, tags.target_prefix}}});
+    list.push_back(
+        {{"files", std::move(files)}, {"tags", {tags.source_prefix, tags.source_suffix, tags.target_prefix}}});
   }
-  return {{"texts", std::move(list)},
-          {"tokenizers", options.tokenizers},
-          {"maximum_length", options.maximum_length},
-          {"end", options.end},
-          {"memory", options.memory},
-          {"keeps_text", encoder.draws()}};
+  return {{"texts", std::move(list)}, {"tokenizers", options.tokenizers}, {"maximum_length", options.maximum_length},
+          {"end", options.end},       {"memory", options.memory},         {"keeps_text", encoder.draws()}};
 }
 
 }  // namespace
@@ -305,8 +299,7 @@ void Corpus::append_pair(Reading& reading, std::size_t line, std::span<const std
     return;
   }
   EncodedBlock& block = reading.block;
-  if (block.size() == 0)
-    reading.info = {.text = reading.text, .file = reading.file, .line = reading.first_line + line};
+  if (block.size() == 0) reading.info = {.text = reading.text, .file = reading.file, .line = reading.first_line + line};
   block.source.append(source);
   block.target.append(target);
   if (keeps_text) {
@@ -374,8 +367,7 @@ EncodedPairs Corpus::drawn(std::int64_t epoch, core::Executor& executor, const s
   std::vector<std::size_t> ends;
   for (const std::uint64_t count : pairs_of_texts_) ends.push_back((ends.empty() ? 0 : ends.back()) + count);
   core::for_each_range(
-      executor, static_cast<std::int64_t>(pairs), kTaskLines,
-      [&](std::int64_t begin, std::int64_t end) {
+      executor, static_cast<std::int64_t>(pairs), kTaskLines, [&](std::int64_t begin, std::int64_t end) {
         core::require(!stop.stop_requested(), ErrorCode::kInterrupted, "interrupted while drawing segmentations");
         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
           const auto text = static_cast<std::size_t>(std::ranges::upper_bound(ends, i) - ends.begin());
@@ -425,8 +417,10 @@ void Corpus::append_block(std::size_t block, std::int64_t epoch, EncodedPairs& p
     source_draw.line = target_draw.line = info.first_pair + i;
     const auto source = encoder_->source(loaded.source_text[i], info.text, source_draw);
     const auto target = encoder_->target(loaded.target_text[i], info.text, target_draw);
-    pairs.source.append(encoder_->is_too_long(source.size()) ? loaded.source[i] : std::span<const std::int32_t>(source));
-    pairs.target.append(encoder_->is_too_long(target.size()) ? loaded.target[i] : std::span<const std::int32_t>(target));
+    pairs.source.append(encoder_->is_too_long(source.size()) ? loaded.source[i]
+                                                             : std::span<const std::int32_t>(source));
+    pairs.target.append(encoder_->is_too_long(target.size()) ? loaded.target[i]
+                                                             : std::span<const std::int32_t>(target));
   }
 }
 

@@ -54,8 +54,8 @@ void PairEncoder::require_draws() const {
       tokenizer->encode("a", draw(0, 0));
     } catch (const core::Error& error) {
       const bool dropout = mode_ == EncodingMode::kDropout;
-      core::fail(core::ErrorCode::kBadInput, "data.{}: {}; {}",
-                 dropout ? "bpe_dropout" : "subword_regularization", error.what(),
+      core::fail(core::ErrorCode::kBadInput, "data.{}: {}; {}", dropout ? "bpe_dropout" : "subword_regularization",
+                 error.what(),
                  dropout ? "a unigram tokenizer has data.subword_regularization in its place"
                          : "a tokenizer with merges has data.bpe_dropout in its place");
     }

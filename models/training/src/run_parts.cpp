@@ -130,8 +130,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
   require_room_for_models(config);
   train = read_corpus(*this, "training data", config.data.train, training_corpus_options(*this), stop);
   if (!config.data.validation.empty()) {
-    validation =
-        read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);
+    validation = read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);
     validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor);
   }
   tensor::DeviceMemory& memory = environment.runtime->memory(device);

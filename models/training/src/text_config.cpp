@@ -69,8 +69,8 @@ TextPair read_two_files(OptionReader& options, bool weighted) {
 
 void read_columns(OptionReader& options, PairFile& file) {
   constexpr core::NumberRange<std::uint64_t> kColumn{.least = 1, .most = corpus::kMostColumns};
-  for (const auto& [key, column] : {std::pair("source_column", &file.source_column),
-                                    std::pair("target_column", &file.target_column)}) {
+  for (const auto& [key, column] :
+       {std::pair("source_column", &file.source_column), std::pair("target_column", &file.target_column)}) {
     *column = options.get(key, *column);
     options.check(kColumn.contains(*column), key, kColumn.demand());
   }
@@ -235,8 +235,8 @@ std::vector<PhaseConfig> read_phases(OptionReader& data, std::size_t texts) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     OptionReader options(list[i], fmt::format("{}: phases[{}]", data.where(), i));
     PhaseConfig phase;
-    for (const auto& [key, end] : {std::pair("until_epoch", &phase.until_epoch),
-                                   std::pair("until_update", &phase.until_update)}) {
+    for (const auto& [key, end] :
+         {std::pair("until_epoch", &phase.until_epoch), std::pair("until_update", &phase.until_update)}) {
       if (!options.has(key)) continue;
       *end = options.require_key<std::int64_t>(key);
       options.check(kPhaseEnd.contains(*end), key, kPhaseEnd.demand());
@@ -319,8 +319,8 @@ void check_texts(const DataConfig& data, const std::string& where) {
 
 std::size_t phase_of(const std::vector<PhaseConfig>& phases, std::int64_t epoch, std::int64_t update) {
   std::size_t i = 0;
-  while (i + 1 < phases.size() && (phases[i].until_epoch > 0 ? epoch >= phases[i].until_epoch
-                                                             : update >= phases[i].until_update))
+  while (i + 1 < phases.size() &&
+         (phases[i].until_epoch > 0 ? epoch >= phases[i].until_epoch : update >= phases[i].until_update))
     ++i;
   return i;
 }

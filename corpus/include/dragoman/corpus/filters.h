@@ -13,22 +13,22 @@ namespace dragoman::corpus {
 
 /// Why a pair is left out, in the order in which filters look: the first that objects is the reason.
 enum class Reason : std::uint8_t {
-  kMalformed,         ///< the line holds no pair: columns, JSON, UTF-8 that is damaged
-  kEmpty,             ///< a side has nothing but white space
-  kTooShort,          ///< a side is shorter than `minimum_length`
-  kTooLong,           ///< a side is longer than `maximum_length`
-  kLengthRatio,       ///< the longer side is more than `maximum_ratio` times as long
-  kIdentical,         ///< source equals target
-  kLongWord,          ///< a word has more characters than `maximum_word_length`
-  kControl,           ///< characters that no text has
-  kFewLetters,        ///< the share of letters is below `minimum_letters`
-  kOtherScript,       ///< the share of letters of the side's script is below `minimum_script`
-  kNumbers,           ///< the numbers of both sides differ: `minimum_numbers`
-  kUrl,               ///< with `drop_urls`
-  kMarkup,            ///< with `drop_markup`
-  kDuplicate,         ///< the pair was there before
-  kDuplicateSource,   ///< its source was there before
-  kDuplicateTarget,   ///< its target was there before
+  kMalformed,        ///< the line holds no pair: columns, JSON, UTF-8 that is damaged
+  kEmpty,            ///< a side has nothing but white space
+  kTooShort,         ///< a side is shorter than `minimum_length`
+  kTooLong,          ///< a side is longer than `maximum_length`
+  kLengthRatio,      ///< the longer side is more than `maximum_ratio` times as long
+  kIdentical,        ///< source equals target
+  kLongWord,         ///< a word has more characters than `maximum_word_length`
+  kControl,          ///< characters that no text has
+  kFewLetters,       ///< the share of letters is below `minimum_letters`
+  kOtherScript,      ///< the share of letters of the side's script is below `minimum_script`
+  kNumbers,          ///< the numbers of both sides differ: `minimum_numbers`
+  kUrl,              ///< with `drop_urls`
+  kMarkup,           ///< with `drop_markup`
+  kDuplicate,        ///< the pair was there before
+  kDuplicateSource,  ///< its source was there before
+  kDuplicateTarget,  ///< its target was there before
 };
 inline constexpr std::size_t kReasons = 16;
 /// As people and files have it: "too-long".

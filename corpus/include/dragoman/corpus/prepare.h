@@ -47,8 +47,8 @@ struct PrepareOptions {
   /// For lengths in pieces.
   PieceCounter source_pieces{};
   PieceCounter target_pieces{};
-  /// How many of the pairs that stay go elsewhere, drawn by their sources: pairs with one source are drawn together (but
-  /// for the last source that has room for some of its pairs only), so that what is tested was not trained on.
+  /// How many of the pairs that stay go elsewhere, drawn by their sources: pairs with one source are drawn together
+  /// (but for the last source that has room for some of its pairs only), so that what is tested was not trained on.
   std::uint64_t validation = 0;
   std::uint64_t test = 0;
   std::uint64_t seed = 1;

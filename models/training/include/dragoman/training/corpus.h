@@ -103,8 +103,8 @@ struct CorpusOptions {
   /// Pairs that take more bytes stand in blocks on disk, in the folder `cache`; 0: never.
   std::uint64_t memory = 0;
   std::filesystem::path cache{};
-  /// Tells tokenizers from others: blocks that were made with the same ones, from files of the same sizes and times, are
-  /// used again.
+  /// Tells tokenizers from others: blocks that were made with the same ones, from files of the same sizes and times,
+  /// are used again.
   std::string tokenizers{};
   core::LogSink log{};
 };
