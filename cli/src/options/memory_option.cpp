@@ -2,55 +2,22 @@
 
 #include "program/command.h"
 
-#include <array>
-#include <charconv>
 #include <cstdlib>
-#include <limits>
-#include <string_view>
 
 #include <fmt/format.h>
+
+#include <dragoman/core/sizes.h>
 
 namespace dragoman::cli {
 namespace {
 
 namespace po = boost::program_options;
 
-struct Unit {
-  std::string_view name;
-  std::uint64_t bytes;
-};
-
-constexpr std::uint64_t kThousand = 1000;
-constexpr std::array kUnits = {Unit{"B", 1},
-                               Unit{"kB", kThousand},
-                               Unit{"MB", kThousand* kThousand},
-                               Unit{"GB", kThousand* kThousand* kThousand},
-                               Unit{"TB", kThousand* kThousand* kThousand* kThousand},
-                               Unit{"KiB", std::uint64_t{1} << 10},
-                               Unit{"MiB", std::uint64_t{1} << 20},
-                               Unit{"GiB", std::uint64_t{1} << 30},
-                               Unit{"TiB", std::uint64_t{1} << 40}};
-
-const Unit* find_unit(std::string_view name) {
-  for (const Unit& unit : kUnits)
-    if (unit.name == name) return &unit;
-  return nullptr;
-}
-
 }  // namespace
 
 std::uint64_t parse_size(const std::string& option, const std::string& text) {
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  const Unit* unit = error == std::errc() ? find_unit({stop, static_cast<std::size_t>(end - stop)}) : nullptr;
-  if (unit == nullptr || number == 0)
-    throw UsageError(fmt::format(
-        "{} {}: must be a whole number above 0 and a unit (B, kB, MB, GB, TB, KiB, MiB, GiB or TiB), as 500MB or 2GiB",
-        option, text));
-  if (number > std::numeric_limits<std::uint64_t>::max() / unit->bytes)
-    throw UsageError(fmt::format("{} {}: is more than 64 bits can count", option, text));
-  return number * unit->bytes;
+  if (const auto bytes = core::spelled_size(text)) return *bytes;
+  throw UsageError(fmt::format("{} {}: {}, and no more than 64 bits can count", option, text, core::demand_of_size()));
 }
 
 void MemoryOption::add_to(po::options_description& options) {

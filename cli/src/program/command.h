@@ -50,6 +50,7 @@ std::vector<std::unique_ptr<Command>> make_commands();
 std::unique_ptr<Command> make_learn_bpe();
 std::unique_ptr<Command> make_learn_unigram();
 std::unique_ptr<Command> make_count_words();
+std::unique_ptr<Command> make_prepare();
 std::unique_ptr<Command> make_encode();
 std::unique_ptr<Command> make_decode();
 std::unique_ptr<Command> make_convert();

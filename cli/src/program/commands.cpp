@@ -7,6 +7,7 @@ std::vector<std::unique_ptr<Command>> make_commands() {
   commands.push_back(make_learn_bpe());
   commands.push_back(make_learn_unigram());
   commands.push_back(make_count_words());
+  commands.push_back(make_prepare());
   commands.push_back(make_encode());
   commands.push_back(make_decode());
   commands.push_back(make_convert());

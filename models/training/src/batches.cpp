@@ -28,17 +28,18 @@ std::vector<std::uint32_t> all_pairs(const EncodedPairs& pairs) {
 
 /// The pairs of an epoch in order: each as often as the weight of its part says, and of what is left of a weight so
 /// large a share of the part, which is drawn anew for each epoch.
-std::vector<std::uint32_t> pairs_of_epoch(const EncodedPairs& pairs, std::uint64_t seed, std::uint64_t epoch) {
+std::vector<std::uint32_t> pairs_of_epoch(const EncodedPairs& pairs, const BatchOptions& options, std::uint64_t epoch) {
   if (pairs.parts.empty()) return all_pairs(pairs);
   std::vector<std::uint32_t> order;
   std::size_t begin = 0;
   for (std::size_t part = 0; part < pairs.parts.size(); ++part) {
-    const auto& [end, weight] = pairs.parts[part];
+    const std::size_t end = pairs.parts[part].end;
+    const double weight = options.weights.empty() ? pairs.parts[part].weight : options.weights.at(part);
     std::vector<std::uint32_t> own(end - begin);
     std::iota(own.begin(), own.end(), static_cast<std::uint32_t>(begin));
     const double whole = std::floor(weight);
     for (double times = 0; times < whole; ++times) order.insert(order.end(), own.begin(), own.end());
-    core::shuffle(own, seed, kPartStream + (static_cast<std::uint64_t>(part) << 32) + epoch);
+    core::shuffle(own, options.seed, kPartStream + (static_cast<std::uint64_t>(part) << 32) + epoch);
     const auto drawn = static_cast<std::ptrdiff_t>(std::llround((weight - whole) * static_cast<double>(own.size())));
     std::sort(own.begin(), own.begin() + drawn);
     order.insert(order.end(), own.begin(), own.begin() + drawn);
@@ -78,7 +79,7 @@ void append(std::vector<std::int32_t>& tokens, std::span<const std::int32_t> seq
 
 EpochPlan::EpochPlan(const EncodedPairs& pairs, const BatchOptions& options, std::int64_t epoch) {
   const auto stream = static_cast<std::uint64_t>(epoch);
-  std::vector<std::uint32_t> order = pairs_of_epoch(pairs, options.seed, stream);
+  std::vector<std::uint32_t> order = pairs_of_epoch(pairs, options, stream);
   core::shuffle(order, options.seed, kPairStream + stream);
   const auto window = static_cast<std::size_t>(options.bucket_window);
   for (std::size_t begin = 0; begin < order.size() && window > 1; begin += window)

@@ -2,6 +2,7 @@
 
 #include "config_tables.h"
 #include "method_tables.h"
+#include "text_config.h"
 
 #include <algorithm>
 
@@ -74,6 +75,7 @@ void check_together(const TrainingConfig& config, const std::string& where) {
                 "{}: validation.stop_on has no effect without validation.patience", where);
   core::require(config.validation.tune.empty() || !config.data.validation.empty(), ErrorCode::kBadInput,
                 "{}: validation.tune needs data.validation", where);
+  check_texts(config.data, where);
   core::require(
       !config.model.from.empty() || (config.data.source_language.empty() && config.data.target_language.empty()),
       ErrorCode::kBadInput,
@@ -201,10 +203,12 @@ Json use_of_embeddings(const EmbeddingsConfig& config) {
 Json keys_that_affect_results(const TrainingConfig& config) {
   Json tree = to_json(config);
   for (const char* key : {"output", "threads", "checkpoint", "logging"}) tree.erase(key);
-  for (const char* key : {"train", "validation", "tokenizer", "embeddings"}) tree["data"].erase(key);
+  for (const char* key : {"train", "validation", "tokenizer", "embeddings", "memory", "cache"}) tree["data"].erase(key);
   tree["model"].erase("from");
   const DataConfig& data = config.data;
   if (!data.train.weights.empty()) tree["data"]["train_weights"] = data.train.weights;
+  if (Json use = use_of_texts(data.train); !use.is_null()) tree["data"]["train_texts"] = use;
+  if (Json use = use_of_texts(data.validation); !use.is_null()) tree["data"]["validation_texts"] = use;
   if (Json kind = kind_of_tokenizer(data.source_tokenizer); !kind.is_null()) tree["data"]["source_tokenizer"] = kind;
   if (Json kind = kind_of_tokenizer(data.target_tokenizer); !kind.is_null()) tree["data"]["target_tokenizer"] = kind;
   if (Json use = use_of_embeddings(data.source_embeddings); !use.is_null()) tree["data"]["source_embeddings"] = use;

@@ -3,8 +3,10 @@
 #include "dragoman/training/option_table.h"
 #include "method_tables.h"
 #include "metric_config.h"
+#include "text_config.h"
 
 #include <dragoman/core/parallel.h>
+#include <dragoman/core/sizes.h>
 #include <dragoman/decoding/model_defaults.h>
 
 namespace dragoman::training {
@@ -20,59 +22,9 @@ constexpr core::NumberRange<std::int64_t> kAtLeastOne{.least = 1, .most = kMany}
 constexpr core::NumberRange<std::int32_t> kLength{.least = 2, .most = 65536};
 constexpr core::NumberRange<double> kProbability{.least = 0, .most = 1};
 constexpr core::NumberRange<double> kDecay{.least = 0, .most = 1, .most_included = false};
-constexpr core::NumberRange<double> kWeight{.least = 0, .most = 1000, .least_included = false};
 constexpr core::NumberRange<double> kNotNegative{.least = 0, .most = 1e30};
 
 // --- data ---
-
-/// One path or a list of them.
-std::vector<std::string> read_paths(OptionReader& options, std::string_view key) {
-  const Json& value = options.subtree(key);
-  std::vector<std::string> paths;
-  if (value.is_string()) paths.push_back(value.get<std::string>());
-  if (value.is_array()) {
-    for (const Json& item : value) {
-      options.check(item.is_string(), key, "must hold the names of files");
-      paths.push_back(item.get<std::string>());
-    }
-  }
-  options.check(!paths.empty(), key, "must be the name of a file, or a list of names");
-  return paths;
-}
-
-/// Of pairs of files, one for each.
-std::vector<double> read_weights(OptionReader& options, std::size_t files) {
-  std::vector<double> weights;
-  if (!options.has("weights")) return weights;
-  const Json& list = options.subtree("weights");
-  options.check(list.is_array() && list.size() == files, "weights",
-                fmt::format("must be a list of {} numbers, one for each pair of files", files));
-  for (const Json& item : list) {
-    const bool fits = item.is_number() && kWeight.contains(item.get<double>());
-    options.check(fits, "weights", fmt::format("holds {}; each {}", core::one_line(item), kWeight.demand()));
-    weights.push_back(item.get<double>());
-  }
-  return weights;
-}
-
-TextPair read_text_pair(OptionReader options, bool weighted) {
-  TextPair pair{.source = read_paths(options, "source"), .target = read_paths(options, "target")};
-  if (weighted) pair.weights = read_weights(options, pair.source.size());
-  options.finish();
-  options.check(pair.source.size() == pair.target.size(), "source",
-                fmt::format("names {} files, but target names {}; they are read in pairs", pair.source.size(),
-                            pair.target.size()));
-  return pair;
-}
-
-Json to_json(const TextPair& pair) {
-  const auto paths = [](const std::vector<std::string>& names) {
-    return names.size() == 1 ? Json(names.front()) : Json(names);
-  };
-  Json json = {{"source", paths(pair.source)}, {"target", paths(pair.target)}};
-  if (!pair.weights.empty()) json["weights"] = pair.weights;
-  return json;
-}
 
 Option files_option(std::string name, std::string help) {
   return {.name = std::move(name), .placeholder = "{source: FILE, target: FILE}", .help = std::move(help)};
@@ -80,11 +32,35 @@ Option files_option(std::string name, std::string help) {
 
 void read_train(OptionReader& data, DataConfig& config) {
   data.check(data.has("train"), "train", "is missing: give train: {source: FILE, target: FILE}");
-  config.train = read_text_pair(data.child("train"), true);
+  config.train = read_texts(data, "train", true);
 }
 
 void read_validation_texts(OptionReader& data, DataConfig& config) {
-  if (data.has("validation")) config.validation = read_text_pair(data.child("validation"), false);
+  if (data.has("validation")) config.validation = read_texts(data, "validation", false);
+}
+
+/// What stands behind the texts in the configuration of data, since it is about them.
+void read_phases_of(OptionReader& data, DataConfig& config) {
+  config.phases = read_phases(data, texts_of(config.train).size());
+}
+
+void write_phases(const DataConfig& config, Json& json) {
+  if (!config.phases.empty()) json["phases"] = to_json(config.phases);
+}
+
+/// SIZE as text, or 0.
+void read_memory(OptionReader& data, DataConfig& config) {
+  const Json& value = data.subtree("memory");
+  if (value.is_null() || value == 0) return;
+  const auto bytes = value.is_string() ? core::spelled_size(value.get<std::string>()) : std::nullopt;
+  data.check(bytes.has_value(), "memory", core::demand_of_size() + ", or 0 for no limit");
+  constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
+  data.check(*bytes >= kLeast, "memory", "must be at least 1MiB");
+  config.memory = *bytes;
+}
+
+void write_memory(const DataConfig& config, Json& json) {
+  json["memory"] = config.memory == 0 ? Json(0) : Json(fmt::format("{}B", config.memory));
 }
 
 /// FILE, or {file: FILE, type: NAME, options: {...}}.
@@ -379,7 +355,10 @@ const OptionTable<DataConfig>& data_table() {
           .custom({files_option(
                       "train",
                       "parallel texts, a pair a line; lists are read one after the other, and `weights: [X, ...]` "
-                      "says how often an epoch has the pairs of each")},
+                      "says how often an epoch has the pairs of each. In place of it a list of texts: {source: FILE, "
+                      "target: FILE}, {tsv: FILE, source_column: N, target_column: N} or {jsonl: FILE, source_key: "
+                      "KEY, target_key: KEY}, each with weight, tag, source_language and target_language, if you "
+                      "like")},
                   read_train, [](const Config& config, Json& json) { json["train"] = to_json(config.train); })
           .custom({files_option("validation", "the same, to choose the best model by")}, read_validation_texts,
                   [](const Config& config, Json& json) {
@@ -402,6 +381,29 @@ const OptionTable<DataConfig>& data_table() {
                   "pairs with a longer side, in tokens with the end, are left out")
           .number("bpe_dropout", &Config::bpe_dropout, kProbability, "P",
                   "merges left out at random, anew in every epoch; 0: off")
+          .custom(
+              {{.name = "subword_regularization",
+                .placeholder = "{alpha: X, n_best: N}",
+                .help = "unigram tokenizers: other segmentations in every epoch, drawn by probability to the power "
+                        "of alpha among the n_best most probable ones (0: all)"}},
+              [](OptionReader& data, Config& config) { config.subword_sampling = read_subword_sampling(data); },
+              [](const Config& config, Json& json) {
+                if (config.subword_sampling.on) json["subword_regularization"] = to_json(config.subword_sampling);
+              })
+          .number("temperature", &Config::temperature, {.least = 0, .most = 1000, .least_included = false}, "T",
+                  "texts of n pairs are mixed with p ~ n^(1/T); 1: as they are")
+          .custom({{.name = "phases",
+                    .placeholder = "[{until_epoch: N, weights: [X, ...]}, ...]",
+                    .help = "mixes one after the other: weights of the texts (0: none of it) or a temperature; each "
+                            "but the last ends by until_epoch or until_update"}},
+                  read_phases_of, write_phases)
+          .custom({{.name = "memory",
+                    .placeholder = "SIZE",
+                    .help = "encoded pairs that need more, as 2GB, stand in blocks on disk, and are shuffled by blocks "
+                            "and within windows of some blocks; 0: all are kept in memory",
+                    .fallback = 0}},
+                  read_memory, write_memory)
+          .text("cache", &Config::cache, "FOLDER", "of the blocks, for other runs, too; empty: blocks in the run's own")
           .number("bucket_window", &Config::bucket_window, kAtLeastOne, "N",
                   "pairs sorted by length at a time; 1: none")
           .text("source_language", &Config::source_language, "CODE",

@@ -1,71 +1,69 @@
 #include "dragoman/training/corpus.h"
 
+#include "block_store.h"
+#include "pair_encoder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/fingerprint.h>
-#include <dragoman/core/random.h>
 #include <dragoman/core/utf8.h>
+#include <dragoman/corpus/pair_file.h>
 
 namespace dragoman::training {
 namespace {
 
+namespace fs = std::filesystem;
 using core::ErrorCode;
+using core::Json;
 
 /// Lines that are read before they are encoded together.
 constexpr std::size_t kBlockLines = 4096;
 /// Lines that one task encodes.
 constexpr std::int64_t kTaskLines = 64;
+/// A block has so large a part of the budget: a window of eight in use and one that is read are half of it.
+constexpr std::uint64_t kBlocksOfBudget = 32;
 
-/// The 64-bit seed of one epoch's dropout of one side.
-std::uint64_t dropout_seed(std::uint64_t seed, std::int64_t epoch, std::uint64_t side) {
-  constexpr std::uint64_t kStream = 0x6270652D64726F70U;
-  const core::RandomBlock block = core::random_block(seed, kStream + side, static_cast<std::uint64_t>(epoch));
-  return (std::uint64_t{block[1]} << 32) | block[0];
+/// What tells a file from another one without reading it.
+Json identity_of(const std::string& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error) return {{"name", path}};
+  const auto time = fs::last_write_time(path, error).time_since_epoch();
+  return {{"name", path}, {"size", size}, {"time", std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()}};
 }
 
-void drop_carriage_return(std::string& line) {
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-}
-
-/// Reads on to the end, so that a message can name both lengths.
-std::uint64_t count_to_end(core::LineReader& reader) {
-  std::string line;
-  while (reader.next(line)) {
+Json identity_of(const corpus::PairFile& file) {
+  Json json{{"source", identity_of(file.source)}, {"format", static_cast<int>(file.format)}};
+  switch (file.format) {
+    case corpus::PairFormat::kText:
+      json["target"] = identity_of(file.target);
+      break;
+    case corpus::PairFormat::kTsv:
+      json["columns"] = {file.source_column, file.target_column};
+      break;
+    case corpus::PairFormat::kJsonl:
+      json["keys"] = {file.source_key, file.target_key};
+      break;
   }
-  return reader.line_number();
+  return json;
 }
 
-[[noreturn]] void fail_unequal(core::LineReader& source, core::LineReader& target, bool source_goes_on) {
-  const std::uint64_t source_lines = source_goes_on ? count_to_end(source) : source.line_number();
-  const std::uint64_t target_lines = source_goes_on ? target.line_number() : count_to_end(target);
-  core::fail(ErrorCode::kBadInput, "{} has {} lines, but {} has {}; parallel files need equal numbers of lines",
-             source.name(), source_lines, target.name(), target_lines);
-}
-
-/// What stands around the tokens of one side's lines.
-struct Frame {
-  std::span<const std::int32_t> prefix;
-  std::int32_t end;
-  std::span<const std::int32_t> suffix;
-};
-
-Frame source_frame(const CorpusOptions& options) {
-  return {options.tags.source_prefix, options.end, options.tags.source_suffix};
-}
-
-Frame target_frame(const CorpusOptions& options) {
-  return {options.tags.target_prefix, options.end, {}};
-}
-
-/// Empty if the line has no tokens.
-std::vector<std::int32_t> encode_line(const tokenizer::Tokenizer& tokenizer, std::string_view line, const Frame& frame,
-                                      const tokenizer::EncodeOptions& options) {
-  std::vector<std::int32_t> ids = tokenizer.encode(line, options);
-  if (ids.empty()) return ids;
-  ids.insert(ids.begin(), frame.prefix.begin(), frame.prefix.end());
-  ids.push_back(frame.end);
-  ids.insert(ids.end(), frame.suffix.begin(), frame.suffix.end());
-  return ids;
+/// Of all that blocks are a function of.
+Json identity_of(const std::vector<TextConfig>& texts, const CorpusOptions& options, const PairEncoder& encoder) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    Json files = Json::array();
+    for (const corpus::PairFile& file : texts[i].files) files.push_back(identity_of(file));
+    const formats::SequenceTags& tags = encoder.tags_of(i);
+    list.push_back(
+        {{"files", std::move(files)}, {"tags", {tags.source_prefix, tags.source_suffix, tags.target_prefix}}});
+  }
+  return {{"texts", std::move(list)}, {"tokenizers", options.tokenizers}, {"maximum_length", options.maximum_length},
+          {"end", options.end},       {"memory", options.memory},         {"keeps_text", encoder.draws()}};
 }
 
 }  // namespace
@@ -79,122 +77,351 @@ void SequenceList::append(std::span<const std::int32_t> sequence) {
   offsets_.push_back(tokens_.size());
 }
 
+void SequenceList::append(const SequenceList& others) {
+  const std::size_t before = tokens_.size();
+  tokens_.insert(tokens_.end(), others.tokens_.begin(), others.tokens_.end());
+  for (std::size_t i = 1; i < others.offsets_.size(); ++i) offsets_.push_back(before + others.offsets_[i]);
+}
+
 void LineList::append(std::string_view line) {
   text_ += line;
   offsets_.push_back(text_.size());
 }
 
+void LineList::append(const LineList& others) {
+  const std::size_t before = text_.size();
+  text_ += others.text_;
+  for (std::size_t i = 1; i < others.offsets_.size(); ++i) offsets_.push_back(before + others.offsets_[i]);
+}
+
+std::vector<double> weights_by_temperature(const std::vector<std::uint64_t>& pairs, double temperature) {
+  double all = 0;
+  double powers = 0;
+  for (const std::uint64_t n : pairs) {
+    all += static_cast<double>(n);
+    if (n > 0) powers += std::pow(static_cast<double>(n), 1 / temperature);
+  }
+  std::vector<double> weights;
+  constexpr double kSteps = 1 << 20;
+  for (const std::uint64_t n : pairs) {
+    const auto own = static_cast<double>(n);
+    const double weight = n == 0 ? 0 : all * std::pow(own, 1 / temperature) / powers / own;
+    weights.push_back(std::round(weight * kSteps) / kSteps);
+  }
+  return weights;
+}
+
+/// What is between two lines of a corpus that is read.
+struct Corpus::Reading {
+  std::size_t text = 0;
+  std::size_t file = 0;
+  std::optional<corpus::PairReader> reader;
+  /// Lines that wait to be encoded, and the number of the first one.
+  std::vector<std::string> source, target;
+  std::uint64_t first_line = 1;
+  std::uint64_t hash = core::kFingerprintOfNothing;
+  /// With a budget: the pairs of the block that grows, and blocks that are complete, until they are too many.
+  EncodedBlock block{};
+  BlockInfo info{};
+  std::vector<std::pair<EncodedBlock, BlockInfo>> complete{};
+  std::uint64_t complete_bytes = 0;
+  std::optional<BlockWriter> writer{};
+
+  void close_block(const CorpusOptions& options);
+};
+
+/// The block goes to disk as soon as one has.
+void Corpus::Reading::close_block(const CorpusOptions& options) {
+  if (block.size() == 0) return;
+  if (writer) {
+    writer->write(block, info);
+    block = {};
+    return;
+  }
+  complete_bytes += block.bytes();
+  complete.emplace_back(std::move(block), info);
+  block = {};
+  if (complete_bytes <= options.memory) return;
+  writer.emplace(options.cache);
+  for (auto& [pairs, place] : complete) {
+    writer->write(pairs, place);
+    pairs = {};
+  }
+  complete.clear();
+}
+
+Corpus::~Corpus() = default;
+Corpus::Corpus(Corpus&&) noexcept = default;
+
 Corpus::Corpus(const TextPair& files, TokenizerPair tokenizers, const CorpusOptions& options, core::Executor& executor,
                const core::ProgressSink& progress, const std::stop_token& stop)
-    : tokenizers_(std::move(tokenizers)), options_(options), executor_(&executor), hash_(core::kFingerprintOfNothing) {
-  core::require(files.source.size() == files.target.size(), ErrorCode::kInvalidArgument,
-                "{} source files, but {} target files", files.source.size(), files.target.size());
-  core::require(files.weights.empty() || files.weights.size() == files.source.size(), ErrorCode::kInvalidArgument,
-                "{} source files, but {} weights", files.source.size(), files.weights.size());
-  for (std::size_t i = 0; i < files.source.size(); ++i) {
-    read_files(files.source[i], files.target[i], executor, progress, stop);
-    if (!files.weights.empty()) pairs_.parts.push_back({.end = pairs_.size(), .weight = files.weights[i]});
+    : encoder_(std::make_unique<PairEncoder>(std::move(tokenizers), options)),
+      options_(options),
+      texts_(texts_of(files)),
+      executor_(&executor),
+      pairs_of_texts_(texts_.size()) {
+  core::require(options.tags_of_texts.empty() || options.tags_of_texts.size() == texts_.size(),
+                ErrorCode::kInvalidArgument, "{} texts, but tags of {}", texts_.size(), options.tags_of_texts.size());
+  Reading reading;
+  std::optional<BlockIndex> index;
+  Json identity;
+  if (options.memory > 0) {
+    identity = identity_of(texts_, options, *encoder_);
+    index = BlockStore::find(options.cache, identity);
   }
-  core::require(
-      pairs_.size() > 0, ErrorCode::kBadInput,
-      "{}: no usable pair among {} lines ({} empty, {} longer than {} tokens); check the files and data.maximum_length",
-      files.source.empty() ? "data" : files.source.front(), counts_.lines, counts_.empty, counts_.too_long,
-      options_.maximum_length);
-  core::require(pairs_.size() <= UINT32_MAX, ErrorCode::kUnsupported, "{} pairs; at most 2^32 can be trained on",
-                pairs_.size());
-  fingerprint_ = hexadecimal(hash_);
-}
-
-void Corpus::read_files(const std::string& source, const std::string& target, core::Executor& executor,
-                        const core::ProgressSink& progress, const std::stop_token& stop) {
-  core::LineReader source_reader{std::filesystem::path(source), stop};
-  core::LineReader target_reader{std::filesystem::path(target), stop};
-  std::vector<std::string> source_lines;
-  std::vector<std::string> target_lines;
-  std::string source_line;
-  std::string target_line;
-  for (bool more = true; more;) {
-    more = source_reader.next(source_line);
-    if (more != target_reader.next(target_line)) fail_unequal(source_reader, target_reader, more);
-    if (more) {
-      drop_carriage_return(source_line);
-      drop_carriage_return(target_line);
-      source_lines.push_back(source_line);
-      target_lines.push_back(target_line);
+  if (!index) {
+    read_all(reading, executor, progress, stop);
+    if (reading.writer) index = reading.writer->commit(identity, hexadecimal(reading.hash), counts_);
+    fingerprint_ = hexadecimal(reading.hash);
+  }
+  if (index) {
+    counts_ = index->counts;
+    fingerprint_ = index->fingerprint;
+    std::ranges::fill(pairs_of_texts_, 0);
+    for (const BlockInfo& block : index->blocks) {
+      pairs_of_texts_.at(block.text) += block.pairs;
+      size_ += block.pairs;
+      source_tokens_ += block.source_tokens;
+      target_tokens_ += block.target_tokens;
     }
-    if (source_lines.size() < kBlockLines && more) continue;
-    encode_block(source_lines, target_lines, executor);
-    core::report(progress, {.stage = "read", .done = counts_.lines, .unit = "lines", .figures = {}});
-    core::require(!stop.stop_requested(), ErrorCode::kInterrupted, "interrupted while reading {}", source);
+    // Of the texts as they are now: the corpus may have moved by then.
+    const auto rebuild = [texts = texts_, encoder = PairEncoder(*encoder_)](const BlockInfo& info) {
+      corpus::PairReader reader(texts.at(info.text).files.at(info.file));
+      reader.skip(info.line - 1);
+      EncodedBlock block;
+      corpus::ParsedPair pair;
+      while (block.size() < info.pairs && reader.next(pair)) {
+        core::replace_invalid_utf8(pair.source);
+        core::replace_invalid_utf8(pair.target);
+        const auto source = encoder.source(pair.source, info.text);
+        const auto target = encoder.target(pair.target, info.text);
+        if (source.empty() || target.empty() || encoder.is_too_long(source.size()) ||
+            encoder.is_too_long(target.size()))
+          continue;
+        block.source.append(source);
+        block.target.append(target);
+        if (!encoder.draws()) continue;
+        block.source_text.append(pair.source);
+        block.target_text.append(pair.target);
+      }
+      return block;
+    };
+    blocks_ = std::make_unique<BlockStore>(options.cache, std::move(*index), rebuild, options.log);
+  } else {
+    take_pairs(reading);
   }
+  set_weights();
 }
 
-void Corpus::encode_block(std::vector<std::string>& source, std::vector<std::string>& target,
-                          core::Executor& executor) {
-  const auto lines = static_cast<std::int64_t>(source.size());
+void Corpus::read_all(Reading& reading, core::Executor& executor, const core::ProgressSink& progress,
+                      const std::stop_token& stop) {
+  std::string names;
+  for (reading.text = 0; reading.text < texts_.size(); ++reading.text)
+    for (reading.file = 0; reading.file < texts_[reading.text].files.size(); ++reading.file) {
+      reading.reader.emplace(texts_[reading.text].files[reading.file], stop);
+      read_file(reading, executor, progress, stop);
+      if (names.empty()) names = reading.reader->name();
+      reading.close_block(options_);
+    }
+  std::uint64_t kept = 0;
+  for (const std::uint64_t pairs : pairs_of_texts_) kept += pairs;
+  core::require(
+      kept > 0, ErrorCode::kBadInput,
+      "{}: no usable pair among {} lines ({} empty, {} longer than {} tokens); check the files and data.maximum_length",
+      names.empty() ? "data" : names, counts_.lines, counts_.empty, counts_.too_long, options_.maximum_length);
+  core::require(kept <= UINT32_MAX || reading.writer, ErrorCode::kUnsupported,
+                "{} pairs; at most 2^32 can be trained on in memory; set data.memory", kept);
+}
+
+void Corpus::read_file(Reading& reading, core::Executor& executor, const core::ProgressSink& progress,
+                       const std::stop_token& stop) {
+  corpus::PairReader& reader = *reading.reader;
+  reading.first_line = 1;
+  corpus::ParsedPair pair;
+  for (bool more = true; more;) {
+    more = reader.next(pair);
+    if (more) {
+      reading.source.push_back(std::move(pair.source));
+      reading.target.push_back(std::move(pair.target));
+    }
+    if (reading.source.size() < kBlockLines && more) continue;
+    encode_lines(reading, executor);
+    core::report(progress, {.stage = "read", .done = counts_.lines, .unit = "lines", .figures = {}});
+    core::require(!stop.stop_requested(), ErrorCode::kInterrupted, "interrupted while reading {}", reader.name());
+  }
+  const corpus::PairFile& file = texts_[reading.text].files[reading.file];
+  core::require(reader.lines_read() > 0, ErrorCode::kBadInput, "{}: {}; no usable pair", reader.name(),
+                file.format == corpus::PairFormat::kText ? "each has 0 lines" : "has 0 lines");
+}
+
+void Corpus::encode_lines(Reading& reading, core::Executor& executor) {
+  std::vector<std::string>& source = reading.source;
+  std::vector<std::string>& target = reading.target;
   std::vector<std::vector<std::int32_t>> source_ids(source.size());
   std::vector<std::vector<std::int32_t>> target_ids(source.size());
   for (auto* side : {&source, &target})
     for (std::string& line : *side) {
-      hash_ = core::fingerprint_of_line(line, hash_);
+      reading.hash = core::fingerprint_of_line(line, reading.hash);
       if (core::replace_invalid_utf8(line) > 0) ++counts_.invalid_text;
     }
-  core::for_each_range(executor, lines, kTaskLines, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      source_ids[i] = encode_line(*tokenizers_.source, source[i], source_frame(options_), {});
-      target_ids[i] = encode_line(*tokenizers_.target, target[i], target_frame(options_), {});
-    }
-  });
-  for (std::size_t i = 0; i < source.size(); ++i) append_pair(source[i], target[i], source_ids[i], target_ids[i]);
+  core::for_each_range(executor, static_cast<std::int64_t>(source.size()), kTaskLines,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+                           source_ids[i] = encoder_->source(source[i], reading.text);
+                           target_ids[i] = encoder_->target(target[i], reading.text);
+                         }
+                       });
+  for (std::size_t i = 0; i < source.size(); ++i) append_pair(reading, i, source_ids[i], target_ids[i]);
+  reading.first_line += source.size();
   source.clear();
   target.clear();
 }
 
-void Corpus::append_pair(std::string_view source_line, std::string_view target_line,
-                         std::span<const std::int32_t> source, std::span<const std::int32_t> target) {
+void Corpus::append_pair(Reading& reading, std::size_t line, std::span<const std::int32_t> source,
+                         std::span<const std::int32_t> target) {
   ++counts_.lines;
-  const auto longest = static_cast<std::size_t>(options_.maximum_length);
   if (source.empty() || target.empty()) {
     ++counts_.empty;
-  } else if (source.size() > longest || target.size() > longest) {
+    return;
+  }
+  if (encoder_->is_too_long(source.size()) || encoder_->is_too_long(target.size())) {
     ++counts_.too_long;
-  } else {
+    return;
+  }
+  ++pairs_of_texts_[reading.text];
+  const bool keeps_text = options_.keep_text || encoder_->draws();
+  if (options_.memory == 0) {
     pairs_.source.append(source);
     pairs_.target.append(target);
-    if (!options_.keep_text && options_.bpe_dropout == 0) return;
-    source_text_.append(source_line);
-    target_text_.append(target_line);
+    if (!keeps_text) return;
+    source_text_.append(reading.source[line]);
+    target_text_.append(reading.target[line]);
+    return;
+  }
+  EncodedBlock& block = reading.block;
+  if (block.size() == 0) reading.info = {.text = reading.text, .file = reading.file, .line = reading.first_line + line};
+  block.source.append(source);
+  block.target.append(target);
+  if (keeps_text) {
+    block.source_text.append(reading.source[line]);
+    block.target_text.append(reading.target[line]);
+  }
+  if (block.bytes() >= options_.memory / kBlocksOfBudget) reading.close_block(options_);
+}
+
+/// All that was read fits into memory.
+void Corpus::take_pairs(Reading& reading) {
+  for (auto& [block, info] : reading.complete) {
+    pairs_.source.append(block.source);
+    pairs_.target.append(block.target);
+    source_text_.append(block.source_text);
+    target_text_.append(block.target_text);
+    block = {};
+  }
+  size_ = pairs_.size();
+  source_tokens_ = pairs_.source.total();
+  target_tokens_ = pairs_.target.total();
+}
+
+void Corpus::set_weights() {
+  const bool weighted = std::ranges::any_of(texts_, [](const TextConfig& text) { return text.weight != 1; });
+  if (options_.temperature != 1) {
+    weights_ = weights_by_temperature(pairs_of_texts_, options_.temperature);
+  } else if (weighted || options_.keep_parts) {
+    for (const TextConfig& text : texts_) weights_.push_back(text.weight);
+  }
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < weights_.size() && !on_disk(); ++i) {
+    end += pairs_of_texts_[i];
+    pairs_.parts.push_back({.end = end, .weight = weights_[i]});
   }
 }
 
+bool Corpus::draws() const noexcept {
+  return encoder_->draws();
+}
+
+const formats::SequenceTags& Corpus::tags() const noexcept {
+  return encoder_->tags_of(0);
+}
+
+const formats::SequenceTags& Corpus::tags_of(std::size_t pair) const noexcept {
+  std::size_t text = 0;
+  for (std::size_t end = pairs_of_texts_[0]; text + 1 < texts_.size() && pair >= end;) end += pairs_of_texts_[++text];
+  return encoder_->tags_of(text);
+}
+
 const EncodedPairs& Corpus::epoch(std::int64_t epoch) {
-  if (options_.bpe_dropout == 0) return pairs_;
-  if (epoch == dropped_epoch_) return dropped_;
-  const auto encode_side = [&](const tokenizer::Tokenizer& tokenizer, const LineList& text, const SequenceList& usual,
-                               const Frame& frame, std::uint64_t side) {
-    std::vector<std::vector<std::int32_t>> ids(text.size());
-    tokenizer::EncodeOptions options{.mode = tokenizer::EncodingMode::kDropout, .dropout = options_.bpe_dropout};
-    options.seed = dropout_seed(options_.seed, epoch, side);
-    core::for_each_range(*executor_, static_cast<std::int64_t>(text.size()), kTaskLines,
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-                             tokenizer::EncodeOptions line_options = options;
-                             line_options.line = i;
-                             ids[i] = encode_line(tokenizer, text[i], frame, line_options);
-                           }
-                         });
-    SequenceList sequences;
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      const bool fits = ids[i].size() <= static_cast<std::size_t>(options_.maximum_length);
-      sequences.append(fits ? std::span<const std::int32_t>(ids[i]) : usual[i]);
+  if (!draws()) return pairs_;
+  if (epoch == drawn_epoch_) return drawn_;
+  drawn_ = drawn(epoch, *executor_, {});
+  drawn_epoch_ = epoch;
+  return drawn_;
+}
+
+EncodedPairs Corpus::drawn(std::int64_t epoch, core::Executor& executor, const std::stop_token& stop) const {
+  const std::size_t pairs = pairs_.size();
+  std::vector<std::vector<std::int32_t>> source(pairs), target(pairs);
+  const tokenizer::EncodeOptions source_draw = encoder_->source_draw(epoch);
+  const tokenizer::EncodeOptions target_draw = encoder_->target_draw(epoch);
+  std::vector<std::size_t> ends;
+  for (const std::uint64_t count : pairs_of_texts_) ends.push_back((ends.empty() ? 0 : ends.back()) + count);
+  core::for_each_range(
+      executor, static_cast<std::int64_t>(pairs), kTaskLines, [&](std::int64_t begin, std::int64_t end) {
+        core::require(!stop.stop_requested(), ErrorCode::kInterrupted, "interrupted while drawing segmentations");
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          const auto text = static_cast<std::size_t>(std::ranges::upper_bound(ends, i) - ends.begin());
+          tokenizer::EncodeOptions one = source_draw;
+          tokenizer::EncodeOptions other = target_draw;
+          one.line = other.line = i;
+          source[i] = encoder_->source(source_text_[i], text, one);
+          target[i] = encoder_->target(target_text_[i], text, other);
+        }
+      });
+  EncodedPairs result;
+  const auto join = [&](std::vector<std::vector<std::int32_t>>& ids, const SequenceList& usual, SequenceList& out) {
+    for (std::size_t i = 0; i < pairs; ++i) {
+      out.append(encoder_->is_too_long(ids[i].size()) ? usual[i] : std::span<const std::int32_t>(ids[i]));
+      ids[i] = {};
     }
-    return sequences;
   };
-  dropped_.source = encode_side(*tokenizers_.source, source_text_, pairs_.source, source_frame(options_), 0);
-  dropped_.target = encode_side(*tokenizers_.target, target_text_, pairs_.target, target_frame(options_), 1);
-  dropped_.parts = pairs_.parts;
-  dropped_epoch_ = epoch;
-  return dropped_;
+  join(source, pairs_.source, result.source);
+  join(target, pairs_.target, result.target);
+  result.parts = pairs_.parts;
+  return result;
+}
+
+std::size_t Corpus::blocks() const noexcept {
+  return blocks_ ? blocks_->blocks().size() : 0;
+}
+std::size_t Corpus::text_of_block(std::size_t block) const noexcept {
+  return blocks_->blocks()[block].text;
+}
+std::uint64_t Corpus::pairs_of_block(std::size_t block) const noexcept {
+  return blocks_->blocks()[block].pairs;
+}
+
+void Corpus::append_block(std::size_t block, std::int64_t epoch, EncodedPairs& pairs,
+                          const std::stop_token& stop) const {
+  const EncodedBlock loaded = blocks_->load(block);
+  if (!draws()) {
+    pairs.source.append(loaded.source);
+    pairs.target.append(loaded.target);
+    return;
+  }
+  const BlockInfo& info = blocks_->blocks()[block];
+  tokenizer::EncodeOptions source_draw = encoder_->source_draw(epoch);
+  tokenizer::EncodeOptions target_draw = encoder_->target_draw(epoch);
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    core::require(!stop.stop_requested(), ErrorCode::kInterrupted, "interrupted while drawing segmentations");
+    source_draw.line = target_draw.line = info.first_pair + i;
+    const auto source = encoder_->source(loaded.source_text[i], info.text, source_draw);
+    const auto target = encoder_->target(loaded.target_text[i], info.text, target_draw);
+    pairs.source.append(encoder_->is_too_long(source.size()) ? loaded.source[i]
+                                                             : std::span<const std::int32_t>(source));
+    pairs.target.append(encoder_->is_too_long(target.size()) ? loaded.target[i]
+                                                             : std::span<const std::int32_t>(target));
+  }
 }
 
 }  // namespace dragoman::training

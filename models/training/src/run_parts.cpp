@@ -11,26 +11,51 @@
 namespace dragoman::training {
 namespace {
 
-CorpusOptions training_corpus_options(const TrainingConfig& config, const nn::SequenceSpec& spec,
-                                      const formats::SequenceTags& tags) {
-  return {.maximum_length = config.data.maximum_length,
-          .end = spec.end,
-          .tags = tags,
-          .bpe_dropout = config.data.bpe_dropout,
-          .seed = config.training.seed};
+/// What stands around the pairs of each text: the tags of its languages, and its own in front of the source.
+std::vector<formats::SequenceTags> tags_of_texts(const RunParts& run, const TextPair& texts) {
+  std::vector<formats::SequenceTags> tags;
+  for (const TextConfig& text : texts_of(texts)) {
+    DataConfig languages;
+    languages.source_language = text.source_language.empty() ? run.config.data.source_language : text.source_language;
+    languages.target_language = text.target_language.empty() ? run.config.data.target_language : text.target_language;
+    formats::SequenceTags& own = tags.emplace_back(run.start ? run.start->tags(languages) : formats::SequenceTags{});
+    if (text.tag.empty()) continue;
+    const tokenizer::Tokenizer& tokenizer = *run.tokenizers.source.tokenizer;
+    const std::optional<std::int32_t> token = tokenizer.id(text.tag);
+    const std::vector<std::int32_t> ids = token ? std::vector{*token} : tokenizer.encode(text.tag);
+    own.source_prefix.insert(own.source_prefix.end(), ids.begin(), ids.end());
+  }
+  return tags;
 }
 
-CorpusOptions validation_corpus_options(const nn::SequenceSpec& spec, const formats::SequenceTags& tags) {
-  return {.maximum_length = std::min(spec.maximum_source_length, spec.maximum_target_length),
-          .end = spec.end,
-          .tags = tags,
+CorpusOptions training_corpus_options(const RunParts& run) {
+  const DataConfig& data = run.config.data;
+  return {.maximum_length = data.maximum_length,
+          .end = run.spec.end,
+          .tags_of_texts = tags_of_texts(run, data.train),
+          .bpe_dropout = data.bpe_dropout,
+          .subword_sampling = data.subword_sampling,
+          .seed = run.config.training.seed,
+          .keep_parts = !data.phases.empty(),
+          .temperature = data.temperature,
+          .memory = data.memory,
+          .cache = data.cache.empty() ? run.folder.file("blocks") : std::filesystem::path(data.cache),
+          .tokenizers = run.tokenizers.source.fingerprint + " " + run.tokenizers.target.fingerprint,
+          .log = run.environment.log};
+}
+
+CorpusOptions validation_corpus_options(const RunParts& run) {
+  return {.maximum_length = std::min(run.spec.maximum_source_length, run.spec.maximum_target_length),
+          .end = run.spec.end,
+          .tags_of_texts = tags_of_texts(run, run.config.data.validation),
           .keep_text = true};
 }
 
 void log_counts(const RunParts& run, std::string_view what, const Corpus& corpus) {
   const CorpusCounts& counts = corpus.counts();
   run.log(fmt::format("{}: {} pairs of {} lines, {} source and {} target tokens", what, corpus.size(), counts.lines,
-                      corpus.pairs().source.total(), corpus.pairs().target.total()));
+                      corpus.source_tokens(), corpus.target_tokens()));
+  if (corpus.on_disk()) run.log(fmt::format("{}: on disk, in {} blocks", what, corpus.blocks()));
   if (counts.empty + counts.too_long + counts.invalid_text > 0)
     run.warn(fmt::format(
         "{}: left out {} pairs with an empty side and {} over-long ones; repaired ill-formed UTF-8 in {} lines", what,
@@ -104,11 +129,10 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
       spec(start ? start->spec(config, tokenizers) : make_spec(config, tokenizers)),
       model(make_model()) {
   require_room_for_models(config);
-  const formats::SequenceTags tags = start ? start->tags(config.data) : formats::SequenceTags{};
-  train = read_corpus(*this, "training data", config.data.train, training_corpus_options(config, spec, tags), stop);
+  train = read_corpus(*this, "training data", config.data.train, training_corpus_options(*this), stop);
   if (!config.data.validation.empty()) {
     validation =
-        read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(spec, tags), stop);
+        read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);
     validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor,
                       folder.file(kValidationFolder));
   }
@@ -120,9 +144,11 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
     adapters->parameters().attach_gradients(memory);
   }
   optimizer = std::make_unique<Optimizer>(trained(), memory, recipe.optimizer, recipe.clip_norm, recipe.ema_decay);
-  gradients = std::make_unique<GradientAccumulator>(config, *model, *train, *context);
+  gradients = std::make_unique<GradientAccumulator>(config, *model, *train, *context, *executor);
   environment.build[tensor::name_of(device)] = environment.runtime->backend(device).describe();
   record = make_run_record(config, environment.build, *model, tokenizers, *train, validation.get());
+  if (train->on_disk())
+    record["data"]["order"] = fmt::format("{} blocks of {} bytes", train->blocks(), config.data.memory);
   if (start) {
     record["start"] = start->account(spec, tokenizers);
     record["data"]["starting_model"] = start->sum();

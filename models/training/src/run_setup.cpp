@@ -160,6 +160,7 @@ Json with_later_keys(const Json& before, const Json& now) {
                                                                   {"training.lora.rank", 0},
                                                                   {"data.source_language", ""},
                                                                   {"data.target_language", ""},
+                                                                  {"data.temperature", 1},
                                                                   {"training.lora.alpha", 16},
                                                                   {"training.lora.targets", Json::array()},
                                                                   {"model.init", "default"},

@@ -33,7 +33,8 @@ void TrainingMeter::append_line(const Update& update) {
                      {"learning_rate", update.learning_rate},
                      {"gradient_norm", update.gradient_norm},
                      {"target_tokens", state.window_tokens},
-                     {"seconds", window_seconds_}});
+                     {"seconds", window_seconds_},
+                     {"data_seconds", run_->gradients->take_waiting()}});
   state.window_loss = state.window_nll = window_seconds_ = 0;
   state.window_tokens = 0;
 }

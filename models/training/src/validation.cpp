@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <numeric>
 
@@ -228,19 +229,25 @@ std::vector<std::string> Validator::translate(const nn::Seq2SeqModel& model, con
   engine::TranslationEngine engine(
       *runtime_, model,
       {.threads = executor_->threads(), .device = device_, .limits = {.maximum_encoder_tokens = config_.batch_tokens}});
-  decoding::DecodingOptions with_tags = options;
-  with_tags.given_tokens = static_cast<std::int32_t>(corpus_->tags().target_prefix.size());
-  const auto search = std::make_shared<const decoding::Search>(with_tags);
   const SequenceList& sources = corpus_->pairs().source;
-  const std::vector<std::int32_t>& given = corpus_->tags().target_prefix;
+  // A search for each number of tokens that translations begin with: texts of several languages may differ in it.
+  std::map<std::size_t, std::shared_ptr<const decoding::Search>> searches;
+  const auto search_for = [&](std::size_t given_tokens) {
+    auto& search = searches[given_tokens];
+    if (search) return search;
+    decoding::DecodingOptions with_tags = options;
+    with_tags.given_tokens = static_cast<std::int32_t>(given_tokens);
+    return search = std::make_shared<const decoding::Search>(with_tags);
+  };
   Texts texts(*tokenizers_.target, corpus_->size(), progress);
   engine::Client client(engine);
   for (std::size_t i = 0; i < corpus_->size(); ++i) {
     const auto tokens = sources[i];
+    const std::vector<std::int32_t>& given = corpus_->tags_of(i).target_prefix;
     client.submit(engine::TranslationRequest{.source = {tokens.begin(), tokens.end()},
                                              .target_prefix = given,
                                              .line = i,
-                                             .search = search,
+                                             .search = search_for(given.size()),
                                              .stop = stop},
                   [&texts, i](const engine::TranslationResult& result) { texts.put(i, result); });
   }

@@ -38,6 +38,7 @@ class TrainerOn : public ::testing::Test {
     for (std::string line; reader.next(line);) {
       lines.push_back(core::parse_json(line, "metrics.jsonl"));
       lines.back().erase("seconds");
+      lines.back().erase("data_seconds");
     }
     return lines;
   }

@@ -16,6 +16,8 @@ struct BatchOptions {
   /// Pairs that are sorted by (source, target) length at a time.
   std::int64_t bucket_window = 8192;
   std::uint64_t seed = 1;
+  /// How often the epoch has the pairs of each part, 0 for not at all; empty: as the parts say.
+  std::vector<double> weights{};
 };
 
 /// Which pairs form which batch of an epoch, in training order: every pair exactly once. A pure function of the

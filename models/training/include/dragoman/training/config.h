@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <dragoman/core/json.h>
+#include <dragoman/corpus/pair_file.h>
 #include <dragoman/tensor/compute_type.h>
 #include <dragoman/tokenizer/tokenizer_kind.h>
 #include <dragoman/training/methods.h>
@@ -13,6 +14,20 @@
 
 namespace dragoman::training {
 
+/// One text of a mix: files that are read one after the other, and what is to be said of them.
+struct TextConfig {
+  std::vector<corpus::PairFile> files{};
+  /// How often an epoch has its pairs: TextPair::weights.
+  double weight = 1;
+  /// What stands in front of every source: the token of that name if the vocabulary has one, else text (Johnson et al.
+  /// 2017: <2de>; Caswell et al. 2019: <BT>). Empty: nothing.
+  std::string tag{};
+  /// As those of DataConfig, which are meant where these are empty.
+  std::string source_language{};
+  std::string target_language{};
+  bool operator==(const TextConfig&) const = default;
+};
+
 /// Two texts that are parallel by line number; several files a side are read one after the other, in pairs.
 struct TextPair {
   std::vector<std::string> source;
@@ -20,7 +35,33 @@ struct TextPair {
   /// How often an epoch has the pairs of each pair of files, where it is not once: with 2.5 each pair comes twice, and
   /// half of them, others in each epoch, once more.
   std::vector<double> weights{};
-  bool empty() const noexcept { return source.empty() && target.empty(); }
+  /// In place of all these: texts in any form.
+  std::vector<TextConfig> texts{};
+  bool empty() const noexcept { return source.empty() && target.empty() && texts.empty(); }
+};
+
+/// All texts in one form: each pair of files of `source` and `target` is one.
+std::vector<TextConfig> texts_of(const TextPair& pair);
+
+/// A part of a run with a mix of its own (a curriculum).
+struct PhaseConfig {
+  /// The phase ends with the epoch or the update of this number; one of them, and 0 for both in the last phase. An
+  /// update that ends a phase ends its epoch.
+  std::int64_t until_epoch = 0;
+  std::int64_t until_update = 0;
+  /// Of the texts of DataConfig::train, 0 for those that the phase leaves out; empty: DataConfig's own.
+  std::vector<double> weights{};
+  /// In place of weights, as DataConfig::temperature; 0: none.
+  double temperature = 0;
+  bool operator==(const PhaseConfig&) const = default;
+};
+
+/// Subword regularisation (Kudo 2018): each epoch sees other segmentations of a unigram tokenizer, drawn with
+/// probability to the power of alpha among the n_best most probable ones, or among all (0).
+struct SubwordSampling {
+  bool on = false;
+  double alpha = 0.2;
+  std::int32_t n_best = 0;
 };
 
 struct ModelConfig {
@@ -79,6 +120,18 @@ struct DataConfig {
   std::int32_t maximum_length = 256;
   /// BPE-dropout (Provilkov et al. 2020) on both sides, drawn anew every epoch; 0 is off.
   double bpe_dropout = 0;
+  /// Its like for unigram tokenizers.
+  SubwordSampling subword_sampling{};
+  /// Texts are mixed with p_i ~ n_i^(1/temperature) for n_i pairs (Arivazhagan et al. 2019), in epochs of as many pairs
+  /// as there are; 1: as they are, or as the weights say.
+  double temperature = 1;
+  /// One after the other; empty: one mix from beginning to end.
+  std::vector<PhaseConfig> phases{};
+  /// Encoded pairs above so many bytes stand in blocks on disk, and are read a window of blocks at a time; 0: all pairs
+  /// are kept in memory.
+  std::uint64_t memory = 0;
+  /// Where the blocks are; empty: `blocks` in the run's folder.
+  std::string cache{};
   /// Pairs that are sorted by length at a time; 1 leaves them in random order.
   std::int64_t bucket_window = 8192;
 };

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -26,6 +28,7 @@ class SequenceList {
     return std::span(tokens_).subspan(offsets_[i], offsets_[i + 1] - offsets_[i]);
   }
   void append(std::span<const std::int32_t> sequence);
+  void append(const SequenceList& others);
   std::uint64_t total() const noexcept { return tokens_.size(); }
 
  private:
@@ -41,6 +44,8 @@ class LineList {
     return std::string_view(text_).substr(offsets_[i], offsets_[i + 1] - offsets_[i]);
   }
   void append(std::string_view line);
+  void append(const LineList& others);
+  std::uint64_t total() const noexcept { return text_.size(); }
 
  private:
   std::string text_;
@@ -75,57 +80,116 @@ struct TokenizerPair {
   std::shared_ptr<const tokenizer::Tokenizer> target;
 };
 
+/// The weights with which texts of so many pairs are mixed as p_i ~ n_i^(1/temperature), in an epoch of as many pairs
+/// as there are; 0 for a text without pairs. In multiples of 2^-20, so that every machine has the same.
+std::vector<double> weights_by_temperature(const std::vector<std::uint64_t>& pairs, double temperature);
+
 struct CorpusOptions {
   std::int32_t maximum_length = 256;
   std::int32_t end = 2;
   /// What stands around the tokens of every pair: part of its sequences.
   formats::SequenceTags tags{};
+  /// Of each text, in place of `tags`; empty: those for all.
+  std::vector<formats::SequenceTags> tags_of_texts{};
   double bpe_dropout = 0;
+  SubwordSampling subword_sampling{};
   std::uint64_t seed = 1;
-  /// Whether text() is wanted afterwards; with BPE-dropout it is kept in any case.
+  /// Whether text() is wanted afterwards; where epochs differ it is kept in any case.
   bool keep_text = false;
+  /// Whether EncodedPairs::parts is wanted although all weights are 1.
+  bool keep_parts = false;
+  /// DataConfig::temperature.
+  double temperature = 1;
+  /// Pairs that take more bytes stand in blocks on disk, in the folder `cache`; 0: never.
+  std::uint64_t memory = 0;
+  std::filesystem::path cache{};
+  /// Tells tokenizers from others: blocks that were made with the same ones, from files of the same sizes and times,
+  /// are used again.
+  std::string tokenizers{};
+  core::LogSink log{};
 };
 
-/// A parallel text in memory, encoded once, or with BPE-dropout once per epoch. Reading is single-threaded, encoding
-/// runs on the executor; the result depends on neither. One thread at a time.
+class BlockStore;
+class PairEncoder;
+
+/// A parallel text, encoded once, or, where segmentations are drawn (BPE-dropout, subword regularisation), once per
+/// epoch; in memory, or above a limit on disk. Reading is single-threaded, encoding runs on the executor; the result
+/// depends on neither. One thread at a time, but for what is const.
 class Corpus {
  public:
   /// Reads and encodes. Files of different length are Error{kBadInput} naming both with their counts; a text of which
-  /// nothing remains is one, too.
+  /// nothing remains is one, too, and so is a line that does not hold a pair.
   Corpus(const TextPair& files, TokenizerPair tokenizers, const CorpusOptions& options, core::Executor& executor,
          const core::ProgressSink& progress = {}, const std::stop_token& stop = {});
+  ~Corpus();
+  Corpus(Corpus&&) noexcept;
 
-  /// The pairs as epoch `epoch` sees them: with BPE-dropout a pure function of (seed, epoch, pair), else always the
-  /// same. A pair that dropout makes over-long keeps its usual pieces for that epoch. Valid until the next call.
+  /// The pairs as epoch `epoch` sees them: where segmentations are drawn a pure function of (seed, epoch, pair), else
+  /// always the same. A pair that a draw makes over-long keeps its usual pieces for that epoch. Valid until the next
+  /// call. Of a corpus in memory.
   const EncodedPairs& epoch(std::int64_t epoch);
-  /// The pairs without dropout.
+  /// Whether epochs differ in how lines are cut.
+  bool draws() const noexcept;
+  /// The same as a value; draws() must hold. Error{kInterrupted} if it is stopped.
+  EncodedPairs drawn(std::int64_t epoch, core::Executor& executor, const std::stop_token& stop) const;
+  /// The pairs without draws; none if they are on disk.
   const EncodedPairs& pairs() const noexcept { return pairs_; }
-  std::size_t size() const noexcept { return pairs_.size(); }
+  std::size_t size() const noexcept { return size_; }
+  std::uint64_t source_tokens() const noexcept { return source_tokens_; }
+  std::uint64_t target_tokens() const noexcept { return target_tokens_; }
   const CorpusCounts& counts() const noexcept { return counts_; }
   /// 16 hexadecimal digits over every line of both sides, to tell that a run goes on with the data it began with.
   const std::string& fingerprint() const noexcept { return fingerprint_; }
-  const formats::SequenceTags& tags() const noexcept { return options_.tags; }
+  /// Of the first text.
+  const formats::SequenceTags& tags() const noexcept;
+  /// Of a pair.
+  const formats::SequenceTags& tags_of(std::size_t pair) const noexcept;
   /// The lines of the pairs that were kept.
   const LineList& source_text() const noexcept { return source_text_; }
   const LineList& target_text() const noexcept { return target_text_; }
 
- private:
-  void read_files(const std::string& source, const std::string& target, core::Executor& executor,
-                  const core::ProgressSink& progress, const std::stop_token& stop);
-  void encode_block(std::vector<std::string>& source, std::vector<std::string>& target, core::Executor& executor);
-  void append_pair(std::string_view source_line, std::string_view target_line, std::span<const std::int32_t> source,
-                   std::span<const std::int32_t> target);
+  /// Pairs of each text.
+  const std::vector<std::uint64_t>& pairs_of_texts() const noexcept { return pairs_of_texts_; }
+  /// How often an epoch has the pairs of each text; empty: each once.
+  const std::vector<double>& weights() const noexcept { return weights_; }
 
-  TokenizerPair tokenizers_;
+  bool on_disk() const noexcept { return blocks_ != nullptr; }
+  std::size_t blocks() const noexcept;
+  /// Of which text a block is, and how many pairs it has.
+  std::size_t text_of_block(std::size_t block) const noexcept;
+  std::uint64_t pairs_of_block(std::size_t block) const noexcept;
+  /// Reads a block as `epoch` sees it, appending to `pairs`. One thread at a time.
+  void append_block(std::size_t block, std::int64_t epoch, EncodedPairs& pairs, const std::stop_token& stop) const;
+
+ private:
+  struct Reading;
+
+  void read_all(Reading& reading, core::Executor& executor, const core::ProgressSink& progress,
+                const std::stop_token& stop);
+  void read_file(Reading& reading, core::Executor& executor, const core::ProgressSink& progress,
+                 const std::stop_token& stop);
+  void encode_lines(Reading& reading, core::Executor& executor);
+  void append_pair(Reading& reading, std::size_t line, std::span<const std::int32_t> source,
+                   std::span<const std::int32_t> target);
+  void take_pairs(Reading& reading);
+  void set_weights();
+
+  std::unique_ptr<PairEncoder> encoder_;
   CorpusOptions options_;
+  std::vector<TextConfig> texts_;
   core::Executor* executor_;
   EncodedPairs pairs_;
-  EncodedPairs dropped_;
-  std::int64_t dropped_epoch_ = -1;
+  EncodedPairs drawn_;
+  std::int64_t drawn_epoch_ = -1;
   LineList source_text_;
   LineList target_text_;
+  std::unique_ptr<BlockStore> blocks_;
+  std::vector<std::uint64_t> pairs_of_texts_;
+  std::vector<double> weights_;
+  std::size_t size_ = 0;
+  std::uint64_t source_tokens_ = 0;
+  std::uint64_t target_tokens_ = 0;
   CorpusCounts counts_;
-  std::uint64_t hash_;
   std::string fingerprint_;
 };
 

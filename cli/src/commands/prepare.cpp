@@ -1,0 +1,311 @@
+#include "options/input_guard.h"
+#include "options/number_option.h"
+#include "options/option_group.h"
+#include "options/text_inputs.h"
+#include "options/tokenizer_options.h"
+#include "program/command.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+#include <dragoman/corpus/prepare.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+using corpus::PairFormat;
+
+constexpr RealRange kAnyShare{.least = 0, .most = 1};
+constexpr const char* kUnits[] = {"words", "characters", "pieces"};
+
+class Prepare final : public Command {
+ public:
+  std::string_view name() const override { return "prepare"; }
+  std::string_view summary() const override {
+    return "clean a parallel corpus, split it, and say what it is like and what was left out";
+  }
+  std::string_view examples() const override {
+    return "dragoman prepare raw.de.gz raw.en.gz --output train.de.gz train.en.gz --rejected rejected.tsv\n"
+           "dragoman prepare raw.de raw.en --output train.de train.en --validation 2000 --validation-output val.de "
+           "val.en\n"
+           "dragoman prepare --tsv crawl.tsv.zst --source-column 3 --target-column 4 --output-format tsv --output "
+           "clean.tsv.zst --json\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    add_files(options);
+    add_filters(options);
+    add_split(options);
+    po::options_description machine = option_group("Machine");
+    machine.add_options()("threads", thread_count(prepare_.threads),
+                          "0: as many as the process may use; the output does not depend on it");
+    options.add(machine);
+  }
+  std::vector<std::string> positional() const override { return {"source", "target"}; }
+
+  void run(const Session& session) override {
+    read_inputs();
+    read_outputs();
+    read_filters();
+    const corpus::PrepareSummary summary = corpus::prepare(prepare_, session.progress, session.stop);
+    const std::string text = json_ ? core::one_line(corpus::to_json(summary, prepare_.filters.unit)) + "\n"
+                                   : corpus::describe(summary, prepare_.filters.unit);
+    core::OutputFile out("-");
+    out.write(text);
+    out.commit();
+  }
+
+ private:
+  static po::typed_value<std::vector<std::string>>* files(std::vector<std::string>& names) {
+    return po::value(&names)->multitoken()->value_name("FILE...");
+  }
+
+  void add_files(po::options_description& options) {
+    po::options_description group = option_group("Files");
+    const corpus::PairFile usual;
+    group.add_options()("source", files(sources_), "source lines; gz and zst are recognised, - is standard input")(
+        "target", files(targets_), "target lines, in as many files with as many lines")(
+        "tsv", files(tsv_), "instead: files with a pair in two columns of each line")(
+        "jsonl", files(jsonl_), "instead: files with a JSON object a line")(
+        "source-column",
+        whole_number<std::uint64_t>("--source-column", columns_.source_column, 1, corpus::kMostColumns)
+            ->default_value("1")
+            ->value_name("N"),
+        "of tsv, from 1")(
+        "target-column",
+        whole_number<std::uint64_t>("--target-column", columns_.target_column, 1, corpus::kMostColumns)
+            ->default_value("2")
+            ->value_name("N"),
+        "of tsv, from 1")("source-key",
+                          po::value(&columns_.source_key)->default_value(usual.source_key)->value_name("KEY"),
+                          "of jsonl; `a.b` is the key b of the object at a")(
+        "target-key", po::value(&columns_.target_key)->default_value(usual.target_key)->value_name("KEY"), "of jsonl")(
+        "output,o", files(outputs_),
+        "where the pairs that stay go: source and target, or one file with --output-format tsv or jsonl; names in .gz "
+        "and .zst are compressed. Without it they are only counted")(
+        "output-format", po::value(&output_format_)->value_name("FORMAT"),
+        "text (two files), tsv or jsonl (default: tsv or jsonl by the name of a single file, else text)")(
+        "rejected", po::value(&prepare_.rejected)->value_name("FILE"),
+        "what is left out, with the reason: columns reason, file, line, source, target; or objects, if the name ends "
+        "in .jsonl, .jsonl.gz or .jsonl.zst")("json", po::bool_switch(&json_),
+                                              "print the statistics as one JSON object");
+    options.add(group);
+  }
+
+  void add_filters(po::options_description& options) {
+    po::options_description group = option_group("Filters");
+    corpus::FilterOptions& filter = prepare_.filters;
+    group.add_options()("normalize", po::value(&normalize_)->default_value("none")->value_name("FORM"),
+                        "none, nfc or nfkc (Unicode), before all else")(
+        "squeeze-spaces", po::bool_switch(&prepare_.squeeze_spaces),
+        "runs of white space become one space, and go at the ends")(
+        "unit", po::value(&unit_)->default_value("words")->value_name("UNIT"),
+        "of lengths: words (of scripts without spaces: characters), characters, or pieces of --tokenizer")(
+        "tokenizer", files(tokenizers_), "for pieces: of both sides, or of source and target")(
+        "min-length",
+        whole_number("--min-length", filter.minimum_length, std::uint64_t{0})->default_value("1")->value_name("N"),
+        "of either side")(
+        "max-length",
+        whole_number("--max-length", filter.maximum_length, std::uint64_t{1})->default_value("250")->value_name("N"),
+        "of either side")("max-ratio",
+                          real_number("--max-ratio", filter.maximum_ratio, {.least = 0, .most = 1e9})
+                              ->default_value("9")
+                              ->value_name("X"),
+                          "of the longer side to the shorter one; 0: any")(
+        "max-word-length",
+        whole_number("--max-word-length", filter.maximum_word_length, std::uint64_t{0})
+            ->default_value("40")
+            ->value_name("N"),
+        "characters of a word; 0: any")(
+        "min-letters",
+        real_number("--min-letters", filter.minimum_letters, kAnyShare)->default_value("0.5")->value_name("X"),
+        "least share of letters among characters that are not spaces; 0: any")(
+        "min-script",
+        real_number("--min-script", filter.minimum_script, kAnyShare)->default_value("0.5")->value_name("X"),
+        "least share of letters of the side's script; 0: any")(
+        "source-script", po::value(&source_script_)->value_name("NAME"),
+        "such as Latin or Latn (default: the one of most letters in the first 10000 lines)")(
+        "target-script", po::value(&target_script_)->value_name("NAME"), "the same of the target")(
+        "min-numbers",
+        real_number("--min-numbers", filter.minimum_numbers, kAnyShare)->default_value("0")->value_name("X"),
+        "least likeness of the numbers on both sides: 1 if they are the same, 0 if none is; 0: any")(
+        "keep-identical", po::bool_switch(&keep_identical_), "pairs whose source equals the target stay")(
+        "keep-control", po::bool_switch(&keep_controls_), "lines with control characters stay")(
+        "drop-urls", po::bool_switch(&filter.drop_urls), "pairs with addresses of the web or of mail go")(
+        "drop-markup", po::bool_switch(&filter.drop_markup), "pairs with tags or character references of HTML go")(
+        "duplicates", po::value(&duplicates_)->default_value("pair")->value_name("WHAT"),
+        "of what was there before, the first stays: pair, source, target, either (source or target), or none: all "
+        "stay");
+    options.add(group);
+  }
+
+  void add_split(po::options_description& options) {
+    po::options_description group = option_group("Split");
+    group.add_options()("validation",
+                        whole_number("--validation", prepare_.validation, std::uint64_t{0}, kMostOfSplit)
+                            ->default_value("0")
+                            ->value_name("N"),
+                        "pairs that go to --validation-output, drawn by --seed; pairs with one source together")(
+        "validation-output", files(validation_outputs_), "as --output")(
+        "test",
+        whole_number("--test", prepare_.test, std::uint64_t{0}, kMostOfSplit)->default_value("0")->value_name("N"),
+        "the same")("test-output", files(test_outputs_), "as --output")(
+        "seed", whole_number("--seed", prepare_.seed, std::uint64_t{0})->default_value("1")->value_name("N"),
+        "of the draw");
+    options.add(group);
+  }
+
+  void read_inputs() {
+    if (!sources_.empty() || !targets_.empty()) {
+      const auto source = expand_files(sources_);
+      const auto target = expand_files(targets_);
+      if (source.size() != target.size())
+        throw UsageError(fmt::format("{} files of sources, but {} of targets; they are read in pairs", source.size(),
+                                     target.size()));
+      for (std::size_t i = 0; i < source.size(); ++i)
+        prepare_.inputs.push_back({.format = PairFormat::kText, .source = source[i], .target = target[i]});
+    }
+    add_inputs(tsv_, PairFormat::kTsv);
+    add_inputs(jsonl_, PairFormat::kJsonl);
+    if (prepare_.inputs.empty()) throw UsageError("prepare needs SOURCE and TARGET, --tsv or --jsonl");
+    std::size_t pipes = 0;
+    for (const corpus::PairFile& file : prepare_.inputs)
+      for (const std::string& name : {file.source, file.target}) {
+        pipes += name == "-" ? 1 : 0;
+        if (!name.empty()) input_files_.emplace_back(name);
+      }
+    if (pipes > 1) throw UsageError("standard input can be read once only");
+    if (columns_.source_column == columns_.target_column || columns_.source_key == columns_.target_key)
+      throw UsageError("source and target need a column and a key of their own");
+  }
+
+  void add_inputs(const std::vector<std::string>& names, PairFormat format) {
+    for (const auto& path : expand_files(names)) {
+      corpus::PairFile file = columns_;
+      file.format = format;
+      file.source = path.string();
+      prepare_.inputs.push_back(std::move(file));
+    }
+  }
+
+  void read_outputs() {
+    if (!output_format_.empty() && output_format_ != "text" && output_format_ != "tsv" && output_format_ != "jsonl")
+      throw UsageError("--output-format must be text, tsv or jsonl");
+    prepare_.train = read_output("--output", outputs_);
+    prepare_.validation_output = read_output("--validation-output", validation_outputs_);
+    prepare_.test_output = read_output("--test-output", test_outputs_);
+    if ((prepare_.validation > 0) == prepare_.validation_output.empty())
+      throw UsageError("--validation and --validation-output go together");
+    if ((prepare_.test > 0) == prepare_.test_output.empty()) throw UsageError("--test and --test-output go together");
+    std::vector<std::filesystem::path> written;
+    for (const auto* names : {&outputs_, &validation_outputs_, &test_outputs_})
+      for (const std::string& name : *names) require_new(name, written);
+    if (!prepare_.rejected.empty()) require_new(prepare_.rejected, written);
+  }
+
+  void require_new(const std::string& name, std::vector<std::filesystem::path>& written) const {
+    if (name == "-") throw UsageError("standard output is for the statistics; name files for the pairs");
+    require_not_an_input(name, input_files_);
+    for (const auto& other : written)
+      if (core::same_file(name, other)) throw UsageError(fmt::format("{} is named as an output twice", name));
+    written.emplace_back(name);
+  }
+
+  corpus::PairOutput read_output(std::string_view option, const std::vector<std::string>& names) const {
+    if (names.empty()) return {};
+    const bool both = output_format_ == "text" || (output_format_.empty() && names.size() == 2);
+    if (both && names.size() != 2)
+      throw UsageError(fmt::format("{}: text needs two files, of sources and of targets", option));
+    if (!both && names.size() != 1) throw UsageError(fmt::format("{}: one file holds both sides", option));
+    corpus::PairOutput output{.source = names[0]};
+    if (both) {
+      output.target = names[1];
+      return output;
+    }
+    output.format = output_format_ == "jsonl" ? PairFormat::kJsonl : PairFormat::kTsv;
+    if (output_format_.empty()) output.format = format_of_name(option, names[0]);
+    return output;
+  }
+
+  static PairFormat format_of_name(std::string_view option, std::string name) {
+    for (const std::string_view packed : {".gz", ".zst"})
+      if (name.ends_with(packed)) name.resize(name.size() - packed.size());
+    if (name.ends_with(".tsv")) return PairFormat::kTsv;
+    if (name.ends_with(".jsonl")) return PairFormat::kJsonl;
+    throw UsageError(fmt::format("{}: name two files, or one in .tsv or .jsonl, or give --output-format", option));
+  }
+
+  void read_filters() {
+    corpus::FilterOptions& filter = prepare_.filters;
+    const auto unit = std::ranges::find(kUnits, unit_);
+    if (unit == std::end(kUnits)) throw UsageError("--unit must be words, characters or pieces");
+    filter.unit = static_cast<corpus::LengthUnit>(unit - kUnits);
+    if ((filter.unit == corpus::LengthUnit::kPieces) == tokenizers_.empty() || tokenizers_.size() > 2)
+      throw UsageError("--unit pieces goes with --tokenizer, of which there are one or two");
+    if (!tokenizers_.empty()) {
+      prepare_.source_pieces = piece_counter(tokenizers_.front());
+      prepare_.target_pieces = tokenizers_.size() == 1 ? prepare_.source_pieces : piece_counter(tokenizers_.back());
+    }
+    if (filter.minimum_length > filter.maximum_length) throw UsageError("--min-length is more than --max-length");
+    if (filter.maximum_ratio > 0 && filter.maximum_ratio < 1)
+      throw UsageError("--max-ratio must be 1 or more, or 0 for any");
+    filter.drop_identical = !keep_identical_;
+    filter.drop_controls = !keep_controls_;
+    prepare_.source_script = script("--source-script", source_script_);
+    prepare_.target_script = script("--target-script", target_script_);
+    prepare_.normalization = normalization();
+    prepare_.duplicates = duplicates();
+  }
+
+  static corpus::PieceCounter piece_counter(const std::string& path) {
+    const std::shared_ptr<const tokenizer::Tokenizer> tokenizer = tokenizer::open_tokenizer_file(path, {});
+    return [tokenizer](std::string_view text) { return tokenizer->encode(text).size(); };
+  }
+
+  static corpus::Script script(std::string_view option, const std::string& name) {
+    if (name.empty()) return 0;
+    const corpus::Script found = corpus::find_script(name);
+    if (found == 0) throw UsageError(fmt::format("{} {}: no script of Unicode has that name", option, name));
+    return found;
+  }
+
+  corpus::Normalization normalization() const {
+    if (normalize_ == "none") return corpus::Normalization::kNone;
+    if (normalize_ == "nfc") return corpus::Normalization::kNfc;
+    if (normalize_ == "nfkc") return corpus::Normalization::kNfkc;
+    throw UsageError("--normalize must be none, nfc or nfkc");
+  }
+
+  corpus::DuplicateOptions duplicates() const {
+    if (duplicates_ == "none") return {.pairs = false};
+    if (duplicates_ == "pair") return {};
+    if (duplicates_ == "source") return {.pairs = false, .source = true};
+    if (duplicates_ == "target") return {.pairs = false, .target = true};
+    if (duplicates_ == "either") return {.pairs = false, .source = true, .target = true};
+    throw UsageError("--duplicates must be pair, source, target, either or none");
+  }
+
+  /// They are kept in memory until all pairs were seen.
+  static constexpr std::uint64_t kMostOfSplit = 10000000;
+
+  corpus::PrepareOptions prepare_;
+  corpus::PairFile columns_;
+  std::vector<std::string> sources_, targets_, tsv_, jsonl_, outputs_, validation_outputs_, test_outputs_, tokenizers_;
+  std::vector<std::filesystem::path> input_files_;
+  std::string output_format_, normalize_, unit_, source_script_, target_script_, duplicates_;
+  bool keep_identical_ = false;
+  bool keep_controls_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_prepare() {
+  return std::make_unique<Prepare>();
+}
+
+}  // namespace dragoman::cli

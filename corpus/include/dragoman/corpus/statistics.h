@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <dragoman/core/json_fwd.h>
+#include <dragoman/corpus/filters.h>
+
+namespace dragoman::corpus {
+
+/// The last length of each bucket of a histogram; what is longer is in one more.
+inline constexpr std::array<std::uint64_t, 12> kLengthBuckets = {0, 2, 5, 10, 15, 20, 30, 40, 60, 80, 120, 250};
+
+/// Sums over texts; they do not depend on the order in which texts are counted.
+struct SideStatistics {
+  std::uint64_t words = 0;
+  std::uint64_t characters = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t length = 0;  ///< in the units of the filters
+  std::array<std::uint64_t, kLengthBuckets.size() + 1> histogram{};
+
+  void add(std::uint64_t text_bytes, std::uint64_t text_words, std::uint64_t text_characters,
+           std::uint64_t text_length);
+  SideStatistics& operator+=(const SideStatistics& other);
+};
+
+struct PairStatistics {
+  std::uint64_t pairs = 0;
+  SideStatistics source;
+  SideStatistics target;
+
+  PairStatistics& operator+=(const PairStatistics& other);
+  /// Units of the source for one of the target; 0 without any.
+  double ratio() const;
+};
+
+core::Json to_json(const PairStatistics& statistics);
+/// A table of both sides, lines with LF: pairs, words, characters, mean lengths and the histogram, in `unit`s.
+std::string describe(const PairStatistics& statistics, LengthUnit unit);
+std::string_view name_of(LengthUnit unit);
+
+}  // namespace dragoman::corpus

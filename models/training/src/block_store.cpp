@@ -1,0 +1,288 @@
+#include "block_store.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/fingerprint.h>
+#include <dragoman/core/options.h>
+
+namespace dragoman::training {
+namespace {
+
+namespace fs = std::filesystem;
+using core::ErrorCode;
+using core::Json;
+
+static_assert(std::endian::native == std::endian::little, "blocks are written as they stand in memory");
+
+constexpr std::string_view kBlockMagic = "DRGBLK1\n";
+constexpr int kIndexVersion = 1;
+constexpr const char* kIndexName = "index.json";
+constexpr std::uint64_t kLargestIndex = std::uint64_t{1} << 30;
+/// More than any text has, and sums of such numbers do not overflow.
+constexpr std::uint64_t kMostOfBlock = std::uint64_t{1} << 40;
+
+std::string block_name(std::size_t i) {
+  return fmt::format("block-{:06}.bin", i);
+}
+
+template <class Number>
+void append_number(std::string& bytes, Number number) {
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+/// Takes bytes from the front; Error if there are not so many.
+class BytesReader {
+ public:
+  BytesReader(std::string_view bytes, const std::string& where) : bytes_(bytes), where_(&where) {}
+  std::string_view take(std::uint64_t count) {
+    core::require(count <= bytes_.size(), ErrorCode::kBadInput, "{}: is cut short", *where_);
+    const std::string_view taken = bytes_.substr(0, count);
+    bytes_.remove_prefix(count);
+    return taken;
+  }
+  template <class Number>
+  std::vector<Number> numbers(std::uint64_t count) {
+    core::require(count <= bytes_.size() / sizeof(Number), ErrorCode::kBadInput, "{}: is cut short", *where_);
+    std::vector<Number> values(count);
+    const std::string_view taken = take(count * sizeof(Number));
+    if (count > 0) std::memcpy(values.data(), taken.data(), taken.size());
+    return values;
+  }
+  bool at_end() const noexcept { return bytes_.empty(); }
+
+ private:
+  std::string_view bytes_;
+  const std::string* where_;
+};
+
+void require_sum(const std::vector<std::uint32_t>& lengths, std::uint64_t sum, const std::string& where) {
+  std::uint64_t all = 0;
+  for (const std::uint32_t length : lengths) all += length;
+  core::require(all == sum, ErrorCode::kBadInput, "{}: lengths add up to {}, but there are {}", where, all, sum);
+}
+
+SequenceList read_sequences(const std::vector<std::uint32_t>& lengths, BytesReader& reader, std::uint64_t total) {
+  SequenceList list;
+  const std::vector<std::int32_t> tokens = reader.numbers<std::int32_t>(total);
+  std::size_t begin = 0;
+  for (const std::uint32_t length : lengths) {
+    list.append(std::span(tokens).subspan(begin, length));
+    begin += length;
+  }
+  return list;
+}
+
+LineList read_lines(const std::vector<std::uint32_t>& lengths, std::string_view text) {
+  LineList list;
+  std::size_t begin = 0;
+  for (const std::uint32_t length : lengths) {
+    list.append(text.substr(begin, length));
+    begin += length;
+  }
+  return list;
+}
+
+Json to_json(const BlockInfo& info) {
+  return {{"text", info.text},
+          {"file", info.file},
+          {"line", info.line},
+          {"pairs", info.pairs},
+          {"source_tokens", info.source_tokens},
+          {"target_tokens", info.target_tokens},
+          {"bytes", info.bytes},
+          {"sum", hexadecimal(info.sum)}};
+}
+
+BlockInfo read_info(const Json& json, const std::string& where) {
+  core::OptionReader reader(json, where);
+  BlockInfo info;
+  const auto number = [&](const char* key) {
+    const auto value = reader.require_key<std::uint64_t>(key);
+    reader.check(value <= kMostOfBlock, key, "is too large");
+    return value;
+  };
+  info.text = number("text");
+  info.file = number("file");
+  info.line = number("line");
+  info.pairs = number("pairs");
+  info.source_tokens = number("source_tokens");
+  info.target_tokens = number("target_tokens");
+  info.bytes = number("bytes");
+  const auto sum = reader.require_key<std::string>("sum");
+  reader.check(sum.size() == 16 && sum.find_first_not_of("0123456789abcdef") == std::string::npos, "sum",
+               "must be 16 hexadecimal digits");
+  info.sum = std::stoull(sum, nullptr, 16);
+  reader.finish();
+  return info;
+}
+
+BlockIndex read_index(const Json& json, const std::string& where) {
+  core::OptionReader reader(json, where);
+  reader.check(reader.require_key<std::int64_t>("format_version") == kIndexVersion, "format_version",
+               "is of another program");
+  BlockIndex index{.identity = reader.subtree("identity"),
+                   .fingerprint = reader.require_key<std::string>("fingerprint"),
+                   .counts = {},
+                   .blocks = {}};
+  core::OptionReader counts = reader.child("counts");
+  index.counts.lines = counts.require_key<std::uint64_t>("lines");
+  index.counts.empty = counts.require_key<std::uint64_t>("empty");
+  index.counts.too_long = counts.require_key<std::uint64_t>("too_long");
+  index.counts.invalid_text = counts.require_key<std::uint64_t>("invalid_text");
+  counts.finish();
+  const Json& blocks = reader.subtree("blocks");
+  reader.check(blocks.is_array() && !blocks.empty(), "blocks", "must be a list");
+  std::uint64_t pairs = 0;
+  for (const Json& block : blocks) {
+    BlockInfo info = read_info(block, where + ": blocks");
+    info.first_pair = pairs;
+    pairs += info.pairs;
+    index.blocks.push_back(info);
+  }
+  reader.finish();
+  return index;
+}
+
+}  // namespace
+
+std::uint64_t EncodedBlock::bytes() const noexcept {
+  constexpr std::uint64_t kOffsets = 4 * sizeof(std::uint64_t);
+  return (source.total() + target.total()) * sizeof(std::int32_t) + source_text.total() + target_text.total() +
+         size() * kOffsets;
+}
+
+std::string to_bytes(const EncodedBlock& block) {
+  std::string bytes(kBlockMagic);
+  for (const std::uint64_t number : {std::uint64_t{block.size()}, block.source.total(), block.target.total(),
+                                     block.source_text.total(), block.target_text.total()})
+    append_number(bytes, number);
+  for (const SequenceList* side : {&block.source, &block.target})
+    for (std::size_t i = 0; i < side->size(); ++i) append_number(bytes, static_cast<std::uint32_t>((*side)[i].size()));
+  for (const LineList* side : {&block.source_text, &block.target_text})
+    for (std::size_t i = 0; i < side->size(); ++i) append_number(bytes, static_cast<std::uint32_t>((*side)[i].size()));
+  for (const SequenceList* side : {&block.source, &block.target})
+    for (std::size_t i = 0; i < side->size(); ++i) {
+      const auto sequence = (*side)[i];
+      bytes.append(reinterpret_cast<const char*>(sequence.data()), sequence.size_bytes());
+    }
+  for (const LineList* side : {&block.source_text, &block.target_text})
+    for (std::size_t i = 0; i < side->size(); ++i) bytes.append((*side)[i]);
+  return bytes;
+}
+
+EncodedBlock read_block(std::string_view bytes, const std::string& where) {
+  BytesReader reader(bytes, where);
+  core::require(reader.take(kBlockMagic.size()) == kBlockMagic, ErrorCode::kBadInput, "{}: is no block of pairs",
+                where);
+  const std::vector<std::uint64_t> header = reader.numbers<std::uint64_t>(5);
+  const auto [pairs, source_tokens, target_tokens, source_bytes, target_bytes] =
+      std::array{header[0], header[1], header[2], header[3], header[4]};
+  const std::vector<std::uint32_t> source_lengths = reader.numbers<std::uint32_t>(pairs);
+  const std::vector<std::uint32_t> target_lengths = reader.numbers<std::uint32_t>(pairs);
+  require_sum(source_lengths, source_tokens, where);
+  require_sum(target_lengths, target_tokens, where);
+  const bool has_text = source_bytes + target_bytes > 0;
+  std::vector<std::uint32_t> source_line_lengths, target_line_lengths;
+  if (has_text) {
+    source_line_lengths = reader.numbers<std::uint32_t>(pairs);
+    target_line_lengths = reader.numbers<std::uint32_t>(pairs);
+    require_sum(source_line_lengths, source_bytes, where);
+    require_sum(target_line_lengths, target_bytes, where);
+  }
+  EncodedBlock block;
+  block.source = read_sequences(source_lengths, reader, source_tokens);
+  block.target = read_sequences(target_lengths, reader, target_tokens);
+  block.source_text = read_lines(source_line_lengths, reader.take(source_bytes));
+  block.target_text = read_lines(target_line_lengths, reader.take(target_bytes));
+  core::require(reader.at_end(), ErrorCode::kBadInput, "{}: has more bytes than it should have", where);
+  return block;
+}
+
+void BlockWriter::write(const EncodedBlock& block, BlockInfo info) {
+  const std::string bytes = to_bytes(block);
+  info.first_pair = blocks_.empty() ? 0 : blocks_.back().first_pair + blocks_.back().pairs;
+  info.pairs = block.size();
+  info.source_tokens = block.source.total();
+  info.target_tokens = block.target.total();
+  info.bytes = bytes.size();
+  info.sum = core::fingerprint(bytes);
+  core::write_file(staged_.folder() / block_name(blocks_.size()), bytes);
+  blocks_.push_back(info);
+}
+
+BlockIndex BlockWriter::commit(Json identity, std::string fingerprint, const CorpusCounts& counts) {
+  Json blocks = Json::array();
+  for (const BlockInfo& info : blocks_) blocks.push_back(to_json(info));
+  const Json index{{"format_version", kIndexVersion},
+                   {"identity", identity},
+                   {"fingerprint", fingerprint},
+                   {"counts",
+                    {{"lines", counts.lines},
+                     {"empty", counts.empty},
+                     {"too_long", counts.too_long},
+                     {"invalid_text", counts.invalid_text}}},
+                   {"blocks", std::move(blocks)}};
+  core::write_file(staged_.folder() / kIndexName, core::one_line(index) + "\n");
+  staged_.commit();
+  return {.identity = std::move(identity),
+          .fingerprint = std::move(fingerprint),
+          .counts = counts,
+          .blocks = std::move(blocks_)};
+}
+
+std::optional<BlockIndex> BlockStore::find(const fs::path& folder, const Json& identity) {
+  const fs::path file = folder / kIndexName;
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return std::nullopt;
+  try {
+    BlockIndex index =
+        read_index(core::parse_json(core::read_regular_file(file, kLargestIndex), file.string()), file.string());
+    if (index.identity == identity) return index;
+  } catch (const core::Error& error) {
+    if (error.code() != ErrorCode::kBadInput) throw;
+  }
+  return std::nullopt;
+}
+
+EncodedBlock BlockStore::load(std::size_t block) const {
+  const BlockInfo& info = index_.blocks[block];
+  const fs::path file = folder_ / block_name(block);
+  std::string problem;
+  try {
+    const std::string bytes = core::read_regular_file(file, kMostOfBlock);
+    if (bytes.size() != info.bytes)
+      problem = fmt::format("has {} bytes, but {} were written", bytes.size(), info.bytes);
+    else if (core::fingerprint(bytes) != info.sum)
+      problem = "was changed since it was written";
+    else
+      return read_block(bytes, file.string());
+  } catch (const core::Error& error) {
+    if (error.code() != ErrorCode::kIo) throw;
+    problem = "cannot be read";
+  }
+  return restore(block, problem);
+}
+
+EncodedBlock BlockStore::restore(std::size_t block, const std::string& why) const {
+  const BlockInfo& info = index_.blocks[block];
+  const fs::path file = folder_ / block_name(block);
+  core::log(log_, core::LogLevel::kWarning, fmt::format("{}: {}; it is made anew from the text", file.string(), why));
+  EncodedBlock made = rebuild_(info);
+  const std::string bytes = to_bytes(made);
+  core::require(bytes.size() == info.bytes && core::fingerprint(bytes) == info.sum, ErrorCode::kBadInput,
+                "{}: {}, and the text that it was made of has changed; restore the text, or remove the folder {} and "
+                "train anew",
+                file.string(), why, folder_.string());
+  core::write_file(file, bytes);
+  return made;
+}
+
+}  // namespace dragoman::training

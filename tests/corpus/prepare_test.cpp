@@ -1,0 +1,158 @@
+#include "test_data.h"
+
+#include <set>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+#include <dragoman/core/random.h>
+#include <dragoman/corpus/prepare.h>
+#include <dragoman/corpus/seen_texts.h>
+
+namespace dragoman::corpus {
+namespace {
+
+using dragoman::testing::TemporaryFolder;
+using ::testing::HasSubstr;
+
+class PrepareOf : public ::testing::Test {
+ protected:
+  PrepareOptions options(std::string_view source, std::string_view target) {
+    core::write_file(folder_ / "s", source);
+    core::write_file(folder_ / "t", target);
+    PrepareOptions prepared;
+    prepared.inputs = {{.source = path("s"), .target = path("t")}};
+    prepared.train = {.source = path("train.s"), .target = path("train.t")};
+    prepared.threads = 1;
+    return prepared;
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string content(const std::string& name) const { return core::read_file(folder_ / name); }
+
+  /// Lines of words, one in five of which was there before.
+  static std::pair<std::string, std::string> texts(std::uint64_t lines) {
+    std::string source, target;
+    for (std::uint64_t i = 0; i < lines; ++i) {
+      const std::uint64_t n = core::random_below(5, 1, 0, i) == 0 && i > 0 ? core::random_below(i, 1, 1, i) : i;
+      std::string word;
+      for (std::uint64_t rest = n + 26; rest > 0; rest /= 26) word += static_cast<char>('a' + rest % 26);
+      source += "quelle " + word + "\n";
+      target += "target " + word + " text\n";
+    }
+    return {source, target};
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(PrepareOf, KeepsOrDropsBothSidesAndCountsWhy) {
+  PrepareOptions prepared =
+      options("ein Haus\n\ngleich\nein Haus\nein Baum\nein\xFF Tag\n", "a house\nx\ngleich\na house\na tree\na day\n");
+  prepared.rejected = path("rejected.tsv");
+  const PrepareSummary summary = prepare(prepared);
+  EXPECT_EQ(content("train.s"), "ein Haus\nein Baum\n");
+  EXPECT_EQ(content("train.t"), "a house\na tree\n");
+  EXPECT_EQ(summary.lines, 6U);
+  EXPECT_EQ(summary.kept.pairs, 2U);
+  EXPECT_EQ(summary.dropped_in_all(), 4U);
+  for (const Reason reason : {Reason::kEmpty, Reason::kIdentical, Reason::kDuplicate, Reason::kMalformed})
+    EXPECT_EQ(summary.dropped[static_cast<std::size_t>(reason)], 1U) << name_of(reason);
+  const std::string file = path("s") + " and " + path("t");
+  EXPECT_THAT(content("rejected.tsv"), HasSubstr("empty\t" + file + "\t2\t\tx\n"));
+  EXPECT_THAT(content("rejected.tsv"), HasSubstr("duplicate\t" + file + "\t4\tein Haus\ta house\n"));
+  EXPECT_EQ(summary.kept.source.words, 4U);
+  EXPECT_EQ(summary.kept.target.characters, 13U);
+  EXPECT_THAT(describe(summary, LengthUnit::kWords), HasSubstr("6 lines: 2 pairs kept, 4 dropped"));
+}
+
+TEST_F(PrepareOf, FindsDuplicatesOfOneSideAmongWhatStays) {
+  PrepareOptions prepared = options("a b\na b\nc d\ne f\n", "u v\nw x\nu v\ny z\n");
+  prepared.duplicates = {.pairs = false, .source = true, .target = true};
+  const PrepareSummary summary = prepare(prepared);
+  EXPECT_EQ(content("train.s"), "a b\ne f\n");
+  EXPECT_EQ(summary.dropped[static_cast<std::size_t>(Reason::kDuplicateSource)], 1U);
+  EXPECT_EQ(summary.dropped[static_cast<std::size_t>(Reason::kDuplicateTarget)], 1U);
+}
+
+TEST_F(PrepareOf, NormalizesBeforeItLooks) {
+  PrepareOptions prepared = options("e\u0301te\u0301  \u00E9t\u00E9 \n\u00E9t\u00E9 \u00E9t\u00E9\n", "a\na\n");
+  prepared.normalization = Normalization::kNfc;
+  prepared.squeeze_spaces = true;
+  prepare(prepared);
+  EXPECT_EQ(content("train.s"), "\u00E9t\u00E9 \u00E9t\u00E9\n") << "both are the same by then";
+}
+
+TEST_F(PrepareOf, SplitsWithoutSharingASourceAndForgetsNoPair) {
+  const auto [source, target] = texts(3000);
+  PrepareOptions prepared = options(source, target);
+  prepared.validation = 50;
+  prepared.test = 30;
+  prepared.validation_output = {.format = PairFormat::kTsv, .source = path("val.tsv")};
+  prepared.test_output = {.format = PairFormat::kJsonl, .source = path("test.jsonl.gz")};
+  const PrepareSummary summary = prepare(prepared);
+  EXPECT_EQ(summary.validation, 50U);
+  EXPECT_EQ(summary.test, 30U);
+  EXPECT_EQ(summary.train + 80, summary.kept.pairs);
+  std::multiset<std::string> all;
+  const auto add = [&](const PairFile& file) {
+    PairReader reader(file);
+    for (ParsedPair pair; reader.next(pair);) all.insert(pair.source);
+  };
+  add({.source = path("train.s"), .target = path("train.t")});
+  add({.format = PairFormat::kTsv, .source = path("val.tsv")});
+  add({.format = PairFormat::kJsonl, .source = path("test.jsonl.gz")});
+  EXPECT_EQ(all.size(), summary.kept.pairs);
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
+  const std::string first = content("val.tsv");
+  prepared.seed = 2;
+  prepare(prepared);
+  EXPECT_NE(content("val.tsv"), first);
+}
+
+TEST_F(PrepareOf, GivesTheSameBytesForAnyNumberOfThreads) {
+  const auto [source, target] = texts(60000);
+  PrepareOptions prepared = options(source, target);
+  prepared.validation = 100;
+  prepared.validation_output = {.source = path("val.s"), .target = path("val.t")};
+  prepared.rejected = path("rejected.jsonl");
+  std::set<std::string> results;
+  for (const int threads : {1, 2, 5}) {
+    prepared.threads = threads;
+    const core::Json summary = to_json(prepare(prepared), LengthUnit::kWords);
+    results.insert(content("train.s") + content("train.t") + content("val.s") + content("rejected.jsonl") +
+                   core::one_line(summary));
+  }
+  EXPECT_EQ(results.size(), 1U);
+}
+
+TEST_F(PrepareOf, FailsWithoutLeavingAFile) {
+  for (const auto& [source, target] : {std::pair("a\nb\n", "x\n"), std::pair("", "")}) {
+    const PrepareOptions prepared = options(source, target);
+    EXPECT_THROW(prepare(prepared), core::Error);
+    EXPECT_FALSE(std::filesystem::exists(path("train.s")));
+    EXPECT_FALSE(std::filesystem::exists(path("train.s.partial")));
+  }
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(prepare(options("a\n", "x\n"), {}, stop.get_token()), core::Error);
+  EXPECT_FALSE(std::filesystem::exists(path("train.t")));
+}
+
+TEST(SeenTexts, RemembersEachTextOnce) {
+  SeenTexts seen;
+  for (int round = 0; round < 2; ++round)
+    for (int i = 0; i < 100000; ++i) {
+      const TextKey key = key_of("text " + std::to_string(i));
+      EXPECT_EQ(seen.contains(key), round == 1);
+      EXPECT_EQ(seen.insert(key), round == 0);
+    }
+  EXPECT_EQ(seen.size(), 100000U);
+  EXPECT_LT(seen.bytes(), 45 * seen.size());
+  EXPECT_NE(key_of("ab", "c"), key_of("a", "bc"));
+}
+
+}  // namespace
+}  // namespace dragoman::corpus
