@@ -5,8 +5,13 @@
 namespace dragoman::autograd {
 
 void Tape::backward(Context& context) {
-  for (NodeBase* node = std::exchange(last_, nullptr); node != nullptr; node = node->previous)
+  std::int64_t left = std::exchange(count_, 0);
+  if (progress_) progress_(left);
+  for (NodeBase* node = std::exchange(last_, nullptr); node != nullptr; node = node->previous) {
     if (node->output == nullptr || node->output->written) node->run(node, context);
+    --left;
+    if (progress_) progress_(left);
+  }
 }
 
 Variable make_variable(Context& context, const Tensor& value, bool wanted) {
@@ -16,6 +21,11 @@ Variable make_variable(Context& context, const Tensor& value, bool wanted) {
 }
 
 GradientTarget target_of(Context& context, Gradient& gradient) {
+  if (gradient.taken)
+    core::fail(core::ErrorCode::kInternal,
+               "a gradient [{}, {}] is written after it was taken as complete: an op records what writes it without "
+               "naming it to recording()",
+               gradient.rows, gradient.cols);
   if (gradient.value.empty()) gradient.value = context.allocate(gradient.rows, gradient.cols);
   return {gradient.value, std::exchange(gradient.written, true)};
 }

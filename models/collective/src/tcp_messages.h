@@ -11,9 +11,9 @@
 
 #include <dragoman/core/error.h>
 
-/// What processes say to each other by TCP, as bytes. Whoever can reach a port may send anything, so every reader checks
-/// lengths before it takes memory, and answers what is none of ours with Error{kBadInput}. Numbers have their low bytes
-/// first.
+/// What processes say to each other by TCP, as bytes. Whoever can reach a port may send anything, so every reader
+/// checks lengths before it takes memory, and answers what is none of ours with Error{kBadInput}. Numbers have their
+/// low bytes first.
 namespace dragoman::collective::tcp {
 
 inline constexpr std::uint32_t kProtocolVersion = 1;

@@ -94,8 +94,10 @@ ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const
 }  // namespace
 
 ops::LossSums accumulate_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
-                                   double label_smoothing, double gradient_scale, DropoutKey dropout) {
+                                   double label_smoothing, double gradient_scale, DropoutKey dropout,
+                                   autograd::Tape::Progress progress) {
   autograd::Tape tape;
+  tape.set_progress(std::move(progress));
   const ModeScope mode(context, &tape, true);
   context.set_random(dropout.seed, dropout.step);
   return run(context, model, batch, label_smoothing, gradient_scale);

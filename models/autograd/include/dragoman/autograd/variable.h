@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
+
 #include <dragoman/tensor/tensor.h>
 
 namespace dragoman::autograd {
@@ -13,6 +16,13 @@ struct Gradient {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   bool written = false;
+  /// The first record of the pass that may write it, which recording() notes: when the backward pass is past that one,
+  /// nothing more is added.
+  std::int64_t first_record = kNoRecord;
+  /// Somebody has taken the value as the last one: writing is an error.
+  bool taken = false;
+
+  static constexpr std::int64_t kNoRecord = std::numeric_limits<std::int64_t>::max();
 };
 
 /// A value and, where one is wanted, its gradient. Trivially copyable; ops take and return it.

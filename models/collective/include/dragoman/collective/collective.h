@@ -19,9 +19,9 @@ namespace dragoman::collective {
 /// Sums are no business of it: who wants one that has the same bits however many processes there are exchanges the
 /// parts and adds them by a fixed tree (tree_sum.h), so that every transport gives the same bytes.
 ///
-/// **Memory** is the host's. Transports between devices have the same calls over pointers of theirs, in the order of the
-/// calling thread's queue (NCCL: a group of ncclSend and ncclRecv is one exchange()); today a device's gradients are
-/// fetched and stored.
+/// **Memory** is the host's. Transports between devices have the same calls over pointers of theirs, in the order of
+/// the calling thread's queue (NCCL: a group of ncclSend and ncclRecv is one exchange()); today a device's gradients
+/// are fetched and stored.
 ///
 /// **Ownership**: belongs to whoever made it. Memory that is passed in must stay until the call returns. The destructor
 /// closes connections and waits for nobody.

@@ -55,6 +55,8 @@ class TreeSummation {
 
   /// What has not been added yet, from left to right.
   const std::vector<std::pair<TreeNode, Value>>& waiting() const noexcept { return stack_; }
+  /// The value that stands last; there must be one.
+  Value& last() noexcept { return stack_.back().second; }
   void clear() noexcept { stack_.clear(); }
 
  private:
