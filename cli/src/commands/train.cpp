@@ -1,10 +1,16 @@
 #include "options/host_options.h"
+#include "options/launch_options.h"
 #include "program/command.h"
 #include "version.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/parallel.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/training/trainer.h>
 
@@ -20,7 +26,8 @@ class Train final : public Command {
   std::string_view examples() const override {
     return "dragoman train train.yml\n"
            "dragoman train train.yml --set training.batch_tokens=8192 --set output=run2\n"
-           "dragoman train train.yml --resume\n";
+           "dragoman train train.yml --resume\n"
+           "mpirun -np 4 dragoman train train.yml --set training.accumulate=4\n";
   }
 
   void add_options(po::options_description& options) override {
@@ -36,29 +43,79 @@ class Train final : public Command {
         "threads", po::value(&threads_)->value_name("N"), "overrides the key threads; results do not depend on it")(
         "device", po::value(&device_)->value_name("NAME"),
         "overrides the key device: cpu, reference (slow, double precision), a plugin's, or auto; `doctor` lists them");
+    launch_options_.add_to(options);
     add_host_options(options, host_options_);
   }
   std::vector<std::string> positional() const override { return {"config"}; }
 
   void run(const Session& session) override {
-    const training::TrainingConfig config = training::read_training_config(configuration(session.stop), config_);
     plugins::Host host(host_options_);
+    const collective::Launch launch = dump_config_ ? collective::Launch{} : launch_of(launch_options_);
+    const auto ranks = host.join(launch, session.log, session.stop);
+    try {
+      train(session, host, launch, *ranks);
+    } catch (const core::Error& error) {
+      ranks->abort(error.code(), error.what());
+      if (ranks->alone()) throw;
+      throw core::Error(error.code(), ranks->name_of(ranks->rank()) + ": " + error.what(), error.location());
+    } catch (const std::exception& error) {
+      ranks->abort(core::ErrorCode::kInternal, error.what());
+      throw;
+    }
+  }
+
+ private:
+  void train(const Session& session, plugins::Host& host, const collective::Launch& launch,
+             collective::Collective& ranks) const {
+    training::TrainingConfig config = training::read_training_config(configuration(session.stop), config_);
+    config.device = device_of_rank(config.device, launch, host);
+    if (config.threads == 0) config.threads = share_of_threads(ranks);
     const tensor::Device device = host.device(config.device);  // loads the plugin that brings it
-    if (config.device == runtime::kAutoDevice)
+    if (config.device == runtime::kAutoDevice && ranks.leads())
       session.log(core::LogLevel::kInfo, fmt::format("device {}", tensor::name_of(device)));
     training::TrainerEnvironment environment = training::make_environment(host);
     if (dump_config_) {
       fmt::print("{}\n", core::dump_yaml(training::resolved_configuration(config, environment)));
       return;
     }
-    environment.log = session.log;
-    environment.progress = session.progress;
+    environment.ranks = &ranks;
+    if (ranks.leads()) {
+      environment.log = session.log;
+      environment.progress = session.progress;
+    }
     environment.build["dragoman"] = kVersion;
     training::Trainer trainer(config, std::move(environment), start_mode(), session.stop);
-    session.log(core::LogLevel::kInfo, describe(trainer.run(session.stop)));
+    const training::TrainingSummary summary = trainer.run(session.stop);
+    if (ranks.leads()) session.log(core::LogLevel::kInfo, describe(summary));
   }
 
- private:
+  /// Where a machine has several devices of a kind, each of its processes takes one.
+  static std::string device_of_rank(const std::string& name, const collective::Launch& launch, plugins::Host& host) {
+    if (launch.size == 1 || name.find(':') != std::string::npos) return name;
+    const tensor::Device device = host.device(name);
+    const int count = host.runtime().backend(device).device_count();
+    if (count < 2) return name;
+    return tensor::name_of(tensor::Device::of(device.backend(), launch.local_rank % count));
+  }
+
+  /// Processes that may use the same cores of a machine divide them; who has some of its own, as mpirun's have, takes
+  /// them all.
+  static int share_of_threads(collective::Collective& ranks) {
+    if (ranks.alone()) return 0;
+    const std::vector<std::string> all = ranks.gather_texts(ranks.host_of(ranks.rank()) + "\n" + allowed_cores());
+    const auto sharing = std::ranges::count(all, all[static_cast<std::size_t>(ranks.rank())]);
+    return std::max(1, core::default_threads() / static_cast<int>(sharing));
+  }
+
+  static std::string allowed_cores() {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    std::string text;
+    if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return text;
+    for (int core = 0; core < CPU_SETSIZE; ++core) text += CPU_ISSET(core, &cores) ? '1' : '0';
+    return text;
+  }
+
   core::Json configuration(const std::stop_token& stop) const {
     core::Json tree = core::load_yaml(config_, stop);
     for (const std::string& assignment : assignments_) core::set_option(tree, assignment);
@@ -86,6 +143,7 @@ class Train final : public Command {
   bool dump_config_ = false;
   std::string threads_;
   std::string device_;
+  LaunchOptions launch_options_;
   plugins::HostOptions host_options_;
 };
 

@@ -1,5 +1,6 @@
 #include "options/host_options.h"
 #include "options/input_guard.h"
+#include "options/launch_options.h"
 #include "options/option_group.h"
 #include "options/stage_options.h"
 #include "options/text_inputs.h"
@@ -65,6 +66,7 @@ class Translate final : public Command {
   void run(const Session& session) override {
     check_together();
     std::vector<std::filesystem::path> inputs = expand_inputs();
+    take_share_of_job();
     inputs.emplace_back(translate_.settings()["model"].get<std::string>());
     for (const core::Json& model : translate_.settings().value("ensemble", core::Json::array()))
       inputs.emplace_back(model.get<std::string>());
@@ -99,6 +101,21 @@ class Translate final : public Command {
     if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
     if (write_.settings()["resume"] == true && write_.settings()["overwrite"] == true)
       throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
+  }
+
+  /// Of several processes of a job each translates a part, into a file of its own.
+  void take_share_of_job() {
+    if (read_.said().contains("shard")) return;
+    const collective::Launch launch = launch_of_environment("auto");
+    if (launch.size == 1) return;
+    core::Json& output = write_.settings()["path"];
+    if (output == "-")
+      throw UsageError(
+          fmt::format("{} processes translate together, so each writes a file of its own: name one by "
+                      "--output, to which .1-of-{} and so on are added",
+                      launch.size, launch.size));
+    read_.settings()["shard"] = fmt::format("{}/{}", launch.rank + 1, launch.size);
+    output = fmt::format("{}.{}-of-{}", output.get<std::string>(), launch.rank + 1, launch.size);
   }
 
   /// Files for patterns.

@@ -30,12 +30,17 @@ void allocate(Context& context, Gradient& gradient) {
 }  // namespace
 
 void Tape::backward(Context& context) {
+  std::int64_t left = std::exchange(count_, 0);
+  if (progress_) progress_(left);
   for (NodeBase* node = std::exchange(last_, nullptr); node != nullptr; node = node->previous) {
-    if (!is_wanted(node->outputs)) continue;
-    const tensor::ScratchScope scratch(context.arena());
-    node->run(node, context);
-    recycle(context, node->outputs.first);
-    recycle(context, node->outputs.second);
+    if (is_wanted(node->outputs)) {
+      const tensor::ScratchScope scratch(context.arena());
+      node->run(node, context);
+      recycle(context, node->outputs.first);
+      recycle(context, node->outputs.second);
+    }
+    --left;
+    if (progress_) progress_(left);
   }
 }
 
@@ -47,6 +52,11 @@ Variable make_variable(Context& context, const Tensor& value, bool wanted) {
 }
 
 GradientTarget target_of(Context& context, Gradient& gradient) {
+  if (gradient.taken)
+    core::fail(core::ErrorCode::kInternal,
+               "a gradient [{}, {}] is written after it was taken as complete: an op records what writes it without "
+               "naming it to recording()",
+               gradient.rows, gradient.cols);
   if (gradient.value.empty() && gradient.whole != nullptr) {
     Gradient& whole = *gradient.whole;
     if (whole.value.empty()) allocate(context, whole);

@@ -230,7 +230,11 @@ void ParameterStore::attach_gradients(tensor::DeviceMemory& memory) {
 }
 
 void ParameterStore::begin_gradients() {
-  for (const Parameter& parameter : parameters_) parameter.gradient->written = false;
+  for (const Parameter& parameter : parameters_) {
+    Gradient& gradient = *parameter.gradient;
+    gradient.written = gradient.taken = false;
+    gradient.first_record = Gradient::kNoRecord;
+  }
 }
 
 void ParameterStore::finish_gradients() {
@@ -239,6 +243,12 @@ void ParameterStore::finish_gradients() {
     tensor::clear(gradients_.memory(), parameter.gradient->value);
     parameter.gradient->written = true;
   }
+}
+
+void ParameterStore::take_gradient(const Parameter& parameter) {
+  Gradient& gradient = *parameter.gradient;
+  if (!gradient.written) tensor::clear(gradients_.memory(), gradient.value);
+  gradient.written = gradient.taken = true;
 }
 
 std::vector<bool> ParameterStore::written_gradients() const {

@@ -43,7 +43,7 @@ Variable slice(Context& context, const Variable& x, std::int64_t row_begin, std:
 
 Variable assemble(Context& context, std::int64_t rows, std::int64_t cols, std::span<const Placed> blocks) {
   bool record = false;
-  for (const Placed& placed : blocks) record = record || autograd::recording(context, placed.block);
+  for (const Placed& placed : blocks) record = autograd::recording(context, placed.block) || record;
   const Variable y = autograd::make_variable(context, context.allocate(rows, cols), record);
   const auto place = [](const Tensor& whole, const Placed& placed) {
     return whole.row_range(placed.row, placed.row + placed.block.value.rows)

@@ -32,7 +32,9 @@ void CheckpointKeeper::load_last() {
       saved_update_ = progress_->state.update;
       break;
     } catch (const core::Error& error) {
-      // What is wrong with anything but these files is wrong with the checkpoint before, too, or passes.
+      // What is wrong with anything but these files is wrong with the checkpoint before, too, or passes. And rank 0
+      // has looked through them before others do.
+      if (!run_->ranks->leads()) throw;
       if (error.code() != ErrorCode::kBadInput || std::next(update) == updates.rend()) throw;
       run_->warn(fmt::format("{}; falling back to the checkpoint before it", error.what()));
       damaged.push_back(*update);
@@ -152,6 +154,7 @@ void CheckpointKeeper::save() {
 }
 
 std::string CheckpointKeeper::kept() const {
+  if (!run_->ranks->leads()) return "what rank 0 has saved is kept";
   return saved_update_ >= 0 ? store_.path(saved_update_).string() + " is kept" : "there is no checkpoint yet";
 }
 

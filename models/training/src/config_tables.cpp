@@ -428,7 +428,8 @@ const OptionTable<RecipeConfig>& recipe_table() {
           .number("row_bucket", &Config::row_bucket, {.least = 0, .most = 65536}, "N",
                   "tokens and pairs of a batch are rounded up to a multiple, by pairs that do not count; 0: as the "
                   "device likes")
-          .number("accumulate", &Config::accumulate, {.least = 1, .most = 65536}, "N", "batches for one update")
+          .number("accumulate", &Config::accumulate, {.least = 1, .most = 65536}, "N",
+                  "batches for one update, shared out among the processes that train together")
           .choice("compute", &Config::compute, training_choices(), "TYPE",
                   "what weights are multiplied in; auto: bf16 where that is faster. Parameters stay fp32")
           .flag(

@@ -1,30 +1,51 @@
 #pragma once
 
 #include "batch_source.h"
+#include "gradient_reducer.h"
+#include "gradient_tree.h"
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
+#include <dragoman/collective/collective.h>
 #include <dragoman/training/batches.h>
 #include <dragoman/training/checkpoint.h>
 #include <dragoman/training/config.h>
 #include <dragoman/training/loss.h>
+#include <dragoman/training/low_rank_adapters.h>
 
 namespace dragoman::training {
 
 struct UpdateGradients {
-  ops::LossSums sums;
+  ops::LossSums sums;        ///< over all processes
   std::int64_t batches = 0;  ///< that went into it: fewer than configured at the end of an epoch
+  bool stop_wanted = false;  ///< whether a process has asked for a stop
 };
 
-/// Walks through the epochs and leaves the gradients of one update after the other in the model. Which sentences those
-/// are, and all that is random about them, follows from the TrainingState alone. All references must outlive it.
+/// What the gradients are of, and who has a share in them. Adapters may be nullptr: then the model's own parameters are
+/// trained.
+struct GradientParts {
+  nn::Seq2SeqModel& model;
+  LowRankAdapters* adapters;
+  collective::Collective& ranks;
+  /// Of a bucket that is summed at a time.
+  std::int64_t bucket_values;
+  nn::ParameterStore& trained() const { return adapters != nullptr ? adapters->parameters() : model.parameters(); }
+};
+
+/// Walks through the epochs and leaves the gradients of one update after the other in what is trained. Which sentences
+/// those are, and all that is random about them, follows from the TrainingState alone; the sum over the micro-batches
+/// of an update is made by a fixed tree, so it has the same bits however many processes share them. All references
+/// must outlive it.
 class GradientAccumulator {
  public:
-  GradientAccumulator(const TrainingConfig& config, nn::Seq2SeqModel& model, const Corpus& corpus,
+  GradientAccumulator(const TrainingConfig& config, const GradientParts& parts, const Corpus& corpus,
                       tensor::Context& context, core::Executor& executor);
 
-  /// The gradient of the mean loss over all target tokens of the update that comes after `state`.
-  UpdateGradients compute(const TrainingState& state);
+  /// The gradient of the mean loss over all target tokens of the update that comes after `state`; its share of each
+  /// process is computed there. `stop` tells the others that this process was asked to stop.
+  UpdateGradients compute(const TrainingState& state, bool stop = false);
   /// Moves the state past the update.
   void advance(TrainingState& state, const UpdateGradients& done) const { source_.advance(state, done.batches); }
   /// Cuts the epoch of `state` into batches, if that is not done; compute() does it, too.
@@ -35,11 +56,22 @@ class GradientAccumulator {
   double take_waiting() noexcept { return source_.take_waiting(); }
 
  private:
+  /// What each micro-batch gave.
+  using BatchSums = std::vector<ops::LossSums>;
+
+  BatchSums compute_share(const TrainingState& state, std::int64_t batches);
+  ops::LossSums compute_batch(const TrainingState& state, std::int64_t batch, double scale,
+                              autograd::Tape::Progress progress);
+  /// Fills in what the other processes have; whether one of them, or this one, wants to stop.
+  bool gather(BatchSums& sums, bool stop) const;
+
   const TrainingConfig* config_;
-  nn::Seq2SeqModel* model_;
+  GradientParts parts_;
   BatchSource source_;
   tensor::Context* context_;
   LossOptions loss_;
+  GradientTree tree_;
+  std::unique_ptr<GradientReducer> reducer_;  ///< nullptr: there is one process
   Batch batch_;
 };
 

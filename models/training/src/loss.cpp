@@ -116,8 +116,10 @@ double uniform_smoothing(const RecipeConfig& recipe, std::int64_t vocabulary) {
 }
 
 ops::LossSums accumulate_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
-                                   const LossOptions& options, double gradient_scale, DropoutKey dropout) {
+                                   const LossOptions& options, double gradient_scale, DropoutKey dropout,
+                                   autograd::Tape::Progress progress) {
   autograd::Tape tape;
+  tape.set_progress(std::move(progress));
   const ModeScope mode(context, &tape, true);
   context.set_random(dropout.seed, dropout.step);
   return run(context, model, batch, options, gradient_scale);

@@ -49,12 +49,19 @@ void RunFolder::require_still_there() const {
                 path_.string());
 }
 
-RunFolder::RunFolder(fs::path path, StartMode mode) : path_(std::move(path)) {
+RunFolder::RunFolder(fs::path path, StartMode mode, bool owns) : path_(std::move(path)) {
   std::error_code ignored;
   const bool exists = fs::exists(path_, ignored);
+  core::require(mode == StartMode::kFresh || exists || owns, ErrorCode::kInvalidArgument,
+                "{}: there is no such folder here; to resume, every process must see the run's folder", path_.string());
   core::require(mode == StartMode::kFresh || exists, ErrorCode::kInvalidArgument,
                 "{}: there is no such folder, and so no checkpoint to resume from; start without --resume",
                 path_.string());
+  if (owns) take(mode, exists);
+  if (mode != StartMode::kFresh) record_ = read_run_record(file("run.json"));
+}
+
+void RunFolder::take(StartMode mode, bool exists) {
   lock_ = core::lock_folder(path_);
   identity_ = identity_of(path_);
   made_ = !exists;
@@ -68,7 +75,6 @@ RunFolder::RunFolder(fs::path path, StartMode mode) : path_(std::move(path)) {
                 path_.string());
   core::require(mode == StartMode::kFresh || trained, ErrorCode::kInvalidArgument,
                 "{}: holds no checkpoint to resume from; start without --resume", path_.string());
-  if (mode != StartMode::kFresh) record_ = read_run_record(file("run.json"));
 }
 
 /// What would be written through a link is elsewhere, and not the run's.

@@ -24,7 +24,10 @@ class RunFolder {
   /// checkpoint and run.json, which is read and checked: Error{kInvalidArgument} if the folder does not fit `mode`,
   /// Error{kIo} if another process trains in it, Error{kBadInput} for a damaged run.json and Error{kUnsupported} for
   /// one of a newer program.
-  RunFolder(std::filesystem::path path, StartMode mode);
+  ///
+  /// One that does not own the folder (`owns`), since another process of the job does, only reads in it: nothing is
+  /// locked, made or cleared away, and a fresh run needs no folder at all.
+  RunFolder(std::filesystem::path path, StartMode mode, bool owns = true);
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
   /// Removes the folder if it was made here and nothing was written.
@@ -43,6 +46,7 @@ class RunFolder {
   /// Device and number of a folder.
   using Identity = std::pair<std::uint64_t, std::uint64_t>;
   static Identity identity_of(const std::filesystem::path& path);
+  void take(StartMode mode, bool exists);
   void require_no_links() const;
   void require_room() const;
 

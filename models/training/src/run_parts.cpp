@@ -102,6 +102,27 @@ std::unique_ptr<tensor::Context> make_training_context(const runtime::Runtime& r
   return context;
 }
 
+/// Who leads has made sure of the folder before others look at it.
+RunFolder open_folder(const TrainingConfig& config, StartMode mode, collective::Collective& ranks) {
+  if (!ranks.leads()) ranks.barrier();
+  return RunFolder(config.output, mode, ranks.leads());
+}
+
+void check_shares(const RunParts& run) {
+  const int processes = run.ranks->size();
+  const std::int64_t batches = run.config.training.accumulate;
+  core::require(
+      batches >= processes, core::ErrorCode::kInvalidArgument,
+      "training.accumulate is {}, but {} processes train: it counts the batches of an update, which are shared "
+      "out among all of them; set it to a multiple of {}",
+      batches, processes, processes);
+  if (batches % processes != 0)
+    run.warn(
+        fmt::format("training.accumulate: the {} batches of an update are no multiple of the {} processes, so some "
+                    "wait for others",
+                    batches, processes));
+}
+
 tensor::ComputeType find_validation_type(const runtime::Runtime& runtime, tensor::Device device,
                                          const ValidationConfig& config) {
   try {
@@ -117,7 +138,9 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
                    const std::stop_token& stop)
     : config(resolved(std::move(run_config), *run_environment.runtime)),
       environment(std::move(run_environment)),
-      folder(config.output, mode),
+      single(environment.ranks == nullptr ? collective::make_single() : nullptr),
+      ranks(single ? single.get() : environment.ranks),
+      folder(open_folder(config, mode, *ranks)),
       start(StartingModel::find(config, folder.record(), environment)),
       device(environment.runtime->device(config.device)),
       validation_type(find_validation_type(*environment.runtime, device, config.validation)),
@@ -128,9 +151,13 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
           {.folder = &folder, .environment = &environment, .fork = mode == StartMode::kFork, .stop = stop})),
       spec(start ? start->spec(config, tokenizers) : make_spec(config, tokenizers)),
       model(make_model()) {
-  require_room_for_models(config);
+  if (ranks->leads()) {
+    require_room_for_models(config);
+    ranks->barrier();
+  }
+  check_shares(*this);
   train = read_corpus(*this, "training data", config.data.train, training_corpus_options(*this), stop);
-  if (!config.data.validation.empty()) {
+  if (!config.data.validation.empty() && ranks->leads()) {
     validation =
         read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);
     validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor,
@@ -144,7 +171,11 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
     adapters->parameters().attach_gradients(memory);
   }
   optimizer = std::make_unique<Optimizer>(trained(), memory, recipe.optimizer, recipe.clip_norm, recipe.ema_decay);
-  gradients = std::make_unique<GradientAccumulator>(config, *model, *train, *context, *executor);
+  gradients = std::make_unique<GradientAccumulator>(
+      config,
+      GradientParts{
+          .model = *model, .adapters = adapters.get(), .ranks = *ranks, .bucket_values = environment.bucket_values},
+      *train, *context, *executor);
   environment.build[tensor::name_of(device)] = environment.runtime->backend(device).describe();
   record = make_run_record(config, environment.build, *model, tokenizers, *train, validation.get());
   if (train->on_disk())
@@ -171,6 +202,7 @@ void RunProgress::open_logs(const RunFolder& folder, const LoggingConfig& config
 }
 
 void RunProgress::append(const core::Json& line) {
+  if (!metrics) return;  // rank 0 has them
   metrics->append(line);
   if (tensorboard) tensorboard->append(line);
 }

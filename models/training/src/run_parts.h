@@ -30,8 +30,10 @@ struct RunParts {
 
   TrainingConfig config;
   TrainerEnvironment environment;
-  RunFolder folder;                    // before all that reads or writes in it
-  std::optional<StartingModel> start;  ///< of model.from; completes the configuration
+  std::unique_ptr<collective::Collective> single;  ///< where there is no other process
+  collective::Collective* ranks;                   ///< all that train
+  RunFolder folder;                                // before all that reads or writes in it
+  std::optional<StartingModel> start;              ///< of model.from; completes the configuration
   tensor::Device device;
   tensor::ComputeType validation_type;
   std::unique_ptr<core::Executor> executor;

@@ -1,5 +1,6 @@
 #include "dragoman/training/trainer.h"
 
+#include "agreement.h"
 #include "checkpoint_keeper.h"
 #include "data_account.h"
 #include "model_selector.h"
@@ -44,10 +45,13 @@ class Trainer::Impl {
   void keep_base();
   void restore_base();
   void record_run() const;
-  void train_one_update();
+  /// What comes after an update: checkpoint, validation, the end. Rank 0 decides for all.
+  NextStep decide(const std::stop_token& stop);
+  void train_one_update(const std::stop_token& stop);
   void save_checkpoint();
   double learning_rate() const;
   TrainingSummary finish(const std::stop_token& stop);
+  TrainingSummary follow_to_the_end();
   [[noreturn]] void interrupt();
 
   RunParts parts_;
@@ -56,6 +60,7 @@ class Trainer::Impl {
   ModelSelector models_;
   TrainingMeter meter_;
   NonFiniteUpdates non_finite_;
+  bool stop_wanted_ = false;  ///< by any process, as of the last update
 };
 
 Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, StartMode mode, const std::stop_token& stop)
@@ -69,6 +74,7 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
     start_fresh(stop);
   else
     resume(mode == StartMode::kFork);
+  require_agreement(parts_, progress_.state, mode);
   const std::int64_t count = model().parameters().count(), trained = parts_.trained().count_trained();
   std::string which;
   if (parts_.adapters)
@@ -76,6 +82,10 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
   else if (trained < count)
     which = fmt::format(", {} of them trained", trained);
   parts_.log(fmt::format("{} parameters{}, {} threads", count, which, parts_.executor->threads()));
+  if (!parts_.ranks->alone())
+    parts_.log(fmt::format("{} processes by {}: {} batches an update, {} of each", parts_.ranks->size(),
+                           parts_.ranks->describe(), parts_.config.training.accumulate,
+                           parts_.config.training.accumulate / parts_.ranks->size()));
 }
 
 void Trainer::Impl::start_fresh(const std::stop_token& stop) {
@@ -87,6 +97,7 @@ void Trainer::Impl::start_fresh(const std::stop_token& stop) {
     parts_.adapters->keep_base();
   }
   if (parts_.optimizer->has_average()) parts_.optimizer->start_average();
+  if (!parts_.ranks->leads()) return;
   record_run();
   if (parts_.adapters) keep_base();
   progress_.open_logs(parts_.folder, parts_.config.logging);
@@ -137,15 +148,21 @@ void Trainer::Impl::warn_of_short_run() {
 
 void Trainer::Impl::resume(bool fork) {
   const RunFolder& folder = parts_.folder;
-  const std::string changed =
-      check_same_run(folder.record(), parts_.record, fork, folder.file("run.json").string(), parts_.environment.log);
+  // That others do what rank 0 does is found by require_agreement().
+  const std::string changed = parts_.ranks->leads()
+                                  ? check_same_run(folder.record(), parts_.record, fork,
+                                                   folder.file("run.json").string(), parts_.environment.log)
+                                  : std::string();
   core::require(
       parts_.adapters || folder.recorded_sum(kBaseFile).empty(), ErrorCode::kBadInput,
       "training.lora: the run to be continued trained adapters; restore its rank, or train in another folder, "
       "with one of its models as model.from");
   if (parts_.adapters) restore_base();
+  if (!parts_.ranks->leads()) parts_.ranks->barrier();
   checkpoints_.load_last();
+  if (parts_.ranks->leads()) parts_.ranks->barrier();
   if (parts_.adapters) parts_.adapters->merge(*parts_.context);
+  if (!parts_.ranks->leads()) return;
   note_fork(changed);
   record_run();
   const TrainingState& state = progress_.state;
@@ -190,23 +207,29 @@ void Trainer::Impl::record_run() const {
 
 TrainingSummary Trainer::Impl::run(const std::stop_token& stop) {
   while (true) {
-    parts_.folder.require_still_there();
-    // First, since a validation takes memory and time of its own and may fail.
-    if (checkpoints_.due()) save_checkpoint();
-    if (models_.due() && !models_.validate(stop)) interrupt();
-    if (checkpoints_.due_for_mean()) checkpoints_.save();
-    if (progress_.at_end(parts_.config.training)) return finish(stop);
-    if (stop.stop_requested()) interrupt();
-    train_one_update();
+    const NextStep next = share_decision(*parts_.ranks, progress_, [&] { return decide(stop); });
+    if (next == NextStep::kFinish) return finish(stop);
+    if (next == NextStep::kInterrupt) interrupt();
+    train_one_update(stop);
   }
 }
 
-void Trainer::Impl::train_one_update() {
+NextStep Trainer::Impl::decide(const std::stop_token& stop) {
+  parts_.folder.require_still_there();
+  // First, since a validation takes memory and time of its own and may fail.
+  if (checkpoints_.due()) save_checkpoint();
+  if (models_.due() && !models_.validate(stop)) return NextStep::kInterrupt;
+  if (checkpoints_.due_for_mean()) checkpoints_.save();
+  if (progress_.at_end(parts_.config.training)) return NextStep::kFinish;
+  return stop.stop_requested() || stop_wanted_ ? NextStep::kInterrupt : NextStep::kUpdate;
+}
+
+void Trainer::Impl::train_one_update(const std::stop_token& stop) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   TrainingState& state = progress_.state;
-  const UpdateGradients gradients = parts_.gradients->compute(state);
-  if (parts_.adapters) parts_.adapters->make_gradients(*parts_.context);
+  const UpdateGradients gradients = parts_.gradients->compute(state, stop.stop_requested());
+  stop_wanted_ = gradients.stop_wanted;
   double norm = parts_.optimizer->gradient_norm(*parts_.context);
   if (!std::isfinite(gradients.sums.loss) || !std::isfinite(norm))
     return non_finite_.leave_out(gradients, {.loss = gradients.sums.loss, .gradient_norm = norm});
@@ -246,6 +269,7 @@ void Trainer::Impl::save_checkpoint() {
 }
 
 TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
+  if (!parts_.ranks->leads()) return follow_to_the_end();
   // Before the last validation, which a longer run would not make: so a run that is continued with more updates equals
   // one that had them from the start.
   if (progress_.unsaved) checkpoints_.save();
@@ -255,6 +279,7 @@ TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
   const bool more_updates = recipe.updates == 0 || state.update < recipe.updates;
   const bool more_epochs = recipe.epochs == 0 || state.epoch < recipe.epochs;
   ModelSelector::Selected selected = models_.write_last_models(stop);
+  parts_.ranks->close();
   return {.updates = state.update,
           .epochs = state.epoch,
           .stopped_early = more_updates && more_epochs,
@@ -264,10 +289,27 @@ TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
           .model = std::move(selected.model)};
 }
 
+/// Rank 0 has things to write when training is done.
+TrainingSummary Trainer::Impl::follow_to_the_end() {
+  parts_.ranks->close();
+  const TrainingState& state = progress_.state;
+  return {.updates = state.update,
+          .epochs = state.epoch,
+          .training_loss = meter_.last_loss(),
+          .best = {},
+          .last_checkpoint = checkpoints_.path(state.update),
+          .model = parts_.folder.path()};
+}
+
 void Trainer::Impl::interrupt() {
-  if (progress_.unsaved) checkpoints_.save();
-  models_.write_owed_best();
   const std::int64_t update = progress_.state.update;
+  if (parts_.ranks->leads()) {
+    if (progress_.unsaved) checkpoints_.save();
+    models_.write_owed_best();
+  }
+  parts_.ranks->close();
+  if (!parts_.ranks->leads())
+    core::fail(ErrorCode::kInterrupted, "training interrupted after update {}; rank 0 has saved the state", update);
   if (checkpoints_.saved_update() < 0)
     core::fail(ErrorCode::kInterrupted, "training interrupted before the first update; there is nothing to resume");
   core::fail(ErrorCode::kInterrupted,

@@ -57,6 +57,8 @@ TokenizerEntry tokenizer_entry(tokenizer::FileKind kind) {
 void register_builtins(Registrar& registrar) {
   registrar.add(transformer_entry());
   registrar.add(t5_entry());
+  registrar.add(CollectiveEntry{collective::kTcp, "processes that were told rank, number and where rank 0 is, by TCP",
+                                collective::join_tcp});
   for (const auto& strategy : decoding::built_in_strategies()) registrar.add(strategy_entry(strategy));
   for (const tokenizer::FileKind kind : tokenizer::registered_kinds()) registrar.add(tokenizer_entry(kind));
   for (TokenizerEntry& kind : imports::built_in_tokenizers()) registrar.add(std::move(kind));

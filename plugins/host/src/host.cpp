@@ -20,6 +20,16 @@ tensor::Device Host::device(const std::string& name) {
   return runtime_.device(name);
 }
 
+std::unique_ptr<collective::Collective> Host::join(const collective::Launch& launch, const core::LogSink& log,
+                                                   const std::stop_token& stop) {
+  collective::check(launch);
+  const std::string& name = launch.transport;
+  if (name == collective::kNoTransport) return collective::make_single();
+  if (registry_.collectives().find(name) == nullptr && loader_.find(name) == nullptr && loader_.is_installed(name))
+    loader_.load(name);
+  return registry_.collectives().get(name).make(launch, log, stop);
+}
+
 std::filesystem::path installed_plugin_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&installed_plugin_folder), &info) == 0 || info.dli_fname == nullptr)

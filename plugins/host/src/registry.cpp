@@ -29,6 +29,7 @@ void Registry::add(const std::string& provider, Contributions contributions) {
   add_all(extended.tokenizers, contributions.tokenizers, provider);
   add_all(extended.stages, contributions.stages, provider);
   add_all(extended.model_importers, contributions.model_importers, provider);
+  add_all(extended.collectives, contributions.collectives, provider);
   std::vector<WaitingKernel> wanted = waiting_;
   for (KernelEntry& kernel : contributions.kernels) wanted.push_back({std::move(kernel), provider});
   const Extent before{backends_.size(), kernels_.size()};

@@ -68,6 +68,10 @@ void Registrar::add(ModelImporterEntry entry) {
   append(contributions_.model_importers, std::move(entry), "model importer");
 }
 
+void Registrar::add(CollectiveEntry entry) {
+  append(contributions_.collectives, std::move(entry), "collective");
+}
+
 void Registrar::add(std::shared_ptr<tensor::Backend> backend) {
   core::require(backend != nullptr, core::ErrorCode::kInvalidArgument, "there is no backend to add");
   contributions_.backends.push_back(std::move(backend));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/autograd/tape.h>
+#include <dragoman/core/error.h>
 
 namespace dragoman::autograd {
 namespace {
@@ -127,6 +128,38 @@ TEST_F(TapeTest, SeedsMustFit) {
   const Variable x = scalar(1);
   EXPECT_THROW(seed_gradient(context_, scalar(1, false), x.value), core::Error) << "records no gradient";
   EXPECT_THROW(seed_gradient(context_, x, context_.allocate(1, 2)), core::Error) << "another shape";
+}
+
+/// A gradient is complete when the pass is past the first record that may write it, and not before.
+TEST_F(TapeTest, SaysWhenAGradientIsComplete) {
+  const Variable x = scalar(2), w = scalar(3), unused = scalar(1);
+  const Variable a = times(x, 2);  // record 0
+  const Variable b = times(w, 5);  // record 1
+  const Variable c = times(a, 3);  // record 2
+  const Variable d = times(w, 7);  // record 3: a second use of w
+  EXPECT_EQ(x.gradient->first_record, 0);
+  EXPECT_EQ(w.gradient->first_record, 1);
+  EXPECT_EQ(unused.gradient->first_record, Gradient::kNoRecord);
+  std::vector<std::int64_t> heard;
+  double when_complete = 0;
+  tape_.set_progress([&](std::int64_t left) {
+    heard.push_back(left);
+    if (left == w.gradient->first_record) when_complete = gradient_of(w);
+  });
+  for (const Variable& last : {b, c, d}) seed(last, 1);
+  tape_.backward(context_);
+  EXPECT_EQ(heard, (std::vector<std::int64_t>{4, 3, 2, 1, 0}));
+  EXPECT_EQ(when_complete, 12);
+  EXPECT_EQ(gradient_of(w), 12);
+  EXPECT_EQ(gradient_of(x), 6);
+}
+
+TEST_F(TapeTest, RefusesToWriteWhatWasTakenAsComplete) {
+  const Variable x = scalar(2);
+  const Variable y = times(x, 2);
+  x.gradient->taken = true;
+  seed(y, 1);
+  EXPECT_THROW(tape_.backward(context_), core::Error);
 }
 
 }  // namespace

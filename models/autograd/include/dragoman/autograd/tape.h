@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -34,12 +37,27 @@ class Tape {
     void* memory = context.host_arena().allocate(sizeof(Node<Backward>));
     auto* node = new (memory) Node<Backward>{{last_, outputs, &Node<Backward>::run}, std::move(backward)};
     last_ = node;
+    ++count_;
   }
 
   /// Runs the records from last to first and forgets them.
   void backward(Context& context);
   /// Forgets all records.
-  void clear() noexcept { last_ = nullptr; }
+  void clear() noexcept {
+    last_ = nullptr;
+    count_ = 0;
+  }
+
+  /// Whoever wants to know how far backward() has come: it hears how many records are left, before the first one is run
+  /// and after each. Gradients whose `first_record` is not below that are complete, if recording() heard of them before
+  /// the pass began.
+  using Progress = std::function<void(std::int64_t left)>;
+  void set_progress(Progress progress) { progress_ = std::move(progress); }
+
+  /// Notes that the next record may write the gradient. nullptr: of what wants none.
+  void note(Gradient* gradient) const noexcept {
+    if (gradient != nullptr) gradient->first_record = std::min(gradient->first_record, count_);
+  }
 
  private:
   struct NodeBase {
@@ -54,12 +72,17 @@ class Tape {
   };
 
   NodeBase* last_ = nullptr;
+  std::int64_t count_ = 0;
+  Progress progress_;
 };
 
-/// True if an op on these operands has to be recorded.
+/// True if an op on these operands has to be recorded. Names them to the tape: an op calls it with all whose gradients
+/// its records write, before it makes the first of these records.
 template <class... Variables>
 bool recording(const Context& context, const Variables&... variables) {
-  return context.tape() != nullptr && (variables.needs_gradient() || ...);
+  if (context.tape() == nullptr || !(variables.needs_gradient() || ...)) return false;
+  (context.tape()->note(variables.gradient), ...);
+  return true;
 }
 
 /// A Variable around `value` with a fresh gradient in step memory if `wanted`.

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
+
 #include <dragoman/tensor/tensor.h>
 
 namespace dragoman::autograd {
@@ -18,6 +21,13 @@ struct Gradient {
   /// Of columns of another value: its gradient, and the first of them. Then this one has no memory of its own.
   Gradient* whole = nullptr;
   std::int64_t first_column = 0;
+  /// The first record of the pass that may write it, which recording() notes: when the backward pass is past that one,
+  /// nothing more is added.
+  std::int64_t first_record = kNoRecord;
+  /// Somebody has taken the value as the last one: writing is an error.
+  bool taken = false;
+
+  static constexpr std::int64_t kNoRecord = std::numeric_limits<std::int64_t>::max();
 };
 
 /// A value and, where one is wanted, its gradient. Trivially copyable; ops take and return it.

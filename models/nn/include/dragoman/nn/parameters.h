@@ -118,6 +118,9 @@ class ParameterStore {
   void begin_gradients();
   /// Zeroes the gradients that no backward pass has written. Call it before an update.
   void finish_gradients();
+  /// The same of one parameter of this store, whose gradient is complete, and is not written any more until
+  /// begin_gradients().
+  void take_gradient(const Parameter& parameter);
 
   /// Which gradients a backward pass has written, by parameter. A recorded step leaves this in its result, and the
   /// store is told again when the step was replayed.

@@ -159,7 +159,7 @@ struct RecipeConfig {
   std::int64_t epochs = 0;
   /// Tokens of a batch: neither the source nor the target side has more. There is no padding to count.
   std::int64_t batch_tokens = 4096;
-  /// Batches whose gradients are summed for one update.
+  /// Batches whose gradients are summed for one update, over all processes that train together.
   std::int64_t accumulate = 1;
   /// What tokens and pairs of a batch are rounded up to; 0: what the device keeps steps by (tensor::Backend).
   std::int64_t row_bucket = 0;

@@ -31,9 +31,11 @@ struct LossOptions {
 double uniform_smoothing(const RecipeConfig& recipe, std::int64_t vocabulary);
 
 /// The teacher-forced loss of a batch, and its gradients added to the model's; `gradient_scale` is 1 / (target tokens
-/// of the whole update). Dropout is on. Runs one Context::step().
+/// of the whole update). Dropout is on. Runs one Context::step(). `progress`, if given, hears of the backward pass
+/// unless the device repeats a recorded one.
 ops::LossSums accumulate_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
-                                   const LossOptions& options, double gradient_scale, DropoutKey dropout);
+                                   const LossOptions& options, double gradient_scale, DropoutKey dropout,
+                                   autograd::Tape::Progress progress = {});
 
 /// The same loss without gradients and without dropout.
 ops::LossSums evaluate_loss(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include <dragoman/collective/collective.h>
 #include <dragoman/core/log.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/plugins/host.h>
@@ -41,6 +42,10 @@ struct TrainerEnvironment {
   core::ProgressSink progress;
   /// Version and instruction set of this build, for run.json: results are the same bytes for the same build only.
   core::Json build = core::Json::object();
+  /// The processes that train together, of which this is one; it must outlive the trainer. nullptr: there is no other.
+  collective::Collective* ranks = nullptr;
+  /// Of the gradients, how many values are summed over the processes at a time, at least. Results do not depend on it.
+  std::int64_t bucket_values = std::int64_t{1} << 20;
 };
 
 /// With every type of models and tokenizers that is registered with the host, which must outlive the trainer. Sinks are
@@ -77,8 +82,14 @@ struct TrainingSummary {
 /// Writes `run.json`, copies of the tokenizers, `metrics.jsonl`, `checkpoint-<update>/`, and model folders `best/`,
 /// `last/` and, if asked, `average/`. The folder is locked as long as the trainer lives: a second one is refused before
 /// it touches anything. What the run reads once, tokenizers and data, may change or vanish afterwards. The bytes of all
-/// parameters are a function of configuration, data and build: not of the threads, nor of interruptions that were
-/// resumed. One thread at a time.
+/// parameters are a function of configuration, data and build: not of the threads, of interruptions that were resumed,
+/// or of the number of processes. One thread at a time.
+///
+/// Where several processes train (TrainerEnvironment::ranks), each has a trainer of an equal configuration; what
+/// differs and matters is an error that names it. RecipeConfig::accumulate batches are shared out among them. Rank 0
+/// alone writes, validates and decides; to go on from a checkpoint all read it. A stop that any process asks for stops
+/// all. When run() has returned, or was interrupted, the collective is closed; after any other error the caller tells
+/// the others by Collective::abort().
 class Trainer {
  public:
   /// Locks the folder, reads data and tokenizers, makes the model and, on resume, loads the last checkpoint. Everything

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,11 @@ class Host {
   /// backend is not here, but an installed plugin has its name, that is loaded; for "auto" this is tried with "cuda".
   /// Error{kInvalidArgument} that lists what is here.
   tensor::Device device(const std::string& name);
+
+  /// Joins the job that `launch` tells of. If nobody has registered its transport, but an installed plugin has that
+  /// name, that is loaded. Error{kInvalidArgument} that lists what is here; else what the transport throws.
+  std::unique_ptr<collective::Collective> join(const collective::Launch& launch, const core::LogSink& log = {},
+                                               const std::stop_token& stop = {});
 
   runtime::Runtime& runtime() noexcept { return runtime_; }
   const runtime::Runtime& runtime() const noexcept { return runtime_; }

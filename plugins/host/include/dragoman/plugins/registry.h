@@ -38,6 +38,8 @@ class Registry {
   const Catalogue<StageEntry>& stages() const noexcept { return catalogues_.stages; }
   const Catalogue<ModelImporterEntry>& model_importers() const noexcept { return catalogues_.model_importers; }
 
+  const Catalogue<CollectiveEntry>& collectives() const noexcept { return catalogues_.collectives; }
+
   /// Backends that came from plugins; all are in the runtime.
   struct Backend {
     std::string name;
@@ -61,6 +63,7 @@ class Registry {
     Catalogue<TokenizerEntry> tokenizers{"tokenizer"};
     Catalogue<StageEntry> stages{"pipeline stage"};
     Catalogue<ModelImporterEntry> model_importers{"model importer"};
+    Catalogue<CollectiveEntry> collectives{"collective"};
   };
 
   struct WaitingKernel {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/collective/launch.h>
 #include <dragoman/core/json.h>
 #include <dragoman/decoding/logits_processor.h>
 #include <dragoman/decoding/strategy.h>
@@ -76,6 +77,17 @@ struct StageEntry {
   std::vector<std::string> idle_options{};
 };
 
+/// Joins this process to the others of its job (collective::join_tcp() is an example of the contract); called once.
+using CollectiveFactory = std::function<std::unique_ptr<collective::Collective>(
+    const collective::Launch& launch, const core::LogSink& log, const std::stop_token& stop)>;
+
+/// A way for the processes of a job to exchange data: what collective::Launch::transport names.
+struct CollectiveEntry {
+  std::string name;
+  std::string summary;
+  CollectiveFactory make;
+};
+
 /// One kernel for one backend. If that is not here, the kernel waits until another plugin brings it.
 struct KernelEntry {
   std::string name;  ///< of the op
@@ -91,6 +103,7 @@ struct Contributions {
   std::vector<TokenizerEntry> tokenizers;
   std::vector<StageEntry> stages;
   std::vector<ModelImporterEntry> model_importers;
+  std::vector<CollectiveEntry> collectives;
   std::vector<std::shared_ptr<tensor::Backend>> backends;
   std::vector<KernelEntry> kernels;
 };
@@ -109,6 +122,8 @@ class Registrar {
   void add(TokenizerEntry entry);
   void add(StageEntry entry);
   void add(ModelImporterEntry entry);
+  /// An installed plugin that has the name of its collective is loaded when that is asked for.
+  void add(CollectiveEntry entry);
 
   /// Another kind of device, which `--device NAME` finds from then on. An installed plugin that has the name of its
   /// backend is loaded when that device is asked for.

@@ -1,0 +1,21 @@
+#include "mpi_collective.h"
+
+#include <dragoman/plugins/plugin.h>
+
+namespace {
+
+using namespace dragoman;
+
+std::unique_ptr<collective::Collective> join(const collective::Launch& launch, const core::LogSink& /*log*/,
+                                             const std::stop_token& /*stop*/) {
+  return std::make_unique<collective::mpi::MpiCollective>(launch);
+}
+
+void register_mpi(plugins::Registrar& registrar) {
+  registrar.add(plugins::CollectiveEntry{
+      .name = collective::kMpi, .summary = "processes that mpirun or srun has started, by MPI", .make = join});
+}
+
+}  // namespace
+
+DRAGOMAN_PLUGIN("mpi", "Apache-2.0", register_mpi)
