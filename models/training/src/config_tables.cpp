@@ -52,11 +52,11 @@ void write_phases(const DataConfig& config, Json& json) {
 void read_memory(OptionReader& data, DataConfig& config) {
   const Json& value = data.subtree("memory");
   if (value.is_null() || value == 0) return;
-  const auto bytes = value.is_string() ? core::spelled_size(value.get<std::string>()) : std::nullopt;
-  data.check(bytes.has_value(), "memory", core::demand_of_size() + ", or 0 for no limit");
+  const std::uint64_t bytes = value.is_string() ? core::spelled_size(value.get<std::string>()).value_or(0) : 0;
+  data.check(bytes > 0, "memory", core::demand_of_size() + ", or 0 for no limit");
   constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
-  data.check(*bytes >= kLeast, "memory", "must be at least 1MiB");
-  config.memory = *bytes;
+  data.check(bytes >= kLeast, "memory", "must be at least 1MiB");
+  config.memory = bytes;
 }
 
 void write_memory(const DataConfig& config, Json& json) {

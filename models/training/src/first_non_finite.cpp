@@ -129,12 +129,10 @@ std::string first_non_finite(const RunParts& run, const TrainingState& state) {
   context.set_plain_compute_type(run.context->plain_compute_type());
   // Each process looks at all batches of the update, for itself.
   const std::unique_ptr<collective::Collective> alone = collective::make_single();
-  GradientAccumulator again(run.config,
-                            {.model = *run.model,
-                             .adapters = nullptr,
-                             .ranks = *alone,
-                             .bucket_values = run.environment.bucket_values},
-                            *run.train, context, *run.executor);
+  GradientAccumulator again(
+      run.config,
+      {.model = *run.model, .adapters = nullptr, .ranks = *alone, .bucket_values = run.environment.bucket_values},
+      *run.train, context, *run.executor);
   again.compute(state);
   if (!watch.found().empty()) return watch.found();
   if (!gradient.empty()) return fmt::format("the first such gradient is that of {}", core::Quoted{gradient});

@@ -82,8 +82,7 @@ ops::LossSums GradientAccumulator::compute_batch(const TrainingState& state, std
   if (recipe.r_drop > 0) batch_.repeat();
   if (recipe.word_dropout.on()) batch_.drop_words(recipe.word_dropout, model.spec(), recipe.seed, key.step);
   model.parameters().begin_gradients();
-  const ops::LossSums sums =
-      accumulate_gradients(*context_, model, batch_, loss_, scale, key, std::move(progress));
+  const ops::LossSums sums = accumulate_gradients(*context_, model, batch_, loss_, scale, key, std::move(progress));
   model.parameters().finish_gradients();
   if (parts_.adapters != nullptr) parts_.adapters->make_gradients(*context_);
   return sums;
@@ -96,8 +95,8 @@ bool GradientAccumulator::gather(BatchSums& sums, bool stop) const {
   const auto batches = static_cast<std::int64_t>(sums.size());
   const auto bytes_of_share = [&](int rank) {
     const collective::LeafRange share = collective::share_of(batches, rank, ranks.size());
-    return std::as_writable_bytes(std::span(sums).subspan(static_cast<std::size_t>(share.begin),
-                                                          static_cast<std::size_t>(share.count())));
+    return std::as_writable_bytes(
+        std::span(sums).subspan(static_cast<std::size_t>(share.begin), static_cast<std::size_t>(share.count())));
   };
   // Every process sends its share, and one byte more.
   std::vector<std::vector<std::byte>> rooms;

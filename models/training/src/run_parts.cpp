@@ -116,6 +116,12 @@ void check_shares(const RunParts& run) {
       "training.accumulate is {}, but {} processes train: it counts the batches of an update, which are shared "
       "out among all of them; set it to a multiple of {}",
       batches, processes, processes);
+  const auto alone_only = [&](bool used, const char* key) {
+    core::require(processes == 1 || !used, core::ErrorCode::kUnsupported,
+                  "{} works in one process, and {} train; leave it out", key, processes);
+  };
+  alone_only(run.config.training.schedule.kind == ScheduleKind::kPlateau, "training.schedule.type: plateau");
+  alone_only(run.config.training.on_non_finite == NonFinitePolicy::kRestore, "training.on_non_finite: restore");
   if (batches % processes != 0)
     run.warn(
         fmt::format("training.accumulate: the {} batches of an update are no multiple of the {} processes, so some "
@@ -158,8 +164,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
   check_shares(*this);
   train = read_corpus(*this, "training data", config.data.train, training_corpus_options(*this), stop);
   if (!config.data.validation.empty() && ranks->leads()) {
-    validation =
-        read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);
+    validation = read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);
     validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor,
                       folder.file(kValidationFolder));
   }

@@ -59,7 +59,7 @@ class ManyProcesses : public ::testing::Test {
     core::LineReader reader(task_.file(run) / "metrics.jsonl");
     for (std::string line; reader.next(line);) {
       core::Json json = core::parse_json(line, "metrics.jsonl");
-      json.erase("seconds");
+      for (const char* time : {"seconds", "data_seconds"}) json.erase(time);
       bytes += json.dump() + "\n";
     }
     return bytes;
@@ -105,7 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Recipe{"plain", {}}, Recipe{"averaging", {"training.ema_decay=0.9", "model.tying=source-target"}},
                       Recipe{"layer_drop", {"model.dropout.layer=0.5", "model.encoder_layers=3"}},
                       Recipe{"t5_like_tied", {"model.encoder_layers=2", "model.encoder_tied_layers=[0, 0]"}},
-                      Recipe{"bf16", {"training.compute=bf16"}}, Recipe{"frozen", {"training.freeze=[\"encoder.*\"]"}},
+                      Recipe{"bf16", {"training.compute=bf16"}}, Recipe{"recomputing", {"training.recompute=true"}},
+                      Recipe{"frozen", {"training.freeze=[\"encoder.*\"]"}},
                       Recipe{"adapters", {"training.lora.rank=2"}}, Recipe{"reference", {"device=reference"}}),
     [](const auto& variant) { return variant.param.name; });
 

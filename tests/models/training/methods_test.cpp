@@ -45,7 +45,7 @@ class Methods : public ::testing::Test {
     core::LineReader reader(task_.file(run) / "metrics.jsonl");
     for (std::string line; reader.next(line);) {
       lines.push_back(core::parse_json(line, "metrics.jsonl"));
-      lines.back().erase("seconds");
+      for (const char* time : {"seconds", "data_seconds"}) lines.back().erase(time);
       if (lines.back()["type"] != type) lines.pop_back();
     }
     return lines;

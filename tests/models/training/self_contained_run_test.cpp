@@ -294,7 +294,7 @@ TEST_F(SelfContainedRun, AChangedRecordIsRefused) {
               AllOf(HasSubstr("run.json"), HasSubstr("sha256.configuration")));
   record["format_version"] = 3;
   core::write_file(file, record.dump());
-  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }), HasSubstr("this program reads 1 to 3"));
+  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }), HasSubstr("this program reads 1 to 2"));
 }
 
 // --- row 10: nothing is lost ---
