@@ -56,8 +56,8 @@ GradientAccumulator::BatchSums GradientAccumulator::compute_share(const Training
     return sums;
   }
   try {
-    // Adapters' gradients are made when those of the model are there, and layers that are computed again in the backward
-    // pass write theirs in passes of their own.
+    // Adapters' gradients are made when those of the model are there, and layers that are computed again in the
+    // backward pass write theirs in passes of their own.
     const bool beside = parts_.adapters == nullptr && !context_->recomputes();
     reducer_->begin(batches, std::move(rest), has_leaf, beside);
     if (has_leaf) sums[static_cast<std::size_t>(last)] = compute_batch(state, last, scale, reducer_->watch());
