@@ -122,7 +122,7 @@ po::variables_map parse(const Command& command, const std::vector<std::string>& 
   const std::vector<std::string> names = command.positional();
   for (const std::string& name : names) {
     const auto value = options.find(name, false).semantic();
-    const bool takes_all = value->max_tokens() > 1 || value->is_composing();
+    const bool takes_all = &name == &names.back() && (value->max_tokens() > 1 || value->is_composing());
     positions.add(name.c_str(), takes_all ? -1 : 1);
   }
   constexpr auto kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
