@@ -107,6 +107,8 @@ TEST_P(CudaSearch, FindsWhatTheCpuFinds) {
 
 /// Integers are summed exactly, so int8 differs from the CPU's by what lies between products only.
 TEST_P(CudaSearch, FindsWhatTheCpuFindsInInt8) {
+  if (cuda_host().runtime().inference_type(Device::kCpu, tensor::ComputeChoice::kI8) != tensor::ComputeType::kI8)
+    GTEST_SKIP() << "this processor has activations of 7 bits, the GPU those of 8";
   const auto expected = translate("cpu", tensor::ComputeType::kI8);
   const auto actual = translate("cuda", tensor::ComputeType::kI8);
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(actual[i].front().tokens, expected[i].front().tokens);

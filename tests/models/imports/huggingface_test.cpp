@@ -269,7 +269,8 @@ TEST(T5Importer, ComputesInFewBitsWithinBounds) {
   for (const char* family : {"flan-t5", "mt5", "umt5", "madlad"}) {
     EXPECT_LT(mean_difference(family, tensor::ComputeChoice::kF32, host), 1e-5) << family;
     EXPECT_LT(mean_difference(family, tensor::ComputeChoice::kBF16, host), 0.01) << family;
-    EXPECT_LT(mean_difference(family, tensor::ComputeChoice::kI8, host), 0.03) << family;
+    // Activations have 7 bits on some processors.
+    EXPECT_LT(mean_difference(family, tensor::ComputeChoice::kI8, host), 0.04) << family;
   }
 }
 
