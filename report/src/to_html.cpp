@@ -75,7 +75,7 @@ Json checked_lengths(const Json& lengths) {
 
 void flatten(const Json& tree, const std::string& path, std::map<std::string, std::string>& flat) {
   for (const auto& [key, value] : tree.items()) {
-    const std::string name = path.empty() ? key : path + "." + key;
+    const std::string name = path.empty() ? key : fmt::format("{}.{}", path, key);
     if (value.is_object() && !value.empty())
       flatten(value, name, flat);
     else

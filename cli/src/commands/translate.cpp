@@ -121,8 +121,7 @@ class Translate final : public Command {
   /// Files for patterns.
   std::vector<std::filesystem::path> expand_inputs() {
     core::Json& paths = read_.settings()["path"];
-    const auto files =
-        expand_files(paths.is_null() ? std::vector<std::string>{"-"} : paths.get<std::vector<std::string>>());
+    auto files = expand_files(paths.is_null() ? std::vector<std::string>{"-"} : paths.get<std::vector<std::string>>());
     paths = core::Json::array();
     for (const auto& file : files) paths.push_back(file.string());
     return files;

@@ -92,7 +92,7 @@ class Master {
     if (hello.rank == 0 || hello.rank >= hello.size)
       return fmt::format("it says that it is rank {} of {}", hello.rank, hello.size);
     const std::string address = socket.peer_address();
-    const std::string refusal = take(all_, hello, socket);
+    std::string refusal = take(all_, hello, socket);
     if (refusal.empty()) members_[hello.rank] = {.address = address, .port = hello.port, .host = hello.host};
     return refusal;
   }
