@@ -1,4 +1,5 @@
 #include "allocation_count.h"
+#include "test_data.h"
 
 #include <array>
 #include <memory>
@@ -240,7 +241,7 @@ TEST_P(TrainingAllocations, OfAnUpdate) {
 INSTANTIATE_TEST_SUITE_P(Threads, TrainingAllocations, ::testing::Values(1, 2));
 
 TEST(TokenizerAllocations, OfALine) {
-  const auto tokenizer = tokenizer::BpeTokenizer::load(DRAGOMAN_SOURCE_DIR "/examples/multi30k/model/tokenizer.json");
+  const auto tokenizer = tokenizer::BpeTokenizer::load(in_source("examples/multi30k/model/tokenizer.json"));
   const std::string line = "Ein Mann in einem blauen Hemd liest auf einer Parkbank eine Zeitung.";
   const auto encoder = tokenizer.make_encoder();
   std::vector<std::int32_t> ids;

@@ -27,7 +27,7 @@ class AlignTest : public ::testing::Test {
   }
   Outcome align(const std::string& arguments) const {
     return run_dragoman(folder_.path(),
-                        "align --quiet --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' " + arguments);
+                        "align --quiet --model '" + in_source("examples/multi30k/model") + "' " + arguments);
   }
 
   TemporaryFolder folder_;
@@ -75,7 +75,7 @@ TEST_F(AlignTest, JsonHasTheLinksOfThePharaohLine) {
 
 /// From pairs to a list to translations, as docs/alignment.md has it.
 TEST_F(AlignTest, AlignmentsMakeAShortlistThatTranslates) {
-  const std::string model = " --quiet --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' ";
+  const std::string model = " --quiet --model '" + in_source("examples/multi30k/model") + "' ";
   EXPECT_EQ(align("s.de t.en --layer 1 --output words").status, 0);
   EXPECT_EQ(align("s.de t.en --layer 1 --units pieces --output pieces").status, 0);
   const Outcome words = run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en --alignments words");
@@ -103,7 +103,7 @@ TEST_F(AlignTest, AlignmentsMakeAShortlistThatTranslates) {
     EXPECT_EQ(outcome.status, 0) << outcome.error;
     return outcome.output;
   };
-  const std::string plain = DRAGOMAN_SOURCE_DIR "/examples/multi30k/model";
+  const std::string plain = in_source("examples/multi30k/model");
   const std::string few = "--shortlist lex.s2t.gz --shortlist-first 0";
   ASSERT_NE(by(plain, few), by(plain, ""));
   EXPECT_EQ(by("listed", ""), by(plain, few)) << "the model's own";

@@ -24,7 +24,7 @@ TEST(BundledModel, TranslatesASentenceThatEverybodyCanCheck) {
       "Three children are sitting on a bench eating ice cream.\n"
       "A man in a hat is riding a bicycle through the city.\n";
   const std::string translate =
-      "translate --quiet --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' source.de --decoder greedy";
+      "translate --quiet --model '" + in_source("examples/multi30k/model") + "' source.de --decoder greedy";
   for (const char* options : {"", " --compute fp32", " --device reference"}) {
     const Outcome outcome = run_dragoman(folder.path(), translate + options);
     EXPECT_EQ(outcome.status, 0) << outcome.error;
@@ -39,8 +39,7 @@ TEST(BundledModel, StreamsWordsOfALineBeforeItsEnd) {
   std::ofstream(folder / "source.de") << "Zwei Hunde spielen im Schnee.\n\n"
                                          "Eine Frau in einem roten Kleid liest ein Buch.\n"
                                          "Ein Mann mit Hut fährt auf einem Fahrrad durch die Stadt.\n";
-  const std::string translate =
-      "translate --quiet --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' source.de ";
+  const std::string translate = "translate --quiet --model '" + in_source("examples/multi30k/model") + "' source.de ";
   for (const char* search : {"--decoder greedy", "--beam-size 4", "--decoder sampling", "--decoder mbr --mbr-samples 3",
                              "--beam-size 4 --split de --threads 2"}) {
     const Outcome whole = run_dragoman(folder.path(), translate + search);
@@ -63,7 +62,7 @@ while data := os.read(program.stdout.fileno(), 1 << 16):
     begun = begun or not data.endswith(b'\n')
 print(pieces, begun, program.wait())
 )";
-  const std::string command = "cd '" + folder.path().string() + "' && python3 pieces.py '" DRAGOMAN_PROGRAM "' " +
+  const std::string command = "cd '" + folder.path().string() + "' && python3 pieces.py '" + built("program") + "' " +
                               translate + "long.de --split de --threads 1 --decoder greedy --stream > pieces.txt";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::string pieces = file_content(folder / "pieces.txt");
@@ -77,8 +76,8 @@ TEST(BundledModel, ShardsOfSeveralInputsAreTheirWhole) {
   const TemporaryFolder folder;
   std::ofstream(folder / "a.de") << "Zwei Hunde spielen im Schnee.\nEine Frau liest ein Buch.\n\n";
   std::ofstream(folder / "b.de") << "Ein kleiner Junge springt in einen See.\nDrei Kinder essen Eis.";
-  const std::string translate = "translate --quiet --model '" DRAGOMAN_SOURCE_DIR
-                                "/examples/multi30k/model' --decoder sampling --format jsonl '*.de'";
+  const std::string translate = "translate --quiet --model '" + in_source("examples/multi30k/model") +
+                                "' --decoder sampling --format jsonl '*.de'";
   const Outcome whole = run_dragoman(folder.path(), translate);
   EXPECT_EQ(std::count(whole.output.begin(), whole.output.end(), '\n'), 5) << whole.error;
   EXPECT_EQ(run_dragoman(folder.path(), translate + " --input a.de").status, 0) << "a file may be read twice";
@@ -87,7 +86,7 @@ TEST(BundledModel, ShardsOfSeveralInputsAreTheirWhole) {
     joined += run_dragoman(folder.path(), translate + " --shard " + shard).output;
   EXPECT_EQ(joined, whole.output);
   const Outcome piped = run_dragoman(
-      folder.path(), "translate --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' --shard 1/2 < a.de");
+      folder.path(), "translate --model '" + in_source("examples/multi30k/model") + "' --shard 1/2 < a.de");
   EXPECT_NE(piped.status, 0);
   EXPECT_NE(piped.error.find("standard input: is no file that could be read twice"), std::string::npos) << piped.error;
   const Outcome wrong = run_dragoman(folder.path(), translate + " --shard 4/3");
@@ -107,7 +106,7 @@ TEST(BundledModel, WritesWhatItMust) {
       << "\n"
       << R"({"source": "Ein Mann fährt auf einem Fahrrad.", "constraints": [{"source": "fahrrad", "target": "tricycle"}]})"
       << "\n";
-  const std::string model = "'" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model'";
+  const std::string model = "'" + in_source("examples/multi30k/model") + "'";
   std::ofstream(folder / "job.yml") << "stages:\n- read: {path: source.de}\n- translate: {model: " << model
                                     << ", glossary: terms.tsv}\n- write: {path: '-'}\n";
   const auto translate = [&](const std::string& options) {

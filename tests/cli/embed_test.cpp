@@ -20,7 +20,7 @@ class EmbedTest : public ::testing::Test {
   }
   Outcome embed(const std::string& arguments) const {
     return run_dragoman(folder_.path(),
-                        "embed --quiet --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' " + arguments);
+                        "embed --quiet --model '" + in_source("examples/multi30k/model") + "' " + arguments);
   }
   /// A row for each line, in that order.
   std::vector<std::vector<float>> lines_of(const std::string& arguments, const std::string& key) const {
@@ -109,7 +109,7 @@ TEST_F(EmbedTest, WhatCannotBeIsRefusedAndNothingIsWritten) {
 }
 
 TEST_F(EmbedTest, AttentionOfTheProgramIsWrittenByLine) {
-  const std::string model = " --quiet --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' ";
+  const std::string model = " --quiet --model '" + in_source("examples/multi30k/model") + "' ";
   const Outcome translated = run_dragoman(
       folder_.path(), "translate" + model + "s.de --attention cross --attention-svg pictures --attention-npy arrays");
   EXPECT_EQ(translated.status, 0) << translated.error;
@@ -138,7 +138,7 @@ TEST_F(EmbedTest, AttentionOfTheProgramIsWrittenByLine) {
             0);
   EXPECT_EQ(file_content(folder_ / "pictures/mine.txt"), "mine");
   EXPECT_THAT(
-      run_dragoman(folder_.path(), "embed --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' s.de --device auto")
+      run_dragoman(folder_.path(), "embed --model '" + in_source("examples/multi30k/model") + "' s.de --device auto")
           .error,
       HasSubstr("device cpu"));
 }
@@ -146,7 +146,7 @@ TEST_F(EmbedTest, AttentionOfTheProgramIsWrittenByLine) {
 TEST_F(EmbedTest, WhatComputeAutoIsStandsInTheLog) {
   std::ofstream(folder_ / "s.de") << "Ein Hund.\n";
   std::ofstream(folder_ / "t.en") << "A dog.\n";
-  const std::string model = " --model '" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model' --compute auto ";
+  const std::string model = " --model '" + in_source("examples/multi30k/model") + "' --compute auto ";
   for (const std::string& command : {"translate" + model + "s.de", "score" + model + "s.de t.en"})
     EXPECT_THAT(run_dragoman(folder_.path(), command).error,
                 ::testing::AnyOf(HasSubstr("compute int8 ("), HasSubstr("compute fp32 (")))

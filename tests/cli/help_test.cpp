@@ -62,7 +62,7 @@ TEST_F(HelpTest, WhatIsMisspeltGetsASuggestion) {
 TEST_F(HelpTest, ThePageOfCommandsIsUpToDate) {
   const Outcome page = run("reference");
   ASSERT_EQ(page.status, 0) << page.error;
-  EXPECT_EQ(page.output, file_content(DRAGOMAN_SOURCE_DIR "/docs/commands.md"))
+  EXPECT_EQ(page.output, file_content(in_source("docs/commands.md")))
       << "write it anew: build/release/dragoman reference > docs/commands.md";
 }
 

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 class InputGuardTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::filesystem::path model = std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "examples/multi30k/model";
+    const std::filesystem::path model = source_folder() / "examples/multi30k/model";
     std::filesystem::copy(model, folder_ / "m");
     std::filesystem::copy(model / "tokenizer.json", folder_ / "t.json");
     core::write_file(folder_ / "de", "Ein Hund.\nZwei Hunde.\n");

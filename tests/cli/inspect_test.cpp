@@ -17,7 +17,8 @@ using ::testing::IsEmpty;
 class InspectTest : public ::testing::Test {
  protected:
   InspectTest() {
-    std::filesystem::copy(DRAGOMAN_GOLDEN_RUN, folder_ / "run", std::filesystem::copy_options::recursive);
+    std::filesystem::copy(source_folder() / "tests/models/training/golden/run_v1/run", folder_ / "run",
+                          std::filesystem::copy_options::recursive);
   }
 
   Outcome inspect(const std::string& arguments) { return run_dragoman(folder_.path(), "inspect " + arguments); }
@@ -112,7 +113,7 @@ TEST_F(InspectTest, OptionsThatDoNotFitAreWrongUsage) {
 }
 
 TEST_F(InspectTest, RunsAnImportedModelAgainAndEndsWithAFaultThatItNames) {
-  const std::string golden = std::string(DRAGOMAN_SOURCE_DIR) + "/tests/models/imports/golden/huggingface/bart";
+  const std::string golden = in_source("tests/models/imports/golden/huggingface/bart");
   ASSERT_EQ(run_dragoman(folder_.path(), "convert " + golden + " --output bart").status, 0);
   const core::Json verified = object("bart --verify --compute int8");
   EXPECT_THAT(verified["reference"]["faults"], IsEmpty());

@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <gmock/gmock.h>
 
@@ -139,6 +140,19 @@ TEST_F(JourneyTest, AnInterruptedScoreSaysHowManyLinesItHasWritten) {
   EXPECT_THAT(program.error(), HasSubstr("interrupted after " + std::to_string(lines) + " lines"));
 }
 
+/// Of a process or thread, by its folder in /proc; none if it is gone.
+std::optional<std::uint64_t> blocked_signals(const std::filesystem::path& folder) {
+  std::ifstream status(folder / "status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigBlk:")) return std::stoull(line.substr(7), nullptr, 16);
+  return std::nullopt;
+}
+
+/// Whether the program has blocked SIGINT, for its watcher to wait for; before that it dies of one without a word.
+bool waits_for_signals(pid_t pid) {
+  return (blocked_signals("/proc/" + std::to_string(pid)).value_or(0) >> (SIGINT - 1) & 1) != 0;
+}
+
 TEST_F(JourneyTest, EveryCommandThatReadsCanBeInterruptedWhileItsInputIsSilent) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"encode", "--tokenizer", "tokenizer.json"},
@@ -147,8 +161,9 @@ TEST_F(JourneyTest, EveryCommandThatReadsCanBeInterruptedWhileItsInputIsSilent) 
            {"learn-bpe", "--input", "-", "--output", "unfinished.json"},
            {"score", "--model", "run/best", "--source", "-", "--target", "test.trg"}}) {
     BackgroundProgram program(folder_->path(), arguments);
-    program.write("\u2581\n");                                    // a word, and a piece
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // usually long enough to be waiting; right either way
+    program.write("\u2581\n");  // a word, and a piece
+    ASSERT_TRUE(eventually([&] { return waits_for_signals(program.pid()); })) << arguments.front();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // usually long enough to be reading; right either way
     program.signal(SIGINT);
     EXPECT_EQ(program.wait(), 130) << arguments.front() << ": " << program.error();
     EXPECT_THAT(program.error(), HasSubstr("interrupted")) << arguments.front();
@@ -166,11 +181,9 @@ TEST_F(JourneyTest, NoThreadOfATrainingProgramRunsSignalHandlers) {
   std::size_t threads = 0;
   std::size_t open_to_signals = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(program.pid()) + "/task")) {
-    std::ifstream status(task.path() / "status");
-    std::string line;
-    while (std::getline(status, line) && !line.starts_with("SigBlk:")) continue;
-    ASSERT_TRUE(line.starts_with("SigBlk:"));
-    open_to_signals += (std::stoull(line.substr(7), nullptr, 16) & wanted) == wanted ? 0 : 1;
+    const std::optional<std::uint64_t> blocked = blocked_signals(task.path());
+    if (!blocked) continue;  // it has ended meanwhile
+    open_to_signals += (*blocked & wanted) == wanted ? 0 : 1;
     ++threads;
   }
   EXPECT_GE(threads, 3U) << "the main thread, the watcher and a worker";

@@ -51,12 +51,13 @@ class LargeCorpusTest : public ::testing::Test {
   }
   /// The most memory that a run of the program had, in bytes.
   std::uint64_t peak_of(const std::vector<std::string>& arguments) {
-    std::vector<char*> argv{const_cast<char*>(DRAGOMAN_PROGRAM)};
+    std::string program = built("program");
+    std::vector<char*> argv{program.data()};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     const pid_t child = ::fork();
     if (child == 0) {
-      if (::chdir(folder_.path().c_str()) == 0) ::execv(DRAGOMAN_PROGRAM, argv.data());
+      if (::chdir(folder_.path().c_str()) == 0) ::execv(argv[0], argv.data());
       ::_exit(127);
     }
     int status = 0;
@@ -101,7 +102,7 @@ TEST_F(LargeCorpusTest, CompressedTextsAndPatternsAreTheSameWords) {
 }
 
 TEST_F(LargeCorpusTest, TheScriptOfTheManualMergesCounts) {
-  const std::string manual = file_content(std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "docs" / "tokenizer.md");
+  const std::string manual = file_content(source_folder() / "docs" / "tokenizer.md");
   const std::size_t begin = manual.find("export LC_ALL=C\nsort -m");
   ASSERT_NE(begin, std::string::npos);
   write("reduce.sh", manual.substr(begin, manual.find("```", begin) - begin));
@@ -161,9 +162,8 @@ TEST_F(LargeCorpusTest, TemporaryFilesThatCannotBeWrittenAreAnError) {
   EXPECT_EQ(missing.status, 1);
   EXPECT_THAT(missing.error, AllOf(HasSubstr("/nonexistent"), HasSubstr("TMPDIR")));
   // What a full disk does, without one: no file may grow over a megabyte.
-  const std::string limited = "cd '" + folder_.path().string() +
-                              "' && bash -c \"ulimit -f 1024; trap '' XFSZ; exec '" DRAGOMAN_PROGRAM "' " + count +
-                              "\" 2> stderr.txt";
+  const std::string limited = "cd '" + folder_.path().string() + "' && bash -c \"ulimit -f 1024; trap '' XFSZ; exec '" +
+                              built("program") + "' " + count + "\" 2> stderr.txt";
   EXPECT_NE(std::system(limited.c_str()), 0);
   EXPECT_THAT(content("stderr.txt"), AllOf(HasSubstr("cannot write temporary words"), HasSubstr("make room")));
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))

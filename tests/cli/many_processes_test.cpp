@@ -14,8 +14,8 @@ class Worker {
  public:
   Worker(const std::filesystem::path& folder, int rank, const std::string& variables, const std::string& arguments)
       : error_(folder / ("stderr-" + std::to_string(rank))) {
-    const std::string command = "cd '" + folder.string() + "' && exec env " + variables + " '" DRAGOMAN_PROGRAM "' " +
-                                arguments + " >/dev/null 2>'" + error_.string() + "'";
+    const std::string command = "cd '" + folder.string() + "' && exec env " + variables + " '" + built("program") +
+                                "' " + arguments + " >/dev/null 2>'" + error_.string() + "'";
     pid_ = ::fork();
     if (pid_ == 0) {
       ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
@@ -104,21 +104,20 @@ TEST_F(ManyProcessesCommand, TwoAsTorchrunStartsThemEqualOneThatAccumulates) {
 }
 
 TEST_F(ManyProcessesCommand, TwoOfMpirunEqualOneThatAccumulates) {
-  if (std::system("command -v mpirun >/dev/null && '" DRAGOMAN_PROGRAM
-                  "' plugins list | grep -q '^installed plugin *mpi '") != 0)
+  const std::string looks = "command -v mpirun >/dev/null && '" + built("program") + "' plugins list";
+  if (std::system((looks + " | grep -q '^installed plugin *mpi '").c_str()) != 0)
     GTEST_SKIP() << "no mpirun, or built without MPI";
   ASSERT_EQ(run("train train.yml --set output=one").status, 0);
   const std::string launch = "cd '" + folder_.path().string() +
-                             "' && mpirun -np 2 --oversubscribe --allow-run-as-root --bind-to none '" DRAGOMAN_PROGRAM
-                             "' train train.yml --set output=mpi 2>mpi.txt";
+                             "' && mpirun -np 2 --oversubscribe --allow-run-as-root --bind-to none '" +
+                             built("program") + "' train train.yml --set output=mpi 2>mpi.txt";
   ASSERT_EQ(std::system(launch.c_str()), 0) << file_content(folder_ / "mpi.txt");
   EXPECT_THAT(file_content(folder_ / "mpi.txt"), HasSubstr("2 processes by"));
   EXPECT_TRUE(weights("mpi") == weights("one"));
   // What differs is refused, and the status says so.
   const std::string differing =
-      "cd '" + folder_.path().string() +
-      "' && mpirun --oversubscribe --allow-run-as-root --bind-to none -np 1 '" DRAGOMAN_PROGRAM
-      "' train train.yml --set output=differ : -np 1 '" DRAGOMAN_PROGRAM
+      "cd '" + folder_.path().string() + "' && mpirun --oversubscribe --allow-run-as-root --bind-to none -np 1 '" +
+      built("program") + "' train train.yml --set output=differ : -np 1 '" + built("program") +
       "' train train.yml --set output=differ --set training.seed=7 2>differ.txt";
   EXPECT_NE(std::system(differing.c_str()), 0);
   EXPECT_THAT(file_content(folder_ / "differ.txt"), AllOf(HasSubstr("rank 1 ("), HasSubstr("training.seed")));

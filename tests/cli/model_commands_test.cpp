@@ -16,7 +16,7 @@ using core::Json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr const char* kBundled = "'" DRAGOMAN_SOURCE_DIR "/examples/multi30k/model'";
+const std::string kBundled = "'" + in_source("examples/multi30k/model") + "'";
 constexpr const char* kTypes[] = {"fp32", "bf16", "int8"};
 
 std::vector<std::string> lines_in(const std::string& text) {
@@ -54,7 +54,7 @@ class ModelCommands : public ::testing::Test {
     return objects;
   }
   /// A second model with the same tokenizer.
-  void make_other() const { output_of(std::string("quantize --quiet --model ") + kBundled + " --output other"); }
+  void make_other() const { output_of("quantize --quiet --model " + kBundled + " --output other"); }
 
   TemporaryFolder folder_;
   const std::vector<std::string> sources_ = {"Zwei Hunde spielen im Schnee.", "", "Ein Mann schläft.",
@@ -75,8 +75,7 @@ TEST_F(ScoreCommand, IsTheSameInAnyOrderBatchAndNumberOfThreadsInEveryType) {
       std::ofstream(folder_ / "many.en", std::ios::app) << targets_[(i + static_cast<std::size_t>(repeat)) % 5] << "\n";
     }
   for (const std::string type : {"fp32", "bf16", "int8", "auto"}) {
-    const std::string score =
-        std::string("score --quiet --format jsonl --model ") + kBundled + " --compute " + type + " ";
+    const std::string score = "score --quiet --format jsonl --model " + kBundled + " --compute " + type + " ";
     const auto expected = lines_in(output_of(score + "s.de t.en --threads 1"));
     ASSERT_EQ(expected.size(), sources_.size());
     for (const char* threads : {"1", "3"}) {
@@ -91,7 +90,7 @@ TEST_F(ScoreCommand, IsTheSameInAnyOrderBatchAndNumberOfThreadsInEveryType) {
 /// The search and the forced pass are different code, and cached steps are others than whole passes.
 TEST_F(ScoreCommand, GivesEachTokenTheProbabilityThatTheSearchGave) {
   for (const char* type : kTypes) {
-    const std::string machine = std::string(" --quiet --format jsonl --model ") + kBundled + " --compute " + type;
+    const std::string machine = " --quiet --format jsonl --model " + kBundled + " --compute " + type;
     const auto found = objects_of("translate s.de --decoder greedy --alpha 0" + machine);
     std::vector<std::string> texts;
     for (const Json& line : found) texts.push_back(line["text"].get<std::string>());
@@ -126,10 +125,9 @@ TEST_F(ScoreCommand, OfAnEnsembleIsTheMeanOfProbabilities) {
   for (std::size_t i = 0; i < product.size(); ++i)
     EXPECT_NEAR(product[i]["log_probability"].get<double>(), second[i]["log_probability"].get<double>(), 1e-4);
 
-  EXPECT_THAT(
-      run(std::string("score s.de t.en --attention cross --format jsonl --ensemble other --model ") + kBundled).error,
-      HasSubstr("one model's"));
-  EXPECT_THAT(run(std::string("score s.de t.en --ensemble other --ensemble-weights 1 --model ") + kBundled).error,
+  EXPECT_THAT(run("score s.de t.en --attention cross --format jsonl --ensemble other --model " + kBundled).error,
+              HasSubstr("one model's"));
+  EXPECT_THAT(run("score s.de t.en --ensemble other --ensemble-weights 1 --model " + kBundled).error,
               HasSubstr("1 weights for 2 models"));
 }
 
@@ -140,7 +138,7 @@ TEST_F(EmbedCommand, IsTheSameInAnyOrderAndNumberOfThreadsInEveryType) {
   write("turned.de", turned);
   std::string of_fp32;
   for (const std::string type : kTypes) {
-    const std::string embed = std::string("embed --quiet --model ") + kBundled + " --compute " + type + " ";
+    const std::string embed = "embed --quiet --model " + kBundled + " --compute " + type + " ";
     auto expected = lines_in(output_of(embed + "s.de --threads 1"));
     const auto found = lines_in(output_of(embed + "turned.de --threads 3"));
     if (type == "fp32") of_fp32 = expected.front();
@@ -154,7 +152,7 @@ using EnsembleOption = ModelCommands;
 
 TEST_F(EnsembleOption, TranslatesWithConstraintsAndSaysWhatItCannot) {
   make_other();
-  const std::string translate = std::string("translate --quiet --model ") + kBundled + " --ensemble other s.de ";
+  const std::string translate = "translate --quiet --model " + kBundled + " --ensemble other s.de ";
   const auto plain = lines_in(output_of(translate));
   ASSERT_EQ(plain.size(), sources_.size());
   EXPECT_EQ(plain.front(), "Two dogs play in the snow.");
@@ -178,7 +176,7 @@ using TuneCommand = ModelCommands;
 /// What it says of each setting is what `translate` and `evaluate` say.
 TEST_F(TuneCommand, KeepsTheBestOfWhatItTried) {
   const std::string tune =
-      std::string("tune --quiet --model ") + kBundled + " s.de t.en --alpha 0,1.4 --beam-size 1,3 --output tuned";
+      "tune --quiet --model " + kBundled + " s.de t.en --alpha 0,1.4 --beam-size 1,3 --output tuned";
   const auto trials = lines_in(output_of(tune));
   ASSERT_EQ(trials.size(), 4U);
   double most = -1;
@@ -187,9 +185,8 @@ TEST_F(TuneCommand, KeepsTheBestOfWhatItTried) {
     double alpha = 0, bleu = 0;
     int beam = 0;
     ASSERT_EQ(std::sscanf(trial.c_str(), "beam_size %d, alpha %lf: BLEU %lf", &beam, &alpha, &bleu), 3) << trial;
-    std::ofstream(folder_ / "found.en") << output_of(std::string("translate --quiet --model ") + kBundled +
-                                                     " s.de --alpha " + std::to_string(alpha) + " --beam-size " +
-                                                     std::to_string(beam));
+    std::ofstream(folder_ / "found.en") << output_of("translate --quiet --model " + kBundled + " s.de --alpha " +
+                                                     std::to_string(alpha) + " --beam-size " + std::to_string(beam));
     EXPECT_NEAR(std::stod(output_of("evaluate found.en --reference t.en --score-only --width 4")), bleu, 0.006)
         << trial;
     if (trial.find("<- best") != std::string::npos) of_best = bleu;
@@ -199,17 +196,17 @@ TEST_F(TuneCommand, KeepsTheBestOfWhatItTried) {
   const Json decoding = Json::parse(output_of("inspect tuned --json"))["decoding"];
   EXPECT_TRUE(decoding.contains("alpha")) << decoding;
 
-  EXPECT_THAT(run(std::string("tune --model ") + kBundled + " s.de t.en --alpha 1,x").error, HasSubstr("--alpha"));
-  EXPECT_THAT(run(std::string("tune --model ") + kBundled + " s.de t.en --metric ter").error, HasSubstr("--metric"));
+  EXPECT_THAT(run("tune --model " + kBundled + " s.de t.en --alpha 1,x").error, HasSubstr("--alpha"));
+  EXPECT_THAT(run("tune --model " + kBundled + " s.de t.en --metric ter").error, HasSubstr("--metric"));
   std::ofstream(folder_ / "short.en") << "one\n";
-  EXPECT_THAT(run(std::string("tune --model ") + kBundled + " s.de short.en").error, HasSubstr("must be parallel"));
+  EXPECT_THAT(run("tune --model " + kBundled + " s.de short.en").error, HasSubstr("must be parallel"));
 }
 
 using TranslateCommand = ModelCommands;
 
 TEST_F(TranslateCommand, SaysItsFiguresOfASingleLineAsWell) {
   write("one.de", {sources_[0]});
-  const Outcome outcome = run(std::string("translate --progress json --model ") + kBundled + " one.de");
+  const Outcome outcome = run("translate --progress json --model " + kBundled + " one.de");
   const auto lines = lines_in(outcome.error);
   ASSERT_EQ(lines.size(), 1U) << outcome.error;
   const Json figures = Json::parse(lines[0]);
@@ -219,7 +216,7 @@ TEST_F(TranslateCommand, SaysItsFiguresOfASingleLineAsWell) {
 
 /// What can never work is said before any line is read.
 TEST_F(TranslateCommand, RefusesWhatNoLineCouldHave) {
-  const std::string translate = std::string("translate --model ") + kBundled + " s.de ";
+  const std::string translate = "translate --model " + kBundled + " s.de ";
   EXPECT_THAT(run(translate + "--constraints ''").error, HasSubstr("constraints: a blank text is no term"));
   EXPECT_THAT(run(translate + "--target-prefix '</s>'").error,
               HasSubstr("target_prefix: the target prefix holds </s>"));
@@ -227,7 +224,7 @@ TEST_F(TranslateCommand, RefusesWhatNoLineCouldHave) {
 }
 
 TEST_F(TranslateCommand, NamesOfFoldersThatAreEmptyAreNoNames) {
-  const std::string model = std::string(" --model ") + kBundled;
+  const std::string model = " --model " + kBundled;
   EXPECT_THAT(run("tune" + model + " s.de t.en --output ''").error, HasSubstr("is a variable not set?"));
   EXPECT_THAT(run("shortlist" + model + " s.de t.en -a s.de --into ''").error, HasSubstr("is a variable not set?"));
   write("none.align", std::vector<std::string>(sources_.size()));
@@ -241,7 +238,7 @@ using RerankCommand = ModelCommands;
 /// Against sums of what `score` says, computed here, with the length penalty of the folder.
 TEST_F(RerankCommand, SortsByTheSumOfWhatScoreSays) {
   make_other();
-  output_of(std::string("translate --quiet --model ") + kBundled +
+  output_of("translate --quiet --model " + kBundled +
             " s.de --beam-size 4 --n-best 4 --format jsonl --output lists.jsonl");
   const auto lists = [&] {
     std::vector<Json> all;
@@ -285,7 +282,7 @@ TEST_F(RerankCommand, SortsByTheSumOfWhatScoreSays) {
 using CompareCompute = ModelCommands;
 
 TEST_F(CompareCompute, SaysWhatEachTypeCostsEachLayer) {
-  const std::string inspect = std::string("inspect ") + kBundled + " --compare-compute ";
+  const std::string inspect = "inspect " + kBundled + " --compare-compute ";
   const Json report = Json::parse(output_of(inspect + "--input s.de --target t.en --json"))["compute_comparison"];
   EXPECT_EQ(report["reference"], "fp32");
   EXPECT_EQ(report["sentences"], 5);
@@ -298,8 +295,7 @@ TEST_F(CompareCompute, SaysWhatEachTypeCostsEachLayer) {
   // The cross entropy is what `score` says.
   double sum = 0;
   double tokens = 0;
-  for (const Json& line :
-       objects_of(std::string("score --quiet s.de t.en --format jsonl --compute int8 --model ") + kBundled)) {
+  for (const Json& line : objects_of("score --quiet s.de t.en --format jsonl --compute int8 --model " + kBundled)) {
     sum -= line["log_probability"].get<double>();
     tokens += static_cast<double>(line["token_log_probabilities"].size());
   }
@@ -308,12 +304,11 @@ TEST_F(CompareCompute, SaysWhatEachTypeCostsEachLayer) {
   EXPECT_THAT(output_of(inspect + "--input s.de"), AllOf(HasSubstr("encoder layer 4"), HasSubstr("decoder output"),
                                                          HasSubstr("another best token"), HasSubstr("bf16")));
   EXPECT_EQ(output_of(inspect + "--json --threads 1"), output_of(inspect + "--json --threads 2"));
-  for (const auto& [arguments, message] :
-       {std::pair{std::string("inspect s.de --compare-compute"), "s.de"},
-        {inspect + "--target t.en", "--target needs --input"},
-        {inspect + "--against int8", "--against must be fp32 or fp64"},
-        {std::string("inspect ") + kBundled + " --input s.de", "are for --compare-compute"},
-        {inspect + "--input /dev/null", "has no lines"}}) {
+  for (const auto& [arguments, message] : {std::pair{std::string("inspect s.de --compare-compute"), "s.de"},
+                                           {inspect + "--target t.en", "--target needs --input"},
+                                           {inspect + "--against int8", "--against must be fp32 or fp64"},
+                                           {"inspect " + kBundled + " --input s.de", "are for --compare-compute"},
+                                           {inspect + "--input /dev/null", "has no lines"}}) {
     const Outcome outcome = run(arguments);
     EXPECT_NE(outcome.status, 0) << arguments;
     EXPECT_THAT(outcome.error, HasSubstr(message));

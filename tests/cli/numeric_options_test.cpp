@@ -93,7 +93,7 @@ class NumericOptionsTest : public ::testing::Test {
   }
   /// Whoever would take longer hangs.
   Outcome run(const std::string& arguments) {
-    const std::string command = "cd '" + folder_.path().string() + "' && timeout 60 '" DRAGOMAN_PROGRAM "' " +
+    const std::string command = "cd '" + folder_.path().string() + "' && timeout 60 '" + built("program") + "' " +
                                 arguments + " 2>stderr.txt >stdout.txt";
     const int result = std::system(command.c_str());
     return {WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result), file_content(folder_ / "stdout.txt"),

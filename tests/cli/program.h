@@ -36,7 +36,7 @@ inline std::string file_content(const std::filesystem::path& path) {
 /// Runs the program in `folder` through the shell: arguments may hold redirections.
 inline Outcome run_dragoman(const std::filesystem::path& folder, const std::string& arguments) {
   const std::string command =
-      "cd '" + folder.string() + "' && '" DRAGOMAN_PROGRAM "' 2>stderr.txt >stdout.txt " + arguments;
+      "cd '" + folder.string() + "' && '" + built("program") + "' 2>stderr.txt >stdout.txt " + arguments;
   const int result = std::system(command.c_str());
   const int status = WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result);
   return {status, file_content(folder / "stdout.txt"), file_content(folder / "stderr.txt")};
@@ -60,7 +60,8 @@ class BackgroundProgram {
       : error_file_(folder / "background-stderr.txt") {
     std::array<int, 2> pipe{};
     if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe");
-    std::vector<char*> argv{const_cast<char*>(DRAGOMAN_PROGRAM)};
+    std::string program = built("program");
+    std::vector<char*> argv{program.data()};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     pid_ = ::fork();
@@ -68,7 +69,7 @@ class BackgroundProgram {
       ::dup2(pipe[0], STDIN_FILENO);
       ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
       ::dup2(::open(error_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
-      if (::chdir(folder.c_str()) == 0) ::execv(DRAGOMAN_PROGRAM, argv.data());
+      if (::chdir(folder.c_str()) == 0) ::execv(argv[0], argv.data());
       ::_exit(127);
     }
     ::close(pipe[0]);

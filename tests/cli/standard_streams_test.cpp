@@ -17,7 +17,7 @@ class StandardStreamsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder();
-    const std::filesystem::path model = std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "examples/multi30k/model";
+    const std::filesystem::path model = source_folder() / "examples/multi30k/model";
     std::filesystem::create_symlink(model, *folder_ / "model");
     std::ofstream(*folder_ / "few.txt") << "Ein Hund läuft.\nZwei Kinder spielen im Schnee.\n";
     std::ofstream many(*folder_ / "many.txt");
@@ -30,7 +30,7 @@ class StandardStreamsTest : public ::testing::Test {
 
   /// Runs a line of bash in the folder, with $D for the program, for at most 30 seconds.
   static Outcome shell(const std::string& line) {
-    std::ofstream(*folder_ / "line.sh") << "D='" DRAGOMAN_PROGRAM "'\n" << line << "\n";
+    std::ofstream(*folder_ / "line.sh") << "D='" + built("program") + "'\n" << line << "\n";
     const std::string command =
         "cd '" + folder_->path().string() + "' && timeout 30 bash line.sh >stdout.txt 2>stderr.txt </dev/null";
     const int result = std::system(command.c_str());

@@ -7,6 +7,7 @@
 namespace dragoman::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -113,6 +114,48 @@ TEST_F(TrainCommandTest, VisibleSymbolsBeginAndEndSentences) {
   std::ofstream(folder_ / "ids") << ids;
   EXPECT_EQ(must("decode --quiet --tokenizer tokenizer.json --input ids --format ids").output, music);
   EXPECT_EQ(lines_with(must("translate --quiet --model run/last --input music --decoder greedy").output, ""), 1);
+}
+
+TEST_F(TrainCommandTest, NamesTheMetricOfTheBestModelAndTheModelThatIsGone) {
+  must("learn-bpe --quiet --input train.src train.trg --vocab-size 280 --output tokenizer.json");
+  write_recipe("{}");
+  // All validations are as good, so the first one's model stays the best.
+  const std::string train =
+      "train --config train.yml --set 'validation.metrics=[{name: judge, command: \"echo 5 #{hypotheses}\", better: "
+      "higher}]' --set validation.metric=judge";
+  EXPECT_THAT(must(train).error, HasSubstr("; best at update 2 with judge 5.0000; model: run/best\n"));
+  std::filesystem::remove_all(folder_ / "run/best");
+  std::filesystem::remove_all(folder_ / "run/checkpoint-2");
+  const Outcome outcome = run_dragoman(folder_.path(), train + " --resume --set training.updates=6");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.error,
+              AllOf(HasSubstr("run/best: is gone"), HasSubstr("after update 2; last/ has been written")));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "run/last/model.safetensors"));
+}
+
+TEST_F(TrainCommandTest, SaysWhyThereIsNoBestModel) {
+  must("learn-bpe --quiet --input train.src train.trg --vocab-size 280 --output tokenizer.json");
+  write_recipe("{}");
+  const Outcome outcome = must(
+      "train --config train.yml --set 'validation.metrics=[{name: judge, command: \"exit 3 #{hypotheses}\", better: "
+      "higher}]' --set validation.metric=judge");
+  EXPECT_THAT(outcome.error, AllOf(HasSubstr("no validation gave a judge that is a number, so there is no best/"),
+                                   HasSubstr("run/last")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run/best"));
+}
+
+TEST_F(TrainCommandTest, AReportIsNoEndOfTheRunThatItShows) {
+  must("learn-bpe --quiet --input train.src train.trg --vocab-size 280 --output tokenizer.json");
+  write_recipe("{}");
+  must("train --config train.yml");
+  const std::string before = file_content(folder_ / "run/run.json");
+  for (const char* file : {"run/run.json", "run/metrics.jsonl", "run/best/model.safetensors", "run"}) {
+    const Outcome outcome = run_dragoman(folder_.path(), std::string("report run --no-attention --output ") + file);
+    EXPECT_EQ(outcome.status, 2) << file;
+    EXPECT_THAT(outcome.error, HasSubstr("name another output")) << file;
+  }
+  EXPECT_EQ(file_content(folder_ / "run/run.json"), before);
+  for (int i = 0; i < 2; ++i) must("report run --no-attention --output run/report.html");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "budgeted_run.h"
 #include "mutation.h"
 #include "targets.h"
+#include "test_data.h"
 
 #include <filesystem>
 #include <fstream>
@@ -29,7 +30,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 fs::path fuzz_folder() {
-  return fs::path(DRAGOMAN_SOURCE_DIR) / "tests" / "fuzz";
+  return testing::source_folder() / "tests" / "fuzz";
 }
 
 /// The files of a folder by name; in this order, so that random changes are the same everywhere.

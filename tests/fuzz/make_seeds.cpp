@@ -4,6 +4,7 @@
 #include "model_folder_harness.h"
 #include "peft_harness.h"
 #include "resume_harness.h"
+#include "test_data.h"
 
 #include <fstream>
 
@@ -116,7 +117,7 @@ void make_seeds(const fs::path& corpus) {
   put_seed(corpus / "fairseq" / "example", fairseq_folder());
   put_seed(corpus / "huggingface" / "bart", foreign_folder());
   // Those of a T5 with a SentencePiece model and with a tokenizer.json.
-  const fs::path golden = fs::path(DRAGOMAN_SOURCE_DIR) / "tests/models/imports/golden/huggingface";
+  const fs::path golden = testing::source_folder() / "tests/models/imports/golden/huggingface";
   for (const char* family : {"t5", "flan-t5"}) put_seed(corpus / "huggingface" / family, files_of(golden / family));
   make_resume_seeds(corpus / "resume");
   put_seed(corpus / "model_folder" / "pre_norm", model_folder(core::Json::object()));

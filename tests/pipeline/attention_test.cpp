@@ -3,6 +3,7 @@
 #include "dragoman/pipeline/embedder.h"
 #include "dragoman/pipeline/scorer.h"
 #include "dragoman/pipeline/translator.h"
+#include "test_data.h"
 #include "tiny_model.h"
 
 #include <cmath>
@@ -164,7 +165,7 @@ TEST_F(AttentionOfTextTest, StandsInTheFieldsOfATranslationAndInFiles) {
 
 /// Scoring shows of given texts what translating shows of its own result, the end included.
 TEST_F(AttentionOfTextTest, IsTheSameWhetherTranslatedOrScored) {
-  const std::string bundled = DRAGOMAN_SOURCE_DIR "/examples/multi30k/model";
+  const std::string bundled = testing::in_source("examples/multi30k/model");
   const AttentionSettings attention{.kind = AttentionKind::kCross, .request = {.layers = {-1}, .mean = true}};
   std::vector<Record> records(1);
   records[0].text = "Ein Mann schläft auf einem Sofa.";

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
 
-constexpr const char* kFolder = DRAGOMAN_PLANTED_PLUGINS;
+const std::string kFolder = testing::built("planted_plugins");
 
 std::vector<std::string> names_of(const std::vector<Device>& devices) {
   std::vector<std::string> names;
@@ -64,8 +64,7 @@ TEST(Backends, AKernelWaitsForItsBackend) {
 
 TEST(Backends, ARefusedPluginTakesItsBackendWithIt) {
   Host host({.plugin_folder = kFolder});
-  EXPECT_THAT(error_of([&] { host.loader().load(std::string(kFolder) + "/half_mirror.so"); }),
-              HasSubstr("already has a kernel"));
+  EXPECT_THAT(error_of([&] { host.loader().load(kFolder + "/half_mirror.so"); }), HasSubstr("already has a kernel"));
   EXPECT_THAT(names_of(host.runtime().devices()), ElementsAre("cpu", "reference"));
   EXPECT_TRUE(host.registry().backends().empty());
 }
@@ -76,7 +75,7 @@ class OtherDevice : public ::testing::Test {
   testing::Outcome run(const std::string& arguments) {
     return testing::run_dragoman(folder_.path(), arguments + " --plugin " + kFolder + "/mirror.so");
   }
-  const std::string model_ = std::string(DRAGOMAN_SOURCE_DIR) + "/examples/multi30k/model";
+  const std::string model_ = testing::in_source("examples/multi30k/model");
   testing::TemporaryFolder folder_;
 };
 

@@ -29,7 +29,7 @@ using nn::Parameter;
 using nn::Seq2SeqModel;
 
 plugins::Host& host_with_plugin() {
-  static plugins::Host host({.plugins = {DRAGOMAN_FROM_PARTS_PLUGIN}});
+  static plugins::Host host({.plugins = {testing::built("from_parts_plugin")}});
   return host;
 }
 
@@ -235,8 +235,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// Trained weights, in the number type in which one translates.
 TEST(FromPartsTrained, TranslatesAsTheBundledModel) {
-  const auto loaded = plugins::load_model(std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "examples/multi30k/model",
-                                          host_with_plugin(), {.trainable = true});
+  const auto loaded = plugins::load_model(testing::source_folder() / "examples/multi30k/model", host_with_plugin(),
+                                          {.trainable = true});
   const auto here =
       host_with_plugin().registry().models().get("encoder-decoder").make(loaded.model->spec(), loaded.model->config());
   here->parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);

@@ -28,7 +28,7 @@ using Steps = testing::HiddenBackend::Steps;
 /// as "replaying", which makes the kernel calls of equal steps again without the code that made them first.
 class HiddenHost {
  public:
-  HiddenHost() : host_({.plugins = {DRAGOMAN_SSRU_PLUGIN}}) {
+  HiddenHost() : host_({.plugins = {testing::built("ssru_plugin")}}) {
     for (const auto& [name, steps] : {std::pair{"hidden", Steps::kRun}, {"replaying", Steps::kReplay}}) {
       const tensor::KernelTable& cpu = host_.runtime().kernels(Device::kCpu);
       auto backend = std::make_shared<testing::HiddenBackend>(cpu, name, steps);
@@ -76,8 +76,7 @@ TEST(HiddenDevices, EveryModelConforms) {
 class Translation {
  public:
   explicit Translation(Device device)
-      : loaded_(load_model(std::string(DRAGOMAN_SOURCE_DIR) + "/examples/multi30k/model", hidden().host(),
-                           {.device = device})),
+      : loaded_(load_model(testing::in_source("examples/multi30k/model"), hidden().host(), {.device = device})),
         context_(hidden().host().runtime().make_context(device, executor_)) {
     loaded_.model->parameters().prepare(*context_, tensor::ComputeType::kF32);
   }

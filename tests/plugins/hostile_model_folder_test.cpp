@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 class HostileModelFolder : public ::testing::Test {
  protected:
   HostileModelFolder() {
-    const fs::path original = fs::path(DRAGOMAN_SOURCE_DIR) / "examples/multi30k/model";
+    const fs::path original = source_folder() / "examples/multi30k/model";
     fs::create_directory(model_);
     for (const char* name : {"config.json", "tokenizer.json", "SHA256SUMS", "README.md"})
       fs::copy_file(original / name, model_ / name);

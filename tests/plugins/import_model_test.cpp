@@ -68,7 +68,7 @@ constexpr const char* kSquare = "encoder.layers.0.self_attention.out.weight";
 ///   np.save('fortran_order.npy', np.asfortranarray((np.arange(16, dtype='<f8') / 8).reshape(4, 4)))
 TEST_F(ImportModel, ReadsWhatNumpyHasWritten) {
   for (const std::string name : {"c_order.npy", "fortran_order.npy"}) {
-    std::filesystem::copy_file(std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "tests/plugins/data" / name,
+    std::filesystem::copy_file(testing::source_folder() / "tests/plugins/data" / name,
                                arrays_ / (std::string(kSquare) + ".npy"),
                                std::filesystem::copy_options::overwrite_existing);
     import();

@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using testing::error_of;
 using ::testing::HasSubstr;
 
-const std::filesystem::path kSsru = DRAGOMAN_SSRU_PLUGIN;
+const std::filesystem::path kSsru = testing::built("ssru_plugin");
 
 /// Folders with an SSRU model that say this and that about its type and its plugin.
 class LoadModelTest : public ::testing::Test {

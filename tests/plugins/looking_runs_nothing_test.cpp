@@ -19,7 +19,7 @@ class LookingRunsNothing : public ::testing::Test {
   ~LookingRunsNothing() override { ::unsetenv("DRAGOMAN_PLANTED_TRACE"); }
 
   std::string place(const std::string& planted, const std::string& name) {
-    fs::copy_file(fs::path(DRAGOMAN_PLANTED_PLUGINS) / (planted + ".so"), folder_ / name);
+    fs::copy_file(fs::path(built("planted_plugins")) / (planted + ".so"), folder_ / name);
     return name;
   }
   Outcome run(const std::string& arguments) { return run_dragoman(folder_.path(), arguments); }

@@ -77,14 +77,14 @@ TEST(PluginLoader, APluginsKernelRunsOnBothDevices) {
 }
 
 TEST(PluginLoader, FindsInstalledPluginsByTheirName) {
-  Host host({.plugin_folder = DRAGOMAN_PLANTED_PLUGINS});
+  Host host({.plugin_folder = testing::built("planted_plugins")});
   EXPECT_EQ(host.loader().require_plugin("good").name, "good");
   EXPECT_EQ(&host.loader().require_plugin("good"), host.loader().find("good"));
   EXPECT_THAT(refusal_of(host, "goof"), AllOf(HasSubstr("'goof' is not installed"), HasSubstr("goof.so")));
 }
 
 TEST(PluginLoader, AModelCannotNameAFile) {
-  Host host({.plugin_folder = DRAGOMAN_PLANTED_PLUGINS});
+  Host host({.plugin_folder = testing::built("planted_plugins")});
   for (const std::string name : {"../planted/good", "/tmp/x.so", "good.so", "", ".", "a b"})
     EXPECT_THAT(error_of([&] { host.loader().require_plugin(name); }), HasSubstr("is not the name of a plugin"))
         << name;
@@ -163,7 +163,7 @@ TEST(PluginLoader, TheSamePluginTwiceAndTwoOfOneName) {
 }
 
 TEST(PluginLoader, AFileNameMustBeTheNameOfThePlugin) {
-  Host host({.plugin_folder = DRAGOMAN_PLANTED_PLUGINS});
+  Host host({.plugin_folder = testing::built("planted_plugins")});
   EXPECT_THAT(refusal_of(host, "same_name"), HasSubstr("holds the plugin 'good', not 'same_name'"));
 }
 

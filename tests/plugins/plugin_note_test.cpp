@@ -59,7 +59,7 @@ TEST(PluginNote, SaysWhatThePluginIsWithoutRunningIt) {
 }
 
 TEST(PluginNote, StandsInEveryBundledPlugin) {
-  const auto note = read_plugin_note(DRAGOMAN_SSRU_PLUGIN);
+  const auto note = read_plugin_note(testing::built("ssru_plugin"));
   ASSERT_TRUE(note);
   EXPECT_EQ(note->name, "ssru");
   EXPECT_EQ(note->licence, "Apache-2.0");

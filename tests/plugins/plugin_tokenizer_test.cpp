@@ -30,7 +30,7 @@ using tokenizer::TokenizerKind;
 using training::StartMode;
 using training::testing::SmallTask;
 
-const fs::path kPlanted = DRAGOMAN_PLANTED_PLUGINS;
+const fs::path kPlanted = testing::built("planted_plugins");
 const std::string kGood = (kPlanted / "good.so").string();
 const std::string kLetters = "_abcd\n";
 
@@ -86,7 +86,7 @@ TEST_F(PluginTokenizer, WhatIsWrongIsNamed) {
 }
 
 TEST_F(PluginTokenizer, BuiltInKindsHaveNamesInTheSameRegistry) {
-  const fs::path golden = DRAGOMAN_SOURCE_DIR "/tests/tokenizer/golden";
+  const fs::path golden = testing::in_source("tests/tokenizer/golden");
   const std::pair<const char*, const char*> named[] = {{"youtokentome", "youtokentome.model"},
                                                        {"sentencepiece", "sentencepiece_unigram_plain.model"},
                                                        {"tokenizer-json", "default.tokenizer.json"},
@@ -165,7 +165,7 @@ TEST_F(PluginTokenizer, WhatIsWrongInATrainingConfigurationIsNamed) {
 }
 
 TEST_F(PluginTokenizer, AUnigramModelIsTrainedWithWhereItsKindIsNamed) {
-  const std::string model = DRAGOMAN_SOURCE_DIR "/tests/tokenizer/golden/sentencepiece_unigram_plain.model";
+  const std::string model = testing::in_source("tests/tokenizer/golden/sentencepiece_unigram_plain.model");
   train(task_.config({"training.updates=3", "data.tokenizer={file: " + model + ", type: sentencepiece}"}));
   EXPECT_EQ(core::read_file(file("run") / "last/tokenizer.model"), core::read_file(model));
   EXPECT_NO_THROW(plugins::load_model(file("run") / "last", host_));

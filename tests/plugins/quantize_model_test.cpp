@@ -19,7 +19,7 @@ using tensor::ComputeChoice;
 using testing::error_of;
 using ::testing::HasSubstr;
 
-const std::filesystem::path kModel = std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "examples/multi30k/model";
+const std::filesystem::path kModel = testing::source_folder() / "examples/multi30k/model";
 
 const std::vector<std::string> kLines{
     "Ein Mann in einem blauen Hemd steht auf einer Leiter und putzt ein Fenster.",

@@ -3,13 +3,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace dragoman::testing {
 
 /// The source tree, or what a program that was packed for another machine has of it: DRAGOMAN_SOURCE.
-inline std::filesystem::path source_folder() {
-  const char* folder = std::getenv("DRAGOMAN_SOURCE");
-  return folder != nullptr ? folder : DRAGOMAN_SOURCE_DIR;
+std::filesystem::path source_folder();
+
+/// The same as text, for command lines: in_source("docs").
+inline std::string in_source(const std::string& path) {
+  return (source_folder() / path).string();
 }
 
 /// The folder with the corpora that are not ours to ship: DRAGOMAN_DATA, by default ../shared/data beside the source
@@ -19,9 +22,11 @@ inline std::filesystem::path data_folder() {
   return folder != nullptr ? std::filesystem::path(folder) : source_folder() / ".." / "shared" / "data";
 }
 
-inline std::filesystem::path golden_file(const std::string& name) {
-  return std::filesystem::path(DRAGOMAN_GOLDEN_DIR) / name;
-}
+/// A file in `golden/` beside the tests.
+std::filesystem::path golden_file(const std::string& name);
+
+/// A program or a plugin that was built: the path that dragoman_test_paths() in CMakeLists.txt gives this name.
+std::string built(std::string_view name);
 
 /// A fresh folder under the system's temporary folder, removed with all its content at the end of the test.
 class TemporaryFolder {

@@ -1,3 +1,4 @@
+#include "test_data.h"
 #include "tokenizer_test_support.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ TEST(CppExamples, Offsets) {
 }
 
 TEST(CppExamples, StandInTheDocumentation) {
-  const std::string root = DRAGOMAN_SOURCE_DIR;
+  const std::string root = testing::source_folder().string();
   const std::string document = core::read_file(root + "/docs/tokenizer.md");
   const std::string here = core::read_file(root + "/tests/tokenizer/cpp_examples_test.cpp");
   for (const std::string first : {"const auto decoder =", "const auto executor =", "const auto pieces ="}) {

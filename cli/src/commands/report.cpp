@@ -1,3 +1,4 @@
+#include "options/input_guard.h"
 #include "options/model_options.h"
 #include "program/command.h"
 #include "version.h"
@@ -64,6 +65,7 @@ class MakeReport final : public Command {
     constexpr std::size_t kMostRuns = 50;
     if (runs_.size() > kMostRuns)
       throw UsageError(fmt::format("{} runs: a page shows at most {}", runs_.size(), kMostRuns));
+    require_no_loss();
     std::vector<report::RunHistory> histories;
     for (const std::string& folder : runs_) histories.push_back(report::read_run(folder));
     if (!no_attention_) add_attention(histories, session);
@@ -76,6 +78,14 @@ class MakeReport final : public Command {
   }
 
  private:
+  /// A page may stand in the folder of a run, also in place of an earlier one; of anything else there it would be the
+  /// end.
+  void require_no_loss() const {
+    const std::string kind = std::filesystem::path(output_).extension();
+    if (kind == ".html" || kind == ".htm") return;
+    require_not_an_input(output_, {runs_.begin(), runs_.end()});
+  }
+
   void add_attention(std::vector<report::RunHistory>& histories, const Session& session) {
     plugins::Host host(model_options_.host());
     const tensor::Device device = model_options_.device(host, session.log);

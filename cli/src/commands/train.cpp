@@ -132,7 +132,10 @@ class Train final : public Command {
   static std::string describe(const training::TrainingSummary& summary) {
     std::string text = fmt::format("trained {} updates, {} epochs{}", summary.updates, summary.epochs,
                                    summary.stopped_early ? ", stopped early" : "");
-    if (summary.best) text += fmt::format("; best at update {} with {:.4f}", summary.best->update, summary.best->value);
+    if (summary.best)
+      text +=
+          fmt::format("; best at update {} with {} {:.4f}", summary.best->update, summary.metric, summary.best->value);
+    if (summary.average) text += fmt::format("; the mean of checkpoints has {:.4f}", *summary.average);
     return text + "; model: " + summary.model.string();
   }
 

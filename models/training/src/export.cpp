@@ -18,12 +18,22 @@ namespace {
 namespace fs = std::filesystem;
 using core::Json;
 
+/// The bars of a signature would end a cell of the table.
+std::string in_cell(const std::string& signature) {
+  std::string text = "`";
+  for (const char letter : signature) {
+    if (letter == '|') text += '\\';
+    text += letter;
+  }
+  return text + "`";
+}
+
 std::string score_table(const ValidationResult& scores) {
   std::string text = "| metric | value | signature |\n|---|---|---|\n";
   text += fmt::format("| perplexity | {:.3f} | per target token, {} tokens |\n", scores.perplexity, scores.tokens);
   for (const evaluation::Score& score : scores.scores)
     text += fmt::format("| {} | {:.2f} | {} |\n", score.name, score.value,
-                        score.signature.empty() ? "of a program" : "`" + score.signature + "`");
+                        score.signature.empty() ? "of a program" : in_cell(score.signature));
   return text;
 }
 

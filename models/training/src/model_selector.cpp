@@ -182,16 +182,35 @@ void ModelSelector::write_owed_best() {
 
 ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& stop) {
   const std::int64_t update = progress_->state.update;
-  Selected selected{.best = {}, .model = run_->folder.file("last")};
+  Selected selected{.best = {}, .average = {}, .model = run_->folder.file("last")};
   exports_.write("last", snapshot(), {.title = "the last state of the run", .update = update});
   write_owed_best();
   if (const auto& ranking = progress_->early_stopping.ranking(); !ranking.empty()) {
     selected.best = ranking.front();
     selected.model = run_->folder.file("best");
+  } else if (run_->validator) {
+    run_->warn(fmt::format("no validation gave a {} that is a number, so there is no best/; last/ is the last state",
+                           run_->config.validation.metric.name()));
   }
-  if (run_->config.checkpoint.average > 0 && export_average(selected.best, stop))
-    selected.model = run_->folder.file("average");
+  if (run_->config.checkpoint.average > 0) {
+    const std::optional<double> mean = export_average(stop);
+    const MetricChoice& metric = run_->config.validation.metric;
+    if (mean && selected.best &&
+        (higher_is_better(metric) ? *mean > selected.best->value : *mean < selected.best->value)) {
+      selected.model = run_->folder.file("average");
+      selected.average = mean;
+    }
+  }
   exports_.require_written(checkpoints_->path(update));
+  // Of an earlier part of the run, of whose state no checkpoint may be left.
+  std::error_code ignored;
+  core::require(
+      selected.model == run_->folder.file("last") ||
+          std::filesystem::exists(selected.model / formats::ModelFiles::kWeights, ignored),
+      core::ErrorCode::kIo,
+      "{}: is gone, and no longer can it be made: its state is that after update {}; last/ has been written, and "
+      "what is left of the run is whole",
+      selected.model.string(), selected.best ? selected.best->update : update);
   if (run_->validator && !run_->config.validation.tune.empty()) tune(selected.model, stop);
   return selected;
 }
@@ -207,25 +226,22 @@ void ModelSelector::tune(const std::filesystem::path& folder, const std::stop_to
   exports_.set_decoding(folder, best.decoding);
 }
 
-/// True if the mean is better than the best validated state.
-bool ModelSelector::export_average(const std::optional<ScoredUpdate>& best, const std::stop_token& stop) {
+std::optional<double> ModelSelector::export_average(const std::stop_token& stop) {
   const std::vector<std::filesystem::path> files = checkpoints_->files_of_mean();
-  if (files.empty()) return false;
+  if (files.empty()) return std::nullopt;
   const Snapshot mean = mean_of(files);
   ModelOrigin origin{.title = fmt::format("the mean of {} checkpoints", files.size()),
                      .update = progress_->state.update};
   if (!run_->validator) {
     exports_.write("average", mean, origin);
-    return false;
+    return std::nullopt;
   }
   mean.model->parameters().prepare(*run_->context, run_->validation_type);
   const ValidationResult result = run_->validator->run(*mean.model, {}, run_->environment.progress, stop);
   run_->log(fmt::format("{}: {}", origin.title, describe(result)));
   origin.scores = &result;
   exports_.write("average", mean, origin);
-  const MetricChoice& metric = run_->config.validation.metric;
-  const double value = result.value(metric);
-  return best && (higher_is_better(metric) ? value > best->value : value < best->value);
+  return result.value(run_->config.validation.metric);
 }
 
 }  // namespace dragoman::training

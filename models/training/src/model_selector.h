@@ -29,7 +29,8 @@ class ModelSelector {
 
   struct Selected {
     std::optional<ScoredUpdate> best;
-    std::filesystem::path model;  ///< the folder that the user wants
+    std::optional<double> average;  ///< the value of the mean of checkpoints, where it is the better one
+    std::filesystem::path model;    ///< the folder that the user wants
   };
   /// Writes `last/` and, if asked, `average/`. Error{kIo} if a model could not be written in the end.
   Selected write_last_models(const std::stop_token& stop);
@@ -51,7 +52,8 @@ class ModelSelector {
   void export_best(ValidatedModel best);
   /// Tries ValidationConfig::tune on the model of the folder, and keeps the best there.
   void tune(const std::filesystem::path& folder, const std::stop_token& stop);
-  bool export_average(const std::optional<ScoredUpdate>& best, const std::stop_token& stop);
+  /// The mean's value by the metric that chooses, if it was validated.
+  std::optional<double> export_average(const std::stop_token& stop);
 
   RunParts* run_;
   RunProgress* progress_;

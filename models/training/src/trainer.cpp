@@ -284,7 +284,9 @@ TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
           .epochs = state.epoch,
           .stopped_early = more_updates && more_epochs,
           .training_loss = meter_.last_loss(),
+          .metric = parts_.config.validation.metric.name(),
           .best = selected.best,
+          .average = selected.average,
           .last_checkpoint = checkpoints_.path(state.update),
           .model = std::move(selected.model)};
 }
@@ -296,7 +298,9 @@ TrainingSummary Trainer::Impl::follow_to_the_end() {
   return {.updates = state.update,
           .epochs = state.epoch,
           .training_loss = meter_.last_loss(),
+          .metric = {},
           .best = {},
+          .average = {},
           .last_checkpoint = checkpoints_.path(state.update),
           .model = parts_.folder.path()};
 }

@@ -1,6 +1,6 @@
 #include "ranks.h"
 
-#include <cstring>
+#include <algorithm>
 #include <mutex>
 #include <random>
 
@@ -54,7 +54,7 @@ void expect_sums(int size, std::int64_t leaves, std::size_t length) {
       std::vector<std::span<T>> spans(parts.begin(), parts.end());
       const std::span<T> to = spans.empty() ? std::span<T>(result) : spans.back();
       sum(leaves, std::span<const std::span<T>>(spans), to);
-      EXPECT_EQ(std::memcmp(to.data(), expected.data(), length * sizeof(T)), 0)
+      EXPECT_TRUE(std::ranges::equal(std::as_bytes(to), std::as_bytes(std::span<const T>(expected))))
           << leaves << " leaves, rank " << collective.rank() << " of " << size;
     }
     collective.close();

@@ -1,6 +1,7 @@
 #include "dragoman/formats/model_folder.h"
 
 #include "folder_test_support.h"
+#include "test_data.h"
 
 #include <algorithm>
 #include <fstream>
@@ -215,7 +216,7 @@ TEST(ModelFolder, TheKindsOfBothSidesMayDiffer) {
 
 TEST(ModelFolder, BuiltInKindsAreOpenedByWhoeverLooks) {
   const TemporaryFolder folder;
-  const std::string file = DRAGOMAN_SOURCE_DIR "/tests/tokenizer/golden/sentencepiece_unigram_plain.model";
+  const std::string file = testing::in_source("tests/tokenizer/golden/sentencepiece_unigram_plain.model");
   const auto original = tokenizer::load_tokenizer(file);
   const auto model = make_model(7, original->size());
   write_model_folder(folder / "m", {.model_type = "paper",

@@ -28,6 +28,18 @@ class Exports : public ::testing::Test {
     return output;
   }
 
+  static void expect_same_parameters(const plugins::LoadedModel& before, const plugins::LoadedModel& after) {
+    for (const nn::Parameter& parameter : before.model->parameters().all()) {
+      const nn::Parameter* found = after.model->parameters().find(parameter.name);
+      ASSERT_NE(found, nullptr) << parameter.name;
+      ASSERT_EQ(found->value.size(), parameter.value.size());
+      EXPECT_EQ(std::memcmp(found->value.data, parameter.value.data,
+                            static_cast<std::size_t>(parameter.value.size()) * sizeof(float)),
+                0)
+          << parameter.name;
+    }
+  }
+
   testing::TemporaryFolder scratch_;
   plugins::Host host_;
 };
@@ -38,18 +50,30 @@ TEST_F(Exports, ComeBackFromCtranslate2BitForBit) {
     const ImportedModel back(host_, write(kept, "ctranslate2"));
     const plugins::LoadedModel before = plugins::load_model(kept, host_, {.trainable = true});
     const plugins::LoadedModel after = plugins::load_model(back.folder(), host_, {.trainable = true});
-    for (const nn::Parameter& parameter : before.model->parameters().all()) {
-      const nn::Parameter* found = after.model->parameters().find(parameter.name);
-      ASSERT_NE(found, nullptr) << parameter.name;
-      ASSERT_EQ(found->value.size(), parameter.value.size());
-      EXPECT_EQ(std::memcmp(found->value.data, parameter.value.data,
-                            static_cast<std::size_t>(parameter.value.size()) * sizeof(float)),
-                0)
-          << parameter.name;
-    }
+    expect_same_parameters(before, after);
     EXPECT_EQ(before.model->config()["positions"], after.model->config()["positions"]);
     EXPECT_EQ(before.config.sequences.decoder_start, after.config.sequences.decoder_start);
     std::filesystem::remove_all(scratch_ / "ctranslate2");
+  }
+}
+
+TEST_F(Exports, ComeBackFromTransformersBitForBit) {
+  std::vector<std::filesystem::path> models{bundled_model()};
+  for (const char* family : {"marian", "marian-separate", "pegasus"}) {
+    models.push_back(scratch_ / family);
+    plugins::import_model(golden_file(std::string("huggingface/") + family), models.back(), host_);
+  }
+  for (const auto& kept : models) {
+    const ImportedModel back(host_, write(kept, "huggingface"));
+    const plugins::LoadedModel before = plugins::load_model(kept, host_, {.trainable = true});
+    const plugins::LoadedModel after = plugins::load_model(back.folder(), host_, {.trainable = true});
+    expect_same_parameters(before, after);
+    EXPECT_EQ(before.model->config()["positions"], after.model->config()["positions"]) << kept;
+    EXPECT_EQ(before.config.sequences.decoder_start, after.config.sequences.decoder_start);
+    EXPECT_EQ(before.config.sequences.unknown, after.config.sequences.unknown);
+    for (const char* line : {"Two dogs run after a red ball.", "Ein Hund l\u00e4uft."})
+      EXPECT_EQ(before.source_tokenizer->encode(line), after.source_tokenizer->encode(line)) << kept;
+    std::filesystem::remove_all(scratch_ / "huggingface");
   }
 }
 

@@ -182,8 +182,8 @@ TEST_P(HuggingFaceFamily, TranslatesAsTransformersDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, HuggingFaceFamily,
-                         ::testing::Values("marian", "marian-separate", "bart", "mbart50", "m2m100", "nllb", "t5",
-                                           "flan-t5", "mt5", "umt5", "madlad"),
+                         ::testing::Values("marian", "marian-separate", "pegasus", "bart", "mbart50", "m2m100", "nllb",
+                                           "t5", "flan-t5", "mt5", "umt5", "madlad"),
                          [](const auto& family) {
                            std::string name = family.param;
                            std::erase(name, '-');
@@ -409,7 +409,8 @@ TEST(HuggingFaceImporter, SaysWhyAFolderIsNone) {
   core::write_file(folder.path() / "config.json", "");
   EXPECT_THAT(folder.error_of_import(), HasSubstr("config.json: not valid JSON"));
   core::write_file(folder.path() / "config.json", R"({"model_type": "gpt2"})");
-  EXPECT_THAT(folder.error_of_import(), HasSubstr("model_type: is 'gpt2'; models of the types marian, bart, "));
+  EXPECT_THAT(folder.error_of_import(),
+              HasSubstr("model_type: is 'gpt2'; models of the types marian, pegasus, bart, "));
   ForeignFolder pointers("bart");
   core::write_file(pointers.path() / "model.safetensors",
                    "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n");

@@ -105,7 +105,7 @@ TEST_F(ChangedPeftFolder, RefusesWhatItWouldNotMerge) {
 TEST_F(ChangedPeftFolder, SaysWhichModelIsMissingOrAnother) {
   change({{"base_model_name_or_path", "Helsinki-NLP/opus-mt-en-de"}});
   EXPECT_THAT(error_of_import(), ::testing::AllOf(HasSubstr("Helsinki-NLP/opus-mt-en-de"), HasSubstr("`base`")));
-  const path wider = path(DRAGOMAN_SOURCE_DIR) / "examples/multi30k/model";
+  const path wider = testing::source_folder() / "examples/multi30k/model";
   EXPECT_THAT(error_of_import({{"base", wider.string()}}), HasSubstr("lora_A.weight"));
   EXPECT_THAT(error_of_import({{"base", (testing::golden_file("huggingface") / "flan-t5").string()}}),
               HasSubstr("no linear layer"));

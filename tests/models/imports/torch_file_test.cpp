@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 /// golden/make_torch.py made them.
 std::filesystem::path golden(const std::string& name) {
-  return std::filesystem::path(DRAGOMAN_GOLDEN_DIR) / "torch" / name;
+  return testing::golden_file("torch") / name;
 }
 
 std::vector<float> values_of(const ForeignTensors& tensors, const std::string& name) {

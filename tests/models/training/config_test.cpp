@@ -1,4 +1,5 @@
 #include "small_task.h"
+#include "test_data.h"
 
 #include <set>
 
@@ -184,7 +185,7 @@ void add_keys(const core::Json& tree, const std::string& path, std::set<std::str
 }
 
 TEST(TrainingConfig, TheAnnotatedExampleNamesEveryKey) {
-  const std::string file = DRAGOMAN_SOURCE_DIR "/examples/multi30k/train.yml";
+  const std::string file = testing::in_source("examples/multi30k/train.yml");
   const core::Json example = core::load_yaml(file);
   std::set<std::string> named;
   add_keys(example, "", named);
@@ -196,7 +197,7 @@ TEST(TrainingConfig, TheAnnotatedExampleNamesEveryKey) {
 }
 
 TEST(TrainingConfig, TheSmallestExampleIsTheRecipeThatItSaysItIs) {
-  const std::string file = DRAGOMAN_SOURCE_DIR "/examples/multi30k/smallest.yml";
+  const std::string file = testing::in_source("examples/multi30k/smallest.yml");
   const TrainingConfig config = read_training_config(core::load_yaml(file), file);
   const core::Json model = resolved_configuration(config, make_environment(testing::host()))["model"];
   EXPECT_EQ(model["d_model"], 64);

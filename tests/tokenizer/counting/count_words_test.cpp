@@ -1,6 +1,7 @@
 #include "count_lines_harness.h"
 #include "learning/learn_within.h"
 #include "learning/spilled_corpus.h"
+#include "test_data.h"
 #include "tokenizer_test_support.h"
 
 #include <fstream>
@@ -369,7 +370,7 @@ TEST_F(CountWordsTest, AStopRequestEndsCountingAndSorting) {
 }
 
 std::filesystem::path count_seeds() {
-  return std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / "count_lines";
+  return testing::source_folder() / "tests" / "fuzz" / "corpus" / "count_lines";
 }
 
 TEST(CountFileReader, ChangedFilesAreReadOrRefused) {

@@ -2,6 +2,7 @@
 
 #include "dictionary_harness.h"
 #include "formats_test_support.h"
+#include "test_data.h"
 
 #include <random>
 
@@ -129,7 +130,7 @@ TEST(Dictionaries, ChangedFilesAreDictionariesOrErrors) {
   std::mt19937 random(23);
   int accepted = 0;
   int refused = 0;
-  const auto folder = std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / "dictionary";
+  const auto folder = testing::source_folder() / "tests" / "fuzz" / "corpus" / "dictionary";
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     const std::string seed = core::read_file(file.path());
     ASSERT_TRUE(fuzz::exercise_dictionary(seed)) << file.path();

@@ -1,4 +1,5 @@
 #include "formats_test_support.h"
+#include "test_data.h"
 #include "tokenizer_formats_harness.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@ namespace {
 
 std::vector<std::pair<FileKind, std::string>> seeds() {
   std::vector<std::pair<FileKind, std::string>> all;
-  const auto folder = std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / "tokenizer_formats";
+  const auto folder = testing::source_folder() / "tests" / "fuzz" / "corpus" / "tokenizer_formats";
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     const std::string content = core::read_file(file.path());
     const FileKind kind = content[0] == 's'   ? FileKind::kSentencePiece

@@ -1,4 +1,5 @@
 #include "error_message.h"
+#include "test_data.h"
 #include "tokenizer_json_harness.h"
 #include "tokenizer_test_support.h"
 
@@ -20,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::filesystem::path seed_folder() {
-  return std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / "tokenizer_json";
+  return testing::source_folder() / "tests" / "fuzz" / "corpus" / "tokenizer_json";
 }
 
 std::string seed(const std::string& name) {

@@ -1,5 +1,6 @@
 #include "formats_test_support.h"
 #include "pattern_harness.h"
+#include "test_data.h"
 
 #include <random>
 #include <regex>
@@ -212,7 +213,7 @@ TEST(Pattern, AnyTextIsAPatternOrAnError) {
 }
 
 TEST(Pattern, FuzzSeedsAndChangesOfThemBehave) {
-  const auto folder = std::filesystem::path(DRAGOMAN_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / "pattern";
+  const auto folder = testing::source_folder() / "tests" / "fuzz" / "corpus" / "pattern";
   std::mt19937 random(2);
   int seeds = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {

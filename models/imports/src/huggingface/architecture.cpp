@@ -28,8 +28,16 @@ struct FamilyName {
   const char* type;
   Family family;
 };
-constexpr std::array<FamilyName, 4> kFamilies{
-    {{"marian", Family::kMarian}, {"bart", Family::kBart}, {"mbart", Family::kMBart}, {"m2m_100", Family::kM2M100}}};
+constexpr std::array<FamilyName, 5> kFamilies{{{"marian", Family::kMarian},
+                                               {"pegasus", Family::kPegasus},
+                                               {"bart", Family::kBart},
+                                               {"mbart", Family::kMBart},
+                                               {"m2m_100", Family::kM2M100}}};
+
+/// The families whose sequences begin with no token of their own.
+bool has_no_begin(Family family) {
+  return family == Family::kMarian || family == Family::kPegasus;
+}
 
 Family read_family(const ConfigReader& config) {
   const std::string type = config.text("model_type", "");
@@ -45,9 +53,10 @@ nn::FeedForwardActivation read_activation(const ConfigReader& config, const char
   if (name == "relu") return {ops::Activation::kRelu, false};
   if (name == "gelu" || name == "gelu_python") return {ops::Activation::kGelu, false};
   if (name == "swish" || name == "silu") return {ops::Activation::kSwish, false};
+  if (name == "tanh") return {ops::Activation::kTanh, false};
   config.refuse(
       "activation_function",
-      fmt::format("is {}; there are relu, gelu (with the error function), swish and silu", core::quote(name)));
+      fmt::format("is {}; there are relu, gelu (with the error function), swish, silu and tanh", core::quote(name)));
 }
 
 /// A number that both stacks must share.
@@ -92,7 +101,7 @@ void read_shape(const ConfigReader& config, Family family, transformer::Config& 
 void set_family(const ConfigReader& config, Family family, transformer::Config& model) {
   using nn::PositionKind;
   using transformer::NormPlace;
-  const bool pre = family == Family::kMBart || family == Family::kM2M100;
+  const bool pre = family == Family::kPegasus || family == Family::kMBart || family == Family::kM2M100;
   model.norm = pre ? NormPlace::kPre : NormPlace::kPost;
   model.final_norm = pre;
   model.embedding_norm = family == Family::kBart || family == Family::kMBart;
@@ -101,8 +110,9 @@ void set_family(const ConfigReader& config, Family family, transformer::Config& 
   config.expect("add_final_layer_norm", pre);
   switch (family) {
     case Family::kMarian:
-      config.expect("static_position_embeddings", true);
-      model.positions = PositionKind::kConcatenated;
+    case Family::kPegasus:
+      model.positions =
+          config.flag("static_position_embeddings", true) ? PositionKind::kConcatenated : PositionKind::kLearned;
       return;
     case Family::kM2M100:
       // The first position is the one behind the number of the padding (as in fairseq).
@@ -129,9 +139,12 @@ nn::SequenceSpec read_sequences(const ConfigReader& config, Family family) {
     return static_cast<std::int32_t>(config.integer(key, fallback, 0, std::min(kMost, spec.target_vocabulary - 1)));
   };
   const bool marian = family == Family::kMarian;
-  spec.end = id("eos_token_id", marian ? 0 : 2);
-  spec.begin = id("bos_token_id", marian ? spec.end : 0);
-  const std::int64_t start = marian ? std::min<std::int64_t>(58100, spec.target_vocabulary - 1) : spec.end;
+  const bool pegasus = family == Family::kPegasus;
+  spec.end = id("eos_token_id", marian ? 0 : pegasus ? 1 : 2);
+  spec.begin = id("bos_token_id", has_no_begin(family) ? spec.end : 0);
+  const std::int64_t start = marian    ? std::min<std::int64_t>(58100, spec.target_vocabulary - 1)
+                             : pegasus ? 0
+                                       : spec.end;
   spec.decoder_start = id("decoder_start_token_id", start);
   spec.maximum_source_length = spec.maximum_target_length =
       static_cast<std::int32_t>(config.integer("max_position_embeddings", 1024, 2, 65536));
@@ -220,26 +233,60 @@ std::vector<std::string> names_in_layer(std::string_view stack, std::string_view
   return names;
 }
 
-/// The rows that a file of sinusoids may have in front of what is used, or without them.
-void compare_sinusoids(const ForeignTensors& weights, const std::string& name,
-                       const HuggingFaceArchitecture& architecture) {
+/// A table of positions, which may have rows in front of what is used, or not.
+std::vector<float> position_rows(const ForeignTensors& weights, const std::string& name, std::int64_t width) {
   const ForeignTensor& tensor = weights.get(name);
-  const std::int64_t width = architecture.model.d_model;
   if (tensor.shape.size() != 2 || tensor.shape[1] != width || tensor.shape[0] < 1 || tensor.shape[0] > (1 << 17))
     core::fail(ErrorCode::kBadInput, "{}: the tensor {} is no table of positions of width {}", tensor.file,
                core::quote(name), width);
+  return values_of(weights, name, count_of(tensor));
+}
+
+/// The first value of a table that is not the sinusoid's.
+struct Deviation {
+  std::int64_t row = 0;
+  float value = 0;
+  double wanted = 0;
+};
+std::optional<Deviation> deviation(const std::vector<float>& values, const transformer::Config& model) {
   // fp16 has 11 bits.
   constexpr double kTolerance = 2e-3;
-  const std::vector<float> values = values_of(weights, name, count_of(tensor));
-  const std::vector<double> wanted = nn::sinusoidal_positions(architecture.model.positions, tensor.shape[0], width);
+  const std::int64_t width = model.d_model;
+  const auto rows = static_cast<std::int64_t>(values.size()) / width;
+  const std::vector<double> wanted = nn::sinusoidal_positions(model.positions, rows, width);
   // The row of the padding's number is zero.
-  const std::int64_t first = architecture.model.position_offset * width;
-  for (std::int64_t i = first; i < count_of(tensor); ++i) {
-    const auto at = static_cast<std::size_t>(i);
+  for (auto at = static_cast<std::size_t>(model.position_offset * width); at < values.size(); ++at)
     if (std::abs(static_cast<double>(values[at]) - wanted[at]) > kTolerance)
-      core::fail(ErrorCode::kUnsupported,
-                 "{}: the tensor {} has {} in row {}, where the sinusoids of this model_type have {}", tensor.file,
-                 core::quote(name), values[at], i / width, wanted[at]);
+      return Deviation{static_cast<std::int64_t>(at) / width, values[at], wanted[at]};
+  return std::nullopt;
+}
+
+void compare_sinusoids(const ForeignTensors& weights, const std::string& name, const transformer::Config& model) {
+  if (const auto other = deviation(position_rows(weights, name, model.d_model), model))
+    core::fail(ErrorCode::kUnsupported,
+               "{}: the tensor {} has {} in row {}, where the sinusoids of this model_type have {}",
+               weights.get(name).file, core::quote(name), other->value, other->row, other->wanted);
+}
+
+std::string positions_name(std::string_view stack, std::string_view end) {
+  return fmt::format("model.{}.embed_positions.{}", stack, end);
+}
+
+/// transformers takes the table that a folder of Marian or Pegasus brings instead of its own sinusoids: exports of
+/// models with others have such.
+void recognise_sinusoids(const ForeignTensors& weights, transformer::Config& model) {
+  const std::string name = positions_name("encoder", "weight");
+  if (!weights.contains(name) || model.d_model % 2 != 0) return;
+  const std::vector<float> values = position_rows(weights, name, model.d_model);
+  using nn::PositionKind;
+  for (const PositionKind kind :
+       {PositionKind::kConcatenated, PositionKind::kInterleaved, PositionKind::kTensor2Tensor}) {
+    transformer::Config other = model;
+    other.positions = kind;
+    if (!deviation(values, other)) {
+      model.positions = kind;
+      return;
+    }
   }
 }
 
@@ -263,7 +310,7 @@ HuggingFaceArchitecture read_architecture(const HuggingFaceFolder& folder, const
   set_family(config, read.family, read.model);
   read.sequences = read_sequences(config, read.family);
   read.padding = static_cast<std::int32_t>(
-      config.integer("pad_token_id", read.family == Family::kMarian ? read.sequences.decoder_start : 1, 0, 1 << 24));
+      config.integer("pad_token_id", has_no_begin(read.family) ? read.sequences.decoder_start : 1, 0, 1 << 24));
   read.separate_embeddings = read.family == Family::kMarian && !config.flag("share_encoder_decoder_embeddings", true);
   if (!read.separate_embeddings && read.sequences.source_vocabulary != read.sequences.target_vocabulary)
     config.refuse("decoder_vocab_size", "is not vocab_size, but encoder and decoder share their embeddings",
@@ -272,6 +319,8 @@ HuggingFaceArchitecture read_architecture(const HuggingFaceFolder& folder, const
   read.model.tying = read.separate_output ? (read.separate_embeddings ? Tying::kNone : Tying::kSourceTarget)
                                           : (read.separate_embeddings ? Tying::kTargetOutput : Tying::kAll);
   require_tables(config, read, weights);
+  if (has_no_begin(read.family) && read.model.positions != nn::PositionKind::kLearned)
+    recognise_sinusoids(weights, read.model);
   read.model.output_bias = has_logits_bias(weights, read.sequences.target_vocabulary);
   return read;
 }
@@ -292,7 +341,7 @@ ForeignRows foreign_rows(const nn::Parameter& parameter, const HuggingFaceArchit
     const std::string_view rest = name.substr(stack.size() + 1);
     const std::string_view end = rest.substr(rest.rfind('.'));
     if (rest.starts_with("layers.")) return {names_in_layer(stack, rest)};
-    if (rest.starts_with("positions.")) return {{fmt::format("model.{}.embed_positions.weight", stack)}};
+    if (rest.starts_with("positions.")) return {{positions_name(stack, "weight")}};
     if (rest.starts_with("norm.")) return {{fmt::format("model.{}.layernorm_embedding{}", stack, end)}};
     if (rest.starts_with("final_norm.")) return {{fmt::format("model.{}.layer_norm{}", stack, end)}};
   }
@@ -310,9 +359,9 @@ void leave_what_is_known(ForeignTensors& weights, const HuggingFaceArchitecture&
   if (architecture.model.positions == nn::PositionKind::kLearned) return;
   for (const char* stack : {"encoder", "decoder"})
     for (const char* end : {"weight", "weights"}) {
-      const std::string name = fmt::format("model.{}.embed_positions.{}", stack, end);
+      const std::string name = positions_name(stack, end);
       if (!weights.contains(name)) continue;
-      compare_sinusoids(weights, name, architecture);
+      compare_sinusoids(weights, name, architecture.model);
       weights.leave(name);
     }
 }

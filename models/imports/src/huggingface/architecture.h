@@ -13,7 +13,7 @@ namespace dragoman::imports {
 
 /// What config.json of a folder says, and the weights that go with it.
 struct HuggingFaceArchitecture {
-  enum class Family : std::uint8_t { kMarian, kBart, kMBart, kM2M100 };
+  enum class Family : std::uint8_t { kMarian, kPegasus, kBart, kMBart, kM2M100 };
   Family family = Family::kMarian;
   transformer::Config model;
   /// Without `unknown`, which the tokenizer knows.

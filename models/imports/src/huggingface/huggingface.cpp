@@ -111,7 +111,7 @@ class HuggingFaceModel final : public plugins::ForeignModel {
 
 plugins::ModelImporterEntry huggingface_importer() {
   return {.name = "huggingface",
-          .summary = "folders of transformers: Marian (OPUS-MT), BART, mBART, M2M-100, NLLB, T5, mT5, MADLAD",
+          .summary = "folders of transformers: Marian (OPUS-MT), Pegasus, BART, mBART, M2M-100, NLLB, T5, mT5, MADLAD",
           .make = [](const path& path, core::OptionReader& own) -> std::unique_ptr<plugins::ForeignModel> {
             HuggingFaceFolder folder(path);
             ForeignTensors weights = open_weights(folder);

@@ -1,6 +1,7 @@
 #include "huggingface/tokenizers.h"
 
 #include "huggingface/language_codes.h"
+#include "tokens/fit_tokenizer.h"
 
 #include <algorithm>
 #include <map>
@@ -11,6 +12,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
@@ -28,6 +30,7 @@ using tokenizer::RenumberedPieces;
 using Type = tokenizer::UnigramPiece::Type;
 
 constexpr const char* kPieceModel = "sentencepiece.bpe.model";
+constexpr const char* kPegasusPieces = "spiece.model";
 constexpr std::uint64_t kLongestModel = tokenizer::TokenizerFile::kLargest;
 
 /// Texts by id, some of which may be missing at first.
@@ -185,7 +188,16 @@ class TokenizerReader {
   HuggingFaceTokenizers read() {
     switch (architecture_.family) {
       case Family::kMarian:
-        read_marian();
+        if (folder_.has("vocab.json"))
+          read_marian();
+        else
+          read_as_they_are();
+        break;
+      case Family::kPegasus:
+        if (folder_.has(kPegasusPieces))
+          read_pegasus();
+        else
+          read_as_they_are();
         break;
       case Family::kBart:
         read_bart();
@@ -247,6 +259,77 @@ class TokenizerReader {
       if (const std::string_view code = code_within(source.text(id), ">>", "<<"); !code.empty())
         read_.languages.languages.emplace_back(
             code, formats::LanguageTags{.source_prefix_as_target = {static_cast<std::int32_t>(id)}});
+  }
+
+  /// The pieces of a SentencePiece model behind the special tokens of the training by gaps: PegasusTokenizer.
+  void read_pegasus() {
+    constexpr std::int64_t kOffset = 103;
+    const std::string name = folder_.file(kPegasusPieces).string();
+    const auto model =
+        tokenizer::sentencepiece_pieces(core::read_regular_file(folder_.file(kPegasusPieces), kLongestModel), name);
+    PieceList pieces(sequences().source_vocabulary, name);
+    std::unordered_set<std::string> control;
+    put_added_tokens(folder_, pieces, control);
+    std::int64_t offset = kOffset;
+    if (const auto said = folder_.tokenizer.find("offset"); said != folder_.tokenizer.end())
+      offset = said->is_number_integer() ? said->get<std::int64_t>() : -1;
+    core::require(offset == 0 || (offset >= 4 && offset < sequences().source_vocabulary), ErrorCode::kBadInput,
+                  "{}: offset: must be 0, or from 4 to the size of the vocabulary",
+                  folder_.file("tokenizer_config.json").string());
+    const auto reserve = [&](const std::string& text, std::int64_t id) {
+      pieces.put_if_free(text, id);
+      control.insert(text);
+    };
+    reserve("<pad>", 0);
+    reserve("</s>", 1);
+    if (offset > 0) {
+      reserve("<mask_1>", 2);
+      reserve("<mask_2>", 3);
+      for (std::int64_t i = 2; i < offset; ++i) reserve(fmt::format("<unk_{}>", i), i + 2);
+    }
+    // The first two of the model are the padding and the end.
+    for (std::size_t i = 2; i < model.size(); ++i)
+      pieces.put_if_free(model[i].text, static_cast<std::int64_t>(i) + offset);
+    add_special(pieces, true, true, control);
+    read_.unknown = pieces.get("<unk>");
+    read_.joint = renumbered(folder_.file(kPegasusPieces), pieces.listed(control, read_.unknown));
+  }
+
+  /// Tokenizers whose ids are the model's, as `convert --to huggingface` copies them, and transformers since version 5.
+  void read_as_they_are() {
+    const TokenizerPaths files = find_tokenizers(folder_.path);
+    core::require(
+        !files.empty(), ErrorCode::kBadInput, "{}: holds no tokenizer: neither {} nor a tokenizer.json",
+        folder_.path.string(),
+        architecture_.family == Family::kPegasus ? kPegasusPieces : "vocab.json with source.spm and target.spm");
+    const auto side = [&](const std::filesystem::path& file, std::int64_t size) {
+      const std::string content = core::read_regular_file(file, kLongestModel);
+      const Json none = Json::object();
+      core::OptionReader own(none, file.string());
+      const tokenizer::FileKind kind = tokenizer::recognise(file, content);
+      const auto opened = tokenizer::make_tokenizer(kind, {.path = file, .content = content}, own);
+      std::vector<std::string> texts;
+      for (std::int32_t id = 0; id < opened->size(); ++id) texts.emplace_back(opened->piece(id));
+      // A SentencePiece model of ours may have pieces behind those that the model knows, as OPUS-MT's have.
+      if (kind == tokenizer::FileKind::kSentencePiece)
+        texts.resize(std::min(texts.size(), static_cast<std::size_t>(size)));
+      Vocabulary vocabulary(std::move(texts), file.string());
+      vocabulary.fill_up_to(size, folder_.config_name());
+      read_.unknown = vocabulary.id("<unk>", "the unknown piece");
+      return fit_tokenizer(file, vocabulary, {.unknown = read_.unknown, .end = sequences().end});
+    };
+    if (!files.joint.empty()) {
+      core::require(sequences().source_vocabulary == sequences().target_vocabulary, ErrorCode::kBadInput,
+                    "{}: decoder_vocab_size is not vocab_size, but there is one tokenizer for both",
+                    folder_.config_name());
+      read_.joint = side(files.joint, sequences().source_vocabulary);
+      return;
+    }
+    read_.source = side(files.source, sequences().source_vocabulary);
+    const std::int32_t unknown = read_.unknown;
+    read_.target = side(files.target, sequences().target_vocabulary);
+    core::require(read_.unknown == unknown, ErrorCode::kUnsupported, "{}: <unk> has another id than in {}",
+                  files.target.string(), files.source.filename().string());
   }
 
   /// Of GPT-2's vocabularies every piece is a byte, a token in angles or made by a merge; fairseq has filled BART's up

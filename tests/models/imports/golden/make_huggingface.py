@@ -86,6 +86,16 @@ def make_marian(folder, separate=False):
     return tokenizer, transformers.MarianMTModel(config), {}
 
 
+def make_pegasus(folder):
+    model = learn_sentencepiece(LINES + TARGETS, os.path.join(folder, "spiece"), 80, **T5_IDS)
+    tokenizer = transformers.PegasusTokenizer(model)
+    # The table has more rows than there are tokens.
+    config = transformers.PegasusConfig(
+        vocab_size=len(tokenizer) + 2, activation_function="relu", scale_embedding=True, forced_eos_token_id=1,
+        num_beams=4, max_length=64, length_penalty=0.8, **SIZES)
+    return tokenizer, transformers.PegasusForConditionalGeneration(config), {}
+
+
 def make_bart(folder):
     tokenizer = ByteLevelBPETokenizer()
     tokenizer.train_from_iterator(LINES + TARGETS, vocab_size=300,
@@ -179,6 +189,7 @@ FAMILIES = {
     "madlad": make_madlad,
     "marian": make_marian,
     "marian-separate": lambda folder: make_marian(folder, separate=True),
+    "pegasus": make_pegasus,
     "bart": make_bart,
     "mbart50": make_mbart,
     "m2m100": make_m2m,
@@ -188,7 +199,8 @@ SHARDED = {"madlad": "12KB", "m2m100": "12KB", "mbart50": "20KB"}
 PICKLED = {"marian", "mbart50", "mt5"}
 # Steps of training: until translations end, and long before they are right.
 STEPS = {"t5": 300, "flan-t5": 300, "mt5": 300, "umt5": 300, "madlad": 300,
-         "marian": 200, "marian-separate": 200, "bart": 200, "mbart50": 200, "m2m100": 200, "nllb": 200}
+         "marian": 200, "marian-separate": 200, "pegasus": 200, "bart": 200, "mbart50": 200, "m2m100": 200,
+         "nllb": 200}
 
 
 def draw(tokenizer, model, family, forced):

@@ -67,8 +67,10 @@ struct TrainingSummary {
   std::int64_t epochs = 0;
   bool stopped_early = false;
   double training_loss =
-      0;  ///< per target token, label-smoothed, of the last update of this process; 0 if there was none
+      0;               ///< per target token, label-smoothed, of the last update of this process; 0 if there was none
+  std::string metric;  ///< by which the best is chosen: "bleu"
   std::optional<ScoredUpdate> best;
+  std::optional<double> average;  ///< the value of the mean of checkpoints, where that is better still
   std::filesystem::path last_checkpoint;
   /// The exported model folder: the best one if there was a validation, else the last.
   std::filesystem::path model;
