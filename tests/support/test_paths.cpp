@@ -6,7 +6,8 @@
 #define DRAGOMAN_BUILT ""
 #endif
 
-// The one file of a test program that knows where the trees lie: all others compile to the same in every clone, and ccache has them.
+// The one file of a test program that knows where the trees lie: all others compile to the same in every clone, so
+// ccache has them.
 namespace dragoman::testing {
 
 std::filesystem::path source_folder() {

@@ -101,10 +101,11 @@ void check_together(const TrainingConfig& config, const std::string& where) {
                 ErrorCode::kBadInput,
                 "{}: data.maximum_length is {}, but the model takes {} source and {} target tokens", where,
                 config.data.maximum_length, config.model.maximum_source_length, config.model.maximum_target_length);
-  core::require(config.data.maximum_length <= recipe.batch_tokens, ErrorCode::kBadInput,
+  const bool sized = recipe.batch_tokens > 0;  // not by training.memory
+  core::require(!sized || config.data.maximum_length <= recipe.batch_tokens, ErrorCode::kBadInput,
                 "{}: a pair of data.maximum_length {} does not fit into training.batch_tokens {}", where,
                 config.data.maximum_length, recipe.batch_tokens);
-  core::require(recipe.row_bucket <= recipe.batch_tokens, ErrorCode::kBadInput,
+  core::require(!sized || recipe.row_bucket <= recipe.batch_tokens, ErrorCode::kBadInput,
                 "{}: training.row_bucket {} is more than training.batch_tokens {}, so most of a batch would not count",
                 where, recipe.row_bucket, recipe.batch_tokens);
   core::require(config.checkpoint.average == 0 || config.checkpoint.average_of == AverageOf::kLast ||
@@ -218,6 +219,7 @@ Json keys_that_affect_results(const TrainingConfig& config) {
   tree["training"].erase("epochs");
   tree["training"].erase("report_every");
   tree["training"].erase("recompute");
+  tree["training"].erase("memory");
   // What is done about numbers that are not finite is nothing to a run that has none.
   for (const char* key : {"on_non_finite", "non_finite_limit"}) tree["training"].erase(key);
   // Where validations decide on learning rates, all that they find does.

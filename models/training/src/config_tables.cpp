@@ -48,19 +48,42 @@ void write_phases(const DataConfig& config, Json& json) {
   if (!config.phases.empty()) json["phases"] = to_json(config.phases);
 }
 
-/// SIZE as text, or 0.
-void read_memory(OptionReader& data, DataConfig& config) {
-  const Json& value = data.subtree("memory");
+/// SIZE as text, or 0, which is `none`.
+template <class Config>
+void read_memory(OptionReader& options, Config& config, std::string_view none) {
+  const Json& value = options.subtree("memory");
   if (value.is_null() || value == 0) return;
   const std::uint64_t bytes = value.is_string() ? core::spelled_size(value.get<std::string>()).value_or(0) : 0;
-  data.check(bytes > 0, "memory", core::demand_of_size() + ", or 0 for no limit");
+  options.check(bytes > 0, "memory", fmt::format("{}, or 0 for {}", core::demand_of_size(), none));
   constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
-  data.check(bytes >= kLeast, "memory", "must be at least 1MiB");
+  options.check(bytes >= kLeast, "memory", "must be at least 1MiB");
   config.memory = bytes;
 }
 
-void write_memory(const DataConfig& config, Json& json) {
+template <class Config>
+void write_memory(const Config& config, Json& json) {
   json["memory"] = config.memory == 0 ? Json(0) : Json(fmt::format("{}B", config.memory));
+}
+
+/// A number, or "auto", which `memory` is for.
+void read_batch_tokens(OptionReader& recipe, RecipeConfig& config) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  if (const Json& value = recipe.subtree("batch_tokens"); !value.is_null()) {
+    const bool whole = value.is_number_integer() && value >= 2 && value <= kMost;
+    recipe.check(whole || value == "auto", "batch_tokens",
+                 fmt::format("must be a whole number from 2 to {}, or auto", kMost));
+    config.batch_tokens = whole ? value.get<std::int64_t>() : 0;
+  }
+  read_memory(recipe, config, "none");
+  recipe.check(config.batch_tokens > 0 || config.memory > 0, "batch_tokens",
+               "is auto: say with training.memory what training may take, as 4GB");
+  recipe.check(config.batch_tokens == 0 || config.memory == 0, "memory",
+               "decides how large batches are, with batch_tokens: auto only; leave one of them out");
+}
+
+void write_batch_tokens(const RecipeConfig& config, Json& json) {
+  json["batch_tokens"] = config.batch_tokens == 0 ? Json("auto") : Json(config.batch_tokens);
+  write_memory(config, json);
 }
 
 /// FILE, or {file: FILE, type: NAME, options: {...}}.
@@ -397,12 +420,13 @@ const OptionTable<DataConfig>& data_table() {
                     .help = "mixes one after the other: weights of the texts (0: none of it) or a temperature; each "
                             "but the last ends by until_epoch or until_update"}},
                   read_phases_of, write_phases)
-          .custom({{.name = "memory",
-                    .placeholder = "SIZE",
-                    .help = "encoded pairs that need more, as 2GB, stand in blocks on disk, and are shuffled by blocks "
-                            "and within windows of some blocks; 0: all are kept in memory",
-                    .fallback = 0}},
-                  read_memory, write_memory)
+          .custom(
+              {{.name = "memory",
+                .placeholder = "SIZE",
+                .help = "encoded pairs that need more, as 2GB, stand in blocks on disk, and are shuffled by blocks "
+                        "and within windows of some blocks; 0: all are kept in memory",
+                .fallback = 0}},
+              [](OptionReader& data, Config& config) { read_memory(data, config, "no limit"); }, write_memory<Config>)
           .text("cache", &Config::cache, "FOLDER", "of the blocks, for other runs, too; empty: blocks in the run's own")
           .number("bucket_window", &Config::bucket_window, kAtLeastOne, "N",
                   "pairs sorted by length at a time; 1: none")
@@ -423,8 +447,16 @@ const OptionTable<RecipeConfig>& recipe_table() {
           .number("seed", &Config::seed, {}, "N", "all that is random follows from it")
           .number("updates", &Config::updates, kCount, "N", "where training ends; 0: no limit")
           .number("epochs", &Config::epochs, kCount, "N", "the same, in passes over the data; 0: no limit")
-          .number("batch_tokens", &Config::batch_tokens, {.least = 2, .most = std::int64_t{1} << 30}, "N",
-                  "neither side of a batch has more tokens, before row_bucket")
+          .custom({{.name = "batch_tokens",
+                    .placeholder = "N",
+                    .help = "neither side of a batch has more tokens, before row_bucket; auto: as many as memory has "
+                            "room for",
+                    .fallback = Config().batch_tokens},
+                   {.name = "memory",
+                    .placeholder = "SIZE",
+                    .help = "with batch_tokens: auto, what training may take in all, as 4GB",
+                    .fallback = 0}},
+                  read_batch_tokens, write_batch_tokens)
           .number("row_bucket", &Config::row_bucket, {.least = 0, .most = 65536}, "N",
                   "tokens and pairs of a batch are rounded up to a multiple, by pairs that do not count; 0: as the "
                   "device likes")

@@ -1,10 +1,12 @@
 #include "run_parts.h"
 
 #include "export.h"
+#include "memory_budget.h"
 #include "run_embeddings.h"
 #include "run_setup.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <dragoman/core/error.h>
 
@@ -82,7 +84,8 @@ TrainingConfig resolved(TrainingConfig config, const runtime::Runtime& runtime) 
   const tensor::Device device = runtime.device(config.device);
   if (config.training.row_bucket == 0) config.training.row_bucket = runtime.backend(device).row_bucket();
   core::require(
-      config.training.row_bucket >= 1 && config.training.row_bucket <= config.training.batch_tokens,
+      config.training.row_bucket >= 1 &&
+          (config.training.batch_tokens == 0 || config.training.row_bucket <= config.training.batch_tokens),
       core::ErrorCode::kBadInput,
       "training.row_bucket: {} on the device '{}', but batches have {} tokens; set it to a number from 1 to that",
       config.training.row_bucket, config.device, config.training.batch_tokens);
@@ -127,6 +130,47 @@ void check_shares(const RunParts& run) {
         fmt::format("training.accumulate: the {} batches of an update are no multiple of the {} processes, so some "
                     "wait for others",
                     batches, processes));
+}
+
+/// What is there besides the step of a batch.
+MemoryUse memory_use(const RunParts& run) {
+  const auto bytes_of = [](const nn::ParameterStore& store) {
+    return static_cast<std::uint64_t>(store.flat_values().size()) * sizeof(float);
+  };
+  // Sums that wait for others, while the last batch is computed.
+  const auto share =
+      static_cast<std::uint64_t>((run.config.training.accumulate + run.ranks->size() - 1) / run.ranks->size());
+  const std::uint64_t waiting = share > 1 ? std::bit_width(share - 1) : 0;
+  const std::uint64_t model = bytes_of(run.model->parameters());
+  MemoryUse use{.parameters = model, .gradients = model + waiting * bytes_of(run.trained()), .program = 100'000'000};
+  if (run.adapters) {
+    use.parameters += model + bytes_of(run.trained());  // the base is kept beside what is merged
+    use.gradients += bytes_of(run.trained());
+  }
+  for (const OptimizerState& state : run.optimizer->states())
+    for (const NamedTensor& tensor : state.tensors) use.optimizer += tensor.tensor.size() * sizeof(float);
+  if (run.optimizer->has_average()) use.optimizer += bytes_of(run.trained());
+  if (run.validator) use.validation = model;
+  const bool on_host = run.environment.runtime->memory(run.device).host_readable();
+  if (on_host && !run.train->on_disk())
+    use.corpus = (run.train->source_tokens() + run.train->target_tokens()) * sizeof(std::int32_t) +
+                 run.train->size() * 2 * sizeof(std::uint64_t);
+  return use;
+}
+
+/// What the run began with, or else what training.memory has room for: the same for all processes.
+std::int64_t find_batch_tokens(const RunParts& run) {
+  const core::Json& record = run.folder.record();
+  const core::Json::json_pointer place("/configuration/training/batch_tokens");
+  if (record.is_object() && record.contains(place) && record[place].is_number_integer())
+    return record[place].get<std::int64_t>();
+  const std::int64_t own = batch_tokens_within({run.config, [&run] { return run.make_model(); }, *run.context},
+                                               memory_use(run), run.environment.log);
+  if (run.ranks->alone()) return own;
+  std::int64_t least = own;
+  for (const std::string& text : run.ranks->gather_texts(std::to_string(own)))
+    least = std::min<std::int64_t>(least, std::stoll(text));
+  return least;
 }
 
 tensor::ComputeType find_validation_type(const runtime::Runtime& runtime, tensor::Device device,
@@ -176,6 +220,11 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
     adapters->parameters().attach_gradients(memory);
   }
   optimizer = std::make_unique<Optimizer>(trained(), memory, recipe.optimizer, recipe.clip_norm, recipe.ema_decay);
+  if (config.training.batch_tokens == 0) {
+    config.training.batch_tokens = find_batch_tokens(*this);
+    config.training.memory = 0;  // has done its work: the run goes on with this size wherever it does
+    check(config);
+  }
   gradients = std::make_unique<GradientAccumulator>(
       config,
       GradientParts{

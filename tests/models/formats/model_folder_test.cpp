@@ -216,7 +216,7 @@ TEST(ModelFolder, TheKindsOfBothSidesMayDiffer) {
 
 TEST(ModelFolder, BuiltInKindsAreOpenedByWhoeverLooks) {
   const TemporaryFolder folder;
-  const std::string file = testing::in_source("tests/tokenizer/golden/sentencepiece_unigram_plain.model");
+  const std::string file = dragoman::testing::in_source("tests/tokenizer/golden/sentencepiece_unigram_plain.model");
   const auto original = tokenizer::load_tokenizer(file);
   const auto model = make_model(7, original->size());
   write_model_folder(folder / "m", {.model_type = "paper",

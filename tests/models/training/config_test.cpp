@@ -120,6 +120,10 @@ TEST(TrainingConfig, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(error_with({"validation.patience=3"}), HasSubstr("data.validation"));
   EXPECT_THAT(error_with({"data.maximum_length=600"}), HasSubstr("maximum_length"));
   EXPECT_THAT(error_with({"training.batch_tokens=100"}), HasSubstr("batch_tokens"));
+  EXPECT_THAT(error_with({"training.batch_tokens=auto"}), HasSubstr("say with training.memory"));
+  EXPECT_THAT(error_with({"training.batch_tokens=many"}), HasSubstr("or auto"));
+  EXPECT_THAT(error_with({"training.memory=2GB"}), HasSubstr("with batch_tokens: auto only"));
+  EXPECT_THAT(error_with({"training.batch_tokens=auto", "training.memory=2"}), HasSubstr("as 500MB or 2GiB"));
   EXPECT_THAT(error_with({"validation.metrics=[chrf]", "validation.metric=bleu"}), HasSubstr("bleu"));
   EXPECT_THAT(error_with({"data.train.source=[a, b]"}), HasSubstr("pairs"));
   EXPECT_THAT(error_with({"data.train.weights=[1, 2]"}), HasSubstr("list of 1 numbers"));
@@ -185,7 +189,7 @@ void add_keys(const core::Json& tree, const std::string& path, std::set<std::str
 }
 
 TEST(TrainingConfig, TheAnnotatedExampleNamesEveryKey) {
-  const std::string file = testing::in_source("examples/multi30k/train.yml");
+  const std::string file = dragoman::testing::in_source("examples/multi30k/train.yml");
   const core::Json example = core::load_yaml(file);
   std::set<std::string> named;
   add_keys(example, "", named);
@@ -197,7 +201,7 @@ TEST(TrainingConfig, TheAnnotatedExampleNamesEveryKey) {
 }
 
 TEST(TrainingConfig, TheSmallestExampleIsTheRecipeThatItSaysItIs) {
-  const std::string file = testing::in_source("examples/multi30k/smallest.yml");
+  const std::string file = dragoman::testing::in_source("examples/multi30k/smallest.yml");
   const TrainingConfig config = read_training_config(core::load_yaml(file), file);
   const core::Json model = resolved_configuration(config, make_environment(testing::host()))["model"];
   EXPECT_EQ(model["d_model"], 64);

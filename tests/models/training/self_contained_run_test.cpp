@@ -213,7 +213,7 @@ TEST_F(SelfContainedRun, RecordsTheSumsOfWhatItCopied) {
 }
 
 TEST_F(SelfContainedRun, ASentencePieceModelIsExportedAsATokenizerJson) {
-  const fs::path model = testing::in_source("tests/tokenizer/golden/sentencepiece_bytes.model");
+  const fs::path model = dragoman::testing::in_source("tests/tokenizer/golden/sentencepiece_bytes.model");
   train(task_.config({"training.updates=3", "data.tokenizer=" + model.string()}));
   const std::string exported = core::read_file(task_.file("run") / "last/tokenizer.json");
   EXPECT_EQ(tokenizer::recognise("tokenizer.json", exported), tokenizer::FileKind::kTokenizerJson);
@@ -226,7 +226,7 @@ TEST_F(SelfContainedRun, ASentencePieceModelIsExportedAsATokenizerJson) {
 }
 
 TEST_F(SelfContainedRun, ATokenizerThatCannotBeExportedIsRefusedAtTheStart) {
-  const std::string model = testing::in_source("tests/tokenizer/golden/sentencepiece_unigram_plain.model");
+  const std::string model = dragoman::testing::in_source("tests/tokenizer/golden/sentencepiece_unigram_plain.model");
   EXPECT_THAT(error_of([&] { train(task_.config({"data.tokenizer=" + model})); }),
               AllOf(HasSubstr("unigram"), HasSubstr("tokenizer.json")));
 }

@@ -107,6 +107,33 @@ TEST_F(TrainerOn, WhatFillsABatchUpDoesNotCount) {
   EXPECT_THROW(task_.config({"training.row_bucket=81"}), core::Error) << "more than training.batch_tokens";
 }
 
+TEST_F(TrainerOn, BatchesAreAsLargeAsMemoryAllows) {
+  const auto tokens_of = [&](const std::string& run) {
+    return core::load_json((task_.file(run) / "run.json").string())["configuration"]["training"]["batch_tokens"]
+        .get<std::int64_t>();
+  };
+  const auto fitted = [&](const std::string& run, const std::string& memory, const std::string& more) {
+    train(task_.config({output(run), "training.batch_tokens=auto", "training.memory=" + memory, more}));
+    return tokens_of(run);
+  };
+  const std::int64_t some = fitted("some", "110MB", "training.updates=8");
+  const std::int64_t twice = fitted("twice", "120MB", "training.updates=8");
+  EXPECT_GT(some, 32);
+  EXPECT_NEAR(static_cast<double>(twice) / static_cast<double>(some), 2, 0.5) << some << " and " << twice;
+  EXPECT_GT(fitted("less", "110MB", "training.recompute=true"), some);
+  // It is the run that says so itself, and goes on as it began, whatever memory there is then.
+  train(task_.config({output("said"), "training.updates=8", "training.batch_tokens=" + std::to_string(some)}));
+  EXPECT_EQ(task_.checkpoint_bytes("said", 8), task_.checkpoint_bytes("some", 8));
+  train(task_.config({output("some"), "training.updates=12", "training.batch_tokens=auto", "training.memory=1GB"}),
+        StartMode::kResume);
+  EXPECT_EQ(tokens_of("some"), some);
+  EXPECT_THAT(error_of([&] {
+                train(task_.config({output("none"), "training.batch_tokens=auto", "training.memory=100MB"}));
+              }),
+              AllOf(HasSubstr("training.memory: 100.0 MB has no room for one pair of data.maximum_length 32"),
+                    HasSubstr("give it at least 101."), HasSubstr("training.recompute: true")));
+}
+
 TEST_F(TrainerOn, ThreadsDoNotChangeABit) {
   for (const std::string compute : {"fp32", "bf16"}) {
     const auto run = [&](int threads) { return compute + "_on" + std::to_string(threads); };

@@ -157,8 +157,11 @@ struct RecipeConfig {
   /// Training ends at whichever comes first; 0 is no limit.
   std::int64_t updates = 0;
   std::int64_t epochs = 0;
-  /// Tokens of a batch: neither the source nor the target side has more. There is no padding to count.
+  /// Tokens of a batch: neither the source nor the target side has more. There is no padding to count. 0: as many as
+  /// `memory` has room for.
   std::int64_t batch_tokens = 4096;
+  /// What training may take, in bytes; 0 unless batch_tokens is.
+  std::uint64_t memory = 0;
   /// Batches whose gradients are summed for one update, over all processes that train together.
   std::int64_t accumulate = 1;
   /// What tokens and pairs of a batch are rounded up to; 0: what the device keeps steps by (tensor::Backend).
