@@ -258,8 +258,8 @@ struct ValidationConfig {
   SampleConfig samples;
   /// What weights are multiplied in.
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
-  /// Tried on the validation text when training is done; the best by `metric` (BLEU where that is the loss) stands in
-  /// the folder of the best model.
+  /// Tried on the validation text when training is done; the best by `metric` (BLEU where that is loss or
+  /// perplexity) stands in the folder of the best model.
   TuneConfig tune;
 
   /// Whether there are validations before the end of a run.
