@@ -279,6 +279,9 @@ TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
   const bool more_updates = recipe.updates == 0 || state.update < recipe.updates;
   const bool more_epochs = recipe.epochs == 0 || state.epoch < recipe.epochs;
   ModelSelector::Selected selected = models_.write_last_models(stop);
+  // After a resume the models of the end before are still there; this is what tells them from those of this one.
+  parts_.record["finished"] = state.update;
+  write_run_record(parts_.record, parts_.folder.file("run.json"));
   parts_.ranks->close();
   return {.updates = state.update,
           .epochs = state.epoch,
