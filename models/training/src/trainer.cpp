@@ -160,6 +160,8 @@ void Trainer::Impl::resume(bool fork) {
   if (parts_.adapters) restore_base();
   if (!parts_.ranks->leads()) parts_.ranks->barrier();
   checkpoints_.load_last();
+  // Data that are others are cut into other windows.
+  if (fork) progress_.state.window = progress_.state.window_begin = 0;
   if (parts_.ranks->leads()) parts_.ranks->barrier();
   if (parts_.adapters) parts_.adapters->merge(*parts_.context);
   if (!parts_.ranks->leads()) return;
