@@ -52,6 +52,18 @@ Json identity_of(const corpus::PairFile& file) {
   return json;
 }
 
+/// Whether the content of all files can be told from another one's: that of a pipe cannot.
+bool are_told_apart(const std::vector<TextConfig>& texts) {
+  const auto is_told = [](const std::string& path) {
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored);
+  };
+  for (const TextConfig& text : texts)
+    for (const corpus::PairFile& file : text.files)
+      if (!is_told(file.source) || (file.format == corpus::PairFormat::kText && !is_told(file.target))) return false;
+  return true;
+}
+
 /// Of all that blocks are a function of.
 Json identity_of(const std::vector<TextConfig>& texts, const CorpusOptions& options, const PairEncoder& encoder) {
   Json list = Json::array();
@@ -208,7 +220,7 @@ Corpus::Corpus(const TextPair& files, TokenizerPair tokenizers, const CorpusOpti
   if (options.memory > 0) {
     identity = identity_of(texts_, options, *encoder_);
     reading.folder = folder_of_blocks(options.cache, identity);
-    index = BlockStore::find(reading.folder, identity);
+    if (options.same_pipes || are_told_apart(texts_)) index = BlockStore::find(reading.folder, identity);
     if (!index) require_only_blocks(reading.folder);
   }
   if (!index) {

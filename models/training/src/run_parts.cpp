@@ -78,8 +78,9 @@ bool is_first_of_its_machine(const collective::Collective& ranks) {
 
 /// Of a corpus that goes to disk each process has the same blocks, and one at a time may make them. So rank 0 comes
 /// first, then one process of every other machine, which finds them there or makes its own, and then all others.
-void read_training_data(RunParts& run, const std::stop_token& stop) {
-  const CorpusOptions options = training_corpus_options(run);
+void read_training_data(RunParts& run, StartMode mode, const std::stop_token& stop) {
+  CorpusOptions options = training_corpus_options(run);
+  options.same_pipes = mode != StartMode::kFresh || !run.ranks->leads();
   const auto read = [&] { run.train = read_corpus(run, "training data", run.config.data.train, options, stop); };
   collective::Collective& ranks = *run.ranks;
   if (ranks.leads() && options.memory > 0) read();
@@ -181,7 +182,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
     ranks->barrier();
   }
   check_shares(*this);
-  read_training_data(*this, stop);
+  read_training_data(*this, mode, stop);
   if (!config.data.validation.empty() && ranks->leads()) {
     validation = read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);
     validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor,

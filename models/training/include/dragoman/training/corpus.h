@@ -115,6 +115,8 @@ struct CorpusOptions {
   /// The blocks are in a folder of their own within this one, named after all that they are a function of. Nothing
   /// else in it is touched.
   std::filesystem::path cache{};
+  /// Whether standard input and other pipes, whose content nothing tells, are those that blocks were made of before.
+  bool same_pipes = false;
   /// Tells tokenizers from others: blocks that were made with the same ones, from files of the same sizes and times,
   /// are used again.
   std::string tokenizers{};
