@@ -221,17 +221,20 @@ struct OutputFile::Impl {
     flush_members(true);
   }
 
-  void commit() {
+  void complete() {
     flush_all();
     begin();
-    committed = true;
     if (direct) return;
-    const int sync_error = ::fsync(descriptor.get()) == 0 ? 0 : errno;
-    require(sync_error == 0 || sync_error == EINVAL || sync_error == EROFS, ErrorCode::kIo,
-            "{}: cannot sync to disk: {}", partial, describe_error(sync_error));
-    const int rename_error = std::rename(partial.c_str(), final_path.c_str()) == 0 ? 0 : errno;
-    require(rename_error == 0, ErrorCode::kIo, "{}: cannot rename to {}: {}", partial, final_path,
-            describe_error(rename_error));
+    const int error = ::fsync(descriptor.get()) == 0 ? 0 : errno;
+    require(error == 0 || error == EINVAL || error == EROFS, ErrorCode::kIo, "{}: cannot sync to disk: {}", partial,
+            describe_error(error));
+  }
+
+  void publish() {
+    if (direct) return;
+    const int error = std::rename(partial.c_str(), final_path.c_str()) == 0 ? 0 : errno;
+    require(error == 0, ErrorCode::kIo, "{}: cannot rename to {}: {}", partial, final_path, describe_error(error));
+    committed = true;
     const fs::path parent = fs::path(final_path).parent_path();
     sync_folder(parent.empty() ? fs::path(".") : parent);
     job.remove();
@@ -312,7 +315,16 @@ void OutputFile::flush() {
 }
 
 void OutputFile::commit() {
-  impl_->commit();
+  complete();
+  publish();
+}
+
+void OutputFile::complete() {
+  impl_->complete();
+}
+
+void OutputFile::publish() {
+  impl_->publish();
 }
 
 std::uint64_t OutputFile::lines_kept() const noexcept {

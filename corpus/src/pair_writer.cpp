@@ -59,9 +59,14 @@ void PairWriter::write(std::string_view source, std::string_view target) {
   source_->write(line_);
 }
 
-void PairWriter::commit() {
-  if (source_) source_->commit();
-  if (target_) target_->commit();
+void PairWriter::complete() {
+  if (source_) source_->complete();
+  if (target_) target_->complete();
+}
+
+void PairWriter::publish() {
+  if (source_) source_->publish();
+  if (target_) target_->publish();
 }
 
 RejectionWriter::RejectionWriter(const std::string& path, const std::stop_token& stop) : as_json_(is_jsonl(path)) {
@@ -92,8 +97,12 @@ void RejectionWriter::write(const RejectedPair& pair) {
   file_->write(line);
 }
 
-void RejectionWriter::commit() {
-  if (file_) file_->commit();
+void RejectionWriter::complete() {
+  if (file_) file_->complete();
+}
+
+void RejectionWriter::publish() {
+  if (file_) file_->publish();
 }
 
 }  // namespace dragoman::corpus

@@ -18,7 +18,9 @@ class PairWriter {
   PairWriter(const PairOutput& output, const std::stop_token& stop);
   void write(std::string_view source, std::string_view target);
   std::uint64_t pairs() const noexcept { return pairs_; }
-  void commit();
+  /// As those of core::OutputFile.
+  void complete();
+  void publish();
 
  private:
   PairFormat format_;
@@ -42,7 +44,8 @@ class RejectionWriter {
  public:
   RejectionWriter(const std::string& path, const std::stop_token& stop);
   void write(const RejectedPair& pair);
-  void commit();
+  void complete();
+  void publish();
 
  private:
   bool as_json_;

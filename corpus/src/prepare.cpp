@@ -4,7 +4,6 @@
 #include "split_choice.h"
 #include "text_cleaner.h"
 
-#include <algorithm>
 #include <deque>
 #include <numeric>
 #include <optional>
@@ -102,7 +101,7 @@ class Preparation {
         cleaner_(options.normalization, options.squeeze_spaces),
         filter_(options.filters, options.source_pieces, options.target_pieces),
         input_(options.inputs, stop),
-        split_(options.validation + options.test, options.seed),
+        split_(options.validation, options.test, options.seed),
         train_(options.train, stop),
         validation_(options.validation_output, stop),
         test_(options.test_output, stop),
@@ -234,37 +233,47 @@ class Preparation {
   }
 
   void place(std::string_view source, std::string_view target) {
-    if (options_.validation + options_.test == 0) return train_.write(source, target);
-    if (const auto candidate = split_.offer(source, target)) train_.write(candidate->source, candidate->target);
+    const auto release = [this](const Candidate& pair) { train_.write(pair.source, pair.target); };
+    const bool splits = options_.validation + options_.test > 0;
+    if (!splits || !split_.offer(source, target, release)) train_.write(source, target);
   }
 
   void finish() {
     write_splits();
     core::require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted; nothing was written");
-    train_.commit();
-    validation_.commit();
-    test_.commit();
-    rejected_.commit();
+    const auto each = [this](const auto& step) {
+      step(train_);
+      step(validation_);
+      step(test_);
+      step(rejected_);
+    };
+    each([](auto& output) { output.complete(); });
+    each([](auto& output) { output.publish(); });
     summary_.train = train_.pairs();
     summary_.validation = validation_.pairs();
     summary_.test = test_.pairs();
   }
 
-  /// Validation has the smallest keys, test the next; both in the order of the input.
   void write_splits() {
     const std::uint64_t wanted = options_.validation + options_.test;
+    if (wanted == 0) return;
+    const SplitChoice::Split split = split_.finish();
+    const auto write = [](const SourceGroup& pairs, PairWriter& writer) {
+      for (const Candidate& pair : pairs) writer.write(pair.source, pair.target);
+    };
+    write(split.rest, train_);
+    write(split.validation, validation_);
+    write(split.test, test_);
     core::require(
-        split_.chosen().size() == wanted && (wanted == 0 || train_.pairs() > 0), ErrorCode::kBadInput,
+        train_.pairs() > 0, ErrorCode::kBadInput,
         "{} pairs are left, of which {} are for validation and {} for test; nothing would remain for training",
         summary_.kept.pairs, options_.validation, options_.test);
-    std::vector<const Candidate*> chosen;
-    for (const Candidate& candidate : split_.chosen()) chosen.push_back(&candidate);
-    const auto border = chosen.begin() + static_cast<std::ptrdiff_t>(options_.validation);
-    const auto by_number = [](const Candidate* a, const Candidate* b) { return a->number < b->number; };
-    std::sort(chosen.begin(), border, by_number);
-    std::sort(border, chosen.end(), by_number);
-    for (auto i = chosen.begin(); i != chosen.end(); ++i)
-      (i < border ? validation_ : test_).write((*i)->source, (*i)->target);
+    core::require(
+        (options_.validation == 0 || validation_.pairs() > 0) && (options_.test == 0 || test_.pairs() > 0),
+        ErrorCode::kBadInput,
+        "no source has so few pairs that {} for validation and {} for test could hold it whole; ask for more, "
+        "or leave out pairs whose source was there before",
+        options_.validation, options_.test);
   }
 
   const PrepareOptions& options_;

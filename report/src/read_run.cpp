@@ -23,6 +23,29 @@ Json read_object(const fs::path& file, RunHistory& run) {
   return {};
 }
 
+/// Without it there is nothing that a page could show of a run.
+Json read_record(const fs::path& file) {
+  constexpr std::string_view kRemedy = "restore it from a backup, or leave this run out";
+  Json record;
+  try {
+    record = core::parse_json(core::read_regular_file(file, kLargest), file.string());
+  } catch (const core::Error& error) {
+    core::fail(error.code(), "{}; {}", error.what(), kRemedy);
+  }
+  const auto holds = [&](const char* key) { return record.contains(key) && record[key].is_object(); };
+  core::require(record.is_object() && holds("configuration"), core::ErrorCode::kBadInput,
+                "{}: is not the record of a training run: it holds no configuration; {}", file.string(), kRemedy);
+  return record;
+}
+
+/// A run that is continued keeps the models of its last end, so the record says whether it has come to one; that of an
+/// older program does not, and its models have to do.
+bool is_finished(const Json& record, const fs::path& folder) {
+  if (const auto update = record.find("finished"); update != record.end()) return update->is_number_integer();
+  std::error_code ignored;
+  return fs::exists(folder / "last" / "config.json", ignored);
+}
+
 void read_marks(const Json& record, RunHistory& run) {
   const auto update_of = [](const Json& value) {
     return value.is_number_integer() ? value.get<std::int64_t>() : std::int64_t{-1};
@@ -61,18 +84,14 @@ RunHistory read_run(const fs::path& folder) {
                 "configuration that was trained",
                 folder.string());
   RunHistory run{.name = folder.string()};
-  const Json record = read_object(folder / "run.json", run);
-  if (record.is_object()) {
-    if (const auto configuration = record.find("configuration");
-        configuration != record.end() && configuration->is_object())
-      run.configuration = *configuration;
-    read_marks(record, run);
-  }
+  const Json record = read_record(folder / "run.json");
+  run.configuration = record["configuration"];
+  read_marks(record, run);
   if (fs::exists(folder / "data.json", ignored)) {
     Json lengths = read_object(folder / "data.json", run);
     if (lengths.is_object()) run.lengths = std::move(lengths);
   }
-  run.finished = fs::exists(folder / "last" / "config.json", ignored);
+  run.finished = is_finished(record, folder);
   read_history(folder, run);
   return run;
 }

@@ -67,6 +67,11 @@ TEST_F(ReportCommand, WritesAPageOfARunAndRefusesWhatIsNone) {
   EXPECT_EQ(none.status, 1);
   EXPECT_THAT(none.error, HasSubstr("no run.json"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "none.html"));
+  write("run/run.json", "{\"configuration\": {\"trai");
+  const Outcome damaged = run_dragoman(folder_.path(), "report run -o none.html");
+  EXPECT_EQ(damaged.status, 1);
+  EXPECT_THAT(damaged.error, HasSubstr("run/run.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "none.html"));
 }
 
 }  // namespace

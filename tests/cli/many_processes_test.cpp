@@ -103,6 +103,23 @@ TEST_F(ManyProcessesCommand, TwoAsTorchrunStartsThemEqualOneThatAccumulates) {
   EXPECT_EQ(workers[1]->error(), "") << "rank 0 alone says what happens";
 }
 
+TEST_F(ManyProcessesCommand, TwoTrainOnTheBlocksOfOne) {
+  {
+    std::ofstream source(folder_ / "train.src"), target(folder_ / "train.trg");
+    for (int i = 0; i < 20000; ++i) {
+      source << "abcd"[i % 4] << ' ' << "abcd"[i / 4 % 4] << " e\n";
+      target << "wxyz"[i % 4] << ' ' << "wxyz"[i / 4 % 4] << " v\n";
+    }
+  }
+  const std::string recipe = "train train.yml --set data.memory=1MiB --set output=";
+  ASSERT_EQ(run(recipe + "one").status, 0);
+  ASSERT_TRUE(std::filesystem::exists(folder_ / "one/blocks"));
+  const auto workers = start(2, recipe + "two");
+  for (const auto& worker : workers) EXPECT_EQ(worker->wait(), 0) << worker->error();
+  ASSERT_FALSE(weights("one").empty());
+  EXPECT_TRUE(weights("two") == weights("one"));
+}
+
 TEST_F(ManyProcessesCommand, TwoOfMpirunEqualOneThatAccumulates) {
   const std::string looks = "command -v mpirun >/dev/null && '" + built("program") + "' plugins list";
   if (std::system((looks + " | grep -q '^installed plugin *mpi '").c_str()) != 0)

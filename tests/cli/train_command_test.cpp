@@ -87,6 +87,28 @@ TEST_F(TrainCommandTest, ShowsSamplesWithPredictionAndReference) {
 }
 
 /// Symbols of music as begin and end, as a text that shows every token would have them.
+/// A run that was killed before its first checkpoint leaves its blocks, and the next one may be given another text.
+TEST_F(TrainCommandTest, AFreshRunTakesNoBlocksOfAnEarlierStandardInput) {
+  must("learn-bpe --quiet --input train.src train.trg --vocab-size 280 --output tokenizer.json");
+  write_recipe("{}");
+  for (const auto& [name, line] :
+       {std::pair{"one.tsv", "eins zwei drei\tone two three\n"}, {"other.tsv", "vier drei vier\tfour three four\n"}}) {
+    std::ofstream text(folder_ / name);
+    for (int i = 0; i < 30000; ++i) text << line;
+  }
+  const std::string train = "train --config train.yml --quiet --set 'data.train={tsv: \"-\"}' --set data.memory=1MiB ";
+  must(train + "--set output=run < one.tsv");
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "run"))
+    if (entry.path().filename() != "blocks") std::filesystem::remove_all(entry.path());
+  ASSERT_FALSE(std::filesystem::is_empty(folder_ / "run/blocks"));
+  must(train + "--set output=run < other.tsv");
+  must(train + "--set output=clean < other.tsv");
+  const std::string weights = "last/model.safetensors";
+  ASSERT_FALSE(file_content(folder_ / "clean" / weights).empty());
+  EXPECT_TRUE(file_content(folder_ / "run" / weights) == file_content(folder_ / "clean" / weights));
+  must(train + "--set output=run --set training.updates=6 --resume < /dev/null");
+}
+
 TEST_F(TrainCommandTest, VisibleSymbolsBeginAndEndSentences) {
   const std::string begin = "\U0001D106";
   const std::string end = "\U0001D107";

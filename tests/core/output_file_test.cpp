@@ -238,6 +238,26 @@ TEST_F(OutputFileTest, ATemporaryFileLeavesNothing) {
   EXPECT_THAT(names_in(folder_.path()), ElementsAre());
 }
 
+TEST_F(OutputFileTest, ACompleteFileHasItsNameWhenItIsPublished) {
+  put(out(), "old");
+  {
+    OutputFile file(out(), {.partial = PartialPolicy::kTemporary});
+    file.write("new");
+    file.complete();
+    EXPECT_EQ(raw(out()), "old");
+    EXPECT_EQ(raw(partial()), "new");
+    file.publish();
+    EXPECT_EQ(raw(out()), "new");
+  }
+  {
+    OutputFile file(out(), {.partial = PartialPolicy::kTemporary});
+    file.write("newer");
+    file.complete();
+  }
+  EXPECT_EQ(raw(out()), "new");
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("out"));
+}
+
 TEST_F(OutputFileTest, AnInterruptedJobIsNotOverwrittenUnasked) {
   put(partial(), "one\ntwo\n");
   const std::string message = expect_error(ErrorCode::kInvalidArgument, partial(),

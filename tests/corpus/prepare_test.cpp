@@ -1,5 +1,7 @@
+#include "file_size_limit.h"
 #include "test_data.h"
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -139,6 +141,97 @@ TEST_F(PrepareOf, FailsWithoutLeavingAFile) {
   stop.request_stop();
   EXPECT_THROW(prepare(options("a\n", "x\n"), {}, stop.get_token()), core::Error);
   EXPECT_FALSE(std::filesystem::exists(path("train.t")));
+}
+
+/// The source fits onto the disk, the target does not.
+TEST_F(PrepareOf, AFullDiskLeavesBothSidesAsTheyWere) {
+  std::string source, target;
+  for (int i = 0; i < 200; ++i) {
+    source += "wort " + std::to_string(i) + "\n";
+    target += "a word with a much longer translation than it needs, number " + std::to_string(i) + "\n";
+  }
+  PrepareOptions prepared = options(source, target);
+  for (const char* name : {"train.s", "train.t", "val.s", "val.t", "rejected"}) core::write_file(path(name), "old\n");
+  prepared.filters.minimum_letters = 0;
+  prepared.filters.maximum_ratio = 100;
+  prepared.validation = 5;
+  prepared.validation_output = {.source = path("val.s"), .target = path("val.t")};
+  prepared.rejected = path("rejected");
+  {
+    const dragoman::testing::FileSizeLimit limit(6000);
+    EXPECT_THROW(prepare(prepared), core::Error);
+  }
+  for (const char* name : {"train.s", "train.t", "val.s", "val.t", "rejected"}) {
+    EXPECT_EQ(content(name), "old\n") << name;
+    EXPECT_FALSE(std::filesystem::exists(path(std::string(name) + ".partial"))) << name;
+  }
+  prepare(prepared);
+  EXPECT_EQ(std::ranges::count(content("train.s"), '\n'), 195);
+  EXPECT_EQ(std::ranges::count(content("train.t"), '\n'), 195);
+}
+
+/// Each of some sources has several translations.
+TEST_F(PrepareOf, KeepsAllPairsOfASourceOnOneSide) {
+  std::string source, target;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    const std::uint64_t n = core::random_below(500, 1, 0, i);
+    source += "quelle  " + std::to_string(n) + "\n";  // with two spaces, of which one stays
+    target += "target " + std::to_string(i) + "\n";
+  }
+  source += "viele viele\nquelle 7\n";
+  target += "many many\nseven\n";
+  for (int i = 0; i < 300; ++i) {
+    source += "viele viele\n";
+    target += "many " + std::to_string(i) + "\n";
+  }
+  PrepareOptions prepared = options(source, target);
+  prepared.filters.minimum_letters = 0;
+  prepared.squeeze_spaces = true;
+  prepared.validation_output = {.source = path("val.s"), .target = path("val.t")};
+  prepared.test_output = {.source = path("test.s"), .target = path("test.t")};
+  const auto sources_of = [&](const std::string& name) {
+    std::istringstream lines(content(name));
+    std::set<std::string> found;
+    for (std::string line; std::getline(lines, line);) found.insert(line);
+    return found;
+  };
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    prepared.seed = seed;
+    prepared.validation = 50 + seed;
+    prepared.test = 20;
+    const PrepareSummary summary = prepare(prepared);
+    EXPECT_EQ(summary.train + summary.validation + summary.test, summary.kept.pairs);
+    EXPECT_LE(summary.validation, prepared.validation);
+    EXPECT_GE(summary.validation, prepared.validation - 2);
+    EXPECT_GE(summary.test, 18U);
+    std::size_t sources = 0;
+    std::set<std::string> all;
+    for (const char* name : {"train.s", "val.s", "test.s"}) {
+      const std::set<std::string> own = sources_of(name);
+      sources += own.size();
+      all.insert(own.begin(), own.end());
+    }
+    EXPECT_EQ(all.size(), sources) << "a source is on two sides";
+    EXPECT_TRUE(sources_of("train.s").contains("viele viele")) << "it fits nowhere else";
+  }
+}
+
+TEST_F(PrepareOf, ASourceThatFitsNowhereIsAnError) {
+  std::string source, target;
+  for (int i = 0; i < 40; ++i) {
+    source += "quelle\n";
+    target += "target " + std::string(1, static_cast<char>('a' + i % 26)) + (i < 26 ? "" : "x") + "\n";
+  }
+  PrepareOptions prepared = options(source, target);
+  prepared.validation = 10;
+  prepared.validation_output = {.source = path("val.s"), .target = path("val.t")};
+  try {
+    prepare(prepared);
+    ADD_FAILURE() << "no error";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("source"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("train.s")));
 }
 
 TEST(SeenTexts, RemembersEachTextOnce) {

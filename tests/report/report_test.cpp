@@ -7,6 +7,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/folder.h>
 #include <dragoman/core/json.h>
 #include <dragoman/report/run_history.h>
 
@@ -15,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using dragoman::testing::TemporaryFolder;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -131,15 +133,44 @@ TEST_F(ReportOf, ALongRunIsThinnedOutAndKeepsItsEnds) {
   EXPECT_EQ(points.back()[0], 99999);
 }
 
+/// The models of the first end are there while a run goes on.
+TEST_F(ReportOf, ARunThatIsContinuedIsNotFinished) {
+  const fs::path folder = run("a", "{\"type\":\"training\",\"update\":20,\"loss\":2}\n");
+  const auto is_finished = [&](const std::string& key) {
+    core::write_file(folder / "run.json", "{" + key + "\"configuration\":{}}");
+    return read_run(folder).finished;
+  };
+  EXPECT_FALSE(is_finished("")) << "of an older program, without a last model";
+  EXPECT_TRUE(is_finished("\"finished\":20,"));
+  core::make_folder(folder / "last");
+  core::write_file(folder / "last" / "config.json", "{}");
+  EXPECT_TRUE(is_finished(""));
+  EXPECT_TRUE(is_finished("\"finished\":20,"));
+  EXPECT_FALSE(is_finished("\"finished\":null,"));
+}
+
+TEST_F(ReportOf, ADamagedRecordIsAnErrorThatSaysWhatToDo) {
+  const fs::path folder = run("damaged", "{\"type\":\"training\",\"update\":1,\"loss\":2}\n");
+  const std::string whole = core::read_file(folder / "run.json");
+  for (const std::string& damaged : {whole.substr(0, whole.size() / 2), std::string(), std::string("[]"),
+                                     std::string("{}"), std::string("{\"configuration\": 3}")}) {
+    core::write_file(folder / "run.json", damaged);
+    try {
+      read_run(folder);
+      ADD_FAILURE() << "no error: " << damaged;
+    } catch (const core::Error& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr((folder / "run.json").string()), HasSubstr("leave this run out")));
+    }
+  }
+}
+
 TEST_F(ReportOf, WhatIsNoRunIsRefusedAndWhatIsBrokenIsNoted) {
   EXPECT_THROW(read_run(folder_.path()), core::Error);
   EXPECT_THROW(read_run(folder_.path() / "nowhere"), core::Error);
   const fs::path folder = run("broken", "");
-  core::write_file(folder / "run.json", "[]");
   core::write_file(folder / "data.json", "{\"train\": {\"source\": [[1, 2], [3], [-1, 2], 7], \"target\": 3}}");
   fs::remove(folder / "metrics.jsonl");
   const RunHistory history = read_run(folder);
-  EXPECT_THAT(history.notes, Contains(HasSubstr("run.json")));
   EXPECT_THAT(history.notes, Contains(HasSubstr("metrics.jsonl")));
   const core::Json lengths = data_of(to_html({history}, ""))["runs"][0]["lengths"];
   EXPECT_EQ(lengths["train"]["source"], core::Json::parse("[[1,2]]"));

@@ -95,12 +95,12 @@ class Tune final : public Command {
     const evaluation::Chrf chrf;
     const evaluation::Metric& metric = metric_ == "bleu" ? static_cast<const evaluation::Metric&>(bleu) : chrf;
     const training::TuneResult result =
-        training::tune_decoding(defaults, config, metric, references_, translate,
+        training::tune_decoding(defaults, config, training::tune_metric(metric, references_), translate,
                                 (std::filesystem::path(model_) / formats::ModelFiles::kConfig).string() + ": decoding");
     show(result);
     if (output_.empty()) return;
     state.require_unchanged();
-    formats::write_decoding_defaults(model_, output_, result.trials[result.best].decoding,
+    formats::write_decoding_defaults(model_, output_, result.trials[result.best.value()].decoding,
                                      plugins::tokenizer_opener(host));
     core::log(session.log, core::LogLevel::kInfo, fmt::format("written: {}", output_));
   }

@@ -27,7 +27,7 @@ std::string fingerprint_of(const RunParts& run) {
 Json comparable_configuration(const Json& record) {
   Json configuration = record["configuration"];
   for (const char* key : {"output", "threads", "device"}) configuration.erase(key);
-  for (const char* key : {"train", "validation", "tokenizer", "embeddings"}) configuration["data"].erase(key);
+  for (const char* key : {"train", "validation", "tokenizer", "embeddings", "cache"}) configuration["data"].erase(key);
   configuration["model"].erase("from");
   return configuration;
 }

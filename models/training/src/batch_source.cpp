@@ -178,16 +178,19 @@ std::unique_ptr<BatchWindow> BatchSource::take(const WindowKey& key) {
 
 // --- batches ---
 
-void BatchSource::load_next() {
+void BatchSource::load(std::int64_t window, std::int64_t first_batch) {
   WindowKey key = key_;
-  key.window = loaded_.empty() ? 0 : loaded_.back().window + 1;
-  const std::int64_t first_batch = loaded_.empty() ? 0 : loaded_.back().end();
-  loaded_.push_back({.window = key.window, .first_batch = first_batch, .content = take(key)});
+  key.window = window;
+  loaded_.push_back({.window = window, .first_batch = first_batch, .content = take(key)});
   // The one behind it; of a corpus in memory the next epoch, as far as it is known.
   WindowKey next = key;
   if (++next.window == windows_) next = {.epoch = key.epoch + 1, .phase = key.phase, .window = 0};
   if (next.window == 0) next.phase = std::max(key.phase, phase_of(config_->data.phases, next.epoch, 0));
   start_ahead(next);
+}
+
+void BatchSource::load_next() {
+  load(loaded_.back().window + 1, loaded_.back().end());
 }
 
 void BatchSource::go_to(const TrainingState& state) {
@@ -200,7 +203,10 @@ void BatchSource::go_to(const TrainingState& state) {
                   state.epoch + 1);
   }
   batch_ = state.batch;
-  if (loaded_.empty()) load_next();
+  if (loaded_.empty()) {
+    const bool known = state.window < windows_ && state.window_begin <= state.batch;
+    load(known ? state.window : 0, known ? state.window_begin : 0);
+  }
   while (state.batch >= loaded_.back().end() && loaded_.back().window + 1 < windows_) {
     load_next();
     loaded_.pop_front();
@@ -253,9 +259,18 @@ void BatchSource::advance(TrainingState& state, std::int64_t batches) const {
   ++state.update;
   state.batch += batches;
   const bool same_phase = phase_of(config_->data.phases, state.epoch, state.update) == key_.phase;
-  if (same_phase && goes_on_behind(batches)) return;
-  state.batch = 0;
+  if (same_phase && goes_on_behind(batches)) return note_window(state);
+  state.batch = state.window = state.window_begin = 0;
   ++state.epoch;
+}
+
+/// Of a batch that the epoch has.
+void BatchSource::note_window(TrainingState& state) const {
+  const Loaded& last = loaded_.back();
+  const bool comes_next = state.batch >= last.end();
+  const Loaded& with_batch = comes_next ? last : window_of(state.batch);
+  state.window = comes_next ? last.window + 1 : with_batch.window;
+  state.window_begin = comes_next ? last.end() : with_batch.first_batch;
 }
 
 double BatchSource::take_waiting() noexcept {

@@ -71,8 +71,8 @@ class BatchSource {
   BatchSource(const BatchSource&) = delete;
   BatchSource& operator=(const BatchSource&) = delete;
 
-  /// Goes to the epoch, phase and batch of `state`: what comes before is given up. Error{kBadInput} if the epoch has no
-  /// such batch.
+  /// Goes to the epoch, phase and batch of `state`: what comes before is given up. Begins with the window that `state`
+  /// names. Error{kBadInput} if the epoch has no such batch.
   void go_to(const TrainingState& state);
   /// How many batches of the epoch, from the one of go_to(), there are, at most `most`.
   std::int64_t available(std::int64_t most);
@@ -97,10 +97,12 @@ class BatchSource {
     std::int64_t end() const { return first_batch + content->plan->batches(); }
   };
 
+  void load(std::int64_t window, std::int64_t first_batch);
   void load_next();
   std::unique_ptr<BatchWindow> take(const WindowKey& key);
   void start_ahead(const WindowKey& key);
   const Loaded& window_of(std::int64_t batch) const;
+  void note_window(TrainingState& state) const;
 
   const TrainingConfig* config_;
   WindowMaker maker_;

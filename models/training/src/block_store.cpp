@@ -23,14 +23,32 @@ using core::Json;
 static_assert(std::endian::native == std::endian::little, "blocks are written as they stand in memory");
 
 constexpr std::string_view kBlockMagic = "DRGBLK1\n";
-constexpr int kIndexVersion = 1;
-constexpr const char* kIndexName = "index.json";
+constexpr int kIndexVersion = 2;
+constexpr std::string_view kIndexName = "index.json";
+constexpr std::string_view kBlockPrefix = "block-";
+constexpr std::string_view kBlockSuffix = ".bin";
 constexpr std::uint64_t kLargestIndex = std::uint64_t{1} << 30;
 /// More than any text has, and sums of such numbers do not overflow.
 constexpr std::uint64_t kMostOfBlock = std::uint64_t{1} << 40;
 
 std::string block_name(std::size_t i) {
-  return fmt::format("block-{:06}.bin", i);
+  return fmt::format("{}{:06}{}", kBlockPrefix, i, kBlockSuffix);
+}
+
+/// Whether it is the name of a block or of the index, finished or not.
+bool is_name_of_blocks(std::string_view name) {
+  if (name.ends_with(core::kPartialSuffix)) name.remove_suffix(core::kPartialSuffix.size());
+  if (name == kIndexName) return true;
+  if (!name.starts_with(kBlockPrefix) || !name.ends_with(kBlockSuffix)) return false;
+  name.remove_prefix(kBlockPrefix.size());
+  name.remove_suffix(kBlockSuffix.size());
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_of_blocks(const fs::path& entry) {
+  std::error_code ignored;
+  return fs::symlink_status(entry, ignored).type() == fs::file_type::regular &&
+         is_name_of_blocks(entry.filename().string());
 }
 
 template <class Number>
@@ -101,6 +119,32 @@ Json to_json(const BlockInfo& info) {
           {"sum", hexadecimal(info.sum)}};
 }
 
+Json to_json(const LengthCounts& lengths) {
+  Json list = Json::array();
+  for (const auto& [length, count] : lengths) list.push_back({length, count});
+  return list;
+}
+
+/// Of as many sequences as there are pairs.
+LengthCounts read_lengths(core::OptionReader& reader, const char* key, std::uint64_t pairs) {
+  constexpr const char* kDemand = "must be a list of [length, count] of all pairs";
+  LengthCounts lengths;
+  std::uint64_t all = 0;
+  const Json& list = reader.subtree(key);
+  reader.check(list.is_array(), key, kDemand);
+  for (const Json& item : list) {
+    reader.check(item.is_array() && item.size() == 2 && item[0].is_number_unsigned() && item[1].is_number_unsigned(),
+                 key, kDemand);
+    const auto length = item[0].get<std::uint64_t>();
+    const auto count = item[1].get<std::uint64_t>();
+    reader.check(length <= std::numeric_limits<std::int32_t>::max() && count <= pairs - all, key, kDemand);
+    lengths[static_cast<std::int32_t>(length)] += count;
+    all += count;
+  }
+  reader.check(all == pairs, key, kDemand);
+  return lengths;
+}
+
 BlockInfo read_info(const Json& json, const std::string& where) {
   core::OptionReader reader(json, where);
   BlockInfo info;
@@ -131,6 +175,7 @@ BlockIndex read_index(const Json& json, const std::string& where) {
   BlockIndex index{.identity = reader.subtree("identity"),
                    .fingerprint = reader.require_key<std::string>("fingerprint"),
                    .counts = {},
+                   .lengths = {},
                    .blocks = {}};
   core::OptionReader counts = reader.child("counts");
   index.counts.lines = counts.require_key<std::uint64_t>("lines");
@@ -147,6 +192,10 @@ BlockIndex read_index(const Json& json, const std::string& where) {
     pairs += info.pairs;
     index.blocks.push_back(info);
   }
+  core::OptionReader lengths = reader.child("lengths");
+  index.lengths.source = read_lengths(lengths, "source", pairs);
+  index.lengths.target = read_lengths(lengths, "target", pairs);
+  lengths.finish();
   reader.finish();
   return index;
 }
@@ -206,6 +255,30 @@ EncodedBlock read_block(std::string_view bytes, const std::string& where) {
   return block;
 }
 
+fs::path folder_of_blocks(const fs::path& cache, const Json& identity) {
+  return cache / hexadecimal(core::fingerprint(core::one_line(identity)));
+}
+
+void require_only_blocks(const fs::path& folder) {
+  for (const fs::path& entry : core::list_folder(folder))
+    core::require(
+        is_of_blocks(entry), ErrorCode::kInvalidArgument,
+        "{}: stands where blocks of the training data are to be written, and is none of them; move it away, or "
+        "name another folder as data.cache",
+        entry.string());
+}
+
+void remove_blocks(const fs::path& folder) noexcept {
+  try {
+    std::error_code ignored;
+    for (const fs::path& entry : core::list_folder(folder))
+      if (is_of_blocks(entry)) fs::remove(entry, ignored);
+    fs::remove(folder, ignored);  // refused by the system unless it is empty
+  } catch (const std::exception&) {
+    // What cannot be removed now stays as it is; destructors call this.
+  }
+}
+
 void BlockWriter::write(const EncodedBlock& block, BlockInfo info) {
   const std::string bytes = to_bytes(block);
   info.first_pair = blocks_.empty() ? 0 : blocks_.back().first_pair + blocks_.back().pairs;
@@ -218,7 +291,8 @@ void BlockWriter::write(const EncodedBlock& block, BlockInfo info) {
   blocks_.push_back(info);
 }
 
-BlockIndex BlockWriter::commit(Json identity, std::string fingerprint, const CorpusCounts& counts) {
+BlockIndex BlockWriter::commit(Json identity, std::string fingerprint, const CorpusCounts& counts,
+                               PairLengths lengths) {
   Json blocks = Json::array();
   for (const BlockInfo& info : blocks_) blocks.push_back(to_json(info));
   const Json index{{"format_version", kIndexVersion},
@@ -229,12 +303,14 @@ BlockIndex BlockWriter::commit(Json identity, std::string fingerprint, const Cor
                      {"empty", counts.empty},
                      {"too_long", counts.too_long},
                      {"invalid_text", counts.invalid_text}}},
+                   {"lengths", {{"source", to_json(lengths.source)}, {"target", to_json(lengths.target)}}},
                    {"blocks", std::move(blocks)}};
   core::write_file(staged_.folder() / kIndexName, core::one_line(index) + "\n");
   staged_.commit();
   return {.identity = std::move(identity),
           .fingerprint = std::move(fingerprint),
           .counts = counts,
+          .lengths = std::move(lengths),
           .blocks = std::move(blocks_)};
 }
 
@@ -281,7 +357,12 @@ EncodedBlock BlockStore::restore(std::size_t block, const std::string& why) cons
                 "{}: {}, and the text that it was made of has changed; restore the text, or remove the folder {} and "
                 "train anew",
                 file.string(), why, folder_.string());
-  core::write_file(file, bytes);
+  try {
+    core::write_file(file, bytes);
+  } catch (const core::Error& error) {
+    // Nothing is lost: a full disk, or another process of the job that is at the same.
+    core::log(log_, core::LogLevel::kWarning, fmt::format("{}; the block is used all the same", error.what()));
+  }
   return made;
 }
 

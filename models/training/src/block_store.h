@@ -53,17 +53,26 @@ struct BlockIndex {
   core::Json identity;      ///< of what they were made: files, tokenizers, options
   std::string fingerprint;  ///< of all lines
   CorpusCounts counts;
+  PairLengths lengths;
   std::vector<BlockInfo> blocks;
 };
+
+/// Where blocks of this identity stand in a cache, which may hold those of others, and whatever else.
+std::filesystem::path folder_of_blocks(const std::filesystem::path& cache, const core::Json& identity);
+/// A folder of blocks is replaced as a whole: Error{kInvalidArgument} that names what else is in it. One that is not
+/// there holds nothing.
+void require_only_blocks(const std::filesystem::path& folder);
+/// Removes blocks and their index, finished or not, and the folder if that was all it held.
+void remove_blocks(const std::filesystem::path& folder) noexcept;
 
 /// Writes a folder of blocks, which appears when it is complete (core::StagedFolder).
 class BlockWriter {
  public:
-  explicit BlockWriter(const std::filesystem::path& folder) : staged_(folder) {}
+  explicit BlockWriter(const std::filesystem::path& folder) : staged_(folder, remove_blocks) {}
   /// Completes `info` and keeps it.
   void write(const EncodedBlock& block, BlockInfo info);
   /// Writes the index with all blocks.
-  BlockIndex commit(core::Json identity, std::string fingerprint, const CorpusCounts& counts);
+  BlockIndex commit(core::Json identity, std::string fingerprint, const CorpusCounts& counts, PairLengths lengths);
 
  private:
   core::StagedFolder staged_;
@@ -84,7 +93,7 @@ class BlockStore {
   const std::vector<BlockInfo>& blocks() const noexcept { return index_.blocks; }
   const BlockIndex& index() const noexcept { return index_; }
   /// Reads a block. One whose file is not what was written (cut, changed, gone) is named in a warning and made anew
-  /// from the text; Error{kBadInput} if the text is not what it was.
+  /// from the text, and written again, if it can be; Error{kBadInput} if the text is not what it was.
   EncodedBlock load(std::size_t block) const;
 
  private:

@@ -64,6 +64,15 @@ void require_present(std::string_view name, const fs::path& checkpoint) {
   core::require(is_present(checkpoint / name), ErrorCode::kBadInput, "{}: is missing", (checkpoint / name).string());
 }
 
+/// {window: N, begin: BATCH}
+void read_window(core::OptionReader options, TrainingState& state) {
+  state.window = options.require_key<std::int64_t>("window");
+  options.check(state.window >= 0 && state.window <= kMany, "window", fmt::format("must lie in 0 .. {}", kMany));
+  state.window_begin = options.require_key<std::int64_t>("begin");
+  options.check(state.window_begin >= 0 && state.window_begin <= state.batch, "begin", "must lie in 0 .. batch");
+  options.finish();
+}
+
 /// {type: NAME, states: [NAME, ...], begun_after: N}
 void read_optimizer(core::OptionReader options, TrainingState& state) {
   state.optimizer = options.require_key<std::string>("type");
@@ -90,6 +99,7 @@ Json to_json(const TrainingState& state) {
       {"update", state.update},
       {"epoch", state.epoch},
       {"batch", state.batch},
+      {"blocks", {{"window", state.window}, {"begin", state.window_begin}}},
       {"validated", state.validated},
       {"metric_lines", state.metric_lines},
       {"window",
@@ -116,6 +126,7 @@ TrainingState read_training_state(const Json& json, const std::string& where) {
   for (const std::int64_t count : {state.update, state.epoch, state.batch})
     options.check(count >= 0 && count <= kMany, "update",
                   fmt::format("and epoch and batch must lie in 0 .. {}", kMany));
+  if (options.has("blocks")) read_window(options.child("blocks"), state);
   state.validated = options.require_key<std::int64_t>("validated");
   options.check(state.validated >= -1 && state.validated <= state.update, "validated", "must lie in -1 .. update");
   state.metric_lines = options.require_key<std::uint64_t>("metric_lines");

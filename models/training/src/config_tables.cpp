@@ -427,7 +427,9 @@ const OptionTable<DataConfig>& data_table() {
                         "and within windows of some blocks; 0: all are kept in memory",
                 .fallback = 0}},
               [](OptionReader& data, Config& config) { read_memory(data, config, "no limit"); }, write_memory<Config>)
-          .text("cache", &Config::cache, "FOLDER", "of the blocks, for other runs, too; empty: blocks in the run's own")
+          .text("cache", &Config::cache, "FOLDER",
+                "holds folders of blocks, for other runs, too; what else is in it stays as it is; empty: blocks in the "
+                "run's own")
           .number("bucket_window", &Config::bucket_window, kAtLeastOne, "N",
                   "pairs sorted by length at a time; 1: none")
           .text("source_language", &Config::source_language, "CODE",

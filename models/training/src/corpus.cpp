@@ -52,6 +52,18 @@ Json identity_of(const corpus::PairFile& file) {
   return json;
 }
 
+/// Whether the content of all files can be told from another one's: that of a pipe cannot.
+bool are_told_apart(const std::vector<TextConfig>& texts) {
+  const auto is_told = [](const std::string& path) {
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored);
+  };
+  for (const TextConfig& text : texts)
+    for (const corpus::PairFile& file : text.files)
+      if (!is_told(file.source) || (file.format == corpus::PairFormat::kText && !is_told(file.target))) return false;
+  return true;
+}
+
 /// Of all that blocks are a function of.
 Json identity_of(const std::vector<TextConfig>& texts, const CorpusOptions& options, const PairEncoder& encoder) {
   Json list = Json::array();
@@ -63,7 +75,46 @@ Json identity_of(const std::vector<TextConfig>& texts, const CorpusOptions& opti
         {{"files", std::move(files)}, {"tags", {tags.source_prefix, tags.source_suffix, tags.target_prefix}}});
   }
   return {{"texts", std::move(list)}, {"tokenizers", options.tokenizers}, {"maximum_length", options.maximum_length},
-          {"end", options.end},       {"memory", options.memory},         {"keeps_text", encoder.draws()}};
+          {"end", options.end},       {"memory", options.memory},         {"keeps_text", encoder.keeps_text()}};
+}
+
+/// A pair of well-formed lines, and what they are cut into.
+struct EncodedLines {
+  std::string_view source_text;
+  std::string_view target_text;
+  std::span<const std::int32_t> source;
+  std::span<const std::int32_t> target;
+};
+
+enum class PairFate : std::uint8_t { kKept, kEmpty, kTooLong };
+
+/// Adds a pair to a block unless it is left out. Alone in saying what a block holds: one that is made anew must have
+/// the bytes that it had.
+PairFate add_pair(const PairEncoder& encoder, const EncodedLines& pair, EncodedBlock& block) {
+  if (pair.source.empty() || pair.target.empty()) return PairFate::kEmpty;
+  if (encoder.is_too_long(pair.source.size()) || encoder.is_too_long(pair.target.size())) return PairFate::kTooLong;
+  block.source.append(pair.source);
+  block.target.append(pair.target);
+  if (!encoder.keeps_text()) return PairFate::kKept;
+  block.source_text.append(pair.source_text);
+  block.target_text.append(pair.target_text);
+  return PairFate::kKept;
+}
+
+/// Of the texts as they are now: they may have changed since.
+EncodedBlock make_anew(const std::vector<TextConfig>& texts, const PairEncoder& encoder, const BlockInfo& info) {
+  corpus::PairReader reader(texts.at(info.text).files.at(info.file));
+  reader.skip(info.line - 1);
+  EncodedBlock block;
+  corpus::ParsedPair pair;
+  while (block.size() < info.pairs && reader.next(pair)) {
+    core::replace_invalid_utf8(pair.source);
+    core::replace_invalid_utf8(pair.target);
+    const auto source = encoder.source(pair.source, info.text);
+    const auto target = encoder.target(pair.target, info.text);
+    add_pair(encoder, {pair.source, pair.target, source, target}, block);
+  }
+  return block;
 }
 
 }  // namespace
@@ -120,11 +171,13 @@ struct Corpus::Reading {
   std::vector<std::string> source, target;
   std::uint64_t first_line = 1;
   std::uint64_t hash = core::kFingerprintOfNothing;
-  /// With a budget: the pairs of the block that grows, and blocks that are complete, until they are too many.
+  /// The pairs of the block that grows (without a budget there is one for all), and blocks that are complete, until
+  /// they are too many and go to `folder`.
   EncodedBlock block{};
   BlockInfo info{};
   std::vector<std::pair<EncodedBlock, BlockInfo>> complete{};
   std::uint64_t complete_bytes = 0;
+  fs::path folder{};
   std::optional<BlockWriter> writer{};
 
   void close_block(const CorpusOptions& options);
@@ -132,7 +185,7 @@ struct Corpus::Reading {
 
 /// The block goes to disk as soon as one has.
 void Corpus::Reading::close_block(const CorpusOptions& options) {
-  if (block.size() == 0) return;
+  if (options.memory == 0 || block.size() == 0) return;
   if (writer) {
     writer->write(block, info);
     block = {};
@@ -142,7 +195,7 @@ void Corpus::Reading::close_block(const CorpusOptions& options) {
   complete.emplace_back(std::move(block), info);
   block = {};
   if (complete_bytes <= options.memory) return;
-  writer.emplace(options.cache);
+  writer.emplace(folder);
   for (auto& [pairs, place] : complete) {
     writer->write(pairs, place);
     pairs = {};
@@ -158,7 +211,6 @@ Corpus::Corpus(const TextPair& files, TokenizerPair tokenizers, const CorpusOpti
     : encoder_(std::make_unique<PairEncoder>(std::move(tokenizers), options)),
       options_(options),
       texts_(texts_of(files)),
-      executor_(&executor),
       pairs_of_texts_(texts_.size()) {
   core::require(options.tags_of_texts.empty() || options.tags_of_texts.size() == texts_.size(),
                 ErrorCode::kInvalidArgument, "{} texts, but tags of {}", texts_.size(), options.tags_of_texts.size());
@@ -167,49 +219,19 @@ Corpus::Corpus(const TextPair& files, TokenizerPair tokenizers, const CorpusOpti
   Json identity;
   if (options.memory > 0) {
     identity = identity_of(texts_, options, *encoder_);
-    index = BlockStore::find(options.cache, identity);
+    reading.folder = folder_of_blocks(options.cache, identity);
+    if (options.same_pipes || are_told_apart(texts_)) index = BlockStore::find(reading.folder, identity);
+    if (!index) require_only_blocks(reading.folder);
   }
   if (!index) {
     read_all(reading, executor, progress, stop);
-    if (reading.writer) index = reading.writer->commit(identity, hexadecimal(reading.hash), counts_);
     fingerprint_ = hexadecimal(reading.hash);
+    if (reading.writer) index = reading.writer->commit(identity, fingerprint_, counts_, lengths_);
   }
-  if (index) {
-    counts_ = index->counts;
-    fingerprint_ = index->fingerprint;
-    std::ranges::fill(pairs_of_texts_, 0);
-    for (const BlockInfo& block : index->blocks) {
-      pairs_of_texts_.at(block.text) += block.pairs;
-      size_ += block.pairs;
-      source_tokens_ += block.source_tokens;
-      target_tokens_ += block.target_tokens;
-    }
-    // Of the texts as they are now: the corpus may have moved by then.
-    const auto rebuild = [texts = texts_, encoder = PairEncoder(*encoder_)](const BlockInfo& info) {
-      corpus::PairReader reader(texts.at(info.text).files.at(info.file));
-      reader.skip(info.line - 1);
-      EncodedBlock block;
-      corpus::ParsedPair pair;
-      while (block.size() < info.pairs && reader.next(pair)) {
-        core::replace_invalid_utf8(pair.source);
-        core::replace_invalid_utf8(pair.target);
-        const auto source = encoder.source(pair.source, info.text);
-        const auto target = encoder.target(pair.target, info.text);
-        if (source.empty() || target.empty() || encoder.is_too_long(source.size()) ||
-            encoder.is_too_long(target.size()))
-          continue;
-        block.source.append(source);
-        block.target.append(target);
-        if (!encoder.draws()) continue;
-        block.source_text.append(pair.source);
-        block.target_text.append(pair.target);
-      }
-      return block;
-    };
-    blocks_ = std::make_unique<BlockStore>(options.cache, std::move(*index), rebuild, options.log);
-  } else {
+  if (index)
+    take_blocks(std::move(*index), reading.folder);
+  else
     take_pairs(reading);
-  }
   set_weights();
 }
 
@@ -280,38 +302,35 @@ void Corpus::encode_lines(Reading& reading, core::Executor& executor) {
 void Corpus::append_pair(Reading& reading, std::size_t line, std::span<const std::int32_t> source,
                          std::span<const std::int32_t> target) {
   ++counts_.lines;
-  if (source.empty() || target.empty()) {
-    ++counts_.empty;
-    return;
-  }
-  if (encoder_->is_too_long(source.size()) || encoder_->is_too_long(target.size())) {
-    ++counts_.too_long;
-    return;
+  EncodedBlock& block = reading.block;
+  switch (add_pair(*encoder_, {reading.source[line], reading.target[line], source, target}, block)) {
+    case PairFate::kEmpty:
+      ++counts_.empty;
+      return;
+    case PairFate::kTooLong:
+      ++counts_.too_long;
+      return;
+    case PairFate::kKept:
+      break;
   }
   ++pairs_of_texts_[reading.text];
-  const bool keeps_text = options_.keep_text || encoder_->draws();
-  if (options_.memory == 0) {
-    pairs_.source.append(source);
-    pairs_.target.append(target);
-    if (!keeps_text) return;
-    source_text_.append(reading.source[line]);
-    target_text_.append(reading.target[line]);
-    return;
-  }
-  EncodedBlock& block = reading.block;
-  if (block.size() == 0) reading.info = {.text = reading.text, .file = reading.file, .line = reading.first_line + line};
-  block.source.append(source);
-  block.target.append(target);
-  if (keeps_text) {
-    block.source_text.append(reading.source[line]);
-    block.target_text.append(reading.target[line]);
-  }
-  if (block.bytes() >= options_.memory / kBlocksOfBudget) reading.close_block(options_);
+  ++lengths_.source[static_cast<std::int32_t>(source.size())];
+  ++lengths_.target[static_cast<std::int32_t>(target.size())];
+  if (block.size() == 1) reading.info = {.text = reading.text, .file = reading.file, .line = reading.first_line + line};
+  if (options_.memory > 0 && block.bytes() >= options_.memory / kBlocksOfBudget) reading.close_block(options_);
 }
 
 /// All that was read fits into memory.
 void Corpus::take_pairs(Reading& reading) {
+  if (options_.memory == 0) reading.complete.emplace_back(std::move(reading.block), reading.info);
   for (auto& [block, info] : reading.complete) {
+    if (pairs_.size() == 0) {
+      pairs_.source = std::move(block.source);
+      pairs_.target = std::move(block.target);
+      source_text_ = std::move(block.source_text);
+      target_text_ = std::move(block.target_text);
+      continue;
+    }
     pairs_.source.append(block.source);
     pairs_.target.append(block.target);
     source_text_.append(block.source_text);
@@ -321,6 +340,24 @@ void Corpus::take_pairs(Reading& reading) {
   size_ = pairs_.size();
   source_tokens_ = pairs_.source.total();
   target_tokens_ = pairs_.target.total();
+}
+
+void Corpus::take_blocks(BlockIndex index, const fs::path& folder) {
+  counts_ = index.counts;
+  lengths_ = index.lengths;
+  fingerprint_ = index.fingerprint;
+  std::ranges::fill(pairs_of_texts_, 0);
+  for (const BlockInfo& block : index.blocks) {
+    pairs_of_texts_.at(block.text) += block.pairs;
+    size_ += block.pairs;
+    source_tokens_ += block.source_tokens;
+    target_tokens_ += block.target_tokens;
+  }
+  // Copies: the corpus may have moved by then.
+  const auto rebuild = [texts = texts_, encoder = PairEncoder(*encoder_)](const BlockInfo& info) {
+    return make_anew(texts, encoder, info);
+  };
+  blocks_ = std::make_unique<BlockStore>(folder, std::move(index), rebuild, options_.log);
 }
 
 void Corpus::set_weights() {
@@ -349,14 +386,6 @@ const formats::SequenceTags& Corpus::tags_of(std::size_t pair) const noexcept {
   std::size_t text = 0;
   for (std::size_t end = pairs_of_texts_[0]; text + 1 < texts_.size() && pair >= end;) end += pairs_of_texts_[++text];
   return encoder_->tags_of(text);
-}
-
-const EncodedPairs& Corpus::epoch(std::int64_t epoch) {
-  if (!draws()) return pairs_;
-  if (epoch == drawn_epoch_) return drawn_;
-  drawn_ = drawn(epoch, *executor_, {});
-  drawn_epoch_ = epoch;
-  return drawn_;
 }
 
 EncodedPairs Corpus::drawn(std::int64_t epoch, core::Executor& executor, const std::stop_token& stop) const {

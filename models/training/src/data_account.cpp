@@ -1,25 +1,21 @@
 #include "data_account.h"
 
-#include <map>
-
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 
 namespace dragoman::training {
 namespace {
 
-core::Json lengths_of(const SequenceList& sequences) {
-  std::map<std::int32_t, std::int64_t> counts;
-  for (std::size_t i = 0; i < sequences.size(); ++i) ++counts[sequences.length(i)];
+core::Json lengths_of(const LengthCounts& lengths) {
   core::Json list = core::Json::array();
-  for (const auto& [length, count] : counts) list.push_back({length, count});
+  for (const auto& [length, count] : lengths) list.push_back({length, count});
   return list;
 }
 
 core::Json account_of(const Corpus& corpus) {
   return {{"pairs", corpus.size()},
-          {"source", lengths_of(corpus.pairs().source)},
-          {"target", lengths_of(corpus.pairs().target)}};
+          {"source", lengths_of(corpus.lengths().source)},
+          {"target", lengths_of(corpus.lengths().target)}};
 }
 
 }  // namespace

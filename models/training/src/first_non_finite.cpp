@@ -132,7 +132,7 @@ std::string first_non_finite(const RunParts& run, const TrainingState& state) {
   GradientAccumulator again(
       run.config,
       {.model = *run.model, .adapters = nullptr, .ranks = *alone, .bucket_values = run.environment.bucket_values},
-      *run.train, context, *run.executor);
+      *run.batches, context);
   again.compute(state);
   if (!watch.found().empty()) return watch.found();
   if (!gradient.empty()) return fmt::format("the first such gradient is that of {}", core::Quoted{gradient});

@@ -8,11 +8,11 @@
 
 namespace dragoman::training {
 
-GradientAccumulator::GradientAccumulator(const TrainingConfig& config, const GradientParts& parts, const Corpus& corpus,
-                                         tensor::Context& context, core::Executor& executor)
+GradientAccumulator::GradientAccumulator(const TrainingConfig& config, const GradientParts& parts, BatchSource& source,
+                                         tensor::Context& context)
     : config_(&config),
       parts_(parts),
-      source_(config, corpus, executor),
+      source_(&source),
       context_(&context),
       loss_(uniform_smoothing(config.training, parts.model.spec().target_vocabulary)),
       tree_(parts.trained(), context) {
@@ -22,8 +22,8 @@ GradientAccumulator::GradientAccumulator(const TrainingConfig& config, const Gra
 }
 
 UpdateGradients GradientAccumulator::compute(const TrainingState& state, bool stop) {
-  source_.go_to(state);
-  UpdateGradients result{.sums = {}, .batches = source_.available(config_->training.accumulate)};
+  source_->go_to(state);
+  UpdateGradients result{.sums = {}, .batches = source_->available(config_->training.accumulate)};
   BatchSums sums = compute_share(state, result.batches);
   result.stop_wanted = gather(sums, stop);
   for (const ops::LossSums& batch : sums) {
@@ -36,7 +36,7 @@ UpdateGradients GradientAccumulator::compute(const TrainingState& state, bool st
 
 GradientAccumulator::BatchSums GradientAccumulator::compute_share(const TrainingState& state, std::int64_t batches) {
   std::int64_t target_tokens = 0;
-  for (std::int64_t i = 0; i < batches; ++i) target_tokens += source_.target_tokens(i);
+  for (std::int64_t i = 0; i < batches; ++i) target_tokens += source_->target_tokens(i);
   const double scale = 1.0 / static_cast<double>(target_tokens);
   const collective::LeafRange share = collective::share_of(batches, parts_.ranks.rank(), parts_.ranks.size());
   BatchSums sums(static_cast<std::size_t>(batches));
@@ -76,7 +76,7 @@ ops::LossSums GradientAccumulator::compute_batch(const TrainingState& state, std
                                                  autograd::Tape::Progress progress) {
   const RecipeConfig& recipe = config_->training;
   nn::Seq2SeqModel& model = parts_.model;
-  source_.assign(batch, batch_, model.spec().decoder_start, recipe.row_bucket);
+  source_->assign(batch, batch_, model.spec().decoder_start, recipe.row_bucket);
   const DropoutKey key{.seed = recipe.seed,
                        .step = static_cast<std::uint64_t>(state.update * recipe.accumulate + batch)};
   if (recipe.r_drop > 0) batch_.repeat();
@@ -116,7 +116,7 @@ bool GradientAccumulator::gather(BatchSums& sums, bool stop) const {
 }
 
 std::int64_t GradientAccumulator::updates_per_epoch() const {
-  return (source_.batches_of_epoch() + config_->training.accumulate - 1) / config_->training.accumulate;
+  return (source_->batches_of_epoch() + config_->training.accumulate - 1) / config_->training.accumulate;
 }
 
 }  // namespace dragoman::training

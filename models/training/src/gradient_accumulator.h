@@ -40,20 +40,20 @@ struct GradientParts {
 /// must outlive it.
 class GradientAccumulator {
  public:
-  GradientAccumulator(const TrainingConfig& config, const GradientParts& parts, const Corpus& corpus,
-                      tensor::Context& context, core::Executor& executor);
+  GradientAccumulator(const TrainingConfig& config, const GradientParts& parts, BatchSource& source,
+                      tensor::Context& context);
 
   /// The gradient of the mean loss over all target tokens of the update that comes after `state`; its share of each
   /// process is computed there. `stop` tells the others that this process was asked to stop.
   UpdateGradients compute(const TrainingState& state, bool stop = false);
   /// Moves the state past the update.
-  void advance(TrainingState& state, const UpdateGradients& done) const { source_.advance(state, done.batches); }
+  void advance(TrainingState& state, const UpdateGradients& done) const { source_->advance(state, done.batches); }
   /// Cuts the epoch of `state` into batches, if that is not done; compute() does it, too.
-  void plan_epoch(const TrainingState& state) { source_.go_to(state); }
+  void plan_epoch(const TrainingState& state) { source_->go_to(state); }
   /// Of the epoch that was planned last; an estimate where its pairs are on disk.
   std::int64_t updates_per_epoch() const;
   /// Seconds that training has waited for data, since the last call.
-  double take_waiting() noexcept { return source_.take_waiting(); }
+  double take_waiting() noexcept { return source_->take_waiting(); }
 
  private:
   /// What each micro-batch gave.
@@ -67,7 +67,7 @@ class GradientAccumulator {
 
   const TrainingConfig* config_;
   GradientParts parts_;
-  BatchSource source_;
+  BatchSource* source_;
   tensor::Context* context_;
   LossOptions loss_;
   GradientTree tree_;

@@ -131,17 +131,19 @@ std::int64_t batch_tokens_within(const BatchTrial& trial, const MemoryUse& use, 
   const double room = static_cast<double>(budget) - static_cast<double>(use.sum());
   const double needed = cost.of(longest);
   if (room < needed)
-    core::fail(core::ErrorCode::kBadInput,
-               "training.memory: {} has no room for one pair of data.maximum_length {}, which takes {} beside {}; give it "
-               "at least {}{}, or lower data.maximum_length",
-               describe_size(budget), longest, describe_size(static_cast<std::uint64_t>(needed)), account_of(use),
-               describe_size(use.sum() + static_cast<std::uint64_t>(needed * 1.01)),
-               trial.context.recomputes() ? "" : ", set training.recompute: true, which takes less");
+    core::fail(
+        core::ErrorCode::kBadInput,
+        "training.memory: {} has no room for one pair of data.maximum_length {}, which takes {} beside {}; give it "
+        "at least {}{}, or lower data.maximum_length",
+        describe_size(budget), longest, describe_size(static_cast<std::uint64_t>(needed)), account_of(use),
+        describe_size(use.sum() + static_cast<std::uint64_t>(needed * 1.01)),
+        trial.context.recomputes() ? "" : ", set training.recompute: true, which takes less");
   // Some less than the line says, since blocks of memory are of round sizes.
   constexpr double kMargin = 0.97;
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
   const double fitting = (room * kMargin - cost.once) / cost.each;
-  std::int64_t tokens = std::clamp(static_cast<std::int64_t>(std::min(fitting, static_cast<double>(kMost))), longest, kMost);
+  std::int64_t tokens =
+      std::clamp(static_cast<std::int64_t>(std::min(fitting, static_cast<double>(kMost))), longest, kMost);
   constexpr std::int64_t kRound = 64;
   if (tokens > longest + kRound) tokens -= tokens % kRound;
   core::log(log, core::LogLevel::kInfo,

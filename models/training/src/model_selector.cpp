@@ -219,9 +219,14 @@ void ModelSelector::tune(const std::filesystem::path& folder, const std::stop_to
   const auto model = run_->make_model();
   formats::load_parameters(folder / formats::ModelFiles::kWeights, model->parameters());
   model->parameters().prepare(*run_->context, run_->validation_type);
-  const TuneResult result = run_->validator->tune(*model, run_->environment.progress, stop);
+  std::vector<std::string> warnings;
+  const TuneResult result = run_->validator->tune(*model, warnings, run_->environment.progress, stop);
+  for (const std::string& warning : warnings) run_->warn(warning);
   for (const TuneTrial& trial : result.trials) run_->log("tune: " + describe(trial));
-  const TuneTrial& best = result.trials[result.best];
+  if (!result.best)
+    return run_->warn(fmt::format("validation.tune: {} was found of no search, so {} says nothing of its own",
+                                  run_->config.validation.metric.name(), folder.string()));
+  const TuneTrial& best = result.trials[*result.best];
   run_->log("tuned: " + describe(best));
   exports_.set_decoding(folder, best.decoding);
 }

@@ -20,6 +20,8 @@ class PairEncoder {
 
   /// Whether epochs differ.
   bool draws() const noexcept { return mode_ != tokenizer::EncodingMode::kExact; }
+  /// Whether the lines are wanted beside their sequences.
+  bool keeps_text() const noexcept { return options_.keep_text || draws(); }
   /// How lines are cut in one epoch: drawn anew for each side, epoch and line.
   tokenizer::EncodeOptions source_draw(std::int64_t epoch) const { return draw(epoch, 0); }
   tokenizer::EncodeOptions target_draw(std::int64_t epoch) const { return draw(epoch, 1); }

@@ -14,6 +14,7 @@ namespace dragoman::training {
 // Folders in that of a run, and a file.
 inline constexpr const char* kValidationFolder = "validation";
 inline constexpr const char* kTensorBoardFolder = "tensorboard";
+inline constexpr const char* kBlocksFolder = "blocks";
 inline constexpr const char* kDataFile = "data.json";
 
 /// The folder of a run, for this trainer alone as long as the object lives. Nothing in it is touched before it is

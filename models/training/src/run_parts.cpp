@@ -41,7 +41,7 @@ CorpusOptions training_corpus_options(const RunParts& run) {
           .keep_parts = !data.phases.empty(),
           .temperature = data.temperature,
           .memory = data.memory,
-          .cache = data.cache.empty() ? run.folder.file("blocks") : std::filesystem::path(data.cache),
+          .cache = data.cache.empty() ? run.folder.file(kBlocksFolder) : std::filesystem::path(data.cache),
           .tokenizers = run.tokenizers.source.fingerprint + " " + run.tokenizers.target.fingerprint,
           .log = run.environment.log};
 }
@@ -70,6 +70,26 @@ std::unique_ptr<Corpus> read_corpus(const RunParts& run, std::string_view what, 
       std::make_unique<Corpus>(files, run.tokenizers.pair(), options, *run.executor, run.environment.progress, stop);
   log_counts(run, what, *corpus);
   return corpus;
+}
+
+bool is_first_of_its_machine(const collective::Collective& ranks) {
+  for (int other = 0; other < ranks.rank(); ++other)
+    if (ranks.host_of(other) == ranks.host_of(ranks.rank())) return false;
+  return true;
+}
+
+/// Of a corpus that goes to disk each process has the same blocks, and one at a time may make them. So rank 0 comes
+/// first, then one process of every other machine, which finds them there or makes its own, and then all others.
+void read_training_data(RunParts& run, StartMode mode, const std::stop_token& stop) {
+  CorpusOptions options = training_corpus_options(run);
+  options.same_pipes = mode != StartMode::kFresh || !run.ranks->leads();
+  const auto read = [&] { run.train = read_corpus(run, "training data", run.config.data.train, options, stop); };
+  collective::Collective& ranks = *run.ranks;
+  if (ranks.leads() && options.memory > 0) read();
+  const bool on_disk = ranks.broadcast_text(run.train && run.train->on_disk() ? "disk" : "memory") == "disk";
+  if (!run.train && (!on_disk || is_first_of_its_machine(ranks))) read();
+  if (on_disk) ranks.barrier();
+  if (!run.train) read();
 }
 
 EarlyStopping::Options early_stopping_options(const TrainingConfig& config) {
@@ -206,7 +226,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
     ranks->barrier();
   }
   check_shares(*this);
-  train = read_corpus(*this, "training data", config.data.train, training_corpus_options(*this), stop);
+  read_training_data(*this, mode, stop);
   if (!config.data.validation.empty() && ranks->leads()) {
     validation = read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);
     validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor,
@@ -225,11 +245,12 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
     config.training.memory = 0;  // has done its work: the run goes on with this size wherever it does
     check(config);
   }
+  batches = std::make_unique<BatchSource>(config, *train, *executor);
   gradients = std::make_unique<GradientAccumulator>(
       config,
       GradientParts{
           .model = *model, .adapters = adapters.get(), .ranks = *ranks, .bucket_values = environment.bucket_values},
-      *train, *context, *executor);
+      *batches, *context);
   environment.build[tensor::name_of(device)] = environment.runtime->backend(device).describe();
   record = make_run_record(config, environment.build, *model, tokenizers, *train, validation.get());
   if (train->on_disk())

@@ -46,6 +46,7 @@ struct RunParts {
   std::unique_ptr<Corpus> validation;  ///< nullptr: none is configured
   std::optional<Validator> validator;  ///< of `validation`
   std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<BatchSource> batches;
   std::unique_ptr<GradientAccumulator> gradients;
   core::Json record;  ///< for run.json
 

@@ -117,6 +117,7 @@ Json make_run_record(const TrainingConfig& config, const Json& build, const nn::
           {"configuration", configuration},
           {"affects_results", keys_that_affect_results(resolved)},
           {"data", data},
+          {"finished", nullptr},
           {"sha256", sums}};
 }
 

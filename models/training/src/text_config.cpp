@@ -306,6 +306,10 @@ void check_texts(const DataConfig& data, const std::string& where) {
                 "{}: standard input can be read once only, but data names it more often", where);
   core::require(data.cache.empty() || data.memory > 0, ErrorCode::kBadInput,
                 "{}: data.cache is where pairs above data.memory stand; set that, too", where);
+  core::require(data.cache.empty() || pipes_of(data.train) == 0, ErrorCode::kBadInput,
+                "{}: data.cache cannot tell one standard input from another; name a file in data.train, or leave "
+                "data.cache out",
+                where);
   std::int64_t epoch = 0;
   std::int64_t update = 0;
   for (const PhaseConfig& phase : data.phases) {

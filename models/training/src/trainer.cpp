@@ -160,6 +160,8 @@ void Trainer::Impl::resume(bool fork) {
   if (parts_.adapters) restore_base();
   if (!parts_.ranks->leads()) parts_.ranks->barrier();
   checkpoints_.load_last();
+  // Data that are others are cut into other windows.
+  if (fork) progress_.state.window = progress_.state.window_begin = 0;
   if (parts_.ranks->leads()) parts_.ranks->barrier();
   if (parts_.adapters) parts_.adapters->merge(*parts_.context);
   if (!parts_.ranks->leads()) return;
@@ -279,6 +281,9 @@ TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
   const bool more_updates = recipe.updates == 0 || state.update < recipe.updates;
   const bool more_epochs = recipe.epochs == 0 || state.epoch < recipe.epochs;
   ModelSelector::Selected selected = models_.write_last_models(stop);
+  // After a resume the models of the end before are still there; this is what tells them from those of this one.
+  parts_.record["finished"] = state.update;
+  write_run_record(parts_.record, parts_.folder.file("run.json"));
   parts_.ranks->close();
   return {.updates = state.update,
           .epochs = state.epoch,

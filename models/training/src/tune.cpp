@@ -1,5 +1,7 @@
 #include "dragoman/training/tune.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
@@ -27,9 +29,16 @@ std::vector<Json> combinations(const Json& base, const TuneConfig& config) {
 
 }  // namespace
 
-TuneResult tune_decoding(const Json& model_defaults, const TuneConfig& config, const evaluation::Metric& metric,
-                         const std::vector<std::string>& references, const TranslateText& translate,
-                         const std::string& where) {
+TuneMetric tune_metric(const evaluation::Metric& metric, const std::vector<std::string>& references) {
+  return {.score =
+              [&](const std::vector<std::string>& hypotheses) {
+                return evaluation::corpus_score(metric, hypotheses, {&references, 1});
+              },
+          .higher_is_better = metric.higher_is_better()};
+}
+
+TuneResult tune_decoding(const Json& model_defaults, const TuneConfig& config, const TuneMetric& metric,
+                         const TranslateText& translate, const std::string& where) {
   TuneResult result;
   std::vector<decoding::DecodingOptions> searches;
   for (Json& decoding : combinations(model_defaults, config)) {
@@ -39,9 +48,12 @@ TuneResult tune_decoding(const Json& model_defaults, const TuneConfig& config, c
                   searches.back().strategy);
     result.trials.push_back({std::move(decoding), {}});
   }
+  const auto better = [&](double one, double other) { return metric.higher_is_better ? one > other : one < other; };
   for (std::size_t i = 0; i < searches.size(); ++i) {
-    result.trials[i].score = evaluation::corpus_score(metric, translate(searches[i]), {&references, 1});
-    if (result.trials[i].score.value > result.trials[result.best].score.value) result.best = i;
+    result.trials[i].score = metric.score(translate(searches[i]));
+    const double value = result.trials[i].score.value;
+    if (std::isnan(value)) continue;
+    if (!result.best || better(value, result.trials[*result.best].score.value)) result.best = i;
   }
   return result;
 }

@@ -141,8 +141,10 @@ ValidationResult Validator::run(const nn::Seq2SeqModel& model, const SampleDraw&
   const std::vector<std::uint32_t> samples = sampled_sentences(config_.samples, corpus_->size(), draw);
   if (config_.metrics.empty() && samples.empty()) return result;
   result.hypotheses = translate(model, progress, stop);
-  if (!files_.empty()) write_files(result);
-  for (const MetricChoice& metric : config_.metrics) score(metric, result, stop);
+  constexpr std::string_view kFile = "last.txt";
+  if (!files_.empty()) write_files(result.hypotheses, kFile, result.warnings);
+  for (const MetricChoice& metric : config_.metrics)
+    result.scores.push_back(score(metric, result.hypotheses, kFile, result.warnings, stop));
   for (const std::uint32_t i : samples)
     result.samples.push_back({.source = std::string(corpus_->source_text()[i]),
                               .prediction = result.hypotheses[i],
@@ -152,7 +154,8 @@ ValidationResult Validator::run(const nn::Seq2SeqModel& model, const SampleDraw&
 }
 
 /// What cannot be written is missed by external metrics, whose failure has a policy of its own.
-void Validator::write_files(ValidationResult& result) const {
+void Validator::write_files(const std::vector<std::string>& hypotheses, std::string_view file,
+                            std::vector<std::string>& warnings) const {
   try {
     std::error_code ignored;
     std::filesystem::create_directories(files_, ignored);  // what is wrong with it, writing finds out
@@ -161,33 +164,31 @@ void Validator::write_files(ValidationResult& result) const {
       write_lines(files_ / "reference.txt", references_);
       texts_written_ = true;
     }
-    write_lines(files_ / "last.txt", result.hypotheses);
+    write_lines(files_ / file, hypotheses);
   } catch (const core::Error& error) {
     std::error_code ignored;
-    std::filesystem::remove(files_ / "last.txt", ignored);  // rather none than those of another validation
-    result.warnings.push_back(fmt::format("translations could not be kept: {}", error.what()));
+    std::filesystem::remove(files_ / file, ignored);  // rather none than those of another validation
+    warnings.push_back(fmt::format("translations could not be kept: {}", error.what()));
   }
 }
 
-void Validator::score(const MetricChoice& metric, ValidationResult& result, const std::stop_token& stop) const {
-  const std::vector<std::vector<std::string>> references{references_};
-  if (const auto computed = make_metric(metric.kind)) {
-    result.scores.push_back(evaluation::corpus_score(*computed, result.hypotheses, references));
-    return;
-  }
+evaluation::Score Validator::score(const MetricChoice& metric, const std::vector<std::string>& hypotheses,
+                                   std::string_view file, std::vector<std::string>& warnings,
+                                   const std::stop_token& stop) const {
+  if (const auto computed = make_metric(metric.kind))
+    return evaluation::corpus_score(*computed, hypotheses, {&references_, 1});
   evaluation::Score score;
   score.name = metric.external.name;
   score.value = std::numeric_limits<double>::quiet_NaN();
   try {
     score.value = measure(
         metric.external,
-        {.hypotheses = files_ / "last.txt", .references = files_ / "reference.txt", .sources = files_ / "source.txt"},
-        stop);
+        {.hypotheses = files_ / file, .references = files_ / "reference.txt", .sources = files_ / "source.txt"}, stop);
   } catch (const core::Error& error) {
     if (error.code() != core::ErrorCode::kIo || metric.external.failure == MetricFailure::kStop) throw;
-    result.warnings.emplace_back(error.what());
+    warnings.emplace_back(error.what());
   }
-  result.scores.push_back(std::move(score));
+  return score;
 }
 
 void Validator::measure_loss(const nn::Seq2SeqModel& model, ValidationResult& result,
@@ -212,14 +213,20 @@ std::vector<std::string> Validator::translate(const nn::Seq2SeqModel& model, con
   return translate(model, decoding_options(config_), progress, stop);
 }
 
-TuneResult Validator::tune(const nn::Seq2SeqModel& model, const core::ProgressSink& progress,
-                           const std::stop_token& stop) const {
-  const std::unique_ptr<evaluation::Metric> chosen =
-      config_.metric.higher_is_better() ? make_metric(config_.metric.kind) : nullptr;
-  const evaluation::Bleu bleu;
-  const evaluation::Metric& metric = chosen ? *chosen : static_cast<const evaluation::Metric&>(bleu);
+TuneResult Validator::tune(const nn::Seq2SeqModel& model, std::vector<std::string>& warnings,
+                           const core::ProgressSink& progress, const std::stop_token& stop) const {
+  // Texts have neither loss nor perplexity.
+  const MetricChoice metric = config_.metric.decodes() ? config_.metric : MetricChoice{};
+  constexpr std::string_view kFile = "tune.txt";
+  const auto score_of = [&](const std::vector<std::string>& hypotheses) {
+    if (metric.kind == ValidationMetric::kCommand) write_files(hypotheses, kFile, warnings);
+    evaluation::Score found = score(metric, hypotheses, kFile, warnings, stop);
+    std::error_code ignored;
+    if (metric.kind == ValidationMetric::kCommand) std::filesystem::remove(files_ / kFile, ignored);
+    return found;
+  };
   return tune_decoding(
-      core::Json::object(), config_.tune, metric, references_,
+      core::Json::object(), config_.tune, {.score = score_of, .higher_is_better = metric.higher_is_better()},
       [&](const decoding::DecodingOptions& options) { return translate(model, options, progress, stop); },
       "validation.tune");
 }

@@ -12,6 +12,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/folder.h>
 
 namespace dragoman::training {
 namespace {
@@ -58,13 +59,20 @@ class BlocksOf : public ::testing::Test {
     for (int i = 0; i < lines; ++i) text += std::to_string(first + i) + "\n";
     core::write_file(folder_ / name, text);
   }
-  Corpus read(std::uint64_t memory = 20000) {
+  /// The one folder of blocks in the cache.
+  std::filesystem::path blocks() const {
+    const std::vector<std::filesystem::path> folders = core::list_folder(folder_ / "cache");
+    EXPECT_EQ(folders.size(), 1U);
+    return folders.at(0);
+  }
+  Corpus read(std::uint64_t memory = 20000, bool keep_text = false) {
     return Corpus(config_.data.train, {numbers_, numbers_},
                   {.subword_sampling = config_.data.subword_sampling,
+                   .keep_text = keep_text,
                    .keep_parts = !config_.data.phases.empty(),
                    .temperature = config_.data.temperature,
                    .memory = memory,
-                   .cache = folder_ / "blocks",
+                   .cache = folder_ / "cache",
                    .log = [this](core::LogLevel, std::string_view message) { log_ += message; }},
                   executor_, [this](const core::Progress&) { ++progress_; });
   }
@@ -181,7 +189,7 @@ TEST_F(BlocksOf, AreUsedAgainForTheSameFilesOnly) {
 TEST_F(BlocksOf, DamagedOnesAreNamedAndMadeAnew) {
   const Corpus corpus = read();
   const auto expected = pairs_of(corpus, 0);
-  const auto file = folder_ / "blocks" / "block-000002.bin";
+  const auto file = blocks() / "block-000002.bin";
   const std::string bytes = core::read_file(file);
   std::string changed = bytes;
   changed[changed.size() / 2] ^= 1;
@@ -196,6 +204,107 @@ TEST_F(BlocksOf, DamagedOnesAreNamedAndMadeAnew) {
   std::filesystem::remove(file);
   write_text("a", 7, 3000);
   EXPECT_THROW(pairs_of(corpus, 0), core::Error) << "the text is another one by now";
+}
+
+/// What makes a block anew must know all that the first making knew.
+TEST_F(BlocksOf, WithTheirTextAreMadeAnew) {
+  const Corpus corpus = read(20000, true);
+  const auto expected = pairs_of(corpus, 0);
+  const auto file = blocks() / "block-000000.bin";
+  const std::string bytes = core::read_file(file);
+  std::filesystem::remove(file);
+  EXPECT_EQ(pairs_of(corpus, 0), expected);
+  EXPECT_EQ(core::read_file(file), bytes);
+  read();
+  EXPECT_EQ(core::list_folder(folder_ / "cache").size(), 2U) << "those without text are others";
+}
+
+TEST_F(BlocksOf, ThatCannotBeWrittenAgainAreUsedAllTheSame) {
+  const Corpus corpus = read();
+  const auto expected = pairs_of(corpus, 0);
+  const auto file = blocks() / "block-000001.bin";
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  EXPECT_EQ(pairs_of(corpus, 0), expected);
+  EXPECT_THAT(log_, AllOf(HasSubstr("block-000001.bin"), HasSubstr("used all the same")));
+}
+
+/// A cache may be any folder, one's home for instance.
+TEST_F(BlocksOf, LeaveAloneWhatElseTheirFolderHolds) {
+  core::make_folder(folder_ / "cache" / "thesis");
+  core::write_file(folder_ / "cache" / "thesis" / "chapter.tex", "years of work");
+  core::write_file(folder_ / "cache" / "index.json", "mine");
+  const Corpus corpus = read();
+  const auto expected = pairs_of(corpus, 0);
+  read(30000);
+  write_text("b", 200000, 1001);
+  read();
+  EXPECT_EQ(core::read_file(folder_ / "cache" / "thesis" / "chapter.tex"), "years of work");
+  EXPECT_EQ(core::read_file(folder_ / "cache" / "index.json"), "mine");
+  EXPECT_EQ(core::list_folder(folder_ / "cache").size(), 5U) << "of each corpus and limit";
+  log_.clear();
+  EXPECT_EQ(pairs_of(corpus, 0), expected);
+  EXPECT_EQ(log_, "") << "those of a run that is going on stay as they were";
+}
+
+TEST_F(BlocksOf, NeverTakeThePlaceOfWhatIsNone) {
+  read();
+  const auto folder = blocks();
+  std::filesystem::remove(folder / "index.json");
+  for (const char* name : {"notes.txt", "block-1.bin.txt", "block-x.bin"}) {
+    core::write_file(folder / name, "precious");
+    progress_ = 0;
+    try {
+      read();
+      ADD_FAILURE() << "no error";
+    } catch (const core::Error& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr((folder / name).string()), HasSubstr("data.cache")));
+    }
+    EXPECT_EQ(progress_, 0) << "before anything is read";
+    EXPECT_EQ(core::read_file(folder / name), "precious");
+    EXPECT_TRUE(std::filesystem::exists(folder / "block-000001.bin"));
+    std::filesystem::remove(folder / name);
+  }
+  EXPECT_EQ(read().size(), 4000U) << "unfinished blocks alone are made anew";
+}
+
+TEST_F(BlocksOf, AResumedRunReadsItsWindowAlone) {
+  const Corpus corpus = read();
+  TrainingState state{.epoch = 1};
+  {
+    BatchSource source(config_, corpus, executor_);
+    while (state.window < 3) {
+      source.go_to(state);
+      source.advance(state, source.available(2));
+    }
+  }
+  EXPECT_GT(state.batch, 0);
+  const auto batch_from = [&](const TrainingState& from) {
+    BatchSource source(config_, corpus, executor_);
+    source.go_to(from);
+    Batch batch;
+    source.assign(0, batch, 1, 1);
+    return std::vector<std::int32_t>(batch.source().tokens.begin(), batch.source().tokens.end());
+  };
+  TrainingState of_an_older_program = state;
+  of_an_older_program.window = of_an_older_program.window_begin = 0;
+  const auto expected = batch_from(of_an_older_program);
+  for (const auto& file : core::list_folder(blocks()))
+    if (file.extension() == ".bin") std::filesystem::remove(file);
+  log_.clear();
+  EXPECT_EQ(batch_from(state), expected);
+  std::size_t read = 0;
+  for (std::size_t at = log_.find("made anew"); at != std::string::npos; at = log_.find("made anew", at + 1)) ++read;
+  EXPECT_EQ(read, 2 * WindowMaker::kWindowBlocks) << "the window, and the next one ahead of time";
+}
+
+TEST_F(BlocksOf, HaveTheLengthsOfThePairs) {
+  config_.data.subword_sampling = {.on = true};
+  for (const Corpus& corpus : {read(), read()}) {  // made, and found
+    ASSERT_TRUE(corpus.on_disk());
+    EXPECT_EQ(corpus.lengths().source, read(0).lengths().source);
+    EXPECT_EQ(corpus.lengths().target, (LengthCounts{{2, 4000}}));
+  }
 }
 
 TEST_F(BlocksOf, PhasesHaveMixesOfTheirOwn) {
@@ -250,11 +359,24 @@ TEST(TrainingOnBlocks, ResumesToTheBytesOfAnUninterruptedRun) {
                         "training.batch_tokens=800", "training.accumulate=2", "data.phases=[{until_update: 20}, {}]"});
   };
   train(config("whole"));
-  EXPECT_TRUE(std::filesystem::exists(task.file("whole/blocks/index.json")));
+  EXPECT_EQ(core::list_folder(task.file("whole/blocks")).size(), 1U);
   StopAt stop(33);
   EXPECT_THROW(train(config("cut"), StartMode::kFresh, stop.source.get_token(), stop.environment), core::Error);
   train(config("cut"), StartMode::kResume);
   EXPECT_EQ(task.checkpoint_bytes("cut", 60), task.checkpoint_bytes("whole", 60));
+}
+
+/// What reports show of a run.
+TEST(TrainingOnBlocks, HasTheLengthsInItsAccountOfTheData) {
+  TemporaryFolder folder;
+  const SmallTask task(folder.path(), 20000);
+  for (const std::string memory : {"1MiB", "1GiB"})
+    train(task.config({"output=" + task.file(memory).string(), "data.memory=" + memory, "training.updates=1"}));
+  EXPECT_TRUE(std::filesystem::exists(task.file("1MiB/blocks")));
+  EXPECT_FALSE(std::filesystem::exists(task.file("1GiB/blocks")));
+  const core::Json account = core::load_json(task.file("1MiB/data.json").string());
+  EXPECT_GT(account["train"]["source"].size(), 3U);
+  EXPECT_EQ(account, core::load_json(task.file("1GiB/data.json").string()));
 }
 
 class TextsIn : public ::testing::Test {
@@ -301,6 +423,7 @@ TEST_F(TextsIn, WhatMakesNoSenseIsRefusedByName) {
   EXPECT_THAT(error_of("{tsv: a}", "phases: [{until_epoch: 1, weights: [1, 2]}, {}]"), HasSubstr("list of 1 numbers"));
   EXPECT_THAT(error_of("{tsv: a}", "memory: 5 bits"), HasSubstr("500MB"));
   EXPECT_THAT(error_of("{tsv: a}", "cache: x"), HasSubstr("data.memory"));
+  EXPECT_THAT(error_of("{tsv: '-'}", "{cache: x, memory: 1GB}"), HasSubstr("standard input"));
   EXPECT_THAT(error_of("{tsv: a}", "{bpe_dropout: 0.1, subword_regularization: {}}"), HasSubstr("leave one out"));
 }
 

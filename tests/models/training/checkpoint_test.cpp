@@ -116,7 +116,8 @@ TEST(CheckpointStore, KeepsTheNewestAndThoseAskedFor) {
 }
 
 TEST(TrainingState, IsReadBackAsItWas) {
-  TrainingState state{.update = 12, .epoch = 3, .batch = 4, .validated = 10, .metric_lines = 5};
+  TrainingState state{
+      .update = 12, .epoch = 3, .batch = 4, .window = 2, .window_begin = 3, .validated = 10, .metric_lines = 5};
   state.window_loss = 1.0 / 3;
   state.window_nll = 0.1;
   state.window_tokens = 77;

@@ -68,11 +68,11 @@ std::vector<std::int32_t> ids(std::span<const std::int32_t> sequence) {
 
 TEST_F(CorpusOf, PutsTagsAroundEachPairInEveryEpoch) {
   const formats::SequenceTags tags{.source_prefix = {20, 21}, .source_suffix = {22}, .target_prefix = {30}};
-  Corpus corpus = read(write("ab\n\nc\n", "x\ny\nzz\n"), {.end = 2, .tags = tags, .bpe_dropout = 0.5});
+  const Corpus corpus = read(write("ab\n\nc\n", "x\ny\nzz\n"), {.end = 2, .tags = tags, .bpe_dropout = 0.5});
   EXPECT_EQ(corpus.counts().empty, 1U);  // tags alone are no sentence
   EXPECT_EQ(ids(corpus.pairs().source[0]), (std::vector<std::int32_t>{20, 21, 'a', 'b', 2, 22}));
   EXPECT_EQ(ids(corpus.pairs().target[1]), (std::vector<std::int32_t>{30, 'z', 'z', 2}));
-  const EncodedPairs& dropped = corpus.epoch(1);
+  const EncodedPairs dropped = corpus.drawn(1, executor_, {});
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(ids(dropped.source[i].first(2)), tags.source_prefix);
     EXPECT_EQ(dropped.source[i].back(), 22);
@@ -88,8 +88,9 @@ TEST_F(CorpusOf, KnowsWhichPairsAreOfWhichText) {
   files.target.push_back((folder_ / "t2").string());
   EXPECT_TRUE(read(files).pairs().parts.empty());
   files.weights = {0.5, 3};
-  Corpus corpus = read(files, {.bpe_dropout = 0.5});
-  for (const EncodedPairs* pairs : {&corpus.pairs(), &corpus.epoch(1)}) {
+  const Corpus corpus = read(files, {.bpe_dropout = 0.5});
+  const EncodedPairs drawn = corpus.drawn(1, executor_, {});
+  for (const EncodedPairs* pairs : {&corpus.pairs(), &drawn}) {
     ASSERT_EQ(pairs->parts.size(), 2U);
     EXPECT_EQ(pairs->parts[0].end, 2U);
     EXPECT_EQ(pairs->parts[0].weight, 0.5);
@@ -117,6 +118,12 @@ TEST_F(CorpusOf, CountsWhatItLeavesOut) {
   EXPECT_EQ(corpus.source_text()[1], "abc");
   EXPECT_EQ(corpus.source_text()[2], "\xEF\xBF\xBD");
   EXPECT_EQ(corpus.target_text()[2], "w");
+}
+
+TEST_F(CorpusOf, KnowsHowManySequencesThereAreOfEachLength) {
+  const Corpus corpus = read(write("ab\n\nabcd\ncd\n", "x\ny\nzz\nzzz\n"), {.maximum_length = 4});
+  EXPECT_EQ(corpus.lengths().source, (LengthCounts{{3, 2}})) << "with the end, and without what is left out";
+  EXPECT_EQ(corpus.lengths().target, (LengthCounts{{2, 1}, {4, 1}}));
 }
 
 TEST_F(CorpusOf, FilesOfDifferentLengthAreNamedWithTheirCounts) {
@@ -153,8 +160,8 @@ TEST(Hexadecimal, HasAllItsDigits) {
 }
 
 TEST_F(CorpusOf, PairsThatDropoutMakesTooLongKeepTheirUsualPieces) {
-  Corpus corpus = read(write("aaa\nbbb\nccc\nddd\n", "x\nx\nx\nx\n"), {.maximum_length = 6, .bpe_dropout = 0.5});
-  const EncodedPairs& dropped = corpus.epoch(0);
+  const Corpus corpus = read(write("aaa\nbbb\nccc\nddd\n", "x\nx\nx\nx\n"), {.maximum_length = 6, .bpe_dropout = 0.5});
+  const EncodedPairs dropped = corpus.drawn(0, executor_, {});
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(ids(dropped.source[i]), ids(corpus.pairs().source[i]));
 }
 
@@ -163,10 +170,10 @@ TEST_F(CorpusOf, EncodesTheSameWithAnyNumberOfThreadsAndAnewEachEpoch) {
   const auto tokenizer = std::shared_ptr(tokenizer::load_tokenizer(task.file("tokenizer.json")));
   const auto encode = [&](int threads, std::int64_t epoch) {
     const auto executor = core::make_executor(threads);
-    Corpus corpus({{task.file("train.source").string()}, {task.file("train.target").string()}}, {tokenizer, tokenizer},
-                  {.bpe_dropout = 0.3, .seed = 4}, *executor);
+    const Corpus corpus({{task.file("train.source").string()}, {task.file("train.target").string()}},
+                        {tokenizer, tokenizer}, {.bpe_dropout = 0.3, .seed = 4}, *executor);
     std::vector<std::vector<std::int32_t>> all;
-    const EncodedPairs& pairs = corpus.epoch(epoch);
+    const EncodedPairs pairs = corpus.drawn(epoch, *executor, {});
     for (std::size_t i = 0; i < pairs.size(); ++i) all.push_back(ids(pairs.source[i]));
     return all;
   };

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/folder.h>
 #include <dragoman/core/json.h>
 
 namespace dragoman::training {
@@ -117,6 +118,32 @@ TEST_F(ManyProcesses, MayOutnumberTheBatchesThatAreLeft) {
   testing::train(task_.config(with_output(assignments, "one")));
   EXPECT_THAT(train_with(4, "four", assignments), Each(""));
   EXPECT_TRUE(results("four", 9) == results("one", 9));
+}
+
+/// In the run's folder, where rank 0 makes them and the others find them; and each in one of its own, as on machines
+/// that share none.
+TEST_F(ManyProcesses, ShareBlocksOrHaveTheirOwn) {
+  std::filesystem::create_directory(folder_.path() / "large");
+  const SmallTask large(folder_.path() / "large", 20000);
+  const std::vector<std::string> assignments{"training.accumulate=3", "data.memory=1MiB", "training.batch_tokens=800"};
+  const auto on_blocks = [&](int, TrainingConfig& config, TrainerEnvironment&) {
+    config.data.train = {{large.file("train.source").string()}, {large.file("train.target").string()}};
+  };
+  TrainingConfig alone = task_.config(with_output(assignments, "one"));
+  TrainerEnvironment environment = make_environment(testing::host());
+  on_blocks(0, alone, environment);
+  testing::train(alone);
+  ASSERT_TRUE(std::filesystem::exists(task_.file("one/blocks")));
+  EXPECT_THAT(train_with(3, "three", assignments, StartMode::kFresh, {}, on_blocks), Each(""));
+  EXPECT_TRUE(results("three") == results("one"));
+  EXPECT_EQ(core::list_folder(task_.file("three/blocks")).size(), 1U);
+  const auto apart = [&](int rank, TrainingConfig& config, TrainerEnvironment& other) {
+    on_blocks(rank, config, other);
+    config.data.cache = task_.file("cache" + std::to_string(rank % 2)).string();
+  };
+  EXPECT_THAT(train_with(3, "apart", assignments, StartMode::kFresh, {}, apart), Each(""));
+  EXPECT_TRUE(results("apart") == results("one"));
+  EXPECT_EQ(core::list_folder(task_.file("cache1")).size(), 1U);
 }
 
 TEST_F(ManyProcesses, GoOnWithAnotherNumber) {

@@ -241,6 +241,31 @@ TEST_F(NonFinite, SkippedUpdatesChangeNothingElse) {
   EXPECT_EQ(state["non_finite"], skipped.size());
 }
 
+/// Looking for the first op computes the update again, from the batches that are there.
+TEST_F(NonFinite, OnBlocksSkippingGoesOnWhereItWas) {
+  std::filesystem::create_directory(folder_.path() / "large");
+  const SmallTask large(folder_.path() / "large", 20000);
+  std::ofstream(large.file("train.source"), std::ios::app) << "e e\n";
+  std::ofstream(large.file("train.target"), std::ios::app) << "a b\n";
+  const auto of_run = [&](const std::string& run) {
+    core::Json tree = to_json(config({}));
+    tree["data"]["train"] = {{"source", large.file("train.source").string()},
+                             {"target", large.file("train.target").string()}};
+    tree["output"] = task_.file(run).string();
+    tree["data"]["memory"] = "1MiB";
+    tree["training"].merge_patch({{"on_non_finite", "skip"}, {"updates", 80}, {"batch_tokens", 2000}});
+    return read_training_config(tree, "test");
+  };
+  train(of_run("whole"));
+  const std::vector<core::Json> skipped = lines_of("whole", "non_finite");
+  ASSERT_FALSE(skipped.empty());
+  StopAt stop(50);
+  EXPECT_THROW(train(of_run("cut"), StartMode::kFresh, stop.source.get_token(), stop.environment), core::Error);
+  train(of_run("cut"), StartMode::kResume);
+  EXPECT_EQ(lines_of("cut", "non_finite"), skipped);
+  EXPECT_EQ(task_.checkpoint_bytes("cut", 80), task_.checkpoint_bytes("whole", 80));
+}
+
 TEST_F(NonFinite, ParametersGoBackToTheLastCheckpoint) {
   train(config({output("whole"), "training.on_non_finite=restore"}));
   const std::vector<core::Json> restored = lines_of("whole", "non_finite");

@@ -79,12 +79,29 @@ class SelfContainedRun : public ::testing::Test {
   std::vector<std::string> warnings_;
 };
 
+/// The models of the first end stay where they are while the run goes on.
+TEST_F(SelfContainedRun, SaysWhetherItHasComeToItsEnd) {
+  const auto finished = [&] { return core::load_json((task_.file("run") / "run.json").string()).at("finished"); };
+  stop_at(9);
+  EXPECT_TRUE(finished().is_null());
+  train(task_.config(), StartMode::kResume);
+  EXPECT_EQ(finished(), 24);
+  StopAt stop(30);
+  EXPECT_THROW(
+      train(task_.config({"training.updates=40"}), StartMode::kResume, stop.source.get_token(), stop.environment),
+      core::Error);
+  EXPECT_TRUE(fs::exists(task_.file("run") / "last"));
+  EXPECT_TRUE(finished().is_null());
+  train(task_.config({"training.updates=40"}), StartMode::kResume);
+  EXPECT_EQ(finished(), 40);
+}
+
 // --- what is not the run's ---
 
 TEST_F(SelfContainedRun, LinksWhereItWritesAreRefusedAndWhatTheyLeadToIsKept) {
   stop_at(9);
   for (const char* name : {"tokenizer.json", "metrics.jsonl", "run.json", "last", "last.partial", "best.replaced",
-                           "checkpoint-999", "checkpoint-999.partial"}) {
+                           "blocks", "checkpoint-999", "checkpoint-999.partial"}) {
     const fs::path link = task_.file("run") / name;
     const fs::path aside = task_.file("aside");
     const bool existed = fs::exists(link);

@@ -137,8 +137,13 @@ class OutputFile {
   void write(std::string_view bytes);
   /// Hands everything written so far to the operating system. A compressed file keeps the last few seconds to itself.
   void flush();
-  /// Flushes, syncs file and folder, and gives the file its name. Nothing may be written afterwards.
+  /// complete() and publish(). Nothing may be written afterwards.
   void commit();
+  /// The first half: flushes and syncs, which is where disks turn out to be full. Files that belong together are all
+  /// completed before the first is published. Nothing may be written afterwards.
+  void complete();
+  /// The second half, after complete(): gives the file its name, and syncs the folder.
+  void publish();
 
   /// Complete lines that were there before, with kResume.
   std::uint64_t lines_kept() const noexcept;

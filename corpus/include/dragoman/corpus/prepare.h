@@ -47,8 +47,9 @@ struct PrepareOptions {
   /// For lengths in pieces.
   PieceCounter source_pieces{};
   PieceCounter target_pieces{};
-  /// How many of the pairs that stay go elsewhere, drawn by their sources: pairs with one source are drawn together
-  /// (but for the last source that has room for some of its pairs only), so that what is tested was not trained on.
+  /// How many of the pairs that stay go elsewhere, drawn by their sources. All pairs of one source, as it stands after
+  /// normalisation, go to one side, so that what is tested was not trained on. There are fewer only if sources repeat
+  /// such that none fits into what is left.
   std::uint64_t validation = 0;
   std::uint64_t test = 0;
   std::uint64_t seed = 1;

@@ -18,6 +18,8 @@ class Metric {
  public:
   virtual ~Metric();
   virtual std::string name() const = 0;
+  /// Whether a larger score is a better one.
+  virtual bool higher_is_better() const { return true; }
   /// Numbers of a segment: the length of the spans below.
   virtual std::size_t statistics_size() const = 0;
   /// Stores the counts of one segment. Texts are valid UTF-8, and there is at least one reference.

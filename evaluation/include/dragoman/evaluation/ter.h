@@ -22,6 +22,7 @@ class Ter final : public Metric {
  public:
   explicit Ter(const TerOptions& options = {}) : options_(options) {}
   std::string name() const override { return "TER"; }
+  bool higher_is_better() const override { return false; }
   std::size_t statistics_size() const override { return 2; }
   void count_segment(std::string_view hypothesis, std::span<const std::string_view> references,
                      std::span<double> statistics) const override;

@@ -53,14 +53,15 @@ struct RunHistory {
   core::Json lengths = core::Json::object();  ///< of data.json; empty if there is none
   Metrics metrics{};
   std::vector<Mark> marks{};
-  bool finished = false;  ///< whether it has written its last model
+  bool finished = false;  ///< whether it has come to its end, and has not been continued since
   /// What was wrong with its files, for people.
   std::vector<std::string> notes{};
   /// Attention of samples, as pipeline::to_json() has it with "source" and "target", if somebody has found it.
   core::Json attention = core::Json::array();
 };
 
-/// Error{kBadInput} if the folder is none of a run. What else cannot be read of it is a note.
+/// Error{kBadInput} if the folder is none of a run, or its run.json is damaged. What else cannot be read of it is a
+/// note.
 RunHistory read_run(const std::filesystem::path& folder);
 
 /// A page that needs nothing else: style, script and data are in it. All text of runs is data, never markup.

@@ -20,8 +20,9 @@ struct BatchOptions {
   std::vector<double> weights{};
 };
 
-/// Which pairs form which batch of an epoch, in training order: every pair exactly once. A pure function of the
-/// lengths, the options and the epoch, so a run's place in its data is just (epoch, batch).
+/// Which pairs form which batch of an epoch, in training order: every pair as often as the weight of its part says, and
+/// without weights exactly once. A pure function of the lengths, the parts, the options and the epoch, so a run's place
+/// in its data is just (epoch, batch).
 class EpochPlan {
  public:
   EpochPlan(const EncodedPairs& pairs, const BatchOptions& options, std::int64_t epoch);

@@ -19,6 +19,10 @@ struct TrainingState {
   std::int64_t update = 0;  ///< updates done
   std::int64_t epoch = 0;   ///< counts from 0
   std::int64_t batch = 0;   ///< the next batch of the epoch
+  /// The window of blocks that has this batch, and the first batch of the epoch that is in it, so that those before
+  /// need not be made again to know where it begins. Zeros hold of every batch, and are slow.
+  std::int64_t window = 0;
+  std::int64_t window_begin = 0;
   /// The last update that was validated, -1 if none.
   std::int64_t validated = -1;
   /// Lines of metrics.jsonl at this point.

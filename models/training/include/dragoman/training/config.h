@@ -130,7 +130,7 @@ struct DataConfig {
   /// Encoded pairs above so many bytes stand in blocks on disk, and are read a window of blocks at a time; 0: all pairs
   /// are kept in memory.
   std::uint64_t memory = 0;
-  /// Where the blocks are; empty: `blocks` in the run's folder.
+  /// Where folders of blocks are, one for each text, tokenizer and limit; empty: `blocks` in the run's folder.
   std::string cache{};
   /// Pairs that are sorted by length at a time; 1 leaves them in random order.
   std::int64_t bucket_window = 8192;
@@ -261,8 +261,8 @@ struct ValidationConfig {
   SampleConfig samples;
   /// What weights are multiplied in.
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
-  /// Tried on the validation text when training is done; the best by `metric` (BLEU where that is the loss) stands in
-  /// the folder of the best model.
+  /// Tried on the validation text when training is done; the best by `metric` (BLEU where that is loss or
+  /// perplexity) stands in the folder of the best model.
   TuneConfig tune;
 
   /// Whether there are validations before the end of a run.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -67,6 +68,15 @@ struct EncodedPairs {
   std::size_t size() const noexcept { return source.size(); }
 };
 
+/// How many sequences there are of each length.
+using LengthCounts = std::map<std::int32_t, std::uint64_t>;
+
+/// Of both sides of a corpus.
+struct PairLengths {
+  LengthCounts source{};
+  LengthCounts target{};
+};
+
 struct CorpusCounts {
   std::uint64_t lines = 0;
   std::uint64_t empty = 0;         ///< pairs left out because a side has no tokens
@@ -100,15 +110,20 @@ struct CorpusOptions {
   bool keep_parts = false;
   /// DataConfig::temperature.
   double temperature = 1;
-  /// Pairs that take more bytes stand in blocks on disk, in the folder `cache`; 0: never.
+  /// Pairs that take more bytes stand in blocks on disk; 0: never.
   std::uint64_t memory = 0;
+  /// The blocks are in a folder of their own within this one, named after all that they are a function of. Nothing
+  /// else in it is touched.
   std::filesystem::path cache{};
+  /// Whether standard input and other pipes, whose content nothing tells, are those that blocks were made of before.
+  bool same_pipes = false;
   /// Tells tokenizers from others: blocks that were made with the same ones, from files of the same sizes and times,
   /// are used again.
   std::string tokenizers{};
   core::LogSink log{};
 };
 
+struct BlockIndex;
 class BlockStore;
 class PairEncoder;
 
@@ -118,19 +133,18 @@ class PairEncoder;
 class Corpus {
  public:
   /// Reads and encodes. Files of different length are Error{kBadInput} naming both with their counts; a text of which
-  /// nothing remains is one, too, and so is a line that does not hold a pair.
+  /// nothing remains is one, too, and so is a line that does not hold a pair. Error{kInvalidArgument} before anything
+  /// is read if something else stands where blocks would.
   Corpus(const TextPair& files, TokenizerPair tokenizers, const CorpusOptions& options, core::Executor& executor,
          const core::ProgressSink& progress = {}, const std::stop_token& stop = {});
   ~Corpus();
   Corpus(Corpus&&) noexcept;
 
-  /// The pairs as epoch `epoch` sees them: where segmentations are drawn a pure function of (seed, epoch, pair), else
-  /// always the same. A pair that a draw makes over-long keeps its usual pieces for that epoch. Valid until the next
-  /// call. Of a corpus in memory.
-  const EncodedPairs& epoch(std::int64_t epoch);
   /// Whether epochs differ in how lines are cut.
   bool draws() const noexcept;
-  /// The same as a value; draws() must hold. Error{kInterrupted} if it is stopped.
+  /// The pairs as epoch `epoch` sees them, a pure function of (seed, epoch, pair); draws() must hold. A pair that a
+  /// draw makes over-long keeps its usual pieces for that epoch. Of a corpus in memory. Error{kInterrupted} if it is
+  /// stopped.
   EncodedPairs drawn(std::int64_t epoch, core::Executor& executor, const std::stop_token& stop) const;
   /// The pairs without draws; none if they are on disk.
   const EncodedPairs& pairs() const noexcept { return pairs_; }
@@ -138,6 +152,8 @@ class Corpus {
   std::uint64_t source_tokens() const noexcept { return source_tokens_; }
   std::uint64_t target_tokens() const noexcept { return target_tokens_; }
   const CorpusCounts& counts() const noexcept { return counts_; }
+  /// Of all pairs, wherever they are.
+  const PairLengths& lengths() const noexcept { return lengths_; }
   /// 16 hexadecimal digits over every line of both sides, to tell that a run goes on with the data it began with.
   const std::string& fingerprint() const noexcept { return fingerprint_; }
   /// Of the first text.
@@ -172,15 +188,13 @@ class Corpus {
   void append_pair(Reading& reading, std::size_t line, std::span<const std::int32_t> source,
                    std::span<const std::int32_t> target);
   void take_pairs(Reading& reading);
+  void take_blocks(BlockIndex index, const std::filesystem::path& folder);
   void set_weights();
 
   std::unique_ptr<PairEncoder> encoder_;
   CorpusOptions options_;
   std::vector<TextConfig> texts_;
-  core::Executor* executor_;
   EncodedPairs pairs_;
-  EncodedPairs drawn_;
-  std::int64_t drawn_epoch_ = -1;
   LineList source_text_;
   LineList target_text_;
   std::unique_ptr<BlockStore> blocks_;
@@ -190,6 +204,7 @@ class Corpus {
   std::uint64_t source_tokens_ = 0;
   std::uint64_t target_tokens_ = 0;
   CorpusCounts counts_;
+  PairLengths lengths_;
   std::string fingerprint_;
 };
 

@@ -80,13 +80,17 @@ class Validator {
                                      const std::stop_token& stop) const;
   std::vector<std::string> translate(const nn::Seq2SeqModel& model, const decoding::DecodingOptions& options,
                                      const core::ProgressSink& progress, const std::stop_token& stop) const;
-  /// What ValidationConfig::tune says to try.
-  TuneResult tune(const nn::Seq2SeqModel& model, const core::ProgressSink& progress, const std::stop_token& stop) const;
+  /// What ValidationConfig::tune says to try. `warnings`: what was wrong with a program whose failure is only that.
+  TuneResult tune(const nn::Seq2SeqModel& model, std::vector<std::string>& warnings, const core::ProgressSink& progress,
+                  const std::stop_token& stop) const;
 
  private:
   void measure_loss(const nn::Seq2SeqModel& model, ValidationResult& result, const std::stop_token& stop) const;
-  void write_files(ValidationResult& result) const;
-  void score(const MetricChoice& metric, ValidationResult& result, const std::stop_token& stop) const;
+  void write_files(const std::vector<std::string>& hypotheses, std::string_view file,
+                   std::vector<std::string>& warnings) const;
+  /// Of translations that are in `file`, too.
+  evaluation::Score score(const MetricChoice& metric, const std::vector<std::string>& hypotheses, std::string_view file,
+                          std::vector<std::string>& warnings, const std::stop_token& stop) const;
 
   const Corpus* corpus_;
   TokenizerPair tokenizers_;
