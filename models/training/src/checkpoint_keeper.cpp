@@ -145,6 +145,7 @@ void CheckpointKeeper::save() {
   progress_->unsaved = false;
   const std::vector<std::int64_t> wanted = updates_of_mean();
   std::set<std::int64_t> also(wanted.begin(), wanted.end());
+  also.insert(kept_.begin(), kept_.end());
   if (run_->config.training.on_non_finite == NonFinitePolicy::kRestore) {
     const std::vector<std::int64_t> regular = regular_updates();
     const auto keep = std::min(regular.size(), static_cast<std::size_t>(run_->config.checkpoint.keep));
@@ -187,7 +188,7 @@ std::vector<std::int64_t> CheckpointKeeper::updates_of_mean() const {
     for (const ScoredUpdate& best : progress_->early_stopping.ranking()) wanted.push_back(best.update);
   if (config.average_of == AverageOf::kLast) {
     // Not those that owe their existence to an interruption, which must not change the result.
-    const bool ended = progress_->at_end(run_->config.training);
+    const bool ended = progress_->at_end(run_->config);
     for (const std::int64_t update : store_.updates())
       if (update > 0 && (is_regular(update) || (update == progress_->state.update && ended))) wanted.push_back(update);
     const auto most = static_cast<std::size_t>(config.average);
@@ -197,15 +198,18 @@ std::vector<std::int64_t> CheckpointKeeper::updates_of_mean() const {
   return wanted;
 }
 
+std::optional<fs::path> CheckpointKeeper::parameters_of(std::int64_t update) const {
+  const fs::path checkpoint = store_.path(update);
+  fs::path file = checkpoint / (run_->optimizer->has_average() ? "average.safetensors" : "model.safetensors");
+  if (!fs::exists(file)) return std::nullopt;
+  open_checkpoint(checkpoint);  // for the sums
+  return file;
+}
+
 std::vector<fs::path> CheckpointKeeper::files_of_mean() const {
   std::vector<fs::path> files;
-  for (const std::int64_t update : updates_of_mean()) {
-    const fs::path checkpoint = store_.path(update);
-    const fs::path file = checkpoint / (run_->optimizer->has_average() ? "average.safetensors" : "model.safetensors");
-    if (!fs::exists(file)) continue;
-    open_checkpoint(checkpoint);  // for the sums
-    files.push_back(file);
-  }
+  for (const std::int64_t update : updates_of_mean())
+    if (std::optional<fs::path> file = parameters_of(update)) files.push_back(std::move(*file));
   return files;
 }
 

@@ -73,6 +73,13 @@ void check_together(const TrainingConfig& config, const std::string& where) {
                 "{}: validation.minimum_improvement has no effect without validation.patience", where);
   core::require(config.validation.stop_on == StopOn::kMetric || config.validation.patience > 0, ErrorCode::kBadInput,
                 "{}: validation.stop_on has no effect without validation.patience", where);
+  core::require(!config.validation.concurrent() || (!config.data.validation.empty() && config.validation.repeated()),
+                ErrorCode::kBadInput, "{}: validation.threads needs data.validation and validation.every", where);
+  core::require(
+      !config.validation.concurrent() || recipe.schedule.kind != ScheduleKind::kPlateau, ErrorCode::kBadInput,
+      "{}: with the schedule 'plateau' learning rates follow from validations, so training waits for them; leave "
+      "out validation.threads",
+      where);
   core::require(config.validation.tune.empty() || !config.data.validation.empty(), ErrorCode::kBadInput,
                 "{}: validation.tune needs data.validation", where);
   check_texts(config.data, where);

@@ -525,6 +525,10 @@ const OptionTable<ValidationConfig>& validation_table() {
                             "also random ones, drawn anew each time, and all of them in metrics.jsonl",
                     .fallback = Config().samples.first}},
                   read_samples, write_samples)
+          .number(
+              "threads", &Config::threads, {.most = core::kMostThreads}, "N",
+              "0: training waits for validations; else it goes on while they run on N threads of their own, and what "
+              "they find counts from the next one on")
           .choice("compute", &Config::compute, {tensor::kComputeChoices.begin(), tensor::kComputeChoices.end()}, "TYPE",
                   std::string(tensor::kComputeHelp))
           .custom({{.name = "tune",

@@ -44,10 +44,6 @@ SampleDraw draw_of(const TrainingConfig& config, const TrainingState& state) {
           .number = static_cast<std::uint64_t>(config.validation.every_epochs > 0 ? state.epoch : state.update)};
 }
 
-bool ends_epoch(const TrainingState& state, std::int64_t every) {
-  return state.batch == 0 && state.epoch % every == 0;
-}
-
 }  // namespace
 
 ModelSelector::ModelSelector(RunParts& run, RunProgress& progress, CheckpointKeeper& checkpoints)
@@ -57,33 +53,77 @@ ModelSelector::ModelSelector(RunParts& run, RunProgress& progress, CheckpointKee
       exports_(run.config, run.tokenizers, run.record, plugin_of_model(run), run.environment) {}
 
 bool ModelSelector::due() const {
-  const ValidationConfig& config = run_->config.validation;
   const TrainingState& state = progress_->state;
-  if (!run_->validator || !config.repeated() || state.update == 0 || state.validated == state.update) return false;
-  return config.every_epochs > 0 ? ends_epoch(state, config.every_epochs) : state.update % config.every == 0;
+  return run_->validator && state.validated != state.update && validation_scheduled(run_->config.validation, state);
 }
 
 bool ModelSelector::validate(const std::stop_token& stop) {
   std::optional<ValidatedModel> validated = validate_snapshot(stop);
   if (!validated) return false;
+  progress_->state.validated = progress_->state.update;
+  take_in(std::move(*validated));
+  return true;
+}
+
+void ModelSelector::begin() {
   TrainingState& state = progress_->state;
-  const double value = validated->result.value(run_->config.validation.metric);
-  const bool best = progress_->early_stopping.observe(state.update, value);
-  const RecipeConfig& recipe = run_->config.training;
-  // Not within the warm-up, in which the rate is not what a reduction would reduce.
-  if (recipe.schedule.kind == ScheduleKind::kPlateau && state.update >= recipe.schedule.warmup &&
-      progress_->plateau.observe(value))
-    run_->log(fmt::format("update {}: no better for {} validations, so the learning rate is reduced", state.update,
-                          recipe.schedule.plateau.patience + 1));
-  progress_->other_metrics.observe(state.update, validated->result);
+  try {
+    // It may turn out to be one of the best, when its parameters are gone.
+    if (averages_best(run_->config.checkpoint)) {
+      checkpoints_->keep(state.update);
+      if (checkpoints_->saved_update() != state.update) checkpoints_->save();
+    }
+    begun_ = {.state = snapshot(), .at = state, .result = {}};
+    concurrent_.begin([this](const std::stop_token& stop) { return validate_beside(*begun_, stop); });
+  } catch (...) {
+    begun_.reset();
+    checkpoints_->rescue();
+    throw;
+  }
   state.validated = state.update;
   progress_->unsaved = true;
-  record(validated->result, best);
-  if (best) {
-    keep_hypotheses(validated->result.hypotheses);
-    export_best(std::move(*validated));
+}
+
+ValidationResult ModelSelector::validate_beside(const ValidatedModel& model, const std::stop_token& stop) const {
+  const auto context = run_->environment.runtime->make_context(run_->device, *run_->validation_executor);
+  model.state.model->parameters().prepare(*context, run_->validation_type);
+  return run_->concurrent_validator->run(*model.state.model, draw_of(run_->config, model.at), {}, stop);
+}
+
+void ModelSelector::conclude(bool wait) {
+  if (!concurrent_.under_way() || !(wait || concurrent_.is_done())) return;
+  try {
+    begun_->result = concurrent_.take();
+  } catch (...) {
+    // As if it had never begun: whoever resumes makes the next one.
+    progress_->state.validated = begun_->at.validated;
+    begun_.reset();
+    checkpoints_->rescue();
+    throw;
   }
-  return true;
+  ValidatedModel validated = std::move(*begun_);
+  begun_.reset();
+  checkpoints_->release(validated.at.update);  // the best ones are kept because they are
+  take_in(std::move(validated));
+}
+
+void ModelSelector::take_in(ValidatedModel validated) {
+  const std::int64_t update = validated.at.update;
+  const double value = validated.result.value(run_->config.validation.metric);
+  const bool best = progress_->early_stopping.observe(update, value);
+  const RecipeConfig& recipe = run_->config.training;
+  // Not within the warm-up, in which the rate is not what a reduction would reduce.
+  if (recipe.schedule.kind == ScheduleKind::kPlateau && update >= recipe.schedule.warmup &&
+      progress_->plateau.observe(value))
+    run_->log(fmt::format("update {}: no better for {} validations, so the learning rate is reduced", update,
+                          recipe.schedule.plateau.patience + 1));
+  progress_->other_metrics.observe(update, validated.result);
+  progress_->unsaved = true;
+  record(validated, best);
+  if (best) {
+    keep_hypotheses(validated.result.hypotheses);
+    export_best(std::move(validated));
+  }
 }
 
 /// Beside those of the newest validation, so that systems can be compared: docs/evaluation.md.
@@ -102,7 +142,7 @@ bool ModelSelector::validate_last(const std::stop_token& stop) {
 
 std::optional<ModelSelector::ValidatedModel> ModelSelector::validate_snapshot(const std::stop_token& stop) {
   try {
-    ValidatedModel validated{.state = snapshot(), .update = progress_->state.update, .result = {}};
+    ValidatedModel validated{.state = snapshot(), .at = progress_->state, .result = {}};
     validated.state.model->parameters().prepare(*run_->context, run_->validation_type);
     validated.result = run_->validator->run(*validated.state.model, draw_of(run_->config, progress_->state),
                                             run_->environment.progress, stop);
@@ -117,8 +157,9 @@ std::optional<ModelSelector::ValidatedModel> ModelSelector::validate_snapshot(co
   }
 }
 
-void ModelSelector::record(const ValidationResult& result, bool best) {
-  const TrainingState& state = progress_->state;
+void ModelSelector::record(const ValidatedModel& validated, bool best) {
+  const TrainingState& state = validated.at;
+  const ValidationResult& result = validated.result;
   for (const std::string& warning : result.warnings) run_->warn(warning);
   progress_->append(metrics_line(state, result, best));
   const ValidationConfig& config = run_->config.validation;
@@ -167,11 +208,39 @@ Snapshot ModelSelector::mean_of(const std::vector<std::filesystem::path>& files)
 }
 
 void ModelSelector::export_best(ValidatedModel best) {
-  const bool written =
-      exports_.write("best", best.state,
-                     {.title = "the best validated state of the run", .update = best.update, .scores = &best.result});
+  const bool written = exports_.write(
+      "best", best.state,
+      {.title = "the best validated state of the run", .update = best.at.update, .scores = &best.result});
   owed_best_.reset();
-  if (!written) owed_best_ = std::move(best);
+  keep_checkpoint_of_best(written ? -1 : best.at.update);
+  if (written) return;
+  if (best.at.update == progress_->state.update && checkpoints_->saved_update() != best.at.update)
+    checkpoints_->rescue();
+  owed_best_ = std::move(best);
+}
+
+void ModelSelector::keep_checkpoint_of_best(std::int64_t update) {
+  checkpoints_->release(kept_for_best_);
+  kept_for_best_ = update;
+  if (update >= 0) checkpoints_->keep(update);
+}
+
+void ModelSelector::resume() {
+  const auto& ranking = progress_->early_stopping.ranking();
+  if (!ranking.empty() && !run_->folder.holds_model("best")) keep_checkpoint_of_best(ranking.front().update);
+}
+
+std::optional<ModelSelector::ValidatedModel> ModelSelector::best_of_checkpoint(const std::stop_token& stop) const {
+  const auto& ranking = progress_->early_stopping.ranking();
+  if (ranking.empty() || run_->folder.holds_model("best")) return std::nullopt;
+  const std::int64_t update = ranking.front().update;
+  const std::optional<std::filesystem::path> file = checkpoints_->parameters_of(update);
+  if (!file) return std::nullopt;
+  ValidatedModel best{.state = mean_of({*file}), .at = {}, .result = {}};
+  best.at.update = update;
+  best.state.model->parameters().prepare(*run_->context, run_->validation_type);
+  best.result = run_->validator->run(*best.state.model, {}, run_->environment.progress, stop);
+  return best;
 }
 
 void ModelSelector::write_owed_best() {
@@ -184,6 +253,7 @@ ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& 
   const std::int64_t update = progress_->state.update;
   Selected selected{.best = {}, .average = {}, .model = run_->folder.file("last")};
   exports_.write("last", snapshot(), {.title = "the last state of the run", .update = update});
+  if (!owed_best_) owed_best_ = best_of_checkpoint(stop);
   write_owed_best();
   if (const auto& ranking = progress_->early_stopping.ranking(); !ranking.empty()) {
     selected.best = ranking.front();
@@ -203,11 +273,8 @@ ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& 
   }
   exports_.require_written(checkpoints_->path(update));
   // Of an earlier part of the run, of whose state no checkpoint may be left.
-  std::error_code ignored;
   core::require(
-      selected.model == run_->folder.file("last") ||
-          std::filesystem::exists(selected.model / formats::ModelFiles::kWeights, ignored),
-      core::ErrorCode::kIo,
+      run_->folder.holds_model(selected.model.filename().string()), core::ErrorCode::kIo,
       "{}: is gone, and no longer can it be made: its state is that after update {}; last/ has been written, and "
       "what is left of the run is whole",
       selected.model.string(), selected.best ? selected.best->update : update);

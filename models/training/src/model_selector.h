@@ -1,6 +1,7 @@
 #pragma once
 
 #include "checkpoint_keeper.h"
+#include "concurrent_validation.h"
 #include "export.h"
 
 #include <memory>
@@ -15,16 +16,23 @@ class ModelSelector {
  public:
   ModelSelector(RunParts& run, RunProgress& progress, CheckpointKeeper& checkpoints);
 
+  /// To be called once a checkpoint has been loaded.
+  void resume();
   /// Whether the configuration asks for a validation now.
   bool due() const;
   /// Validates, and exports a new best model; false if a stop was requested meanwhile, with nothing changed. If
   /// validation fails, its error goes on to the caller after a checkpoint was saved.
   bool validate(const std::stop_token& stop);
+  /// Begins a validation that runs while training goes on; none may be under way. Errors as above, some of them from
+  /// conclude().
+  void begin();
+  /// Takes in what a validation has found that was begun, if there is one: when it is done, or only if it is.
+  void conclude(bool wait);
   /// The validation that the end of a run adds if its last state has none; false as above.
   bool validate_last(const std::stop_token& stop);
   /// Writes the model as it is as the one that adapters are for.
   void write_base() const { exports_.write_base(*run_->model); }
-  /// Tries again to write the best model, if it could not be written when it was found.
+  /// Tries again to write the best model, if it could not be written when it was found, be it by an earlier process.
   void write_owed_best();
 
   struct Selected {
@@ -38,18 +46,25 @@ class ModelSelector {
  private:
   struct ValidatedModel {
     Snapshot state;
-    std::int64_t update = 0;
+    TrainingState at;  ///< where the run stood
     ValidationResult result;
   };
 
   std::optional<ValidatedModel> validate_snapshot(const std::stop_token& stop);
+  /// Of a snapshot that nothing was measured of yet, on the thread of a concurrent validation.
+  ValidationResult validate_beside(const ValidatedModel& model, const std::stop_token& stop) const;
+  void take_in(ValidatedModel validated);
   void keep_hypotheses(const std::vector<std::string>& hypotheses) const;
-  void record(const ValidationResult& result, bool best);
+  void record(const ValidatedModel& validated, bool best);
   Snapshot snapshot() const;
   /// A model with these values of its adapters.
   std::unique_ptr<nn::Seq2SeqModel> merged(const nn::ParameterStore& adapters) const;
   Snapshot mean_of(const std::vector<std::filesystem::path>& files) const;
   void export_best(ValidatedModel best);
+  /// So that a best model that could not be written can still be made, whatever becomes of this process. -1: of none.
+  void keep_checkpoint_of_best(std::int64_t update);
+  /// The best model as its checkpoint has it, where its folder holds none; nothing if there is no such checkpoint.
+  std::optional<ValidatedModel> best_of_checkpoint(const std::stop_token& stop) const;
   /// Tries ValidationConfig::tune on the model of the folder, and keeps the best there.
   void tune(const std::filesystem::path& folder, const std::stop_token& stop);
   /// The mean's value by the metric that chooses, if it was validated.
@@ -60,6 +75,9 @@ class ModelSelector {
   CheckpointKeeper* checkpoints_;
   ModelExports exports_;
   std::optional<ValidatedModel> owed_best_;
+  std::int64_t kept_for_best_ = -1;      ///< the update whose checkpoint stays for it
+  std::optional<ValidatedModel> begun_;  ///< read by the validation's thread until its result has been taken
+  ConcurrentValidation concurrent_;      // last: what it reads outlives it
 };
 
 }  // namespace dragoman::training

@@ -104,6 +104,11 @@ RunFolder::~RunFolder() {
   if (made_) fs::remove(path_, ignored);  // refused by the system unless it is empty
 }
 
+bool RunFolder::holds_model(std::string_view name) const {
+  std::error_code ignored;
+  return fs::exists(file(name) / formats::ModelFiles::kWeights, ignored);
+}
+
 std::string RunFolder::recorded_sum(std::string_view name) const {
   if (!record_.is_object() || !record_.contains("sha256")) return {};
   return record_["sha256"].value(std::string(name), std::string());

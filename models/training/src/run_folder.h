@@ -40,6 +40,8 @@ class RunFolder {
   void require_still_there() const;
   /// run.json as it was found; null for a fresh run.
   const core::Json& record() const noexcept { return record_; }
+  /// Whether a model folder of this name (`best`, say) has its weights.
+  bool holds_model(std::string_view name) const;
   /// The sum in run.json of a file that was copied into the folder at the start of the run; empty if there is none.
   std::string recorded_sum(std::string_view name) const;
 

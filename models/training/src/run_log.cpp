@@ -52,7 +52,8 @@ RunLog::RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t upd
   for (const std::string& line : kept) text += line;
   core::write_file(path_, text);
   lines_ = kept.size();
-  while (kept_of_update_ < lines_ && is_of(kept[lines_ - 1 - kept_of_update_], update)) ++kept_of_update_;
+  kept_of_update_ = static_cast<std::uint64_t>(
+      std::ranges::count_if(kept, [&](const std::string& line) { return is_of(line, update); }));
   file_.reset(std::fopen(path_.c_str(), "ae"));
   const int error = errno;
   core::require(file_ != nullptr, core::ErrorCode::kIo, "{}: cannot open for writing: {}", path_.string(),

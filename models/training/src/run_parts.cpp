@@ -231,6 +231,11 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
     validation = read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);
     validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor,
                       folder.file(kValidationFolder));
+    if (config.validation.concurrent()) {
+      validation_executor = core::make_executor(config.validation.threads);
+      concurrent_validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device,
+                                   *validation_executor, folder.file(kValidationFolder));
+    }
   }
   tensor::DeviceMemory& memory = environment.runtime->memory(device);
   model->parameters().attach_gradients(memory);
@@ -282,9 +287,19 @@ void RunProgress::append(const core::Json& line) {
   if (tensorboard) tensorboard->append(line);
 }
 
-bool RunProgress::at_end(const RecipeConfig& recipe) const {
-  return (recipe.updates > 0 && state.update >= recipe.updates) ||
-         (recipe.epochs > 0 && state.epoch >= recipe.epochs) || other_metrics.exhausted(early_stopping);
+bool RunProgress::at_end(const TrainingConfig& config) const {
+  const RecipeConfig& recipe = config.training;
+  if ((recipe.updates > 0 && state.update >= recipe.updates) || (recipe.epochs > 0 && state.epoch >= recipe.epochs))
+    return true;
+  // How soon a concurrent validation was done must not decide when training ends.
+  const bool counts = !config.validation.concurrent() || validation_scheduled(config.validation, state);
+  return counts && other_metrics.exhausted(early_stopping);
+}
+
+bool validation_scheduled(const ValidationConfig& config, const TrainingState& state) {
+  if (!config.repeated() || state.update == 0) return false;
+  if (config.every_epochs > 0) return state.batch == 0 && state.epoch % config.every_epochs == 0;
+  return state.update % config.every == 0;
 }
 
 bool averages_best(const CheckpointConfig& config) {

@@ -45,6 +45,9 @@ struct RunParts {
   std::unique_ptr<Corpus> train;
   std::unique_ptr<Corpus> validation;  ///< nullptr: none is configured
   std::optional<Validator> validator;  ///< of `validation`
+  /// Of validations that run while training goes on; nullptr and nothing if it waits for them.
+  std::unique_ptr<core::Executor> validation_executor;
+  std::optional<Validator> concurrent_validator;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<GradientAccumulator> gradients;
@@ -74,8 +77,11 @@ struct RunProgress {
   void open_logs(const RunFolder& folder, const LoggingConfig& config);
   /// Adds a line to metrics.jsonl, and what it says to the event file.
   void append(const core::Json& line);
-  bool at_end(const RecipeConfig& recipe) const;
+  bool at_end(const TrainingConfig& config) const;
 };
+
+/// Whether the configuration asks for a validation after this update, be it made or not.
+bool validation_scheduled(const ValidationConfig& config, const TrainingState& state);
 
 /// Whether checkpoints of the best validated updates are averaged at the end, and hence must exist.
 bool averages_best(const CheckpointConfig& config);

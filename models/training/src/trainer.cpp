@@ -160,6 +160,7 @@ void Trainer::Impl::resume(bool fork) {
   if (parts_.adapters) restore_base();
   if (!parts_.ranks->leads()) parts_.ranks->barrier();
   checkpoints_.load_last();
+  models_.resume();
   // Data that are others are cut into other windows.
   if (fork) progress_.state.window = progress_.state.window_begin = 0;
   if (parts_.ranks->leads()) parts_.ranks->barrier();
@@ -218,11 +219,18 @@ TrainingSummary Trainer::Impl::run(const std::stop_token& stop) {
 
 NextStep Trainer::Impl::decide(const std::stop_token& stop) {
   parts_.folder.require_still_there();
+  // What a checkpoint holds, and when training ends, must not depend on how fast a concurrent validation is.
+  models_.conclude(checkpoints_.due() || models_.due());
   // First, since a validation takes memory and time of its own and may fail.
   if (checkpoints_.due()) save_checkpoint();
-  if (models_.due() && !models_.validate(stop)) return NextStep::kInterrupt;
+  if (parts_.config.validation.concurrent()) {
+    // The last one has nothing to run beside: finish() makes it.
+    if (models_.due() && !progress_.at_end(parts_.config)) models_.begin();
+  } else if (models_.due() && !models_.validate(stop)) {
+    return NextStep::kInterrupt;
+  }
   if (checkpoints_.due_for_mean()) checkpoints_.save();
-  if (progress_.at_end(parts_.config.training)) return NextStep::kFinish;
+  if (progress_.at_end(parts_.config)) return NextStep::kFinish;
   return stop.stop_requested() || stop_wanted_ ? NextStep::kInterrupt : NextStep::kUpdate;
 }
 
@@ -272,6 +280,7 @@ void Trainer::Impl::save_checkpoint() {
 
 TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
   if (!parts_.ranks->leads()) return follow_to_the_end();
+  models_.conclude(true);
   // Before the last validation, which a longer run would not make: so a run that is continued with more updates equals
   // one that had them from the start.
   if (progress_.unsaved) checkpoints_.save();
@@ -313,6 +322,7 @@ TrainingSummary Trainer::Impl::follow_to_the_end() {
 void Trainer::Impl::interrupt() {
   const std::int64_t update = progress_.state.update;
   if (parts_.ranks->leads()) {
+    models_.conclude(true);
     if (progress_.unsaved) checkpoints_.save();
     models_.write_owed_best();
   }

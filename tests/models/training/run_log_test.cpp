@@ -43,6 +43,13 @@ TEST(RunLog, GoesOnWithWhatIsLeft) {
   EXPECT_EQ(left(5, 9), std::pair(std::uint64_t{2}, std::string("{\"update\":8}\nnot JSON\n")));
 }
 
+TEST(RunLog, CountsWhatIsOfTheCheckpointsUpdateWhereverItStands) {
+  const dragoman::testing::TemporaryFolder folder;
+  // A concurrent validation of update 5 was done behind update 10.
+  core::write_file(folder / "metrics.jsonl", "{\"update\":10}\n{\"update\":5}\n{\"update\":10}\n{\"update\":12}\n");
+  EXPECT_EQ(RunLog(folder / "metrics.jsonl", 2, 10).kept_of_update(), 1U);
+}
+
 TEST(RunLog, AFullDiskIsAnError) {
   RunLog log("/dev/null", 0, 0);
   EXPECT_NO_THROW(log.append({{"a", 1}}));

@@ -439,6 +439,17 @@ TEST_F(SelfContainedRun, AModelThatCannotBeWrittenDoesNotEndTraining) {
   for (const char* model : {"best", "last"}) fs::remove(task_.file("run") / model / "thesis.tex");
   EXPECT_NO_THROW(train(task_.config({"validation.every=5"}), StartMode::kResume));
   EXPECT_NO_THROW(formats::verify_checksums(task_.file("run") / "last"));
+  train(task_.config({"validation.every=5", output("whole")}));
+  EXPECT_EQ(core::read_file(task_.file("run") / "best/model.safetensors"),
+            core::read_file(task_.file("whole") / "best/model.safetensors"))
+      << "made from the checkpoint that was kept for it";
+}
+
+TEST_F(SelfContainedRun, ABestModelThatIsGoneAndHasNoCheckpointIsAnError) {
+  train(task_.config({"validation.every=5"}));
+  fs::remove_all(task_.file("run") / "best");
+  EXPECT_THAT(error_of([&] { train(task_.config({"validation.every=5"}), StartMode::kResume); }),
+              AllOf(HasSubstr("best: is gone"), HasSubstr("last/ has been written")));
 }
 
 TEST_F(SelfContainedRun, TheBestModelIsWrittenOnceThatIsPossible) {

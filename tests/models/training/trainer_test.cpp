@@ -463,7 +463,8 @@ TEST_F(TrainerOn, ExportsModelFoldersThatLoad) {
     const std::string card = core::read_file(folder / "README.md");
     EXPECT_THAT(card, AllOf(HasSubstr("d_model"), HasSubstr("train:")));
   }
-  EXPECT_THAT(core::read_file(task_.file("run") / "best/README.md"), HasSubstr("nrefs:1|case:mixed"));
+  EXPECT_THAT(core::read_file(task_.file("run") / "best/README.md"), HasSubstr("nrefs:1\\|case:mixed"))
+      << "a cell of a table of Markdown";
   plugins::Host host;
   const plugins::LoadedModel last = plugins::load_model(task_.file("run") / "last", host);
   const auto checkpoint = formats::SafetensorsFile::open(summary.last_checkpoint / "model.safetensors");

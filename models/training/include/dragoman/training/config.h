@@ -261,12 +261,17 @@ struct ValidationConfig {
   SampleConfig samples;
   /// What weights are multiplied in.
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
+  /// If not 0: training goes on while a validation runs on so many threads of its own. What it finds counts from the
+  /// next validation on, and is waited for there, at each checkpoint and at the end.
+  int threads = 0;
   /// Tried on the validation text when training is done; the best by `metric` (BLEU where that is loss or
   /// perplexity) stands in the folder of the best model.
   TuneConfig tune;
 
   /// Whether there are validations before the end of a run.
   bool repeated() const noexcept { return every > 0 || every_epochs > 0; }
+  /// Whether training goes on meanwhile.
+  bool concurrent() const noexcept { return threads > 0; }
 };
 
 enum class AverageOf : std::uint8_t { kLast, kBest };

@@ -19,7 +19,7 @@ class RunLog {
   /// Appends a line and hands it to the operating system. Error{kIo} if it does not take it.
   void append(const core::Json& line);
   std::uint64_t lines() const noexcept { return lines_; }
-  /// Of those that it went on from, how many at the end are of `update`: what was written of it before the checkpoint.
+  /// Of those that it went on from, how many are of `update`: what was written of it before the checkpoint.
   std::uint64_t kept_of_update() const noexcept { return kept_of_update_; }
 
  private:
