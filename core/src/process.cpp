@@ -185,7 +185,7 @@ ProcessOutcome run_process(const ProcessRequest& request) {
     const bool ended = child.ended();
     read_for_a_while(output.read, errors.read, outcome, request.most_output);
     // Something that it started may hold the pipes for ever; what the process itself said is in them by now.
-    if (ended && output.read.get() >= 0) child.end();
+    if (ended && (output.read.get() >= 0 || errors.read.get() >= 0)) child.end();
   }
   child.end();
   outcome.status = child.status();

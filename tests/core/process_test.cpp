@@ -52,6 +52,14 @@ TEST(RunProcess, EndsWhatRunsForTooLongAndWhatItHasStarted) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
 }
 
+TEST(RunProcess, WhatItLeavesRunningIsNotWaitedForWhateverItHolds) {
+  for (const char* held : {"sleep 60 &", "sleep 60 >/dev/null &", "sleep 60 2>/dev/null &"}) {
+    const ProcessOutcome outcome = run_process({.arguments = shell(std::string(held) + " echo 38.2"), .timeout = 20s});
+    EXPECT_FALSE(outcome.timed_out) << held;
+    EXPECT_EQ(outcome.output, "38.2\n") << held;
+  }
+}
+
 TEST(RunProcess, AStopRequestEndsIt) {
   std::stop_source source;
   const std::jthread other([&] {

@@ -198,18 +198,15 @@ std::vector<std::int64_t> CheckpointKeeper::updates_of_mean() const {
   return wanted;
 }
 
-std::optional<fs::path> CheckpointKeeper::parameters_of(std::int64_t update) const {
-  const fs::path checkpoint = store_.path(update);
-  fs::path file = checkpoint / (run_->optimizer->has_average() ? "average.safetensors" : "model.safetensors");
-  if (!fs::exists(file)) return std::nullopt;
-  open_checkpoint(checkpoint);  // for the sums
-  return file;
-}
-
 std::vector<fs::path> CheckpointKeeper::files_of_mean() const {
   std::vector<fs::path> files;
-  for (const std::int64_t update : updates_of_mean())
-    if (std::optional<fs::path> file = parameters_of(update)) files.push_back(std::move(*file));
+  for (const std::int64_t update : updates_of_mean()) {
+    const fs::path checkpoint = store_.path(update);
+    const fs::path file = checkpoint / (run_->optimizer->has_average() ? "average.safetensors" : "model.safetensors");
+    if (!fs::exists(file)) continue;
+    open_checkpoint(checkpoint);  // for the sums
+    files.push_back(file);
+  }
   return files;
 }
 

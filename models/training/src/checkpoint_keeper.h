@@ -3,7 +3,6 @@
 #include "run_parts.h"
 
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <vector>
 
@@ -30,8 +29,6 @@ class CheckpointKeeper {
   /// The checkpoint of this update, if there will be one, stays until it is released.
   void keep(std::int64_t update) { kept_.insert(update); }
   void release(std::int64_t update) noexcept { kept_.erase(update); }
-  /// The parameters that translation would use in the checkpoint of an update; nothing if it has none.
-  std::optional<std::filesystem::path> parameters_of(std::int64_t update) const;
 
   /// Puts parameters, moments and average back to the last checkpoint that checkpoint.every asked for, or, if they are
   /// still those of that one, to the one before it: what it holds may be finite and of no use. All else of the run goes

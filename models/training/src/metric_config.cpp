@@ -51,8 +51,8 @@ bool is_free_name(std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
            c == '.' || c == '+';
   };
-  constexpr std::array<std::string_view, 10> kTaken{"type", "update", "epoch",   "best",       "BLEU",
-                                                    "TER",  "chrF2",  "chrF2++", "signatures", "seconds"};
+  constexpr std::array<std::string_view, 11> kTaken{"type",  "update",  "epoch",      "best",    "BLEU",         "TER",
+                                                    "chrF2", "chrF2++", "signatures", "seconds", "target_tokens"};
   return !name.empty() && name.size() <= 40 && std::ranges::all_of(name, plain) && built_in(name) == nullptr &&
          std::ranges::find(kTaken, name) == kTaken.end();
 }

@@ -212,32 +212,26 @@ void ModelSelector::export_best(ValidatedModel best) {
       "best", best.state,
       {.title = "the best validated state of the run", .update = best.at.update, .scores = &best.result});
   owed_best_.reset();
-  keep_checkpoint_of_best(written ? -1 : best.at.update);
-  if (written) return;
-  if (best.at.update == progress_->state.update && checkpoints_->saved_update() != best.at.update)
-    checkpoints_->rescue();
+  const std::filesystem::path owed = run_->folder.file(kOwedBest);
+  if (written) {
+    std::error_code ignored;
+    std::filesystem::remove(owed, ignored);
+    return;
+  }
+  try {
+    save_tensors(owed, parameter_views(best.state.adapters ? *best.state.adapters : best.state.model->parameters()));
+  } catch (const core::Error& error) {
+    run_->warn(fmt::format("nor could its parameters be kept: {}", error.what()));
+  }
   owed_best_ = std::move(best);
 }
 
-void ModelSelector::keep_checkpoint_of_best(std::int64_t update) {
-  checkpoints_->release(kept_for_best_);
-  kept_for_best_ = update;
-  if (update >= 0) checkpoints_->keep(update);
-}
-
-void ModelSelector::resume() {
+std::optional<ModelSelector::ValidatedModel> ModelSelector::find_owed_best(const std::stop_token& stop) const {
   const auto& ranking = progress_->early_stopping.ranking();
-  if (!ranking.empty() && !run_->folder.holds_model("best")) keep_checkpoint_of_best(ranking.front().update);
-}
-
-std::optional<ModelSelector::ValidatedModel> ModelSelector::best_of_checkpoint(const std::stop_token& stop) const {
-  const auto& ranking = progress_->early_stopping.ranking();
-  if (ranking.empty() || run_->folder.holds_model("best")) return std::nullopt;
-  const std::int64_t update = ranking.front().update;
-  const std::optional<std::filesystem::path> file = checkpoints_->parameters_of(update);
-  if (!file) return std::nullopt;
-  ValidatedModel best{.state = mean_of({*file}), .at = {}, .result = {}};
-  best.at.update = update;
+  const std::filesystem::path owed = run_->folder.file(kOwedBest);
+  if (ranking.empty() || run_->folder.holds_model("best") || !std::filesystem::exists(owed)) return std::nullopt;
+  ValidatedModel best{.state = mean_of({owed}), .at = {}, .result = {}};
+  best.at.update = ranking.front().update;
   best.state.model->parameters().prepare(*run_->context, run_->validation_type);
   best.result = run_->validator->run(*best.state.model, {}, run_->environment.progress, stop);
   return best;
@@ -253,7 +247,7 @@ ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& 
   const std::int64_t update = progress_->state.update;
   Selected selected{.best = {}, .average = {}, .model = run_->folder.file("last")};
   exports_.write("last", snapshot(), {.title = "the last state of the run", .update = update});
-  if (!owed_best_) owed_best_ = best_of_checkpoint(stop);
+  if (!owed_best_) owed_best_ = find_owed_best(stop);
   write_owed_best();
   if (const auto& ranking = progress_->early_stopping.ranking(); !ranking.empty()) {
     selected.best = ranking.front();

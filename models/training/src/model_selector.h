@@ -16,8 +16,6 @@ class ModelSelector {
  public:
   ModelSelector(RunParts& run, RunProgress& progress, CheckpointKeeper& checkpoints);
 
-  /// To be called once a checkpoint has been loaded.
-  void resume();
   /// Whether the configuration asks for a validation now.
   bool due() const;
   /// Validates, and exports a new best model; false if a stop was requested meanwhile, with nothing changed. If
@@ -61,10 +59,8 @@ class ModelSelector {
   std::unique_ptr<nn::Seq2SeqModel> merged(const nn::ParameterStore& adapters) const;
   Snapshot mean_of(const std::vector<std::filesystem::path>& files) const;
   void export_best(ValidatedModel best);
-  /// So that a best model that could not be written can still be made, whatever becomes of this process. -1: of none.
-  void keep_checkpoint_of_best(std::int64_t update);
-  /// The best model as its checkpoint has it, where its folder holds none; nothing if there is no such checkpoint.
-  std::optional<ValidatedModel> best_of_checkpoint(const std::stop_token& stop) const;
+  /// The best model of which an earlier process could keep the parameters and no more, if there is one.
+  std::optional<ValidatedModel> find_owed_best(const std::stop_token& stop) const;
   /// Tries ValidationConfig::tune on the model of the folder, and keeps the best there.
   void tune(const std::filesystem::path& folder, const std::stop_token& stop);
   /// The mean's value by the metric that chooses, if it was validated.
@@ -75,7 +71,6 @@ class ModelSelector {
   CheckpointKeeper* checkpoints_;
   ModelExports exports_;
   std::optional<ValidatedModel> owed_best_;
-  std::int64_t kept_for_best_ = -1;      ///< the update whose checkpoint stays for it
   std::optional<ValidatedModel> begun_;  ///< read by the validation's thread until its result has been taken
   ConcurrentValidation concurrent_;      // last: what it reads outlives it
 };

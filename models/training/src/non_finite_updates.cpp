@@ -32,7 +32,7 @@ void NonFiniteUpdates::leave_out(const UpdateGradients& gradients, const Figures
   } else {
     run_->warn(what + "; the update is skipped");
   }
-  progress_->metrics->append(line);
+  progress_->append(line);
 }
 
 void NonFiniteUpdates::undo_update() {
@@ -42,11 +42,11 @@ void NonFiniteUpdates::undo_update() {
   count(what);
   restore_parameters();
   run_->warn(fmt::format("{}; they go back to those after update {}", what, state.restored));
-  progress_->metrics->append({{"type", "non_finite"},
-                              {"update", state.update},
-                              {"epoch", state.epoch},
-                              {"what", what},
-                              {"restored", state.restored}});
+  progress_->append({{"type", "non_finite"},
+                     {"update", state.update},
+                     {"epoch", state.epoch},
+                     {"what", what},
+                     {"restored", state.restored}});
 }
 
 void NonFiniteUpdates::restore_parameters() const {

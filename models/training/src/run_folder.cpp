@@ -29,7 +29,7 @@ bool is_written(std::string name) {
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
   constexpr std::array kNames = std::to_array<std::string_view>(
       {"run.json", "metrics.jsonl", "base", "best", "last", "average", "best-adapters", "last-adapters",
-       "average-adapters", kValidationFolder, kTensorBoardFolder, kBlocksFolder, kDataFile});
+       "average-adapters", kValidationFolder, kTensorBoardFolder, kBlocksFolder, kDataFile, kOwedBest});
   constexpr auto kTokenizers = formats::ModelFiles::kTokenizers;
   return std::ranges::find(kNames, std::string_view(name)) != kNames.end() ||
          std::ranges::find(kTokenizers, std::string_view(name)) != kTokenizers.end() || name.starts_with("checkpoint-");

@@ -15,6 +15,8 @@ namespace dragoman::training {
 inline constexpr const char* kValidationFolder = "validation";
 inline constexpr const char* kTensorBoardFolder = "tensorboard";
 inline constexpr const char* kBlocksFolder = "blocks";
+/// The parameters of a best model that could not be written, until it can be.
+inline constexpr const char* kOwedBest = "best-owed.safetensors";
 inline constexpr const char* kDataFile = "data.json";
 
 /// The folder of a run, for this trainer alone as long as the object lives. Nothing in it is touched before it is

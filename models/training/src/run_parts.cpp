@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <mutex>
 
 #include <dragoman/core/error.h>
 
@@ -125,6 +126,17 @@ std::unique_ptr<tensor::Context> make_training_context(const runtime::Runtime& r
   return context;
 }
 
+/// A sink is called once at a time, and the thread that reads blocks ahead has something to say, too.
+TrainerEnvironment with_serial_log(TrainerEnvironment environment) {
+  if (!environment.log) return environment;
+  environment.log = [sink = std::move(environment.log), mutex = std::make_shared<std::mutex>()](
+                        core::LogLevel level, std::string_view message) {
+    const std::lock_guard lock(*mutex);
+    sink(level, message);
+  };
+  return environment;
+}
+
 /// Who leads has made sure of the folder before others look at it.
 RunFolder open_folder(const TrainingConfig& config, StartMode mode, collective::Collective& ranks) {
   if (!ranks.leads()) ranks.barrier();
@@ -172,9 +184,14 @@ MemoryUse memory_use(const RunParts& run) {
   if (run.optimizer->has_average()) use.optimizer += bytes_of(run.trained());
   if (run.validator) use.validation = model;
   const bool on_host = run.environment.runtime->memory(run.device).host_readable();
-  if (on_host && !run.train->on_disk())
+  if (run.train->on_disk()) {
+    use.corpus = run.config.data.memory / 2;  // the window in use and the one that is read
+  } else if (on_host) {
     use.corpus = (run.train->source_tokens() + run.train->target_tokens()) * sizeof(std::int32_t) +
                  run.train->size() * 2 * sizeof(std::uint64_t);
+    // This epoch's and the next one's.
+    if (run.config.data.bpe_dropout > 0 || run.config.data.subword_sampling.on) use.corpus *= 2;
+  }
   return use;
 }
 
@@ -207,7 +224,7 @@ tensor::ComputeType find_validation_type(const runtime::Runtime& runtime, tensor
 RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment, StartMode mode,
                    const std::stop_token& stop)
     : config(resolved(std::move(run_config), *run_environment.runtime)),
-      environment(std::move(run_environment)),
+      environment(with_serial_log(std::move(run_environment))),
       single(environment.ranks == nullptr ? collective::make_single() : nullptr),
       ranks(single ? single.get() : environment.ranks),
       folder(open_folder(config, mode, *ranks)),

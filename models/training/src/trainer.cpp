@@ -49,6 +49,7 @@ class Trainer::Impl {
   NextStep decide(const std::stop_token& stop);
   void train_one_update(const std::stop_token& stop);
   void save_checkpoint();
+  void save_and_conclude();
   double learning_rate() const;
   TrainingSummary finish(const std::stop_token& stop);
   TrainingSummary follow_to_the_end();
@@ -160,7 +161,6 @@ void Trainer::Impl::resume(bool fork) {
   if (parts_.adapters) restore_base();
   if (!parts_.ranks->leads()) parts_.ranks->barrier();
   checkpoints_.load_last();
-  models_.resume();
   // Data that are others are cut into other windows.
   if (fork) progress_.state.window = progress_.state.window_begin = 0;
   if (parts_.ranks->leads()) parts_.ranks->barrier();
@@ -280,10 +280,9 @@ void Trainer::Impl::save_checkpoint() {
 
 TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
   if (!parts_.ranks->leads()) return follow_to_the_end();
-  models_.conclude(true);
-  // Before the last validation, which a longer run would not make: so a run that is continued with more updates equals
+  // Before waiting, which may take long, and before the last validation, which a longer run would not make: so a run that is continued with more updates equals
   // one that had them from the start.
-  if (progress_.unsaved) checkpoints_.save();
+  save_and_conclude();
   if (!models_.validate_last(stop)) interrupt();
   const RecipeConfig& recipe = parts_.config.training;
   const TrainingState& state = progress_.state;
@@ -319,11 +318,17 @@ TrainingSummary Trainer::Impl::follow_to_the_end() {
           .model = parts_.folder.path()};
 }
 
+/// Saved twice if a validation is under way: whoever loses patience meanwhile loses its figures and nothing else.
+void Trainer::Impl::save_and_conclude() {
+  if (progress_.unsaved) checkpoints_.save();
+  models_.conclude(true);
+  if (progress_.unsaved) checkpoints_.save();
+}
+
 void Trainer::Impl::interrupt() {
   const std::int64_t update = progress_.state.update;
   if (parts_.ranks->leads()) {
-    models_.conclude(true);
-    if (progress_.unsaved) checkpoints_.save();
+    save_and_conclude();
     models_.write_owed_best();
   }
   parts_.ranks->close();

@@ -118,8 +118,10 @@ TEST_F(ConcurrentValidationRun, PatienceEndsItOneValidationLater) {
 }
 
 TEST_F(ConcurrentValidationRun, AFailureEndsTrainingBehindACheckpointAndIsMadeGood) {
-  const std::string broken = "validation.metrics=[bleu, {name: m, command: 'cat {hypotheses}; exit 7', on_failure: stop}]";
-  const std::string sound = "validation.metrics=[bleu, {name: m, command: 'cat {hypotheses}; echo 1', on_failure: stop}]";
+  const std::string broken =
+      "validation.metrics=[bleu, {name: m, command: 'cat {hypotheses}; exit 7', on_failure: stop}]";
+  const std::string sound =
+      "validation.metrics=[bleu, {name: m, command: 'cat {hypotheses}; echo 1', on_failure: stop}]";
   try {
     train(concurrent("run", {broken, "checkpoint.every=0"}));
     FAIL() << "training went on";
@@ -132,6 +134,23 @@ TEST_F(ConcurrentValidationRun, AFailureEndsTrainingBehindACheckpointAndIsMadeGo
   train(concurrent("run", {sound, "checkpoint.every=0"}), StartMode::kResume);
   train(concurrent("whole", {sound, "checkpoint.every=0"}));
   EXPECT_EQ(task_.checkpoint_bytes("run", 24), task_.checkpoint_bytes("whole", 24));
+}
+
+TEST_F(ConcurrentValidationRun, ABestModelThatCouldNotBeWrittenIsMadeLater) {
+  TrainerEnvironment environment = make_environment(testing::host());
+  const std::filesystem::path best = task_.file("run") / "best";
+  environment.progress = [&](const core::Progress& progress) {
+    if (progress.stage != "train" || progress.done != 3) return;
+    std::filesystem::create_directories(best);
+    core::write_file(best / "thesis.tex", "years of work");
+  };
+  EXPECT_THROW(train(concurrent("run"), StartMode::kFresh, {}, environment), core::Error);
+  EXPECT_TRUE(std::filesystem::exists(task_.file("run") / "best-owed.safetensors"));
+  std::filesystem::remove(best / "thesis.tex");
+  train(concurrent("run"), StartMode::kResume);
+  train(config("whole"));
+  EXPECT_EQ(text("run", "best/model.safetensors"), text("whole", "best/model.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(task_.file("run") / "best-owed.safetensors"));
 }
 
 TEST_F(ConcurrentValidationRun, GoesWithNothingThatFollowsFromValidations) {

@@ -120,6 +120,26 @@ TEST_F(ManyProcesses, MayOutnumberTheBatchesThatAreLeft) {
   EXPECT_TRUE(results("four", 9) == results("one", 9));
 }
 
+/// A sentence whose embedding overflows comes once in each epoch, to one of the processes.
+TEST_F(ManyProcesses, LeaveOutTheSameUpdates) {
+  std::ofstream(task_.file("train.source"), std::ios::app) << "e e\n";
+  std::ofstream(task_.file("train.target"), std::ios::app) << "a b\n";
+  std::ofstream vectors(task_.file("vectors.txt"));
+  vectors << "<unk>";
+  for (int i = 0; i < 16; ++i) vectors << (i % 2 == 0 ? " 1e30" : " -1e30");
+  vectors << std::endl;
+  const std::vector<std::string> assignments{"training.accumulate=2",
+                                             "training.on_non_finite=skip",
+                                             "model.tying=none",
+                                             "model.norm=post",
+                                             "data.embeddings.source.file=" + task_.file("vectors.txt").string(),
+                                             "data.embeddings.source.frozen=true"};
+  testing::train(task_.config(with_output(assignments, "one")));
+  EXPECT_THAT(train_with(2, "two", assignments), Each(""));
+  EXPECT_TRUE(results("two") == results("one"));
+  EXPECT_THAT(core::read_file(task_.file("two/metrics.jsonl")), HasSubstr("\"non_finite\""));
+}
+
 /// In the run's folder, where rank 0 makes them and the others find them; and each in one of its own, as on machines
 /// that share none.
 TEST_F(ManyProcesses, ShareBlocksOrHaveTheirOwn) {

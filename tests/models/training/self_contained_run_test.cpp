@@ -442,7 +442,7 @@ TEST_F(SelfContainedRun, AModelThatCannotBeWrittenDoesNotEndTraining) {
   train(task_.config({"validation.every=5", output("whole")}));
   EXPECT_EQ(core::read_file(task_.file("run") / "best/model.safetensors"),
             core::read_file(task_.file("whole") / "best/model.safetensors"))
-      << "made from the checkpoint that was kept for it";
+      << "made of the parameters that were kept for it";
 }
 
 TEST_F(SelfContainedRun, ABestModelThatIsGoneAndHasNoCheckpointIsAnError) {

@@ -205,7 +205,11 @@ TEST(UnigramLearner, FindsTheBestSegmentationWithAndWithoutTheWhole) {
 TEST(UnigramLearner, MaximisesAsThePaperSays) {
   std::vector<LearnedPiece> pieces = {{{1}, 0}, {{2}, 0}, {{1, 2}, 0}, {{2, 1}, 0}};
   const std::vector<double> expected = {10, 0.1, 5, 0.4};
-  maximise(pieces, expected);
+  std::vector<LearnedPiece> all = pieces;
+  maximise(all, expected, RarePieces::kKeep);
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_NEAR(all[3].score, digamma(0.5) - digamma(16), 1e-12);
+  maximise(pieces, expected, RarePieces::kDrop);
   ASSERT_EQ(pieces.size(), 3U) << "2 1 is hardly expected; 2 is a symbol and stays";
   EXPECT_EQ(pieces[2].symbols, (Text{1, 2}));
   EXPECT_NEAR(pieces[0].score, digamma(10) - digamma(15.5), 1e-12);

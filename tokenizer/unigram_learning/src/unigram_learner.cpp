@@ -78,11 +78,11 @@ double digamma(double x) {
                                           inverse * (1.0 / 240 - inverse * (1.0 / 132 - inverse * 691.0 / 32760)))));
 }
 
-void maximise(std::vector<LearnedPiece>& pieces, std::span<const double> expected) {
+void maximise(std::vector<LearnedPiece>& pieces, std::span<const double> expected, RarePieces rare) {
   std::size_t kept = 0;
   double total = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (expected[i] < kLeastExpectation && pieces[i].symbols.size() > 1) continue;
+    if (rare == RarePieces::kDrop && expected[i] < kLeastExpectation && pieces[i].symbols.size() > 1) continue;
     const double count = std::max(expected[i], kLeastExpectation);
     if (kept != i) pieces[kept].symbols = std::move(pieces[i].symbols);
     pieces[kept++].score = digamma(count);
@@ -179,12 +179,12 @@ void UnigramLearner::prune(std::size_t wanted) {
   pieces_ = std::move(kept);
 }
 
-void UnigramLearner::maximise_likelihood(const Observer& observe) {
+void UnigramLearner::maximise_likelihood(RarePieces rare, const Observer& observe) {
   for (int i = 0; i < settings_.sub_iterations; ++i) {
     const UnigramExpectation expectation = expect();
     const double mean = expectation.log_likelihood / occurrences_;
     tilt_ = -mean;
-    maximise(pieces_, expectation.expected);
+    maximise(pieces_, expectation.expected, rare);
     observe(pieces_.size(), mean);
   }
 }
@@ -193,14 +193,14 @@ std::vector<LearnedPiece> UnigramLearner::run(const Observer& observe) {
   // Before the first expectation: what the seeds give a symbol on average.
   const auto surplus = static_cast<std::size_t>(static_cast<double>(settings_.wanted) * kSurplus);
   for (;;) {
-    maximise_likelihood(observe);
+    maximise_likelihood(RarePieces::kDrop, observe);
     if (pieces_.size() <= surplus) break;
     const auto smaller = static_cast<std::size_t>(settings_.shrinking_factor * static_cast<double>(pieces_.size()));
     prune(std::max(surplus, smaller));
   }
   if (pieces_.size() > settings_.wanted) {
     prune(settings_.wanted);
-    maximise_likelihood(observe);
+    maximise_likelihood(RarePieces::kKeep, observe);  // none is left to take the place of one that is dropped now
   }
   return std::move(pieces_);
 }

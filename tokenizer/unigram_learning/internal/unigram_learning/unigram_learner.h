@@ -15,9 +15,12 @@ namespace dragoman::tokenizer {
 /// The derivative of the logarithm of the gamma function, for x > 0.
 double digamma(double x);
 
+/// What becomes of pieces of several symbols that are expected less than half a time: they go, or count half.
+enum class RarePieces : std::uint8_t { kDrop, kKeep };
+
 /// Scores of pieces from how often each is expected to occur: digamma(count) - digamma(total) (Kudo 2018; Liang and
-/// Klein 2007, "variational" M-step). What is expected less than half a time is left out, unless it is one symbol.
-void maximise(std::vector<LearnedPiece>& pieces, std::span<const double> expected);
+/// Klein 2007, "variational" M-step). A single symbol counts half a time at least, and stays.
+void maximise(std::vector<LearnedPiece>& pieces, std::span<const double> expected, RarePieces rare);
 
 struct UnigramExpectation {
   std::vector<double> expected;  ///< of each piece
@@ -54,7 +57,7 @@ class UnigramLearner {
   const std::vector<LearnedPiece>& pieces() const noexcept { return pieces_; }
 
  private:
-  void maximise_likelihood(const Observer& observe);
+  void maximise_likelihood(RarePieces rare, const Observer& observe);
 
   const UnigramWords& words_;
   std::vector<LearnedPiece> pieces_;
