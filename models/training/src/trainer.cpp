@@ -280,8 +280,8 @@ void Trainer::Impl::save_checkpoint() {
 
 TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
   if (!parts_.ranks->leads()) return follow_to_the_end();
-  // Before waiting, which may take long, and before the last validation, which a longer run would not make: so a run that is continued with more updates equals
-  // one that had them from the start.
+  // Before waiting, which may take long, and before the last validation, which a longer run would not make: so a run
+  // that is continued with more updates equals one that had them from the start.
   save_and_conclude();
   if (!models_.validate_last(stop)) interrupt();
   const RecipeConfig& recipe = parts_.config.training;

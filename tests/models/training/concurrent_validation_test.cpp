@@ -17,8 +17,8 @@ using testing::SmallTask;
 using testing::StopAt;
 using testing::train;
 
-/// validation.threads: training goes on while a validation runs. What it must not change is compared with runs that wait
-/// (threads: 0), and what depends on it must not depend on how fast a validation is, or on interruptions.
+/// validation.threads: training goes on while a validation runs. What it must not change is compared with runs that
+/// wait (threads: 0), and what depends on it must not depend on how fast a validation is, or on interruptions.
 class ConcurrentValidationRun : public ::testing::Test {
  protected:
   TrainingConfig config(const std::string& run, std::vector<std::string> assignments = {}) const {
