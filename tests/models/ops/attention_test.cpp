@@ -397,8 +397,12 @@ TEST_P(AttentionTest, ACachedRowDoesNotDependOnTheOthers) {
     EXPECT_EQ(values_of(all.row_range(r, r + 1)), values_of(run(r, r + 1))) << "row " << r;
 }
 
-std::vector<double> rounded_to_bf16(std::vector<double> values) {
-  for (double& value : values) value = tensor::bf16_to_f32(tensor::f32_to_bf16(static_cast<float>(value)));
+std::vector<double> rounded_to(tensor::DType type, std::vector<double> values) {
+  for (double& value : values) {
+    const auto number = static_cast<float>(value);
+    value = type == tensor::DType::kF16 ? tensor::f16_to_f32(tensor::f32_to_f16(number))
+                                        : tensor::bf16_to_f32(tensor::f32_to_bf16(number));
+  }
   return values;
 }
 
@@ -446,11 +450,19 @@ class CachedHypotheses : public ::testing::TestWithParam<std::tuple<Device, int>
     return y;
   }
 
-  Tensor as_bf16(const Tensor& x) {
+  /// BF16, and F16 where the device keeps it.
+  static std::vector<tensor::DType> narrow_types() {
+    const std::vector<Device> with_fp16 = devices_that_train_in(tensor::ComputeChoice::kF16);
+    if (std::ranges::find(with_fp16, std::get<0>(GetParam())) == with_fp16.end()) return {tensor::DType::kBF16};
+    return {tensor::DType::kBF16, tensor::DType::kF16};
+  }
+
+  Tensor as(tensor::DType type, const Tensor& x) {
+    if (type == x.dtype) return x;
     Context& context = rig_.context();
     all_.resize(static_cast<std::size_t>(x.rows));
     std::iota(all_.begin(), all_.end(), 0);
-    const Tensor y = context.arena().allocate(x.rows, x.cols, tensor::DType::kBF16, context.device());
+    const Tensor y = context.arena().allocate(x.rows, x.cols, type, context.device());
     ops::scatter_rows(context, x, context.upload(std::span<const std::int32_t>(all_)), y);
     return y;
   }
@@ -473,26 +485,30 @@ TEST_P(CachedHypotheses, ComeOutTheSameAloneAndTogether) {
   const Tensor q = rig_.matrix(rows, width(), random_values(rows * width(), 1, -2, 2));
   const Tensor keys = rig_.matrix(kPool, width(), random_values(kPool * width(), 2));
   const Tensor values = rig_.matrix(kPool, width(), random_values(kPool * width(), 3));
-  for (const bool bf16 : {false, true}) {
-    const Tensor kept_keys = bf16 ? as_bf16(keys) : keys;
-    const Tensor kept_values = bf16 ? as_bf16(values) : values;
+  std::vector<tensor::DType> types = narrow_types();
+  types.push_back(keys.dtype);
+  for (const tensor::DType type : types) {
+    const Tensor kept_keys = as(type, keys);
+    const Tensor kept_values = as(type, values);
     const Tensor together = run(q, kept_keys, kept_values, 0, rows);
     for (std::int64_t r = 0; r < rows; ++r)
       EXPECT_EQ(values_of(together.row_range(r, r + 1)), values_of(run(q, kept_keys, kept_values, r, r + 1)))
-          << "row " << r << (bf16 ? " of bf16" : " of floats");
+          << "row " << r << " of " << name_of(type);
   }
 }
 
-TEST_P(CachedHypotheses, KeysAndValuesInBf16AreThoseOfTheRoundedNumbers) {
+TEST_P(CachedHypotheses, KeysAndValuesIn16BitsAreThoseOfTheRoundedNumbers) {
   const auto rows = static_cast<std::int64_t>(ranges_.size());
   const std::vector<double> keys = random_values(kPool * width(), 2);
   const std::vector<double> values = random_values(kPool * width(), 3);
   const Tensor q = rig_.matrix(rows, width(), random_values(rows * width(), 1, -2, 2));
-  const Tensor narrow =
-      run(q, as_bf16(rig_.matrix(kPool, width(), keys)), as_bf16(rig_.matrix(kPool, width(), values)), 0, rows);
-  const Tensor wide = run(q, rig_.matrix(kPool, width(), rounded_to_bf16(keys)),
-                          rig_.matrix(kPool, width(), rounded_to_bf16(values)), 0, rows);
-  expect_close(values_of(narrow), values_of(wide), 1e-5, "output");
+  for (const tensor::DType type : narrow_types()) {
+    const Tensor narrow =
+        run(q, as(type, rig_.matrix(kPool, width(), keys)), as(type, rig_.matrix(kPool, width(), values)), 0, rows);
+    const Tensor wide = run(q, rig_.matrix(kPool, width(), rounded_to(type, keys)),
+                            rig_.matrix(kPool, width(), rounded_to(type, values)), 0, rows);
+    expect_close(values_of(narrow), values_of(wide), 1e-5, std::string(name_of(type)));
+  }
 }
 
 }  // namespace

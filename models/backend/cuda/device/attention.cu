@@ -55,15 +55,21 @@ struct FloatRow {
   const float* data;
   SIMT_DEVICE float operator()(std::int64_t col) const { return data[col]; }
 };
-struct Bf16Row {
+template <class Words>
+struct NarrowRow {
   const std::uint16_t* data;
-  SIMT_DEVICE float operator()(std::int64_t col) const { return from_bf16(data[col]); }
+  SIMT_DEVICE float operator()(std::int64_t col) const { return widen(Words(), data[col]); }
+};
+template <class Words>
+struct NarrowPool {
+  HalfMatrix rows;
 };
 SIMT_DEVICE FloatRow row_of(const Matrix& x, std::int64_t row, std::int64_t col) {
   return {&at(x, row, col)};
 }
-SIMT_DEVICE Bf16Row row_of(const Bf16Matrix& x, std::int64_t row, std::int64_t col) {
-  return {&at(x, row, col)};
+template <class Words>
+SIMT_DEVICE NarrowRow<Words> row_of(const NarrowPool<Words>& x, std::int64_t row, std::int64_t col) {
+  return {&at(x.rows, row, col)};
 }
 
 template <class A, class B>
@@ -370,9 +376,11 @@ void attention_backward(const AttentionBackward& arguments) {
 void cached_attention(const CachedAttention& arguments) {
   const std::int64_t rows = arguments.q.rows;
   if (arguments.keys.data != nullptr)
-    for_each_head(rows, arguments.heads, Cached<Matrix>{arguments, arguments.keys, arguments.values});
-  else
-    for_each_head(rows, arguments.heads, Cached<Bf16Matrix>{arguments, arguments.narrow_keys, arguments.narrow_values});
+    return for_each_head(rows, arguments.heads, Cached<Matrix>{arguments, arguments.keys, arguments.values});
+  with_words(arguments.narrow_type, [&]<class Words>(Words) {
+    using Pool = NarrowPool<Words>;
+    for_each_head(rows, arguments.heads, Cached<Pool>{arguments, {arguments.narrow_keys}, {arguments.narrow_values}});
+  });
 }
 
 }  // namespace dragoman::backend::cuda::device

@@ -21,8 +21,10 @@ struct View {
   std::int64_t stride = 0;
 };
 using Matrix = View<float>;
-/// Bits of bf16.
-using Bf16Matrix = View<std::uint16_t>;
+/// Numbers of 16 bits: which.
+enum class Half : std::uint8_t { kBf16, kF16 };
+/// Their bits.
+using HalfMatrix = View<std::uint16_t>;
 
 /// A gradient that is added to or overwritten; without data it is not computed.
 struct Target {
@@ -52,13 +54,13 @@ void activation(const Matrix& x, ops::Activation activation, const Matrix& y);
 void activation_backward(const Matrix& x, const Matrix& y, ops::Activation activation, const Matrix& dy,
                          const Matrix& dx, bool accumulate);
 void dropout(const Matrix& x, const Dropout& dropout, const Matrix& y, bool accumulate);
-void round_to_bf16(const Matrix& x);
+void round_to(Half type, const Matrix& x);
 
 // Rows.
 /// Of elements of 1, 2, 4 or 8 bytes; strides and columns count elements.
 void gather_rows(const View<unsigned char>& x, int element_bytes, Ids rows, const View<unsigned char>& y);
 void scatter_rows(const View<unsigned char>& x, int element_bytes, Ids rows, const View<unsigned char>& y);
-void scatter_rows_as_bf16(const Matrix& x, Ids rows, const Bf16Matrix& y);
+void scatter_rows_as(Half type, const Matrix& x, Ids rows, const HalfMatrix& y);
 
 void column_sum(const Matrix& x, const Matrix& y, bool accumulate);
 void softmax(const Matrix& x, bool logarithm, std::int64_t causal_offset, const Matrix& y);
@@ -159,11 +161,12 @@ struct AttentionBackward {
 void attention_backward(const AttentionBackward& arguments);
 struct CachedAttention {
   Matrix q = {};
-  /// Either of floats or of bf16.
+  /// Either of floats or of 16 bits.
   Matrix keys = {};
   Matrix values = {};
-  Bf16Matrix narrow_keys = {};
-  Bf16Matrix narrow_values = {};
+  HalfMatrix narrow_keys = {};
+  HalfMatrix narrow_values = {};
+  Half narrow_type = Half::kBf16;
   const std::int32_t* key_rows = nullptr;
   const ops::KeyRange* ranges = nullptr;
   int heads = 1;
@@ -191,20 +194,20 @@ struct Product {
   Epilogue epilogue = {};
 };
 void product(const Product& arguments);
-/// Rows of words, as tensor cores take them: of two numbers of bf16 or four of int8, the first in the lowest bits. They
-/// have a multiple of kWordStrip words, and lie one behind the other; numbers beyond the last are 0.
+/// Rows of words, as tensor cores take them: of two numbers of 16 bits or four of int8, the first in the lowest bits.
+/// They have a multiple of kWordStrip words, and lie one behind the other; numbers beyond the last are 0.
 using WordMatrix = View<std::uint32_t>;
 inline constexpr std::int64_t kWordStrip = 16;
 /// Words of a row of so many numbers, of which a word has `of_word`.
 constexpr std::int64_t words_of(std::int64_t numbers, int of_word) {
   return (numbers + kWordStrip * of_word - 1) / (kWordStrip * of_word) * kWordStrip;
 }
-/// y = x, or its transpose, rounded to bf16.
-void narrow_words(const Matrix& x, bool transposed, const WordMatrix& y);
+/// y = x, or its transpose, rounded.
+void narrow_words(Half type, const Matrix& x, bool transposed, const WordMatrix& y);
 /// Rows as numbers from -range to range with a scale each, as docs/numerics.md says.
 void quantize_words(const Matrix& x, int range, const WordMatrix& y, float* scales);
 /// c = a * b^T.
-void product_bf16(const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue);
+void product_of_halves(Half type, const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue);
 struct Int8Product {
   WordMatrix a = {};
   const float* a_scales = nullptr;

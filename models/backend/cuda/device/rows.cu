@@ -25,11 +25,14 @@ struct Scatter {
   View<T> y;
   SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const { at(y, rows.data[i], j) = at(x, i, j); }
 };
-struct ScatterAsBf16 {
+template <class Words>
+struct ScatterAs {
   Matrix x;
   Ids rows;
-  Bf16Matrix y;
-  SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const { at(y, rows.data[i], j) = to_bf16(at(x, i, j)); }
+  HalfMatrix y;
+  SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const {
+    at(y, rows.data[i], j) = narrow(Words(), at(x, i, j));
+  }
 };
 
 template <template <class> class Function>
@@ -95,8 +98,8 @@ void gather_rows(const View<unsigned char>& x, int element_bytes, Ids rows, cons
 void scatter_rows(const View<unsigned char>& x, int element_bytes, Ids rows, const View<unsigned char>& y) {
   for_each_of_type<Scatter>(x, element_bytes, rows, y);
 }
-void scatter_rows_as_bf16(const Matrix& x, Ids rows, const Bf16Matrix& y) {
-  for_each_element(rows.count, x.cols, ScatterAsBf16{x, rows, y});
+void scatter_rows_as(Half type, const Matrix& x, Ids rows, const HalfMatrix& y) {
+  with_words(type, [&]<class Words>(Words) { for_each_element(rows.count, x.cols, ScatterAs<Words>{x, rows, y}); });
 }
 
 void embedding(const Embedding& arguments) {

@@ -72,9 +72,10 @@ void kernel(Context&, const ops::CachedAttentionArguments& arguments) {
                                     .bias = matrix(arguments.bias, kOp),
                                     .probabilities = matrix(arguments.probabilities, kOp),
                                     .y = matrix(arguments.y, kOp)};
-  if (arguments.keys.dtype == tensor::DType::kBF16) {
-    attention.narrow_keys = view_of<std::uint16_t>(arguments.keys, tensor::DType::kBF16, kOp);
-    attention.narrow_values = view_of<std::uint16_t>(arguments.values, tensor::DType::kBF16, kOp);
+  if (const tensor::DType dtype = arguments.keys.dtype; is_half(dtype)) {
+    attention.narrow_keys = view_of<std::uint16_t>(arguments.keys, dtype, kOp);
+    attention.narrow_values = view_of<std::uint16_t>(arguments.values, dtype, kOp);
+    attention.narrow_type = half_of(dtype);
   } else {
     attention.keys = matrix(arguments.keys, kOp);
     attention.values = matrix(arguments.values, kOp);

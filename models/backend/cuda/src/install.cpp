@@ -33,6 +33,8 @@ tensor::ComputeType inference_type(tensor::ComputeChoice choice) {
   switch (choice) {
     case tensor::ComputeChoice::kBF16:
       return ComputeType::kBF16;
+    case tensor::ComputeChoice::kF16:
+      return ComputeType::kF16;
     case tensor::ComputeChoice::kI8:
       return ComputeType::kI8;
     default:
@@ -42,8 +44,8 @@ tensor::ComputeType inference_type(tensor::ComputeChoice choice) {
 
 tensor::ComputeType training_type(tensor::ComputeChoice choice) {
   core::require(choice != tensor::ComputeChoice::kI8, core::ErrorCode::kUnsupported,
-                "nothing is trained in int8; use fp32 or bf16");
-  return choice == tensor::ComputeChoice::kBF16 ? ComputeType::kBF16 : ComputeType::kF32;
+                "nothing is trained in int8; use fp32, bf16 or fp16");
+  return inference_type(choice);
 }
 
 }  // namespace dragoman::backend::cuda

@@ -18,6 +18,15 @@ device::View<T> view_of(const tensor::Tensor& tensor, tensor::DType dtype, std::
                 tensor::describe(tensor));
   return {tensor.as<T>(), tensor.rows, tensor.cols, tensor.stride};
 }
+inline bool is_half(tensor::DType dtype) {
+  return dtype == tensor::DType::kBF16 || dtype == tensor::DType::kF16;
+}
+inline device::Half half_of(tensor::DType dtype) {
+  return dtype == tensor::DType::kF16 ? device::Half::kF16 : device::Half::kBf16;
+}
+inline device::Half half_of(tensor::ComputeType type) {
+  return type == tensor::ComputeType::kF16 ? device::Half::kF16 : device::Half::kBf16;
+}
 inline device::Matrix matrix(const tensor::Tensor& tensor, std::string_view op) {
   return view_of<float>(tensor, tensor::DType::kF32, op);
 }

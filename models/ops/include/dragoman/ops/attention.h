@@ -97,10 +97,10 @@ Variable attention_composite(Context& context, const Variable& q, const Variable
                              const Variable& bias = {});
 
 /// Attention of single query rows q [R, d] over cached keys and values; no gradient. `keys` and `values` [P, d] are
-/// pools of rows, of the context's float type or both of BF16: query r attends to the rows `key_rows[i]` with i in
-/// `ranges[r]`, in that order; with a `bias` it stands at the last of them. Row r's result depends on q[r] and its own
-/// keys alone, bit for bit. No range is longer than `longest`. `probabilities` (may be empty) is [R, heads * longest]:
-/// head h of row r fills from column h * count of the row.
+/// pools of rows, of the context's float type or both of BF16 or F16: query r attends to the rows `key_rows[i]` with i
+/// in `ranges[r]`, in that order; with a `bias` it stands at the last of them. Row r's result depends on q[r] and its
+/// own keys alone, bit for bit. No range is longer than `longest`. `probabilities` (may be empty) is [R, heads *
+/// longest]: head h of row r fills from column h * count of the row.
 struct CachedAttentionArguments {
   Tensor q;
   Tensor keys;

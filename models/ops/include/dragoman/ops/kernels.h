@@ -49,7 +49,7 @@ inline constexpr std::tuple kKernels{
     kProjectTopK,
     kGatherRows,
     kScatterRows,
-    kRoundToBf16,
+    kRoundTo,
     kAdam,
     kMovingAverage,
     kSumOfSquares,
