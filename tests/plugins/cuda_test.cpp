@@ -2,6 +2,7 @@
 #include "small_task.h"
 #include "test_data.h"
 
+#include <filesystem>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -23,10 +24,17 @@ using decoding::DecodingOptions;
 using tensor::Device;
 using testing::emulation::Order;
 
+/// The bundled plugins that there are; those who test a GPU elsewhere have brought none.
+HostOptions with_plugins() {
+  HostOptions options;
+  if (const std::string ssru = testing::built("ssru_plugin"); std::filesystem::exists(ssru)) options.plugins = {ssru};
+  return options;
+}
+
 /// With the device twice: as "cuda", which runs every step, and, where there is such a thing, as "captured", which
 /// makes the kernel calls of equal steps again.
 Host& cuda_host() {
-  static Host host{HostOptions{}};
+  static Host host{with_plugins()};
   static const bool added = [] {
     host.runtime().add(testing::make_cuda_backend());
     if (const auto captured = testing::make_capturing_cuda_backend()) host.runtime().add(captured);
@@ -44,15 +52,35 @@ std::vector<std::string> cuda_devices() {
   return names;
 }
 
-TEST(Cuda, TheTransformerConforms) {
+class CudaModel : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Models, CudaModel, ::testing::Values("transformer", "ssru"),
+                         [](const auto& model) { return std::string(model.param); });
+
+TEST_P(CudaModel, Conforms) {
   const testing::TemporaryFolder scratch;
-  const ModelEntry& transformer = cuda_host().registry().models().get("transformer");
+  if (cuda_host().loader().find("ssru") == nullptr && std::string_view(GetParam()) == "ssru")
+    GTEST_SKIP() << "the plugin was not brought";
+  const ModelEntry& model = cuda_host().registry().models().get(GetParam());
   int checks = 0;
-  for (const Verdict& verdict : check_model(cuda_host(), transformer, {.scratch_folder = scratch.path()})) {
+  for (const Verdict& verdict : check_model(cuda_host(), model, {.scratch_folder = scratch.path()})) {
     EXPECT_TRUE(verdict.passed) << verdict.device << ", " << verdict.check << ": " << verdict.detail;
     checks += verdict.device == "cuda" || verdict.device == "captured" ? 1 : 0;
   }
   EXPECT_GT(checks, 10);
+}
+
+/// Every op of a bundled plugin has a kernel for CUDA beside that for the CPU.
+TEST(Cuda, HasTheKernelsOfBundledPlugins) {
+  const runtime::Runtime& runtime = cuda_host().runtime();
+  std::set<std::string_view> on_cuda;
+  runtime.kernels(cuda_host().device("cuda")).for_each_name([&](std::string_view name) { on_cuda.insert(name); });
+  int of_plugins = 0;
+  runtime.kernels(Device::kCpu).for_each_name([&](std::string_view name) {
+    if (name.find('.') == name.npos) return;  // PLUGIN.OP
+    ++of_plugins;
+    EXPECT_TRUE(on_cuda.contains(name)) << name;
+  });
+  if (cuda_host().loader().find("ssru") != nullptr) EXPECT_GT(of_plugins, 1);
 }
 
 struct Search {

@@ -11,6 +11,7 @@
 
 #define SIMT_DEVICE inline
 #define SIMT_UNROLL
+#define SIMT_LOOP
 
 /// The emulation of models/backend/cuda/hardware/simt.h, whose names these are: blocks run one after the other, the
 /// threads of a block are fibers, and shared memory is watched.

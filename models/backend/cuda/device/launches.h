@@ -62,7 +62,13 @@ void gather_rows(const View<unsigned char>& x, int element_bytes, Ids rows, cons
 void scatter_rows(const View<unsigned char>& x, int element_bytes, Ids rows, const View<unsigned char>& y);
 void scatter_rows_as(Half type, const Matrix& x, Ids rows, const HalfMatrix& y);
 
-void column_sum(const Matrix& x, const Matrix& y, bool accumulate);
+/// Rows whose sums are made together: many rows are summed in parts, and these then.
+inline constexpr std::int64_t kRowsOfColumnPart = 128;
+constexpr std::int64_t column_parts(std::int64_t rows) {
+  return rows <= 2 * kRowsOfColumnPart ? 1 : (rows + kRowsOfColumnPart - 1) / kRowsOfColumnPart;
+}
+/// `partial`: scratch of column_parts(x.rows) rows.
+void column_sum(const Matrix& x, const Matrix& y, bool accumulate, float* partial);
 void softmax(const Matrix& x, bool logarithm, std::int64_t causal_offset, const Matrix& y);
 void softmax_backward(const Matrix& y, bool logarithm, const Matrix& dy, const Target& dx);
 
@@ -76,7 +82,13 @@ struct LayerNorm {
   Matrix inverse_deviation = {};
   bool centred = true;
 };
-void layer_norm(const LayerNorm& arguments);
+/// What x becomes before it is normalised: sum = residual + dropout(x). Without data: itself.
+struct ResidualSum {
+  Matrix residual = {};
+  Dropout dropout = {};
+  Matrix sum = {};
+};
+void layer_norm(const LayerNorm& arguments, const ResidualSum& residual = {});
 struct LayerNormBackward {
   Matrix x = {};
   Matrix gain = {};
@@ -86,6 +98,11 @@ struct LayerNormBackward {
   Target dx = {};
   Target dgain = {};
   Target dbias = {};
+  /// Of a sum: what flows into it besides; dx then is that of what was dropped from.
+  Matrix dsum = {};
+  Target dresidual = {};
+  Dropout dropout = {};
+  float* partial = nullptr;  ///< scratch of twice column_parts(x.rows) rows
 };
 void layer_norm_backward(const LayerNormBackward& arguments);
 
@@ -144,11 +161,19 @@ struct Attention {
   Matrix bias = {};
   Dropout dropout = {};
   float* probabilities = nullptr;
+  /// [queries, heads]: the logarithm of the sum of each query's exponentials.
+  float* log_sums = nullptr;
   /// [sequences]: scratch, or nullptr if there are neither weights to be kept nor dropout.
   std::int64_t* weight_offsets = nullptr;
   Matrix y = {};
+  /// Products of this type on tensor cores, for heads of up to kWidestTileHead columns.
+  bool tiles = false;
+  Half tile_type = Half::kBf16;
 };
+inline constexpr std::int64_t kWidestTileHead = 128;
+/// By tiles it gives log_sums and no probabilities.
 void attention(const Attention& arguments);
+/// Reads the forward pass's y, and its log_sums, or its probabilities if there are none.
 struct AttentionBackward {
   Attention forward = {};
   Matrix dy = {};
@@ -159,6 +184,9 @@ struct AttentionBackward {
   Target dbias = {};
 };
 void attention_backward(const AttentionBackward& arguments);
+/// That of attention() and attention_backward() which is by tiles.
+void attention_of_tiles(const Attention& attention);
+void attention_of_tiles_backward(const AttentionBackward& arguments);
 struct CachedAttention {
   Matrix q = {};
   /// Either of floats or of 16 bits.
@@ -218,8 +246,29 @@ struct Int8Product {
 };
 void product_int8(const Int8Product& arguments);
 
+/// Tokens that a block looks at, and the most that are found without sorting.
+inline constexpr std::int64_t kTopKPanel = 4096;
+inline constexpr std::int64_t kMostQuickTopK = 64;
+constexpr std::int64_t top_k_panels(std::int64_t vocabulary) {
+  return (vocabulary + kTopKPanel - 1) / kTopKPanel;
+}
+struct TopKScratch {
+  std::int64_t panels = 0;
+  float* maxima = nullptr;  ///< [rows, panels]
+  float* sums = nullptr;    ///< [rows, panels]
+  /// Quick: k for each panel of a row. Else as many for each row as the least power of two that the vocabulary fits in.
+  std::int64_t candidates_of_row = 0;
+  double* ranks = nullptr;
+  std::int32_t* tokens = nullptr;
+  float* values = nullptr;  ///< quick
+  Matrix changed = {};      ///< else: [rows, vocabulary]
+  Matrix listed = {};       ///< of gathered outputs: [rows, columns]
+};
 struct TopK {
-  Matrix logits = {};  ///< overwritten
+  Matrix logits = {};  ///< [rows, vocabulary], or those of the gathered columns
+  std::int64_t vocabulary = 0;
+  /// That of edits, temperatures and so on which row 0 of logits and results is.
+  std::int64_t first_row = 0;
   std::int64_t k = 1;
   const double* temperatures = nullptr;
   const ops::LogitEdit* edits = nullptr;
@@ -227,12 +276,26 @@ struct TopK {
   const ops::RowNoise* noise = nullptr;
   const std::int32_t* allowed = nullptr;
   const ops::AllowedRange* allowed_of_row = nullptr;
+  const ops::ListedColumn* listed = nullptr;  ///< nullptr: no outputs were gathered
   const ops::WantedToken* wanted = nullptr;
   std::int64_t wanted_count = 0;
   View<std::int32_t> tokens = {};
   Matrix log_probabilities = {};
   Matrix wanted_log_probabilities = {};
+  TopKScratch scratch = {};
 };
+/// One row of words, scale and bias for each column.
+struct GatheredRows {
+  const ops::GatheredColumn* columns = nullptr;
+  std::int64_t words = 0;  ///< of a row
+  const std::uint32_t* from = nullptr;
+  std::uint32_t* to = nullptr;
+  const float* from_scales = nullptr;  ///< nullptr: there are none
+  float* to_scales = nullptr;
+  const float* from_bias = nullptr;  ///< nullptr: there is none
+  float* to_bias = nullptr;
+};
+void gather_rows_of_words(const GatheredRows& arguments, std::int64_t count);
 void top_k(const TopK& arguments);
 
 // The optimiser's.

@@ -10,6 +10,8 @@
 #define SIMT_DEVICE __device__ __forceinline__
 /// Before a loop whose variable picks registers.
 #define SIMT_UNROLL _Pragma("unroll")
+/// Before one that is long enough to stay a loop where it stands in others that are not.
+#define SIMT_LOOP _Pragma("unroll 1")
 
 /// The few things of CUDA that kernels use, so that the same kernels also compile as ordinary C++ against an emulation
 /// (tests/support/cuda_emulation/simt.h), which has this header's name and declarations. All threads of a block must

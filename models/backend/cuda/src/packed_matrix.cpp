@@ -44,6 +44,23 @@ PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, const device::Matrix& w
     device::narrow_words(half_of(type), weight, false, words(values_.data(), rows_, cols_, kHalvesOfWord));
 }
 
+PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, std::int64_t rows, std::int64_t cols, ComputeType type)
+    : rows_(rows), cols_(cols), type_(type), values_(memory, bytes_of(rows, cols, type)) {
+  memory.clear(values_.data(), bytes_of(rows, cols, type));
+  if (!tensor::is_int8(type)) return;
+  const std::size_t scale_bytes = static_cast<std::size_t>(rows) * sizeof(float);
+  scales_ = tensor::Buffer(memory, scale_bytes);
+  memory.clear(scales_.data(), scale_bytes);
+}
+
+device::GatheredRows PackedMatrix::gathered_from(const PackedMatrix& weight) {
+  return {.words = static_cast<std::int64_t>(bytes_of(1, cols_, type_) / sizeof(std::uint32_t)),
+          .from = static_cast<const std::uint32_t*>(weight.values_.data()),
+          .to = static_cast<std::uint32_t*>(values_.data()),
+          .from_scales = static_cast<const float*>(weight.scales_.data()),
+          .to_scales = static_cast<float*>(scales_.data())};
+}
+
 void PackedMatrix::quantize(tensor::DeviceMemory& memory, const device::Matrix& weight) {
   core::require(cols_ <= tensor::kMostInt8Inputs, core::ErrorCode::kUnsupported,
                 "a product of {} inputs does not fit into int8's sums, which have {}", cols_, tensor::kMostInt8Inputs);
@@ -98,10 +115,14 @@ void multiply(Context& context, const device::Matrix& x, const Tensor& plain, Co
   if (packed == nullptr)
     return multiply_plain(context, {.a = x, .b = matrix(plain, op), .transpose_b = true, .c = c, .epilogue = epilogue},
                           type, op);
-  const auto* weight = dynamic_cast<const PackedMatrix*>(packed);
+  packed_of(*packed, op).multiply(context, x, c, epilogue);
+}
+
+const PackedMatrix& packed_of(const PackedWeight& packed, std::string_view op) {
+  const auto* weight = dynamic_cast<const PackedMatrix*>(&packed);
   core::require(weight != nullptr, core::ErrorCode::kInvalidArgument,
                 "{}: the weight was packed by another backend than this", op);
-  weight->multiply(context, x, c, epilogue);
+  return *weight;
 }
 
 std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, ComputeType type) {

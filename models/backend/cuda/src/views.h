@@ -6,6 +6,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/ops/dropout.h>
+#include <dragoman/tensor/context.h>
 
 // What kernels are called with, as they are launched.
 namespace dragoman::backend::cuda {
@@ -35,6 +36,11 @@ inline device::Target target(const ops::GradientTarget& gradient, std::string_vi
 }
 inline device::Ids ids(const ops::DeviceIndices& indices) {
   return {indices.data, indices.count};
+}
+/// Uninitialised, until the scope of the kernel ends.
+template <class T>
+T* scratch(tensor::Context& context, std::int64_t count) {
+  return static_cast<T*>(context.arena().allocate(static_cast<std::size_t>(count) * sizeof(T)));
 }
 inline device::Dropout dropout(double rate, const tensor::RandomState& random) {
   if (rate == 0) return {};

@@ -67,6 +67,12 @@ inline constexpr std::tuple kFusedKernels{
     kFeedForward,
 };
 
+/// What a backend has, both or neither, whose attention keeps no weights for its backward pass.
+inline constexpr std::tuple kRecomputingKernels{
+    kRecomputedAttention,
+    kRecomputedAttentionBackward,
+};
+
 /// What a backend may leave out, all of it together: the decoding then computes all outputs, and masks those that are
 /// not on a row's list.
 inline constexpr std::tuple kGatheredKernels{
