@@ -17,7 +17,7 @@ endif()
 set(DRAGOMAN_CUDA_CODE "-gencode=arch=compute_80,code=sm_80;-gencode=arch=compute_90,code=[sm_90,compute_90]" CACHE STRING
   "nvcc's options for the GPUs that are compiled for")
 set(backend ${PROJECT_SOURCE_DIR}/models/backend/cuda)
-file(GLOB device_headers CONFIGURE_DEPENDS ${backend}/device/*.h ${backend}/hardware/*.h)
+file(GLOB device_headers CONFIGURE_DEPENDS ${backend}/device/*.h ${backend}/hardware/*.h ${PROJECT_SOURCE_DIR}/plugins/*/cuda/*.h)
 set(device_objects "")
 set(DRAGOMAN_CUDA_USAGE "")
 foreach(source IN LISTS DRAGOMAN_CUDA_DEVICE_SOURCES)

@@ -59,6 +59,9 @@ class Verifier {
       case tensor::ComputeChoice::kBF16:
         allow(tensor::ComputeType::kBF16);
         break;
+      case tensor::ComputeChoice::kF16:
+        allow(tensor::ComputeType::kF16);
+        break;
       case tensor::ComputeChoice::kI8:
         allow(tensor::ComputeType::kI8);
         break;
@@ -170,6 +173,8 @@ VerificationBounds verification_bounds(tensor::ComputeType type) {
       return {.mean = 2e-5, .largest = 2e-4, .margin = 2e-3};
     case tensor::ComputeType::kBF16:
       return {.mean = 0.02, .largest = 0.2, .margin = 1};
+    case tensor::ComputeType::kF16:  // three bits more
+      return {.mean = 0.0025, .largest = 0.025, .margin = 0.125};
     case tensor::ComputeType::kI8:
     case tensor::ComputeType::kI8Narrow:
       return {.mean = 0.05, .largest = 0.5, .margin = 2};

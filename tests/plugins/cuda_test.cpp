@@ -2,9 +2,14 @@
 #include "small_task.h"
 #include "test_data.h"
 
+#include <filesystem>
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/decoding/decoding_loop.h>
 #include <dragoman/decoding/model_stepper.h>
 #include <dragoman/plugins/conformance.h>
@@ -19,10 +24,17 @@ using decoding::DecodingOptions;
 using tensor::Device;
 using testing::emulation::Order;
 
+/// The bundled plugins that there are; those who test a GPU elsewhere have brought none.
+HostOptions with_plugins() {
+  HostOptions options;
+  if (const std::string ssru = testing::built("ssru_plugin"); std::filesystem::exists(ssru)) options.plugins = {ssru};
+  return options;
+}
+
 /// With the device twice: as "cuda", which runs every step, and, where there is such a thing, as "captured", which
 /// makes the kernel calls of equal steps again.
 Host& cuda_host() {
-  static Host host{HostOptions{}};
+  static Host host{with_plugins()};
   static const bool added = [] {
     host.runtime().add(testing::make_cuda_backend());
     if (const auto captured = testing::make_capturing_cuda_backend()) host.runtime().add(captured);
@@ -40,15 +52,35 @@ std::vector<std::string> cuda_devices() {
   return names;
 }
 
-TEST(Cuda, TheTransformerConforms) {
+class CudaModel : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Models, CudaModel, ::testing::Values("transformer", "ssru"),
+                         [](const auto& model) { return std::string(model.param); });
+
+TEST_P(CudaModel, Conforms) {
   const testing::TemporaryFolder scratch;
-  const ModelEntry& transformer = cuda_host().registry().models().get("transformer");
+  if (cuda_host().loader().find("ssru") == nullptr && std::string_view(GetParam()) == "ssru")
+    GTEST_SKIP() << "the plugin was not brought";
+  const ModelEntry& model = cuda_host().registry().models().get(GetParam());
   int checks = 0;
-  for (const Verdict& verdict : check_model(cuda_host(), transformer, {.scratch_folder = scratch.path()})) {
+  for (const Verdict& verdict : check_model(cuda_host(), model, {.scratch_folder = scratch.path()})) {
     EXPECT_TRUE(verdict.passed) << verdict.device << ", " << verdict.check << ": " << verdict.detail;
     checks += verdict.device == "cuda" || verdict.device == "captured" ? 1 : 0;
   }
   EXPECT_GT(checks, 10);
+}
+
+/// Every op of a bundled plugin has a kernel for CUDA beside that for the CPU.
+TEST(Cuda, HasTheKernelsOfBundledPlugins) {
+  const runtime::Runtime& runtime = cuda_host().runtime();
+  std::set<std::string_view> on_cuda;
+  runtime.kernels(cuda_host().device("cuda")).for_each_name([&](std::string_view name) { on_cuda.insert(name); });
+  int of_plugins = 0;
+  runtime.kernels(Device::kCpu).for_each_name([&](std::string_view name) {
+    if (name.find('.') == name.npos) return;  // PLUGIN.OP
+    ++of_plugins;
+    EXPECT_TRUE(on_cuda.contains(name)) << name;
+  });
+  if (cuda_host().loader().find("ssru") != nullptr) EXPECT_GT(of_plugins, 1);
 }
 
 struct Search {
@@ -115,7 +147,7 @@ TEST_P(CudaSearch, FindsWhatTheCpuFindsInInt8) {
 }
 
 class CudaTraining : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Types, CudaTraining, ::testing::Values("fp32", "bf16"),
+INSTANTIATE_TEST_SUITE_P(Types, CudaTraining, ::testing::Values("fp32", "bf16", "fp16"),
                          [](const auto& type) { return std::string(type.param); });
 
 /// The same bits whatever the order of threads and blocks, and whether steps are run or made again; a loss like the
@@ -124,14 +156,14 @@ TEST_P(CudaTraining, GivesTheSameBitsOnEveryRunAndTheLossOfTheCpu) {
   constexpr int kUpdates = 6;
   const testing::TemporaryFolder folder;
   const training::testing::SmallTask task(folder.path());
-  const auto train = [&](const std::string& run, const std::string& device) {
+  const auto train = [&](const std::string& run, const std::string& device, const std::string& compute = GetParam()) {
     const auto config =
-        task.config({"output=" + task.file(run).string(), "device=" + device,
-                     std::string("training.compute=") + GetParam(), "training.accumulate=2", "training.ema_decay=0.9",
-                     "training.updates=" + std::to_string(kUpdates), "validation.every=0", "training.row_bucket=16"});
+        task.config({"output=" + task.file(run).string(), "device=" + device, "training.compute=" + compute,
+                     "training.accumulate=2", "training.ema_decay=0.9", "training.updates=" + std::to_string(kUpdates),
+                     "validation.every=0", "training.row_bucket=16"});
     return training::Trainer(config, training::make_environment(cuda_host()), training::StartMode::kFresh).run();
   };
-  const auto cpu = train("cpu", "cpu");
+  const auto cpu = train("cpu", "cpu", std::string(GetParam()) == "fp16" ? "fp32" : GetParam());
   const auto cuda = train("forward", "cuda");
   testing::emulation::set_order(Order::kBackward);
   train("backward", "cuda");
@@ -143,6 +175,40 @@ TEST_P(CudaTraining, GivesTheSameBitsOnEveryRunAndTheLossOfTheCpu) {
   EXPECT_TRUE(task.checkpoint_bytes("backward", kUpdates) == expected);
   EXPECT_TRUE(task.checkpoint_bytes("shuffled", kUpdates) == expected);
   EXPECT_NEAR(cuda.training_loss, cpu.training_loss, 1e-3 * cpu.training_loss);
+}
+
+/// Gradients in fp16 that overflow at first: the scale comes down, the updates are left out, and the loss then falls as
+/// that of fp32 does.
+TEST(CudaTraining, InFp16SurvivesOverflows) {
+  const testing::TemporaryFolder folder;
+  const training::testing::SmallTask task(folder.path());
+  const auto train = [&](const std::string& run, const std::vector<std::string>& assignments) {
+    std::vector<std::string> all{"output=" + task.file(run).string(),
+                                 "device=cuda",
+                                 "training.updates=40",
+                                 "validation.every=0",
+                                 "training.batch_tokens=200",
+                                 "training.report_every=1"};
+    all.insert(all.end(), assignments.begin(), assignments.end());
+    return training::Trainer(task.config(all), training::make_environment(cuda_host()), training::StartMode::kFresh)
+        .run();
+  };
+  const auto fp32 = train("fp32", {});
+  const auto fp16 = train(
+      "fp16", {"training.compute=fp16", "training.loss_scale={initial: 268435456, most: 268435456, grow_after: 15}"});
+  EXPECT_LT(fp32.training_loss, 2.2);  // guessing among 12 pieces is 2.5
+  EXPECT_NEAR(fp16.training_loss, fp32.training_loss, 0.1);
+  int left_out = 0;
+  std::set<std::int64_t> scales;
+  core::LineReader reader(task.file("fp16") / "metrics.jsonl");
+  for (std::string line; reader.next(line);) {
+    const core::Json json = core::parse_json(line, "metrics.jsonl");
+    left_out += json["type"] == "loss_scale" ? 1 : 0;
+    if (json["type"] == "training") scales.insert(json["loss_scale"].get<std::int64_t>());
+  }
+  EXPECT_GT(left_out, 2);
+  EXPECT_LT(left_out, 20);
+  EXPECT_GT(scales.size(), 1U) << "it grew again";
 }
 
 }  // namespace

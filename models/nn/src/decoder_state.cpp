@@ -16,6 +16,18 @@ std::vector<std::int64_t> key_value_widths(const std::vector<std::int64_t>& widt
   return result;
 }
 
+/// Of decoders whose weights are multiplied in the type; F32 stands for floats as they are.
+tensor::DType kept_type_of(tensor::ComputeType type) {
+  switch (type) {
+    case tensor::ComputeType::kF32:
+      return tensor::DType::kF32;
+    case tensor::ComputeType::kF16:
+      return tensor::DType::kF16;
+    default:
+      return tensor::DType::kBF16;
+  }
+}
+
 void append_range(std::vector<std::int32_t>& to, const std::vector<std::int32_t>& from, std::int32_t begin,
                   std::int32_t end) {
   to.insert(to.end(), from.begin() + begin, from.begin() + end);
@@ -41,7 +53,7 @@ RowStateId StateLayout::add_row_state(std::int64_t width) {
 DecoderState DecoderState::whole(std::span<const KeyValue> memories, const ops::Offsets& source_offsets,
                                  tensor::ComputeType type) {
   DecoderState state;
-  state.rounds_ = type != tensor::ComputeType::kF32;
+  state.kept_type_ = kept_type_of(type);
   state.whole_ = true;
   state.memories_ = memories;
   state.source_offsets_ = source_offsets;
@@ -51,7 +63,7 @@ DecoderState DecoderState::whole(std::span<const KeyValue> memories, const ops::
 DecoderState::DecoderState(const Context& context, const StateLayout& layout, tensor::ComputeType type)
     : layout_(layout),
       device_memory_(&context.memory()),
-      kept_type_(type == tensor::ComputeType::kF32 ? context.float_type() : tensor::DType::kBF16),
+      kept_type_(type == tensor::ComputeType::kF32 ? context.float_type() : kept_type_of(type)),
       history_(context, key_value_widths(layout.histories()), kept_type_),
       memory_(context, key_value_widths(layout.memories()), kept_type_),
       row_state_buffers_(layout.row_states().size()) {
@@ -283,7 +295,7 @@ std::size_t DecoderState::bytes_of(std::int64_t elements) const noexcept {
 }
 
 const Variable& DecoderState::kept(Context& context, const Variable& keys_or_values) const {
-  if (rounds_) ops::round_to_bf16(context, keys_or_values.value);
+  if (kept_type_ != tensor::DType::kF32) ops::round_to(context, keys_or_values.value, kept_type_);
   return keys_or_values;
 }
 

@@ -44,6 +44,27 @@ std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets
   return offsets;
 }
 
+bool keeps_attention_weights(const Context& context) {
+  return context.kernels().find(kRecomputedAttention) == nullptr;
+}
+
+namespace {
+
+void attend_and_recompute(Context& context, const Variable& q, const Variable& k, const Variable& v,
+                          const Variable& bias, const Variable& y, const AttentionArguments& forward) {
+  const RecomputedAttentionArguments arguments{.forward = forward,
+                                               .log_sums = context.allocate_for_step(q.value.rows, forward.heads),
+                                               .type = context.plain_compute_type()};
+  context.kernels().get(kRecomputedAttention)(context, arguments);
+  context.tape()->record(context, y.gradient, [q, k, v, bias, y, arguments](Context& ctx) {
+    ctx.kernels().get(kRecomputedAttentionBackward)(
+        ctx, {arguments, y.gradient->value, optional_target(ctx, q), optional_target(ctx, k), optional_target(ctx, v),
+              optional_target(ctx, bias)});
+  });
+}
+
+}  // namespace
+
 AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,
                           const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& wanted,
                           bool keep_probabilities, const Variable& bias) {
@@ -55,10 +76,12 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const RandomState random = rate > 0 ? context.next_random() : RandomState{};
   const bool record = autograd::recording(context, q, k, v, bias);
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
-  const std::int64_t pairs = pairs_of_rows(q_offsets.host, k_offsets.host);
-  const std::int64_t room = context.coarse_bucket(pairs);
-  const bool has_weights = record || keep_probabilities || observer != nullptr;
-  const Tensor probabilities = has_weights ? context.allocate_for_step(1, options.heads * room) : Tensor{};
+  const bool watched = keep_probabilities || observer != nullptr;
+  const bool recomputes = record && !watched && !keeps_attention_weights(context);
+  const bool has_weights = watched || (record && !recomputes);
+  const std::int64_t pairs = has_weights ? pairs_of_rows(q_offsets.host, k_offsets.host) : 0;
+  const Tensor probabilities =
+      has_weights ? context.allocate_for_step(1, options.heads * context.coarse_bucket(pairs)) : Tensor{};
   const AttentionArguments forward{.q = q.value,
                                    .k = k.value,
                                    .v = v.value,
@@ -72,6 +95,10 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
                                    .y = y.value,
                                    .scale = options.scale,
                                    .bias = bias.value};
+  if (recomputes) {
+    attend_and_recompute(context, q, k, v, bias, y, forward);
+    return {y, Tensor{}};
+  }
   context.kernels().get(kAttention)(context, forward);
   if (observer != nullptr) observer->after(context, forward, q_offsets, k_offsets);
   if (record)

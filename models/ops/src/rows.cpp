@@ -11,15 +11,16 @@ Tensor gather_rows(Context& context, const Tensor& x, const DeviceIndices& rows)
 }
 
 void scatter_rows(Context& context, const Tensor& x, const DeviceIndices& rows, const Tensor& y) {
-  const bool rounds = y.dtype == tensor::DType::kBF16 && x.dtype == context.float_type();
+  const bool narrow = y.dtype == tensor::DType::kBF16 || y.dtype == tensor::DType::kF16;
+  const bool rounds = narrow && x.dtype == context.float_type();
   if (x.rows != rows.size() || x.cols != y.cols || (x.dtype != y.dtype && !rounds))
     core::fail(core::ErrorCode::kInvalidArgument, "scatter_rows: {} rows of {} do not go from {} to {}", rows.size(),
                tensor::name_of(x.dtype), tensor::describe(x), tensor::describe(y));
   context.kernels().get(kScatterRows)(context, {x, rows, y});
 }
 
-void round_to_bf16(Context& context, const Tensor& x) {
-  context.kernels().get(kRoundToBf16)(context, {x});
+void round_to(Context& context, const Tensor& x, tensor::DType type) {
+  context.kernels().get(kRoundTo)(context, {x, type});
 }
 
 }  // namespace dragoman::ops

@@ -47,6 +47,8 @@ class ReferenceBackend final : public HostBackend {
     switch (choice) {
       case tensor::ComputeChoice::kBF16:
         return tensor::ComputeType::kBF16;
+      case tensor::ComputeChoice::kF16:
+        return tensor::ComputeType::kF16;
       case tensor::ComputeChoice::kI8:
         return tensor::ComputeType::kI8;
       default:
@@ -54,7 +56,8 @@ class ReferenceBackend final : public HostBackend {
     }
   }
   tensor::ComputeType training_type(tensor::ComputeChoice choice) const override {
-    return choice == tensor::ComputeChoice::kBF16 ? tensor::ComputeType::kBF16 : Backend::training_type(choice);
+    const bool narrow = choice == tensor::ComputeChoice::kBF16 || choice == tensor::ComputeChoice::kF16;
+    return narrow ? inference_type(choice) : Backend::training_type(choice);
   }
   std::string describe() const override { return "double precision, for tests"; }
 };

@@ -29,6 +29,8 @@ ComputeChoice choice_of(ComputeType type) {
       return ComputeChoice::kF32;
     case ComputeType::kBF16:
       return ComputeChoice::kBF16;
+    case ComputeType::kF16:
+      return ComputeChoice::kF16;
     case ComputeType::kI8:
     case ComputeType::kI8Narrow:
       return ComputeChoice::kI8;

@@ -3,6 +3,7 @@
 #include "config_tables.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 #include <dragoman/core/error.h>
@@ -73,6 +74,18 @@ void read_window(core::OptionReader options, TrainingState& state) {
   options.finish();
 }
 
+/// {value: N, updates: N}
+void read_loss_scale(core::OptionReader options, TrainingState& state) {
+  state.loss_scale = options.require_key<std::int64_t>("value");
+  options.check(state.loss_scale > 0 && state.loss_scale <= kMost &&
+                    std::has_single_bit(static_cast<std::uint64_t>(state.loss_scale)),
+                "value", fmt::format("must be a power of two up to {}", kMost));
+  state.loss_scale_updates = options.require_key<std::int64_t>("updates");
+  options.check(state.loss_scale_updates >= 0 && state.loss_scale_updates <= state.update, "updates",
+                "must lie in 0 .. update");
+  options.finish();
+}
+
 /// {type: NAME, states: [NAME, ...], begun_after: N}
 void read_optimizer(core::OptionReader options, TrainingState& state) {
   state.optimizer = options.require_key<std::string>("type");
@@ -94,7 +107,7 @@ void read_optimizer(core::OptionReader options, TrainingState& state) {
 }  // namespace
 
 Json to_json(const TrainingState& state) {
-  return {
+  Json json = {
       {"format_version", kFormatVersion},
       {"update", state.update},
       {"epoch", state.epoch},
@@ -110,6 +123,8 @@ Json to_json(const TrainingState& state) {
       {"restored", state.restored},
       {"optimizer",
        {{"type", state.optimizer}, {"states", state.optimizer_states}, {"begun_after", state.optimizer_begun_after}}}};
+  if (state.loss_scale > 0) json["loss_scale"] = {{"value", state.loss_scale}, {"updates", state.loss_scale_updates}};
+  return json;
 }
 
 TrainingState read_training_state(const Json& json, const std::string& where) {
@@ -144,6 +159,7 @@ TrainingState read_training_state(const Json& json, const std::string& where) {
                 fmt::format("must lie in 0 .. {}", kMany));
   state.restored = options.get<std::int64_t>("restored", -1);
   options.check(state.restored >= -1 && state.restored <= state.update, "restored", "must lie in -1 .. update");
+  if (options.has("loss_scale")) read_loss_scale(options.child("loss_scale"), state);
   if (options.has("optimizer")) read_optimizer(options.child("optimizer"), state);
   options.finish();
   return state;

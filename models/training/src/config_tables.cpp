@@ -464,8 +464,10 @@ const OptionTable<RecipeConfig>& recipe_table() {
                   "device likes")
           .number("accumulate", &Config::accumulate, {.least = 1, .most = 65536}, "N",
                   "batches for one update, shared out among the processes that train together")
-          .choice("compute", &Config::compute, training_choices(), "TYPE",
-                  "what weights are multiplied in; auto: bf16 where that is faster. Parameters stay fp32")
+          .choice(
+              "compute", &Config::compute, training_choices(), "TYPE",
+              "what weights are multiplied in; auto: bf16 where that is faster; fp16: on a GPU. Parameters stay fp32")
+          .nested("loss_scale", &Config::loss_scale, loss_scale_table())
           .flag(
               "recompute", &Config::recompute,
               "keep of each layer what goes in and out, and compute the rest again in the backward pass: less memory, "

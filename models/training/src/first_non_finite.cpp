@@ -37,6 +37,7 @@ class OpWatch {
     const auto watch = [this](auto key) { this->watch(key); };
     ops::for_each_key(ops::kKernels, watch);
     ops::for_each_key(ops::kFusedKernels, watch);
+    ops::for_each_key(ops::kRecomputingKernels, watch);
     current_ = this;
   }
   OpWatch(const OpWatch&) = delete;

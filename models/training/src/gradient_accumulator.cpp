@@ -37,7 +37,8 @@ UpdateGradients GradientAccumulator::compute(const TrainingState& state, bool st
 GradientAccumulator::BatchSums GradientAccumulator::compute_share(const TrainingState& state, std::int64_t batches) {
   std::int64_t target_tokens = 0;
   for (std::int64_t i = 0; i < batches; ++i) target_tokens += source_->target_tokens(i);
-  const double scale = 1.0 / static_cast<double>(target_tokens);
+  const auto loss_scale = static_cast<double>(std::max<std::int64_t>(state.loss_scale, 1));
+  const double scale = loss_scale / static_cast<double>(target_tokens);
   const collective::LeafRange share = collective::share_of(batches, parts_.ranks.rank(), parts_.ranks.size());
   BatchSums sums(static_cast<std::size_t>(batches));
   tree_.begin();

@@ -43,7 +43,8 @@ class GradientAccumulator {
   GradientAccumulator(const TrainingConfig& config, const GradientParts& parts, BatchSource& source,
                       tensor::Context& context);
 
-  /// The gradient of the mean loss over all target tokens of the update that comes after `state`; its share of each
+  /// The gradient of the mean loss over all target tokens of the update that comes after `state`, times the state's
+  /// loss_scale, if it has one; its share of each
   /// process is computed there. `stop` tells the others that this process was asked to stop.
   UpdateGradients compute(const TrainingState& state, bool stop = false);
   /// Moves the state past the update.

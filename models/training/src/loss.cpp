@@ -52,6 +52,7 @@ tensor::StepKey key_of(const tensor::Context& context, const nn::Seq2SeqModel& m
   const tensor::RaggedTokens source = batch.source(), input = batch.input();
   // Attention weights that are kept for the backward pass have so much room for each head.
   const auto weights = [&](const tensor::RaggedTokens& queries, const tensor::RaggedTokens& keys) {
+    if (!ops::keeps_attention_weights(context)) return std::int64_t{0};
     return context.coarse_bucket(ops::pairs_of_rows(queries.offsets, keys.offsets));
   };
   return {"loss",

@@ -1,7 +1,9 @@
 #include "method_tables.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
+#include <utility>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
@@ -119,6 +121,21 @@ void check_non_finite(const TrainingConfig& config, const std::string& where) {
       "{}: training.non_finite_limit has no effect with training.on_non_finite: stop; leave it out", where);
 }
 
+void check_loss_scale(const RecipeConfig& recipe, const std::string& where) {
+  const LossScaleConfig& scale = recipe.loss_scale;
+  for (const auto& [key, value] :
+       {std::pair("initial", scale.initial), std::pair("least", scale.least), std::pair("most", scale.most)})
+    core::require(std::has_single_bit(static_cast<std::uint64_t>(value)), ErrorCode::kBadInput,
+                  "{}: training.loss_scale.{} is {}; it must be a power of two, so that scaling rounds nothing", where,
+                  key, value);
+  core::require(scale.least <= scale.initial && scale.initial <= scale.most, ErrorCode::kBadInput,
+                "{}: training.loss_scale.initial is {}; it must lie between least, {}, and most, {}", where,
+                scale.initial, scale.least, scale.most);
+  core::require(recipe.compute == tensor::ComputeChoice::kF16 ||
+                    tree_of(loss_scale_table(), scale) == tree_of(loss_scale_table(), {}),
+                ErrorCode::kBadInput, "{}: training.loss_scale has no effect without training.compute: fp16", where);
+}
+
 void check_losses(const RecipeConfig& recipe, const std::string& where) {
   core::require(recipe.label_smoothing_kind == SmoothingKind::kUniform || recipe.label_smoothing > 0,
                 ErrorCode::kBadInput,
@@ -132,6 +149,7 @@ void check_methods(const TrainingConfig& config, const std::string& where) {
   check_schedule(config, where);
   check_non_finite(config, where);
   check_losses(config.training, where);
+  check_loss_scale(config.training, where);
 }
 
 }  // namespace dragoman::training

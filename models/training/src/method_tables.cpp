@@ -132,6 +132,19 @@ OptionTable<ScheduleOptions> schedule_table() {
       .nested("plateau", &Config::plateau, plateau_table());
 }
 
+OptionTable<LossScaleConfig> loss_scale_table() {
+  using Config = LossScaleConfig;
+  constexpr core::NumberRange<std::int64_t> kScale{.least = 1, .most = std::int64_t{1} << 40};
+  return OptionTable<Config>()
+      .number("initial", &Config::initial, kScale, "N",
+              "fp16: what the gradient of the loss is multiplied by at first; a power of two")
+      .number("least", &Config::least, kScale, "N",
+              "fp16: halved no further; there on_non_finite says what follows a gradient that is not finite")
+      .number("most", &Config::most, kScale, "N", "fp16: doubled no further")
+      .number("grow_after", &Config::grow_after, kFromZero, "N",
+              "fp16: updates in a row with finite gradients, after which it is doubled; 0: never");
+}
+
 OptionTable<WordDropoutConfig> word_dropout_table() {
   using Config = WordDropoutConfig;
   return OptionTable<Config>()

@@ -75,6 +75,13 @@ inline OpTensors tensors_of(const ops::AttentionArguments& x) {
 inline OpTensors tensors_of(const ops::AttentionBackwardArguments& x) {
   return {{x.forward.q, x.forward.k, x.forward.v, x.dy}, {x.dq.value, x.dk.value, x.dv.value, x.dbias.value}};
 }
+inline OpTensors tensors_of(const ops::RecomputedAttentionArguments& x) {
+  return {{x.forward.q, x.forward.k, x.forward.v, x.forward.bias}, {x.forward.y}};
+}
+inline OpTensors tensors_of(const ops::RecomputedAttentionBackwardArguments& x) {
+  const ops::AttentionArguments& forward = x.forward.forward;
+  return {{forward.q, forward.k, forward.v, x.dy}, {x.dq.value, x.dk.value, x.dv.value, x.dbias.value}};
+}
 inline OpTensors tensors_of(const ops::GatherRowsArguments& x) {
   return {{x.x}, {x.y}};
 }

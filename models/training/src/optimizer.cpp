@@ -45,10 +45,11 @@ bool Optimizer::parameters_are_finite(tensor::Context& context) const {
   return std::isfinite(ops::sum_of_squares(context, parameters_->flat_values()));
 }
 
-void Optimizer::apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm) {
+void Optimizer::apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm,
+                      std::int64_t loss_scale) {
   const bool clips = clip_norm_ > 0 && gradient_norm > clip_norm_;
   const ops::AdamStep now{.learning_rate = learning_rate,
-                          .gradient_scale = clips ? clip_norm_ / gradient_norm : 1,
+                          .gradient_scale = (clips ? clip_norm_ / gradient_norm : 1) / static_cast<double>(loss_scale),
                           .step = update - begun_after_};
   const auto t = static_cast<double>(update);
   const double decay = std::min(ema_decay_, (1 + t) / (10 + t));

@@ -3,6 +3,7 @@
 #include "agreement.h"
 #include "checkpoint_keeper.h"
 #include "data_account.h"
+#include "loss_scaler.h"
 #include "model_selector.h"
 #include "non_finite_updates.h"
 #include "run_embeddings.h"
@@ -61,6 +62,7 @@ class Trainer::Impl {
   ModelSelector models_;
   TrainingMeter meter_;
   NonFiniteUpdates non_finite_;
+  LossScaler loss_scaler_;
   bool stop_wanted_ = false;  ///< by any process, as of the last update
 };
 
@@ -70,7 +72,8 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
       checkpoints_(parts_, progress_),
       models_(parts_, progress_, checkpoints_),
       meter_(parts_, progress_),
-      non_finite_(parts_, progress_, checkpoints_) {
+      non_finite_(parts_, progress_, checkpoints_),
+      loss_scaler_(parts_, progress_) {
   if (mode == StartMode::kFresh)
     start_fresh(stop);
   else
@@ -90,6 +93,7 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
 }
 
 void Trainer::Impl::start_fresh(const std::stop_token& stop) {
+  loss_scaler_.begin();
   parts_.model->parameters().initialise(parts_.config.training.seed);
   if (parts_.start) parts_.start->load(*parts_.model, parts_.tokenizers);
   load_embeddings(parts_.config.data, parts_.tokenizers, *parts_.model, parts_.environment.log, stop);
@@ -163,6 +167,7 @@ void Trainer::Impl::resume(bool fork) {
   checkpoints_.load_last();
   // Data that are others are cut into other windows.
   if (fork) progress_.state.window = progress_.state.window_begin = 0;
+  loss_scaler_.begin();
   if (parts_.ranks->leads()) parts_.ranks->barrier();
   if (parts_.adapters) parts_.adapters->merge(*parts_.context);
   if (!parts_.ranks->leads()) return;
@@ -240,20 +245,27 @@ void Trainer::Impl::train_one_update(const std::stop_token& stop) {
   TrainingState& state = progress_.state;
   const UpdateGradients gradients = parts_.gradients->compute(state, stop.stop_requested());
   stop_wanted_ = gradients.stop_wanted;
-  double norm = parts_.optimizer->gradient_norm(*parts_.context);
-  if (!std::isfinite(gradients.sums.loss) || !std::isfinite(norm))
+  const std::int64_t loss_scale = loss_scaler_.scale();
+  const auto gradient_norm = [&] {
+    return parts_.optimizer->gradient_norm(*parts_.context) / static_cast<double>(loss_scale);
+  };
+  double norm = gradient_norm();
+  const bool loss_is_finite = std::isfinite(gradients.sums.loss);
+  if (loss_is_finite && !std::isfinite(norm) && loss_scaler_.leave_out(gradients)) return;
+  if (!loss_is_finite || !std::isfinite(norm))
     return non_finite_.leave_out(gradients, {.loss = gradients.sums.loss, .gradient_norm = norm});
   const RecipeConfig& recipe = parts_.config.training;
   if (recipe.clip_value > 0) {
-    parts_.optimizer->clip_gradients(*parts_.context, recipe.clip_value);
-    norm = parts_.optimizer->gradient_norm(*parts_.context);
+    parts_.optimizer->clip_gradients(*parts_.context, recipe.clip_value * static_cast<double>(loss_scale));
+    norm = gradient_norm();
   }
   const double rate = learning_rate();
-  parts_.optimizer->apply(*parts_.context, state.update + 1, rate, norm);
+  parts_.optimizer->apply(*parts_.context, state.update + 1, rate, norm, loss_scale);
   if (parts_.adapters) parts_.adapters->merge(*parts_.context);
   progress_.unsaved = true;
   parts_.gradients->advance(state, gradients);
   state.restored = -1;
+  loss_scaler_.count();
   meter_.count({.sums = gradients.sums,
                 .learning_rate = rate,
                 .gradient_norm = norm,

@@ -25,16 +25,18 @@ void TrainingMeter::count(const Update& update) {
 void TrainingMeter::append_line(const Update& update) {
   TrainingState& state = progress_->state;
   const auto tokens = static_cast<double>(state.window_tokens);
-  progress_->append({{"type", "training"},
-                     {"update", state.update},
-                     {"epoch", state.epoch},
-                     {"loss", state.window_loss / tokens},
-                     {"perplexity", std::exp(state.window_nll / tokens)},
-                     {"learning_rate", update.learning_rate},
-                     {"gradient_norm", update.gradient_norm},
-                     {"target_tokens", state.window_tokens},
-                     {"seconds", window_seconds_},
-                     {"data_seconds", run_->gradients->take_waiting()}});
+  core::Json line{{"type", "training"},
+                  {"update", state.update},
+                  {"epoch", state.epoch},
+                  {"loss", state.window_loss / tokens},
+                  {"perplexity", std::exp(state.window_nll / tokens)},
+                  {"learning_rate", update.learning_rate},
+                  {"gradient_norm", update.gradient_norm},
+                  {"target_tokens", state.window_tokens},
+                  {"seconds", window_seconds_},
+                  {"data_seconds", run_->gradients->take_waiting()}};
+  if (state.loss_scale > 0) line["loss_scale"] = state.loss_scale;
+  progress_->append(line);
   state.window_loss = state.window_nll = window_seconds_ = 0;
   state.window_tokens = 0;
 }

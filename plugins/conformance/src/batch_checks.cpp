@@ -58,8 +58,8 @@ void step_visits(Stepper& stepper, const std::vector<Pair>& pairs, std::vector<V
 
 std::vector<tensor::ComputeType> Bench::compute_types() const {
   std::vector<tensor::ComputeType> types;
-  for (const tensor::ComputeChoice compute :
-       {tensor::ComputeChoice::kF32, tensor::ComputeChoice::kBF16, tensor::ComputeChoice::kI8}) {
+  for (const tensor::ComputeChoice compute : {tensor::ComputeChoice::kF32, tensor::ComputeChoice::kBF16,
+                                              tensor::ComputeChoice::kF16, tensor::ComputeChoice::kI8}) {
     try {
       types.push_back(runtime.inference_type(device, compute));
     } catch (const core::Error& error) {

@@ -1,6 +1,7 @@
 #include "block.h"
 #include "launches.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -18,7 +19,12 @@ struct Shape {
   std::int64_t inner;
 };
 
-float rounded(float x) {
+float rounded(device::Half type, float x) {
+  // Numbers below 1 have 11 bits in fp16, until they get to 2^-14.
+  if (type == device::Half::kF16) {
+    const float unit = std::ldexp(1.0F, std::max(std::ilogb(x), -14) - 10);
+    return x == 0 ? x : std::nearbyint(x / unit) * unit;
+  }
   std::uint32_t bits = 0;
   std::memcpy(&bits, &x, sizeof bits);
   bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000;
@@ -64,21 +70,23 @@ class Products : public ::testing::TestWithParam<Shape> {
   std::vector<std::uint32_t> b_words_;
 };
 
-TEST_P(Products, OfBf16AreTheSumsOfRoundedNumbers) {
-  const device::WordMatrix a = words(a_words_, shape_.rows, 2);
-  const device::WordMatrix b = words(b_words_, shape_.cols, 2);
-  device::narrow_words(a_matrix_, false, a);
-  device::narrow_words(b_matrix_, false, b);
-  device::product_bf16(a, b, c_matrix_, epilogue_);
-  const auto inner = static_cast<std::size_t>(shape_.inner);
-  expect_elements(2 * static_cast<double>(shape_.inner) * 0x1p-24 * 1.3 * static_cast<double>(shape_.inner),
-                  [&](std::int64_t i, std::int64_t j) {
-                    double sum = bias_[static_cast<std::size_t>(j)];
-                    for (std::size_t k = 0; k < inner; ++k)
-                      sum += static_cast<double>(rounded(a_[static_cast<std::size_t>(i) * inner + k])) *
-                             rounded(b_[static_cast<std::size_t>(j) * inner + k]);
-                    return sum;
-                  });
+TEST_P(Products, OfHalvesAreTheSumsOfRoundedNumbers) {
+  for (const device::Half type : {device::Half::kBf16, device::Half::kF16}) {
+    const device::WordMatrix a = words(a_words_, shape_.rows, 2);
+    const device::WordMatrix b = words(b_words_, shape_.cols, 2);
+    device::narrow_words(type, a_matrix_, false, a);
+    device::narrow_words(type, b_matrix_, false, b);
+    device::product_of_halves(type, a, b, c_matrix_, epilogue_);
+    const auto inner = static_cast<std::size_t>(shape_.inner);
+    expect_elements(2 * static_cast<double>(shape_.inner) * 0x1p-24 * 1.3 * static_cast<double>(shape_.inner),
+                    [&](std::int64_t i, std::int64_t j) {
+                      double sum = bias_[static_cast<std::size_t>(j)];
+                      for (std::size_t k = 0; k < inner; ++k)
+                        sum += static_cast<double>(rounded(type, a_[static_cast<std::size_t>(i) * inner + k])) *
+                               rounded(type, b_[static_cast<std::size_t>(j) * inner + k]);
+                      return sum;
+                    });
+  }
 }
 
 TEST_P(Products, OfInt8AreExactSumsByScales) {
@@ -109,13 +117,13 @@ TEST_P(Products, OfInt8AreExactSumsByScales) {
 TEST_P(Products, OfARowDoNotDependOnOtherRows) {
   const device::WordMatrix a = words(a_words_, shape_.rows, 2);
   const device::WordMatrix b = words(b_words_, shape_.cols, 2);
-  device::narrow_words(a_matrix_, false, a);
-  device::narrow_words(b_matrix_, false, b);
-  device::product_bf16(a, b, c_matrix_, epilogue_);
+  device::narrow_words(device::Half::kBf16, a_matrix_, false, a);
+  device::narrow_words(device::Half::kBf16, b_matrix_, false, b);
+  device::product_of_halves(device::Half::kBf16, a, b, c_matrix_, epilogue_);
   const std::int64_t last = shape_.rows - 1;
   std::vector<float> alone(static_cast<std::size_t>(shape_.cols));
-  device::product_bf16({a.data + last * a.stride, 1, a.cols, a.stride}, b, {alone.data(), 1, shape_.cols, shape_.cols},
-                       epilogue_);
+  device::product_of_halves(device::Half::kBf16, {a.data + last * a.stride, 1, a.cols, a.stride}, b,
+                            {alone.data(), 1, shape_.cols, shape_.cols}, epilogue_);
   EXPECT_EQ(std::memcmp(alone.data(), c_.data() + last * shape_.cols, alone.size() * sizeof(float)), 0);
 }
 
@@ -142,8 +150,10 @@ TEST(NarrowWords, OfATransposeAreThoseOfTheMatrix) {
   const std::int64_t of_row = device::words_of(kCols, 2);
   std::vector<std::uint32_t> straight(static_cast<std::size_t>(kRows * of_row), 1);
   std::vector<std::uint32_t> transposed(straight.size(), 2);
-  device::narrow_words({x.data(), kRows, kCols, kCols}, false, {straight.data(), kRows, of_row, of_row});
-  device::narrow_words({turned.data(), kCols, kRows, kRows}, true, {transposed.data(), kRows, of_row, of_row});
+  device::narrow_words(device::Half::kBf16, {x.data(), kRows, kCols, kCols}, false,
+                       {straight.data(), kRows, of_row, of_row});
+  device::narrow_words(device::Half::kBf16, {turned.data(), kCols, kRows, kRows}, true,
+                       {transposed.data(), kRows, of_row, of_row});
   EXPECT_EQ(straight, transposed);
 }
 

@@ -1,7 +1,10 @@
+#include "cuda_backend_for_tests.h"
 #include "op_harness.h"
 
 #include <cmath>
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include <dragoman/ops/attention.h>
 #include <dragoman/ops/elementwise.h>
@@ -397,8 +400,12 @@ TEST_P(AttentionTest, ACachedRowDoesNotDependOnTheOthers) {
     EXPECT_EQ(values_of(all.row_range(r, r + 1)), values_of(run(r, r + 1))) << "row " << r;
 }
 
-std::vector<double> rounded_to_bf16(std::vector<double> values) {
-  for (double& value : values) value = tensor::bf16_to_f32(tensor::f32_to_bf16(static_cast<float>(value)));
+std::vector<double> rounded_to(tensor::DType type, std::vector<double> values) {
+  for (double& value : values) {
+    const auto number = static_cast<float>(value);
+    value = type == tensor::DType::kF16 ? tensor::f16_to_f32(tensor::f32_to_f16(number))
+                                        : tensor::bf16_to_f32(tensor::f32_to_bf16(number));
+  }
   return values;
 }
 
@@ -446,11 +453,19 @@ class CachedHypotheses : public ::testing::TestWithParam<std::tuple<Device, int>
     return y;
   }
 
-  Tensor as_bf16(const Tensor& x) {
+  /// BF16, and F16 where the device keeps it.
+  static std::vector<tensor::DType> narrow_types() {
+    const std::vector<Device> with_fp16 = devices_that_train_in(tensor::ComputeChoice::kF16);
+    if (std::ranges::find(with_fp16, std::get<0>(GetParam())) == with_fp16.end()) return {tensor::DType::kBF16};
+    return {tensor::DType::kBF16, tensor::DType::kF16};
+  }
+
+  Tensor as(tensor::DType type, const Tensor& x) {
+    if (type == x.dtype) return x;
     Context& context = rig_.context();
     all_.resize(static_cast<std::size_t>(x.rows));
     std::iota(all_.begin(), all_.end(), 0);
-    const Tensor y = context.arena().allocate(x.rows, x.cols, tensor::DType::kBF16, context.device());
+    const Tensor y = context.arena().allocate(x.rows, x.cols, type, context.device());
     ops::scatter_rows(context, x, context.upload(std::span<const std::int32_t>(all_)), y);
     return y;
   }
@@ -473,26 +488,97 @@ TEST_P(CachedHypotheses, ComeOutTheSameAloneAndTogether) {
   const Tensor q = rig_.matrix(rows, width(), random_values(rows * width(), 1, -2, 2));
   const Tensor keys = rig_.matrix(kPool, width(), random_values(kPool * width(), 2));
   const Tensor values = rig_.matrix(kPool, width(), random_values(kPool * width(), 3));
-  for (const bool bf16 : {false, true}) {
-    const Tensor kept_keys = bf16 ? as_bf16(keys) : keys;
-    const Tensor kept_values = bf16 ? as_bf16(values) : values;
+  std::vector<tensor::DType> types = narrow_types();
+  types.push_back(keys.dtype);
+  for (const tensor::DType type : types) {
+    const Tensor kept_keys = as(type, keys);
+    const Tensor kept_values = as(type, values);
     const Tensor together = run(q, kept_keys, kept_values, 0, rows);
     for (std::int64_t r = 0; r < rows; ++r)
       EXPECT_EQ(values_of(together.row_range(r, r + 1)), values_of(run(q, kept_keys, kept_values, r, r + 1)))
-          << "row " << r << (bf16 ? " of bf16" : " of floats");
+          << "row " << r << " of " << name_of(type);
   }
 }
 
-TEST_P(CachedHypotheses, KeysAndValuesInBf16AreThoseOfTheRoundedNumbers) {
+TEST_P(CachedHypotheses, KeysAndValuesIn16BitsAreThoseOfTheRoundedNumbers) {
   const auto rows = static_cast<std::int64_t>(ranges_.size());
   const std::vector<double> keys = random_values(kPool * width(), 2);
   const std::vector<double> values = random_values(kPool * width(), 3);
   const Tensor q = rig_.matrix(rows, width(), random_values(rows * width(), 1, -2, 2));
-  const Tensor narrow =
-      run(q, as_bf16(rig_.matrix(kPool, width(), keys)), as_bf16(rig_.matrix(kPool, width(), values)), 0, rows);
-  const Tensor wide = run(q, rig_.matrix(kPool, width(), rounded_to_bf16(keys)),
-                          rig_.matrix(kPool, width(), rounded_to_bf16(values)), 0, rows);
-  expect_close(values_of(narrow), values_of(wide), 1e-5, "output");
+  for (const tensor::DType type : narrow_types()) {
+    const Tensor narrow =
+        run(q, as(type, rig_.matrix(kPool, width(), keys)), as(type, rig_.matrix(kPool, width(), values)), 0, rows);
+    const Tensor wide = run(q, rig_.matrix(kPool, width(), rounded_to(type, keys)),
+                            rig_.matrix(kPool, width(), rounded_to(type, values)), 0, rows);
+    expect_close(values_of(narrow), values_of(wide), 1e-5, std::string(name_of(type)));
+  }
+}
+
+/// What a device that computes attention's weights again gives in 16 bits: compared with double precision, which rounds
+/// nothing. Numbers have errors of 2^-9 in bf16 and 2^-12 in fp16.
+struct RoundedAttention {
+  int head_size;
+  bool causal;
+  bool with_bias;
+  double dropout;
+};
+class AttentionIn16Bits : public ::testing::TestWithParam<RoundedAttention> {};
+INSTANTIATE_TEST_SUITE_P(Attention, AttentionIn16Bits,
+                         ::testing::Values(RoundedAttention{32, false, false, 0}, RoundedAttention{64, true, false, 0},
+                                           RoundedAttention{96, false, true, 0.25},
+                                           RoundedAttention{128, true, true, 0},
+                                           RoundedAttention{40, true, false, 0.25},
+                                           RoundedAttention{136, false, false, 0}),
+                         [](const auto& given) {
+                           const RoundedAttention& a = given.param;
+                           return fmt::format("{}{}{}{}", a.head_size, a.causal ? "_causal" : "",
+                                              a.with_bias ? "_bias" : "", a.dropout > 0 ? "_dropout" : "");
+                         });
+
+TEST_P(AttentionIn16Bits, IsCloseToDoublePrecision) {
+  const auto [head_size, causal, with_bias, dropout] = GetParam();
+  constexpr int kHeads = 2;
+  const std::int64_t width = kHeads * head_size;
+  // Of several tiles, of parts of one, of one row, and empty; with more keys than queries, and fewer.
+  static const std::vector<std::int32_t> kQueries{0, 5, 5, 6, 76, 140};
+  static const std::vector<std::int32_t> kKeys{0, 9, 12, 45, 110, 240};
+  OpCase op_case{.name = "attention",
+                 .operands = {{kQueries.back(), width, -2, 2}, {kKeys.back(), width, -1, 1}, {kKeys.back(), width}},
+                 .run = {},
+                 .training = true};
+  if (with_bias) op_case.operands.push_back({9, kHeads});
+  const auto in = [&](tensor::ComputeType type) {
+    OpCase result = op_case;
+    result.run = [=](Context& context, std::span<const Variable> x) {
+      context.set_plain_compute_type(type);
+      return std::vector{ops::attention(context, x[0], x[1], x[2], context.indices(kQueries), context.indices(kKeys),
+                                        {.heads = kHeads, .causal = causal, .dropout = dropout}, false,
+                                        with_bias ? x[3] : Variable{})
+                             .output};
+    };
+    return result;
+  };
+  const Outcome expected = run_case(Device::kReference, in(tensor::ComputeType::kF32));
+  for (const Device device : all_devices()) {
+    if (test_runtime().kernels(device).find(ops::kRecomputedAttention) == nullptr) continue;
+    const Outcome fp32 = run_case(device, in(tensor::ComputeType::kF32));
+    for (const auto& [type, tolerance] :
+         {std::pair(tensor::ComputeType::kBF16, 0.03), std::pair(tensor::ComputeType::kF16, 0.004)}) {
+      const Outcome actual = run_case(device, in(type));
+      const std::string where = fmt::format("{} on {}", name_of(type), name_of(device));
+      expect_close(actual.outputs[0], expected.outputs[0], tolerance, where + ", output");
+      for (std::size_t i = 0; i < actual.gradients.size(); ++i)
+        expect_close(actual.gradients[i], expected.gradients[i], (i == 3 ? 4 : 1) * tolerance,
+                     where + ", gradient of operand " + std::to_string(i));
+      EXPECT_EQ(actual.outputs == fp32.outputs, head_size > 128) << where << ": wide heads are in fp32";
+      // Nothing depends on the order of blocks and threads.
+      emulation::set_order(emulation::Order::kShuffled, 3);
+      const Outcome again = run_case(device, in(type));
+      emulation::set_order(emulation::Order::kForward);
+      EXPECT_EQ(again.outputs, actual.outputs);
+      EXPECT_EQ(again.gradients, actual.gradients);
+    }
+  }
 }
 
 }  // namespace

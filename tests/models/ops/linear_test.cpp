@@ -1,5 +1,6 @@
 #include "op_harness.h"
 
+#include <limits>
 #include <tuple>
 
 #include <dragoman/core/error.h>
@@ -52,16 +53,17 @@ std::vector<OpCase> linear_cases(bool composite) {
 
 /// Without an activation, or with one that is exact, so that what is rounded is the same on all backends. There are no
 /// finite differences of what is rounded.
-std::vector<OpCase> bf16_cases() {
+std::vector<OpCase> cases_in(tensor::ComputeType type) {
   std::vector<OpCase> result;
-  for (const auto& [name, activation, with_bias] :
-       {std::tuple("bf16", Activation::kNone, false), std::tuple("bf16", Activation::kNone, true),
-        std::tuple("bf16_relu", Activation::kRelu, true)})
+  const std::string name(name_of(type));
+  for (const auto& [title, activation, with_bias] :
+       {std::tuple(name, Activation::kNone, false), std::tuple(name, Activation::kNone, true),
+        std::tuple(name + "_relu", Activation::kRelu, true)})
     for (const LinearSize& size : {LinearSize{1, 1, 1}, LinearSize{4, 7, 6}, LinearSize{0, 4, 3},
                                    LinearSize{67, 96, 130}, LinearSize{545, 40, 70}, LinearSize{5, 600, 33}}) {
-      OpCase op_case = linear_case(size, name, activation, with_bias, /*composite=*/false);
-      op_case.run = [inner = op_case.run](Context& context, Operands x) {
-        context.set_plain_compute_type(tensor::ComputeType::kBF16);
+      OpCase op_case = linear_case(size, title, activation, with_bias, /*composite=*/false);
+      op_case.run = [type, inner = op_case.run](Context& context, Operands x) {
+        context.set_plain_compute_type(type);
         return inner(context, x);
       };
       result.push_back(std::move(op_case));
@@ -70,7 +72,7 @@ std::vector<OpCase> bf16_cases() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Linear, OpTest, ::testing::ValuesIn(linear_cases(false)), case_name);
-INSTANTIATE_TEST_SUITE_P(LinearInBf16, OpTest, ::testing::ValuesIn(bf16_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(LinearInBf16, OpTest, ::testing::ValuesIn(cases_in(tensor::ComputeType::kBF16)), case_name);
 INSTANTIATE_TEST_SUITE_P(Linear, OpGradientTest, ::testing::ValuesIn(small(linear_cases(false))), case_name);
 
 TEST(Linear, FusedFormEqualsTheComposite) {
@@ -94,6 +96,42 @@ TEST(Linear, RoundsAllProductsOfABf16Context) {
     rig.backward(y);
     EXPECT_EQ(gradient_of(x), std::vector{rounded_weight}) << name_of(device);
     EXPECT_EQ(gradient_of(weight), std::vector{1.0}) << name_of(device);
+  }
+}
+
+/// The CPU has no fp16, so this is no OpTest. Sums of up to 130 products of numbers below 1.
+TEST(Linear, InFp16IsThatOfTheReference) {
+  const std::vector<Device> devices = devices_that_train_in(tensor::ComputeChoice::kF16);
+  for (const OpCase& op_case : cases_in(tensor::ComputeType::kF16)) {
+    const Outcome expected = run_case(Device::kReference, op_case);
+    for (const Device device : devices) {
+      const Outcome actual = run_case(device, op_case);
+      const std::string where = op_case.name + " on " + name_of(device);
+      expect_close(actual.outputs[0], expected.outputs[0], op_case.tolerance, where);
+      for (std::size_t i = 0; i < actual.gradients.size(); ++i)
+        expect_close(actual.gradients[i], expected.gradients[i], op_case.tolerance, where + ", a gradient");
+    }
+  }
+}
+
+/// By hand: fp16 has 11 bits down to 2^-14 and multiples of 2^-24 below, and ends at 65504.
+TEST(Linear, RoundsAllProductsOfAnFp16Context) {
+  const auto product = [](Device device, double x_value, double weight_value) {
+    Rig rig(device);
+    rig.record();
+    rig.context().set_plain_compute_type(tensor::ComputeType::kF16);
+    const Variable x = rig.variable(1, 1, std::vector{x_value}, true);
+    const Variable weight = rig.variable(1, 1, std::vector{weight_value}, true);
+    const Variable y = ops::linear(rig.context(), x, {weight, nullptr}, {});
+    rig.backward(y);
+    return std::vector{values_of(y.value)[0], gradient_of(x)[0], gradient_of(weight)[0]};
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const Device device : devices_that_train_in(tensor::ComputeChoice::kF16)) {
+    EXPECT_EQ(product(device, 1 + 0x1p-11, 3 + 0x3p-10), (std::vector{3 + 0x1p-8, 3 + 0x1p-8, 1.0})) << "ties to even";
+    EXPECT_EQ(product(device, 0x1p-24, 0x3p-25), (std::vector{0x1p-47, 0x1p-23, 0x1p-24})) << "subnormal";
+    EXPECT_EQ(product(device, 65519, 1), (std::vector{65504.0, 1.0, 65504.0}));
+    EXPECT_EQ(product(device, -65520, 1), (std::vector{-infinity, 1.0, -infinity}));
   }
 }
 

@@ -1,10 +1,17 @@
 #include "op_harness.h"
 
+#include <functional>
+#include <map>
+
+#include <fmt/format.h>
+
 #include <dragoman/backend_reference/install.h>
 #include <dragoman/core/error.h>
 #include <dragoman/ops/adam.h>
 #include <dragoman/ops/attention.h>
 #include <dragoman/ops/elementwise.h>
+#include <dragoman/ops/feed_forward.h>
+#include <dragoman/ops/kernels.h>
 #include <dragoman/ops/layer_norm.h>
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/project_top_k.h>
@@ -72,6 +79,68 @@ TEST(MissingKernel, ProjectTopKRunsItsComposite) {
     return values;
   };
   expect_close(run(without), run(plain), 1e-12, "project_top_k");
+}
+
+/// Ops that have more keys than every backend must have kernels for, run by what stands in a program: by those kernels,
+/// or without. What is an op's last result, or gradient.
+std::vector<double> run_residual_norm(Rig& rig) {
+  rig.record();
+  const Variable x = rig.variable(3, 8, random_values(24, 1), true);
+  const Variable gain = rig.constant(1, 8, random_values(8, 2));
+  const auto [sum, norm] = ops::residual_dropout_layer_norm(rig.context(), x, x, 0, gain, gain, 1e-5);
+  const Variable picked = ops::linear(rig.context(), norm, {rig.constant(1, 8, random_values(8, 3)), nullptr}, {});
+  rig.backward(ops::matmul(rig.context(), rig.constant(1, 3, random_values(3, 4)), picked));
+  return gradient_of(x);
+}
+std::vector<double> run_feed_forward(Rig& rig) {
+  const auto packed = [&](std::int64_t rows, std::int64_t cols) {
+    return rig.context().kernels().get(ops::kPackWeight)(
+        rig.context(), rig.matrix(rows, cols, random_values(rows * cols, 5)), tensor::ComputeType::kF32);
+  };
+  const auto in = packed(8, 4);
+  const auto out = packed(4, 8);
+  const Variable x = rig.constant(3, 4, random_values(12, 6));
+  return values_of(
+      ops::feed_forward(rig.context(), x, {{}, in.get()}, {}, ops::Activation::kRelu, {{}, out.get()}, {}).value);
+}
+std::vector<double> run_attention(Rig& rig) {
+  static const std::vector<std::int32_t> kOffsets{0, 2, 5};
+  rig.record();
+  const Variable x = rig.variable(5, 8, random_values(40, 7), true);
+  const auto offsets = rig.context().indices(kOffsets);
+  const Variable y = ops::attention(rig.context(), x, x, x, offsets, offsets, {.heads = 2, .causal = true}).output;
+  const Variable picked = ops::linear(rig.context(), y, {rig.constant(1, 8, random_values(8, 8)), nullptr}, {});
+  rig.backward(ops::matmul(rig.context(), rig.constant(1, 5, random_values(5, 9)), picked));
+  return gradient_of(x);
+}
+
+/// Op by backend. A later op needs a line in ops/kernels.h, and with it kernels everywhere; one that may be composed of
+/// others needs a run of its composition here.
+TEST(Kernels, EachBackendHasOrComposesWhatTheListsSay) {
+  const std::map<std::string_view, std::function<std::vector<double>(Rig&)>> composed{
+      {"residual_dropout_layer_norm", run_residual_norm},
+      {"residual_dropout_layer_norm_backward", run_residual_norm},
+      {"feed_forward", run_feed_forward},
+      {"recomputed_attention", run_attention},
+      {"recomputed_attention_backward", run_attention}};
+  for (const std::string_view name : {"cpu", "reference", "cuda"}) {
+    const Device device = Device::of(name);
+    if (!test_runtime().available(device)) continue;
+    const tensor::KernelTable& table = test_runtime().kernels(device);
+    const auto required = [&](auto key) { EXPECT_NE(table.find(key), nullptr) << key.name << " on " << name; };
+    ops::for_each_key(ops::kKernels, required);
+    ops::for_each_key(ops::kGatheredKernels, required);
+    const auto optional = [&](auto key) {
+      const auto run = composed.find(key.name);
+      ASSERT_NE(run, composed.end()) << key.name << ": run what it is composed of in this test";
+      if (table.find(key) != nullptr) return;
+      Rig rig(device);
+      Rig reference(Device::kReference);
+      expect_close(run->second(rig), run->second(reference), 2e-5, fmt::format("{} on {}", key.name, name));
+    };
+    ops::for_each_key(ops::kFusedKernels, optional);
+    ops::for_each_key(ops::kRecomputingKernels, optional);
+  }
 }
 
 TEST(KernelTable, RefusesASecondKernelAndAWrongSignature) {

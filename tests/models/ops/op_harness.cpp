@@ -80,6 +80,19 @@ std::vector<Device> all_devices() {
   return devices;
 }
 
+std::vector<Device> devices_that_train_in(tensor::ComputeChoice choice) {
+  std::vector<Device> devices = all_devices();
+  std::erase_if(devices, [&](Device device) {
+    try {
+      static_cast<void>(test_runtime().training_type(device, choice));
+      return false;
+    } catch (const core::Error&) {
+      return true;
+    }
+  });
+  return devices;
+}
+
 Rig::Rig(const tensor::KernelTable& kernels, int threads)
     : executor_(core::make_executor(threads)),
       context_(kernels, test_runtime().memory(kernels.device()), test_runtime().float_type(kernels.device()),

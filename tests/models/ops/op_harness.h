@@ -30,6 +30,8 @@ const runtime::Runtime& test_runtime();
 /// The first device of each backend, the reference among them. The environment's DRAGOMAN_TEST_DEVICES leaves out some:
 /// `host` CUDA's, `cuda` all others but the reference.
 std::vector<Device> all_devices();
+/// Those of them that train in what is chosen.
+std::vector<Device> devices_that_train_in(tensor::ComputeChoice choice);
 /// For suites that run on each device.
 inline const auto kAllDevices = ::testing::ValuesIn(all_devices());
 inline std::string device_name(const ::testing::TestParamInfo<Device>& info) {

@@ -76,8 +76,26 @@ TEST_P(RowsTest, ScatteringToBf16Rounds) {
   ops::scatter_rows(context, x, upload(rows), y);
   EXPECT_EQ(values_of(y.row_range(2, 3)), std::vector<double>(expected.begin(), expected.begin() + 3));
   EXPECT_EQ(values_of(y.row_range(0, 1)), std::vector<double>(expected.begin() + 3, expected.end()));
-  ops::round_to_bf16(context, x);
+  ops::round_to(context, x, tensor::DType::kBF16);
   EXPECT_EQ(values_of(x), expected);
+}
+
+/// The CPU keeps nothing in fp16.
+TEST(Rows, ScatteringToFp16Rounds) {
+  const std::vector<double> values = {1, 1 + 0x1p-11, 1 + 0x3p-11, -65520, 0x1p-25, 0.1};
+  const std::vector<double> expected = {1, 1, 1 + 0x1p-9, -std::numeric_limits<double>::infinity(), 0, 0.0999755859375};
+  for (const Device device : devices_that_train_in(tensor::ComputeChoice::kF16)) {
+    Rig rig(device);
+    Context& context = rig.context();
+    const Tensor x = rig.matrix(2, 3, values);
+    const Tensor y = context.arena().allocate(3, 3, tensor::DType::kF16, context.device());
+    const std::vector<std::int32_t> rows = {2, 0};
+    ops::scatter_rows(context, x, context.upload(std::span<const std::int32_t>(rows)), y);
+    EXPECT_EQ(values_of(y.row_range(2, 3)), std::vector<double>(expected.begin(), expected.begin() + 3));
+    EXPECT_EQ(values_of(y.row_range(0, 1)), std::vector<double>(expected.begin() + 3, expected.end()));
+    ops::round_to(context, x, tensor::DType::kF16);
+    EXPECT_EQ(values_of(x), expected);
+  }
 }
 
 }  // namespace

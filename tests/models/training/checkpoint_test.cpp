@@ -124,6 +124,8 @@ TEST(TrainingState, IsReadBackAsItWas) {
   state.early_stopping = {{"ranking", core::Json::array()}};
   state.plateau = {{"reductions", 2}};
   state.non_finite = 3;
+  state.loss_scale = 1024;
+  state.loss_scale_updates = 7;
   state.restored = 8;
   state.optimizer = "sgd";
   state.optimizer_states = {"first_moment"};

@@ -156,6 +156,11 @@ TEST_F(Methods, KeysWithoutEffectAreRefused) {
   EXPECT_THAT(refusal({"training.schedule={type: cyclic, final_learning_rate: 2}"}), HasSubstr("final_learning_rate"));
   EXPECT_THAT(refusal({"training.on_non_finite=restore", "checkpoint.every=0"}), HasSubstr("checkpoint.every"));
   EXPECT_THAT(refusal({"training.non_finite_limit=3"}), HasSubstr("training.non_finite_limit"));
+  EXPECT_THAT(refusal({"training.loss_scale.initial=128"}), HasSubstr("without training.compute: fp16"));
+  EXPECT_THAT(refusal({"training.compute=fp16", "training.loss_scale.initial=1000"}), HasSubstr("a power of two"));
+  EXPECT_THAT(refusal({"training.compute=fp16", "training.loss_scale={initial: 2, least: 4}"}), HasSubstr("least, 4"));
+  EXPECT_THAT(error_of([&] { train(task_.config({"training.compute=fp16"})); }),
+              HasSubstr("the cpu backend does not train in fp16; fp32 and bf16 are what it has"));
   EXPECT_THAT(refusal({"training.label_smoothing=0", "training.label_smoothing_kind=others"}),
               HasSubstr("training.label_smoothing_kind"));
 }
@@ -242,6 +247,33 @@ TEST_F(NonFinite, SkippedUpdatesChangeNothingElse) {
 }
 
 /// Looking for the first op computes the update again, from the batches that are there.
+/// On the backend that has fp16 on any machine. At 2^30 every gradient of these batches overflows.
+TEST_F(Methods, TheLossScaleFollowsTheGradients) {
+  const std::vector<std::string> fp16{"device=reference", "training.compute=fp16", "training.updates=30",
+                                      "training.report_every=1", "validation.metrics=[]"};
+  const auto with = [&](const std::string& run, const std::string& scale) {
+    std::vector<std::string> all = fp16;
+    all.insert(all.end(), {output(run), "training.loss_scale=" + scale});
+    return task_.config(all);
+  };
+  train(with("falling", "{initial: 1073741824, most: 1073741824, grow_after: 4}"));
+  const auto left_out = lines_of("falling", "loss_scale");
+  ASSERT_GT(left_out.size(), 4U);
+  EXPECT_EQ(left_out[0]["update"], 1) << "an update that is left out counts";
+  EXPECT_EQ(left_out[0]["loss_scale"], 536870912);
+  const auto lines = lines_of("falling", "training");
+  ASSERT_EQ(lines.size() + left_out.size(), 30U);
+  bool grew = false;
+  for (std::size_t i = 1; i < lines.size(); ++i)
+    grew = grew || lines[i]["loss_scale"] == 2 * lines[i - 1]["loss_scale"].get<std::int64_t>();
+  EXPECT_TRUE(grew);
+  EXPECT_TRUE(lines_of("falling", "non_finite").empty()) << "which are counted, and named";
+  EXPECT_LT(lines.back()["loss"], lines.front()["loss"]);
+  // Where it cannot fall, the gradient is what on_non_finite is for.
+  EXPECT_THAT(error_of([&] { train(with("stopped", "{initial: 1073741824, least: 1073741824, most: 1073741824}")); }),
+              AllOf(HasSubstr("training diverged"), HasSubstr("update 1")));
+}
+
 TEST_F(NonFinite, OnBlocksSkippingGoesOnWhereItWas) {
   std::filesystem::create_directory(folder_.path() / "large");
   const SmallTask large(folder_.path() / "large", 20000);

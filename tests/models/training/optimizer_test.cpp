@@ -56,6 +56,28 @@ class OptimizerOn : public ::testing::TestWithParam<Device> {
   nn::ParameterStore store_;
 };
 
+/// A loss times a power of two leaves the same bits, with and without clipping.
+TEST_P(OptimizerOn, AScaledLossRoundsNothing) {
+  constexpr std::int64_t kScale = 4096;
+  const auto trained_with = [&](std::int64_t scale, double clip_norm) {
+    store_.initialise(9);
+    Optimizer optimizer = make(clip_norm, 0);
+    for (int t = 1; t <= 3; ++t) {
+      set_gradients(static_cast<std::uint64_t>(t));
+      for (const nn::Parameter& parameter : store_.all())
+        for (std::int64_t i = 0; i < parameter.rows; ++i)
+          for (std::int64_t j = 0; j < parameter.cols; ++j) {
+            const tensor::Tensor& gradient = parameter.gradient->value;
+            tensor::set_element(gradient, i, j, tensor::element(gradient, i, j) * static_cast<double>(scale));
+          }
+      const double norm = optimizer.gradient_norm(*context_) / static_cast<double>(scale);
+      optimizer.apply(*context_, t, 0.1, norm, scale);
+    }
+    return values(store_, store_.flat_values());
+  };
+  for (const double clip_norm : {0.0, 1.0}) EXPECT_EQ(trained_with(kScale, clip_norm), trained_with(1, clip_norm));
+}
+
 TEST_P(OptimizerOn, FollowsAdamsPaper) {
   config_.weight_decay = 0.01;
   Optimizer optimizer = make(0, 0);

@@ -1,5 +1,6 @@
 #include "emulated_backend.h"
 
+#include "ssru_scan.h"
 #include "use_device.h"
 
 // All devices are this one, and a launch is done when it returns.
@@ -22,7 +23,10 @@ const tensor::KernelTable& cuda_kernels() {
 
 EmulatedCuda::EmulatedCuda(std::string_view name, Steps steps)
     : HiddenBackend(cuda_kernels(), name, steps, Opening::kWithin),
-      gate_([this] { hidden_memory().open(); }, [this] { hidden_memory().close(); }) {}
+      gate_([this] { hidden_memory().open(); }, [this] { hidden_memory().close(); }) {
+  wrap(ssru::kScan, cuda_kernels());
+  wrap(ssru::kScanBackward, cuda_kernels());
+}
 
 std::shared_ptr<tensor::Backend> make_cuda_backend() {
   return std::make_shared<EmulatedCuda>();

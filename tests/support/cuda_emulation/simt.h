@@ -7,8 +7,11 @@
 #include <cstring>
 #include <type_traits>
 
+#include <dragoman/tensor/dtype.h>
+
 #define SIMT_DEVICE inline
 #define SIMT_UNROLL
+#define SIMT_LOOP
 
 /// The emulation of models/backend/cuda/hardware/simt.h, whose names these are: blocks run one after the other, the
 /// threads of a block are fibers, and shared memory is watched.
@@ -102,23 +105,36 @@ void wait_for_copies() {
   testing::emulation::Block::current().wait_for_copies(kLeft);
 }
 
-/// Number i of a word.
-inline float number(float /*sum*/, std::uint32_t word, int i) {
-  const std::uint32_t bits = i == 0 ? word << 16 : word & 0xFFFF0000U;
-  float value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+/// What the words of a tile hold; number i of a word.
+struct Bf16 {
+  static constexpr int kNumbers = 2;
+  static float number(std::uint32_t word, int i) {
+    return tensor::bf16_to_f32(static_cast<std::uint16_t>(word >> (16 * i)));
+  }
+};
+struct F16 {
+  static constexpr int kNumbers = 2;
+  static float number(std::uint32_t word, int i) {
+    return tensor::f16_to_f32(static_cast<std::uint16_t>(word >> (16 * i)));
+  }
+};
+struct Int8 {
+  static constexpr int kNumbers = 4;
+  static std::int32_t number(std::uint32_t word, int i) { return static_cast<std::int8_t>(word >> (8 * i)); }
+};
+
+inline std::uint16_t to_f16(float value) {
+  return tensor::f32_to_f16(value);
 }
-inline std::int32_t number(std::int32_t /*sum*/, std::uint32_t word, int i) {
-  return static_cast<std::int8_t>(word >> (8 * i));
+inline float from_f16(std::uint16_t bits) {
+  return tensor::f16_to_f32(bits);
 }
 
 /// sums += a b^T of 16 rows by 8 columns, of 8 words each; whose is what as NVIDIA's PTX documentation says
-/// (mma.m16n8k16 of bf16, m16n8k32 of s8): lane 4 g + t has the words t and t + 4 of the rows g and g + 8 of a and of
-/// row g of b, and the sums of columns 2 t and 2 t + 1 in rows g and g + 8.
-template <class Number>
-void multiply_tile(Number (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
-  constexpr int kNumbers = std::is_same_v<Number, float> ? 2 : 4;
+/// (mma.m16n8k16 of bf16 and f16, m16n8k32 of s8): lane 4 g + t has the words t and t + 4 of the rows g and g + 8 of a
+/// and of row g of b, and the sums of columns 2 t and 2 t + 1 in rows g and g + 8.
+template <class Words, class Number>
+void multiply_tile(Words, Number (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
   testing::emulation::Block& block = testing::emulation::Block::current();
   if (block.lanes() != kWarp) block.fail("a product of tiles by a part of a warp");
   const int lane = block.thread() % kWarp;
@@ -131,7 +147,7 @@ void multiply_tile(Number (&sums)[4], const std::uint32_t (&a)[4], const std::ui
       const auto high = static_cast<std::size_t>(word / 4);
       const std::uint32_t of_a = lanes[row * 4 + word % 4][static_cast<std::size_t>(s / 2) + 2 * high];
       const std::uint32_t of_b = lanes[col * 4 + word % 4][4 + high];
-      for (int i = 0; i < kNumbers; ++i) sum += number(sum, of_a, i) * number(sum, of_b, i);
+      for (int i = 0; i < Words::kNumbers; ++i) sum += Words::number(of_a, i) * Words::number(of_b, i);
     }
     sums[s] = sum;
   }

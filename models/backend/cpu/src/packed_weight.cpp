@@ -229,6 +229,9 @@ tensor::ComputeType inference_type(tensor::ComputeChoice choice) {
       return tensor::ComputeType::kF32;
     case tensor::ComputeChoice::kBF16:
       return tensor::ComputeType::kBF16;
+    case tensor::ComputeChoice::kF16:
+      core::fail(core::ErrorCode::kUnsupported,
+                 "the cpu backend does not compute in fp16, which GPUs do; fp32, bf16 and int8 are what it has");
     case tensor::ComputeChoice::kI8:
       return sums_bytes_exactly() ? tensor::ComputeType::kI8 : tensor::ComputeType::kI8Narrow;
     case tensor::ComputeChoice::kAuto:
@@ -247,9 +250,10 @@ tensor::ComputeType training_type(tensor::ComputeChoice choice) {
       return tensor::ComputeType::kBF16;
     case tensor::ComputeChoice::kAuto:
       return has_fast_bf16() ? tensor::ComputeType::kBF16 : tensor::ComputeType::kF32;
+    case tensor::ComputeChoice::kF16:
     case tensor::ComputeChoice::kI8:
-      core::fail(core::ErrorCode::kUnsupported,
-                 "the cpu backend does not train in int8; fp32 and bf16 are what it has");
+      core::fail(core::ErrorCode::kUnsupported, "the cpu backend does not train in {}; fp32 and bf16 are what it has",
+                 tensor::name_of(choice));
   }
   core::fail(core::ErrorCode::kInternal, "unknown number type");
 }
@@ -261,6 +265,8 @@ std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatri
   core::require(!is_int8(type) || values.cols <= tensor::kMostInt8Inputs, core::ErrorCode::kUnsupported,
                 "a product of int8 has at most {} inputs, but the weight is {}", tensor::kMostInt8Inputs,
                 tensor::describe(values));
+  core::require(type != tensor::ComputeType::kF16, core::ErrorCode::kUnsupported,
+                "the cpu backend does not multiply in fp16");
   core::require(type != tensor::ComputeType::kI8 || sums_bytes_exactly(), core::ErrorCode::kUnsupported,
                 "this processor adds products of bytes in 16 bits: pack for {}",
                 tensor::name_of(tensor::ComputeType::kI8Narrow));

@@ -3,7 +3,9 @@
 #include "rounding.h"
 
 #include <cstring>
+#include <string_view>
 
+#include <dragoman/core/error.h>
 #include <dragoman/ops/rows.h>
 
 namespace dragoman::backend::cpu {
@@ -19,8 +21,14 @@ std::size_t width_of(const Tensor& tensor) {
   return static_cast<std::size_t>(tensor.cols) * tensor::size_of(tensor.dtype);
 }
 
+void require_bf16(tensor::DType dtype, std::string_view op) {
+  core::require(dtype == tensor::DType::kBF16, core::ErrorCode::kUnsupported,
+                "{}: the cpu backend rounds to BF16, and not to {}", op, tensor::name_of(dtype));
+}
+
 void scatter_as_bf16(Context& context, const ops::ScatterRowsArguments& arguments) {
   const Tensor& x = arguments.x;
+  require_bf16(arguments.y.dtype, "scatter_rows");
   core::for_each_range(context.executor(), x.rows, rows_per_block(x.cols), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       round_to_bf16({x.row<float>(i), x.stride, 1, x.cols}, arguments.y.row<std::uint16_t>(arguments.rows[i]));
@@ -45,8 +53,9 @@ void kernel(Context& context, const ops::GatherRowsArguments& arguments) {
 }
 
 template <>
-void kernel(Context& context, const ops::RoundToBf16Arguments& arguments) {
+void kernel(Context& context, const ops::RoundToArguments& arguments) {
   const Tensor& x = arguments.x;
+  require_bf16(arguments.type, "round_to");
   core::for_each_range(context.executor(), x.rows, rows_per_block(x.cols), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       round_through_bf16({x.row<float>(i), x.stride, 1, x.cols}, x.row<float>(i));

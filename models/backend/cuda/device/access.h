@@ -44,8 +44,32 @@ SIMT_DEVICE float from_bf16(std::uint16_t half) {
   __builtin_memcpy(&value, &bits, sizeof value);
   return value;
 }
-SIMT_DEVICE float rounded_to_bf16(float value) {
-  return from_bf16(to_bf16(value));
+
+/// Numbers of 16 bits by the names of their words.
+SIMT_DEVICE std::uint16_t narrow(simt::Bf16, float value) {
+  return to_bf16(value);
+}
+SIMT_DEVICE std::uint16_t narrow(simt::F16, float value) {
+  return simt::to_f16(value);
+}
+SIMT_DEVICE float widen(simt::Bf16, std::uint16_t bits) {
+  return from_bf16(bits);
+}
+SIMT_DEVICE float widen(simt::F16, std::uint16_t bits) {
+  return simt::from_f16(bits);
+}
+/// Two of them in a word, the first in the lowest bits.
+template <class Words>
+SIMT_DEVICE std::uint32_t word_of(Words words, float low, float high) {
+  return static_cast<std::uint32_t>(narrow(words, low)) | static_cast<std::uint32_t>(narrow(words, high)) << 16;
+}
+/// Calls function(Words()) with the type's words.
+template <class Function>
+void with_words(Half type, const Function& function) {
+  if (type == Half::kF16)
+    function(simt::F16());
+  else
+    function(simt::Bf16());
 }
 
 /// An element function in as many threads as there are elements: f(row, col).

@@ -1,10 +1,8 @@
-#include "random.h"
+#include "attention_parts.h"
 
-#include <cmath>
-
-// One warp for each query (or key) and head: sentences have some 30 tokens, so scores of 32 keys at a time are in the
-// lanes of a warp, one each, and columns of a head, of which a lane has every 32nd, are added up in registers. Nothing
-// is kept but what is asked for: weights are computed again where they are needed twice.
+// One warp for each query (or key) and head: heads of any size, in fp32. Scores of 32 keys at a time are in the lanes
+// of a warp, one each, and columns of a head, of which a lane has every 32nd, are added up in registers. Nothing is
+// kept for the backward pass but the logarithm of each query's sum, unless the weights are asked for.
 namespace dragoman::backend::cuda::device {
 namespace {
 
@@ -27,10 +25,6 @@ SIMT_DEVICE Place place_of(std::int64_t cols, int heads) {
   return {warp / heads, head, head * width, width};
 }
 
-SIMT_DEVICE int lane() {
-  return simt::thread_index() % kWarp;
-}
-
 /// A lane's columns of a head.
 struct Columns {
   float values[kColsOfLane];
@@ -42,6 +36,9 @@ struct Columns {
   SIMT_DEVICE void add(float factor, const Row& row, std::int64_t width) {
     for (int i = 0; i < kColsOfLane; ++i)
       if (i * kWarp + lane() < width) values[i] += factor * row(i * kWarp + lane());
+  }
+  SIMT_DEVICE void scale(float factor) {
+    for (float& value : values) value *= factor;
   }
   SIMT_DEVICE void store(const Matrix& y, const Place& place, float factor, bool accumulate) const {
     for (int i = 0; i < kColsOfLane; ++i)
@@ -55,15 +52,21 @@ struct FloatRow {
   const float* data;
   SIMT_DEVICE float operator()(std::int64_t col) const { return data[col]; }
 };
-struct Bf16Row {
+template <class Words>
+struct NarrowRow {
   const std::uint16_t* data;
-  SIMT_DEVICE float operator()(std::int64_t col) const { return from_bf16(data[col]); }
+  SIMT_DEVICE float operator()(std::int64_t col) const { return widen(Words(), data[col]); }
+};
+template <class Words>
+struct NarrowPool {
+  HalfMatrix rows;
 };
 SIMT_DEVICE FloatRow row_of(const Matrix& x, std::int64_t row, std::int64_t col) {
   return {&at(x, row, col)};
 }
-SIMT_DEVICE Bf16Row row_of(const Bf16Matrix& x, std::int64_t row, std::int64_t col) {
-  return {&at(x, row, col)};
+template <class Words>
+SIMT_DEVICE NarrowRow<Words> row_of(const NarrowPool<Words>& x, std::int64_t row, std::int64_t col) {
+  return {&at(x.rows, row, col)};
 }
 
 template <class A, class B>
@@ -71,25 +74,6 @@ SIMT_DEVICE float dot(const A& a, const B& b, std::int64_t width) {
   float sum = 0;
   for (std::int64_t c = 0; c < width; ++c) sum += a(c) * b(c);
   return sum;
-}
-
-/// What softmax needs to know of all scores of a query: weight = exp(score - maximum) / sum.
-struct ScoreSums {
-  float maximum = -INFINITY;
-  float sum = 0;
-
-  SIMT_DEVICE float weight(float score) const { return expf(score - maximum) / sum; }
-};
-
-/// score(j) for each key j below `keys`, in the lanes of a warp.
-template <class Score>
-SIMT_DEVICE ScoreSums sums_of(std::int64_t keys, const Score& score) {
-  ScoreSums sums;
-  for (std::int64_t j = lane(); j < keys; j += kWarp) sums.maximum = fmaxf(sums.maximum, score(j));
-  sums.maximum = reduce_warp(sums.maximum, Maximum());
-  for (std::int64_t j = lane(); j < keys; j += kWarp) sums.sum += expf(score(j) - sums.maximum);
-  sums.sum = reduce_warp(sums.sum, Sum());
-  return sums;
 }
 
 /// Adds factor(j) * row(j) over the keys j below `keys`. factor(j) is asked for in one lane.
@@ -103,52 +87,26 @@ SIMT_DEVICE Columns weighted_rows(std::int64_t keys, std::int64_t width, const F
   return columns;
 }
 
-/// Of a row of `offsets`: the last sequence that begins at or before it and is not empty.
-SIMT_DEVICE std::int64_t sequence_of(const Ids& offsets, std::int64_t row) {
-  std::int64_t low = 0;
-  std::int64_t high = offsets.count - 1;
-  while (high - low > 1) {
-    const std::int64_t middle = (low + high) / 2;
-    if (offsets.data[middle] <= row)
-      low = middle;
-    else
-      high = middle;
+/// A query's weighted sum of values, of 32 keys after 32: what was added up goes down where a larger score comes
+/// (Milakov & Gimelshein 2018).
+struct OnlineSoftmax {
+  float maximum = -INFINITY;
+  float sum = 0;
+  Columns columns;
+
+  /// The weight of the lane's key, up to the final factor; minus infinity: there is no key.
+  SIMT_DEVICE float next(float score) {
+    const float now = fmaxf(maximum, reduce_warp(score, Maximum()));
+    const float correction = exponential(maximum, now);
+    maximum = now;
+    const float weight = exponential(score, now);
+    sum = sum * correction + reduce_warp(weight, Sum());
+    columns.scale(correction);
+    return weight;
   }
-  return low;
-}
-
-struct Sequence {
-  std::int64_t first_query;
-  std::int64_t queries;
-  std::int64_t first_key;
-  std::int64_t keys;
-  std::int64_t first_weight;  ///< of the head's first query
+  SIMT_DEVICE float factor() const { return sum == 0 ? 0 : 1 / sum; }
+  SIMT_DEVICE float weight(float score) const { return exponential(score, maximum) * factor(); }
 };
-
-SIMT_DEVICE Sequence sequence(const Attention& attention, std::int64_t number, int head) {
-  const std::int64_t first_query = attention.q_offsets.data[number];
-  const std::int64_t queries = attention.q_offsets.data[number + 1] - first_query;
-  const std::int64_t first_key = attention.k_offsets.data[number];
-  const std::int64_t keys = attention.k_offsets.data[number + 1] - first_key;
-  const std::int64_t weights = attention.weight_offsets == nullptr ? 0 : attention.weight_offsets[number];
-  return {first_query, queries, first_key, keys, weights + head * queries * keys};
-}
-
-SIMT_DEVICE std::int64_t visible_keys(const Attention& attention, const Sequence& of, std::int64_t query) {
-  if (!attention.causal) return of.keys;
-  const std::int64_t visible = query + of.keys - of.queries + 1;
-  return visible < 0 ? 0 : least(visible, of.keys);
-}
-
-/// The row of a table of biases by distance for key j, as seen from where the query stands.
-SIMT_DEVICE std::int64_t bias_row(const Matrix& bias, std::int64_t j, std::int64_t place) {
-  const std::int64_t reach = (bias.rows - 1) / 2;
-  const std::int64_t distance = j - place;
-  return reach + (distance < -reach ? -reach : least(distance, reach));
-}
-SIMT_DEVICE float bias_of(const Matrix& bias, std::int64_t j, std::int64_t place, int head) {
-  return bias.data == nullptr ? 0 : at(bias, bias_row(bias, j, place), head);
-}
 
 struct WeightOffsets {
   Attention attention;
@@ -181,22 +139,57 @@ struct Forward {
       return attention.scale * dot(q, row_of(attention.k, of.first_key + j, place.first_col), place.width) +
              bias_of(attention.bias, j, query + of.keys - of.queries, place.head);
     };
-    const ScoreSums sums = sums_of(visible, score);
     const std::int64_t first_weight = of.first_weight + query * of.keys;
-    const auto weight = [&](std::int64_t j) {
-      const float probability = sums.weight(score(j));
-      if (attention.probabilities != nullptr) attention.probabilities[first_weight + j] = probability;
-      return dropout_factor(attention.dropout, first_weight + j) * probability;
-    };
-    weighted_rows(visible, place.width, weight, [&](std::int64_t j) {
-      return row_of(attention.v, of.first_key + j, place.first_col);
-    }).store(attention.y, place, 1, false);
-    if (attention.probabilities == nullptr) return;
-    for (std::int64_t j = visible + lane(); j < of.keys; j += kWarp) attention.probabilities[first_weight + j] = 0;
+    float* const probabilities = attention.probabilities == nullptr ? nullptr : attention.probabilities + first_weight;
+    OnlineSoftmax softmax;
+    for (std::int64_t first = 0; first < visible; first += kWarp) {
+      const std::int64_t j = first + lane();
+      const float own_score = j < visible ? score(j) : -INFINITY;
+      if (probabilities != nullptr && j < visible) probabilities[j] = own_score;
+      float own = softmax.next(own_score);
+      if (own != 0) own *= dropout_factor(attention.dropout, first_weight + j);
+      for (int i = 0; i < kWarp && first + i < visible; ++i)
+        softmax.columns.add(simt::shuffle(own, i), row_of(attention.v, of.first_key + first + i, place.first_col),
+                            place.width);
+    }
+    softmax.columns.store(attention.y, place, softmax.factor(), false);
+    if (attention.log_sums != nullptr && lane() == 0)
+      attention.log_sums[place.row * attention.heads + place.head] = softmax.maximum + logf(softmax.sum);
+    if (probabilities == nullptr) return;
+    for (std::int64_t j = lane(); j < of.keys; j += kWarp)
+      probabilities[j] = j < visible ? softmax.weight(probabilities[j]) : 0;
   }
 };
 
-/// Gradient of queries, and the sums that those of the keys need, too.
+/// The weight of a query's key in the backward pass: one that was kept, or computed again.
+SIMT_DEVICE float weight_again(const Attention& attention, const Sequence& of, std::int64_t query, std::int64_t key,
+                               int head) {
+  if (attention.log_sums == nullptr) return attention.probabilities[of.first_weight + query * of.keys + key];
+  const std::int64_t width = attention.q.cols / attention.heads;
+  const float score = attention.scale * dot(row_of(attention.q, of.first_query + query, head * width),
+                                            row_of(attention.k, of.first_key + key, head * width), width) +
+                      bias_of(attention.bias, key, query + of.keys - of.queries, head);
+  return expf(score - attention.log_sums[(of.first_query + query) * attention.heads + head]);
+}
+
+/// Of each query the sum over keys of weight times gradient of the weight, which is what its output and the gradient of
+/// that make, too.
+struct WeightedSums {
+  AttentionBackward arguments;
+
+  SIMT_DEVICE void operator()() const {
+    const Attention& attention = arguments.forward;
+    const Place place = place_of(attention.q.cols, attention.heads);
+    if (place.row >= attention.q.rows) return;
+    const FloatRow y = row_of(attention.y, place.row, place.first_col);
+    const FloatRow dy = row_of(arguments.dy, place.row, place.first_col);
+    float sum = 0;
+    for (std::int64_t c = lane(); c < place.width; c += kWarp) sum += y(c) * dy(c);
+    sum = reduce_warp(sum, Sum());
+    if (lane() == 0) arguments.weighted[place.row * attention.heads + place.head] = sum;
+  }
+};
+
 struct QueryBackward {
   AttentionBackward arguments;
 
@@ -216,21 +209,14 @@ struct QueryBackward {
         return dropout_factor(attention.dropout, first_weight + j) *
                dot(dy, row_of(attention.v, of.first_key + j, place.first_col), place.width);
       };
-      float weighted = 0;
-      for (std::int64_t j = lane(); j < visible; j += kWarp)
-        weighted += attention.probabilities[first_weight + j] * weight_gradient(j);
-      weighted = reduce_warp(weighted, Sum());
-      if (lane() == 0) arguments.weighted[place.row * attention.heads + place.head] = weighted;
+      const float weighted = arguments.weighted[place.row * attention.heads + place.head];
       const auto score_gradient = [&](std::int64_t j) {
-        return attention.probabilities[first_weight + j] * (weight_gradient(j) - weighted);
+        return weight_again(attention, of, query, j, place.head) * (weight_gradient(j) - weighted);
       };
-      if (arguments.dq.value.data != nullptr)
-        gradient = weighted_rows(visible, place.width, score_gradient, [&](std::int64_t j) {
-          return row_of(attention.k, of.first_key + j, place.first_col);
-        });
+      gradient = weighted_rows(visible, place.width, score_gradient,
+                               [&](std::int64_t j) { return row_of(attention.k, of.first_key + j, place.first_col); });
     }
-    if (arguments.dq.value.data != nullptr)
-      gradient.store(arguments.dq.value, place, attention.scale, arguments.dq.accumulate);
+    gradient.store(arguments.dq.value, place, attention.scale, arguments.dq.accumulate);
   }
 };
 
@@ -247,20 +233,19 @@ struct KeyBackward {
     if (place.row < last) {
       const Sequence of = sequence(attention, sequence_of(attention.k_offsets, place.row), place.head);
       const std::int64_t key = place.row - of.first_key;
-      // A key is seen from some query on.
-      const std::int64_t hidden = attention.causal ? key - (of.keys - of.queries) : 0;
-      const std::int64_t first = hidden < 0 ? 0 : hidden;
+      const std::int64_t first = first_seeing(attention, of, key);
       const FloatRow v = row_of(attention.v, place.row, place.first_col);
       const auto weight_of = [&](std::int64_t i) { return of.first_weight + i * of.keys + key; };
       const auto kept = [&](std::int64_t i) {
-        return dropout_factor(attention.dropout, weight_of(first + i)) * attention.probabilities[weight_of(first + i)];
+        return dropout_factor(attention.dropout, weight_of(first + i)) *
+               weight_again(attention, of, first + i, key, place.head);
       };
       const auto score_gradient = [&](std::int64_t i) {
         const std::int64_t row = of.first_query + first + i;
         const float gradient = dropout_factor(attention.dropout, weight_of(first + i)) *
                                dot(row_of(arguments.dy, row, place.first_col), v, place.width);
         const float weighted = arguments.weighted[row * attention.heads + place.head];
-        return attention.probabilities[weight_of(first + i)] * (gradient - weighted);
+        return weight_again(attention, of, first + i, key, place.head) * (gradient - weighted);
       };
       const std::int64_t seeing = of.queries - first;
       if (arguments.dv.value.data != nullptr)
@@ -307,7 +292,7 @@ struct BiasBackward {
         const std::int64_t index = of.first_weight + query * of.keys + j;
         const float gradient = dropout_factor(attention.dropout, index) *
                                dot(dy, row_of(attention.v, of.first_key + j, head * width), width);
-        sum += attention.probabilities[index] * (gradient - weighted);
+        sum += weight_again(attention, of, query, j, head) * (gradient - weighted);
       }
     }
     sum = reduce_warp(sum, Sum());
@@ -315,32 +300,155 @@ struct BiasBackward {
   }
 };
 
+/// A block has one head of some rows that follow one another. Those that share their keys, as hypotheses of one
+/// sentence share its memory, are taken together, so that these are read once; each of the others has a warp. A row's
+/// sums are the same in both cases.
 template <class Pool>
 struct Cached {
   CachedAttention attention;
   Pool keys;
   Pool values;
 
+  static constexpr int kRows = kWarps;  ///< of a block; a warp has the softmax of one
+  static constexpr int kPadding = 1;    ///< columns, so that lanes read different banks
+  static std::size_t shared_bytes(std::int64_t width) {
+    return static_cast<std::size_t>(kWarp * (2 * width + kPadding) + kRows * (kWarp + 2 + width)) * sizeof(float) +
+           6 * 16;
+  }
+
+  SIMT_DEVICE Place place(std::int64_t row, int head) const {
+    const std::int64_t width = attention.q.cols / attention.heads;
+    return {row, head, head * width, width};
+  }
+
   SIMT_DEVICE void operator()() const {
-    const Place place = place_of(attention.q.cols, attention.heads);
-    if (place.row >= attention.q.rows) return;
+    const auto head = static_cast<int>(simt::block_index() % attention.heads);
+    const std::int64_t first = simt::block_index() / attention.heads * kRows;
+    const std::int64_t end = least(first + kRows, attention.q.rows);
+    const int warp = simt::thread_index() / kWarp;
+    for (std::int64_t row = first; row < end;) {
+      std::int64_t next = row + 1;
+      while (next < end && same_keys(row, next)) ++next;
+      if (next - row > 1) attend_together(row, static_cast<int>(next - row), head);
+      row = next;
+    }
+    const std::int64_t own = first + warp;
+    if (own >= end) return;
+    const bool shares = (own > first && same_keys(own - 1, own)) || (own + 1 < end && same_keys(own, own + 1));
+    if (!shares) attend_alone(place(own, head));
+  }
+
+  SIMT_DEVICE bool same_keys(std::int64_t a, std::int64_t b) const {
+    return attention.ranges[a].begin == attention.ranges[b].begin &&
+           attention.ranges[a].count == attention.ranges[b].count;
+  }
+  SIMT_DEVICE float bias(std::int64_t j, std::int64_t count, int head) const {
+    return bias_of(attention.bias, j, count - 1, head);
+  }
+  /// Where the weights go, if they are asked for.
+  SIMT_DEVICE float* probabilities(const Place& place, std::int64_t count) const {
+    return attention.probabilities.data == nullptr ? nullptr
+                                                   : &at(attention.probabilities, place.row, place.head * count);
+  }
+
+  SIMT_DEVICE void attend_alone(const Place& place) const {
     const ops::KeyRange range = attention.ranges[place.row];
     const std::int32_t* const rows = attention.key_rows + range.begin;
     const FloatRow q = row_of(attention.q, place.row, place.first_col);
-    const auto score = [&](std::int64_t j) {
-      return attention.scale * dot(q, row_of(keys, rows[j], place.first_col), place.width) +
-             bias_of(attention.bias, j, range.count - 1, place.head);
-    };
-    const ScoreSums sums = sums_of(range.count, score);
-    const auto weight = [&](std::int64_t j) {
-      const float probability = sums.weight(score(j));
-      if (attention.probabilities.data != nullptr)
-        at(attention.probabilities, place.row, std::int64_t{place.head} * range.count + j) = probability;
-      return probability;
-    };
-    weighted_rows(range.count, place.width, weight, [&](std::int64_t j) {
-      return row_of(values, rows[j], place.first_col);
-    }).store(attention.y, place, 1, false);
+    float* const weights = probabilities(place, range.count);
+    OnlineSoftmax softmax;
+    for (std::int64_t first = 0; first < range.count; first += kWarp) {
+      const std::int64_t j = first + lane();
+      float score = -INFINITY;
+      if (j < range.count) {
+        score = attention.scale * dot(q, row_of(keys, rows[j], place.first_col), place.width) +
+                bias(j, range.count, place.head);
+        if (weights != nullptr) weights[j] = score;
+      }
+      const float own = softmax.next(score);
+      for (int i = 0; i < kWarp && first + i < range.count; ++i)
+        softmax.columns.add(simt::shuffle(own, i), row_of(values, rows[first + i], place.first_col), place.width);
+    }
+    softmax.columns.store(attention.y, place, softmax.factor(), false);
+    if (weights == nullptr) return;
+    for (std::int64_t j = lane(); j < range.count; j += kWarp) weights[j] = softmax.weight(weights[j]);
+  }
+
+  /// `count` rows from `row` on have the same keys.
+  SIMT_DEVICE void attend_together(std::int64_t row, int count, int head) const {
+    const auto width = static_cast<int>(attention.q.cols / attention.heads);
+    const int pitch = width + kPadding;
+    simt::SharedMemory memory;
+    const auto own_keys = memory.take<float>(kWarp * pitch);
+    const auto own_values = memory.take<float>(kWarp * width);
+    const auto queries = memory.take<float>(kRows * width);
+    const auto weights = memory.take<float>(kRows * kWarp);
+    const auto corrections = memory.take<float>(kRows);
+    const auto factors = memory.take<float>(kRows);
+    const int warp = simt::thread_index() / kWarp;
+    const ops::KeyRange range = attention.ranges[row];
+    const std::int32_t* const rows = attention.key_rows + range.begin;
+    const Place own = place(row + warp, head);
+    simt::barrier();  // all have done with what was there
+    for (int e = simt::thread_index(); e < count * width; e += kThreads)
+      queries[e] = at(attention.q, row + e / width, own.first_col + e % width);
+    float* const own_weights = warp < count ? probabilities(own, range.count) : nullptr;
+    OnlineSoftmax softmax;
+    float sums[kColsOfThread][kRows] = {};
+    for (std::int64_t first = 0; first < range.count; first += kWarp) {
+      const auto keys_here = static_cast<int>(least(kWarp, range.count - first));
+      for (int e = simt::thread_index(); e < keys_here * width; e += kThreads) {
+        own_keys[e / width * pitch + e % width] = row_of(keys, rows[first + e / width], own.first_col)(e % width);
+        own_values[e] = row_of(values, rows[first + e / width], own.first_col)(e % width);
+      }
+      simt::barrier();
+      if (warp < count) {
+        float score = -INFINITY;
+        if (lane() < keys_here) {
+          float product = 0;
+          for (int c = 0; c < width; ++c) product += queries[warp * width + c] * own_keys[lane() * pitch + c];
+          score = attention.scale * product + bias(first + lane(), range.count, head);
+          if (own_weights != nullptr) own_weights[first + lane()] = score;
+        }
+        const float before = softmax.maximum;
+        weights[warp * kWarp + lane()] = softmax.next(score);
+        if (lane() == 0) corrections[warp] = exponential(before, softmax.maximum);
+      }
+      simt::barrier();
+      SIMT_UNROLL
+      for (int r = 0; r < kRows; ++r)
+        if (r < count) scale_sums(sums, r, corrections[r]);
+      for (int i = 0; i < keys_here; ++i) {
+        SIMT_UNROLL
+        for (int c = 0; c < kColsOfThread; ++c) {
+          const int col = simt::thread_index() + c * kThreads;
+          if (col >= width) continue;
+          const float value = own_values[i * width + col];
+          SIMT_UNROLL
+          for (int r = 0; r < kRows; ++r)
+            if (r < count) sums[c][r] += weights[r * kWarp + i] * value;
+        }
+      }
+      simt::barrier();
+    }
+    if (warp < count && lane() == 0) factors[warp] = softmax.factor();
+    simt::barrier();
+    SIMT_UNROLL
+    for (int c = 0; c < kColsOfThread; ++c) {
+      const int col = simt::thread_index() + c * kThreads;
+      if (col >= width) continue;
+      SIMT_UNROLL
+      for (int r = 0; r < kRows; ++r)
+        if (r < count) at(attention.y, row + r, own.first_col + col) = factors[r] * sums[c][r];
+    }
+    if (own_weights == nullptr) return;
+    for (std::int64_t j = lane(); j < range.count; j += kWarp) own_weights[j] = softmax.weight(own_weights[j]);
+  }
+  static constexpr int kColsOfThread = (kWidestHead + kThreads - 1) / kThreads;
+
+  SIMT_DEVICE static void scale_sums(float (&sums)[kColsOfThread][kRows], int r, float factor) {
+    SIMT_UNROLL
+    for (int c = 0; c < kColsOfThread; ++c) sums[c][r] *= factor;
   }
 };
 
@@ -354,25 +462,39 @@ void for_each_head(std::int64_t rows, int heads, const Kernel& kernel) {
 
 void attention(const Attention& arguments) {
   if (arguments.weight_offsets != nullptr) simt::launch({1}, 1, 0, WeightOffsets{arguments});
+  if (arguments.tiles) return attention_of_tiles(arguments);
   for_each_head(arguments.q.rows, arguments.heads, Forward{arguments});
 }
 
 void attention_backward(const AttentionBackward& arguments) {
   const Attention& forward = arguments.forward;
   simt::launch({1}, 1, 0, WeightOffsets{forward});
-  for_each_head(forward.q.rows, forward.heads, QueryBackward{arguments});
-  if (arguments.dk.value.data != nullptr || arguments.dv.value.data != nullptr)
-    for_each_head(forward.k.rows, forward.heads, KeyBackward{arguments});
+  for_each_head(forward.q.rows, forward.heads, WeightedSums{arguments});
   if (arguments.dbias.value.data != nullptr)
     for_each_head(arguments.dbias.value.rows, forward.heads, BiasBackward{arguments});
+  if (forward.tiles) return attention_of_tiles_backward(arguments);
+  if (arguments.dq.value.data != nullptr) for_each_head(forward.q.rows, forward.heads, QueryBackward{arguments});
+  if (arguments.dk.value.data != nullptr || arguments.dv.value.data != nullptr)
+    for_each_head(forward.k.rows, forward.heads, KeyBackward{arguments});
 }
 
+namespace {
+
+template <class Pool>
+void attend_cached(const CachedAttention& arguments, const Pool& keys, const Pool& values) {
+  using Kernel = Cached<Pool>;
+  simt::launch({blocks_of(arguments.q.rows, Kernel::kRows) * arguments.heads}, kThreads,
+               Kernel::shared_bytes(arguments.q.cols / arguments.heads), Kernel{arguments, keys, values});
+}
+
+}  // namespace
+
 void cached_attention(const CachedAttention& arguments) {
-  const std::int64_t rows = arguments.q.rows;
-  if (arguments.keys.data != nullptr)
-    for_each_head(rows, arguments.heads, Cached<Matrix>{arguments, arguments.keys, arguments.values});
-  else
-    for_each_head(rows, arguments.heads, Cached<Bf16Matrix>{arguments, arguments.narrow_keys, arguments.narrow_values});
+  if (arguments.keys.data != nullptr) return attend_cached(arguments, arguments.keys, arguments.values);
+  with_words(arguments.narrow_type, [&]<class Words>(Words) {
+    using Pool = NarrowPool<Words>;
+    attend_cached(arguments, Pool{arguments.narrow_keys}, Pool{arguments.narrow_values});
+  });
 }
 
 }  // namespace dragoman::backend::cuda::device

@@ -53,9 +53,12 @@ struct Drop {
     put(y, i, j, dropout_factor(dropout, i * y.cols + j) * at(x, i, j), accumulate);
   }
 };
-struct RoundToBf16 {
+template <class Words>
+struct RoundTo {
   Matrix x;
-  SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const { at(x, i, j) = rounded_to_bf16(at(x, i, j)); }
+  SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const {
+    at(x, i, j) = widen(Words(), narrow(Words(), at(x, i, j)));
+  }
 };
 
 }  // namespace
@@ -83,8 +86,8 @@ void activation_backward(const Matrix& x, const Matrix& y, ops::Activation activ
 void dropout(const Matrix& x, const Dropout& dropout, const Matrix& y, bool accumulate) {
   for_each_element(y.rows, y.cols, Drop{x, y, dropout, accumulate});
 }
-void round_to_bf16(const Matrix& x) {
-  for_each_element(x.rows, x.cols, RoundToBf16{x});
+void round_to(Half type, const Matrix& x) {
+  with_words(type, [&]<class Words>(Words) { for_each_element(x.rows, x.cols, RoundTo<Words>{x}); });
 }
 
 }  // namespace dragoman::backend::cuda::device

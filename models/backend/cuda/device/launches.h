@@ -21,8 +21,10 @@ struct View {
   std::int64_t stride = 0;
 };
 using Matrix = View<float>;
-/// Bits of bf16.
-using Bf16Matrix = View<std::uint16_t>;
+/// Numbers of 16 bits: which.
+enum class Half : std::uint8_t { kBf16, kF16 };
+/// Their bits.
+using HalfMatrix = View<std::uint16_t>;
 
 /// A gradient that is added to or overwritten; without data it is not computed.
 struct Target {
@@ -52,15 +54,21 @@ void activation(const Matrix& x, ops::Activation activation, const Matrix& y);
 void activation_backward(const Matrix& x, const Matrix& y, ops::Activation activation, const Matrix& dy,
                          const Matrix& dx, bool accumulate);
 void dropout(const Matrix& x, const Dropout& dropout, const Matrix& y, bool accumulate);
-void round_to_bf16(const Matrix& x);
+void round_to(Half type, const Matrix& x);
 
 // Rows.
 /// Of elements of 1, 2, 4 or 8 bytes; strides and columns count elements.
 void gather_rows(const View<unsigned char>& x, int element_bytes, Ids rows, const View<unsigned char>& y);
 void scatter_rows(const View<unsigned char>& x, int element_bytes, Ids rows, const View<unsigned char>& y);
-void scatter_rows_as_bf16(const Matrix& x, Ids rows, const Bf16Matrix& y);
+void scatter_rows_as(Half type, const Matrix& x, Ids rows, const HalfMatrix& y);
 
-void column_sum(const Matrix& x, const Matrix& y, bool accumulate);
+/// Rows whose sums are made together: many rows are summed in parts, and these then.
+inline constexpr std::int64_t kRowsOfColumnPart = 128;
+constexpr std::int64_t column_parts(std::int64_t rows) {
+  return rows <= 2 * kRowsOfColumnPart ? 1 : (rows + kRowsOfColumnPart - 1) / kRowsOfColumnPart;
+}
+/// `partial`: scratch of column_parts(x.rows) rows.
+void column_sum(const Matrix& x, const Matrix& y, bool accumulate, float* partial);
 void softmax(const Matrix& x, bool logarithm, std::int64_t causal_offset, const Matrix& y);
 void softmax_backward(const Matrix& y, bool logarithm, const Matrix& dy, const Target& dx);
 
@@ -74,7 +82,13 @@ struct LayerNorm {
   Matrix inverse_deviation = {};
   bool centred = true;
 };
-void layer_norm(const LayerNorm& arguments);
+/// What x becomes before it is normalised: sum = residual + dropout(x). Without data: itself.
+struct ResidualSum {
+  Matrix residual = {};
+  Dropout dropout = {};
+  Matrix sum = {};
+};
+void layer_norm(const LayerNorm& arguments, const ResidualSum& residual = {});
 struct LayerNormBackward {
   Matrix x = {};
   Matrix gain = {};
@@ -84,6 +98,11 @@ struct LayerNormBackward {
   Target dx = {};
   Target dgain = {};
   Target dbias = {};
+  /// Of a sum: what flows into it besides; dx then is that of what was dropped from.
+  Matrix dsum = {};
+  Target dresidual = {};
+  Dropout dropout = {};
+  float* partial = nullptr;  ///< scratch of twice column_parts(x.rows) rows
 };
 void layer_norm_backward(const LayerNormBackward& arguments);
 
@@ -142,11 +161,19 @@ struct Attention {
   Matrix bias = {};
   Dropout dropout = {};
   float* probabilities = nullptr;
+  /// [queries, heads]: the logarithm of the sum of each query's exponentials.
+  float* log_sums = nullptr;
   /// [sequences]: scratch, or nullptr if there are neither weights to be kept nor dropout.
   std::int64_t* weight_offsets = nullptr;
   Matrix y = {};
+  /// Products of this type on tensor cores, for heads of up to kWidestTileHead columns.
+  bool tiles = false;
+  Half tile_type = Half::kBf16;
 };
+inline constexpr std::int64_t kWidestTileHead = 128;
+/// By tiles it gives log_sums and no probabilities.
 void attention(const Attention& arguments);
+/// Reads the forward pass's y, and its log_sums, or its probabilities if there are none.
 struct AttentionBackward {
   Attention forward = {};
   Matrix dy = {};
@@ -157,13 +184,17 @@ struct AttentionBackward {
   Target dbias = {};
 };
 void attention_backward(const AttentionBackward& arguments);
+/// That of attention() and attention_backward() which is by tiles.
+void attention_of_tiles(const Attention& attention);
+void attention_of_tiles_backward(const AttentionBackward& arguments);
 struct CachedAttention {
   Matrix q = {};
-  /// Either of floats or of bf16.
+  /// Either of floats or of 16 bits.
   Matrix keys = {};
   Matrix values = {};
-  Bf16Matrix narrow_keys = {};
-  Bf16Matrix narrow_values = {};
+  HalfMatrix narrow_keys = {};
+  HalfMatrix narrow_values = {};
+  Half narrow_type = Half::kBf16;
   const std::int32_t* key_rows = nullptr;
   const ops::KeyRange* ranges = nullptr;
   int heads = 1;
@@ -191,20 +222,20 @@ struct Product {
   Epilogue epilogue = {};
 };
 void product(const Product& arguments);
-/// Rows of words, as tensor cores take them: of two numbers of bf16 or four of int8, the first in the lowest bits. They
-/// have a multiple of kWordStrip words, and lie one behind the other; numbers beyond the last are 0.
+/// Rows of words, as tensor cores take them: of two numbers of 16 bits or four of int8, the first in the lowest bits.
+/// They have a multiple of kWordStrip words, and lie one behind the other; numbers beyond the last are 0.
 using WordMatrix = View<std::uint32_t>;
 inline constexpr std::int64_t kWordStrip = 16;
 /// Words of a row of so many numbers, of which a word has `of_word`.
 constexpr std::int64_t words_of(std::int64_t numbers, int of_word) {
   return (numbers + kWordStrip * of_word - 1) / (kWordStrip * of_word) * kWordStrip;
 }
-/// y = x, or its transpose, rounded to bf16.
-void narrow_words(const Matrix& x, bool transposed, const WordMatrix& y);
+/// y = x, or its transpose, rounded.
+void narrow_words(Half type, const Matrix& x, bool transposed, const WordMatrix& y);
 /// Rows as numbers from -range to range with a scale each, as docs/numerics.md says.
 void quantize_words(const Matrix& x, int range, const WordMatrix& y, float* scales);
 /// c = a * b^T.
-void product_bf16(const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue);
+void product_of_halves(Half type, const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue);
 struct Int8Product {
   WordMatrix a = {};
   const float* a_scales = nullptr;
@@ -215,8 +246,29 @@ struct Int8Product {
 };
 void product_int8(const Int8Product& arguments);
 
+/// Tokens that a block looks at, and the most that are found without sorting.
+inline constexpr std::int64_t kTopKPanel = 4096;
+inline constexpr std::int64_t kMostQuickTopK = 64;
+constexpr std::int64_t top_k_panels(std::int64_t vocabulary) {
+  return (vocabulary + kTopKPanel - 1) / kTopKPanel;
+}
+struct TopKScratch {
+  std::int64_t panels = 0;
+  float* maxima = nullptr;  ///< [rows, panels]
+  float* sums = nullptr;    ///< [rows, panels]
+  /// Quick: k for each panel of a row. Else as many for each row as the least power of two that the vocabulary fits in.
+  std::int64_t candidates_of_row = 0;
+  double* ranks = nullptr;
+  std::int32_t* tokens = nullptr;
+  float* values = nullptr;  ///< quick
+  Matrix changed = {};      ///< else: [rows, vocabulary]
+  Matrix listed = {};       ///< of gathered outputs: [rows, columns]
+};
 struct TopK {
-  Matrix logits = {};  ///< overwritten
+  Matrix logits = {};  ///< [rows, vocabulary], or those of the gathered columns
+  std::int64_t vocabulary = 0;
+  /// That of edits, temperatures and so on which row 0 of logits and results is.
+  std::int64_t first_row = 0;
   std::int64_t k = 1;
   const double* temperatures = nullptr;
   const ops::LogitEdit* edits = nullptr;
@@ -224,12 +276,26 @@ struct TopK {
   const ops::RowNoise* noise = nullptr;
   const std::int32_t* allowed = nullptr;
   const ops::AllowedRange* allowed_of_row = nullptr;
+  const ops::ListedColumn* listed = nullptr;  ///< nullptr: no outputs were gathered
   const ops::WantedToken* wanted = nullptr;
   std::int64_t wanted_count = 0;
   View<std::int32_t> tokens = {};
   Matrix log_probabilities = {};
   Matrix wanted_log_probabilities = {};
+  TopKScratch scratch = {};
 };
+/// One row of words, scale and bias for each column.
+struct GatheredRows {
+  const ops::GatheredColumn* columns = nullptr;
+  std::int64_t words = 0;  ///< of a row
+  const std::uint32_t* from = nullptr;
+  std::uint32_t* to = nullptr;
+  const float* from_scales = nullptr;  ///< nullptr: there are none
+  float* to_scales = nullptr;
+  const float* from_bias = nullptr;  ///< nullptr: there is none
+  float* to_bias = nullptr;
+};
+void gather_rows_of_words(const GatheredRows& arguments, std::int64_t count);
 void top_k(const TopK& arguments);
 
 // The optimiser's.

@@ -14,6 +14,7 @@ SIMT_DEVICE RandomBits random_bits(std::uint64_t seed, std::uint64_t stream, std
   std::uint32_t key[2] = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
   std::uint32_t counter[4] = {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
                               static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)};
+  SIMT_LOOP
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t first = std::uint64_t{0xD2511F53U} * counter[0];
     const std::uint64_t second = std::uint64_t{0xCD9E8D57U} * counter[2];

@@ -40,7 +40,7 @@ struct Int8Scales {
 };
 
 /// c[i, j] = sum over the numbers of a's row i and b's row j.
-template <class Tile, class Number, class Scales>
+template <class Tile, class Words, class Number, class Scales>
 struct MultiplyTiles {
   WordMatrix a;
   WordMatrix b;
@@ -118,7 +118,7 @@ struct MultiplyTiles {
       for (int part = 0; part < 4; ++part)
         a_words[part] = strips[of_a + (i * 16 + part % 2 * 8) * kPitch + part / 2 * 4];
       SIMT_UNROLL
-      for (int j = 0; j < kColTiles; ++j) simt::multiply_tile(sums[i][j], a_words, b_words[j]);
+      for (int j = 0; j < kColTiles; ++j) simt::multiply_tile(Words(), sums[i][j], a_words, b_words[j]);
     }
   }
 
@@ -127,36 +127,34 @@ struct MultiplyTiles {
   }
 };
 
-template <class Tile, class Number, class Scales>
+template <class Tile, class Words, class Number, class Scales>
 void multiply_tiles(const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue,
                     const Scales& scales) {
-  using Kernel = MultiplyTiles<Tile, Number, Scales>;
+  using Kernel = MultiplyTiles<Tile, Words, Number, Scales>;
   simt::launch({blocks_of(c.cols, Tile::kCols), blocks_of(c.rows, Tile::kRows)}, kThreads,
                kStages * Kernel::kStageWords * sizeof(std::uint32_t), Kernel{a, b, c, epilogue, scales});
 }
-template <class Number, class Scales>
+template <class Words, class Number, class Scales>
 void multiply(const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue,
               const Scales& scales) {
   if (blocks_of(c.cols, LargeTile::kCols) * blocks_of(c.rows, LargeTile::kRows) >= kEnoughTiles)
-    multiply_tiles<LargeTile, Number>(a, b, c, epilogue, scales);
+    multiply_tiles<LargeTile, Words, Number>(a, b, c, epilogue, scales);
   else
-    multiply_tiles<SmallTile, Number>(a, b, c, epilogue, scales);
+    multiply_tiles<SmallTile, Words, Number>(a, b, c, epilogue, scales);
 }
 
-SIMT_DEVICE std::uint32_t word_of(float low, float high) {
-  return static_cast<std::uint32_t>(to_bf16(low)) | static_cast<std::uint32_t>(to_bf16(high)) << 16;
-}
-
+template <class Words>
 struct NarrowRows {
   Matrix x;
   WordMatrix y;
   SIMT_DEVICE void operator()(std::int64_t i, std::int64_t word) const {
     const std::int64_t j = 2 * word;
-    at(y, i, word) = word_of(j < x.cols ? at(x, i, j) : 0, j + 1 < x.cols ? at(x, i, j + 1) : 0);
+    at(y, i, word) = word_of(Words(), j < x.cols ? at(x, i, j) : 0, j + 1 < x.cols ? at(x, i, j + 1) : 0);
   }
 };
 
 /// A block turns a square of 2 kWarp rows and kWarp columns: neighbouring threads read, and write, neighbouring memory.
+template <class Words>
 struct NarrowColumns {
   Matrix x;
   WordMatrix y;
@@ -177,7 +175,7 @@ struct NarrowColumns {
       const int word = e % kWarp;
       if (first_col + col < y.rows && first_word + word < y.cols)
         at(y, first_col + col, first_word + word) =
-            word_of(square[2 * word * kPitch + col], square[(2 * word + 1) * kPitch + col]);
+            word_of(Words(), square[2 * word * kPitch + col], square[(2 * word + 1) * kPitch + col]);
     }
   }
 };
@@ -215,23 +213,25 @@ struct QuantizeRows {
 
 }  // namespace
 
-void narrow_words(const Matrix& x, bool transposed, const WordMatrix& y) {
-  if (transposed)
-    simt::launch({blocks_of(y.rows, kWarp), blocks_of(y.cols, kWarp)}, kThreads,
-                 2 * kWarp * NarrowColumns::kPitch * sizeof(float), NarrowColumns{x, y});
-  else
-    for_each_element(y.rows, y.cols, NarrowRows{x, y});
+void narrow_words(Half type, const Matrix& x, bool transposed, const WordMatrix& y) {
+  with_words(type, [&]<class Words>(Words) {
+    if (transposed)
+      simt::launch({blocks_of(y.rows, kWarp), blocks_of(y.cols, kWarp)}, kThreads,
+                   2 * kWarp * NarrowColumns<Words>::kPitch * sizeof(float), NarrowColumns<Words>{x, y});
+    else
+      for_each_element(y.rows, y.cols, NarrowRows<Words>{x, y});
+  });
 }
 void quantize_words(const Matrix& x, int range, const WordMatrix& y, float* scales) {
   const View<std::int8_t> numbers{reinterpret_cast<std::int8_t*>(y.data), y.rows, x.cols, 4 * y.stride};
   for_each_row(x.rows, 2 * kWarps * sizeof(double), QuantizeRows{x, range, numbers, scales});
 }
-void product_bf16(const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue) {
-  multiply<float>(a, b, c, epilogue, NoScales{});
+void product_of_halves(Half type, const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue) {
+  with_words(type, [&]<class Words>(Words) { multiply<Words, float>(a, b, c, epilogue, NoScales{}); });
 }
 void product_int8(const Int8Product& arguments) {
-  multiply<std::int32_t>(arguments.a, arguments.weight, arguments.c, arguments.epilogue,
-                         Int8Scales{arguments.a_scales, arguments.weight_scales});
+  multiply<simt::Int8, std::int32_t>(arguments.a, arguments.weight, arguments.c, arguments.epilogue,
+                                     Int8Scales{arguments.a_scales, arguments.weight_scales});
 }
 
 }  // namespace dragoman::backend::cuda::device

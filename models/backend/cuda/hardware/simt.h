@@ -10,6 +10,8 @@
 #define SIMT_DEVICE __device__ __forceinline__
 /// Before a loop whose variable picks registers.
 #define SIMT_UNROLL _Pragma("unroll")
+/// Before one that is long enough to stay a loop where it stands in others that are not.
+#define SIMT_LOOP _Pragma("unroll 1")
 
 /// The few things of CUDA that kernels use, so that the same kernels also compile as ordinary C++ against an emulation
 /// (tests/support/cuda_emulation/simt.h), which has this header's name and declarations. All threads of a block must
@@ -82,17 +84,41 @@ SIMT_DEVICE void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kLeft) : "memory");
 }
 
-/// sums += a b^T on tensor cores, of 16 rows by 8 columns of 8 words each; a word has two numbers of bf16 or four of
-/// int8. All lanes of a warp take part (NVIDIA, PTX ISA: mma.m16n8k16 of .bf16, mma.m16n8k32 of .s8). Lane 4 g + t
+/// What the words of a tile hold: two numbers of 16 bits, or four of int8.
+struct Bf16 {};
+struct F16 {};
+struct Int8 {};
+
+/// Of IEEE's binary16: to nearest, ties to even, beyond the largest number infinite; NaN stays NaN.
+SIMT_DEVICE std::uint16_t to_f16(float value) {
+  std::uint16_t bits = 0;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+SIMT_DEVICE float from_f16(std::uint16_t bits) {
+  float value = 0;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+
+/// sums += a b^T on tensor cores, of 16 rows by 8 columns of 8 words each. All lanes of a warp take part (NVIDIA, PTX
+/// ISA: mma.m16n8k16 of .bf16 and .f16, mma.m16n8k32 of .s8). Lane 4 g + t
 /// gives the words t and t + 4 of the rows g and g + 8 of a, in the order (g, t), (g + 8, t), (g, t + 4), (g + 8,
 /// t + 4), and those of row g of b; it gets the sums of columns 2 t and 2 t + 1 in the rows g and g + 8.
-SIMT_DEVICE void multiply_tile(float (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+SIMT_DEVICE void multiply_tile(Bf16, float (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
       "%3};\n"
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-SIMT_DEVICE void multiply_tile(std::int32_t (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+SIMT_DEVICE void multiply_tile(F16, float (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};\n"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+SIMT_DEVICE void multiply_tile(Int8, std::int32_t (&sums)[4], const std::uint32_t (&a)[4],
+                               const std::uint32_t (&b)[2]) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
       "%3};\n"
       : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])

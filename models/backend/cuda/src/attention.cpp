@@ -30,35 +30,58 @@ device::Attention forward(const ops::AttentionArguments& arguments, std::string_
           .y = matrix(arguments.y, op)};
 }
 
-template <class T>
-T* scratch(Context& context, std::int64_t count) {
-  return static_cast<T*>(context.arena().allocate(static_cast<std::size_t>(count) * sizeof(T)));
+void attend(Context& context, device::Attention attention) {
+  const tensor::ScratchScope scope(context.arena());
+  if (attention.probabilities != nullptr || attention.dropout.threshold > 0)
+    attention.weight_offsets = scratch<std::int64_t>(context, attention.q_offsets.count);
+  device::attention(attention);
+}
+
+/// The arguments of either form of the backward pass.
+template <class Arguments>
+void attend_backward(Context& context, device::Attention attention, const Arguments& arguments, std::string_view op) {
+  const tensor::ScratchScope scope(context.arena());
+  attention.weight_offsets = scratch<std::int64_t>(context, attention.q_offsets.count);
+  device::attention_backward({.forward = attention,
+                              .dy = matrix(arguments.dy, op),
+                              .weighted = scratch<float>(context, attention.q.rows * attention.heads),
+                              .dq = target(arguments.dq, op),
+                              .dk = target(arguments.dk, op),
+                              .dv = target(arguments.dv, op),
+                              .dbias = target(arguments.dbias, op)});
+}
+
+device::Attention recomputed(const ops::RecomputedAttentionArguments& arguments, std::string_view op) {
+  device::Attention attention = forward(arguments.forward, op);
+  attention.log_sums = matrix(arguments.log_sums, op).data;
+  attention.tiles =
+      arguments.type != ComputeType::kF32 && attention.q.cols / attention.heads <= device::kWidestTileHead;
+  attention.tile_type = half_of(arguments.type);
+  return attention;
 }
 
 }  // namespace
 
 template <>
 void kernel(Context& context, const ops::AttentionArguments& arguments) {
-  const tensor::ScratchScope scope(context.arena());
-  device::Attention attention = forward(arguments, "attention");
-  if (attention.probabilities != nullptr || attention.dropout.threshold > 0)
-    attention.weight_offsets = scratch<std::int64_t>(context, arguments.q_offsets.size());
-  device::attention(attention);
+  attend(context, forward(arguments, "attention"));
 }
 
 template <>
 void kernel(Context& context, const ops::AttentionBackwardArguments& arguments) {
   constexpr std::string_view kOp = "attention_backward";
-  const tensor::ScratchScope scope(context.arena());
-  device::Attention attention = forward(arguments.forward, kOp);
-  attention.weight_offsets = scratch<std::int64_t>(context, arguments.forward.q_offsets.size());
-  device::attention_backward({.forward = attention,
-                              .dy = matrix(arguments.dy, kOp),
-                              .weighted = scratch<float>(context, attention.q.rows * attention.heads),
-                              .dq = target(arguments.dq, kOp),
-                              .dk = target(arguments.dk, kOp),
-                              .dv = target(arguments.dv, kOp),
-                              .dbias = target(arguments.dbias, kOp)});
+  attend_backward(context, forward(arguments.forward, kOp), arguments, kOp);
+}
+
+template <>
+void kernel(Context& context, const ops::RecomputedAttentionArguments& arguments) {
+  attend(context, recomputed(arguments, "recomputed_attention"));
+}
+
+template <>
+void kernel(Context& context, const ops::RecomputedAttentionBackwardArguments& arguments) {
+  constexpr std::string_view kOp = "recomputed_attention_backward";
+  attend_backward(context, recomputed(arguments.forward, kOp), arguments, kOp);
 }
 
 template <>
@@ -72,9 +95,10 @@ void kernel(Context&, const ops::CachedAttentionArguments& arguments) {
                                     .bias = matrix(arguments.bias, kOp),
                                     .probabilities = matrix(arguments.probabilities, kOp),
                                     .y = matrix(arguments.y, kOp)};
-  if (arguments.keys.dtype == tensor::DType::kBF16) {
-    attention.narrow_keys = view_of<std::uint16_t>(arguments.keys, tensor::DType::kBF16, kOp);
-    attention.narrow_values = view_of<std::uint16_t>(arguments.values, tensor::DType::kBF16, kOp);
+  if (const tensor::DType dtype = arguments.keys.dtype; is_half(dtype)) {
+    attention.narrow_keys = view_of<std::uint16_t>(arguments.keys, dtype, kOp);
+    attention.narrow_values = view_of<std::uint16_t>(arguments.values, dtype, kOp);
+    attention.narrow_type = half_of(dtype);
   } else {
     attention.keys = matrix(arguments.keys, kOp);
     attention.values = matrix(arguments.values, kOp);

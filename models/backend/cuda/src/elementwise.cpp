@@ -28,8 +28,11 @@ void kernel(Context&, const ops::MultiplyArguments& arguments) {
 }
 
 template <>
-void kernel(Context&, const ops::ColumnSumArguments& arguments) {
-  device::column_sum(matrix(arguments.x, "column_sum"), matrix(arguments.y, "column_sum"), arguments.accumulate);
+void kernel(Context& context, const ops::ColumnSumArguments& arguments) {
+  const tensor::ScratchScope scope(context.arena());
+  const Tensor& x = arguments.x;
+  device::column_sum(matrix(x, "column_sum"), matrix(arguments.y, "column_sum"), arguments.accumulate,
+                     scratch<float>(context, device::column_parts(x.rows) * x.cols));
 }
 
 template <>

@@ -1,5 +1,6 @@
 #include "dragoman/backend_cuda/install.h"
 
+#include "cuda_kernels.h"  // of the plugin ssru
 #include "kernels.h"
 #include "use_device.h"
 
@@ -15,6 +16,11 @@ void on_device(Context& context, const Arguments& arguments) {
   kernel(context, arguments);
 }
 
+std::unique_ptr<ops::GatheredOutputs> on_device(Context& context, const PackedWeight& weight, std::int64_t columns) {
+  device::use(context.device().number());
+  return kernel(context, weight, columns);
+}
+
 /// Other threads multiply with it.
 std::unique_ptr<PackedWeight> on_device(Context& context, const tensor::StoredMatrix& weight, ComputeType type) {
   device::use(context.device().number());
@@ -27,12 +33,20 @@ std::unique_ptr<PackedWeight> on_device(Context& context, const tensor::StoredMa
 
 void install_kernels(tensor::KernelTable& table) {
   ops::for_each_key(ops::kKernels, [&](auto key) { table.set(key, on_device); });
+  ops::for_each_key(ops::kGatheredKernels, [&](auto key) { table.set(key, on_device); });
+  // kFeedForward is two products, whose epilogues are fused.
+  table.set(ops::kResidualLayerNorm, on_device);
+  table.set(ops::kResidualLayerNormBackward, on_device);
+  ops::for_each_key(ops::kRecomputingKernels, [&](auto key) { table.set(key, on_device); });
+  ssru::install_cuda_kernels(table);
 }
 
 tensor::ComputeType inference_type(tensor::ComputeChoice choice) {
   switch (choice) {
     case tensor::ComputeChoice::kBF16:
       return ComputeType::kBF16;
+    case tensor::ComputeChoice::kF16:
+      return ComputeType::kF16;
     case tensor::ComputeChoice::kI8:
       return ComputeType::kI8;
     default:
@@ -42,8 +56,8 @@ tensor::ComputeType inference_type(tensor::ComputeChoice choice) {
 
 tensor::ComputeType training_type(tensor::ComputeChoice choice) {
   core::require(choice != tensor::ComputeChoice::kI8, core::ErrorCode::kUnsupported,
-                "nothing is trained in int8; use fp32 or bf16");
-  return choice == tensor::ComputeChoice::kBF16 ? ComputeType::kBF16 : ComputeType::kF32;
+                "nothing is trained in int8; use fp32, bf16 or fp16");
+  return inference_type(choice);
 }
 
 }  // namespace dragoman::backend::cuda

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include <dragoman/ops/types.h>
+#include <dragoman/ops/project_listed_top_k.h>
 
 namespace dragoman::backend::cuda {
 
@@ -15,6 +15,8 @@ using tensor::Tensor;
 /// ops::kKernels. Without it the library does not link.
 template <class Arguments>
 void kernel(Context& context, const Arguments& arguments);
+/// That of ops::kMakeGatheredOutputs.
+std::unique_ptr<ops::GatheredOutputs> kernel(Context& context, const PackedWeight& weight, std::int64_t columns);
 /// That of ops::kPackWeight.
 std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, ComputeType type);
 

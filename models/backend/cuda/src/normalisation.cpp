@@ -6,6 +6,13 @@
 #include <dragoman/ops/softmax_cross_entropy.h>
 
 namespace dragoman::backend::cuda {
+namespace {
+
+float* partial_sums(Context& context, const Tensor& x) {
+  return scratch<float>(context, 2 * device::column_parts(x.rows) * x.cols);
+}
+
+}  // namespace
 
 template <>
 void kernel(Context&, const ops::SoftmaxArguments& arguments) {
@@ -34,8 +41,9 @@ void kernel(Context&, const ops::LayerNormArguments& arguments) {
 }
 
 template <>
-void kernel(Context&, const ops::LayerNormBackwardArguments& arguments) {
+void kernel(Context& context, const ops::LayerNormBackwardArguments& arguments) {
   constexpr std::string_view kOp = "layer_norm_backward";
+  const tensor::ScratchScope scope(context.arena());
   device::layer_norm_backward({.x = matrix(arguments.x, kOp),
                                .gain = matrix(arguments.gain, kOp),
                                .mean = matrix(arguments.mean, kOp),
@@ -43,7 +51,42 @@ void kernel(Context&, const ops::LayerNormBackwardArguments& arguments) {
                                .dy = matrix(arguments.dy, kOp),
                                .dx = target(arguments.dx, kOp),
                                .dgain = target(arguments.dgain, kOp),
-                               .dbias = target(arguments.dbias, kOp)});
+                               .dbias = target(arguments.dbias, kOp),
+                               .partial = partial_sums(context, arguments.x)});
+}
+
+template <>
+void kernel(Context&, const ops::ResidualLayerNormArguments& arguments) {
+  constexpr std::string_view kOp = "residual_dropout_layer_norm";
+  device::layer_norm({.x = matrix(arguments.x, kOp),
+                      .gain = matrix(arguments.gain, kOp),
+                      .bias = matrix(arguments.bias, kOp),
+                      .epsilon = static_cast<float>(arguments.epsilon),
+                      .y = matrix(arguments.y, kOp),
+                      .mean = matrix(arguments.mean, kOp),
+                      .inverse_deviation = matrix(arguments.inverse_deviation, kOp),
+                      .centred = arguments.centred},
+                     {.residual = matrix(arguments.residual, kOp),
+                      .dropout = dropout(arguments.rate, arguments.random),
+                      .sum = matrix(arguments.sum, kOp)});
+}
+
+template <>
+void kernel(Context& context, const ops::ResidualLayerNormBackwardArguments& arguments) {
+  constexpr std::string_view kOp = "residual_dropout_layer_norm_backward";
+  const tensor::ScratchScope scope(context.arena());
+  device::layer_norm_backward({.x = matrix(arguments.sum, kOp),
+                               .gain = matrix(arguments.gain, kOp),
+                               .mean = matrix(arguments.mean, kOp),
+                               .inverse_deviation = matrix(arguments.inverse_deviation, kOp),
+                               .dy = matrix(arguments.dy, kOp),
+                               .dx = target(arguments.dx, kOp),
+                               .dgain = target(arguments.dgain, kOp),
+                               .dbias = target(arguments.dbias, kOp),
+                               .dsum = matrix(arguments.dsum, kOp),
+                               .dresidual = target(arguments.dresidual, kOp),
+                               .dropout = dropout(arguments.rate, arguments.random),
+                               .partial = partial_sums(context, arguments.sum)});
 }
 
 template <>

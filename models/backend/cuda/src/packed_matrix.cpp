@@ -8,13 +8,13 @@
 namespace dragoman::backend::cuda {
 namespace {
 
-constexpr std::int64_t kBf16OfWord = 2;
+constexpr std::int64_t kHalvesOfWord = 2;
 constexpr std::int64_t kInt8OfWord = 4;
 
 std::size_t bytes_of(std::int64_t rows, std::int64_t cols, ComputeType type) {
-  const std::int64_t of_row = type == ComputeType::kF32    ? cols
-                              : type == ComputeType::kBF16 ? device::words_of(cols, kBf16OfWord)
-                                                           : device::words_of(cols, kInt8OfWord);
+  const std::int64_t of_row = type == ComputeType::kF32 ? cols
+                              : tensor::is_int8(type)   ? device::words_of(cols, kInt8OfWord)
+                                                        : device::words_of(cols, kHalvesOfWord);
   return static_cast<std::size_t>(rows * of_row) * sizeof(std::uint32_t);
 }
 
@@ -24,12 +24,11 @@ device::WordMatrix words(void* data, std::int64_t rows, std::int64_t cols, std::
 }
 
 /// In scratch memory.
-device::WordMatrix narrowed(Context& context, const device::Matrix& x, bool transposed) {
+device::WordMatrix narrowed(Context& context, ComputeType type, const device::Matrix& x, bool transposed) {
   const std::int64_t rows = transposed ? x.cols : x.rows;
   const std::int64_t cols = transposed ? x.rows : x.cols;
-  const device::WordMatrix y =
-      words(context.arena().allocate(bytes_of(rows, cols, ComputeType::kBF16)), rows, cols, kBf16OfWord);
-  device::narrow_words(x, transposed, y);
+  const device::WordMatrix y = words(context.arena().allocate(bytes_of(rows, cols, type)), rows, cols, kHalvesOfWord);
+  device::narrow_words(half_of(type), x, transposed, y);
   return y;
 }
 
@@ -39,10 +38,27 @@ PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, const device::Matrix& w
     : rows_(weight.rows), cols_(weight.cols), type_(type), values_(memory, bytes_of(rows_, cols_, type)) {
   if (type == ComputeType::kF32)
     device::scale(weight, 1, {static_cast<float*>(values_.data()), rows_, cols_, cols_}, false);
-  else if (type == ComputeType::kBF16)
-    device::narrow_words(weight, false, words(values_.data(), rows_, cols_, kBf16OfWord));
-  else
+  else if (tensor::is_int8(type))
     quantize(memory, weight);
+  else
+    device::narrow_words(half_of(type), weight, false, words(values_.data(), rows_, cols_, kHalvesOfWord));
+}
+
+PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, std::int64_t rows, std::int64_t cols, ComputeType type)
+    : rows_(rows), cols_(cols), type_(type), values_(memory, bytes_of(rows, cols, type)) {
+  memory.clear(values_.data(), bytes_of(rows, cols, type));
+  if (!tensor::is_int8(type)) return;
+  const std::size_t scale_bytes = static_cast<std::size_t>(rows) * sizeof(float);
+  scales_ = tensor::Buffer(memory, scale_bytes);
+  memory.clear(scales_.data(), scale_bytes);
+}
+
+device::GatheredRows PackedMatrix::gathered_from(const PackedMatrix& weight) {
+  return {.words = static_cast<std::int64_t>(bytes_of(1, cols_, type_) / sizeof(std::uint32_t)),
+          .from = static_cast<const std::uint32_t*>(weight.values_.data()),
+          .to = static_cast<std::uint32_t*>(values_.data()),
+          .from_scales = static_cast<const float*>(weight.scales_.data()),
+          .to_scales = static_cast<float*>(scales_.data())};
 }
 
 void PackedMatrix::quantize(tensor::DeviceMemory& memory, const device::Matrix& weight) {
@@ -64,8 +80,9 @@ void PackedMatrix::multiply(Context& context, const device::Matrix& x, const dev
                               .c = c,
                               .epilogue = epilogue});
     case ComputeType::kBF16:
-      return device::product_bf16(narrowed(context, x, false), words(values_.data(), rows_, cols_, kBf16OfWord), c,
-                                  epilogue);
+    case ComputeType::kF16:
+      return device::product_of_halves(half_of(type_), narrowed(context, type_, x, false),
+                                       words(values_.data(), rows_, cols_, kHalvesOfWord), c, epilogue);
     case ComputeType::kI8:
     case ComputeType::kI8Narrow: {
       const device::WordMatrix numbers =
@@ -84,12 +101,12 @@ void PackedMatrix::multiply(Context& context, const device::Matrix& x, const dev
 }
 
 void multiply_plain(Context& context, const device::Product& product, ComputeType type, std::string_view op) {
-  core::require(type == ComputeType::kF32 || type == ComputeType::kBF16, core::ErrorCode::kUnsupported,
-                "{}: plain matrices are not multiplied in {}", op, tensor::name_of(type));
+  core::require(!tensor::is_int8(type), core::ErrorCode::kUnsupported, "{}: plain matrices are not multiplied in {}",
+                op, tensor::name_of(type));
   if (type == ComputeType::kF32) return device::product(product);
   const tensor::ScratchScope scope(context.arena());
-  device::product_bf16(narrowed(context, product.a, product.transpose_a),
-                       narrowed(context, product.b, !product.transpose_b), product.c, product.epilogue);
+  device::product_of_halves(half_of(type), narrowed(context, type, product.a, product.transpose_a),
+                            narrowed(context, type, product.b, !product.transpose_b), product.c, product.epilogue);
 }
 
 void multiply(Context& context, const device::Matrix& x, const Tensor& plain, ComputeType type,
@@ -98,10 +115,14 @@ void multiply(Context& context, const device::Matrix& x, const Tensor& plain, Co
   if (packed == nullptr)
     return multiply_plain(context, {.a = x, .b = matrix(plain, op), .transpose_b = true, .c = c, .epilogue = epilogue},
                           type, op);
-  const auto* weight = dynamic_cast<const PackedMatrix*>(packed);
+  packed_of(*packed, op).multiply(context, x, c, epilogue);
+}
+
+const PackedMatrix& packed_of(const PackedWeight& packed, std::string_view op) {
+  const auto* weight = dynamic_cast<const PackedMatrix*>(&packed);
   core::require(weight != nullptr, core::ErrorCode::kInvalidArgument,
                 "{}: the weight was packed by another backend than this", op);
-  weight->multiply(context, x, c, epilogue);
+  return *weight;
 }
 
 std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, ComputeType type) {

@@ -14,11 +14,17 @@ class PackedMatrix final : public tensor::PackedWeight {
   /// Of floats.
   PackedMatrix(tensor::DeviceMemory& memory, const device::Matrix& weight, tensor::ComputeType type);
 
+  /// Of zeros, for rows of a weight of the type to be gathered in.
+  PackedMatrix(tensor::DeviceMemory& memory, std::int64_t rows, std::int64_t cols, tensor::ComputeType type);
+  /// What there is to be copied between rows of `weight` and of this one.
+  device::GatheredRows gathered_from(const PackedMatrix& weight);
+
   std::int64_t rows() const override { return rows_; }
   std::int64_t cols() const override { return cols_; }
   tensor::ComputeType type() const override { return type_; }
 
-  /// c = x * weight^T, and what the epilogue says. Row-stable. Takes scratch of the context's.
+  /// c = x * weight^T, of as many rows of the weight as c has columns, and what the epilogue says. Row-stable. Takes
+  /// scratch of the context's.
   void multiply(tensor::Context& context, const device::Matrix& x, const device::Matrix& c,
                 const device::Epilogue& epilogue) const;
 
@@ -31,6 +37,9 @@ class PackedMatrix final : public tensor::PackedWeight {
   tensor::Buffer values_;
   tensor::Buffer scales_;  ///< of int8
 };
+
+/// Error{kInvalidArgument} naming the op if another backend packed it.
+const PackedMatrix& packed_of(const tensor::PackedWeight& weight, std::string_view op);
 
 /// A product of plain matrices in the type. Takes scratch of the context's.
 void multiply_plain(tensor::Context& context, const device::Product& product, tensor::ComputeType type,

@@ -28,16 +28,16 @@ void kernel(Context&, const ops::GatherRowsArguments& arguments) {
 template <>
 void kernel(Context&, const ops::ScatterRowsArguments& arguments) {
   constexpr std::string_view kOp = "scatter_rows";
-  if (arguments.y.dtype == tensor::DType::kBF16 && arguments.x.dtype == tensor::DType::kF32)
-    return device::scatter_rows_as_bf16(matrix(arguments.x, kOp), ids(arguments.rows),
-                                        view_of<std::uint16_t>(arguments.y, tensor::DType::kBF16, kOp));
+  if (is_half(arguments.y.dtype) && arguments.x.dtype == tensor::DType::kF32)
+    return device::scatter_rows_as(half_of(arguments.y.dtype), matrix(arguments.x, kOp), ids(arguments.rows),
+                                   view_of<std::uint16_t>(arguments.y, arguments.y.dtype, kOp));
   device::scatter_rows(bytes(arguments.x), element_bytes(arguments.x, arguments.y, kOp), ids(arguments.rows),
                        bytes(arguments.y));
 }
 
 template <>
-void kernel(Context&, const ops::RoundToBf16Arguments& arguments) {
-  device::round_to_bf16(matrix(arguments.x, "round_to_bf16"));
+void kernel(Context&, const ops::RoundToArguments& arguments) {
+  device::round_to(half_of(arguments.type), matrix(arguments.x, "round_to"));
 }
 
 template <>

@@ -1,6 +1,6 @@
 #include "kernels.h"
 #include "matrix.h"
-#include "round_to_bf16.h"
+#include "round_to.h"
 
 #include <dragoman/ops/matmul.h>
 
@@ -12,12 +12,9 @@ void kernel(Context&, const ops::MatMulArguments& arguments) {
   const Matrix b(arguments.b, "matmul");
   const Matrix c(arguments.c, "matmul");
   const std::int64_t depth = arguments.transpose_a ? a.rows() : a.cols();
-  core::require(arguments.type == ComputeType::kF32 || arguments.type == ComputeType::kBF16,
-                core::ErrorCode::kUnsupported, "matmul: plain matrices are not multiplied in {}",
-                tensor::name_of(arguments.type));
-  const auto rounded = [bf16 = arguments.type == ComputeType::kBF16](double value) {
-    return bf16 ? round_to_bf16(value) : value;
-  };
+  core::require(!tensor::is_int8(arguments.type), core::ErrorCode::kUnsupported,
+                "matmul: plain matrices are not multiplied in {}", tensor::name_of(arguments.type));
+  const auto rounded = [type = arguments.type](double value) { return input_of_product(type, value); };
   for (std::int64_t i = 0; i < c.rows(); ++i)
     for (std::int64_t j = 0; j < c.cols(); ++j) {
       double sum = 0;

@@ -1,10 +1,9 @@
 #include "kernels.h"
 #include "matrix.h"
-#include "round_to_bf16.h"
+#include "round_to.h"
 #include "weight_reader.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include <dragoman/core/error.h>
 #include <dragoman/tensor/int8.h>
@@ -25,10 +24,8 @@ class PackedMatrix final : public tensor::PackedWeight {
       if (tensor::is_int8(type))
         add_int8_row(weight, n);
       else
-        for (std::int64_t k = 0; k < cols_; ++k) {
-          const double value = tensor::element(weight, n, k);
-          values_.push_back(type == ComputeType::kBF16 ? round_to_bf16(value) : value);
-        }
+        for (std::int64_t k = 0; k < cols_; ++k)
+          values_.push_back(input_of_product(type, tensor::element(weight, n, k)));
     }
   }
 
@@ -75,11 +72,11 @@ std::unique_ptr<PackedWeight> kernel(Context&, const tensor::StoredMatrix& weigh
 WeightReader::WeightReader(const Tensor& plain, ComputeType type, std::string_view op)
     : type_(type), data_(plain.as<double>()), rows_(plain.rows), cols_(plain.cols), stride_(plain.stride) {
   static_cast<void>(Matrix(plain, op));
-  core::require(type == ComputeType::kF32 || type == ComputeType::kBF16, core::ErrorCode::kUnsupported,
-                "{}: a plain weight is not multiplied in {}", op, tensor::name_of(type));
+  core::require(!tensor::is_int8(type), core::ErrorCode::kUnsupported, "{}: a plain weight is not multiplied in {}", op,
+                tensor::name_of(type));
   if (type == ComputeType::kF32) return;
   for (std::int64_t n = 0; n < rows_; ++n)
-    std::transform(plain.row<double>(n), plain.row<double>(n) + cols_, std::back_inserter(rounded_), round_to_bf16);
+    for (std::int64_t k = 0; k < cols_; ++k) rounded_.push_back(input_of_product(type, plain.row<double>(n)[k]));
   data_ = rounded_.data();
   stride_ = cols_;
 }
@@ -97,7 +94,7 @@ WeightReader::WeightReader(const tensor::PackedWeight* packed, std::string_view 
 
 void WeightReader::take_row(const double* x) {
   x_.assign(x, x + cols_);
-  if (type_ == ComputeType::kBF16) std::transform(x_.begin(), x_.end(), x_.begin(), round_to_bf16);
+  for (double& value : x_) value = input_of_product(type_, value);
   if (scales_ == nullptr) return;
   const std::vector<float> row(x_.begin(), x_.end());
   std::vector<std::int8_t> numbers(row.size());

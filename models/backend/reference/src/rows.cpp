@@ -1,6 +1,6 @@
 #include "kernels.h"
 #include "matrix.h"
-#include "round_to_bf16.h"
+#include "round_to.h"
 
 #include <dragoman/ops/rows.h>
 
@@ -17,7 +17,7 @@ void kernel(Context&, const ops::GatherRowsArguments& arguments) {
 template <>
 void kernel(Context&, const ops::ScatterRowsArguments& arguments) {
   const Matrix x(arguments.x, "scatter_rows");
-  if (arguments.y.dtype == tensor::DType::kBF16) {
+  if (arguments.y.dtype != arguments.x.dtype) {
     for (std::int64_t i = 0; i < arguments.rows.size(); ++i)
       for (std::int64_t j = 0; j < x.cols(); ++j) tensor::set_element(arguments.y, arguments.rows[i], j, x(i, j));
     return;
@@ -28,10 +28,10 @@ void kernel(Context&, const ops::ScatterRowsArguments& arguments) {
 }
 
 template <>
-void kernel(Context&, const ops::RoundToBf16Arguments& arguments) {
-  const Matrix x(arguments.x, "round_to_bf16");
+void kernel(Context&, const ops::RoundToArguments& arguments) {
+  const Matrix x(arguments.x, "round_to");
   for (std::int64_t i = 0; i < x.rows(); ++i)
-    for (std::int64_t j = 0; j < x.cols(); ++j) x(i, j) = round_to_bf16(x(i, j));
+    for (std::int64_t j = 0; j < x.cols(); ++j) x(i, j) = round_to(arguments.type, x(i, j));
 }
 
 }  // namespace dragoman::backend::reference

@@ -69,10 +69,9 @@ struct AlignmentHeads {
 ///    histories.
 ///  - the pooled state: admits and releases sentences at any time, and each step continues any set of hypotheses of the
 ///    admitted sentences by one or more tokens. No gradients.
-/// Keys and values are kept in the context's float type where weights are multiplied in fp32, else rounded to bf16
-/// (docs/numerics.md), by both kinds, so that both give the same.
-/// Belongs to one thread. Memory comes from the context's device and is recycled, so steps of a warm pool do not
-/// allocate.
+/// Keys and values are kept in the context's float type where weights are multiplied in fp32, else rounded to fp16 or
+/// bf16 (docs/numerics.md), by both kinds, so that both give the same. Belongs to one thread. Memory comes from the
+/// context's device and is recycled, so steps of a warm pool do not allocate.
 class DecoderState {
  public:
   /// Teacher forcing on a batch. `memories` (one per MemoryId) and `source_offsets` (B + 1) must outlive the state.
@@ -194,7 +193,6 @@ class DecoderState {
   bool keeps(MemoryId id) const noexcept { return alignment_request_.memory.index == id.index; }
 
   bool whole_ = false;
-  bool rounds_ = false;
   StateLayout layout_;
   tensor::DeviceMemory* device_memory_ = nullptr;
 
@@ -202,8 +200,10 @@ class DecoderState {
   std::span<const KeyValue> memories_;
   ops::Offsets source_offsets_;
 
-  // pooled
+  /// Of keys and values; of a whole() state F32 stands for floats as they are.
   tensor::DType kept_type_ = tensor::DType::kF32;
+
+  // pooled
   // keys of an id are tensor 2 * index of the pool, values the next one
   RowPool history_;
   RowPool memory_;

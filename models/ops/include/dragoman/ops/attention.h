@@ -54,7 +54,7 @@ struct AttentionArguments {
 };
 inline constexpr KernelKey<void(Context&, const AttentionArguments&)> kAttention{"attention"};
 
-/// Gradients of `attention`; `forward.probabilities` holds the saved weights, forward.y is not read.
+/// Gradients of `attention`; `forward.probabilities` holds the saved weights, and forward.y the output.
 struct AttentionBackwardArguments {
   AttentionArguments forward;
   Tensor dy;
@@ -64,6 +64,32 @@ struct AttentionBackwardArguments {
   GradientTarget dbias{};
 };
 inline constexpr KernelKey<void(Context&, const AttentionBackwardArguments&)> kAttentionBackward{"attention_backward"};
+
+/// attention without weights to be kept, for a backward pass that computes them again: `log_sums` [Tq, heads], of
+/// floats, becomes the logarithm of the sum of the exponentials of each query's scores. Where the device has products
+/// of `type` for heads of the size, the inputs of all products are rounded as docs/numerics.md says; kF32: nothing is.
+struct RecomputedAttentionArguments {
+  AttentionArguments forward;
+  Tensor log_sums;
+  ComputeType type = ComputeType::kF32;
+};
+inline constexpr KernelKey<void(Context&, const RecomputedAttentionArguments&)> kRecomputedAttention{
+    "recomputed_attention"};
+
+/// Its gradients, by what it left in forward.y and log_sums.
+struct RecomputedAttentionBackwardArguments {
+  RecomputedAttentionArguments forward;
+  Tensor dy;
+  GradientTarget dq;
+  GradientTarget dk;
+  GradientTarget dv;
+  GradientTarget dbias{};
+};
+inline constexpr KernelKey<void(Context&, const RecomputedAttentionBackwardArguments&)> kRecomputedAttentionBackward{
+    "recomputed_attention_backward"};
+
+/// Whether attention() keeps the weights of all pairs for its backward pass on this device.
+bool keeps_attention_weights(const Context& context);
 
 struct AttentionResult {
   Variable output;       ///< [Tq, d]
@@ -87,7 +113,8 @@ std::int64_t pairs_of_rows(std::span<const std::int32_t> q_offsets, std::span<co
 std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets,
                                          std::span<const std::int32_t> k_offsets, int heads);
 
-/// Weights are kept if a gradient is recorded or if `keep_probabilities`. `bias` may be empty.
+/// If a gradient is recorded, the weights are kept, or computed again where the device has kernels for that; they are
+/// kept if `keep_probabilities`. `bias` may be empty.
 AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,
                           const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options,
                           bool keep_probabilities = false, const Variable& bias = {});
@@ -97,10 +124,10 @@ Variable attention_composite(Context& context, const Variable& q, const Variable
                              const Variable& bias = {});
 
 /// Attention of single query rows q [R, d] over cached keys and values; no gradient. `keys` and `values` [P, d] are
-/// pools of rows, of the context's float type or both of BF16: query r attends to the rows `key_rows[i]` with i in
-/// `ranges[r]`, in that order; with a `bias` it stands at the last of them. Row r's result depends on q[r] and its own
-/// keys alone, bit for bit. No range is longer than `longest`. `probabilities` (may be empty) is [R, heads * longest]:
-/// head h of row r fills from column h * count of the row.
+/// pools of rows, of the context's float type or both of BF16 or F16: query r attends to the rows `key_rows[i]` with i
+/// in `ranges[r]`, in that order; with a `bias` it stands at the last of them. Row r's result depends on q[r] and its
+/// own keys alone, bit for bit. No range is longer than `longest`. `probabilities` (may be empty) is [R, heads *
+/// longest]: head h of row r fills from column h * count of the row.
 struct CachedAttentionArguments {
   Tensor q;
   Tensor keys;

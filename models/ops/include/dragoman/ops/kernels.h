@@ -49,7 +49,7 @@ inline constexpr std::tuple kKernels{
     kProjectTopK,
     kGatherRows,
     kScatterRows,
-    kRoundToBf16,
+    kRoundTo,
     kAdam,
     kMovingAverage,
     kSumOfSquares,
@@ -66,6 +66,12 @@ inline constexpr std::tuple kFusedKernels{
     kResidualLayerNormBackward,
     kFeedForward,
     kLinearBackward,
+};
+
+/// What a backend has, both or neither, whose attention keeps no weights for its backward pass.
+inline constexpr std::tuple kRecomputingKernels{
+    kRecomputedAttention,
+    kRecomputedAttentionBackward,
 };
 
 /// What a backend may leave out, all of it together: the decoding then computes all outputs, and masks those that are

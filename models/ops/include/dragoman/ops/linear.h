@@ -8,8 +8,8 @@ namespace dragoman::ops {
 
 /// y = activation(x * weight^T + bias): x [T, K], weight [N, K] plain or packed (`packed` wins), bias [1, N] or empty,
 /// y [T, N]. If `pre_activation` is not empty it receives x * weight^T + bias. A plain weight is multiplied in `type`,
-/// kF32 or kBF16. A packed one is multiplied in its own type, and then the kernel is row-stable: the bits of a row of y
-/// do not depend on the other rows or on how many there are.
+/// kF32, kBF16 or kF16. A packed one is multiplied in its own type, and then the kernel is row-stable: the bits of a
+/// row of y do not depend on the other rows or on how many there are.
 struct LinearArguments {
   Tensor x;
   Tensor weight;

@@ -7,8 +7,8 @@
 namespace dragoman::ops {
 
 /// c = op(a) * op(b), or c += ... if `accumulate`; op transposes on request. op(a) is [M, K], op(b) is [K, N], c is [M,
-/// N]. Row strides are honoured. kBF16 rounds the elements of both operands; there are no others but kF32. A kernel's
-/// result must not depend on the executor's thread count.
+/// N]. Row strides are honoured. kBF16 and kF16 round the elements of both operands; there are no others but kF32. A
+/// kernel's result must not depend on the executor's thread count.
 struct MatMulArguments {
   Tensor a;
   bool transpose_a = false;

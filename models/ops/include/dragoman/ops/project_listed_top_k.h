@@ -24,11 +24,6 @@ class GatheredOutputs {
 inline constexpr KernelKey<std::unique_ptr<GatheredOutputs>(Context&, const PackedWeight&, std::int64_t columns)>
     kMakeGatheredOutputs{"make_gathered_outputs"};
 
-struct GatheredColumn {
-  std::int32_t token = 0;
-  std::int32_t column = 0;
-};
-
 /// Copies outputs of `weight`, and of `bias` unless that is empty, to columns of `outputs`, which was made for them.
 struct GatherOutputsArguments {
   const PackedWeight* weight = nullptr;
@@ -37,12 +32,6 @@ struct GatherOutputsArguments {
   DeviceArray<GatheredColumn> columns;
 };
 inline constexpr KernelKey<void(Context&, const GatherOutputsArguments&)> kGatherOutputs{"gather_outputs"};
-
-/// Where a token of a list is gathered: the token is number `place` of its list.
-struct ListedColumn {
-  std::int32_t column = 0;
-  std::int32_t place = 0;
-};
 
 /// As project_top_k of the same arguments, to the bit. Every row has a list; `listed` runs parallel to the lists: what
 /// row r may choose from is `listed` within its range, too, sorted by column. Nothing beyond the first `columns`

@@ -17,7 +17,7 @@ T edited(T logit, const LogitEdit& edit) {
 /// logits [R, V] never exist (unless k is near V). Row-stable. Where a row has fewer tokens to choose from than k,
 /// others follow with log probability -infinity, as those of edits do. `tokens` is [R, k] I32; `log_probabilities`
 /// [R, k]; `wanted_log_probabilities` [W, 1] has the same bits for a token as its row's candidates (not written for a
-/// wanted token of no row). k <= V. A plain weight is multiplied in `type`, kF32 or kBF16.
+/// wanted token of no row). k <= V. A plain weight is multiplied in `type`, kF32, kBF16 or kF16.
 struct ProjectTopKArguments {
   Tensor hidden;
   Tensor weight;

@@ -54,6 +54,17 @@ struct AllowedRange {
   bool operator==(const AllowedRange&) const = default;
 };
 
+/// An output of a projection, and the column of gathered outputs that holds it.
+struct GatheredColumn {
+  std::int32_t token = 0;
+  std::int32_t column = 0;
+};
+/// Where a token of a list is gathered: the token is number `place` of its list.
+struct ListedColumn {
+  std::int32_t column = 0;
+  std::int32_t place = 0;
+};
+
 /// What changes from step to step.
 struct AdamStep {
   double learning_rate = 0;

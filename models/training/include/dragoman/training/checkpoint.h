@@ -38,6 +38,10 @@ struct TrainingState {
   std::int64_t non_finite = 0;
   /// The checkpoint that the parameters went back to last, if no update has been applied since; else -1.
   std::int64_t restored = -1;
+  /// What the gradient of the loss is multiplied by, where weights are multiplied in fp16; 0 elsewhere. And the updates
+  /// since it last changed.
+  std::int64_t loss_scale = 0;
+  std::int64_t loss_scale_updates = 0;
   /// The optimiser whose moments these are, the files that hold them, and the update after which they began.
   std::string optimizer = "adamw";
   std::vector<std::string> optimizer_states = {"first_moment", "second_moment"};

@@ -166,8 +166,10 @@ struct RecipeConfig {
   std::int64_t accumulate = 1;
   /// What tokens and pairs of a batch are rounded up to; 0: what the device keeps steps by (tensor::Backend).
   std::int64_t row_bucket = 0;
-  /// What weights are multiplied in, forward and backward: fp32, bf16 or auto.
+  /// What weights are multiplied in, forward and backward: fp32, bf16, fp16 or auto.
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
+  /// Of fp16.
+  LossScaleConfig loss_scale;
   /// Keep of each layer what goes in and out, and compute the rest again in the backward pass.
   bool recompute = false;
   double label_smoothing = 0.1;

@@ -52,6 +52,18 @@ enum class NonFinitePolicy : std::uint8_t {
   kRestore,  ///< they become those of the last checkpoint that checkpoint.every asked for
 };
 
+/// Dynamic scaling of the loss where gradients are rounded to fp16, whose smallest number is 2^-24 (Micikevicius et al.
+/// 2018, sec. 3.2): the gradient of the loss is multiplied by a power of two, and what the optimiser gets is divided by
+/// it, neither of which rounds anything. A gradient that is not finite halves the scale, and its update is left out.
+struct LossScaleConfig {
+  // Powers of two.
+  std::int64_t initial = 65536;
+  std::int64_t least = 1;  ///< at which a gradient that is not finite is a matter of NonFinitePolicy
+  std::int64_t most = 16777216;
+  /// So many updates in a row with finite gradients double it; 0: never.
+  std::int64_t grow_after = 2000;
+};
+
 /// Pieces that a model reads as the unknown token, drawn anew for each batch (Bowman et al. 2016); probabilities.
 struct WordDropoutConfig {
   double source = 0;

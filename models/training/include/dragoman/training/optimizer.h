@@ -47,9 +47,11 @@ class Optimizer {
   /// Cuts each element of the gradients to [-limit, limit]; the norm is another one then.
   void clip_gradients(tensor::Context& context, double limit) const;
   /// Runs one Context::step(): one step with gradients scaled so that their norm is at most clip_norm; `update` counts
-  /// from 1. The average then takes average = d * average + (1 - d) * parameters with d = min(decay, (1 + update) / (10
-  /// + update)), so that it forgets the start fast.
-  void apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm);
+  /// from 1. The gradients, not their norm, are `loss_scale` times what they are meant to be. The average then takes
+  /// average = d * average + (1 - d) * parameters with d = min(decay, (1 + update) / (10 + update)), so that it forgets
+  /// the start fast.
+  void apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm,
+             std::int64_t loss_scale = 1);
 
   /// Moments begin with zeros after this many updates, so their steps are counted from there: 0 unless a fork changed
   /// the optimiser.

@@ -5,8 +5,8 @@
 
 namespace dragoman::backend::cuda {
 
-/// Registers the kernel of each key of ops::kKernels. They compute in fp32, launch on the calling thread's stream, and
-/// take tensors of the context's device only.
+/// Registers the kernel of each key of ops/kernels.h but ops::kFeedForward, and those of the bundled plugins' ops.
+/// They compute in fp32, launch on the calling thread's stream, and take tensors of the context's device only.
 void install_kernels(tensor::KernelTable& table);
 
 /// Backend::inference_type() and training_type(): each type as it is named; auto is fp32, until another is known to be
