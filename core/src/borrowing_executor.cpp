@@ -14,6 +14,8 @@ using Clock = BorrowingExecutor::Clock;
 
 /// Looks at a condition between two looks at the clock: about a microsecond.
 constexpr int kLooks = 32;
+/// Who needs so long from one look at the clock to the next, without work, was not running.
+constexpr std::chrono::microseconds kHeldUp{500};
 
 /// Tells the processor that this thread waits: a hardware thread of the same core gets its share.
 void relax() noexcept {
@@ -28,14 +30,15 @@ void relax() noexcept {
 
 Lender::~Lender() = default;
 
-int BorrowingExecutor::helpers_to_expect() const noexcept {
-  if (lender_ == nullptr) return 0;
-  if (alone_until_ != Clock::time_point() && Clock::now() < alone_until_) return 0;
-  return lender_->idle();
+int BorrowingExecutor::threads() const noexcept {
+  if (lender_ == nullptr || held_up_.load(std::memory_order_relaxed)) return 1;
+  if (alone_until_ != Clock::time_point() && Clock::now() < alone_until_) return 1;
+  return 1 + lender_->idle();
 }
 
 void BorrowingExecutor::for_each(std::int64_t blocks, FunctionRef<void(std::int64_t)> body) {
-  const int wanted = blocks <= 1 || sharing_ ? 0 : helpers_to_expect();
+  if (held_up_.load(std::memory_order_relaxed) && !sharing_) do_without_helpers();
+  const int wanted = blocks <= 1 || sharing_ ? 0 : threads() - 1;
   if (wanted == 0) return run_alone(blocks, body);
   const int expected = present_.load(std::memory_order_relaxed) + called_.load(std::memory_order_relaxed);
   if (expected < wanted) {
@@ -110,6 +113,7 @@ void BorrowingExecutor::do_without_helpers() noexcept {
   const bool again = now < alone_until_ + 4 * penalty_;
   penalty_ = again ? std::min<Clock::duration>(2 * penalty_, kLongest) : kShortest;
   alone_until_ = now + penalty_;
+  held_up_.store(false, std::memory_order_relaxed);
 }
 
 void BorrowingExecutor::join() noexcept {
@@ -118,9 +122,10 @@ void BorrowingExecutor::join() noexcept {
 }
 
 void BorrowingExecutor::help(FunctionRef<bool()> leave) noexcept {
-  for (Clock::time_point last = Clock::now(); !leave() && Clock::now() < last + kPatience;) {
+  Clock::time_point last_work = Clock::now();
+  for (Clock::time_point now = last_work; !leave() && now < last_work + kPatience;) {
     bool worked = false;
-    for (int i = 0; i < kLooks; ++i) {
+    for (int i = 0; i < kLooks && !worked; ++i) {
       if (const std::int64_t count = run_blocks(); count > 0) {
         // The work is gone as soon as this is seen.
         ended_.fetch_add(static_cast<std::int32_t>(count), std::memory_order_acq_rel);
@@ -129,7 +134,11 @@ void BorrowingExecutor::help(FunctionRef<bool()> leave) noexcept {
       }
       relax();
     }
-    if (worked) last = Clock::now();
+    const Clock::time_point before = std::exchange(now, Clock::now());
+    if (worked)
+      last_work = now;
+    else if (now - before > kHeldUp)
+      held_up_.store(true, std::memory_order_relaxed);
   }
   present_.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -26,9 +26,9 @@ class Lender {
 
 /// The executor of one thread, which shares blocks with threads that have nothing to do meanwhile: for work of
 /// microseconds. Those who help look for blocks all the time, so handing one over takes a fraction of a microsecond;
-/// who sees none for kPatience goes away, and is called again when there are. If a helper that has begun a block does
-/// not end it in time (the operating system gave its core to somebody else), the thread does without helpers for a
-/// while, for longer each time that this happens again.
+/// who sees none for kPatience goes away, and is called again when there are. If the operating system gives a helper's
+/// core to somebody else, which shows when it does not get on between two looks, or does not end a block in time, the
+/// thread does without helpers for a while, for longer each time that this happens again.
 ///
 /// for_each() is for the borrowing thread alone; a body may call it, whose blocks then stay on its thread.
 class BorrowingExecutor final : public Executor {
@@ -49,7 +49,7 @@ class BorrowingExecutor final : public Executor {
 
   void for_each(std::int64_t blocks, FunctionRef<void(std::int64_t)> body) override;
   /// Itself and those who would help now.
-  int threads() const noexcept override { return 1 + helpers_to_expect(); }
+  int threads() const noexcept override;
 
   // --- helpers ---
 
@@ -68,7 +68,6 @@ class BorrowingExecutor final : public Executor {
     std::atomic<bool> failed = false;
   };
 
-  int helpers_to_expect() const noexcept;
   void run_alone(std::int64_t blocks, FunctionRef<void(std::int64_t)> body);
   /// Runs blocks until there are no more; how many.
   std::int64_t run_blocks() noexcept;
@@ -90,7 +89,8 @@ class BorrowingExecutor final : public Executor {
   /// Blocks that helpers have ended.
   alignas(kLine) std::atomic<std::int32_t> ended_ = 0;
   alignas(kLine) std::atomic<int> present_ = 0;
-  std::atomic<int> called_ = 0;  ///< and not here yet
+  std::atomic<int> called_ = 0;        ///< and not here yet
+  std::atomic<bool> held_up_ = false;  ///< a helper was, since this was last looked at
 };
 
 }  // namespace dragoman::core

@@ -42,7 +42,8 @@ class Parts final : public OutputParts {
     parts->last_outputs_ = (rest + unit - 1) / unit * unit;
     parts->layout_ = preferred_layout(parts->shape_of(kWidth), kRowsOfLayout);
     parts->last_layout_ = preferred_layout(parts->shape_of(parts->last_outputs_), kRowsOfLayout);
-    const bool fit = lies_in(parts->layout_, blocks, kWidth) && lies_in(parts->last_layout_, blocks, parts->last_outputs_);
+    const bool fit =
+        lies_in(parts->layout_, blocks, kWidth) && lies_in(parts->last_layout_, blocks, parts->last_outputs_);
     return fit ? std::move(parts) : nullptr;
   }
 
@@ -96,7 +97,8 @@ class Parts final : public OutputParts {
                          x.data(), rows, found.data());
       const auto bytes = static_cast<std::size_t>(std::min(kWidth, shape_.outputs - first)) * sizeof(float);
       for (std::int64_t r = 0; r < rows; ++r)
-        if (std::memcmp(found.data() + r * some.shape.outputs, expected.data() + r * shape_.outputs + first, bytes) != 0)
+        if (std::memcmp(found.data() + r * some.shape.outputs, expected.data() + r * shape_.outputs + first, bytes) !=
+            0)
           return false;
     }
     return true;

@@ -26,7 +26,8 @@ Blocks blocks_of(const onednn::Layout& layout) {
 
 bool holds_elements_only(const onednn::Layout& layout, const Blocks& blocks, std::size_t element_bytes) {
   return !blocks.strides.empty() &&
-         layout.get_size() == static_cast<std::size_t>(blocks.padded[kInputs] * blocks.padded[kOutputs]) * element_bytes;
+         layout.get_size() ==
+             static_cast<std::size_t>(blocks.padded[kInputs] * blocks.padded[kOutputs]) * element_bytes;
 }
 
 std::size_t distance(const Blocks& blocks, std::size_t dimension, std::int64_t i) {
