@@ -34,17 +34,18 @@ void RequestQueue::remove(Client::State& client) {
   std::erase(clients_, &client);
 }
 
-void RequestQueue::submit(std::unique_ptr<Job> job, std::size_t most_bytes, const std::function<bool()>& start_worker) {
+void RequestQueue::submit(std::unique_ptr<Job> job, std::size_t most_bytes) {
   Client::State& client = *job->client;
   std::unique_lock lock(mutex_);
   client.changed.wait(lock, [&] { return client.cancelled || client.jobs == 0 || client.bytes < most_bytes; });
   core::require(!client.cancelled, core::ErrorCode::kInterrupted, "the request was cancelled");
-  if (translations_ + scores_ >= free_ && start_worker()) ++free_;
+  if (translations_ + scores_ >= free_ && start_worker_()) ++free_;
   const bool translation = std::holds_alternative<Job::Translation>(job->task);
   const std::size_t bytes = job->bytes;
   const std::size_t length = length_of(*job);
   (translation ? client.translations : client.scores).push(length, std::move(job));
   ++(translation ? translations_ : scores_);
+  ++waiting_;
   ++client.jobs;
   client.bytes += bytes;
   work_.notify_one();
@@ -65,11 +66,18 @@ void RequestQueue::wait(Client::State& client) {
 Work RequestQueue::wait_for_work(Seat& seat) noexcept {
   std::unique_lock lock(mutex_);
   set_free(seat, true);
-  work_.wait(lock, [&] { return closed_ || translations_ > 0 || scores_ > 0; });
+  if (std::exchange(seat.helped, nullptr) != nullptr) --helping_;
+  drop_calls_of(seat.own);
+  work_.wait(lock, [&] { return closed_ || translations_ > 0 || scores_ > 0 || !calls_.empty(); });
   if (closed_) return Work::kEnd;
   if (translations_ > 0 && !scores_want_a_worker()) return Work::kTranslations;
-  ++scoring_;
-  return Work::kScores;
+  if (scores_ > 0) {
+    ++scoring_;
+    return Work::kScores;
+  }
+  seat.helped = answer_call();
+  ++helping_;
+  return Work::kHelp;
 }
 
 std::unique_ptr<Job> RequestQueue::take_translation(Seat& seat) noexcept {
@@ -79,6 +87,7 @@ std::unique_ptr<Job> RequestQueue::take_translation(Seat& seat) noexcept {
   Client::State* client = next_client(&Client::State::translations);
   if (client == nullptr) return nullptr;
   --translations_;
+  --waiting_;
   return take(seat, client->translations);
 }
 
@@ -89,6 +98,7 @@ std::size_t RequestQueue::take_scores(Seat& seat, std::size_t tokens, std::span<
     Client::State* client = next_client(&Client::State::scores);
     if (client == nullptr) break;
     --scores_;
+    --waiting_;
     batch[taken] = take(seat, client->scores);
     sum += length_of(*batch[taken]);
   }
@@ -120,6 +130,57 @@ void RequestQueue::set_free(Seat& seat, bool free) noexcept {
   if (seat.free == free) return;
   seat.free = free;
   free ? ++free_ : --free_;
+  free ? --busy_ : ++busy_;
+}
+
+/// Those who have work share the others evenly.
+int RequestQueue::idle() const noexcept {
+  // What a step is cut into is not worth more threads, all of which wait for the last one.
+  constexpr std::size_t kMostHelpers = 7;
+  const std::size_t busy = busy_.load(std::memory_order_relaxed);
+  if (!lends_ || waiting_.load(std::memory_order_relaxed) > 0 || busy == 0 || busy >= most_workers_) return 0;
+  return static_cast<int>(std::min(kMostHelpers, (most_workers_ - busy) / busy));
+}
+
+void RequestQueue::call(core::BorrowingExecutor& borrower, int threads) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  const auto found = std::ranges::find(calls_, &borrower, &Call::borrower);
+  if (found != calls_.end())
+    found->threads += threads;
+  else
+    calls_.push_back({&borrower, threads});
+  called_ += threads;
+  while (static_cast<int>(free_) - helping_ < called_ && start_worker()) ++free_;
+  for (int i = 0; i < threads; ++i) work_.notify_one();
+}
+
+/// For who can do without.
+bool RequestQueue::start_worker() noexcept {
+  try {
+    can_start_ = can_start_ && start_worker_();
+  } catch (...) {
+    can_start_ = false;
+  }
+  return can_start_;
+}
+
+/// Its worker has done its work itself.
+void RequestQueue::drop_calls_of(core::BorrowingExecutor* borrower) noexcept {
+  const auto found = std::ranges::find(calls_, borrower, &Call::borrower);
+  if (found == calls_.end()) return;
+  borrower->dismiss(found->threads);
+  called_ -= found->threads;
+  calls_.erase(found);
+}
+
+core::BorrowingExecutor* RequestQueue::answer_call() noexcept {
+  Call& call = calls_.front();
+  core::BorrowingExecutor* borrower = call.borrower;
+  borrower->join();
+  --called_;
+  if (--call.threads == 0) calls_.erase(calls_.begin());
+  return borrower;
 }
 
 std::unique_ptr<Job> RequestQueue::take(Seat& seat, Jobs& queue) noexcept {

@@ -3,6 +3,8 @@
 #include "request_queue.h"
 #include "worker.h"
 
+#include <deque>
+
 #include <dragoman/core/error.h>
 
 namespace dragoman::engine {
@@ -33,11 +35,17 @@ struct TranslationEngine::Impl {
   RequestQueue queue;
   WorkerLatencies latencies;
   std::size_t most_workers;
-  /// Guarded by the queue's lock, under which workers are started.
+  // Both guarded by the queue's lock, under which workers are started.
+  std::deque<core::BorrowingExecutor> executors;  ///< one of each worker, which others may still look at
   std::vector<std::jthread> workers;
 
   Impl(const runtime::Runtime& engine_runtime, decoding::Ensemble engine_ensemble, EngineOptions engine_options)
-      : runtime(&engine_runtime), ensemble(std::move(engine_ensemble)), spec(ensemble.spec()), options(engine_options) {
+      : runtime(&engine_runtime),
+        ensemble(std::move(engine_ensemble)),
+        spec(ensemble.spec()),
+        options(engine_options),
+        queue(static_cast<std::size_t>(core::thread_count(options.threads)), options.latency,
+              [this] { return start_worker(); }) {
     options.threads = core::thread_count(options.threads);
     most_workers = static_cast<std::size_t>(options.threads);
     workers.reserve(most_workers);
@@ -46,7 +54,10 @@ struct TranslationEngine::Impl {
 
   bool start_worker() {
     if (workers.size() == most_workers) return false;
-    const auto body = [this] { Worker(*runtime, ensemble, options, usual, queue, latencies).run(); };
+    core::BorrowingExecutor& executor = executors.emplace_back(&queue);
+    const auto body = [this, &executor] {
+      Worker(*runtime, ensemble, options, usual, queue, executor, latencies).run();
+    };
     if (workers.empty()) {
       workers.push_back(core::start_thread("translates", body));
       return true;
@@ -72,7 +83,7 @@ struct TranslationEngine::Impl {
     job->bytes = bytes_of(request);
     job->submitted = std::chrono::steady_clock::now();
     job->task = Task{std::move(request), std::move(done)};
-    queue.submit(std::move(job), options.client_bytes, [this] { return start_worker(); });
+    queue.submit(std::move(job), options.client_bytes);
   }
 };
 

@@ -71,14 +71,14 @@ std::vector<std::unique_ptr<tensor::Context>> make_further_contexts(const runtim
 }  // namespace
 
 Worker::Tools::Tools(const runtime::Runtime& runtime, const decoding::Ensemble& ensemble, const EngineOptions& options,
-                     const decoding::SharedSearch& usual)
+                     const decoding::SharedSearch& usual, core::Executor& executor)
     : context(runtime.make_context(options.device, executor)),
       further_contexts(make_further_contexts(runtime, ensemble, options.device, executor)),
       stepper(make_stepper(ensemble, *context, further_contexts)),
       loop(*stepper, usual, options.limits) {}
 
 Worker::Tools& Worker::tools() {
-  if (!tools_) tools_ = std::make_unique<Tools>(*runtime_, *ensemble_, *options_, *usual_);
+  if (!tools_) tools_ = std::make_unique<Tools>(*runtime_, *ensemble_, *options_, *usual_, *executor_);
   return *tools_;
 }
 
@@ -91,6 +91,9 @@ void Worker::run() noexcept {
       case Work::kScores:
         score_batch();
         queue_->scores_done();
+        break;
+      case Work::kHelp:
+        seat_.helped->help([this] { return queue_->wants_helpers_back(); });
         break;
       case Work::kEnd:
         return;
@@ -203,7 +206,7 @@ decoding::InnerStates Worker::look_inside(const TranslationRequest& request, con
     tokens.pop_back();
   }
   target.add(tokens);
-  if (!tools_->other_context) tools_->other_context = runtime_->make_context(options_->device, tools_->executor);
+  if (!tools_->other_context) tools_->other_context = runtime_->make_context(options_->device, *executor_);
   return std::move(
       decoding::inner_states(*model_, *tools_->other_context, source.view(), target.view(), request.inner).front());
 }

@@ -9,7 +9,7 @@
 #include <span>
 #include <unordered_map>
 
-#include <dragoman/core/parallel.h>
+#include <dragoman/core/borrowing_executor.h>
 #include <dragoman/decoding/model_stepper.h>
 
 namespace dragoman::engine {
@@ -25,21 +25,24 @@ struct WorkerLatencies {
 class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
  public:
   Worker(const runtime::Runtime& runtime, const decoding::Ensemble& ensemble, const EngineOptions& options,
-         const decoding::SharedSearch& usual, RequestQueue& queue, WorkerLatencies& latencies)
+         const decoding::SharedSearch& usual, RequestQueue& queue, core::BorrowingExecutor& executor,
+         WorkerLatencies& latencies)
       : runtime_(&runtime),
         ensemble_(&ensemble),
         model_(ensemble.models.front()),
         options_(&options),
         usual_(&usual),
         queue_(&queue),
-        latencies_(&latencies) {}
+        executor_(&executor),
+        latencies_(&latencies) {
+    seat_.own = &executor;
+  }
 
   void run() noexcept;
 
  private:
   /// What a worker computes with; made anew after a failure, which may have left anything behind.
   struct Tools {
-    core::SequentialExecutor executor;
     std::unique_ptr<tensor::Context> context;
     /// For passes between the loop's steps, whose memory must stay.
     std::unique_ptr<tensor::Context> other_context;
@@ -49,7 +52,7 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
     decoding::DecodingLoop loop;
 
     Tools(const runtime::Runtime& runtime, const decoding::Ensemble& ensemble, const EngineOptions& options,
-          const decoding::SharedSearch& usual);
+          const decoding::SharedSearch& usual, core::Executor& executor);
   };
 
   Tools& tools();
@@ -81,6 +84,7 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   const EngineOptions* options_;
   const decoding::SharedSearch* usual_;
   RequestQueue* queue_;
+  core::BorrowingExecutor* executor_;
   WorkerLatencies* latencies_;
   Seat seat_;
   std::unique_ptr<Tools> tools_;

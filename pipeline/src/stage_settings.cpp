@@ -119,6 +119,8 @@ OptionTable<TranslateOptions> translate_options_table() {
       .group("Machine")
       .number("threads", &Options::threads, {.most = core::kMostThreads}, "N",
               fmt::format("workers, at most {}; 0: as many as the process may use", core::kMostThreads))
+      .choice("latency", &Options::latency, {{"auto", true}, {"off", false}}, "MODE",
+              "auto: workers that have no sentence share the steps of those that have; off: a sentence is one core's")
       .include(&Options::limits, limits_table())
       .flag("allow_non_finite", &Options::allow_non_finite,
             "use a model although it holds weights that are NaN or infinite");
@@ -302,7 +304,7 @@ const std::vector<BuiltInStage>& built_in_stages() {
        .summary = "translate each record, or each of its sentences",
        .options = &translate_table().options(),
        .content_options = {"model", "ensemble", "suppress_file", "glossary", "shortlist", "unknown_dictionary"},
-       .idle_options = {"threads", "batch_tokens", "rows", "attention_svg", "attention_npy"}},
+       .idle_options = {"threads", "latency", "batch_tokens", "rows", "attention_svg", "attention_npy"}},
       {.name = "encode",
        .summary = "text becomes its pieces or ids",
        .options = &encode_table().options(),

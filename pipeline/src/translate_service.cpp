@@ -239,7 +239,10 @@ TranslateService::TranslateService(const runtime::Runtime& runtime, const Transl
     : model_(model),
       options_(record_options(model, options)),
       engine_(runtime, model.models(),
-              {.threads = options.threads, .device = options.device, .limits = options.limits}) {
+              {.threads = options.threads,
+               .latency = options.latency,
+               .device = options.device,
+               .limits = options.limits}) {
   options_.search->check(engine_.spec());
 }
 

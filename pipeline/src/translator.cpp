@@ -123,7 +123,10 @@ struct Translator::Impl {
         records(model.view()),
         usual(record_options(model.view(), options)),
         engine(host.runtime(), model.view().models(),
-               {.threads = options.threads, .device = options.device, .limits = options.limits}),
+               {.threads = options.threads,
+                .latency = options.latency,
+                .device = options.device,
+                .limits = options.limits}),
         client(engine) {
     usual.search->check(engine.spec());
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -132,6 +133,68 @@ TEST_F(TranslationEngineTest, RequestsOfAnyKindFromAnyThreadAreWhatTheyAreAlone)
     }
     for (std::size_t i = 0; i < sources.size(); ++i) expect_equal(results[i], alone(sources[i], i, searches[i % 5]));
   }
+}
+
+/// Sentences that come one by one: idle workers share the products of each.
+TEST_F(TranslationEngineTest, ASentenceAloneIsTheSameOnAnyNumberOfCores) {
+  const SharedSearch searches[] = {
+      std::make_shared<const Search>(DecodingOptions{.beam_size = 4, .n_best = 2, .maximum_length = 8}),
+      std::make_shared<const Search>(DecodingOptions{.strategy = "greedy", .maximum_length = 8}),
+      std::make_shared<const Search>(
+          DecodingOptions{.strategy = "sampling", .maximum_length = 8, .sampling = {.temperature = 1.2, .seed = 4}}),
+      std::make_shared<const Search>(
+          DecodingOptions{.beam_size = 4, .beam_groups = 2, .diversity_strength = 0.5, .maximum_length = 8}),
+  };
+  const auto sources = random_sources(8);
+  // As wide as products have to be for that; a vocabulary of one panel, and one of several.
+  for (const int vocabulary : {4000, 4500}) {
+    nn::SequenceSpec wide = spec();
+    wide.source_vocabulary = wide.target_vocabulary = vocabulary;
+    core::Json layers = config();
+    layers.update({{"d_model", 128}, {"feed_forward", 1024}});
+    for (const auto choice : {tensor::ComputeChoice::kF32, tensor::ComputeChoice::kBF16, tensor::ComputeChoice::kI8}) {
+      model_ = transformer::make_transformer(wide, layers);
+      const auto context = make_context();
+      model_->parameters().allocate(context->memory(), context->float_type(), tensor::Device::kCpu);
+      model_->parameters().initialise(3);
+      model_->parameters().prepare(*context, runtime_.inference_type(tensor::Device::kCpu, choice));
+      std::vector<Hypotheses> expected;
+      for (std::size_t i = 0; i < sources.size(); ++i) expected.push_back(alone(sources[i], i, searches[i % 4]));
+      for (const bool latency : {true, false})
+        for (const int threads : {1, 2, 3, 4}) {
+          TranslationEngine engine(runtime_, *model_, {.threads = threads, .latency = latency});
+          Client client(engine);
+          for (std::size_t i = 0; i < sources.size(); ++i) {
+            Hypotheses found;
+            client.submit(request(sources[i], i, searches[i % 4]), [&](TranslationResult result) {
+              EXPECT_EQ(message_of(result.error), "");
+              found = std::move(result.hypotheses);
+            });
+            client.wait();
+            expect_equal(found, expected[i]);
+          }
+        }
+    }
+  }
+}
+
+/// Helpers spin while there is something to share, and not longer.
+TEST_F(TranslationEngineTest, AnIdleEngineTakesNoProcessorTime) {
+  const auto processor_seconds = [] {
+    std::timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  TranslationEngine engine(runtime_, *model_, {.threads = 4});
+  Client client(engine);
+  for (const auto& source : random_sources(20)) {
+    client.submit(request(source, 0, endless()), [](const TranslationResult&) {});
+    client.wait();
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const double before = processor_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_LT(processor_seconds() - before, 0.05);
 }
 
 /// What a request was told on the way.

@@ -93,7 +93,7 @@ class OwnByteMatmul : public ::testing::TestWithParam<std::tuple<ByteShape, Kern
 
   static std::vector<std::int32_t> product(const void* packed, const std::vector<std::uint8_t>& x, std::int64_t rows) {
     std::vector<std::int32_t> y(static_cast<std::size_t>(rows * shape().outputs), -1);
-    matmul().multiply(shape(), packed, x.data(), rows, y.data());
+    matmul().multiply(shape(), packed, {0, shape().outputs}, x.data(), rows, y.data());
     return y;
   }
 };
@@ -110,6 +110,31 @@ TEST_P(OwnByteMatmul, IsExactForAnyWeightAndRowCount) {
       EXPECT_EQ(product(packed.data(), x, rows), expected_product(shape(), weights, stride, x, rows))
           << rows << " rows, weights of kind " << static_cast<int>(kind);
     }
+  }
+}
+
+TEST_P(OwnByteMatmul, MultipliesPartsOfTheOutputsByThemselves) {
+  const tensor::Buffer packed(tensor::host_memory(), matmul().bytes(shape()));
+  const std::vector<std::int8_t> weights = weights_of(shape(), shape().inputs, Weights::kUniform);
+  matmul().pack(shape(), weights.data(), shape().inputs, packed.data());
+  for (const std::int64_t rows : {1, 4, 9, 33}) {
+    const std::vector<std::uint8_t> x = rows_of(rows * shape().inputs, largest());
+    const auto whole = expected_product(shape(), weights, shape().inputs, x, rows);
+    for (std::int64_t first = 0; first < shape().outputs; first += kByteOutputUnit)
+      for (std::int64_t end = std::min(first + kByteOutputUnit, shape().outputs);;
+           end = std::min(end + kByteOutputUnit, shape().outputs)) {
+        const std::int64_t count = end - first;
+        // What lies behind the product stays.
+        std::vector<std::int32_t> y(static_cast<std::size_t>(rows * count + 1), -1);
+        matmul().multiply(shape(), packed.data(), {first, count}, x.data(), rows, y.data());
+        EXPECT_EQ(y.back(), -1);
+        for (std::int64_t r = 0; r < rows; ++r)
+          for (std::int64_t n = 0; n < count; ++n)
+            ASSERT_EQ(y[static_cast<std::size_t>(r * count + n)],
+                      whole[static_cast<std::size_t>(r * shape().outputs + first + n)])
+                << "row " << r << " of " << rows << ", output " << first + n;
+        if (end == shape().outputs) break;
+      }
   }
 }
 
@@ -134,7 +159,8 @@ TEST_P(OwnByteMatmul, CopiesOutputsAnywhere) {
 INSTANTIATE_TEST_SUITE_P(Shapes, OwnByteMatmul,
                          ::testing::Combine(::testing::Values(ByteShape{1, 4}, ByteShape{8, 8}, ByteShape{17, 12},
                                                               ByteShape{32, 128}, ByteShape{40, 516},
-                                                              ByteShape{50, 260}, ByteShape{9, 2048}),
+                                                              ByteShape{50, 260}, ByteShape{9, 2048},
+                                                              ByteShape{113, 64}),
                                             ::testing::Values(Kernel::kPaired, Kernel::kVnni)),
                          [](const auto& test) {
                            const ByteShape shape = std::get<0>(test.param);

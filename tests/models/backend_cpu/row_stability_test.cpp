@@ -43,22 +43,25 @@ TEST_P(PackedRows, LinearGivesARowTheSameBitsInAnyCompany) {
   const auto [outputs, inputs] = shape;
   if (type == ComputeType::kI8 && !sums_bytes_exactly()) GTEST_SKIP() << "this processor has int8 with 7 bits only";
   constexpr std::int64_t kMost = 600;
-  Rig rig;
+  // Several threads share the products of few rows.
+  Rig rig, two(2), five(5);
   Matrix weight(outputs, inputs, random_floats(outputs * inputs, 1));
   const auto packed = rig.context().kernels().get(ops::kPackWeight)(rig.context(), weight, type);
   const std::vector<float> rows = random_floats(kMost * inputs, 2);
-  const auto linear = [&](std::int64_t begin, std::int64_t count) {
+  const auto linear = [&](std::int64_t begin, std::int64_t count, Rig& with) {
     Matrix x(count, inputs, {rows.begin() + begin * inputs, rows.begin() + (begin + count) * inputs});
     Matrix y(count, outputs);
-    rig.run(ops::kLinear,
-            ops::LinearArguments{.x = x, .packed = packed.get(), .activation = ops::Activation::kGelu, .y = y});
+    with.run(ops::kLinear,
+             ops::LinearArguments{.x = x, .packed = packed.get(), .activation = ops::Activation::kGelu, .y = y});
     return y.values();
   };
-  const std::vector<float> together = linear(0, kMost);
+  const std::vector<float> together = linear(0, kMost, rig);
   // Windows of all sizes that buckets and padding treat differently, with each row at changing places.
   for (const std::int64_t count : {1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 33, 64, 65, 100, 128, 129, 200, 256, 257, 511})
     for (const std::int64_t begin : {std::int64_t{0}, std::int64_t{1}, kMost - count}) {
-      const std::vector<float> window = linear(begin, count);
+      const std::vector<float> window = linear(begin, count, rig);
+      ASSERT_TRUE(window == linear(begin, count, two)) << count << " rows, two threads";
+      ASSERT_TRUE(window == linear(begin, count, five)) << count << " rows, five threads";
       for (std::int64_t r = 0; r < count; ++r)
         ASSERT_TRUE(row_of(window, r, outputs) == row_of(together, begin + r, outputs))
             << "row " << begin + r << " among " << count << " rows from " << begin;
@@ -79,6 +82,18 @@ TEST(RowStability, TheProbeFindsMoreThanOneBucketForTheUsualShapes) {
   }
 }
 
+TEST(RowStability, ProductsOfTheUsualShapesCanBeCutIntoParts) {
+  // As above: where they cannot, one sentence is not shared between cores.
+  for (const StableShape shape :
+       {StableShape{512, 512}, StableShape{1536, 512}, StableShape{512, 2048}, StableShape{4000, 128}}) {
+    const std::vector<float> weight = random_floats(shape.outputs * shape.inputs, 1);
+    tensor::Buffer storage(tensor::host_memory(), PackedMatrix::bytes(GemmElements::kF32, shape.outputs, shape.inputs));
+    const PackedMatrix matrix(GemmElements::kF32, weight.data(), shape.inputs, shape.outputs, shape.inputs,
+                              storage.data());
+    for (const std::int64_t rows : {1, 4, 24}) EXPECT_GT(matrix.part_width(rows, 64), 0) << rows;
+  }
+}
+
 struct TopK {
   std::vector<std::int32_t> tokens;
   std::vector<float> log_probabilities;
@@ -94,12 +109,12 @@ TEST_P(ProjectionRows, ProjectTopKGivesARowTheSameBitsInAnyCompany) {
   constexpr std::int64_t kInputs = 64;
   constexpr std::int64_t kVocabulary = 4200;
   constexpr std::int64_t kBest = 5;
-  Rig rig;
+  Rig rig, three(3);
   Matrix weight(kVocabulary, kInputs, random_floats(kVocabulary * kInputs, 1));
   Matrix bias(1, kVocabulary, random_floats(kVocabulary, 2));
   const auto packed = rig.context().kernels().get(ops::kPackWeight)(rig.context(), weight, tensor::ComputeType::kF32);
   const std::vector<float> rows = random_floats(kRows * kInputs, 3);
-  const auto find = [&](std::int64_t begin, std::int64_t count) {
+  const auto find = [&](std::int64_t begin, std::int64_t count, Rig& with) {
     Matrix hidden(count, kInputs, {rows.begin() + begin * kInputs, rows.begin() + (begin + count) * kInputs});
     Matrix log_probabilities(count, kBest);
     std::vector<std::int32_t> tokens(static_cast<std::size_t>(count * kBest));
@@ -115,26 +130,28 @@ TEST_P(ProjectionRows, ProjectTopKGivesARowTheSameBitsInAnyCompany) {
     const std::vector<double> temperatures(static_cast<std::size_t>(count), 0.7);
     std::vector<TopK> result;
     for (const bool noisy : {false, true}) {
-      rig.run(ops::kProjectTopK, ops::ProjectTopKArguments{.hidden = hidden,
-                                                           .weight = weight,
-                                                           .packed = GetParam() ? packed.get() : nullptr,
-                                                           .bias = bias,
-                                                           .k = kBest,
-                                                           .temperatures = array(temperatures),
-                                                           .edits = array(edits),
-                                                           .noise = array(noisy ? noise : std::vector<ops::RowNoise>()),
-                                                           .tokens = token_view,
-                                                           .log_probabilities = log_probabilities});
+      with.run(ops::kProjectTopK,
+               ops::ProjectTopKArguments{.hidden = hidden,
+                                         .weight = weight,
+                                         .packed = GetParam() ? packed.get() : nullptr,
+                                         .bias = bias,
+                                         .k = kBest,
+                                         .temperatures = array(temperatures),
+                                         .edits = array(edits),
+                                         .noise = array(noisy ? noise : std::vector<ops::RowNoise>()),
+                                         .tokens = token_view,
+                                         .log_probabilities = log_probabilities});
       for (std::int64_t r = 0; r < count; ++r)
         result.push_back({{tokens.begin() + r * kBest, tokens.begin() + (r + 1) * kBest},
                           row_of(log_probabilities.values(), r, kBest)});
     }
     return result;
   };
-  const std::vector<TopK> together = find(0, kRows);
+  const std::vector<TopK> together = find(0, kRows, rig);
   for (const std::int64_t count : {1, 2, 3, 6, 17, 70, 128, 149})
     for (const std::int64_t begin : {std::int64_t{0}, kRows - count}) {
-      const std::vector<TopK> window = find(begin, count);
+      const std::vector<TopK> window = find(begin, count, rig);
+      ASSERT_TRUE(window == find(begin, count, three)) << count << " rows, three threads";
       for (std::int64_t r = 0; r < count; ++r)
         for (const std::int64_t noisy : {0, 1})
           ASSERT_TRUE(window[static_cast<std::size_t>(noisy * count + r)] ==

@@ -25,7 +25,8 @@ std::optional<std::jthread> try_start_thread(std::function<void()> body);
 std::jthread start_thread(std::string_view purpose, std::function<void()> body);
 
 /// Runs independent blocks of work. Callers cut the work into blocks whose number is a function of the shapes alone,
-/// never of the thread count, so that results have the same bits on any executor.
+/// never of the thread count, so that results have the same bits on any executor; or into any blocks where no bit
+/// depends on where it is cut.
 class Executor {
  public:
   virtual ~Executor();

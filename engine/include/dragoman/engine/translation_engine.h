@@ -24,6 +24,9 @@ struct EngineOptions {
   /// there is work for it and lives as long as the engine. Where the operating system refuses to start so many, there
   /// are fewer.
   int threads = 0;
+  /// Whether workers that have nothing to do share the steps of those that have, so that few sentences are done sooner.
+  /// The results are the same.
+  bool latency = true;
   tensor::Device device = tensor::Device::kCpu;
   /// Of each worker.
   decoding::LoopLimits limits{};

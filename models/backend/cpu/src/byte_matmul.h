@@ -11,6 +11,12 @@ struct ByteShape {
   std::int64_t inputs;
 };
 
+/// Outputs of a weight.
+struct OutputRange {
+  std::int64_t first;
+  std::int64_t count;
+};
+
 /// Own products of bytes, for processors where they are faster than oneDNN's. All sums are exact, so a row of a product
 /// has the same bits whatever the other rows. Packed weights lie in memory of the caller, 64-byte aligned, and say
 /// nothing of their shape. Stateless: for any thread.
@@ -27,9 +33,9 @@ class ByteMatmul {
   /// Copies one output of a packed weight to one that pack_zeros() made, with as many inputs.
   virtual void copy(const ByteShape& from_shape, const void* from, std::int64_t output, const ByteShape& to_shape,
                     void* to, std::int64_t to_output) const = 0;
-  /// y [rows, outputs] = x [rows, inputs] * weight^T, both without gaps.
-  virtual void multiply(const ByteShape& shape, const void* packed, const std::uint8_t* x, std::int64_t rows,
-                        std::int32_t* y) const = 0;
+  /// y [rows, part.count] = x [rows, inputs] * those outputs of the weight^T, both without gaps.
+  virtual void multiply(const ByteShape& shape, const void* packed, const OutputRange& part, const std::uint8_t* x,
+                        std::int64_t rows, std::int32_t* y) const = 0;
 };
 
 /// The one for this processor, as limit_simd() leaves it; nullptr: oneDNN is as good, or the shape does not suit.
@@ -44,5 +50,7 @@ const ByteMatmul& vnni_matmul();
 /// sum of so many products.
 constexpr std::int64_t kGroupInputs = 4;
 constexpr std::int64_t kMostByteInputs = 65536;
+/// What is multiplied by itself begins at a multiple of this, and ends at one or with the weight.
+constexpr std::int64_t kByteOutputUnit = 32;
 
 }  // namespace dragoman::backend::cpu

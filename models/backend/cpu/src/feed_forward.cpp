@@ -16,6 +16,11 @@ const float* data_of(const Tensor& bias) {
   return bias.empty() ? nullptr : bias.as<float>();
 }
 
+/// Whether threads do more by sharing the products of few rows than this thread does by keeping them in its cache.
+bool worth_sharing(const Context& context, const Panel& in, std::int64_t rows) {
+  return parts_worth_sharing(context.executor(), in, rows) > 1;
+}
+
 /// Both weights are a panel of int8 each.
 class Int8FeedForward {
  public:
@@ -86,7 +91,9 @@ void kernel(Context& context, const ops::FeedForwardArguments& arguments) {
   if (arguments.y.size() == 0) return;
   const bool one_panel_each =
       panels_of(*arguments.in).panels().size() == 1 && panels_of(*arguments.out).panels().size() == 1;
-  if (tensor::is_int8(arguments.in->type()) && one_panel_each) return Int8FeedForward(context, arguments).run();
+  if (tensor::is_int8(arguments.in->type()) && one_panel_each &&
+      !worth_sharing(context, panels_of(*arguments.in).panels().front(), arguments.x.rows))
+    return Int8FeedForward(context, arguments).run();
   const tensor::ScratchScope scratch(context.arena());
   const Tensor inner = context.allocate(arguments.x.rows, arguments.in->rows());
   kernel<ops::LinearArguments>(context, {.x = arguments.x,

@@ -59,6 +59,7 @@ struct MatmulKeyHash {
 /// A compiled matmul with its memory objects, ready to be pointed at data. Belongs to one thread.
 struct Matmul {
   dnnl::matmul primitive;
+  dnnl::memory weights;
   dnnl::memory source;
   dnnl::memory destination;
   dnnl::memory scratchpad;
@@ -73,7 +74,8 @@ dnnl::matmul::primitive_desc describe(const WeightShape& shape, std::int64_t row
 Matmul make_matmul(const MatmulKey& key, const Layout& weights) {
   onednn::require_memory_for_code();
   const auto description = describe(key.shape, key.rows, weights);
-  return {dnnl::matmul(description), dnnl::memory(description.src_desc(), onednn::cpu_engine(), nullptr),
+  return {dnnl::matmul(description), dnnl::memory(weights, onednn::cpu_engine(), nullptr),
+          dnnl::memory(description.src_desc(), onednn::cpu_engine(), nullptr),
           dnnl::memory(description.dst_desc(), onednn::cpu_engine(), nullptr),
           dnnl::memory(description.scratchpad_desc(), onednn::cpu_engine())};
 }
@@ -120,6 +122,17 @@ void fixed_shape_matmul(const WeightShape& shape, const dnnl::memory& packed, co
                         void* y) {
   onednn::on_one_thread([&] {
     onednn::translating_errors([&] { execute(cached_matmul({shape, rows}, packed.get_desc()), x, packed, y); });
+  });
+}
+
+void fixed_shape_matmul(const WeightShape& shape, const Layout& layout, const void* packed, const void* x,
+                        std::int64_t rows, void* y) {
+  onednn::on_one_thread([&] {
+    onednn::translating_errors([&] {
+      Matmul& matmul = cached_matmul({shape, rows}, layout);
+      matmul.weights.set_data_handle(const_cast<void*>(packed));
+      execute(matmul, x, matmul.weights, y);
+    });
   });
 }
 

@@ -26,5 +26,8 @@ dnnl::memory pack(const WeightShape& shape, const void* weight, std::int64_t str
 /// weight by its shape alone, so all weights of a shape must be packed in one layout.
 void fixed_shape_matmul(const WeightShape& shape, const dnnl::memory& packed, const void* x, std::int64_t rows,
                         void* y);
+/// The same of a weight that lies packed at `packed`, in a layout without padding.
+void fixed_shape_matmul(const WeightShape& shape, const onednn::Layout& layout, const void* packed, const void* x,
+                        std::int64_t rows, void* y);
 
 }  // namespace dragoman::backend::cpu

@@ -3,6 +3,7 @@
 #include "any_shape_matmul.h"
 #include "fixed_shape_matmul.h"
 #include "onednn.h"
+#include "output_parts.h"
 #include "row_buckets.h"
 
 #include <algorithm>
@@ -30,6 +31,8 @@ void clear_unless_accumulating(const GemmArguments<Element>& arguments) {
   if (arguments.accumulate) return;
   for (std::int64_t i = 0; i < arguments.m; ++i) std::fill_n(arguments.c + i * arguments.c_stride, arguments.n, 0.0F);
 }
+
+static_assert(PackedMatrix::kMostPartPadding >= OutputParts::kMostPadding);
 
 /// What multiplies such a weight instead of oneDNN, if anything does.
 const ByteMatmul* own_matmul(GemmElements elements, std::int64_t outputs, std::int64_t inputs) {
@@ -124,9 +127,26 @@ PackedMatrix& PackedMatrix::operator=(PackedMatrix&&) noexcept = default;
 
 void PackedMatrix::multiply(const void* x, std::int64_t rows, void* y) const {
   if (bytes_ != nullptr)
-    return bytes_->multiply(byte_shape(), storage_, static_cast<const std::uint8_t*>(x), rows,
+    return bytes_->multiply(byte_shape(), storage_, {0, outputs_}, static_cast<const std::uint8_t*>(x), rows,
                             static_cast<std::int32_t*>(y));
   fixed_shape_matmul({elements_, outputs_, inputs_}, memory_->weights, x, rows, y);
+}
+
+std::int64_t PackedMatrix::part_width(std::int64_t rows, std::int64_t wanted) const {
+  if (bytes_ != nullptr) return (wanted + kByteOutputUnit - 1) / kByteOutputUnit * kByteOutputUnit;
+  OutputParts* parts = output_parts({elements_, outputs_, inputs_});
+  return parts != nullptr && parts->keep_bits(rows) ? OutputParts::kWidth : 0;
+}
+
+std::int64_t PackedMatrix::multiply_part(const OutputRange& part, const void* x, std::int64_t rows, void* y) const {
+  if (bytes_ != nullptr) {
+    bytes_->multiply(byte_shape(), storage_, part, static_cast<const std::uint8_t*>(x), rows,
+                     static_cast<std::int32_t*>(y));
+    return part.count;
+  }
+  const OutputPart some = output_parts({elements_, outputs_, inputs_})->part(part.first);
+  fixed_shape_matmul(some.shape, *some.layout, static_cast<const std::byte*>(storage_) + some.offset, x, rows, y);
+  return some.shape.outputs;
 }
 
 bool sums_bytes_exactly() {

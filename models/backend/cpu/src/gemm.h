@@ -84,6 +84,16 @@ class PackedMatrix {
   /// bytes of x are at most 127.
   void multiply(const void* x, std::int64_t rows, void* y) const;
 
+  /// The width, `wanted` or somewhat more or less, of parts of the outputs whose products have the bits that they have
+  /// in the product of the whole, of so many rows, one of row_buckets(); 0: there are none. What is not of bytes is
+  /// tried out when it is first asked for.
+  std::int64_t part_width(std::int64_t rows, std::int64_t wanted) const;
+  /// y [rows, stride] = x [rows, inputs] * those outputs of the weight^T: a part that begins at a multiple of
+  /// part_width() and is so long, or as what is left. Gives the stride, at most kMostPartPadding more than the outputs
+  /// of the part.
+  std::int64_t multiply_part(const OutputRange& part, const void* x, std::int64_t rows, void* y) const;
+  static constexpr std::int64_t kMostPartPadding = 63;
+
   /// The row counts (rising) for which the bits of a row of y have been seen to depend neither on the row count nor on
   /// the place of the row.
   std::span<const std::int64_t> row_buckets() const noexcept { return buckets_; }

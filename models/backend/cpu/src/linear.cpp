@@ -40,8 +40,20 @@ void linear_plain(Context& context, const ops::LinearArguments& arguments) {
            [&](const Tile& tile) { finish(arguments, tile, place_in(arguments.y, tile)); });
 }
 
+/// Few rows, by all threads together; false: in the usual way.
+bool linear_shared(Context& context, const ops::LinearArguments& arguments, const Panel& panel) {
+  if (arguments.y.rows > kMostSharedRows || context.executor().threads() == 1) return false;
+  const tensor::ScratchScope scratch_scope(context.arena());
+  auto* scratch =
+      static_cast<float*>(context.arena().allocate(multiply_scratch(panel, arguments.y.rows) * sizeof(float)));
+  const FloatRows x{arguments.x.as<float>(), arguments.x.stride, arguments.x.rows, arguments.x.cols};
+  return multiply_rows_shared(context.executor(), panel, x, scratch,
+                              [&](const Tile& tile, const ProductRows& product) { finish(arguments, tile, product); });
+}
+
 void linear_packed(Context& context, const ops::LinearArguments& arguments) {
   const std::span<const Panel> panels = panels_of(*arguments.packed).panels();
+  if (panels.size() == 1 && linear_shared(context, arguments, panels.front())) return;
   const std::int64_t rows = arguments.y.rows;
   const std::int64_t row_blocks = (rows + kPackedRows - 1) / kPackedRows;
   const tensor::ScratchScope scratch_scope(context.arena());

@@ -1,6 +1,7 @@
 #include "output_copier.h"
 
-#include "onednn.h"
+#include "packed_layout.h"
+#include "probe_matrix.h"
 #include "row_buckets.h"
 
 #include <algorithm>
@@ -19,66 +20,7 @@
 namespace dragoman::backend::cpu {
 namespace {
 
-using onednn::Dimension;
 using onednn::Layout;
-
-constexpr std::size_t kInputs = 0;  // the dimensions of packed weights, in oneDNN's order
-constexpr std::size_t kOutputs = 1;
-
-/// A blocked layout: outer strides, and dense blocks inside, the last one innermost.
-struct Blocks {
-  std::vector<Dimension> strides;
-  std::vector<Dimension> sizes;
-  std::vector<Dimension> dimensions;
-  std::vector<Dimension> padded;
-};
-
-/// Nothing of a layout that is not of this kind.
-Blocks blocks_of(const Layout& layout) {
-  Blocks blocks;
-#if DNNL_VERSION_MAJOR >= 3
-  if (layout.get_format_kind() != dnnl::memory::format_kind::blocked || layout.get_submemory_offset() != 0) return {};
-  blocks.strides = layout.get_strides();
-  blocks.sizes = layout.get_inner_blks();
-  blocks.dimensions = layout.get_inner_idxs();
-  blocks.padded = layout.get_padded_dims();
-#else
-  if (layout.data.format_kind != dnnl_blocked || layout.data.offset0 != 0) return {};
-  const dnnl_blocking_desc_t& blocking = layout.data.format_desc.blocking;
-  const auto inner = static_cast<std::size_t>(blocking.inner_nblks);
-  blocks.strides.assign(blocking.strides, blocking.strides + 2);
-  blocks.sizes.assign(blocking.inner_blks, blocking.inner_blks + inner);
-  blocks.dimensions.assign(blocking.inner_idxs, blocking.inner_idxs + inner);
-  blocks.padded.assign(layout.data.padded_dims, layout.data.padded_dims + 2);
-#endif
-  return blocks;
-}
-
-/// How far index i of one dimension is from index 0, in elements. What all dimensions add up to is the address.
-std::size_t distance(const Blocks& blocks, std::size_t dimension, std::int64_t i) {
-  Dimension result = 0;
-  Dimension step = 1;
-  for (std::size_t b = blocks.sizes.size(); b-- > 0;) {
-    if (static_cast<std::size_t>(blocks.dimensions[b]) == dimension) {
-      result += i % blocks.sizes[b] * step;
-      i /= blocks.sizes[b];
-    }
-    step *= blocks.sizes[b];
-  }
-  return static_cast<std::size_t>(result + i * blocks.strides[dimension]);
-}
-
-std::size_t size_of(GemmElements elements) {
-  switch (elements) {
-    case GemmElements::kF32:
-      return sizeof(float);
-    case GemmElements::kBF16:
-      return sizeof(std::uint16_t);
-    case GemmElements::kI8:
-      return sizeof(std::int8_t);
-  }
-  core::fail(core::ErrorCode::kInternal, "unknown elements of a matrix product");
-}
 
 /// The distances along a dimension in bytes; none if there is more in the memory than the elements, such as sums that
 /// correct for signs.
@@ -86,9 +28,8 @@ std::vector<std::size_t> distances(GemmElements elements, std::int64_t inputs, s
                                    std::size_t dimension) {
   const Layout& layout = packed_shape({elements, outputs, inputs}).layout;
   const Blocks blocks = blocks_of(layout);
-  if (blocks.strides.empty()) return {};
-  const std::size_t size = size_of(elements);
-  if (layout.get_size() != static_cast<std::size_t>(blocks.padded[kInputs] * blocks.padded[kOutputs]) * size) return {};
+  const std::size_t size = element_bytes(elements);
+  if (!holds_elements_only(layout, blocks, size)) return {};
   std::vector<std::size_t> result;
   for (std::int64_t i = 0; i < (dimension == kInputs ? inputs : outputs); ++i)
     result.push_back(distance(blocks, dimension, i) * size);
@@ -106,39 +47,6 @@ std::size_t dense_run(const std::vector<std::size_t>& distances, std::size_t siz
   };
   while (dense(2 * run)) run *= 2;
   return run;
-}
-
-/// Noise whose sums round.
-std::vector<std::byte> probe_values(GemmElements elements, std::int64_t count, std::uint32_t state) {
-  const std::size_t size = size_of(elements);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(count) * size);
-  for (std::int64_t i = 0; i < count; ++i) {
-    state = state * 1664525 + 1013904223;
-    const float value = static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-31F;
-    const std::uint16_t bits = tensor::f32_to_bf16(value);
-    std::memcpy(bytes.data() + static_cast<std::size_t>(i) * size,
-                elements == GemmElements::kF32 ? static_cast<const void*>(&value) : &bits, size);
-  }
-  return bytes;
-}
-
-/// A matrix with memory of its own.
-struct ProbeMatrix {
-  tensor::Buffer storage;
-  PackedMatrix matrix;
-
-  ProbeMatrix(GemmElements elements, std::int64_t outputs, std::int64_t inputs)
-      : storage(tensor::host_memory(), PackedMatrix::bytes(elements, outputs, inputs)),
-        matrix(elements, outputs, inputs, storage.data()) {}
-  ProbeMatrix(GemmElements elements, std::int64_t outputs, std::int64_t inputs, const void* weight)
-      : storage(tensor::host_memory(), PackedMatrix::bytes(elements, outputs, inputs)),
-        matrix(elements, weight, inputs, outputs, inputs, storage.data()) {}
-};
-
-std::vector<float> product_of(const PackedMatrix& matrix, const std::vector<std::byte>& x, std::int64_t rows) {
-  std::vector<float> y(static_cast<std::size_t>(rows * matrix.outputs()));
-  matrix.multiply(x.data(), rows, y.data());
-  return y;
 }
 
 std::uint32_t bits_of(float value) {
@@ -182,7 +90,7 @@ OutputCopier::OutputCopier(GemmElements elements, std::int64_t inputs, std::int6
                            std::int64_t to_outputs) {
   if (elements == GemmElements::kI8) bytes_ = byte_matmul({from_outputs, inputs});
   if (bytes_ != nullptr) return;
-  const std::size_t size = size_of(elements);
+  const std::size_t size = element_bytes(elements);
   const std::vector<std::size_t> from = distances(elements, inputs, from_outputs, kInputs);
   const std::vector<std::size_t> to = distances(elements, inputs, to_outputs, kInputs);
   if (from.empty() || to.empty()) return;

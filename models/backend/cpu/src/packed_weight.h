@@ -1,5 +1,6 @@
 #pragma once
 
+#include "blocks.h"
 #include "gemm.h"
 #include "rounding.h"
 
@@ -61,6 +62,8 @@ const PackedPanels& panels_of(const tensor::PackedWeight& weight);
 
 /// Floats of scratch memory that multiply_rows needs with this panel.
 std::size_t multiply_scratch(const Panel& panel);
+/// The same for so few rows.
+std::size_t multiply_scratch(const Panel& panel, std::int64_t rows);
 
 /// Where rows of a product lie, `stride` apart; how many, and how long, is known from elsewhere. Those of int8 are sums
 /// yet.
@@ -82,5 +85,15 @@ void multiply_rows(const Panel& panel, const FloatRows& x, const ProductRows& y,
 /// finish().
 void multiply_numbers(const Panel& panel, std::uint8_t* x, const float* scales, std::int64_t rows, const ProductRows& y,
                       float* scratch, core::FunctionRef<void(std::int64_t, std::int64_t, const ProductRows&)> finish);
+
+/// How many parts a product is worth being cut into that the executor's threads then make; 1: it is not.
+std::int64_t parts_worth_sharing(const core::Executor& executor, const Panel& panel, std::int64_t rows);
+
+/// multiply_rows() of at most kMostSharedRows rows by all threads of the executor, each of which makes products with
+/// some of the outputs; or false, and nothing has happened: it is not worth it, or bits would not be the same. Calls
+/// finish(tile, product), on the thread that made it, for each part of the rows and outputs of the panel.
+bool multiply_rows_shared(core::Executor& executor, const Panel& panel, const FloatRows& x, float* scratch,
+                          core::FunctionRef<void(const Tile&, const ProductRows&)> finish);
+constexpr std::int64_t kMostSharedRows = 256;
 
 }  // namespace dragoman::backend::cpu

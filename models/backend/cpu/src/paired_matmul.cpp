@@ -25,6 +25,7 @@ namespace dragoman::backend::cpu {
 namespace {
 
 constexpr std::int64_t kBlockOutputs = 8;
+static_assert(kByteOutputUnit % kBlockOutputs == 0);
 constexpr std::int64_t kGroupBytes = kBlockOutputs * kGroupInputs;
 
 std::int64_t block_count(const ByteShape& shape) {
@@ -260,34 +261,33 @@ class PairedMatmul final : public ByteMatmul {
       std::memcpy(to_numbers + source.order[i] * kGroupBytes, numbers + i * kGroupBytes, kGroupInputs);
   }
 
-  void multiply(const ByteShape& shape, const void* packed, const std::uint8_t* x, std::int64_t rows,
-                std::int32_t* y) const override {
+  void multiply(const ByteShape& shape, const void* packed, const OutputRange& part, const std::uint8_t* x,
+                std::int64_t rows, std::int32_t* y) const override {
     const Layout layout(shape, packed);
-    const std::int64_t blocks = block_count(shape);
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      const Prefetch prefetch(layout.block(b + 1).numbers, b + 1 < blocks ? layout.groups() * kGroupBytes : 0,
+    const std::int64_t begin = part.first / kBlockOutputs;
+    const std::int64_t end = (part.first + part.count + kBlockOutputs - 1) / kBlockOutputs;
+    for (std::int64_t b = begin; b < end; ++b) {
+      const Prefetch prefetch(layout.block(b + 1).numbers, b + 1 < end ? layout.groups() * kGroupBytes : 0,
                               (rows + kMostRows - 1) / kMostRows);
+      const std::int64_t column = (b - begin) * kBlockOutputs;
       for (std::int64_t row = 0; row < rows; row += kMostRows) {
         prefetch.part(row / kMostRows);
-        multiply_rows(shape, layout, b, x + row * shape.inputs, std::min(kMostRows, rows - row),
-                      y + row * shape.outputs);
+        multiply_rows(layout, b, x + row * shape.inputs, std::min(kMostRows, rows - row), y + row * part.count + column,
+                      part.count, std::min(kBlockOutputs, part.count - column));
       }
     }
   }
 
  private:
-  /// At most kMostRows rows of x times the outputs of block b.
-  static void multiply_rows(const ByteShape& shape, const Layout& layout, std::int64_t b, const std::uint8_t* x,
-                            std::int64_t rows, std::int32_t* y) {
+  /// At most kMostRows rows of x times the first `outputs` of block b.
+  static void multiply_rows(const Layout& layout, std::int64_t b, const std::uint8_t* x, std::int64_t rows,
+                            std::int32_t* y, std::int64_t y_stride, std::int64_t outputs) {
     const MultiplyBlock multiply = kMultiplyBlock[static_cast<std::size_t>(rows - 1)];
-    const std::int64_t first = b * kBlockOutputs;
-    const std::int64_t outputs = std::min(kBlockOutputs, shape.outputs - first);
-    if (outputs == kBlockOutputs)
-      return multiply(layout.block(b), layout.groups(), x, shape.inputs, y + first, shape.outputs);
+    const std::int64_t x_stride = layout.groups() * kGroupInputs;
+    if (outputs == kBlockOutputs) return multiply(layout.block(b), layout.groups(), x, x_stride, y, y_stride);
     std::array<std::int32_t, kMostRows * kBlockOutputs> sums;
-    multiply(layout.block(b), layout.groups(), x, shape.inputs, sums.data(), kBlockOutputs);
-    for (std::int64_t r = 0; r < rows; ++r)
-      std::copy_n(sums.data() + r * kBlockOutputs, outputs, y + r * shape.outputs + first);
+    multiply(layout.block(b), layout.groups(), x, x_stride, sums.data(), kBlockOutputs);
+    for (std::int64_t r = 0; r < rows; ++r) std::copy_n(sums.data() + r * kBlockOutputs, outputs, y + r * y_stride);
   }
 };
 

@@ -14,6 +14,8 @@ namespace {
 
 /// Rows whose logits for one panel stay in the second-level cache.
 constexpr std::int64_t kTileRows = 128;
+/// Rows that all panels, each with memory of its own, may be multiplied with at the same time.
+constexpr std::int64_t kMostSharedPanelRows = 16;
 /// Tiles at work at a time: bounds the scratch memory.
 constexpr std::int64_t kMostTiles = 16;
 
@@ -55,17 +57,79 @@ class Projection {
   void run_group(std::int64_t begin, std::int64_t end) {
     const tensor::ScratchScope scratch(context_.arena());
     const std::int64_t rows = end - begin;
-    states_ = allocate<RowState>(context_, rows);
-    auto* candidates = allocate<Candidate>(context_, rows * arguments_.k);
-    for (std::int64_t r = 0; r < rows; ++r) states_[r] = {.candidates = candidates + r * arguments_.k};
-    tile_floats_ = kTileRows * width_;
-    tiles_ = allocate<float>(context_, blocks_of(rows, kTileRows) * tile_floats_);
-    for (std::int64_t first = 0; first < vocabulary_; first += width_) run_panel(begin, end, first);
+    states_ = make_states(rows);
+    if (shares_panels(rows)) {
+      run_shared_panels(begin, end);
+    } else {
+      tile_floats_ = kTileRows * width_;
+      tiles_ = allocate<float>(context_, blocks_of(rows, kTileRows) * tile_floats_);
+      for (std::int64_t first = 0; first < vocabulary_; first += width_)
+        if (!share_panel(begin, end, first)) run_panel(begin, end, first);
+    }
     for (std::int64_t r = 0; r < rows; ++r) {
       finish_row(states_[r], arguments_.k, noise_of(begin + r) != nullptr,
                  arguments_.tokens.row<std::int32_t>(begin + r), arguments_.log_probabilities.row<float>(begin + r));
       finish_wanted(begin + r, states_[r]);
     }
+  }
+
+  RowState* make_states(std::int64_t count) {
+    auto* states = allocate<RowState>(context_, count);
+    auto* candidates = allocate<Candidate>(context_, count * arguments_.k);
+    for (std::int64_t r = 0; r < count; ++r) states[r] = {.candidates = candidates + r * arguments_.k};
+    return states;
+  }
+
+  /// Whether few rows pass by many panels, which several threads take.
+  bool shares_panels(std::int64_t rows) const {
+    return rows <= kMostSharedPanelRows && vocabulary_ > width_ && arguments_.packed != nullptr &&
+           context_.executor().threads() > 1;
+  }
+
+  /// What each panel adds is kept apart, and then added in the order of the panels.
+  void run_shared_panels(std::int64_t begin, std::int64_t end) {
+    const std::span<const Panel> panels = panels_of(*arguments_.packed).panels();
+    const std::int64_t rows = end - begin;
+    const auto count = static_cast<std::int64_t>(panels.size());
+    const auto pad_floats = static_cast<std::int64_t>(multiply_scratch(panels.front(), rows));
+    auto* pads = allocate<float>(context_, count * pad_floats);
+    RowState* states = make_states(count * rows);
+    const FloatRows hidden{arguments_.hidden.row<float>(begin), arguments_.hidden.stride, rows, arguments_.hidden.cols};
+    context_.executor().for_each(count, [&](std::int64_t p) {
+      const Panel& weights = panels[static_cast<std::size_t>(p)];
+      multiply_rows(weights, hidden, {nullptr, weights.matrix.outputs()}, pads + p * pad_floats,
+                    [&](std::int64_t first, std::int64_t products, const ProductRows& product) {
+                      for (std::int64_t r = 0; r < products; ++r)
+                        take_row(begin + first + r, p * width_, weights.matrix.outputs(), product, r,
+                                 states[p * rows + first + r]);
+                    });
+    });
+    for (std::int64_t p = 0; p < count; ++p)
+      for (std::int64_t r = 0; r < rows; ++r) add_panel(states[p * rows + r], arguments_.k, states_[r]);
+  }
+
+  /// One panel, its products and then its rows by all threads; false: it is not worth it.
+  bool share_panel(std::int64_t begin, std::int64_t end, std::int64_t first_token) {
+    if (end - begin > kTileRows || arguments_.packed == nullptr || context_.executor().threads() == 1) return false;
+    const tensor::ScratchScope scratch(context_.arena());
+    std::optional<Panel> none;
+    const Panel& weights = panel(first_token, none);
+    const std::int64_t outputs = weights.matrix.outputs();
+    auto* pads = allocate<float>(context_, static_cast<std::int64_t>(multiply_scratch(weights, end - begin)));
+    const FloatRows hidden{arguments_.hidden.row<float>(begin), arguments_.hidden.stride, end - begin,
+                           arguments_.hidden.cols};
+    ProductRows logits{tiles_, outputs};
+    const bool shared = multiply_rows_shared(context_.executor(), weights, hidden, pads,
+                                             [&](const Tile& tile, const ProductRows& product) {
+                                               for (std::int64_t r = tile.row_begin; r < tile.row_end; ++r)
+                                                 std::copy_n(product.data + (r - tile.row_begin) * product.stride,
+                                                             tile.width(), logits.data + r * outputs + tile.col_begin);
+                                               if (tile.col_begin == 0) logits.dequantization = product.dequantization;
+                                             });
+    if (!shared) return false;
+    context_.executor().for_each(
+        end - begin, [&](std::int64_t r) { take_row(begin + r, first_token, outputs, logits, r, states_[r]); });
+    return true;
   }
 
   void run_panel(std::int64_t begin, std::int64_t end, std::int64_t first_token) {

@@ -42,6 +42,10 @@ struct Dequantization {
   Dequantization from_row(std::int64_t row) const noexcept {
     return {row_scales == nullptr ? nullptr : row_scales + row, col_scales, zero_sums};
   }
+  Dequantization from_col(std::int64_t col) const noexcept {
+    if (row_scales == nullptr) return {};
+    return {row_scales, col_scales + col, zero_sums + col};
+  }
 };
 
 /// Row `row` of a stored matrix as floats: its own memory if it is of floats, else `buffer`, of as many as it has

@@ -273,6 +273,12 @@ void take_panel(const PanelRow& panel, RowState& state) {
     select_noisy(panel, state);
 }
 
+void add_panel(const RowState& panel, std::int64_t k, RowState& state) {
+  // Of one panel both are floats.
+  if (panel.sum != 0) add_panel_sum(static_cast<float>(panel.maximum), static_cast<float>(panel.sum), state);
+  for (std::int64_t i = 0; i < panel.count; ++i) offer(panel.candidates[i], k, state);
+}
+
 void finish_row(RowState& state, std::int64_t k, bool noisy, std::int32_t* tokens, float* log_probabilities) {
   const double log_sum = state.maximum + std::log(state.sum);
   for (std::int64_t i = 0; i < k; ++i) {

@@ -63,6 +63,9 @@ void offer(const Candidate& candidate, std::int64_t k, RowState& state);
 /// Adds `sum`, of exp(logit - maximum) of the next panel, of which `maximum` is the largest and above -infinity.
 void add_panel_sum(float maximum, float sum, RowState& state);
 
+/// Adds what is known of the row from the next panel alone.
+void add_panel(const RowState& panel, std::int64_t k, RowState& state);
+
 /// Sorts the candidates, best first, and stores them with their log probabilities.
 void finish_row(RowState& state, std::int64_t k, bool noisy, std::int32_t* tokens, float* log_probabilities);
 

@@ -20,18 +20,19 @@ namespace {
 constexpr std::int64_t kVectorOutputs = 16;
 constexpr std::int64_t kBlockVectors = 2;
 constexpr std::int64_t kBlockOutputs = kBlockVectors * kVectorOutputs;
+static_assert(kByteOutputUnit % kBlockOutputs == 0);
 /// Inputs that are multiplied at a time: so much of a block stays in the first-level cache beside the next.
 constexpr std::int64_t kChunkInputs = 512;
 constexpr std::int64_t kMostRows = 8;
 
-std::int64_t block_count(const ByteShape& shape) {
-  return (shape.outputs + kBlockOutputs - 1) / kBlockOutputs;
+/// To whole vectors.
+std::int64_t rounded_up(std::int64_t outputs) {
+  return (outputs + kVectorOutputs - 1) / kVectorOutputs * kVectorOutputs;
 }
 
 /// 32 outputs, the last ones perhaps 16: of each group of inputs four numbers of every output, outputs innermost.
 struct Block {
   std::int8_t* numbers;
-  std::int64_t first_output;
   std::int64_t outputs;  ///< those that are not padding
   std::int64_t vectors;
 
@@ -41,8 +42,8 @@ struct Block {
 Block block_of(const ByteShape& shape, const void* packed, std::int64_t number) {
   const std::int64_t first = number * kBlockOutputs;
   const std::int64_t outputs = std::min(kBlockOutputs, shape.outputs - first);
-  return {static_cast<std::int8_t*>(const_cast<void*>(packed)) + first * shape.inputs, first, outputs,
-          (outputs + kVectorOutputs - 1) / kVectorOutputs};
+  return {static_cast<std::int8_t*>(const_cast<void*>(packed)) + first * shape.inputs, outputs,
+          rounded_up(outputs) / kVectorOutputs};
 }
 
 /// Where the numbers of an output begin, in its block.
@@ -130,8 +131,7 @@ constexpr std::array kMultiplyPiece = {kernels_by_rows<1>(std::make_integer_sequ
 class VnniMatmul final : public ByteMatmul {
  public:
   std::size_t bytes(const ByteShape& shape) const override {
-    const std::int64_t vectors = (shape.outputs + kVectorOutputs - 1) / kVectorOutputs;
-    return static_cast<std::size_t>(vectors * kVectorOutputs * shape.inputs);
+    return static_cast<std::size_t>(rounded_up(shape.outputs) * shape.inputs);
   }
 
   void pack(const ByteShape& shape, const std::int8_t* weight, std::int64_t stride, void* packed) const override {
@@ -148,13 +148,16 @@ class VnniMatmul final : public ByteMatmul {
     spread(numbers_of(from_shape, from, output), block.group_bytes(), to_shape, to, to_output);
   }
 
-  void multiply(const ByteShape& shape, const void* packed, const std::uint8_t* x, std::int64_t rows,
-                std::int32_t* y) const override {
-    const auto* end = static_cast<const std::int8_t*>(packed) + bytes(shape);
-    for (std::int64_t b = 0; b < block_count(shape); ++b) {
-      const Block block = block_of(shape, packed, b);
+  void multiply(const ByteShape& shape, const void* packed, const OutputRange& part, const std::uint8_t* x,
+                std::int64_t rows, std::int32_t* y) const override {
+    const Rows product{x, rows, y, part.count};
+    const std::int64_t part_end = part.first + part.count;
+    const std::int8_t* end =
+        block_of(shape, packed, part.first / kBlockOutputs).numbers + rounded_up(part.count) * shape.inputs;
+    for (std::int64_t first = part.first; first < part_end; first += kBlockOutputs) {
+      const Block block = block_of(shape, packed, first / kBlockOutputs);
       for (std::int64_t input = 0; input < shape.inputs; input += kChunkInputs)
-        multiply_chunk(shape, block, input, end, x, rows, y);
+        multiply_chunk(shape, block, input, end, product, first - part.first);
     }
   }
 
@@ -168,25 +171,32 @@ class VnniMatmul final : public ByteMatmul {
       std::memcpy(to + group * step, numbers + group * stride, kGroupInputs);
   }
 
-  /// What the inputs from `input` on add to the outputs of a block.
+  struct Rows {
+    const std::uint8_t* x;
+    std::int64_t count;
+    std::int32_t* y;
+    std::int64_t y_stride;
+  };
+
+  /// What the inputs from `input` on add to the outputs of a block, which stand at `column` of y.
   static void multiply_chunk(const ByteShape& shape, const Block& block, std::int64_t input, const std::int8_t* end,
-                             const std::uint8_t* x, std::int64_t rows, std::int32_t* y) {
+                             const Rows& rows, std::int64_t column) {
     const std::int64_t groups = std::min(kChunkInputs, shape.inputs - input) / kGroupInputs;
     const std::int8_t* numbers = block.numbers + input / kGroupInputs * block.group_bytes();
     const std::int8_t* next = numbers + groups * block.group_bytes();
     const Prefetch prefetch(next, std::min<std::int64_t>(end - next, kChunkInputs * kBlockOutputs),
-                            (rows + kMostRows - 1) / kMostRows);
+                            (rows.count + kMostRows - 1) / kMostRows);
     const std::int64_t last = block.outputs - (block.vectors - 1) * kVectorOutputs;
-    for (std::int64_t row = 0; row < rows; row += kMostRows) {
+    for (std::int64_t row = 0; row < rows.count; row += kMostRows) {
       prefetch.part(row / kMostRows);
-      const std::int64_t count = std::min(kMostRows, rows - row);
+      const std::int64_t count = std::min(kMostRows, rows.count - row);
       kMultiplyPiece[static_cast<std::size_t>(block.vectors - 1)][static_cast<std::size_t>(count - 1)](
-          {.x = x + row * shape.inputs + input,
+          {.x = rows.x + row * shape.inputs + input,
            .x_stride = shape.inputs,
            .numbers = numbers,
            .groups = groups,
-           .y = y + row * shape.outputs + block.first_output,
-           .y_stride = shape.outputs,
+           .y = rows.y + row * rows.y_stride + column,
+           .y_stride = rows.y_stride,
            .adds = input > 0,
            .stored = static_cast<std::uint16_t>((1U << last) - 1)});
     }

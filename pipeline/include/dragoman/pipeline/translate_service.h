@@ -77,6 +77,8 @@ struct TranslateOptions {
   /// Workers, each with its own decoding loop on one core; 0: as many as the process may keep busy. Where the operating
   /// system refuses to start so many, there are fewer.
   int threads = 0;
+  /// Whether workers that have nothing to do share the steps of those that have: engine::EngineOptions.
+  bool latency = true;
   tensor::Device device = tensor::Device::kCpu;
   /// What weights are multiplied in; nothing: what the model's folder says. Whoever loads the model packs it so.
   std::optional<tensor::ComputeChoice> compute{};

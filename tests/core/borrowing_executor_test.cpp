@@ -1,0 +1,176 @@
+#include "dragoman/core/borrowing_executor.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <ctime>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Threads that do nothing but help.
+class Helpers final : public Lender {
+ public:
+  explicit Helpers(int count) : count_(count) {
+    for (int i = 0; i < count; ++i) threads_.emplace_back([this] { serve(); });
+  }
+  ~Helpers() override {
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+    }
+    wanted_.notify_all();
+  }
+
+  int idle() const noexcept override { return count_; }
+  void call(BorrowingExecutor& borrower, int threads) noexcept override {
+    const std::lock_guard lock(mutex_);
+    ++calls_;
+    borrower_ = &borrower;
+    open_ += threads;
+    wanted_.notify_all();
+  }
+  int calls() {
+    const std::lock_guard lock(mutex_);
+    return calls_;
+  }
+
+ private:
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wanted_.wait(lock, [&] { return closing_ || open_ > 0; });
+      if (closing_) return;
+      --open_;
+      borrower_->join();
+      lock.unlock();
+      borrower_->help([this] { return closing_.load(); });
+      lock.lock();
+    }
+  }
+
+  const int count_;
+  std::mutex mutex_;
+  std::condition_variable wanted_;
+  BorrowingExecutor* borrower_ = nullptr;
+  int open_ = 0;
+  int calls_ = 0;
+  std::atomic<bool> closing_ = false;
+  std::vector<std::jthread> threads_;
+};
+
+/// Waits until somebody else runs blocks: until then the borrower does all of them itself.
+void wait_for_help(BorrowingExecutor& executor) {
+  const auto self = std::this_thread::get_id();
+  for (std::atomic<bool> helped = false; !helped;)
+    executor.for_each(4, [&](std::int64_t) {
+      if (std::this_thread::get_id() != self) helped = true;
+      for (const auto end = std::chrono::steady_clock::now() + 20us; std::chrono::steady_clock::now() < end;) {
+      }
+    });
+}
+
+TEST(BorrowingExecutor, RunsEveryBlockOnceWhoeverHelps) {
+  for (const int helpers : {0, 1, 3}) {
+    Helpers lender(helpers);
+    BorrowingExecutor executor(&lender);
+    EXPECT_EQ(executor.threads(), 1 + helpers);
+    std::vector<std::int64_t> runs(50);
+    // One kernel after the other, as in a step: each sees what the last one left.
+    for (std::int64_t job = 0; job < 5000; ++job)
+      executor.for_each(job % 50, [&](std::int64_t i) { runs[static_cast<std::size_t>(i)] += job; });
+    for (std::int64_t i = 0; i < 50; ++i) {
+      std::int64_t expected = 0;
+      for (std::int64_t job = 0; job < 5000; ++job) expected += i < job % 50 ? job : 0;
+      EXPECT_EQ(runs[static_cast<std::size_t>(i)], expected);
+    }
+  }
+}
+
+TEST(BorrowingExecutor, SharesItsBlocks) {
+  Helpers lender(2);
+  BorrowingExecutor executor(&lender);
+  wait_for_help(executor);  // does not end otherwise
+  EXPECT_GE(lender.calls(), 1);
+}
+
+TEST(BorrowingExecutor, WithoutALenderItIsOneThread) {
+  BorrowingExecutor executor(nullptr);
+  EXPECT_EQ(executor.threads(), 1);
+  int runs = 0;
+  executor.for_each(5, [&](std::int64_t) { ++runs; });
+  EXPECT_EQ(runs, 5);
+}
+
+TEST(BorrowingExecutor, HandsAnExceptionToTheCallerAndGoesOn) {
+  Helpers lender(2);
+  BorrowingExecutor executor(&lender);
+  wait_for_help(executor);
+  for (int round = 0; round < 200; ++round)
+    EXPECT_THROW(executor.for_each(40, [](std::int64_t i) { require(i != 7, ErrorCode::kBadInput, "block {}", i); }),
+                 Error);
+  std::atomic<int> count = 0;
+  executor.for_each(10, [&](std::int64_t) { ++count; });
+  EXPECT_EQ(count, 10);
+}
+
+TEST(BorrowingExecutor, ABlockMayHaveBlocks) {
+  Helpers lender(2);
+  BorrowingExecutor executor(&lender);
+  std::atomic<int> count = 0;
+  for (int round = 0; round < 200; ++round)
+    executor.for_each(4, [&](std::int64_t) { executor.for_each(5, [&](std::int64_t) { ++count; }); });
+  EXPECT_EQ(count, 200 * 20);
+}
+
+double processor_seconds() {
+  std::timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+TEST(BorrowingExecutor, HelpersDoNotSpinWhenNobodyWants) {
+  Helpers lender(3);
+  BorrowingExecutor executor(&lender);
+  wait_for_help(executor);
+  std::this_thread::sleep_for(10ms);  // far longer than kPatience
+  const double before = processor_seconds();
+  std::this_thread::sleep_for(300ms);
+  EXPECT_LT(processor_seconds() - before, 0.05);
+  // And they come again.
+  const int calls = lender.calls();
+  wait_for_help(executor);
+  EXPECT_GT(lender.calls(), calls);
+}
+
+/// As when the operating system gives a helper's core to another process.
+TEST(BorrowingExecutor, DoesWithoutHelpersThatAreHeldUp) {
+  Helpers lender(1);
+  BorrowingExecutor executor(&lender);
+  const auto self = std::this_thread::get_id();
+  std::atomic<bool> held = false;
+  while (!held)
+    executor.for_each(2, [&](std::int64_t) {
+      if (std::this_thread::get_id() != self) {
+        std::this_thread::sleep_for(20ms);
+        held = true;
+      } else {
+        std::this_thread::sleep_for(100us);  // so that the helper finds the other one
+      }
+    });
+  EXPECT_EQ(executor.threads(), 1);
+  std::this_thread::sleep_for(30ms);
+  EXPECT_EQ(executor.threads(), 2);
+}
+
+}  // namespace
+}  // namespace dragoman::core
