@@ -40,10 +40,10 @@ class MergeTable {
     return static_cast<std::uint32_t>(std::min({here, there, std::uint64_t{kNoRank}}));
   }
   std::int32_t result(std::uint32_t rank) const noexcept { return results_[rank]; }
-  /// False only if no merge ever joins two neighbouring symbols of an unmerged word, whatever they became a part of.
-  bool may_join(std::int32_t left, std::int32_t right) const noexcept {
-    const std::uint64_t bit = join_bit(left, right);
-    return (joins_[bit / 64] >> (bit % 64) & 1) != 0;
+  /// No merge of a lower rank ever joins two neighbouring symbols of an unmerged word, whatever they became a part of;
+  /// kNoRank if none does at all. As a rule that is the lowest such rank, but now and then a lower one.
+  std::uint32_t join_rank(std::int32_t left, std::int32_t right) const noexcept {
+    return joins_[join_place(left, right)];
   }
   /// Of any rank, kNoRank too, which is no place in a list: so the address is a number until it is asked for.
   void prefetch_result(std::uint32_t rank) const noexcept {
@@ -61,17 +61,16 @@ class MergeTable {
   bool fill(const std::vector<Merge>& merges, int attempt);
   bool insert(std::uint64_t slot);
   void index_joins(const std::vector<Merge>& merges);
-  static std::uint64_t join_bit(std::int32_t left, std::int32_t right) noexcept {
-    return (pack(left, right) * 0x9E3779B97F4A7C15u) >>
-           (64 - kJoinBits);  // Fibonacci hashing; a filter needs no secret
+  std::size_t join_place(std::int32_t left, std::int32_t right) const noexcept {
+    return (pack(left, right) * 0x9E3779B97F4A7C15u) >> join_shift_;  // Fibonacci hashing; a filter needs no secret
   }
 
-  static constexpr int kJoinBits = 19;
   core::PageVector<std::uint64_t> slots_;
   std::uint64_t multipliers_[2] = {};
   int shift_ = 0;
   std::vector<std::int32_t> results_;
-  std::vector<std::uint64_t> joins_;  // a bit for each pair, which may be that of others, too
+  core::PageVector<std::uint32_t> joins_;  // a place for each pair, which may be that of others, too
+  int join_shift_ = 0;
 };
 
 }  // namespace dragoman::tokenizer
