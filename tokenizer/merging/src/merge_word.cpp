@@ -117,7 +117,7 @@ bool merge_parts(const MergeTable& table, std::vector<Symbol>& word, MergeBuffer
   std::size_t kept = 0;
   for (std::size_t begin = 0; begin < word.size();) {
     std::size_t end = begin + 1;
-    while (end < word.size() && table.join_rank(word[end - 1].id, word[end].id) != MergeTable::kNoRank) ++end;
+    while (end < word.size() && table.may_join(word[end - 1].id, word[end].id)) ++end;
     if (begin == 0 && end == word.size()) return false;
     buffers.part.assign(word.begin() + static_cast<std::ptrdiff_t>(begin),
                         word.begin() + static_cast<std::ptrdiff_t>(end));

@@ -17,7 +17,7 @@ struct WordIds {
 };
 
 /// merge_exact() for many words at a time, in tables without rounds_matter(). Words of about the same size stand side
-/// by side, one in each lane of a vector, and in each round all merges of all of them are made that nothing can forestall.
+/// by side, one in each lane of a vector, and each round makes all merges of all of them that nothing can forestall.
 ///
 /// What can be made at once: merges happen in the order of their ranks, so a pair of rank r stays what it is until then
 /// unless another merge takes away one of its sides before. What is left of the pair can do so only from its nearest
