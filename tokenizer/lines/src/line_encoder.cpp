@@ -88,18 +88,21 @@ void IdTexts::append_slots(std::span<const std::int32_t> ids, std::string& out) 
   const std::size_t start = out.size();
   std::size_t end = start;
   out.resize(start + ids.size() * kSlot + 1);
+  char* to = out.data();
+  const char* slots = slots_.data();
   for (const std::int32_t id : ids) {
-    const char* slot = slots_.data() + kSlot * static_cast<std::size_t>(id);
+    const char* slot = slots + kSlot * static_cast<std::size_t>(id);
     const auto size = static_cast<std::uint8_t>(slot[kSlot - 1]);
     if (size != kLong) {
-      std::memcpy(out.data() + end, slot, kSlot);  // what is too much is overwritten
+      std::memcpy(to + end, slot, kSlot);  // what is too much is overwritten
       end += size;
     } else {
       std::uint32_t place;
       std::memcpy(&place, slot, sizeof place);
       const std::string& text = long_texts_[place];
       out.resize(out.size() + text.size());
-      text.copy(out.data() + end, text.size());
+      to = out.data();
+      text.copy(to + end, text.size());
       end += text.size();
     }
   }

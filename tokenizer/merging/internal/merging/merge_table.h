@@ -39,6 +39,12 @@ class MergeTable {
     const std::uint64_t there = slots_[place(pair, 1)] ^ (pair << kRankBits);
     return static_cast<std::uint32_t>(std::min({here, there, std::uint64_t{kNoRank}}));
   }
+  /// Fetches what rank() will look at.
+  void prefetch(std::int32_t left, std::int32_t right) const noexcept {
+    const std::uint64_t pair = pack(left, right);
+    __builtin_prefetch(&slots_[place(pair, 0)]);
+    __builtin_prefetch(&slots_[place(pair, 1)]);
+  }
   std::int32_t result(std::uint32_t rank) const noexcept {
     return results_.empty() ? first_result_ + static_cast<std::int32_t>(rank) : results_[rank];
   }
