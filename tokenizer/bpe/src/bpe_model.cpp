@@ -1,8 +1,10 @@
 #include "bpe/bpe_model.h"
 
 #include "base/index.h"
+#include "merging/short_word_merge.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
@@ -40,6 +42,19 @@ std::vector<std::string> raw_pieces(const BpeDefinition& definition) {
   return raw;
 }
 
+/// core::decode_utf8(), with what most characters are in line: ASCII, and three bytes up to U+D7FF.
+core::DecodedCharacter decode(std::string_view text, std::size_t i) noexcept {
+  const auto first = static_cast<unsigned char>(text[i]);
+  if (first < 0x80) return {first, 1, true};
+  std::uint32_t bytes;
+  if (i + sizeof bytes <= text.size()) {
+    std::memcpy(&bytes, text.data() + i, sizeof bytes);
+    const std::uint32_t character = (bytes & 0xF) << 12 | (bytes >> 2 & 0xFC0) | (bytes >> 16 & 0x3F);
+    if ((bytes & 0xC0C0F0) == 0x8080E0 && character >= 0x800 && character < 0xD800) return {character, 3, true};
+  }
+  return core::decode_utf8(text, i);
+}
+
 bool in_range(std::int32_t id, const BpeDefinition& definition) {
   return id >= 0 && index(id) < definition.pieces.size();
 }
@@ -62,9 +77,10 @@ BpeModel::BpeModel(const BpeDefinition& definition, const std::string& name)
   else
     index_characters();
   if (!suffix_.empty() && !suffix_is_attached_) index_final_forms();
-  merge_in_rounds_ = definition.codes() != nullptr && rounds_matter(definition.merges, definition.pieces.size());
-  merges_short_words_ =
-      !merge_in_rounds_ && !byte_level_ && !definition.ignore_merges && suffix_.empty() && definition.unused.empty();
+  const bool in_order = !rounds_matter(definition.merges, definition.pieces.size());
+  merge_in_rounds_ = definition.codes() != nullptr && !in_order;
+  merges_together_ =
+      in_order && !byte_level_ && !definition.ignore_merges && suffix_.empty() && definition.unused.empty();
 }
 
 void BpeModel::describe_end_of_word(const std::string& name) {
@@ -301,24 +317,27 @@ void BpeModel::encode_rare_word(std::string_view word, WordBuffers& buffers) con
   merge(buffers);
 }
 
-bool BpeModel::split_short(std::string_view word, ShortWord& out) const noexcept {
+std::int32_t* BpeModel::split(std::string_view word, std::int32_t* to) const noexcept {
   for (std::size_t i = 0; i < word.size();) {
-    const auto byte = static_cast<unsigned char>(word[i]);
-    const core::DecodedCharacter c = byte < 0x80 ? core::DecodedCharacter{byte, 1, true} : core::decode_utf8(word, i);
+    const core::DecodedCharacter c = decode(word, i);
     const std::int32_t id = c.valid ? characters_.find(c.code_point) : -1;
-    if (id < 0 || out.size == ShortWord::kMost) return false;
-    out.ids[out.size++] = id;
+    if (id >= 0)
+      *to++ = id;
+    else if (byte_fallback_)
+      to = std::transform(word.begin() + i, word.begin() + i + c.length, to,
+                          [this](char byte) { return bytes_[static_cast<unsigned char>(byte)]; });
+    else
+      return nullptr;
     i += c.length;
   }
-  return true;
+  return to;
 }
 
 void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out) const {
   out.clear();
   if (byte_level_) return split_bytes(word, out);
   for (std::size_t i = 0; i < word.size();) {
-    const auto byte = static_cast<unsigned char>(word[i]);
-    const core::DecodedCharacter c = byte < 0x80 ? core::DecodedCharacter{byte, 1, true} : core::decode_utf8(word, i);
+    const core::DecodedCharacter c = decode(word, i);
     const bool last = suffix_is_attached_ && i + c.length == word.size();
     const std::int32_t id = c.valid ? (last ? final_characters_ : characters_).find(c.code_point) : -1;
     if (id >= 0)

@@ -15,12 +15,10 @@ namespace {
 constexpr std::size_t kBlock = 512;
 /// How many words are looked up at a time.
 constexpr std::size_t kGroup = 32;
-/// In place of the number of a word's ids, where they are too many to be packed.
-constexpr std::size_t kElsewhere = 255;
 /// In how many lines the bytes behind the end of a line are looked for: one is enough, or lines are short.
 constexpr std::size_t kLinesAhead = 4;
-/// Words of more bytes have more symbols than a short one may.
-constexpr std::size_t kMostShortBytes = 4 * ShortWord::kMost;
+/// Words of more bytes have more symbols, with their mark, than a group takes.
+constexpr std::size_t kMostBytesTogether = 4 * (WordGroup::kMostSymbols - 1);
 
 /// How many bytes may be read from the first text on: lines lie one behind the other, with a line feed between them.
 /// Others may lie anywhere, or nowhere if they are empty, so addresses are compared as numbers.
@@ -58,12 +56,11 @@ SpacedWordsEncoder::SpacedWordsEncoder(const BpeDefinition& definition, const Pr
       plain_(definition),
       inner_splits_(InnerSplits::of(definition)),
       only_marks_(plain_.exist() && definition.inner_cuts().protected_pattern.empty()),
-      merges_together_(only_marks_ && options.mode == EncodingMode::kExact && model.merges_short_words()) {
+      merges_together_(only_marks_ && options.mode == EncodingMode::kExact && model.merges_together()) {
   words_.resize(kBlock);
   new_.resize(kBlock);
-  short_.resize(kBlock);
-  merge_order_.resize(kBlock);
   new_ids_.resize(kBlock);
+  new_symbols_.resize(kBlock);
   try {
     std::vector<std::int32_t> mark;
     append_pre_token(kWordMark, mark);
@@ -141,7 +138,7 @@ void SpacedWordsEncoder::flush(const Output& output) {
   // Not before: an entry that was found must stay as it is until its ids are written.
   for (std::size_t i = 0; i < new_words_; ++i) {
     const PackedIds ids(new_ids_[i].bytes);
-    if (ids.size() != kElsewhere) cache_.insert(new_[i].word.text(), new_[i].word.key, ids);
+    if (ids.size() != NewIds::kElsewhere) cache_.insert(new_[i].word.text(), new_[i].word.key, ids);
   }
   begin();
 }
@@ -161,7 +158,7 @@ void SpacedWordsEncoder::write(const Output& output) const {
     for (; end != ends_.end() && *end == i; ++end) output.offsets->push_back(at);
     if (i == waiting_) break;
     const PackedIds ids(words_[i]);
-    if (ids.size() == kElsewhere) {
+    if (ids.size() == NewIds::kElsewhere) {
       std::copy(other->begin(), other->end(), out + at);
       at += other++->size();
       continue;
@@ -174,36 +171,47 @@ void SpacedWordsEncoder::write(const Output& output) const {
 }
 
 void SpacedWordsEncoder::encode_new() {
+  alone_.clear();
   others_.clear();
-  for (std::size_t i = 0; i < new_words_; ++i)
-    if (!split_short(new_[i].word.text(), short_[i])) short_[i].size = 0;
-  merge_short();
+  split_new();
+  model_.merge(group_, std::span(new_symbols_).first(new_words_));
   for (std::size_t i = 0; i < new_words_; ++i) {
-    std::span<const std::int32_t> ids(short_[i].ids, short_[i].size);
-    if (ids.empty()) ids = others_.emplace_back(encode_alone(new_[i].word.text()));
-    words_[new_[i].place] = new_ids_[i].bytes;
-    new_ids_[i].bytes[0] = kElsewhere;
-    if (ids.size() > ShortWord::kMost) continue;
-    PackedIds::pack(ids, new_ids_[i].bytes);
-    if (short_[i].size == 0) others_.pop_back();
+    std::span<const std::int32_t> ids(new_symbols_[i].ids, new_symbols_[i].size);
+    if (ids.empty()) ids = alone_.emplace_back(encode_alone(new_[i].word.text()));
+    std::uint8_t* packed = new_ids_[i].bytes;
+    words_[new_[i].place] = packed;
+    if (ids.size() <= NewIds::kMost) {
+      PackedIds::pack(ids, packed);
+    } else {
+      packed[0] = NewIds::kElsewhere;
+      others_.push_back(ids);
+    }
   }
 }
 
-/// In the order of their sizes, since words that are merged together take as long as the longest of them.
-void SpacedWordsEncoder::merge_short() {
-  std::array<std::uint32_t, ShortWord::kMost + 2> begins{};
-  for (std::size_t i = 0; i < new_words_; ++i) ++begins[short_[i].size + 1];
-  for (std::size_t size = 1; size < begins.size(); ++size) begins[size] += begins[size - 1];
-  for (std::size_t i = 0; i < new_words_; ++i) merge_order_[begins[short_[i].size]++] = &short_[i];
-  model_.merge(std::span(merge_order_).first(new_words_));
+void SpacedWordsEncoder::split_new() {
+  constexpr std::string_view kMark = kWordMark;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < new_words_; ++i) {
+    new_symbols_[i].size = 0;
+    if (new_[i].word.size <= kMostBytesTogether) most += kMark.size() + new_[i].word.size;
+  }
+  if (symbols_.size() < most) symbols_.resize(most);
+  std::int32_t* begin = symbols_.data();
+  for (std::size_t i = 0; i < new_words_; ++i) {
+    const std::string_view word = new_[i].word.text();
+    if (!merges_with_others(word)) continue;
+    std::int32_t* end = model_.split(kMark, begin);
+    if (end != nullptr) end = model_.split(word, end);
+    if (end == nullptr || end > begin + WordGroup::kMostSymbols) continue;
+    new_symbols_[i] = {begin, static_cast<std::uint32_t>(end - begin)};
+    begin = end;
+  }
 }
 
-/// False if the word must be encoded alone.
-bool SpacedWordsEncoder::split_short(std::string_view word, ShortWord& out) {
-  if (!merges_together_ || word.size() > kMostShortBytes || !plain_.contain(word)) return false;
-  if (inner_splits_.any() && !is_one_part(word)) return false;
-  out.size = 0;
-  return model_.split_short(kWordMark, out) && model_.split_short(word, out);
+bool SpacedWordsEncoder::merges_with_others(std::string_view word) {
+  return merges_together_ && word.size() <= kMostBytesTogether && plain_.contain(word) &&
+         (!inner_splits_.any() || is_one_part(word));
 }
 
 std::string_view SpacedWordsEncoder::marked(std::string_view word) {

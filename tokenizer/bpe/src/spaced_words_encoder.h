@@ -42,9 +42,11 @@ class SpacedWordsEncoder final : public TextEncoder {
     std::size_t place;  ///< among the words that wait
     Scanned word;
   };
-  /// The packed ids of a new word.
+  /// The packed ids of a new word, or in place of their number kElsewhere.
   struct NewIds {
-    std::uint8_t bytes[PackedIds::bytes(ShortWord::kMost)];
+    static constexpr std::size_t kMost = 16;
+    static constexpr std::uint8_t kElsewhere = 255;
+    std::uint8_t bytes[PackedIds::bytes(kMost)];
   };
   struct Output {
     std::vector<std::int32_t>& ids;
@@ -56,10 +58,10 @@ class SpacedWordsEncoder final : public TextEncoder {
   void flush(const Output& output);
   void write(const Output& output) const;
   void encode_new();
+  void split_new();
+  bool merges_with_others(std::string_view word);
   std::string_view marked(std::string_view word);
   bool is_one_part(std::string_view word);
-  bool split_short(std::string_view word, ShortWord& out);
-  void merge_short();
   std::vector<std::int32_t> encode_alone(std::string_view word);
   void append_pre_token(std::string_view text, std::vector<std::int32_t>& ids);
 
@@ -69,7 +71,7 @@ class SpacedWordsEncoder final : public TextEncoder {
   PlainWords plain_;
   InnerSplits inner_splits_;
   bool only_marks_;       // plain words are encoded as they stand behind their mark, or part by part
-  bool merges_together_;  // new words that are short
+  bool merges_together_;  // new words
   WordCache cache_;
   std::vector<std::uint8_t> mark_ids_;  // packed
 
@@ -78,10 +80,12 @@ class SpacedWordsEncoder final : public TextEncoder {
   std::vector<std::size_t> ends_;           // places among them where texts end
   std::size_t new_words_ = 0;               // how many of them are new; of each:
   std::vector<NewWord> new_;
-  std::vector<ShortWord> short_;  // of no symbols if it is encoded alone
-  std::vector<ShortWord*> merge_order_;
   std::vector<NewIds> new_ids_;
-  std::vector<std::vector<std::int32_t>> others_;  // ids of new words that have too many, in their order
+  std::vector<WordIds> new_symbols_;  // in symbols_; none if it is encoded alone
+  std::vector<std::int32_t> symbols_;
+  WordGroup group_;
+  std::vector<std::vector<std::int32_t>> alone_;       // ids of new words that are encoded alone
+  std::vector<std::span<const std::int32_t>> others_;  // ids of new words that have too many, in their order
   std::string marked_word_;
   WordBuffers buffers_;
 };

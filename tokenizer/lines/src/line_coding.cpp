@@ -2,6 +2,7 @@
 
 #include "lines/line_encoder.h"
 #include "reading/chunk_loop.h"
+#include "reading/count_lines.h"
 #include "reading/thread_arena.h"
 
 #include <algorithm>
@@ -58,9 +59,9 @@ void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, 
         {.stage = std::string(stage), .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
     return true;
   };
-  std::int64_t lines = 0;
+  std::size_t lines = 0;
   const auto write = [&](const std::string& text) {
-    lines += std::count(text.begin(), text.end(), '\n');
+    lines += count_line_feeds(text);
     output.write(text);
     output.flush();  // whoever waits at the other end of a pipe gets every line that was read
     return true;

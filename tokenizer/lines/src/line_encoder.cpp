@@ -12,6 +12,13 @@ namespace dragoman::tokenizer {
 using core::ErrorCode;
 using core::require;
 
+namespace {
+
+constexpr std::size_t kIdSlot = 8;
+constexpr std::size_t kPieceSlot = 16;
+
+}  // namespace
+
 void check_pieces_can_be_listed(const Tokenizer& tokenizer) {
   for (std::int32_t id = 0; id < tokenizer.size(); ++id)
     require(tokenizer.piece(id).find_first_of(" \n") == std::string_view::npos, ErrorCode::kUnsupported,
@@ -49,38 +56,53 @@ std::string join_continued(std::string_view line, std::string_view mark) {
   return text.append(line);
 }
 
-IdTexts::IdTexts(const Tokenizer& tokenizer, LineFormat format) : slots_(static_cast<std::size_t>(tokenizer.size())) {
-  for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
-    std::string text = format == LineFormat::kIds ? std::to_string(id) : std::string(tokenizer.piece(id));
-    text += ' ';
-    Slot& slot = slots_[static_cast<std::size_t>(id)];
-    slot.size = static_cast<std::uint8_t>(std::min<std::size_t>(text.size(), kLong));
-    if (text.size() > kSlotText) {
-      slot.size = kLong;
-      const auto place = static_cast<std::uint32_t>(long_texts_.size());
-      std::memcpy(slot.text, &place, sizeof place);
-      long_texts_.push_back(std::move(text));
-    } else {
-      std::memcpy(slot.text, text.data(), text.size());
-    }
+IdTexts::IdTexts(const Tokenizer& tokenizer, LineFormat format)
+    : slot_(format == LineFormat::kIds ? kIdSlot : kPieceSlot),
+      slots_(slot_ * static_cast<std::size_t>(tokenizer.size())) {
+  for (std::int32_t id = 0; id < tokenizer.size(); ++id)
+    set(slots_.data() + slot_ * static_cast<std::size_t>(id),
+        (format == LineFormat::kIds ? std::to_string(id) : std::string(tokenizer.piece(id))) + ' ');
+}
+
+void IdTexts::set(char* slot, const std::string& text) {
+  if (text.size() < slot_) {
+    text.copy(slot, text.size());
+    slot[slot_ - 1] = static_cast<char>(text.size());
+    return;
   }
+  const auto place = static_cast<std::uint32_t>(long_texts_.size());
+  std::memcpy(slot, &place, sizeof place);
+  slot[slot_ - 1] = static_cast<char>(kLong);
+  long_texts_.push_back(text);
 }
 
 void IdTexts::append(std::span<const std::int32_t> ids, std::string& out) const {
+  if (slot_ == kIdSlot)
+    append_slots<kIdSlot>(ids, out);
+  else
+    append_slots<kPieceSlot>(ids, out);
+}
+
+template <std::size_t kSlot>
+void IdTexts::append_slots(std::span<const std::int32_t> ids, std::string& out) const {
   const std::size_t start = out.size();
   std::size_t end = start;
-  out.resize(start + ids.size() * sizeof(Slot) + 1);
+  out.resize(start + ids.size() * kSlot + 1);
+  char* to = out.data();
+  const char* slots = slots_.data();
   for (const std::int32_t id : ids) {
-    const Slot& slot = slots_[static_cast<std::size_t>(id)];
-    if (slot.size != kLong) {
-      std::memcpy(out.data() + end, &slot, sizeof slot);  // what is too much is overwritten
-      end += slot.size;
+    const char* slot = slots + kSlot * static_cast<std::size_t>(id);
+    const auto size = static_cast<std::uint8_t>(slot[kSlot - 1]);
+    if (size != kLong) {
+      std::memcpy(to + end, slot, kSlot);  // what is too much is overwritten
+      end += size;
     } else {
       std::uint32_t place;
-      std::memcpy(&place, slot.text, sizeof place);
+      std::memcpy(&place, slot, sizeof place);
       const std::string& text = long_texts_[place];
       out.resize(out.size() + text.size());
-      text.copy(out.data() + end, text.size());
+      to = out.data();
+      text.copy(to + end, text.size());
       end += text.size();
     }
   }

@@ -1,5 +1,7 @@
 #include "reading/chunk_reader.h"
 
+#include "reading/count_lines.h"
+
 #include <algorithm>
 
 #include <dragoman/core/error.h>
@@ -40,7 +42,7 @@ void ChunkReader::next(Chunk& chunk) {
   utf8_.apply(chunk, name_);
   if (unit_ == Unit::kWord) return;
   chunk.first_line = lines_read_;
-  lines_read_ += static_cast<std::uint64_t>(std::count(chunk.text().begin(), chunk.text().end(), '\n'));
+  lines_read_ += count_line_feeds(chunk.text());
   if (chunk.size > 0 && !chunk.text().ends_with('\n')) ++lines_read_;
 }
 

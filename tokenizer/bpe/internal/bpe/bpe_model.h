@@ -6,7 +6,7 @@
 #include "merging/linear_merger.h"
 #include "merging/merge_table.h"
 #include "merging/merge_word.h"
-#include "merging/short_word_merge.h"
+#include "merging/word_group.h"
 
 #include <array>
 #include <span>
@@ -40,12 +40,12 @@ class BpeModel {
   void encode_word(std::string_view word, const EncodeOptions& options, WordBuffers& buffers) const;
   /// The same for kExact, without looking first whether the word is a piece as a whole: for words that rarely are.
   void encode_rare_word(std::string_view word, WordBuffers& buffers) const;
-  /// Whether encode_rare_word() only splits words into characters and merges those, so that it can be done in two steps
-  /// for many words together: split_short() and merge().
-  bool merges_short_words() const noexcept { return merges_short_words_; }
-  /// Appends the characters of the word; false if they are too many, or one has no piece.
-  bool split_short(std::string_view word, ShortWord& out) const noexcept;
-  void merge(std::span<ShortWord* const> words) const { merge_short_words(merges_, words); }
+  /// Whether encode_rare_word() only splits words into characters and merges those, in an order in which a WordGroup
+  /// can, so that it can be done in two steps for many words together: split() and merge().
+  bool merges_together() const noexcept { return merges_together_; }
+  /// Writes the symbols of the word, at most one for each byte; returns their end, or null if a character has none.
+  std::int32_t* split(std::string_view word, std::int32_t* to) const noexcept;
+  void merge(WordGroup& group, std::span<WordIds> words) const { group.merge(merges_, words); }
   /// The id of any piece, added tokens included, or -1.
   std::int32_t find(std::string_view piece) const noexcept { return all_.find(piece); }
 
@@ -89,7 +89,7 @@ class BpeModel {
   std::int32_t end_of_word_ = -1;          // the separate suffix
   std::vector<std::vector<std::int32_t>> expansions_;  // by id, or empty: the pieces that are written in place of one
   bool merge_in_rounds_ = false;
-  bool merges_short_words_ = false;
+  bool merges_together_ = false;
   std::array<std::int32_t, 256> bytes_{};
   core::Lazy<Trie> trie_;                // for greedy matching only
   core::Lazy<LinearMerger> linear_;      // for long words only

@@ -33,13 +33,15 @@ class IdTexts {
   void append(std::span<const std::int32_t> ids, std::string& out) const;
 
  private:
-  static constexpr std::size_t kSlotText = 15;
+  /// The last byte of a slot is the size of its text, or kLong.
   static constexpr std::uint8_t kLong = 255;
-  struct Slot {
-    char text[kSlotText] = {};
-    std::uint8_t size = 0;
-  };
-  std::vector<Slot> slots_;
+
+  template <std::size_t kSlot>
+  void append_slots(std::span<const std::int32_t> ids, std::string& out) const;
+  void set(char* slot, const std::string& text);
+
+  std::size_t slot_;  ///< the bytes of a slot: the fewer, the more of them stay in a cache
+  std::vector<char> slots_;
   std::vector<std::string> long_texts_;
 };
 

@@ -39,11 +39,22 @@ class MergeTable {
     const std::uint64_t there = slots_[place(pair, 1)] ^ (pair << kRankBits);
     return static_cast<std::uint32_t>(std::min({here, there, std::uint64_t{kNoRank}}));
   }
-  std::int32_t result(std::uint32_t rank) const noexcept { return results_[rank]; }
-  /// False only if no merge ever joins two neighbouring symbols of an unmerged word, whatever they became a part of.
+  /// Fetches what rank() will look at.
+  void prefetch(std::int32_t left, std::int32_t right) const noexcept {
+    const std::uint64_t pair = pack(left, right);
+    __builtin_prefetch(&slots_[place(pair, 0)]);
+    __builtin_prefetch(&slots_[place(pair, 1)]);
+  }
+  std::int32_t result(std::uint32_t rank) const noexcept {
+    return results_.empty() ? first_result_ + static_cast<std::int32_t>(rank) : results_[rank];
+  }
+  /// No merge of a lower rank ever joins two neighbouring symbols of an unmerged word, whatever they became a part of.
+  /// As a rule this is the lowest rank that does, but now and then a lower one; above all ranks if none does.
+  std::uint32_t join_rank(std::int32_t left, std::int32_t right) const noexcept {
+    return std::uint32_t{joins_[join_place(left, right)]} << join_rounding_;
+  }
   bool may_join(std::int32_t left, std::int32_t right) const noexcept {
-    const std::uint64_t bit = join_bit(left, right);
-    return (joins_[bit / 64] >> (bit % 64) & 1) != 0;
+    return joins_[join_place(left, right)] != kNoJoin;
   }
   /// Of any rank, kNoRank too, which is no place in a list: so the address is a number until it is asked for.
   void prefetch_result(std::uint32_t rank) const noexcept {
@@ -60,18 +71,23 @@ class MergeTable {
   std::size_t place(std::uint64_t pair, int which) const noexcept { return (pair * multipliers_[which]) >> shift_; }
   bool fill(const std::vector<Merge>& merges, int attempt);
   bool insert(std::uint64_t slot);
+  void index_results(const std::vector<Merge>& merges);
   void index_joins(const std::vector<Merge>& merges);
-  static std::uint64_t join_bit(std::int32_t left, std::int32_t right) noexcept {
-    return (pack(left, right) * 0x9E3779B97F4A7C15u) >>
-           (64 - kJoinBits);  // Fibonacci hashing; a filter needs no secret
+  std::size_t join_place(std::int32_t left, std::int32_t right) const noexcept {
+    return (pack(left, right) * 0x9E3779B97F4A7C15u) >> join_shift_;  // Fibonacci hashing; a filter needs no secret
   }
 
-  static constexpr int kJoinBits = 19;
   core::PageVector<std::uint64_t> slots_;
   std::uint64_t multipliers_[2] = {};
   int shift_ = 0;
-  std::vector<std::int32_t> results_;
-  std::vector<std::uint64_t> joins_;  // a bit for each pair, which may be that of others, too
+  // Pieces of a learned list are numbered in the order of their merges, so that there is nothing to look up.
+  std::int32_t first_result_ = 0;
+  std::vector<std::int32_t> results_;  // empty if they are
+  // The last bits of ranks that have more than 16 are left out, so that the table stays in the caches.
+  static constexpr std::uint16_t kNoJoin = 0xFFFF;
+  std::vector<std::uint16_t> joins_;  // a place for each pair, which may be that of others, too
+  int join_shift_ = 0;
+  int join_rounding_ = 0;
 };
 
 }  // namespace dragoman::tokenizer
