@@ -2,6 +2,8 @@
 
 #include "check.h"
 
+#include <tuple>
+
 #include <dragoman/core/error.h>
 
 namespace dragoman::ops {
@@ -23,29 +25,21 @@ LinearShape check_operands(const Variable& x, const Weight& weight, const Variab
   return shape;
 }
 
-/// dz = dy * activation'(z), into step memory.
-Tensor activation_gradient(Context& context, const Tensor& z, const Variable& y, Activation activation) {
-  if (activation == Activation::kNone) return y.gradient->value;
-  const Tensor dz = context.allocate(y.value.rows, y.value.cols);
-  context.kernels().get(kActivationBackward)(context, {z, y.value, activation, y.gradient->value, dz, false});
-  return dz;
-}
-
-void backward(Context& context, const Variable& x, const Variable& weight, const Variable& bias, const Tensor& dz) {
+/// Each gradient by a kernel of its own.
+void backward_composite(Context& context, const LinearBackwardArguments& arguments) {
+  Tensor dz = arguments.dy;
+  if (arguments.activation != Activation::kNone) {
+    dz = context.allocate(arguments.dy.rows, arguments.dy.cols);
+    context.kernels().get(kActivationBackward)(
+        context, {arguments.pre_activation, arguments.y, arguments.activation, arguments.dy, dz, false});
+  }
   auto* matmul_kernel = context.kernels().get(kMatMul);
-  const ComputeType type = context.plain_compute_type();
-  if (x.needs_gradient()) {
-    const GradientTarget dx = autograd::target_of(context, *x.gradient);
-    matmul_kernel(context, {dz, false, weight.value, false, dx.value, dx.accumulate, type});
-  }
-  if (weight.needs_gradient()) {
-    const GradientTarget dw = autograd::target_of(context, *weight.gradient);
-    matmul_kernel(context, {dz, true, x.value, false, dw.value, dw.accumulate, type});
-  }
-  if (bias.needs_gradient()) {
-    const GradientTarget db = autograd::target_of(context, *bias.gradient);
-    context.kernels().get(kColumnSum)(context, {dz, db.value, db.accumulate});
-  }
+  const auto& [dx, dw, db] = std::tie(arguments.dx, arguments.dweight, arguments.dbias);
+  if (!dx.value.empty())
+    matmul_kernel(context, {dz, false, arguments.weight, false, dx.value, dx.accumulate, arguments.type});
+  if (!dw.value.empty())
+    matmul_kernel(context, {dz, true, arguments.x, false, dw.value, dw.accumulate, arguments.type});
+  if (!db.value.empty()) context.kernels().get(kColumnSum)(context, {dz, db.value, db.accumulate});
 }
 
 /// GELU and swish need their input for the gradient; the others only their output.
@@ -69,7 +63,10 @@ Variable linear(Context& context, const Variable& x, const Weight& weight, const
                    context.plain_compute_type()});
   if (record)
     context.tape()->record(context, y.gradient, [x, w = weight.value, bias, activation, z, y](Context& ctx) {
-      backward(ctx, x, w, bias, activation_gradient(ctx, z, y, activation));
+      auto* fused = ctx.kernels().find(kLinearBackward);
+      (fused != nullptr ? fused : backward_composite)(
+          ctx, {x.value, w.value, activation, z, y.value, y.gradient->value, optional_target(ctx, x),
+                optional_target(ctx, w), optional_target(ctx, bias), ctx.plain_compute_type()});
     });
   return y;
 }

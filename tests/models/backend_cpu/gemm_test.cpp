@@ -24,18 +24,29 @@ std::vector<double> operand(Matrix& x, bool transpose, std::int64_t rows, std::i
   return result;
 }
 
+/// Numbers that a product in `type` takes as they are.
+std::vector<float> factors(std::int64_t count, std::uint64_t seed, tensor::ComputeType type) {
+  std::vector<float> result = random_floats(count, seed);
+  if (type == tensor::ComputeType::kBF16)
+    for (float& value : result) value = tensor::bf16_to_f32(tensor::f32_to_bf16(value));
+  return result;
+}
+
 /// Compares op(a) op(b) (+ c) with sums in double precision. The error allowed is that of summing k products in any
 /// order.
-void expect_product(const ProductShape& shape, bool transpose_a, bool transpose_b, bool accumulate, int threads) {
+void expect_product(const ProductShape& shape, bool transpose_a, bool transpose_b, bool accumulate, int threads,
+                    tensor::ComputeType type = tensor::ComputeType::kF32) {
   const auto [m, n, k] = shape;
-  Matrix a = transpose_a ? Matrix(k, m, random_floats(m * k, 1), 3) : Matrix(m, k, random_floats(m * k, 1), 5);
-  Matrix b = transpose_b ? Matrix(n, k, random_floats(n * k, 2), 1) : Matrix(k, n, random_floats(n * k, 2), 2);
+  const std::vector<float> first = factors(m * k, 1, type);
+  const std::vector<float> second = factors(n * k, 2, type);
+  Matrix a = transpose_a ? Matrix(k, m, first, 3) : Matrix(m, k, first, 5);
+  Matrix b = transpose_b ? Matrix(n, k, second, 1) : Matrix(k, n, second, 2);
   Matrix c = accumulate ? Matrix(m, n, random_floats(m * n, 3), 4) : Matrix(m, n, 4);
   const std::vector<float> before = c.values();
   const std::vector<double> left = operand(a, transpose_a, m, k);
   const std::vector<double> right = operand(b, transpose_b, k, n);
   Rig rig(threads);
-  rig.run(ops::kMatMul, ops::MatMulArguments{a, transpose_a, b, transpose_b, c, accumulate});
+  rig.run(ops::kMatMul, ops::MatMulArguments{a, transpose_a, b, transpose_b, c, accumulate, type});
   EXPECT_TRUE(c.gaps_untouched());
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
@@ -57,6 +68,24 @@ TEST(MatMul, EqualsSumsInDoublePrecisionForAnyFormOfTheOperands) {
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true})
         for (const bool accumulate : {false, true}) expect_product(shape, transpose_a, transpose_b, accumulate, 1);
+}
+
+/// Sizes around those of panels (8 rows, 16 and 32 columns), of pairs and of chunks (512) of what is summed.
+TEST(MatMul, EqualsSumsInDoublePrecisionInBf16) {
+  for (const ProductShape& shape : {ProductShape{1, 1, 1},
+                                    {8, 16, 2},
+                                    {9, 33, 3},
+                                    {7, 31, 32},
+                                    {17, 50, 45},
+                                    {16, 64, 511},
+                                    {10, 20, 512},
+                                    {33, 35, 515},
+                                    {5, 300, 1030},
+                                    {300, 9, 64}})
+    for (const bool transpose_a : {false, true})
+      for (const bool transpose_b : {false, true})
+        for (const bool accumulate : {false, true})
+          expect_product(shape, transpose_a, transpose_b, accumulate, 2, tensor::ComputeType::kBF16);
 }
 
 TEST(MatMul, EqualsSumsInDoublePrecisionWhereItIsSplitIntoBlocks) {

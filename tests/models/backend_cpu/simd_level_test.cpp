@@ -279,6 +279,7 @@ TEST(Details, NameWhatTheProcessorHas) {
   const auto kernel_says = [&](const char* flag) { return list.find(std::string(" ") + flag + " ") != list.npos; };
   const std::string features = details().front();
   EXPECT_EQ(features.find("AVX-512 VNNI yes") != features.npos, kernel_says("avx512_vnni")) << features;
+  EXPECT_EQ(features.find("AVX-512 bf16 yes") != features.npos, kernel_says("avx512_bf16")) << features;
   if (kernel_says("amx_int8")) {
     EXPECT_NE(features.find("AMX int8 yes"), features.npos) << features;
   }

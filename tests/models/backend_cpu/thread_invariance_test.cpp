@@ -51,6 +51,30 @@ TEST(ThreadInvariance, MatMulForTheThreeProductsOfTraining) {
     });
 }
 
+TEST(ThreadInvariance, LinearGradients) {
+  Matrix x(kTokens, kWidth, random_floats(kTokens * kWidth, 1));
+  Matrix weight(512, kWidth, random_floats(512 * kWidth, 2));
+  Matrix z(kTokens, 512, random_floats(kTokens * 512, 3));
+  Matrix dy(kTokens, 512, random_floats(kTokens * 512, 4));
+  for (const auto type : {tensor::ComputeType::kF32, tensor::ComputeType::kBF16})
+    expect_same_bits([&](Rig& rig) {
+      Matrix dx(kTokens, kWidth);
+      Matrix dweight(512, kWidth);
+      Matrix dbias(1, 512);
+      rig.run(ops::kLinearBackward, ops::LinearBackwardArguments{.x = x,
+                                                                 .weight = weight,
+                                                                 .activation = ops::Activation::kGelu,
+                                                                 .pre_activation = z,
+                                                                 .y = z,
+                                                                 .dy = dy,
+                                                                 .dx = {dx, false},
+                                                                 .dweight = {dweight, false},
+                                                                 .dbias = {dbias, false},
+                                                                 .type = type});
+      return join(join(dx.values(), dweight.values()), dbias.values());
+    });
+}
+
 TEST(ThreadInvariance, LinearPlainAndPacked) {
   Matrix x(kTokens, kWidth, random_floats(kTokens * kWidth, 1));
   Matrix weight(512, kWidth, random_floats(512 * kWidth, 2));

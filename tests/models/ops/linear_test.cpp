@@ -1,5 +1,7 @@
 #include "op_harness.h"
 
+#include <tuple>
+
 #include <dragoman/core/error.h>
 #include <dragoman/ops/linear.h>
 
@@ -48,14 +50,16 @@ std::vector<OpCase> linear_cases(bool composite) {
   return result;
 }
 
-/// Without an activation, so that what is rounded is the same on all backends. There are no finite differences of what
-/// is rounded.
+/// Without an activation, or with one that is exact, so that what is rounded is the same on all backends. There are no
+/// finite differences of what is rounded.
 std::vector<OpCase> bf16_cases() {
   std::vector<OpCase> result;
-  for (const bool with_bias : {false, true})
-    for (const LinearSize& size :
-         {LinearSize{1, 1, 1}, LinearSize{4, 7, 6}, LinearSize{0, 4, 3}, LinearSize{67, 96, 130}}) {
-      OpCase op_case = linear_case(size, "bf16", Activation::kNone, with_bias, /*composite=*/false);
+  for (const auto& [name, activation, with_bias] :
+       {std::tuple("bf16", Activation::kNone, false), std::tuple("bf16", Activation::kNone, true),
+        std::tuple("bf16_relu", Activation::kRelu, true)})
+    for (const LinearSize& size : {LinearSize{1, 1, 1}, LinearSize{4, 7, 6}, LinearSize{0, 4, 3},
+                                   LinearSize{67, 96, 130}, LinearSize{545, 40, 70}, LinearSize{5, 600, 33}}) {
+      OpCase op_case = linear_case(size, name, activation, with_bias, /*composite=*/false);
       op_case.run = [inner = op_case.run](Context& context, Operands x) {
         context.set_plain_compute_type(tensor::ComputeType::kBF16);
         return inner(context, x);

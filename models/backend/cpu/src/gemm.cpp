@@ -156,12 +156,20 @@ ByteInstructions byte_instructions() {
   }
 }
 
-bool has_fast_bf16() {
-  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+Bf16Instructions bf16_instructions() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::avx512_core_amx:
 #if DNNL_VERSION_MAJOR >= 3
-  if (isa == dnnl::cpu_isa::avx512_core_amx_fp16) return true;
+    case dnnl::cpu_isa::avx512_core_amx_fp16:
 #endif
-  return isa == dnnl::cpu_isa::avx512_core_amx;
+      return Bf16Instructions::kTiles;
+#ifdef __x86_64__
+    case dnnl::cpu_isa::avx512_core_bf16:
+      return __builtin_cpu_is("amd") != 0 ? Bf16Instructions::kPairs : Bf16Instructions::kNone;
+#endif
+    default:
+      return Bf16Instructions::kNone;
+  }
 }
 
 bool limit_gemm(SimdLevel level) {

@@ -48,8 +48,14 @@ bool sums_bytes_exactly();
 /// The best instructions for products of bytes that oneDNN's kernels use.
 enum class ByteInstructions : std::uint8_t { kAvx2, kVnni, kOther };
 ByteInstructions byte_instructions();
-/// Whether products of bf16 are faster than those of floats: with AMX.
-bool has_fast_bf16();
+/// The instructions that make products of bf16 faster than those of floats, if there are any: AMX, or AVX512_BF16 on
+/// AMD's processors (from Zen 4 on), where one of them multiplies twice as many bf16 as another floats. Intel's without
+/// AMX multiply half as many.
+enum class Bf16Instructions : std::uint8_t { kNone, kPairs, kTiles };
+Bf16Instructions bf16_instructions();
+inline bool has_fast_bf16() {
+  return bf16_instructions() != Bf16Instructions::kNone;
+}
 
 /// A weight matrix [outputs, inputs] in the layout that oneDNN's matmul reads fastest, or in that of byte_matmul().
 class PackedMatrix {

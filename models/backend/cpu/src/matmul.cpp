@@ -1,5 +1,6 @@
 #include "matmul.h"
 
+#include "dot_matmul.h"
 #include "gemm.h"
 #include "gemm_blocks.h"
 #include "kernels.h"
@@ -66,6 +67,24 @@ void multiply_rounded(Context& context, const ops::MatMulArguments& arguments, c
   multiply_operands(context, a, b, arguments, finish);
 }
 
+void multiply_pairs(Context& context, const ops::MatMulArguments& arguments,
+                    core::FunctionRef<void(const Tile& tile)> finish) {
+  using Order = DotFactor::Order;
+  const auto& [a, transpose_a, b, transpose_b, c, accumulate, type] = arguments;
+  const std::int64_t k = transpose_a ? a.rows : a.cols;
+  const tensor::ScratchScope scratch(context.arena());
+  const DotFactor left(context, transpose_a ? Order::kLeftPaired : Order::kLeftLines, c.rows, k);
+  const DotFactor right(context, Order::kRight, c.cols, k);
+  const DotPacking packings[] = {{left, a, !transpose_a}, {right, b, transpose_b}};
+  pack(context, packings);
+  const DotProduct product(left, right, c, accumulate);
+  context.executor().for_each(product.tiles(), [&](std::int64_t number) {
+    const Tile tile = product.tile(number);
+    product.multiply(tile);
+    finish(tile);
+  });
+}
+
 Operand<float> as_it_is(const Tensor& matrix, bool transposed) {
   return {matrix.as<float>(), matrix.stride, transposed};
 }
@@ -79,8 +98,15 @@ void multiply(Context& context, const ops::MatMulArguments& arguments,
       return multiply_operands(context, as_it_is(arguments.a, arguments.transpose_a),
                                as_it_is(arguments.b, arguments.transpose_b), arguments, finish);
     case tensor::ComputeType::kBF16:
-      return has_fast_bf16() ? multiply_rounded<std::uint16_t>(context, arguments, round_to_bf16, finish)
-                             : multiply_rounded<float>(context, arguments, round_through_bf16, finish);
+      switch (bf16_instructions()) {
+        case Bf16Instructions::kPairs:
+          return multiply_pairs(context, arguments, finish);
+        case Bf16Instructions::kTiles:
+          return multiply_rounded<std::uint16_t>(context, arguments, round_to_bf16, finish);
+        case Bf16Instructions::kNone:
+          return multiply_rounded<float>(context, arguments, round_through_bf16, finish);
+      }
+      core::fail(core::ErrorCode::kInternal, "unknown instructions");
     default:
       core::fail(core::ErrorCode::kUnsupported, "matmul: plain matrices are not multiplied in {}",
                  tensor::name_of(arguments.type));

@@ -44,6 +44,8 @@ LevelName name_of(std::int64_t targets) {
 struct StructuredFeatures {
   unsigned ecx = 0;
   unsigned edx = 0;
+  unsigned eax1 = 0;  ///< of its second part
+  bool avx512_bf16() const { return (eax1 >> 5 & 1) != 0; }
   bool avx512_vnni() const { return (ecx >> 11 & 1) != 0; }
   bool amx_bf16() const { return (edx >> 22 & 1) != 0; }
   bool amx_int8() const { return (edx >> 25 & 1) != 0; }
@@ -54,6 +56,9 @@ StructuredFeatures structured_features() {
   unsigned eax = 0;
   unsigned ebx = 0;
   if (__get_cpuid_count(7, 0, &eax, &ebx, &features.ecx, &features.edx) == 0) return {};
+  unsigned ecx1 = 0;
+  unsigned edx1 = 0;
+  if (eax > 0) __get_cpuid_count(7, 1, &features.eax1, &ebx, &ecx1, &edx1);
   return features;
 }
 #endif
@@ -76,8 +81,9 @@ std::vector<std::string> details() {
 #if HWY_ARCH_X86
   const StructuredFeatures features = structured_features();
   const auto word = [](bool has) { return has ? "yes" : "no"; };
-  lines.push_back(fmt::format("AVX-512 VNNI {}, AMX int8 {}, AMX bf16 {}", word(features.avx512_vnni()),
-                              word(features.amx_int8()), word(features.amx_bf16())));
+  lines.push_back(fmt::format("AVX-512 VNNI {}, AVX-512 bf16 {}, AMX int8 {}, AMX bf16 {}",
+                              word(features.avx512_vnni()), word(features.avx512_bf16()), word(features.amx_int8()),
+                              word(features.amx_bf16())));
 #endif
   lines.push_back(fmt::format("oneDNN {}, which uses {}", gemm_version(), gemm_level()));
   return lines;

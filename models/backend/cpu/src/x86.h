@@ -6,6 +6,7 @@
 
 #define DRAGOMAN_AVX2 [[gnu::target("avx2")]]
 #define DRAGOMAN_VNNI [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
+#define DRAGOMAN_BF16 [[gnu::target("avx512f,avx512bw,avx512vl,avx512bf16")]]
 #define DRAGOMAN_INLINE [[gnu::always_inline]] inline
 #endif
 

@@ -65,6 +65,7 @@ inline constexpr std::tuple kFusedKernels{
     kResidualLayerNorm,
     kResidualLayerNormBackward,
     kFeedForward,
+    kLinearBackward,
 };
 
 /// What a backend may leave out, all of it together: the decoding then computes all outputs, and masks those that are

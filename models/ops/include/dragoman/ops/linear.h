@@ -22,8 +22,29 @@ struct LinearArguments {
 };
 inline constexpr KernelKey<void(Context&, const LinearArguments&)> kLinear{"linear"};
 
+/// The gradients of linear() with a plain weight, in one pass over dy. With dz = dy * activation'(pre_activation), of
+/// which kGelu, kGeluTanh and kSwish read `pre_activation` and the others `y`:
+///
+///     dx (+)= dz * weight,   dweight (+)= dz^T * x,   dbias (+)= the sum of the rows of dz
+///
+/// An empty target is not wanted. The products are computed in `type`.
+struct LinearBackwardArguments {
+  Tensor x;
+  Tensor weight;
+  Activation activation = Activation::kNone;
+  Tensor pre_activation;
+  Tensor y;
+  Tensor dy;
+  GradientTarget dx;
+  GradientTarget dweight;
+  GradientTarget dbias;
+  ComputeType type = ComputeType::kF32;
+};
+inline constexpr KernelKey<void(Context&, const LinearBackwardArguments&)> kLinearBackward{"linear_backward"};
+
 /// Fused where the device has the kernel, else matmul + add_row + activate. A plain weight is multiplied in the
-/// context's plain_compute_type(), and so are the products of the gradients. A gradient through a packed weight is an
+/// context's plain_compute_type(), and so are the products of the gradients, which
+/// are fused where the device has that kernel. A gradient through a packed weight is an
 /// Error{kInvalidArgument}.
 Variable linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
                 Activation activation = Activation::kNone);

@@ -17,8 +17,8 @@ void install_kernels(tensor::KernelTable& table);
 /// Where bytes are multiplied in 32 bits (VNNI, AMX), int8 is the fastest by far; elsewhere int8 has narrow
 /// activations, and auto is fp32.
 tensor::ComputeType inference_type(tensor::ComputeChoice choice);
-/// The same of training, in fp32 or bf16: auto is bf16 where its products are faster, with AMX. Error{kUnsupported} for
-/// int8.
+/// The same of training, in fp32 or bf16: auto is bf16 where its products are faster: with AMX, and with AVX512_BF16 on
+/// AMD's processors. Error{kUnsupported} for int8.
 tensor::ComputeType training_type(tensor::ComputeChoice choice);
 
 /// Which instructions the kernels may use. Results have the same bits on every run and for any thread count at one
@@ -39,7 +39,7 @@ bool limit_simd(SimdLevel level);
 std::string simd_level();
 
 /// What a bug report needs besides: whether the processor has what multiplies few bits faster, used or not ("AVX-512
-/// VNNI yes, AMX int8 no, AMX bf16 no"), and "oneDNN 2.6.3, which uses avx512_core_vnni".
+/// VNNI yes, AVX-512 bf16 no, AMX int8 no, AMX bf16 no"), and "oneDNN 2.6.3, which uses avx512_core_vnni".
 std::vector<std::string> details();
 
 }  // namespace dragoman::backend::cpu

@@ -1,0 +1,114 @@
+#pragma once
+
+#include "blocks.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <dragoman/core/function_ref.h>
+#include <dragoman/tensor/context.h>
+
+/// Products of floats that are rounded to bf16, for Bf16Instructions::kPairs. The factors are rounded while they are
+/// brought into the order in which they are multiplied: no copy is made for it, and one pass over a matrix can bring it
+/// into two orders.
+namespace dragoman::backend::cpu {
+
+/// One factor, rounded, in panels: some lines of it (rows of the left factor, columns of the right one) in pairs of
+/// neighbours in depth, over which the product sums.
+class DotFactor {
+ public:
+  enum class Order : std::uint8_t {
+    kLeftLines,   ///< the pairs of a line are neighbours: made of rows that are lines
+    kLeftPaired,  ///< those of a panel's lines are: made of columns that are lines
+    kRight,       ///< the same, with the panels of the right factor
+  };
+
+  /// Memory for `lines` lines of `depth`, in the context's arena.
+  DotFactor(tensor::Context& context, Order order, std::int64_t lines, std::int64_t depth);
+
+  /// Fills lines [first, first + count) with the rows of x; `first` is a multiple of kDotRows, and `count`, too, if
+  /// these lines are not the last.
+  void put_lines(const float* x, std::int64_t stride, std::int64_t first, std::int64_t count) const;
+  /// Fills depths [first, first + count) of all lines with the rows of x, on the same terms. Not of kLeftLines.
+  void put_depths(const float* x, std::int64_t stride, std::int64_t first, std::int64_t count) const;
+
+  std::int64_t lines() const noexcept { return lines_; }
+  std::int64_t depth() const noexcept { return depth_; }
+
+  /// Where pairs lie: of line l of a panel the pair p is at data + l * line_stride + p * pair_stride.
+  struct Panel {
+    std::uint16_t* data;
+    std::int64_t line_stride;
+    std::int64_t pair_stride;
+  };
+  /// Depths that are multiplied at a time.
+  static constexpr std::int64_t kChunk = 512;
+  std::int64_t chunks() const noexcept { return (depth_ + kChunk - 1) / kChunk; }
+  /// The panels of a chunk: the first of them, and how many numbers lie between two.
+  struct Panels {
+    std::int64_t pairs;
+    Panel first;
+    std::int64_t step;
+
+    Panel operator[](std::int64_t number) const noexcept {
+      return {first.data + number * step, first.line_stride, first.pair_stride};
+    }
+  };
+  Panels panels(std::int64_t chunk) const noexcept;
+
+ private:
+  Order order_;
+  std::int64_t lines_;
+  std::int64_t depth_;
+  std::int64_t width_;  ///< lines of a panel
+  std::int64_t panels_;
+  std::uint16_t* data_;
+};
+
+/// Rows that are packed together are this many, or a multiple.
+inline constexpr std::int64_t kDotRows = 32;
+/// Rows of a matrix that one block of work packs, a function of the shape alone.
+inline std::int64_t dot_rows_per_block(std::int64_t cols) {
+  return (rows_per_block(cols) + kDotRows - 1) / kDotRows * kDotRows;
+}
+
+/// A matrix whose rows fill a factor: as its lines, or as its depths.
+struct DotPacking {
+  DotFactor factor;
+  tensor::Tensor matrix;
+  bool lines;
+
+  void rows(std::int64_t begin, std::int64_t end) const {
+    const auto* x = matrix.row<float>(begin);
+    lines ? factor.put_lines(x, matrix.stride, begin, end - begin)
+          : factor.put_depths(x, matrix.stride, begin, end - begin);
+  }
+};
+/// Fills all the factors, in one parallel region.
+void pack(tensor::Context& context, std::span<const DotPacking> packings);
+
+/// A product that is cut into tiles, each a block of work. An element of c has the same bits whatever the tiles and the
+/// other lines are: it is summed in the order of depth.
+class DotProduct {
+ public:
+  /// c [left.lines(), right.lines()] = left * right, or c += ...
+  DotProduct(const DotFactor& left, const DotFactor& right, const tensor::Tensor& c, bool accumulate);
+
+  std::int64_t tiles() const noexcept { return down_ * across_; }
+  Tile tile(std::int64_t number) const noexcept;
+  /// Computes a tile of c.
+  void multiply(const Tile& tile) const;
+
+ private:
+  DotFactor left_;
+  DotFactor right_;
+  tensor::Tensor c_;
+  bool accumulate_;
+  std::int64_t tile_rows_;
+  std::int64_t tile_cols_;
+  std::int64_t down_;
+  std::int64_t across_;
+};
+
+}  // namespace dragoman::backend::cpu
