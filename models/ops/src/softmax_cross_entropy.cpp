@@ -14,8 +14,14 @@
 namespace dragoman::ops {
 namespace {
 
-/// Rows of logits alive at a time: 256 x 32,000 floats are 32 MB, and 256 rows already keep a GEMM busy.
-constexpr std::int64_t kChunk = 256;
+/// Rows of logits alive at a time: 256 rows already keep a GEMM busy. But every chunk reads all of the matrix and adds
+/// to all of its gradient, so one that is too large for the caches is read half as often: that saves 8 % of an update
+/// of the base Transformer with 30,000 pieces and 3 % with 4,000 pieces of 256 numbers, and costs time with 4,000 of
+/// 128.
+std::int64_t chunk_rows(const Tensor& hidden, const Projection& projection) {
+  constexpr std::int64_t kLarge = 1'000'000;
+  return projection.vocabulary() * hidden.cols < kLarge ? 256 : 512;
+}
 
 void check_targets(const Tensor& hidden, const Indices& targets, std::int64_t vocabulary, std::int32_t lowest) {
   core::require(targets.size() == hidden.rows, core::ErrorCode::kInvalidArgument,
@@ -45,8 +51,9 @@ Tensor chunk_logits(Context& context, const Tensor& hidden, const Projection& pr
 /// Calls body(begin, end, logits) for each chunk of rows; the logits are freed after each.
 template <class Body>
 void for_each_chunk(Context& context, const Tensor& hidden, const Projection& projection, Body&& body) {
-  for (std::int64_t begin = 0; begin < hidden.rows; begin += kChunk) {
-    const std::int64_t end = std::min(hidden.rows, begin + kChunk);
+  const std::int64_t rows = chunk_rows(hidden, projection);
+  for (std::int64_t begin = 0; begin < hidden.rows; begin += rows) {
+    const std::int64_t end = std::min(hidden.rows, begin + rows);
     const tensor::ScratchScope scratch(context.arena());
     body(begin, end, chunk_logits(context, hidden.row_range(begin, end), projection));
   }

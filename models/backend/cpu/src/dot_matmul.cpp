@@ -29,7 +29,7 @@ DotFactor::DotFactor(tensor::Context& context, Order order, std::int64_t lines, 
       lines_(lines),
       depth_(depth),
       width_(order == Order::kRight ? kRightWidth : kLeftWidth),
-      panels_((lines + width_ - 1) / width_) {
+      panels_((lines + kRightWidth - 1) / kRightWidth * (kRightWidth / width_)) {
   std::int64_t size = 0;
   for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) size += panels_ * panels(chunk).step;
   data_ = static_cast<std::uint16_t*>(context.arena().allocate(static_cast<std::size_t>(size) * sizeof(std::uint16_t)));
@@ -81,9 +81,7 @@ struct TileSize {
   }
 
  private:
-  std::int64_t count(std::int64_t m, std::int64_t n) const {
-    return ((m + rows - 1) / rows) * ((n + cols - 1) / cols);
-  }
+  std::int64_t count(std::int64_t m, std::int64_t n) const { return ((m + rows - 1) / rows) * ((n + cols - 1) / cols); }
 };
 
 }  // namespace
@@ -138,25 +136,31 @@ DRAGOMAN_BF16 void put_line(const float* x, std::int64_t count, std::uint16_t* t
   _mm512_mask_storeu_epi16(to + i, static_cast<__mmask32>((std::uint64_t{1} << even(rest)) - 1), rounded(low, high));
 }
 
-/// A pair of each of `count` lines from the rows `low` and `high` (nullptr: zeros), in panels `step` apart.
+/// Pairs of a vector of lines, which stand `vector` vectors behind the first, into panels `step` apart.
+template <std::int64_t kWidth>
+DRAGOMAN_BF16 DRAGOMAN_INLINE void store_pairs(__m512i pairs, std::int64_t vector, std::int64_t step,
+                                               std::uint16_t* to) {
+  if constexpr (kWidth == kRightWidth) {
+    _mm512_storeu_si512(to + vector / 2 * step + vector % 2 * kRightWidth, pairs);
+  } else {
+    static_assert(2 * kWidth == kVectorLines);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 2 * vector * step), _mm512_castsi512_si256(pairs));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + (2 * vector + 1) * step), _mm512_extracti64x4_epi64(pairs, 1));
+  }
+}
+
+/// A pair of each of `count` lines from the rows `low` and `high` (nullptr: zeros).
 template <std::int64_t kWidth>
 DRAGOMAN_BF16 void put_pairs(const float* low, const float* high, std::int64_t count, std::uint16_t* to,
                              std::int64_t step) {
-  constexpr std::int64_t kVectors = kWidth / kVectorLines;
-  for (std::int64_t i = 0; i < count; i += kVectorLines) {
+  std::int64_t i = 0;
+  if (high != nullptr)
+    for (; i + kVectorLines <= count; i += kVectorLines)
+      store_pairs<kWidth>(pairs_of(_mm512_loadu_ps(low + i), _mm512_loadu_ps(high + i)), i / kVectorLines, step, to);
+  for (; i < count; i += kVectorLines) {
     const __mmask16 lanes = first_lanes(count - i);
-    const __m512i pairs = pairs_of(_mm512_maskz_loadu_ps(lanes, low + i),
-                                   high == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(lanes, high + i));
-    const std::int64_t vector = i / kVectorLines;
-    if constexpr (kVectors > 0) {
-      _mm512_storeu_si512(to + vector / kVectors * step + vector % kVectors * 32, pairs);
-    } else {
-      static_assert(kWidth == kVectorLines / 2);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 2 * vector * step), _mm512_castsi512_si256(pairs));
-      if (i + kWidth < count)
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + (2 * vector + 1) * step),
-                            _mm512_extracti64x4_epi64(pairs, 1));
-    }
+    const __m512 last = high == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(lanes, high + i);
+    store_pairs<kWidth>(pairs_of(_mm512_maskz_loadu_ps(lanes, low + i), last), i / kVectorLines, step, to);
   }
 }
 
@@ -178,9 +182,9 @@ DRAGOMAN_BF16 DRAGOMAN_INLINE void transpose_16x16(__m512i (&r)[16]) {
   // r[4 g + c] holds, in each quarter q, column 4 q + c of the rows 4 g to 4 g + 3.
   DRAGOMAN_UNROLL
   for (int c = 0; c < 4; ++c) {
-    t[c] = _mm512_shuffle_i32x4(r[c], r[4 + c], 0x88);            // quarters 0, 2 of rows 0-3, 4-7
-    t[4 + c] = _mm512_shuffle_i32x4(r[c], r[4 + c], 0xDD);        // quarters 1, 3
-    t[8 + c] = _mm512_shuffle_i32x4(r[8 + c], r[12 + c], 0x88);   // of rows 8-11, 12-15
+    t[c] = _mm512_shuffle_i32x4(r[c], r[4 + c], 0x88);           // quarters 0, 2 of rows 0-3, 4-7
+    t[4 + c] = _mm512_shuffle_i32x4(r[c], r[4 + c], 0xDD);       // quarters 1, 3
+    t[8 + c] = _mm512_shuffle_i32x4(r[8 + c], r[12 + c], 0x88);  // of rows 8-11, 12-15
     t[12 + c] = _mm512_shuffle_i32x4(r[8 + c], r[12 + c], 0xDD);
   }
   DRAGOMAN_UNROLL

@@ -32,8 +32,7 @@ void differentiate_rows(const ops::LinearBackwardArguments& arguments, std::int6
       const float* y = arguments.y.row<float>(r);
       const float* z = arguments.pre_activation.empty() ? y : arguments.pre_activation.row<float>(r);
       for_each_vector(cols, [=](std::size_t i, auto vector) HWY_ATTR {
-        const Floats gradient =
-            hn::Mul(vector.load(dy + i), function.slope(vector.load(z + i), vector.load(y + i)));
+        const Floats gradient = hn::Mul(vector.load(dy + i), function.slope(vector.load(z + i), vector.load(y + i)));
         vector.store(gradient, dz + i);
         if (sums != nullptr) vector.store(hn::Add(vector.load(sums + i), gradient), sums + i);
       });
