@@ -23,12 +23,13 @@ class Helpers final : public Lender {
   explicit Helpers(int count) : count_(count) {
     for (int i = 0; i < count; ++i) threads_.emplace_back([this] { serve(); });
   }
-  ~Helpers() override {
+  void close() {
     {
       const std::lock_guard lock(mutex_);
       closing_ = true;
     }
     wanted_.notify_all();
+    threads_.clear();
   }
 
   int idle() const noexcept override { return count_; }
@@ -51,9 +52,10 @@ class Helpers final : public Lender {
       wanted_.wait(lock, [&] { return closing_ || open_ > 0; });
       if (closing_) return;
       --open_;
-      borrower_->join();
+      BorrowingExecutor& borrower = *borrower_;
+      borrower.join();
       lock.unlock();
-      borrower_->help([this] { return closing_.load(); });
+      borrower.help([this] { return closing_.load(); });
       lock.lock();
     }
   }
@@ -66,6 +68,16 @@ class Helpers final : public Lender {
   int calls_ = 0;
   std::atomic<bool> closing_ = false;
   std::vector<std::jthread> threads_;
+};
+
+struct Crew {
+  explicit Crew(int helpers) : lender(helpers) {}
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+  ~Crew() { lender.close(); }
+
+  Helpers lender;
+  BorrowingExecutor executor{&lender};
 };
 
 /// Waits until somebody else runs blocks: until then the borrower does all of them itself.
@@ -81,9 +93,10 @@ void wait_for_help(BorrowingExecutor& executor) {
 
 TEST(BorrowingExecutor, RunsEveryBlockOnceWhoeverHelps) {
   for (const int helpers : {0, 1, 3}) {
-    Helpers lender(helpers);
-    BorrowingExecutor executor(&lender);
+    Crew crew(helpers);
+    BorrowingExecutor& executor = crew.executor;
     EXPECT_EQ(executor.threads(), 1 + helpers);
+    if (helpers > 0) wait_for_help(executor);
     std::vector<std::int64_t> runs(50);
     // One kernel after the other, as in a step: each sees what the last one left.
     for (std::int64_t job = 0; job < 5000; ++job)
@@ -97,10 +110,10 @@ TEST(BorrowingExecutor, RunsEveryBlockOnceWhoeverHelps) {
 }
 
 TEST(BorrowingExecutor, SharesItsBlocks) {
-  Helpers lender(2);
-  BorrowingExecutor executor(&lender);
+  Crew crew(2);
+  BorrowingExecutor& executor = crew.executor;
   wait_for_help(executor);  // does not end otherwise
-  EXPECT_GE(lender.calls(), 1);
+  EXPECT_GE(crew.lender.calls(), 1);
 }
 
 TEST(BorrowingExecutor, WithoutALenderItIsOneThread) {
@@ -112,8 +125,8 @@ TEST(BorrowingExecutor, WithoutALenderItIsOneThread) {
 }
 
 TEST(BorrowingExecutor, HandsAnExceptionToTheCallerAndGoesOn) {
-  Helpers lender(2);
-  BorrowingExecutor executor(&lender);
+  Crew crew(2);
+  BorrowingExecutor& executor = crew.executor;
   wait_for_help(executor);
   for (int round = 0; round < 200; ++round)
     EXPECT_THROW(executor.for_each(40, [](std::int64_t i) { require(i != 7, ErrorCode::kBadInput, "block {}", i); }),
@@ -124,12 +137,23 @@ TEST(BorrowingExecutor, HandsAnExceptionToTheCallerAndGoesOn) {
 }
 
 TEST(BorrowingExecutor, ABlockMayHaveBlocks) {
-  Helpers lender(2);
-  BorrowingExecutor executor(&lender);
+  Crew crew(2);
+  BorrowingExecutor& executor = crew.executor;
   std::atomic<int> count = 0;
   for (int round = 0; round < 200; ++round)
     executor.for_each(4, [&](std::int64_t) { executor.for_each(5, [&](std::int64_t) { ++count; }); });
   EXPECT_EQ(count, 200 * 20);
+}
+
+TEST(BorrowingExecutor, CallsNobodyForALittleWorkAmongOther) {
+  Crew crew(2);
+  BorrowingExecutor& executor = crew.executor;
+  for (int step = 0; step < 200; ++step) {
+    executor.for_each(4, [](std::int64_t) {});
+    for (const auto end = std::chrono::steady_clock::now() + 20us; std::chrono::steady_clock::now() < end;) {
+    }
+  }
+  EXPECT_EQ(crew.lender.calls(), 0);
 }
 
 double processor_seconds() {
@@ -139,37 +163,36 @@ double processor_seconds() {
 }
 
 TEST(BorrowingExecutor, HelpersDoNotSpinWhenNobodyWants) {
-  Helpers lender(3);
-  BorrowingExecutor executor(&lender);
+  Crew crew(3);
+  BorrowingExecutor& executor = crew.executor;
   wait_for_help(executor);
   std::this_thread::sleep_for(10ms);  // far longer than kPatience
   const double before = processor_seconds();
   std::this_thread::sleep_for(300ms);
   EXPECT_LT(processor_seconds() - before, 0.05);
   // And they come again.
-  const int calls = lender.calls();
+  const int calls = crew.lender.calls();
   wait_for_help(executor);
-  EXPECT_GT(lender.calls(), calls);
+  EXPECT_GT(crew.lender.calls(), calls);
 }
 
-/// As when the operating system gives a helper's core to another process.
+/// As when the operating system gives a helper's core to another process. On a busy machine that may happen to this
+/// thread instead, so it is tried until it shows.
 TEST(BorrowingExecutor, DoesWithoutHelpersThatAreHeldUp) {
-  Helpers lender(1);
-  BorrowingExecutor executor(&lender);
+  Crew crew(1);
+  BorrowingExecutor& executor = crew.executor;
   const auto self = std::this_thread::get_id();
-  std::atomic<bool> held = false;
-  while (!held)
+  wait_for_help(executor);
+  while (executor.threads() == 2)
     executor.for_each(2, [&](std::int64_t) {
-      if (std::this_thread::get_id() != self) {
-        std::this_thread::sleep_for(20ms);
-        held = true;
-      } else {
-        std::this_thread::sleep_for(100us);  // so that the helper finds the other one
-      }
+      // The helper has time to find the other block, and holds it long.
+      std::this_thread::sleep_for(std::this_thread::get_id() == self ? 100us : 20ms);
     });
-  EXPECT_EQ(executor.threads(), 1);
-  std::this_thread::sleep_for(30ms);
-  EXPECT_EQ(executor.threads(), 2);
+  // But not for ever.
+  while (executor.threads() == 1) {
+    std::this_thread::sleep_for(10ms);
+    executor.for_each(1, [](std::int64_t) {});
+  }
 }
 
 }  // namespace

@@ -25,10 +25,11 @@ class Lender {
 };
 
 /// The executor of one thread, which shares blocks with threads that have nothing to do meanwhile: for work of
-/// microseconds. Those who help look for blocks all the time, so handing one over takes a fraction of a microsecond;
-/// who sees none for kPatience goes away, and is called again when there are. If the operating system gives a helper's
-/// core to somebody else, which shows when it does not get on between two looks, or does not end a block in time, the
-/// thread does without helpers for a while, for longer each time that this happens again.
+/// microseconds, and for threads most of whose work comes in blocks, since waking others costs as much as little work.
+/// Those who help look for blocks all the time, so handing one over takes a fraction of a microsecond; who sees none
+/// for kPatience goes away, and is called again when there are. If the operating system gives a helper's core to
+/// somebody else, which shows when it does not get on between two looks, or does not end a block in time, the thread
+/// does without helpers for a while, for longer each time that this happens again.
 ///
 /// for_each() is for the borrowing thread alone; a body may call it, whose blocks then stay on its thread.
 class BorrowingExecutor final : public Executor {
@@ -69,6 +70,9 @@ class BorrowingExecutor final : public Executor {
   };
 
   void run_alone(std::int64_t blocks, FunctionRef<void(std::int64_t)> body);
+  void run_shared(std::int64_t blocks, FunctionRef<void(std::int64_t)> body, Clock::time_point start);
+  void call_helpers(int wanted);
+  void note_work(Clock::time_point start, int threads) noexcept;
   /// Runs blocks until there are no more; how many.
   std::int64_t run_blocks() noexcept;
   /// The next block that nobody has begun; -1: there is none.
@@ -82,6 +86,12 @@ class BorrowingExecutor final : public Executor {
   Lender* const lender_;
   bool sharing_ = false;  ///< written by the borrowing thread while nobody else looks
   Clock::duration penalty_{};
+  /// Time in for_each(), as one thread would take it, and outside, since it was last decided whether helpers are worth
+  /// it.
+  Clock::duration inside_{};
+  Clock::duration outside_{};
+  Clock::time_point last_end_{};
+  bool worth_helping_ = false;
   Clock::time_point alone_until_{};
   /// What spinning helpers look at: blocks that nobody has begun. Who lowers it has begun one, and reads the work.
   alignas(kLine) std::atomic<std::int64_t> open_ = 0;
