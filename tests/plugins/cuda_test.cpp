@@ -80,7 +80,9 @@ TEST(Cuda, HasTheKernelsOfBundledPlugins) {
     ++of_plugins;
     EXPECT_TRUE(on_cuda.contains(name)) << name;
   });
-  if (cuda_host().loader().find("ssru") != nullptr) EXPECT_GT(of_plugins, 1);
+  if (cuda_host().loader().find("ssru") != nullptr) {
+    EXPECT_GT(of_plugins, 1);
+  }
 }
 
 struct Search {
