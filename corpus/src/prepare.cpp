@@ -241,6 +241,11 @@ class Preparation {
   void finish() {
     write_splits();
     core::require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted; nothing was written");
+    const std::uint64_t malformed = summary_.dropped[static_cast<std::size_t>(Reason::kMalformed)];
+    core::require(malformed == 0 || malformed < summary_.lines, ErrorCode::kBadInput,
+                  "none of the {} lines holds a pair where the options say it is (columns of TSV, keys of JSON lines); "
+                  "nothing was written",
+                  summary_.lines);
     const auto each = [this](const auto& step) {
       step(train_);
       step(validation_);

@@ -143,6 +143,21 @@ TEST_F(PrepareOf, FailsWithoutLeavingAFile) {
   EXPECT_FALSE(std::filesystem::exists(path("train.t")));
 }
 
+TEST_F(PrepareOf, AFormThatNoLineHasIsAnErrorAndReplacesNothing) {
+  PrepareOptions prepared = options("a\tx\nb\ty\n", "");
+  prepared.inputs = {{.format = PairFormat::kTsv, .source = path("s"), .source_column = 3}};
+  core::write_file(folder_ / "train.s", "earlier\n");
+  try {
+    prepare(prepared);
+    FAIL() << "columns that are not there";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("none of the 2 lines holds a pair"));
+  }
+  EXPECT_EQ(content("train.s"), "earlier\n");
+  prepared.inputs[0].source_column = 1;
+  EXPECT_EQ(prepare(prepared).kept.pairs, 2U);
+}
+
 /// The source fits onto the disk, the target does not.
 TEST_F(PrepareOf, AFullDiskLeavesBothSidesAsTheyWere) {
   std::string source, target;

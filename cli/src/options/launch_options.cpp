@@ -121,7 +121,10 @@ Launch chosen() {
   if (number_of(kMpirun.size).value_or(1) > 1) return by_plugin(collective::kMpi);
   const bool srun = has_launched(kSrun) && number_of(kSrun.size).value_or(1) > 1;
   if (srun && !text_of("PMIX_RANK").empty()) return by_plugin(collective::kMpi);
-  return srun ? by_tcp() : Launch{};
+  if (srun) return by_tcp();
+  // One variable was forgotten: as many whole runs as there are processes would be no error that anybody sees.
+  const bool alone = has_launched(kMpirun) || has_launched(kSrun) || !has_launched(kTorchrun);
+  return alone || number_of(kTorchrun.size).value_or(1) == 1 ? Launch{} : by_tcp();
 }
 
 }  // namespace

@@ -78,6 +78,18 @@ double WindowMaker::tokens_of_epoch(std::size_t phase) const {
          static_cast<double>(corpus_->source_tokens() + corpus_->target_tokens());
 }
 
+std::uint64_t WindowMaker::pairs_of_epoch(std::size_t phase) const {
+  const std::vector<double> weights = weights_of(phase);
+  std::uint64_t pairs = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const auto all = static_cast<double>(corpus_->pairs_of_texts()[i]);
+    const double whole = std::floor(weights[i]);
+    pairs +=
+        static_cast<std::uint64_t>(whole * all) + static_cast<std::uint64_t>(std::llround((weights[i] - whole) * all));
+  }
+  return pairs;
+}
+
 void WindowMaker::append_share(const BlockUse& use, std::int64_t epoch, EncodedPairs& pairs,
                                const std::stop_token& stop) const {
   const std::uint64_t all = corpus_->pairs_of_block(use.block);
@@ -137,9 +149,12 @@ struct BatchSource::Ahead {
 
 BatchSource::BatchSource(const TrainingConfig& config, const Corpus& corpus, core::Executor& executor)
     : config_(&config), maker_(config, corpus), executor_(&executor) {
-  for (std::size_t phase = 0; phase < config.data.phases.size(); ++phase)
-    core::require(maker_.tokens_of_epoch(phase) > 0, ErrorCode::kBadInput,
-                  "data.phases[{}]: the texts that have a weight have no usable pair", phase);
+  // Found now rather than when the phase begins, which may be days later.
+  for (std::size_t phase = 0; phase < std::max<std::size_t>(config.data.phases.size(), 1); ++phase)
+    core::require(maker_.pairs_of_epoch(phase) > 0, ErrorCode::kBadInput,
+                  "{}: an epoch has no pair, since the pairs of each text times its weight are none when they are "
+                  "rounded; raise a weight",
+                  config.data.phases.empty() ? std::string("data.train") : fmt::format("data.phases[{}]", phase));
 }
 BatchSource::~BatchSource() = default;
 

@@ -44,6 +44,8 @@ class WindowMaker {
   std::unique_ptr<BatchWindow> make(const WindowKey& key, core::Executor& executor, const std::stop_token& stop) const;
   /// Of an epoch.
   std::int64_t windows(std::int64_t epoch, std::size_t phase) const;
+  /// What an epoch has of all texts, each as often as its weight says.
+  std::uint64_t pairs_of_epoch(std::size_t phase) const;
   /// What an epoch has of the windows' tokens, for estimates: those of both sides.
   double tokens_of_epoch(std::size_t phase) const;
 

@@ -103,6 +103,17 @@ std::vector<double> run_feed_forward(Rig& rig) {
   return values_of(
       ops::feed_forward(rig.context(), x, {{}, in.get()}, {}, ops::Activation::kRelu, {{}, out.get()}, {}).value);
 }
+std::vector<double> run_linear(Rig& rig) {
+  rig.record();
+  const Variable x = rig.variable(3, 8, random_values(24, 10), true);
+  const Variable weight = rig.variable(5, 8, random_values(40, 11), true);
+  const Variable y = ops::linear(rig.context(), x, {weight, nullptr}, {}, ops::Activation::kRelu);
+  const Variable picked = ops::linear(rig.context(), y, {rig.constant(1, 5, random_values(5, 12)), nullptr}, {});
+  rig.backward(ops::matmul(rig.context(), rig.constant(1, 3, random_values(3, 13)), picked));
+  std::vector<double> gradients = gradient_of(x);
+  for (const double gradient : gradient_of(weight)) gradients.push_back(gradient);
+  return gradients;
+}
 std::vector<double> run_attention(Rig& rig) {
   static const std::vector<std::int32_t> kOffsets{0, 2, 5};
   rig.record();
@@ -121,6 +132,7 @@ TEST(Kernels, EachBackendHasOrComposesWhatTheListsSay) {
       {"residual_dropout_layer_norm", run_residual_norm},
       {"residual_dropout_layer_norm_backward", run_residual_norm},
       {"feed_forward", run_feed_forward},
+      {"linear_backward", run_linear},
       {"recomputed_attention", run_attention},
       {"recomputed_attention_backward", run_attention}};
   for (const std::string_view name : {"cpu", "reference", "cuda"}) {

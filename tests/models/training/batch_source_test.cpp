@@ -323,6 +323,18 @@ TEST_F(BlocksOf, PhasesHaveMixesOfTheirOwn) {
   }
 }
 
+/// Not when it begins, after days of training.
+TEST_F(BlocksOf, APhaseThatHasNoPairIsRefusedAtTheStart) {
+  config_.data.phases = {{.until_update = 50, .weights = {1, 1}}, {.weights = {0.0001, 0}}};
+  for (const std::uint64_t memory : {std::uint64_t{20000}, std::uint64_t{0}}) {
+    const Corpus corpus = read(memory);
+    EXPECT_THROW(BatchSource(config_, corpus, executor_), core::Error);
+    config_.data.phases[1].weights[0] = 0.0002;  // of 3,000 pairs it is one
+    EXPECT_NO_THROW(BatchSource(config_, corpus, executor_));
+    config_.data.phases[1].weights[0] = 0.0001;
+  }
+}
+
 TEST(WeightsByTemperature, AreThoseOfTheFormula) {
   EXPECT_THAT(weights_by_temperature({900, 100, 0}, 1), ElementsAre(1, 1, 0));
   const auto weights = weights_by_temperature({900, 100}, 2);  // 30 : 10
