@@ -121,7 +121,7 @@ TEST(ModelFolder, SaysWhatItsWeightsAreMultipliedIn) {
                 config["format_version"] = 2;
                 config["compute"] = "int4";
               }),
-              HasSubstr("compute: must be fp32, bf16, int8 or auto"));
+              HasSubstr("compute: must be fp32, bf16, fp16, int8 or auto"));
   EXPECT_THAT(error_with_config([](core::Json& config) { config["compute"] = "int8"; }),
               HasSubstr("unknown key 'compute'"));
 }
