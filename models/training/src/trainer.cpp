@@ -251,7 +251,8 @@ void Trainer::Impl::train_one_update(const std::stop_token& stop) {
   };
   double norm = gradient_norm();
   const bool loss_is_finite = std::isfinite(gradients.sums.loss);
-  if (loss_is_finite && !std::isfinite(norm) && loss_scaler_.leave_out(gradients)) return;
+  if (loss_is_finite && !std::isfinite(norm) && loss_scaler_.leave_out(gradients))
+    return meter_.pass_by(learning_rate());
   if (!loss_is_finite || !std::isfinite(norm))
     return non_finite_.leave_out(gradients, {.loss = gradients.sums.loss, .gradient_norm = norm});
   const RecipeConfig& recipe = parts_.config.training;

@@ -12,6 +12,7 @@ void TrainingMeter::count(const Update& update) {
   TrainingState& state = progress_->state;
   const auto tokens = static_cast<double>(update.sums.tokens);
   last_loss_ = update.sums.loss / tokens;
+  last_norm_ = update.gradient_norm;
   state.window_loss += update.sums.loss;
   state.window_nll += update.sums.negative_log_likelihood;
   state.window_tokens += update.sums.tokens;

@@ -18,6 +18,10 @@ class TrainingMeter {
   };
   /// Takes the update that progress.state has just moved past.
   void count(const Update& update);
+  /// Shows that it has moved past an update that changed nothing.
+  void pass_by(double learning_rate) const {
+    show_progress({.learning_rate = learning_rate, .gradient_norm = last_norm_});
+  }
   /// Per target token, label-smoothed, of the last update; 0 if there was none.
   double last_loss() const noexcept { return last_loss_; }
 
@@ -28,6 +32,7 @@ class TrainingMeter {
   const RunParts* run_;
   RunProgress* progress_;
   double last_loss_ = 0;
+  double last_norm_ = 0;
   double window_seconds_ = 0;
   double tokens_per_second_ = 0;  ///< a moving average, for the eye
 };
