@@ -42,14 +42,32 @@ const Json* find_value(const Json& object, std::string_view key) {
   return inner == object.end() ? nullptr : find_value(*inner, key.substr(dot + 1));
 }
 
+void check_alignment(const PairFile& file) {
+  const auto only = [](bool given, bool wanted, std::string_view what) {
+    core::require(!given || wanted, ErrorCode::kInvalidArgument, "{} of alignments in a text of another form", what);
+  };
+  only(!file.alignment.empty(), file.format == PairFormat::kText, "a file");
+  only(file.alignment_column > 0, file.format == PairFormat::kTsv, "a column");
+  only(!file.alignment_key.empty(), file.format == PairFormat::kJsonl, "a key");
+  core::require(file.alignment_column <= kMostColumns, ErrorCode::kInvalidArgument,
+                "column {}: columns count from 1 to {}", file.alignment_column, kMostColumns);
+  core::require(file.alignment_column == 0 ||
+                    (file.alignment_column != file.source_column && file.alignment_column != file.target_column),
+                ErrorCode::kInvalidArgument, "alignments and a text are both column {}", file.alignment_column);
+  core::require(
+      file.alignment_key.empty() || (file.alignment_key != file.source_key && file.alignment_key != file.target_key),
+      ErrorCode::kInvalidArgument, "alignments need a key of their own");
+}
+
 }  // namespace
 
 void check(const PairFile& file) {
   core::require(!file.source.empty() && (file.format != PairFormat::kText || !file.target.empty()),
                 ErrorCode::kInvalidArgument, "a text needs the names of its files");
+  const int pipes = (file.source == "-" ? 1 : 0) + (file.target == "-" ? 1 : 0) + (file.alignment == "-" ? 1 : 0);
   if (file.format == PairFormat::kText)
-    core::require(file.source != "-" || file.target != "-", ErrorCode::kInvalidArgument,
-                  "source and target cannot both be standard input");
+    core::require(pipes <= 1, ErrorCode::kInvalidArgument, "{} cannot both be standard input",
+                  file.alignment == "-" ? "a text and its alignments" : "source and target");
   else
     core::require(file.target.empty(), ErrorCode::kInvalidArgument, "{}: a file of both sides has no file of targets",
                   core::quote(file.source));
@@ -63,6 +81,7 @@ void check(const PairFile& file) {
   if (file.format == PairFormat::kJsonl)
     core::require(!file.source_key.empty() && !file.target_key.empty() && file.source_key != file.target_key,
                   ErrorCode::kInvalidArgument, "source and target need keys of their own");
+  check_alignment(file);
 }
 
 void PairParser::parse(const RawPairs& raw, std::size_t i, ParsedPair& pair) const {
@@ -71,6 +90,7 @@ void PairParser::parse(const RawPairs& raw, std::size_t i, ParsedPair& pair) con
     case PairFormat::kText:
       pair.source = raw.line(i);
       pair.target = raw.target_line(i);
+      pair.alignment = raw.alignment_line(i);
       return;
     case PairFormat::kTsv:
       return parse_columns(raw.line(i), pair);
@@ -82,8 +102,9 @@ void PairParser::parse(const RawPairs& raw, std::size_t i, ParsedPair& pair) con
 void PairParser::parse_columns(std::string_view line, ParsedPair& pair) const {
   pair.source.clear();
   pair.target.clear();
+  pair.alignment.clear();
   const auto columns = static_cast<std::uint64_t>(std::ranges::count(line, '\t')) + 1;
-  const std::uint64_t last = std::max(file_.source_column, file_.target_column);
+  const std::uint64_t last = std::max({file_.source_column, file_.target_column, file_.alignment_column});
   if (columns < last || (columns_ != 0 && columns != columns_)) {
     pair.problem = columns < last ? fmt::format("{} columns, but column {} is asked for", columns, last)
                                   : fmt::format("{} columns, but the first line has {}", columns, columns_);
@@ -94,6 +115,7 @@ void PairParser::parse_columns(std::string_view line, ParsedPair& pair) const {
     const std::size_t end = std::min(line.find('\t', begin), line.size());
     if (column == file_.source_column) pair.source = line.substr(begin, end - begin);
     if (column == file_.target_column) pair.target = line.substr(begin, end - begin);
+    if (column == file_.alignment_column) pair.alignment = line.substr(begin, end - begin);
     begin = end + 1;
   }
 }
@@ -101,6 +123,7 @@ void PairParser::parse_columns(std::string_view line, ParsedPair& pair) const {
 void PairParser::parse_object(std::string_view line, ParsedPair& pair) const {
   pair.source.clear();
   pair.target.clear();
+  pair.alignment.clear();
   const core::ParsedJson parsed = core::try_parse_json(line);
   if (!parsed.problem.empty()) {
     pair.problem = fmt::format("not a JSON object: {} at byte {}", parsed.problem, parsed.position + 1);
@@ -111,7 +134,9 @@ void PairParser::parse_object(std::string_view line, ParsedPair& pair) const {
     return;
   }
   for (const auto& [key, text] :
-       {std::pair(&file_.source_key, &pair.source), std::pair(&file_.target_key, &pair.target)}) {
+       {std::pair(&file_.source_key, &pair.source), std::pair(&file_.target_key, &pair.target),
+        std::pair(&file_.alignment_key, &pair.alignment)}) {
+    if (key->empty()) continue;  // no alignments
     const Json* const value = find_value(parsed.tree, *key);
     if (value != nullptr && value->is_string()) {
       *text = value->get_ref<const std::string&>();
@@ -127,15 +152,18 @@ void PairParser::parse_object(std::string_view line, ParsedPair& pair) const {
 
 PairReader::PairReader(PairFile file, std::stop_token stop)
     : file_(checked(std::move(file))), source_(std::filesystem::path(file_.source), stop), parser_(file_) {
-  if (file_.format == PairFormat::kText) target_.emplace(std::filesystem::path(file_.target), std::move(stop));
+  if (file_.format == PairFormat::kText) target_.emplace(std::filesystem::path(file_.target), stop);
+  if (!file_.alignment.empty()) alignment_.emplace(std::filesystem::path(file_.alignment), std::move(stop));
 }
 
 bool PairReader::next_line() {
   const bool more = source_.next(line_);
   if (target_ && target_->next(target_line_) != more) fail_unequal(more);
+  if (alignment_ && alignment_->next(alignment_line_) != more) fail_unequal_alignment(more);
   if (!more) return false;
   drop_carriage_return(line_);
   drop_carriage_return(target_line_);
+  drop_carriage_return(alignment_line_);
   // What all lines must have, the first one says.
   if (file_.format == PairFormat::kTsv && source_.line_number() == 1)
     parser_ = PairParser(file_, static_cast<std::uint64_t>(std::ranges::count(line_, '\t')) + 1);
@@ -149,6 +177,13 @@ void PairReader::fail_unequal(bool source_goes_on) {
              source_.name(), source_lines, target_->name(), target_lines);
 }
 
+void PairReader::fail_unequal_alignment(bool source_goes_on) {
+  const std::uint64_t source_lines = source_goes_on ? count_to_end(source_) : source_.line_number();
+  const std::uint64_t lines = source_goes_on ? alignment_->line_number() : count_to_end(*alignment_);
+  core::fail(ErrorCode::kBadInput, "{} has {} lines, but {} has {}; there must be a line of alignments for each pair",
+             source_.name(), source_lines, alignment_->name(), lines);
+}
+
 std::optional<RawPairs> PairReader::read(std::size_t bytes) {
   RawPairs raw;
   raw.first_line_ = source_.line_number() + 1;
@@ -157,6 +192,9 @@ std::optional<RawPairs> PairReader::read(std::size_t bytes) {
     raw.ends_.push_back(raw.lines_.size());
     raw.target_lines_ += target_line_;
     raw.target_ends_.push_back(raw.target_lines_.size());
+    if (!alignment_) continue;
+    raw.alignment_lines_ += alignment_line_;
+    raw.alignment_ends_.push_back(raw.alignment_lines_.size());
   }
   if (raw.size() == 0) return std::nullopt;
   return raw;
@@ -168,6 +206,10 @@ bool PairReader::next(ParsedPair& pair) {
   one_.target_lines_.swap(target_line_);
   one_.ends_.assign(1, one_.lines_.size());
   one_.target_ends_.assign(1, one_.target_lines_.size());
+  if (alignment_) {
+    one_.alignment_lines_.swap(alignment_line_);
+    one_.alignment_ends_.assign(1, one_.alignment_lines_.size());
+  }
   parser_.parse(one_, 0, pair);
   if (!pair.problem.empty()) core::fail(ErrorCode::kBadInput, "{}: {}", place_of(source_.line_number()), pair.problem);
   return true;
@@ -183,6 +225,10 @@ std::string PairReader::name() const {
 
 std::string PairReader::place_of(std::uint64_t line) const {
   return fmt::format("{}: line {}", source_.name(), line);
+}
+
+std::string PairReader::place_of_alignment(std::uint64_t line) const {
+  return fmt::format("{}: line {}", alignment_ ? alignment_->name() : source_.name(), line);
 }
 
 std::uint64_t PairReader::bytes_from_disk() const noexcept {

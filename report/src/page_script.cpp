@@ -126,7 +126,7 @@ function drawChart(panel, title, lines) {
   if (kinds.length) panel.append(make("div", { class: "dim" }, kinds.join("; ")));
 }
 
-const titles = { loss: "Loss", perplexity: "Perplexity", learning_rate: "Learning rate", gradient_norm: "Gradient norm", tokens_per_second: "Target tokens per second" };
+const titles = { loss: "Loss", perplexity: "Perplexity", alignment_loss: "Alignment loss", learning_rate: "Learning rate", gradient_norm: "Gradient norm", tokens_per_second: "Target tokens per second" };
 const titleOf = key => titles[key] || key;
 
 function charts() {

@@ -12,20 +12,23 @@
 
 namespace dragoman::fuzz {
 
-/// Reads the bytes behind the first as lines of columns or of JSON, as its lowest bit says, and judges the pairs. True
-/// if each line holds one.
+/// Reads the bytes behind the first as lines of columns or of JSON, as its lowest bit says, with alignments if the next
+/// one does, and judges the pairs. True if each line holds one.
 inline bool exercise_pair_lines(std::string_view bytes) {
   if (bytes.empty() || is_packed(bytes.substr(1))) return false;
   const auto file = scratch().path() / "pairs";
   put_file(file, bytes.substr(1));
   const bool columns = (bytes[0] & 1) == 0;
+  const bool aligned = (bytes[0] & 2) != 0;
   const corpus::PairFile form{.format = columns ? corpus::PairFormat::kTsv : corpus::PairFormat::kJsonl,
-                              .source = file.string()};
+                              .source = file.string(),
+                              .alignment_column = aligned && columns ? 3U : 0U,
+                              .alignment_key = aligned && !columns ? "alignment" : ""};
   corpus::PairFilter filter({.minimum_numbers = 0.5, .drop_urls = true, .drop_markup = true}, {}, {});
   std::uint64_t lines = 0;
   const auto look_at = [&](const corpus::ParsedPair& pair) {
     ++lines;
-    for (const std::string* side : {&pair.source, &pair.target})
+    for (const std::string* side : {&pair.source, &pair.target, &pair.alignment})
       promise(side->find_first_of(columns ? "\n\t" : "\n\r") == std::string::npos, "a side is a line of its own");
     const double likeness = corpus::likeness_of_numbers(pair.source, pair.target);
     promise(likeness >= 0 && likeness <= 1, "a likeness is from 0 to 1");

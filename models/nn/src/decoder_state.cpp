@@ -311,17 +311,26 @@ Variable DecoderState::attend_history(Context& context, HistoryId id, const Vari
   return attend_cached(context, q, history_, 2 * id.index, step_.ancestors, heads, scale, bias.value, false);
 }
 
+Variable DecoderState::attend_whole_memory(Context& context, MemoryId id, const Variable& q,
+                                           const ops::AttentionOptions& options) {
+  const KeyValue& memory = memories_[static_cast<std::size_t>(id.index)];
+  const bool guides = id.index == guide_.memory.index;
+  const ops::AttentionResult result =
+      ops::attention(context, q, kept(context, memory.keys), kept(context, memory.values), step_.row_offsets,
+                     source_offsets_, options, guides || keeps(id));
+  if (keeps(id)) alignment_weights_ = result.weights.value;
+  if (guides) {
+    ops::alignment_loss_rows(context, result.weights, step_.row_offsets, source_offsets_, options.heads, guide_.goal,
+                             guide_.losses);
+    guided_ = true;
+  }
+  return result.output;
+}
+
 Variable DecoderState::attend_memory(Context& context, MemoryId id, const Variable& q, int heads, double dropout,
                                      double scale) {
   alignment_total_heads_ = keeps(id) ? heads : alignment_total_heads_;
-  if (whole_) {
-    const KeyValue& memory = memories_[static_cast<std::size_t>(id.index)];
-    const ops::AttentionResult result =
-        ops::attention(context, q, kept(context, memory.keys), kept(context, memory.values), step_.row_offsets,
-                       source_offsets_, {.heads = heads, .dropout = dropout, .scale = scale}, keeps(id));
-    if (keeps(id)) alignment_weights_ = result.probabilities;
-    return result.output;
-  }
+  if (whole_) return attend_whole_memory(context, id, q, {.heads = heads, .dropout = dropout, .scale = scale});
   return attend_cached(context, q, memory_, 2 * id.index, step_.sources, heads, scale, {}, keeps(id));
 }
 

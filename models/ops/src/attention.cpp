@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "dragoman/ops/dropout.h"
+#include "dragoman/ops/elementwise.h"
 
 #include <dragoman/core/error.h>
 
@@ -24,6 +25,14 @@ void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const Off
   if (!bias.empty() && (bias.cols != options.heads || bias.rows % 2 == 0))
     core::fail(ErrorCode::kInvalidArgument, "attention: a bias by distance is [2 n + 1, {}], not {}", options.heads,
                tensor::describe(bias));
+}
+
+/// Zeros where only the weights have got a gradient.
+Tensor output_gradient(Context& context, const Variable& y) {
+  if (y.gradient->written) return y.gradient->value;
+  const Tensor zeros = context.allocate(y.value.rows, y.value.cols);
+  context.kernels().get(kScale)(context, {y.value, 0, zeros, false});
+  return zeros;
 }
 
 }  // namespace
@@ -67,7 +76,7 @@ void attend_and_recompute(Context& context, const Variable& q, const Variable& k
 
 AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,
                           const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& wanted,
-                          bool keep_probabilities, const Variable& bias) {
+                          bool keep_weights, const Variable& bias) {
   AttentionObserver* observer = context.attention_observer();
   AttentionOptions options = wanted;
   if (observer != nullptr) observer->before(options);
@@ -76,12 +85,13 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const RandomState random = rate > 0 ? context.next_random() : RandomState{};
   const bool record = autograd::recording(context, q, k, v, bias);
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
-  const bool watched = keep_probabilities || observer != nullptr;
+  const bool watched = keep_weights || observer != nullptr;
   const bool recomputes = record && !watched && !keeps_attention_weights(context);
   const bool has_weights = watched || (record && !recomputes);
   const std::int64_t pairs = has_weights ? pairs_of_rows(q_offsets.host, k_offsets.host) : 0;
   const Tensor probabilities =
       has_weights ? context.allocate_for_step(1, options.heads * context.coarse_bucket(pairs)) : Tensor{};
+  const Variable weights = keep_weights ? autograd::make_variable(context, probabilities, record) : Variable{};
   const AttentionArguments forward{.q = q.value,
                                    .k = k.value,
                                    .v = v.value,
@@ -97,17 +107,18 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
                                    .bias = bias.value};
   if (recomputes) {
     attend_and_recompute(context, q, k, v, bias, y, forward);
-    return {y, Tensor{}};
+    return {y, Variable{}};
   }
   context.kernels().get(kAttention)(context, forward);
   if (observer != nullptr) observer->after(context, forward, q_offsets, k_offsets);
   if (record)
-    context.tape()->record(context, y.gradient, [q, k, v, bias, y, forward](Context& ctx) {
+    context.tape()->record(context, {y.gradient, weights.gradient}, [q, k, v, bias, y, weights, forward](Context& ctx) {
+      const Tensor dweights = weights.needs_gradient() ? weights.gradient->value : Tensor{};
       ctx.kernels().get(kAttentionBackward)(
-          ctx, {forward, y.gradient->value, optional_target(ctx, q), optional_target(ctx, k), optional_target(ctx, v),
-                optional_target(ctx, bias)});
+          ctx, {forward, output_gradient(ctx, y), optional_target(ctx, q), optional_target(ctx, k),
+                optional_target(ctx, v), optional_target(ctx, bias), dweights});
     });
-  return {y, keep_probabilities ? probabilities : Tensor{}};
+  return {y, weights};
 }
 
 }  // namespace dragoman::ops

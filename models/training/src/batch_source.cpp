@@ -104,6 +104,7 @@ void WindowMaker::append_share(const BlockUse& use, std::int64_t epoch, EncodedP
   for (const std::uint32_t i : which) {
     pairs.source.append(block.source[i]);
     pairs.target.append(block.target[i]);
+    if (block.aligned()) pairs.links.append(block.links[i]);
   }
 }
 

@@ -134,6 +134,8 @@ void Batch::assign(const EncodedPairs& pairs, std::span<const std::uint32_t> whi
   target_.clear();
   source_offsets_.assign(1, 0);
   target_offsets_.assign(1, 0);
+  links_.clear();
+  link_offsets_.assign(pairs.aligned() ? 1 : 0, 0);
   for (const std::uint32_t pair : which) {
     const auto target = pairs.target[pair];
     append(source_, pairs.source[pair]);
@@ -142,9 +144,19 @@ void Batch::assign(const EncodedPairs& pairs, std::span<const std::uint32_t> whi
     append(input_, target.first(target.size() - 1));
     source_offsets_.push_back(static_cast<std::int32_t>(source_.size()));
     target_offsets_.push_back(static_cast<std::int32_t>(target_.size()));
+    if (pairs.aligned()) append_links(pairs.links[pair], pairs.target.length(pair));
   }
   target_tokens_ = static_cast<std::int64_t>(target_.size());
   fill_up(decoder_start, bucket);
+}
+
+/// `links` as EncodedPairs has them.
+void Batch::append_links(std::span<const std::int32_t> links, std::int32_t target_tokens) {
+  std::size_t i = 0;
+  for (std::int32_t token = 0; token < target_tokens; ++token) {
+    for (; i < links.size() && links[i] == token; i += 2) links_.push_back(links[i + 1]);
+    link_offsets_.push_back(static_cast<std::int32_t>(links_.size()));
+  }
 }
 
 void Batch::fill_up(std::int32_t decoder_start, std::int64_t bucket) {
@@ -164,6 +176,7 @@ void Batch::fill_up(std::int32_t decoder_start, std::int64_t bucket) {
     target_.insert(target_.end(), targets, ops::kNoTarget);
     source_offsets_.push_back(static_cast<std::int32_t>(source_.size()));
     target_offsets_.push_back(static_cast<std::int32_t>(target_.size()));
+    if (aligned()) link_offsets_.insert(link_offsets_.end(), targets, static_cast<std::int32_t>(links_.size()));
   }
 }
 
@@ -182,6 +195,7 @@ void repeat_sequences(std::vector<std::int32_t>& tokens, std::vector<std::int32_
 void Batch::repeat() {
   repeat_sequences(source_, source_offsets_);
   repeat_sequences(input_, target_offsets_);
+  if (aligned()) repeat_sequences(links_, link_offsets_);
 }
 
 void Batch::drop_words(const WordDropoutConfig& config, const nn::SequenceSpec& spec, std::uint64_t seed,

@@ -23,6 +23,7 @@ using core::Json;
 static_assert(std::endian::native == std::endian::little, "blocks are written as they stand in memory");
 
 constexpr std::string_view kBlockMagic = "DRGBLK1\n";
+constexpr std::string_view kLinkedBlockMagic = "DRGBLK2\n";
 constexpr int kIndexVersion = 2;
 constexpr std::string_view kIndexName = "index.json";
 constexpr std::string_view kBlockPrefix = "block-";
@@ -204,54 +205,87 @@ BlockIndex read_index(const Json& json, const std::string& where) {
 
 std::uint64_t EncodedBlock::bytes() const noexcept {
   constexpr std::uint64_t kOffsets = 4 * sizeof(std::uint64_t);
-  return (source.total() + target.total()) * sizeof(std::int32_t) + source_text.total() + target_text.total() +
-         size() * kOffsets;
+  return (source.total() + target.total() + links.total()) * sizeof(std::int32_t) + source_text.total() +
+         target_text.total() + alignment_text.total() + (size() + links.size() / 2) * kOffsets;
 }
 
+namespace {
+
+std::vector<const SequenceList*> sequences_of(const EncodedBlock& block) {
+  if (block.links.size() == 0) return {&block.source, &block.target};
+  return {&block.source, &block.target, &block.links};
+}
+std::vector<const LineList*> lines_of_block(const EncodedBlock& block) {
+  if (block.links.size() == 0) return {&block.source_text, &block.target_text};
+  return {&block.source_text, &block.target_text, &block.alignment_text};
+}
+
+/// Batches take them as they are.
+void require_links(const EncodedBlock& block, const std::string& where) {
+  for (std::size_t i = 0; i < block.links.size(); ++i) {
+    const auto links = block.links[i];
+    bool fits = links.size() % 2 == 0;
+    for (std::size_t k = 0; fits && k < links.size(); k += 2) {
+      fits = links[k] >= 0 && links[k] < block.target.length(i) && links[k + 1] >= 0 &&
+             links[k + 1] < block.source.length(i);
+      if (k > 0) fits = fits && std::pair(links[k - 2], links[k - 1]) < std::pair(links[k], links[k + 1]);
+    }
+    core::require(fits, ErrorCode::kBadInput, "{}: pair {} has links that are none", where, i + 1);
+  }
+}
+
+}  // namespace
+
 std::string to_bytes(const EncodedBlock& block) {
-  std::string bytes(kBlockMagic);
-  for (const std::uint64_t number : {std::uint64_t{block.size()}, block.source.total(), block.target.total(),
-                                     block.source_text.total(), block.target_text.total()})
-    append_number(bytes, number);
-  for (const SequenceList* side : {&block.source, &block.target})
+  const auto sequences = sequences_of(block);
+  const auto lines = lines_of_block(block);
+  std::string bytes(block.links.size() > 0 ? kLinkedBlockMagic : kBlockMagic);
+  append_number(bytes, std::uint64_t{block.size()});
+  for (const SequenceList* side : sequences) append_number(bytes, side->total());
+  for (const LineList* side : lines) append_number(bytes, side->total());
+  for (const SequenceList* side : sequences)
     for (std::size_t i = 0; i < side->size(); ++i) append_number(bytes, static_cast<std::uint32_t>((*side)[i].size()));
-  for (const LineList* side : {&block.source_text, &block.target_text})
+  for (const LineList* side : lines)
     for (std::size_t i = 0; i < side->size(); ++i) append_number(bytes, static_cast<std::uint32_t>((*side)[i].size()));
-  for (const SequenceList* side : {&block.source, &block.target})
+  for (const SequenceList* side : sequences)
     for (std::size_t i = 0; i < side->size(); ++i) {
       const auto sequence = (*side)[i];
       bytes.append(reinterpret_cast<const char*>(sequence.data()), sequence.size_bytes());
     }
-  for (const LineList* side : {&block.source_text, &block.target_text})
+  for (const LineList* side : lines)
     for (std::size_t i = 0; i < side->size(); ++i) bytes.append((*side)[i]);
   return bytes;
 }
 
 EncodedBlock read_block(std::string_view bytes, const std::string& where) {
   BytesReader reader(bytes, where);
-  core::require(reader.take(kBlockMagic.size()) == kBlockMagic, ErrorCode::kBadInput, "{}: is no block of pairs",
-                where);
-  const std::vector<std::uint64_t> header = reader.numbers<std::uint64_t>(5);
-  const auto [pairs, source_tokens, target_tokens, source_bytes, target_bytes] =
-      std::array{header[0], header[1], header[2], header[3], header[4]};
-  const std::vector<std::uint32_t> source_lengths = reader.numbers<std::uint32_t>(pairs);
-  const std::vector<std::uint32_t> target_lengths = reader.numbers<std::uint32_t>(pairs);
-  require_sum(source_lengths, source_tokens, where);
-  require_sum(target_lengths, target_tokens, where);
-  const bool has_text = source_bytes + target_bytes > 0;
-  std::vector<std::uint32_t> source_line_lengths, target_line_lengths;
-  if (has_text) {
-    source_line_lengths = reader.numbers<std::uint32_t>(pairs);
-    target_line_lengths = reader.numbers<std::uint32_t>(pairs);
-    require_sum(source_line_lengths, source_bytes, where);
-    require_sum(target_line_lengths, target_bytes, where);
+  const std::string_view magic = reader.take(kBlockMagic.size());
+  const bool linked = magic == kLinkedBlockMagic;
+  core::require(linked || magic == kBlockMagic, ErrorCode::kBadInput, "{}: is no block of pairs", where);
+  const std::size_t sides = linked ? 3 : 2;
+  const std::uint64_t pairs = reader.numbers<std::uint64_t>(1).front();
+  core::require(!linked || pairs > 0, ErrorCode::kBadInput, "{}: has links, and no pairs", where);
+  const std::vector<std::uint64_t> tokens = reader.numbers<std::uint64_t>(sides);
+  const std::vector<std::uint64_t> text_bytes = reader.numbers<std::uint64_t>(sides);
+  std::vector<std::vector<std::uint32_t>> lengths, line_lengths(sides);
+  for (std::size_t side = 0; side < sides; ++side) {
+    lengths.push_back(reader.numbers<std::uint32_t>(pairs));
+    require_sum(lengths.back(), tokens[side], where);
+  }
+  const bool has_text = std::ranges::any_of(text_bytes, [](std::uint64_t count) { return count > 0; });
+  for (std::size_t side = 0; has_text && side < sides; ++side) {
+    line_lengths[side] = reader.numbers<std::uint32_t>(pairs);
+    require_sum(line_lengths[side], text_bytes[side], where);
   }
   EncodedBlock block;
-  block.source = read_sequences(source_lengths, reader, source_tokens);
-  block.target = read_sequences(target_lengths, reader, target_tokens);
-  block.source_text = read_lines(source_line_lengths, reader.take(source_bytes));
-  block.target_text = read_lines(target_line_lengths, reader.take(target_bytes));
+  block.source = read_sequences(lengths[0], reader, tokens[0]);
+  block.target = read_sequences(lengths[1], reader, tokens[1]);
+  if (linked) block.links = read_sequences(lengths[2], reader, tokens[2]);
+  block.source_text = read_lines(line_lengths[0], reader.take(text_bytes[0]));
+  block.target_text = read_lines(line_lengths[1], reader.take(text_bytes[1]));
+  if (linked) block.alignment_text = read_lines(line_lengths[2], reader.take(text_bytes[2]));
   core::require(reader.at_end(), ErrorCode::kBadInput, "{}: has more bytes than it should have", where);
+  require_links(block, where);
   return block;
 }
 

@@ -19,9 +19,13 @@ namespace dragoman::training {
 struct EncodedBlock {
   SequenceList source;
   SequenceList target;
+  /// As EncodedPairs has them; empty where no text has alignments.
+  SequenceList links{};
   /// The lines, where epochs differ in how they are cut; else empty.
   LineList source_text;
   LineList target_text;
+  /// Those of the alignments, where there are links, too.
+  LineList alignment_text{};
 
   std::size_t size() const noexcept { return source.size(); }
   /// In memory, about.
@@ -43,7 +47,8 @@ struct BlockInfo {
 
 /// The file of a block, little-endian: "DRGBLK1\n", the numbers of pairs, source tokens, target tokens, bytes of source
 /// text and of target text (u64), lengths of the sources and the targets and, if there is text, of the lines (u32
-/// each), tokens (i32), text.
+/// each), tokens (i32), text. Of a block with links: "DRGBLK2\n", two more numbers (those of links, which are two each,
+/// and bytes of alignments), and links and alignments behind the targets wherever these stand.
 std::string to_bytes(const EncodedBlock& block);
 /// Error{kBadInput} with `where` for bytes that are no block.
 EncodedBlock read_block(std::string_view bytes, const std::string& where);

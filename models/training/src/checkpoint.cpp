@@ -116,7 +116,10 @@ Json to_json(const TrainingState& state) {
       {"validated", state.validated},
       {"metric_lines", state.metric_lines},
       {"window",
-       {{"loss", state.window_loss}, {"negative_log_likelihood", state.window_nll}, {"tokens", state.window_tokens}}},
+       {{"loss", state.window_loss},
+        {"negative_log_likelihood", state.window_nll},
+        {"alignment", state.window_alignment},
+        {"tokens", state.window_tokens}}},
       {"early_stopping", state.early_stopping},
       {"plateau", state.plateau},
       {"non_finite", state.non_finite},
@@ -148,6 +151,7 @@ TrainingState read_training_state(const Json& json, const std::string& where) {
   core::OptionReader window = options.child("window");
   state.window_loss = window.require_key<double>("loss");
   state.window_nll = window.require_key<double>("negative_log_likelihood");
+  state.window_alignment = window.get("alignment", 0.0);
   state.window_tokens = window.require_key<std::int64_t>("tokens");
   window.check(state.window_tokens >= 0 && state.window_tokens <= kMost, "tokens",
                fmt::format("must lie in 0 .. {}", kMost));

@@ -381,7 +381,8 @@ const OptionTable<DataConfig>& data_table() {
                       "says how often an epoch has the pairs of each. In place of it a list of texts: {source: FILE, "
                       "target: FILE}, {tsv: FILE, source_column: N, target_column: N} or {jsonl: FILE, source_key: "
                       "KEY, target_key: KEY}, each with weight, tag, source_language and target_language, if you "
-                      "like")},
+                      "like. `alignment: FILE`, alignment_column or alignment_key: word alignments of the pairs, for "
+                      "training.guided_alignment")},
                   read_train, [](const Config& config, Json& json) { json["train"] = to_json(config.train); })
           .custom({files_option("validation", "the same, to choose the best model by")}, read_validation_texts,
                   [](const Config& config, Json& json) {
@@ -400,6 +401,9 @@ const OptionTable<DataConfig>& data_table() {
                 .help = "what tables of embeddings begin with: vectors in text, or a .safetensors file. In place of "
                         "FILE also {file: FILE, tensor: NAME, frozen: true, scale: X}"}},
               read_both_embeddings, write_both_embeddings)
+          .choice("alignment_units", &Config::alignment_units,
+                  {{"words", AlignmentUnits::kWords}, {"pieces", AlignmentUnits::kPieces}}, "UNITS",
+                  "what the links of alignments number: words, which are split at blanks, or pieces of the tokenizers")
           .number("maximum_length", &Config::maximum_length, kLength, "N",
                   "pairs with a longer side, in tokens with the end, are left out")
           .number("bpe_dropout", &Config::bpe_dropout, kProbability, "P",
@@ -478,6 +482,7 @@ const OptionTable<RecipeConfig>& recipe_table() {
                   "over all pieces, or over the others than the target")
           .number("r_drop", &Config::r_drop, {.least = 0, .most = 1000}, "X",
                   "R-Drop: weight of the divergence between two passes with other dropout; 0: off")
+          .nested("guided_alignment", &Config::guided_alignment, guided_alignment_table())
           .nested("word_dropout", &Config::word_dropout, word_dropout_table())
           .number("clip_norm", &Config::clip_norm, kNotNegative, "X", "largest norm of a gradient; 0: any")
           .number("clip_value", &Config::clip_value, kNotNegative, "X",

@@ -41,12 +41,15 @@ Json identity_of(const corpus::PairFile& file) {
   switch (file.format) {
     case corpus::PairFormat::kText:
       json["target"] = identity_of(file.target);
+      if (file.aligned()) json["alignment"] = identity_of(file.alignment);
       break;
     case corpus::PairFormat::kTsv:
       json["columns"] = {file.source_column, file.target_column};
+      if (file.aligned()) json["alignment"] = file.alignment_column;
       break;
     case corpus::PairFormat::kJsonl:
       json["keys"] = {file.source_key, file.target_key};
+      if (file.aligned()) json["alignment"] = file.alignment_key;
       break;
   }
   return json;
@@ -60,7 +63,8 @@ bool are_told_apart(const std::vector<TextConfig>& texts) {
   };
   for (const TextConfig& text : texts)
     for (const corpus::PairFile& file : text.files)
-      if (!is_told(file.source) || (file.format == corpus::PairFormat::kText && !is_told(file.target))) return false;
+      for (const std::string* path : {&file.source, &file.target, &file.alignment})
+        if (!path->empty() && !is_told(*path)) return false;
   return true;
 }
 
@@ -74,35 +78,49 @@ Json identity_of(const std::vector<TextConfig>& texts, const CorpusOptions& opti
     list.push_back(
         {{"files", std::move(files)}, {"tags", {tags.source_prefix, tags.source_suffix, tags.target_prefix}}});
   }
-  return {{"texts", std::move(list)}, {"tokenizers", options.tokenizers}, {"maximum_length", options.maximum_length},
-          {"end", options.end},       {"memory", options.memory},         {"keeps_text", encoder.keeps_text()}};
+  Json identity{
+      {"texts", std::move(list)}, {"tokenizers", options.tokenizers}, {"maximum_length", options.maximum_length},
+      {"end", options.end},       {"memory", options.memory},         {"keeps_text", encoder.keeps_text()}};
+  if (options.alignment_units == AlignmentUnits::kPieces) identity["alignment_units"] = "pieces";
+  return identity;
 }
-
-/// A pair of well-formed lines, and what they are cut into.
-struct EncodedLines {
-  std::string_view source_text;
-  std::string_view target_text;
-  std::span<const std::int32_t> source;
-  std::span<const std::int32_t> target;
-};
 
 enum class PairFate : std::uint8_t { kKept, kEmpty, kTooLong };
 
+/// What a block holds besides the tokens of its pairs.
+struct BlockContent {
+  bool text = false;
+  bool links = false;
+};
+
 /// Adds a pair to a block unless it is left out. Alone in saying what a block holds: one that is made anew must have
 /// the bytes that it had.
-PairFate add_pair(const PairEncoder& encoder, const EncodedLines& pair, EncodedBlock& block) {
+PairFate add_pair(const PairEncoder& encoder, BlockContent content, const PairLines& lines, const PairSequences& pair,
+                  EncodedBlock& block) {
   if (pair.source.empty() || pair.target.empty()) return PairFate::kEmpty;
-  if (encoder.is_too_long(pair.source.size()) || encoder.is_too_long(pair.target.size())) return PairFate::kTooLong;
+  if (encoder.is_too_long(pair)) return PairFate::kTooLong;
   block.source.append(pair.source);
   block.target.append(pair.target);
-  if (!encoder.keeps_text()) return PairFate::kKept;
-  block.source_text.append(pair.source_text);
-  block.target_text.append(pair.target_text);
+  if (content.links) block.links.append(pair.links);
+  if (!content.text) return PairFate::kKept;
+  block.source_text.append(lines.source);
+  block.target_text.append(lines.target);
+  if (content.links) block.alignment_text.append(lines.alignment.value_or(""));
   return PairFate::kKept;
 }
 
+/// The lines of a pair of a text that has alignments, or has not.
+PairLines lines_of(std::string_view source, std::string_view target, std::string_view alignment, bool aligned) {
+  return {source, target, aligned ? std::optional(alignment) : std::nullopt};
+}
+
+bool is_aligned(const TextConfig& text) {
+  return std::ranges::any_of(text.files, &corpus::PairFile::aligned);
+}
+
 /// Of the texts as they are now: they may have changed since.
-EncodedBlock make_anew(const std::vector<TextConfig>& texts, const PairEncoder& encoder, const BlockInfo& info) {
+EncodedBlock make_anew(const std::vector<TextConfig>& texts, const PairEncoder& encoder, BlockContent content,
+                       const BlockInfo& info) {
   corpus::PairReader reader(texts.at(info.text).files.at(info.file));
   reader.skip(info.line - 1);
   EncodedBlock block;
@@ -110,11 +128,31 @@ EncodedBlock make_anew(const std::vector<TextConfig>& texts, const PairEncoder& 
   while (block.size() < info.pairs && reader.next(pair)) {
     core::replace_invalid_utf8(pair.source);
     core::replace_invalid_utf8(pair.target);
-    const auto source = encoder.source(pair.source, info.text);
-    const auto target = encoder.target(pair.target, info.text);
-    add_pair(encoder, {pair.source, pair.target, source, target}, block);
+    const PairLines lines = lines_of(pair.source, pair.target, pair.alignment, is_aligned(texts[info.text]));
+    add_pair(encoder, content, lines, encoder.encode(lines, info.text), block);
   }
   return block;
+}
+
+/// A pair without draws.
+struct UsualPair {
+  const SequenceList& source;
+  const SequenceList& target;
+  const SequenceList& links;  ///< empty: no text has any
+  std::size_t index;
+};
+
+/// Appends a pair as an epoch sees it: an over-long side is the usual one, and with links, which are about both sides,
+/// the other is, too.
+void append_drawn(const PairEncoder& encoder, const PairSequences& drawn, const UsualPair& usual, EncodedPairs& pairs) {
+  const bool linked = usual.links.size() > 0;
+  const bool whole = linked && encoder.is_too_long(drawn);
+  const auto append = [&](const std::vector<std::int32_t>& ids, const SequenceList& others, SequenceList& out) {
+    out.append(whole || encoder.is_too_long(ids.size()) ? others[usual.index] : std::span<const std::int32_t>(ids));
+  };
+  append(drawn.source, usual.source, pairs.source);
+  append(drawn.target, usual.target, pairs.target);
+  if (linked) pairs.links.append(whole ? usual.links[usual.index] : std::span<const std::int32_t>(drawn.links));
 }
 
 }  // namespace
@@ -167,8 +205,9 @@ struct Corpus::Reading {
   std::size_t text = 0;
   std::size_t file = 0;
   std::optional<corpus::PairReader> reader;
+  bool aligned = false;  ///< whether the text has alignments
   /// Lines that wait to be encoded, and the number of the first one.
-  std::vector<std::string> source, target;
+  std::vector<std::string> source, target, alignment;
   std::uint64_t first_line = 1;
   std::uint64_t hash = core::kFingerprintOfNothing;
   /// The pairs of the block that grows (without a budget there is one for all), and blocks that are complete, until
@@ -180,6 +219,9 @@ struct Corpus::Reading {
   fs::path folder{};
   std::optional<BlockWriter> writer{};
 
+  PairLines lines(std::size_t i) const {
+    return lines_of(source[i], target[i], aligned ? std::string_view(alignment[i]) : "", aligned);
+  }
   void close_block(const CorpusOptions& options);
 };
 
@@ -211,6 +253,7 @@ Corpus::Corpus(const TextPair& files, TokenizerPair tokenizers, const CorpusOpti
     : encoder_(std::make_unique<PairEncoder>(std::move(tokenizers), options)),
       options_(options),
       texts_(texts_of(files)),
+      aligned_(std::ranges::any_of(texts_, is_aligned)),
       pairs_of_texts_(texts_.size()) {
   core::require(options.tags_of_texts.empty() || options.tags_of_texts.size() == texts_.size(),
                 ErrorCode::kInvalidArgument, "{} texts, but tags of {}", texts_.size(), options.tags_of_texts.size());
@@ -259,12 +302,14 @@ void Corpus::read_file(Reading& reading, core::Executor& executor, const core::P
                        const std::stop_token& stop) {
   corpus::PairReader& reader = *reading.reader;
   reading.first_line = 1;
+  reading.aligned = is_aligned(texts_[reading.text]);
   corpus::ParsedPair pair;
   for (bool more = true; more;) {
     more = reader.next(pair);
     if (more) {
       reading.source.push_back(std::move(pair.source));
       reading.target.push_back(std::move(pair.target));
+      if (reading.aligned) reading.alignment.push_back(std::move(pair.alignment));
     }
     if (reading.source.size() < kBlockLines && more) continue;
     encode_lines(reading, executor);
@@ -279,31 +324,50 @@ void Corpus::read_file(Reading& reading, core::Executor& executor, const core::P
 void Corpus::encode_lines(Reading& reading, core::Executor& executor) {
   std::vector<std::string>& source = reading.source;
   std::vector<std::string>& target = reading.target;
-  std::vector<std::vector<std::int32_t>> source_ids(source.size());
-  std::vector<std::vector<std::int32_t>> target_ids(source.size());
+  std::vector<PairSequences> pairs(source.size());
   for (auto* side : {&source, &target})
     for (std::string& line : *side) {
       reading.hash = core::fingerprint_of_line(line, reading.hash);
       if (core::replace_invalid_utf8(line) > 0) ++counts_.invalid_text;
     }
+  for (const std::string& line : reading.alignment) reading.hash = core::fingerprint_of_line(line, reading.hash);
+  std::vector<std::string> problems(source.size());
   core::for_each_range(executor, static_cast<std::int64_t>(source.size()), kTaskLines,
                        [&](std::int64_t begin, std::int64_t end) {
-                         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-                           source_ids[i] = encoder_->source(source[i], reading.text);
-                           target_ids[i] = encoder_->target(target[i], reading.text);
-                         }
+                         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+                           encode_line(reading, i, pairs[i], problems[i]);
                        });
-  for (std::size_t i = 0; i < source.size(); ++i) append_pair(reading, i, source_ids[i], target_ids[i]);
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    if (!problems[i].empty())
+      core::fail(ErrorCode::kBadInput, "{}: {}", reading.reader->place_of_alignment(reading.first_line + i),
+                 problems[i]);
+    append_pair(reading, i, pairs[i]);
+  }
   reading.first_line += source.size();
   source.clear();
   target.clear();
+  reading.alignment.clear();
 }
 
-void Corpus::append_pair(Reading& reading, std::size_t line, std::span<const std::int32_t> source,
-                         std::span<const std::int32_t> target) {
+/// Of a text without alignments every error is the tokenizer's.
+void Corpus::encode_line(const Reading& reading, std::size_t line, PairSequences& pair, std::string& problem) const {
+  const PairLines lines = reading.lines(line);
+  if (!lines.alignment) {
+    pair = encoder_->encode(lines, reading.text);
+    return;
+  }
+  try {
+    pair = encoder_->encode(lines, reading.text);
+  } catch (const core::Error& error) {
+    if (error.code() != ErrorCode::kBadInput) throw;
+    problem = error.what();
+  }
+}
+
+void Corpus::append_pair(Reading& reading, std::size_t line, const PairSequences& pair) {
   ++counts_.lines;
   EncodedBlock& block = reading.block;
-  switch (add_pair(*encoder_, {reading.source[line], reading.target[line], source, target}, block)) {
+  switch (add_pair(*encoder_, {encoder_->keeps_text(), aligned_}, reading.lines(line), pair, block)) {
     case PairFate::kEmpty:
       ++counts_.empty;
       return;
@@ -314,8 +378,8 @@ void Corpus::append_pair(Reading& reading, std::size_t line, std::span<const std
       break;
   }
   ++pairs_of_texts_[reading.text];
-  ++lengths_.source[static_cast<std::int32_t>(source.size())];
-  ++lengths_.target[static_cast<std::int32_t>(target.size())];
+  ++lengths_.source[static_cast<std::int32_t>(pair.source.size())];
+  ++lengths_.target[static_cast<std::int32_t>(pair.target.size())];
   if (block.size() == 1) reading.info = {.text = reading.text, .file = reading.file, .line = reading.first_line + line};
   if (options_.memory > 0 && block.bytes() >= options_.memory / kBlocksOfBudget) reading.close_block(options_);
 }
@@ -329,12 +393,16 @@ void Corpus::take_pairs(Reading& reading) {
       pairs_.target = std::move(block.target);
       source_text_ = std::move(block.source_text);
       target_text_ = std::move(block.target_text);
+      pairs_.links = std::move(block.links);
+      alignment_text_ = std::move(block.alignment_text);
       continue;
     }
     pairs_.source.append(block.source);
     pairs_.target.append(block.target);
     source_text_.append(block.source_text);
     target_text_.append(block.target_text);
+    pairs_.links.append(block.links);
+    alignment_text_.append(block.alignment_text);
     block = {};
   }
   size_ = pairs_.size();
@@ -354,8 +422,8 @@ void Corpus::take_blocks(BlockIndex index, const fs::path& folder) {
     target_tokens_ += block.target_tokens;
   }
   // Copies: the corpus may have moved by then.
-  const auto rebuild = [texts = texts_, encoder = PairEncoder(*encoder_)](const BlockInfo& info) {
-    return make_anew(texts, encoder, info);
+  const auto rebuild = [texts = texts_, encoder = PairEncoder(*encoder_), aligned = aligned_](const BlockInfo& info) {
+    return make_anew(texts, encoder, {encoder.keeps_text(), aligned}, info);
   };
   blocks_ = std::make_unique<BlockStore>(folder, std::move(index), rebuild, options_.log);
 }
@@ -390,9 +458,7 @@ const formats::SequenceTags& Corpus::tags_of(std::size_t pair) const noexcept {
 
 EncodedPairs Corpus::drawn(std::int64_t epoch, core::Executor& executor, const std::stop_token& stop) const {
   const std::size_t pairs = pairs_.size();
-  std::vector<std::vector<std::int32_t>> source(pairs), target(pairs);
-  const tokenizer::EncodeOptions source_draw = encoder_->source_draw(epoch);
-  const tokenizer::EncodeOptions target_draw = encoder_->target_draw(epoch);
+  std::vector<PairSequences> drawn(pairs);
   std::vector<std::size_t> ends;
   for (const std::uint64_t count : pairs_of_texts_) ends.push_back((ends.empty() ? 0 : ends.back()) + count);
   core::for_each_range(
@@ -400,22 +466,16 @@ EncodedPairs Corpus::drawn(std::int64_t epoch, core::Executor& executor, const s
         core::require(!stop.stop_requested(), ErrorCode::kInterrupted, "interrupted while drawing segmentations");
         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
           const auto text = static_cast<std::size_t>(std::ranges::upper_bound(ends, i) - ends.begin());
-          tokenizer::EncodeOptions one = source_draw;
-          tokenizer::EncodeOptions other = target_draw;
-          one.line = other.line = i;
-          source[i] = encoder_->source(source_text_[i], text, one);
-          target[i] = encoder_->target(target_text_[i], text, other);
+          const bool aligned = is_aligned(texts_[text]);
+          drawn[i] = encoder_->draw(
+              lines_of(source_text_[i], target_text_[i], aligned ? alignment_text_[i] : "", aligned), text, epoch, i);
         }
       });
   EncodedPairs result;
-  const auto join = [&](std::vector<std::vector<std::int32_t>>& ids, const SequenceList& usual, SequenceList& out) {
-    for (std::size_t i = 0; i < pairs; ++i) {
-      out.append(encoder_->is_too_long(ids[i].size()) ? usual[i] : std::span<const std::int32_t>(ids[i]));
-      ids[i] = {};
-    }
-  };
-  join(source, pairs_.source, result.source);
-  join(target, pairs_.target, result.target);
+  for (std::size_t i = 0; i < pairs; ++i) {
+    append_drawn(*encoder_, drawn[i], {pairs_.source, pairs_.target, pairs_.links, i}, result);
+    drawn[i] = {};
+  }
   result.parts = pairs_.parts;
   return result;
 }
@@ -436,20 +496,17 @@ void Corpus::append_block(std::size_t block, std::int64_t epoch, EncodedPairs& p
   if (!draws()) {
     pairs.source.append(loaded.source);
     pairs.target.append(loaded.target);
+    pairs.links.append(loaded.links);
     return;
   }
   const BlockInfo& info = blocks_->blocks()[block];
-  tokenizer::EncodeOptions source_draw = encoder_->source_draw(epoch);
-  tokenizer::EncodeOptions target_draw = encoder_->target_draw(epoch);
+  const bool aligned = is_aligned(texts_[info.text]);
   for (std::size_t i = 0; i < loaded.size(); ++i) {
     core::require(!stop.stop_requested(), ErrorCode::kInterrupted, "interrupted while drawing segmentations");
-    source_draw.line = target_draw.line = info.first_pair + i;
-    const auto source = encoder_->source(loaded.source_text[i], info.text, source_draw);
-    const auto target = encoder_->target(loaded.target_text[i], info.text, target_draw);
-    pairs.source.append(encoder_->is_too_long(source.size()) ? loaded.source[i]
-                                                             : std::span<const std::int32_t>(source));
-    pairs.target.append(encoder_->is_too_long(target.size()) ? loaded.target[i]
-                                                             : std::span<const std::int32_t>(target));
+    const PairLines lines =
+        lines_of(loaded.source_text[i], loaded.target_text[i], aligned ? loaded.alignment_text[i] : "", aligned);
+    append_drawn(*encoder_, encoder_->draw(lines, info.text, epoch, info.first_pair + i),
+                 {loaded.source, loaded.target, loaded.links, i}, pairs);
   }
 }
 

@@ -15,8 +15,10 @@ GradientAccumulator::GradientAccumulator(const TrainingConfig& config, const Gra
       source_(&source),
       context_(&context),
       loss_(uniform_smoothing(config.training, parts.model.spec().target_vocabulary)),
+      guides_alignment_(config.training.guided_alignment.weight > 0 && has_alignments(config.data.train)),
       tree_(parts.trained(), context) {
   loss_.r_drop = config.training.r_drop;
+  loss_.guided_alignment = config.training.guided_alignment;
   if (!parts.ranks.alone())
     reducer_ = std::make_unique<GradientReducer>(parts.ranks, parts.trained(), tree_, context, parts.bucket_values);
 }
@@ -29,6 +31,7 @@ UpdateGradients GradientAccumulator::compute(const TrainingState& state, bool st
   for (const ops::LossSums& batch : sums) {
     result.sums.loss += batch.loss;
     result.sums.negative_log_likelihood += batch.negative_log_likelihood;
+    result.sums.alignment += batch.alignment;
     result.sums.tokens += batch.tokens;
   }
   return result;

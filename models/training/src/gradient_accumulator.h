@@ -53,6 +53,8 @@ class GradientAccumulator {
   void plan_epoch(const TrainingState& state) { source_->go_to(state); }
   /// Of the epoch that was planned last; an estimate where its pairs are on disk.
   std::int64_t updates_per_epoch() const;
+  /// Whether the loss has a part for alignments.
+  bool guides_alignment() const noexcept { return guides_alignment_; }
   /// Seconds that training has waited for data, since the last call.
   double take_waiting() noexcept { return source_->take_waiting(); }
 
@@ -71,6 +73,7 @@ class GradientAccumulator {
   BatchSource* source_;
   tensor::Context* context_;
   LossOptions loss_;
+  bool guides_alignment_;
   GradientTree tree_;
   std::unique_ptr<GradientReducer> reducer_;  ///< nullptr: there is one process
   Batch batch_;

@@ -35,8 +35,39 @@ class ModeScope {
 /// What a body leaves behind.
 struct Outcome {
   ops::RowLosses losses;
+  tensor::Tensor alignment_losses;  ///< empty: there are none
   std::vector<bool> written_gradients;
 };
+
+/// What a step needs to know of the alignments of its batch. The host's memory of what is uploaded.
+struct Guide {
+  bool wanted = false;
+  std::vector<std::int32_t> links;  ///< with what fills them up
+  double scale = 0;
+  ops::AlignmentGoal goal{};
+};
+
+/// Each pair of a repeated batch has a share in the loss of its one set of targets.
+double passes_of(const LossOptions& options) {
+  return options.r_drop > 0 ? 2 : 1;
+}
+
+void prepare(tensor::Context& context, const nn::AlignmentHeads& heads, const Batch& batch, const LossOptions& options,
+             double gradient_scale, Guide& guide) {
+  guide.wanted = batch.aligned() && options.guided_alignment.weight > 0;
+  if (!guide.wanted) return;
+  core::require(heads.memory.index >= 0, core::ErrorCode::kInvalidArgument,
+                "guided alignment: the model names no attention as its alignment");
+  // So many that batches of equal shapes have equal uploads.
+  guide.links.assign(batch.links().begin(), batch.links().end());
+  guide.links.resize(static_cast<std::size_t>(context.coarse_bucket(static_cast<std::int64_t>(guide.links.size()))));
+  guide.scale = gradient_scale * options.guided_alignment.weight / passes_of(options);
+  guide.goal = {.link_offsets = context.indices(batch.link_offsets()),
+                .links = context.indices(guide.links),
+                .cost = options.guided_alignment.cost,
+                .heads = heads.heads,
+                .gradient_scale = context.upload(std::span<const double>(&guide.scale, 1))};
+}
 
 /// Of which gradients are written: those are added to, where others are assigned (FNV-1a over the flags).
 std::int64_t fingerprint(const std::vector<bool>& flags) {
@@ -58,7 +89,9 @@ tensor::StepKey key_of(const tensor::Context& context, const nn::Seq2SeqModel& m
   return {"loss",
           {model.parameters().generation(), source.total(), source.batch(), input.total(), weights(source, source),
            weights(input, source), weights(input, input), fingerprint(model.parameters().written_gradients()),
-           std::bit_cast<std::int64_t>(options.label_smoothing), std::bit_cast<std::int64_t>(options.r_drop)}};
+           std::bit_cast<std::int64_t>(options.label_smoothing), std::bit_cast<std::int64_t>(options.r_drop),
+           batch.aligned() ? 1 + static_cast<std::int64_t>(options.guided_alignment.cost) : 0,
+           std::bit_cast<std::int64_t>(options.guided_alignment.weight)}};
 }
 
 ops::RowLosses losses_of(tensor::Context& context, const ops::Variable& hidden, const ops::Projection& projection,
@@ -78,6 +111,8 @@ ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const
   ops::DeviceArray<double> scale;
   std::optional<nn::DecoderState> state;
   std::vector<nn::KeyValue> memories;
+  Guide guide;
+  const nn::AlignmentHeads heads = model.alignment_heads();
   const Outcome outcome = context.step(
       [&] {
         source = model.prepare_source(context, batch.source());
@@ -85,6 +120,7 @@ ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const
         input = model.prepare_target(context, batch.input(), *state);
         target = context.indices(batch.target());
         scale = context.upload(std::span(&gradient_scale, 1));
+        prepare(context, heads, batch, options, gradient_scale, guide);
         // It costs passes over the batch, so it is made where somebody reads it.
         return context.records() ? key_of(context, model, batch, options) : tensor::StepKey{"loss"};
       },
@@ -92,14 +128,23 @@ ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const
         const nn::Encoding encoding = model.encode(context, source);
         memories = model.memories(context, encoding);
         state->set_memories(memories);
+        if (guide.wanted)
+          state->guide_attention(
+              {.memory = heads.memory,
+               .goal = guide.goal,
+               .losses = context.arena().allocate(1, input.host.total(), tensor::DType::kF64, context.device())});
         const nn::Decoding decoding = model.decode(context, input, *state);
         const ops::RowLosses losses = losses_of(context, decoding.states, model.output(), target, options, scale);
         // Records of the tape point into memories and state, so both live until the backward pass is over.
         if (context.tape() != nullptr) context.tape()->backward(context);
-        return {losses, context.records() ? model.parameters().written_gradients() : std::vector<bool>{}};
+        return {losses, state->guided() ? state->alignment_losses() : tensor::Tensor{},
+                context.records() ? model.parameters().written_gradients() : std::vector<bool>{}};
       });
   if (context.records()) model.parameters().set_written_gradients(outcome.written_gradients);
-  return ops::sum_of(context, outcome.losses, batch.target());
+  ops::LossSums sums = ops::sum_of(context, outcome.losses, batch.target());
+  sums.alignment = ops::sum_of_losses(context, outcome.alignment_losses) / passes_of(options);
+  if (guide.wanted) sums.loss += options.guided_alignment.weight * sums.alignment;
+  return sums;
 }
 
 }  // namespace

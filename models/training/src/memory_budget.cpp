@@ -47,13 +47,16 @@ class CountingMemory final : public tensor::DeviceMemory {
   std::atomic<std::uint64_t> most_{0};
 };
 
-/// So many pairs, of so many tokens on each side.
-EncodedPairs made_up(std::int64_t pairs, std::int64_t length, std::int32_t end) {
+/// So many pairs, of so many tokens on each side; token by token aligned, if so.
+EncodedPairs made_up(std::int64_t pairs, std::int64_t length, std::int32_t end, bool aligned) {
   const std::vector<std::int32_t> sequence(static_cast<std::size_t>(length), end);
+  std::vector<std::int32_t> links;
+  for (std::int32_t token = 0; token < length; ++token) links.insert(links.end(), {token, token});
   EncodedPairs made;
   for (std::int64_t i = 0; i < pairs; ++i) {
     made.source.append(sequence);
     made.target.append(sequence);
+    if (aligned) made.links.append(links);
   }
   return made;
 }
@@ -69,7 +72,8 @@ std::uint64_t bytes_of_step(const BatchTrial& trial, std::int64_t tokens) {
   parameters.initialise(recipe.seed);
   parameters.attach_gradients(usual.memory());
   const nn::SequenceSpec& spec = model->spec();
-  const EncodedPairs pairs = made_up(tokens / length, length, spec.end);
+  const bool aligned = has_alignments(trial.config.data.train) && recipe.guided_alignment.weight > 0;
+  const EncodedPairs pairs = made_up(tokens / length, length, spec.end, aligned);
   std::vector<std::uint32_t> all(pairs.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint32_t>(i);
   Batch batch;
@@ -81,6 +85,7 @@ std::uint64_t bytes_of_step(const BatchTrial& trial, std::int64_t tokens) {
   context.set_recomputes(usual.recomputes());
   LossOptions loss(uniform_smoothing(recipe, spec.target_vocabulary));
   loss.r_drop = recipe.r_drop;
+  loss.guided_alignment = recipe.guided_alignment;
   // The second step joins what the first one took piece by piece.
   for (std::uint64_t step = 0; step < 2; ++step) {
     parameters.begin_gradients();

@@ -142,6 +142,23 @@ void check_losses(const RecipeConfig& recipe, const std::string& where) {
                 "{}: training.label_smoothing_kind has no effect without training.label_smoothing", where);
 }
 
+void check_alignment(const TrainingConfig& config, const std::string& where) {
+  const DataConfig& data = config.data;
+  const bool pieces = data.alignment_units == AlignmentUnits::kPieces;
+  core::require(!pieces || (data.bpe_dropout == 0 && !data.subword_sampling.on), ErrorCode::kBadInput,
+                "{}: data.alignment_units: pieces are others in every epoch with {}; align words, or leave that out",
+                where, data.bpe_dropout > 0 ? "data.bpe_dropout" : "data.subword_regularization");
+  if (has_alignments(data.train)) return;
+  core::require(!pieces, ErrorCode::kBadInput,
+                "{}: data.alignment_units has no effect without word alignments in data.train; name their file as "
+                "data.train.alignment",
+                where);
+  core::require(config.training.guided_alignment == GuidedAlignmentConfig(), ErrorCode::kBadInput,
+                "{}: training.guided_alignment has no effect without word alignments in data.train; name their file as "
+                "data.train.alignment",
+                where);
+}
+
 }  // namespace
 
 void check_methods(const TrainingConfig& config, const std::string& where) {
@@ -150,6 +167,7 @@ void check_methods(const TrainingConfig& config, const std::string& where) {
   check_non_finite(config, where);
   check_losses(config.training, where);
   check_loss_scale(config.training, where);
+  check_alignment(config, where);
 }
 
 }  // namespace dragoman::training

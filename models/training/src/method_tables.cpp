@@ -145,6 +145,20 @@ OptionTable<LossScaleConfig> loss_scale_table() {
               "fp16: updates in a row with finite gradients, after which it is doubled; 0: never");
 }
 
+OptionTable<GuidedAlignmentConfig> guided_alignment_table() {
+  using Config = GuidedAlignmentConfig;
+  using ops::AlignmentCost;
+  return OptionTable<Config>()
+      .number(
+          "weight", &Config::weight, {.least = 0, .most = 1000}, "X",
+          "of the loss that pulls the model's alignment_layer to the alignments of data.train, if it has any; 0: off")
+      .choice("cost", &Config::cost,
+              {{"cross-entropy", AlignmentCost::kCrossEntropy},
+               {"mean-squared-error", AlignmentCost::kMeanSquaredError},
+               {"multiplication", AlignmentCost::kMultiplication}},
+              "NAME", "what that loss is");
+}
+
 OptionTable<WordDropoutConfig> word_dropout_table() {
   using Config = WordDropoutConfig;
   return OptionTable<Config>()

@@ -10,6 +10,7 @@ core::OptionTable<OptimizerConfig> optimizer_table();
 core::OptionTable<ScheduleOptions> schedule_table();
 core::OptionTable<WordDropoutConfig> word_dropout_table();
 core::OptionTable<LossScaleConfig> loss_scale_table();
+core::OptionTable<GuidedAlignmentConfig> guided_alignment_table();
 /// Of SmoothingKind and of NonFinitePolicy by their names.
 std::vector<std::pair<std::string_view, SmoothingKind>> smoothing_kinds();
 std::vector<std::pair<std::string_view, NonFinitePolicy>> non_finite_policies();

@@ -63,6 +63,9 @@ inline OpTensors tensors_of(const ops::SoftmaxBackwardArguments& x) {
 inline OpTensors tensors_of(const ops::CrossEntropyRowsArguments& x) {
   return {{}, {x.losses, x.nlls, x.logits}};
 }
+inline OpTensors tensors_of(const ops::AlignmentLossRowsArguments& x) {
+  return {{x.weights}, {x.losses, x.gradient}};
+}
 inline OpTensors tensors_of(const ops::EmbeddingArguments& x) {
   return {{x.table.values, x.position_table}, {x.y}};
 }
@@ -73,7 +76,8 @@ inline OpTensors tensors_of(const ops::AttentionArguments& x) {
   return {{x.q, x.k, x.v, x.bias}, {x.y}};
 }
 inline OpTensors tensors_of(const ops::AttentionBackwardArguments& x) {
-  return {{x.forward.q, x.forward.k, x.forward.v, x.dy}, {x.dq.value, x.dk.value, x.dv.value, x.dbias.value}};
+  return {{x.forward.q, x.forward.k, x.forward.v, x.dy, x.dweights},
+          {x.dq.value, x.dk.value, x.dv.value, x.dbias.value}};
 }
 inline OpTensors tensors_of(const ops::RecomputedAttentionArguments& x) {
   return {{x.forward.q, x.forward.k, x.forward.v, x.forward.bias}, {x.forward.y}};

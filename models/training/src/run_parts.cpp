@@ -38,6 +38,7 @@ CorpusOptions training_corpus_options(const RunParts& run) {
           .tags_of_texts = tags_of_texts(run, data.train),
           .bpe_dropout = data.bpe_dropout,
           .subword_sampling = data.subword_sampling,
+          .alignment_units = data.alignment_units,
           .seed = run.config.training.seed,
           .keep_parts = !data.phases.empty(),
           .temperature = data.temperature,
@@ -164,6 +165,16 @@ void check_shares(const RunParts& run) {
                     batches, processes));
 }
 
+void check_guidance(const RunParts& run) {
+  const TrainingConfig& config = run.config;
+  core::require(config.training.guided_alignment.weight == 0 || !has_alignments(config.data.train) ||
+                    run.model->alignment_heads().memory.index >= 0,
+                core::ErrorCode::kUnsupported,
+                "training.guided_alignment: a model of the type '{}' names no attention as its alignment; set its "
+                "weight to 0, or leave the alignments of data.train out",
+                config.model.type);
+}
+
 /// What is there besides the step of a batch.
 MemoryUse memory_use(const RunParts& run) {
   const auto bytes_of = [](const nn::ParameterStore& store) {
@@ -187,8 +198,9 @@ MemoryUse memory_use(const RunParts& run) {
   if (run.train->on_disk()) {
     use.corpus = run.config.data.memory / 2;  // the window in use and the one that is read
   } else if (on_host) {
-    use.corpus = (run.train->source_tokens() + run.train->target_tokens()) * sizeof(std::int32_t) +
-                 run.train->size() * 2 * sizeof(std::uint64_t);
+    const SequenceList& links = run.train->pairs().links;
+    use.corpus = (run.train->source_tokens() + run.train->target_tokens() + links.total()) * sizeof(std::int32_t) +
+                 (2 * run.train->size() + links.size()) * sizeof(std::uint64_t);
     // This epoch's and the next one's.
     if (run.config.data.bpe_dropout > 0 || run.config.data.subword_sampling.on) use.corpus *= 2;
   }
@@ -243,6 +255,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
     ranks->barrier();
   }
   check_shares(*this);
+  check_guidance(*this);
   read_training_data(*this, mode, stop);
   if (!config.data.validation.empty() && ranks->leads()) {
     validation = read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);

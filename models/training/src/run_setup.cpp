@@ -162,6 +162,7 @@ Json with_later_keys(const Json& before, const Json& now) {
                                                                   {"data.source_language", ""},
                                                                   {"data.target_language", ""},
                                                                   {"data.temperature", 1},
+                                                                  {"data.alignment_units", "words"},
                                                                   {"training.lora.alpha", 16},
                                                                   {"training.lora.targets", Json::array()},
                                                                   {"model.init", "default"},

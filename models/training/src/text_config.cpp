@@ -57,46 +57,59 @@ std::vector<double> read_weights(OptionReader& options, std::size_t count, const
   return weights;
 }
 
-TextPair read_two_files(OptionReader& options, bool weighted) {
+/// The files of both sides and, of a text that is trained on, of their alignments.
+TextPair read_parallel_files(OptionReader& options, bool training) {
   TextPair pair{.source = read_paths(options, "source"), .target = read_paths(options, "target")};
-  if (weighted) pair.weights = read_weights(options, pair.source.size(), kTextWeight, "pair of files");
-  options.finish();
+  if (training && options.has("alignment")) pair.alignment = read_paths(options, "alignment");
   options.check(pair.source.size() == pair.target.size(), "source",
                 fmt::format("names {} files, but target names {}; they are read in pairs", pair.source.size(),
                             pair.target.size()));
+  options.check(pair.alignment.empty() || pair.alignment.size() == pair.source.size(), "alignment",
+                fmt::format("names {} files for {} pairs of them", pair.alignment.size(), pair.source.size()));
   return pair;
 }
 
-void read_columns(OptionReader& options, PairFile& file) {
+TextPair read_two_files(OptionReader& options, bool training) {
+  TextPair pair = read_parallel_files(options, training);
+  if (training) pair.weights = read_weights(options, pair.source.size(), kTextWeight, "pair of files");
+  options.finish();
+  return pair;
+}
+
+void read_columns(OptionReader& options, PairFile& file, bool training) {
   constexpr core::NumberRange<std::uint64_t> kColumn{.least = 1, .most = corpus::kMostColumns};
   for (const auto& [key, column] :
        {std::pair("source_column", &file.source_column), std::pair("target_column", &file.target_column)}) {
     *column = options.get(key, *column);
     options.check(kColumn.contains(*column), key, kColumn.demand());
   }
+  if (!training || !options.has("alignment_column")) return;
+  file.alignment_column = options.require_key<std::uint64_t>("alignment_column");
+  options.check(kColumn.contains(file.alignment_column), "alignment_column", kColumn.demand());
 }
 
-std::vector<PairFile> read_files(OptionReader& options) {
+std::vector<PairFile> read_files(OptionReader& options, bool training) {
   const int forms = (options.has("source") || options.has("target") ? 1 : 0) + (options.has("tsv") ? 1 : 0) +
                     (options.has("jsonl") ? 1 : 0);
   options.check(forms == 1, "source", "and target, or tsv, or jsonl: a text needs one of the three");
   std::vector<PairFile> files;
   if (options.has("source") || options.has("target")) {
-    const TextPair pair{.source = read_paths(options, "source"), .target = read_paths(options, "target")};
-    options.check(pair.source.size() == pair.target.size(), "source",
-                  fmt::format("names {} files, but target names {}; they are read in pairs", pair.source.size(),
-                              pair.target.size()));
+    const TextPair pair = read_parallel_files(options, training);
     for (std::size_t i = 0; i < pair.source.size(); ++i)
-      files.push_back({.format = PairFormat::kText, .source = pair.source[i], .target = pair.target[i]});
+      files.push_back({.format = PairFormat::kText,
+                       .source = pair.source[i],
+                       .target = pair.target[i],
+                       .alignment = pair.alignment.empty() ? "" : pair.alignment[i]});
     return files;
   }
   const bool tsv = options.has("tsv");
   PairFile form{.format = tsv ? PairFormat::kTsv : PairFormat::kJsonl, .source = {}};
   if (tsv) {
-    read_columns(options, form);
+    read_columns(options, form, training);
   } else {
     form.source_key = options.get("source_key", form.source_key);
     form.target_key = options.get("target_key", form.target_key);
+    if (training) form.alignment_key = options.get("alignment_key", form.alignment_key);
   }
   for (const std::string& path : read_paths(options, tsv ? "tsv" : "jsonl")) {
     form.source = path;
@@ -105,9 +118,9 @@ std::vector<PairFile> read_files(OptionReader& options) {
   return files;
 }
 
-TextConfig read_text(OptionReader options, bool weighted) {
-  TextConfig text{.files = read_files(options)};
-  if (weighted) {
+TextConfig read_text(OptionReader options, bool training) {
+  TextConfig text{.files = read_files(options, training)};
+  if (training) {
     text.weight = options.get("weight", text.weight);
     options.check(kTextWeight.contains(text.weight), "weight", kTextWeight.demand());
   }
@@ -129,22 +142,26 @@ TextConfig read_text(OptionReader options, bool weighted) {
 Json text_to_json(const TextConfig& text) {
   Json json = Json::object();
   const PairFile& form = text.files.front();
-  std::vector<std::string> sources, targets;
+  std::vector<std::string> sources, targets, alignments;
   for (const PairFile& file : text.files) {
     sources.push_back(file.source);
     targets.push_back(file.target);
+    alignments.push_back(file.alignment);
   }
   switch (form.format) {
     case PairFormat::kText:
       json = {{"source", paths_to_json(sources)}, {"target", paths_to_json(targets)}};
+      if (form.aligned()) json["alignment"] = paths_to_json(alignments);
       break;
     case PairFormat::kTsv:
       json = {{"tsv", paths_to_json(sources)},
               {"source_column", form.source_column},
               {"target_column", form.target_column}};
+      if (form.aligned()) json["alignment_column"] = form.alignment_column;
       break;
     case PairFormat::kJsonl:
       json = {{"jsonl", paths_to_json(sources)}, {"source_key", form.source_key}, {"target_key", form.target_key}};
+      if (form.aligned()) json["alignment_key"] = form.alignment_key;
       break;
   }
   if (text.weight != 1) json["weight"] = text.weight;
@@ -165,7 +182,8 @@ bool is_plain(const Json& tree) {
 std::size_t pipes_of(const TextPair& pair) {
   std::size_t pipes = 0;
   for (const TextConfig& text : texts_of(pair))
-    for (const PairFile& file : text.files) pipes += (file.source == "-" ? 1U : 0U) + (file.target == "-" ? 1U : 0U);
+    for (const PairFile& file : text.files)
+      for (const std::string* path : {&file.source, &file.target, &file.alignment}) pipes += *path == "-" ? 1U : 0U;
   return pipes;
 }
 
@@ -176,29 +194,38 @@ std::vector<TextConfig> texts_of(const TextPair& pair) {
                 "{} source files, but {} target files", pair.source.size(), pair.target.size());
   core::require(pair.weights.empty() || pair.weights.size() == pair.source.size(), ErrorCode::kInvalidArgument,
                 "{} source files, but {} weights", pair.source.size(), pair.weights.size());
+  core::require(pair.alignment.empty() || pair.alignment.size() == pair.source.size(), ErrorCode::kInvalidArgument,
+                "{} source files, but {} files of alignments", pair.source.size(), pair.alignment.size());
   std::vector<TextConfig> texts = pair.texts;
   for (std::size_t i = 0; i < pair.source.size(); ++i)
-    texts.push_back({.files = {{.source = pair.source[i], .target = pair.target[i]}},
+    texts.push_back({.files = {{.source = pair.source[i],
+                                .target = pair.target[i],
+                                .alignment = pair.alignment.empty() ? "" : pair.alignment[i]}},
                      .weight = pair.weights.empty() ? 1 : pair.weights[i]});
   return texts;
 }
 
-TextPair read_texts(OptionReader& parent, std::string_view key, bool weighted) {
+bool has_alignments(const TextPair& pair) {
+  return std::ranges::any_of(
+      texts_of(pair), [](const TextConfig& text) { return std::ranges::any_of(text.files, &PairFile::aligned); });
+}
+
+TextPair read_texts(OptionReader& parent, std::string_view key, bool training) {
   const Json& tree = parent.subtree(key);
   TextPair pair;
   if (tree.is_array()) {
     parent.check(!tree.empty(), key, "must name texts");
     for (std::size_t i = 0; i < tree.size(); ++i)
       pair.texts.push_back(
-          read_text(OptionReader(tree[i], fmt::format("{}: {}[{}]", parent.where(), key, i)), weighted));
+          read_text(OptionReader(tree[i], fmt::format("{}: {}[{}]", parent.where(), key, i)), training));
     return pair;
   }
   OptionReader options = parent.child(key);
   if (tree.is_object() && !is_plain(tree)) {
-    pair.texts.push_back(read_text(std::move(options), weighted));
+    pair.texts.push_back(read_text(std::move(options), training));
     return pair;
   }
-  return read_two_files(options, weighted);
+  return read_two_files(options, training);
 }
 
 Json to_json(const TextPair& pair) {
@@ -208,6 +235,7 @@ Json to_json(const TextPair& pair) {
     return list;
   }
   Json json = {{"source", paths_to_json(pair.source)}, {"target", paths_to_json(pair.target)}};
+  if (!pair.alignment.empty()) json["alignment"] = paths_to_json(pair.alignment);
   if (!pair.weights.empty()) json["weights"] = pair.weights;
   return json;
 }

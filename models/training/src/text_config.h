@@ -8,8 +8,8 @@ namespace dragoman::training {
 // The keys of `data` that say which texts are read and how they are mixed.
 
 /// `parent[key]`: {source: FILE, target: FILE, weights: [X, ...]}, {tsv: FILE, ...}, {jsonl: FILE, ...}, or a list of
-/// such texts, each with what is to be said of it. Weights are for training.
-TextPair read_texts(core::OptionReader& parent, std::string_view key, bool weighted);
+/// such texts, each with what is to be said of it. Weights and alignments are for training.
+TextPair read_texts(core::OptionReader& parent, std::string_view key, bool training);
 core::Json to_json(const TextPair& pair);
 /// What of the texts affects results beside their content; null if nothing does.
 core::Json use_of_texts(const TextPair& pair);

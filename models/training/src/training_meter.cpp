@@ -15,6 +15,7 @@ void TrainingMeter::count(const Update& update) {
   last_norm_ = update.gradient_norm;
   state.window_loss += update.sums.loss;
   state.window_nll += update.sums.negative_log_likelihood;
+  state.window_alignment += update.sums.alignment;
   state.window_tokens += update.sums.tokens;
   window_seconds_ += update.seconds;
   const double rate = tokens / update.seconds;
@@ -37,8 +38,9 @@ void TrainingMeter::append_line(const Update& update) {
                   {"seconds", window_seconds_},
                   {"data_seconds", run_->gradients->take_waiting()}};
   if (state.loss_scale > 0) line["loss_scale"] = state.loss_scale;
+  if (run_->gradients->guides_alignment()) line["alignment_loss"] = state.window_alignment / tokens;
   progress_->append(line);
-  state.window_loss = state.window_nll = window_seconds_ = 0;
+  state.window_loss = state.window_nll = state.window_alignment = window_seconds_ = 0;
   state.window_tokens = 0;
 }
 

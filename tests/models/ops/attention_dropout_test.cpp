@@ -95,7 +95,7 @@ TEST_P(AttentionDropoutTest, ReturnsTheWeightsBeforeDropout) {
   for (std::uint64_t e = 0; e < 6; ++e) kept += DroppingAttention::factor(e) > 0 ? 1 : 0;
   ASSERT_LT(kept, 6) << "the mask of the example drops nothing";
   Rig rig(GetParam());
-  const std::vector<double> weights = values_of(attention.run(rig).probabilities);
+  const std::vector<double> weights = values_of(attention.run(rig).weights.value);
   ASSERT_EQ(weights.size(), 6U);
   for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(weights[3 * i] + weights[3 * i + 1] + weights[3 * i + 2], 1, 1e-6);
 }

@@ -189,7 +189,7 @@ TEST_P(AttentionTest, WeighsValuesByHand) {
   const auto result =
       ops::attention(context, q, k, v, context.indices(q_offsets), context.indices(k_offsets), {}, true);
   expect_close(values_of(result.output.value), std::vector<double>{1}, 1e-5, "output");
-  expect_close(values_of(result.probabilities), std::vector<double>{1.0 / 7, 2.0 / 7, 4.0 / 7}, 1e-6, "weights");
+  expect_close(values_of(result.weights.value), std::vector<double>{1.0 / 7, 2.0 / 7, 4.0 / 7}, 1e-6, "weights");
 }
 
 TEST_P(AttentionTest, AScaleTakesThePlaceOfTheUsualOne) {
@@ -205,7 +205,7 @@ TEST_P(AttentionTest, AScaleTakesThePlaceOfTheUsualOne) {
     const Variable q = rig.constant(1, 4, std::vector<double>{query, 3, -1, 2});
     const auto result = ops::attention(context, q, k, k, context.indices(q_offsets), context.indices(k_offsets),
                                        {.scale = scale}, true);
-    expect_close(values_of(result.probabilities), std::vector<double>{1.0 / 7, 2.0 / 7, 4.0 / 7}, 1e-6, "weights");
+    expect_close(values_of(result.weights.value), std::vector<double>{1.0 / 7, 2.0 / 7, 4.0 / 7}, 1e-6, "weights");
   }
 }
 
@@ -223,7 +223,7 @@ TEST_P(AttentionTest, ABiasIsThatOfTheDistance) {
   const Offsets k_offsets{0, 4};
   const auto result = ops::attention(context, queries, zeros, zeros, context.indices(q_offsets),
                                      context.indices(k_offsets), {.heads = 2}, true, bias);
-  expect_close(values_of(result.probabilities),
+  expect_close(values_of(result.weights.value),
                std::vector<double>{1. / 15, 2. / 15, 4. / 15, 8. / 15, 1. / 8, 1. / 8, 2. / 8, 4. / 8, 0.25, 0.25, 0.25,
                                    0.25, 0.25, 0.25, 0.25, 0.25},
                1e-6, "weights");
@@ -241,7 +241,7 @@ TEST_P(AttentionTest, ReturnsTheWeightsOfEverySequenceHeadAndQuery) {
   const auto result = ops::attention(context, x, x, x, index, index, {.heads = 2, .causal = true}, true);
   const std::vector<std::int64_t> first = ops::weight_offsets(offsets, offsets, 2);
   EXPECT_EQ(first, (std::vector<std::int64_t>{0, 8, 26}));
-  const std::vector<double> weights = values_of(result.probabilities);
+  const std::vector<double> weights = values_of(result.weights.value);
   ASSERT_EQ(weights.size(), 26U);
   for (std::size_t b = 0; b < 2; ++b) {
     const int n = offsets[b + 1] - offsets[b];
@@ -359,7 +359,7 @@ TEST_P(AttentionTest, CachedAttentionEqualsPlainAttentionOverTheSameRows) {
     const auto plain = ops::attention(context, q, k, v, context.indices(q_offsets), context.indices(k_offsets),
                                       {.heads = kHeads, .scale = scale}, true, bias);
     expect_close(values_of(y), values_of(plain.output.value), 1e-5, "output");
-    const std::vector<double> weights = values_of(plain.probabilities);
+    const std::vector<double> weights = values_of(plain.weights.value);
     for (std::int64_t r = 0; r < row_count; ++r) {
       const auto used = static_cast<std::int64_t>(keys[static_cast<std::size_t>(r)].size()) * kHeads;
       const auto* begin = weights.data() + kHeads * k_offsets[static_cast<std::size_t>(r)];

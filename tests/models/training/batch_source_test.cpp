@@ -363,6 +363,23 @@ TEST(BlockBytes, AreReadAsTheyWereWrittenAndCutOnesRefused) {
   EXPECT_THROW(read_block(bytes + "x", "x"), core::Error);
 }
 
+TEST(BlockBytes, LinksAreReadAsTheyWereWrittenAndOthersRefused) {
+  const auto bytes_of = [](std::vector<std::int32_t> links) {
+    EncodedBlock block;
+    block.source.append(std::vector<std::int32_t>{1, 2, 3});
+    block.target.append(std::vector<std::int32_t>{4, 5});
+    block.links.append(links);
+    return to_bytes(block);
+  };
+  const std::string bytes = bytes_of({0, 0, 0, 2, 1, 1});
+  EXPECT_EQ(to_bytes(read_block(bytes, "x")), bytes);
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_THROW(read_block(std::string_view(bytes).substr(0, size), "x"), core::Error) << size;
+  for (const auto& links :
+       std::vector<std::vector<std::int32_t>>{{0}, {2, 0}, {0, 3}, {-1, 0}, {0, -1}, {1, 0, 0, 0}, {0, 1, 0, 1}})
+    EXPECT_THROW(read_block(bytes_of(links), "x"), core::Error) << links.size();
+}
+
 TEST(TrainingOnBlocks, ResumesToTheBytesOfAnUninterruptedRun) {
   TemporaryFolder folder;
   const SmallTask task(folder.path(), 20000);

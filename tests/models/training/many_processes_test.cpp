@@ -85,6 +85,8 @@ TEST_P(ManyProcessesWith, HaveTheBytesOfOne) {
       if (batches == 4) testing::train(task_.config(with_output({"training.updates=3"}, "base")));
       assignments.push_back("model.from=" + task_.file("base/last").string());
     }
+    if (std::string(GetParam().name) == "guided_alignment")
+      assignments.push_back("data.train.alignment=" + task_.file("train.alignment").string());
     for (const std::string& more :
          {"training.accumulate=" + std::to_string(batches), std::string("training.updates=24"),
           std::string("validation.every=8"), std::string("training.epochs=100")})
@@ -107,6 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Recipe{"layer_drop", {"model.dropout.layer=0.5", "model.encoder_layers=3"}},
                       Recipe{"t5_like_tied", {"model.encoder_layers=2", "model.encoder_tied_layers=[0, 0]"}},
                       Recipe{"bf16", {"training.compute=bf16"}}, Recipe{"recomputing", {"training.recompute=true"}},
+                      Recipe{"guided_alignment", {"training.recompute=true", "training.r_drop=1"}},
                       Recipe{"frozen", {"training.freeze=[\"encoder.*\"]"}},
                       Recipe{"adapters", {"training.lora.rank=2"}}, Recipe{"reference", {"device=reference"}}),
     [](const auto& variant) { return variant.param.name; });

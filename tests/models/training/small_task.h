@@ -16,7 +16,8 @@
 
 namespace dragoman::training::testing {
 
-/// A language pair that is learned in seconds: sentences of letters, whose translation is the letters in reverse.
+/// A language pair that is learned in seconds: sentences of letters, whose translation is the letters in reverse. Which
+/// letter belongs to which stands in NAME.alignment.
 struct SmallTask {
   explicit SmallTask(std::filesystem::path folder_in, std::size_t pairs = 80) : folder(std::move(folder_in)) {
     write_pairs("train", pairs, 1);
@@ -76,6 +77,7 @@ checkpoint: {every: 7, keep: 2}
   void write_pairs(const std::string& name, std::size_t pairs, std::uint64_t seed) const {
     std::ofstream source(file(name + ".source"));
     std::ofstream target(file(name + ".target"));
+    std::ofstream alignment(file(name + ".alignment"));
     for (std::uint64_t i = 0; i < pairs; ++i) {
       std::string text;
       const std::uint64_t length = 2 + core::random_below(5, seed, 100, i);
@@ -83,6 +85,8 @@ checkpoint: {every: 7, keep: 2}
         text += std::string(k == 0 ? "" : " ") + static_cast<char>('a' + core::random_below(4, seed, i, k));
       source << text << '\n';
       target << std::string(text.rbegin(), text.rend()) << '\n';
+      for (std::uint64_t k = 0; k < length; ++k) alignment << (k == 0 ? "" : " ") << k << '-' << length - 1 - k;
+      alignment << '\n';
     }
   }
 };

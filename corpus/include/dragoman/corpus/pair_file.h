@@ -32,12 +32,18 @@ struct PairFile {
   /// kJsonl: a key of the object; `a.b` is the key b of the object at a, unless there is a key of that whole name.
   std::string source_key = "source";
   std::string target_key = "target";
+  /// Word alignments of the pairs, as text: of kText a file of a line for each, of kTsv a column, of kJsonl a key.
+  /// Empty and 0: there are none.
+  std::string alignment{};
+  std::uint64_t alignment_column = 0;
+  std::string alignment_key{};
 
+  bool aligned() const noexcept { return !alignment.empty() || alignment_column > 0 || !alignment_key.empty(); }
   bool operator==(const PairFile&) const = default;
 };
 
-/// Error{kInvalidArgument} for a description that makes no sense: columns out of range or equal, a missing file, both
-/// sides from standard input.
+/// Error{kInvalidArgument} for a description that makes no sense: columns out of range or equal, a missing file, two
+/// from standard input.
 void check(const PairFile& file);
 
 /// Lines as they were read, before they are split into sides: without LF, and CR before it.
@@ -45,12 +51,16 @@ class RawPairs {
  public:
   std::size_t size() const noexcept { return ends_.size(); }
   /// Of all lines.
-  std::size_t bytes() const noexcept { return lines_.size() + target_lines_.size(); }
+  std::size_t bytes() const noexcept { return lines_.size() + target_lines_.size() + alignment_lines_.size(); }
   /// The number of the first line in its file, from 1.
   std::uint64_t first_line() const noexcept { return first_line_; }
   /// Of kText the line of the source, else that of both sides.
   std::string_view line(std::size_t i) const noexcept { return part(lines_, ends_, i); }
   std::string_view target_line(std::size_t i) const noexcept { return part(target_lines_, target_ends_, i); }
+  /// Empty if there is no file of alignments.
+  std::string_view alignment_line(std::size_t i) const noexcept {
+    return alignment_ends_.empty() ? std::string_view() : part(alignment_lines_, alignment_ends_, i);
+  }
 
  private:
   friend class PairReader;
@@ -63,13 +73,16 @@ class RawPairs {
   std::string target_lines_;
   std::vector<std::size_t> ends_;
   std::vector<std::size_t> target_ends_;
+  std::string alignment_lines_;
+  std::vector<std::size_t> alignment_ends_;
   std::uint64_t first_line_ = 1;
 };
 
-/// The two sides of a line.
+/// The two sides of a line, and how they are aligned, if the file says that.
 struct ParsedPair {
   std::string source;
   std::string target;
+  std::string alignment{};
   /// Why the line does not hold a pair; empty if it does.
   std::string problem{};
 };
@@ -97,7 +110,7 @@ class PairReader {
   explicit PairReader(PairFile file, std::stop_token stop = {});
 
   /// The next lines, of about so many bytes, at least one; nothing at the end. Error{kBadInput} where one file of
-  /// kText ends before the other, naming both with their numbers of lines.
+  /// kText ends before another, naming them with their numbers of lines.
   std::optional<RawPairs> read(std::size_t bytes);
   /// The next pair; false at the end. Error{kBadInput} naming file, line and reason for a line that holds none.
   bool next(ParsedPair& pair);
@@ -111,6 +124,8 @@ class PairReader {
   std::string name() const;
   /// "file: line 7" for messages.
   std::string place_of(std::uint64_t line) const;
+  /// The same of an alignment.
+  std::string place_of_alignment(std::uint64_t line) const;
   /// As core::LineReader's, of both files; the size is 0 if one of them has none.
   std::uint64_t bytes_from_disk() const noexcept;
   std::uint64_t size_on_disk() const noexcept;
@@ -118,13 +133,16 @@ class PairReader {
  private:
   bool next_line();
   [[noreturn]] void fail_unequal(bool source_goes_on);
+  [[noreturn]] void fail_unequal_alignment(bool source_goes_on);
 
   PairFile file_;
   core::LineReader source_;
   std::optional<core::LineReader> target_;
+  std::optional<core::LineReader> alignment_;
   PairParser parser_;
   std::string line_;
   std::string target_line_;
+  std::string alignment_line_;
   RawPairs one_;
 };
 

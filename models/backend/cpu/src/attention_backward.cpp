@@ -40,6 +40,11 @@ HWY_INLINE void copy_row(const float* from, std::size_t count, float* to) {
   for_each_vector(count, [&](std::size_t i, auto vector) HWY_ATTR { vector.store(vector.load(from + i), to + i); });
 }
 
+HWY_INLINE void add_row(const float* from, std::size_t count, float* to) {
+  for_each_vector(count, [&](std::size_t i, auto vector)
+                             HWY_ATTR { vector.store(hn::Add(vector.load(to + i), vector.load(from + i)), to + i); });
+}
+
 /// Through the softmax of one row, and the factor that its scores were scaled by: gradient = factor * w * (gradient -
 /// sum(gradient * w)).
 HWY_INLINE void softmax_gradient(const float* weights, std::size_t count, float factor, float* gradient) {
@@ -91,6 +96,7 @@ HWY_INLINE void score_gradients(const ops::AttentionBackwardArguments& arguments
       drop_row(scratch.factors + i * unit.keys, keys, weights, kept, gradient);
     else
       copy_row(weights, keys, kept);
+    if (!arguments.dweights.empty()) add_row(arguments.dweights.as<float>() + index + i * unit.keys, keys, gradient);
     softmax_gradient(weights, keys, factor, gradient);
     if (scratch.dbias != nullptr)
       add_bias_gradient(gradient, factor, ops::bias_reach(forward.bias), first + i + unit.keys - unit.queries,

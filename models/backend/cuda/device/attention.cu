@@ -185,10 +185,23 @@ struct WeightedSums {
     const FloatRow dy = row_of(arguments.dy, place.row, place.first_col);
     float sum = 0;
     for (std::int64_t c = lane(); c < place.width; c += kWarp) sum += y(c) * dy(c);
+    // A gradient of the weights themselves is not in those of the output; then the weights were kept.
+    const std::int64_t last = attention.q_offsets.data[attention.q_offsets.count - 1];
+    if (arguments.dweights != nullptr && place.row < last) {
+      const Sequence of = sequence(attention, sequence_of(attention.q_offsets, place.row), place.head);
+      const std::int64_t first_weight = of.first_weight + (place.row - of.first_query) * of.keys;
+      for (std::int64_t j = lane(); j < of.keys; j += kWarp)
+        sum += attention.probabilities[first_weight + j] * arguments.dweights[first_weight + j];
+    }
     sum = reduce_warp(sum, Sum());
     if (lane() == 0) arguments.weighted[place.row * attention.heads + place.head] = sum;
   }
 };
+
+/// What the gradient of a weight itself adds.
+SIMT_DEVICE float own_gradient(const AttentionBackward& arguments, std::int64_t index) {
+  return arguments.dweights == nullptr ? 0 : arguments.dweights[index];
+}
 
 struct QueryBackward {
   AttentionBackward arguments;
@@ -207,7 +220,8 @@ struct QueryBackward {
       const FloatRow dy = row_of(arguments.dy, place.row, place.first_col);
       const auto weight_gradient = [&](std::int64_t j) {
         return dropout_factor(attention.dropout, first_weight + j) *
-               dot(dy, row_of(attention.v, of.first_key + j, place.first_col), place.width);
+                   dot(dy, row_of(attention.v, of.first_key + j, place.first_col), place.width) +
+               own_gradient(arguments, first_weight + j);
       };
       const float weighted = arguments.weighted[place.row * attention.heads + place.head];
       const auto score_gradient = [&](std::int64_t j) {
@@ -243,7 +257,8 @@ struct KeyBackward {
       const auto score_gradient = [&](std::int64_t i) {
         const std::int64_t row = of.first_query + first + i;
         const float gradient = dropout_factor(attention.dropout, weight_of(first + i)) *
-                               dot(row_of(arguments.dy, row, place.first_col), v, place.width);
+                                   dot(row_of(arguments.dy, row, place.first_col), v, place.width) +
+                               own_gradient(arguments, weight_of(first + i));
         const float weighted = arguments.weighted[row * attention.heads + place.head];
         return weight_again(attention, of, first + i, key, place.head) * (gradient - weighted);
       };
@@ -291,7 +306,8 @@ struct BiasBackward {
       for (std::int64_t j = begin; j < end; ++j) {
         const std::int64_t index = of.first_weight + query * of.keys + j;
         const float gradient = dropout_factor(attention.dropout, index) *
-                               dot(dy, row_of(attention.v, of.first_key + j, head * width), width);
+                                   dot(dy, row_of(attention.v, of.first_key + j, head * width), width) +
+                               own_gradient(arguments, index);
         sum += weight_again(attention, of, query, j, head) * (gradient - weighted);
       }
     }

@@ -182,6 +182,7 @@ struct AttentionBackward {
   Target dk = {};
   Target dv = {};
   Target dbias = {};
+  const float* dweights = nullptr;  ///< as probabilities are; nullptr: they have no gradient of their own
 };
 void attention_backward(const AttentionBackward& arguments);
 /// That of attention() and attention_backward() which is by tiles.
@@ -204,6 +205,22 @@ struct CachedAttention {
   Matrix y = {};
 };
 void cached_attention(const CachedAttention& arguments);
+
+struct AlignmentLossRows {
+  const float* weights = nullptr;
+  std::int64_t* weight_offsets = nullptr;  ///< [sequences]: scratch
+  Ids q_offsets = {};
+  Ids k_offsets = {};
+  int heads = 1;
+  int guided_heads = 1;
+  const std::int32_t* link_offsets = nullptr;
+  const std::int32_t* links = nullptr;
+  ops::AlignmentCost cost = ops::AlignmentCost::kCrossEntropy;
+  const double* gradient_scale = nullptr;
+  double* losses = nullptr;
+  float* gradient = nullptr;
+};
+void alignment_loss_rows(const AlignmentLossRows& arguments);
 
 // Products.
 /// What becomes of a product.

@@ -39,7 +39,8 @@ void attend(Context& context, device::Attention attention) {
 
 /// The arguments of either form of the backward pass.
 template <class Arguments>
-void attend_backward(Context& context, device::Attention attention, const Arguments& arguments, std::string_view op) {
+void attend_backward(Context& context, device::Attention attention, const Arguments& arguments, std::string_view op,
+                     const float* dweights = nullptr) {
   const tensor::ScratchScope scope(context.arena());
   attention.weight_offsets = scratch<std::int64_t>(context, attention.q_offsets.count);
   device::attention_backward({.forward = attention,
@@ -48,7 +49,8 @@ void attend_backward(Context& context, device::Attention attention, const Argume
                               .dq = target(arguments.dq, op),
                               .dk = target(arguments.dk, op),
                               .dv = target(arguments.dv, op),
-                              .dbias = target(arguments.dbias, op)});
+                              .dbias = target(arguments.dbias, op),
+                              .dweights = dweights});
 }
 
 device::Attention recomputed(const ops::RecomputedAttentionArguments& arguments, std::string_view op) {
@@ -70,7 +72,7 @@ void kernel(Context& context, const ops::AttentionArguments& arguments) {
 template <>
 void kernel(Context& context, const ops::AttentionBackwardArguments& arguments) {
   constexpr std::string_view kOp = "attention_backward";
-  attend_backward(context, forward(arguments.forward, kOp), arguments, kOp);
+  attend_backward(context, forward(arguments.forward, kOp), arguments, kOp, matrix(arguments.dweights, kOp).data);
 }
 
 template <>

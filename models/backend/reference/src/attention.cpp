@@ -78,6 +78,7 @@ class QueryBackward {
         dk_(ready_to_add(arguments.dk, "attention_backward")),
         dv_(ready_to_add(arguments.dv, "attention_backward")),
         dbias_(ready_to_add(arguments.dbias, "attention_backward")),
+        dweights_(arguments.dweights, "attention_backward"),
         width_(forward_.q.cols / forward_.heads),
         scale_(ops::score_scale<double>(forward_.scale, width_)) {}
 
@@ -90,7 +91,8 @@ class QueryBackward {
       const double weight = probabilities_(0, query.first_weight + j);
       const std::int64_t key = query.first_key + j;
       if (dv_) add_scaled(&dv_(key, query.first_col), keep * weight, dy, width_);
-      const double gradient = keep * dot(dy, &v_(key, query.first_col), width_);
+      double gradient = keep * dot(dy, &v_(key, query.first_col), width_);
+      if (dweights_) gradient += dweights_(0, query.first_weight + j);
       weight_gradients_[static_cast<std::size_t>(j)] = gradient;
       weighted += weight * gradient;
     }
@@ -107,7 +109,7 @@ class QueryBackward {
 
  private:
   const ops::AttentionArguments& forward_;
-  Matrix q_, k_, v_, probabilities_, dy_, dq_, dk_, dv_, dbias_;
+  Matrix q_, k_, v_, probabilities_, dy_, dq_, dk_, dv_, dbias_, dweights_;
   std::int64_t width_;
   double scale_;
   std::vector<double> weight_gradients_;

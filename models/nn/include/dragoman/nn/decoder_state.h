@@ -8,6 +8,7 @@
 
 #include <dragoman/nn/parameters.h>
 #include <dragoman/nn/row_pool.h>
+#include <dragoman/ops/alignment_loss.h>
 #include <dragoman/ops/attention.h>
 #include <dragoman/tensor/host_view.h>
 #include <dragoman/tensor/ragged.h>
@@ -64,6 +65,14 @@ struct AlignmentHeads {
   int heads = 1;
 };
 
+/// Which attention to pull to a goal while a model is trained, and where to store what it costs: `losses`, F64 [1, new
+/// tokens], whose memory outlives the decode() call. The goal's heads are the first of that attention.
+struct AttentionGuide {
+  MemoryId memory{-1};
+  ops::AlignmentGoal goal{};
+  Tensor losses{};
+};
+
 /// All that a decoder remembers between calls; the same decoder code runs on two kinds of it:
 ///  - whole(): teacher forcing. One row per sentence, whole targets in one call, gradients flow through memories and
 ///    histories.
@@ -110,6 +119,15 @@ class DecoderState {
   /// state is told again.
   const Tensor& kept_attention() const noexcept { return alignment_weights_; }
   void keep_attention(const Tensor& weights) noexcept { alignment_weights_ = weights; }
+
+  /// The next decode() call computes what `guide` asks for. Of a whole() state.
+  void guide_attention(const AttentionGuide& guide) {
+    guide_ = guide;
+    guided_ = false;
+  }
+  /// Whether it has: not if the layer that has that attention was left out.
+  bool guided() const noexcept { return guided_; }
+  const Tensor& alignment_losses() const noexcept { return guide_.losses; }
 
   /// Another one whenever histories, memories or row states have moved: part of the key of a step.
   std::int64_t generation() const noexcept {
@@ -190,6 +208,7 @@ class DecoderState {
   /// Keys are tensor `first` of the pool, values the next one.
   Variable attend_cached(Context& context, const Variable& q, const RowPool& pool, int first,
                          const DeviceKeyLists& lists, int heads, double scale, const Tensor& bias, bool keep_weights);
+  Variable attend_whole_memory(Context& context, MemoryId id, const Variable& q, const ops::AttentionOptions& options);
   bool keeps(MemoryId id) const noexcept { return alignment_request_.memory.index == id.index; }
 
   bool whole_ = false;
@@ -227,6 +246,8 @@ class DecoderState {
   std::vector<std::int32_t> positions_;
   DeviceStep step_;
   AlignmentHeads alignment_request_;
+  AttentionGuide guide_;
+  bool guided_ = false;
   Tensor alignment_weights_;
   std::optional<tensor::HostView> alignment_on_host_;
   int alignment_total_heads_ = 1;

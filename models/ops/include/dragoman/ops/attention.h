@@ -54,7 +54,8 @@ struct AttentionArguments {
 };
 inline constexpr KernelKey<void(Context&, const AttentionArguments&)> kAttention{"attention"};
 
-/// Gradients of `attention`; `forward.probabilities` holds the saved weights, and forward.y the output.
+/// Gradients of `attention`; `forward.probabilities` holds the saved weights, and forward.y the output. `dweights` (may
+/// be empty) is a gradient of these weights themselves, flat as they are, which is added to what comes by way of y.
 struct AttentionBackwardArguments {
   AttentionArguments forward;
   Tensor dy;
@@ -62,6 +63,7 @@ struct AttentionBackwardArguments {
   GradientTarget dk;
   GradientTarget dv;
   GradientTarget dbias{};
+  Tensor dweights{};
 };
 inline constexpr KernelKey<void(Context&, const AttentionBackwardArguments&)> kAttentionBackward{"attention_backward"};
 
@@ -92,8 +94,8 @@ inline constexpr KernelKey<void(Context&, const RecomputedAttentionBackwardArgum
 bool keeps_attention_weights(const Context& context);
 
 struct AttentionResult {
-  Variable output;       ///< [Tq, d]
-  Tensor probabilities;  ///< flat weights, or empty
+  Variable output;   ///< [Tq, d]
+  Variable weights;  ///< AttentionArguments::probabilities, or empty
 };
 
 /// Sees each attention() of the context in which it is set, so that one can look inside of any model without its help.
@@ -114,10 +116,11 @@ std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets
                                          std::span<const std::int32_t> k_offsets, int heads);
 
 /// If a gradient is recorded, the weights are kept, or computed again where the device has kernels for that; they are
-/// kept if `keep_probabilities`. `bias` may be empty.
+/// kept if `keep_weights`, which gives them to the caller; a gradient that is then put on them flows on to q, k and
+/// bias. `bias` may be empty.
 AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,
                           const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options,
-                          bool keep_probabilities = false, const Variable& bias = {});
+                          bool keep_weights = false, const Variable& bias = {});
 /// The same out of matmul, softmax, slices; slow, and the oracle of the fused form.
 Variable attention_composite(Context& context, const Variable& q, const Variable& k, const Variable& v,
                              const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options,

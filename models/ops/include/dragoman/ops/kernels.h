@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include <dragoman/ops/adam.h>
+#include <dragoman/ops/alignment_loss.h>
 #include <dragoman/ops/attention.h>
 #include <dragoman/ops/dropout.h>
 #include <dragoman/ops/elementwise.h>
@@ -58,6 +59,7 @@ inline constexpr std::tuple kKernels{
     kAdafactor,
     kClipValues,
     kPairedCrossEntropyRows,
+    kAlignmentLossRows,
 };
 
 /// What a backend may leave out: the op then runs its composite, which the reference backend thereby tests.

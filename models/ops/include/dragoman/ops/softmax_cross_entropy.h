@@ -34,6 +34,8 @@ struct CrossEntropyOptions {
 struct LossSums {
   double loss = 0;
   double negative_log_likelihood = 0;
+  /// What guided alignment has to say, without its weight; `loss` holds it with it.
+  double alignment = 0;
   std::int64_t tokens = 0;
 };
 

@@ -12,6 +12,12 @@ namespace dragoman::ops {
 /// the approximation of gelu that GPT-2 and T5 1.1 have.
 enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSwish, kSigmoid, kTanh, kGeluTanh };
 
+/// How far the attention of a target token, a distribution over source tokens, is from its alignment, another one
+/// (Chen et al. 2016); alignment_loss.h has the formulas.
+enum class AlignmentCost : std::uint8_t { kCrossEntropy, kMeanSquaredError, kMultiplication };
+/// What is added in logarithms of attention.
+inline constexpr double kAlignmentEpsilon = 1e-9;
+
 /// The keys of one query row: entries [begin, begin + count) of a list of row numbers.
 struct KeyRange {
   std::int32_t begin = 0;

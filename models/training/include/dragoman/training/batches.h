@@ -63,13 +63,19 @@ class Batch {
   tensor::RaggedTokens source() const noexcept { return {source_, source_offsets_}; }
   tensor::RaggedTokens input() const noexcept { return {input_, target_offsets_}; }
   std::span<const std::int32_t> target() const noexcept { return target_; }
+  /// Which tokens of its own source each token that is predicted is linked to, numbered from 0: those of token t of all
+  /// are links()[link_offsets()[t]] up to links()[link_offsets()[t + 1]]. No offsets: the pairs have no alignments.
+  std::span<const std::int32_t> link_offsets() const noexcept { return link_offsets_; }
+  std::span<const std::int32_t> links() const noexcept { return links_; }
+  bool aligned() const noexcept { return !link_offsets_.empty(); }
   /// Those that count.
   std::int64_t target_tokens() const noexcept { return target_tokens_; }
 
  private:
   void fill_up(std::int32_t decoder_start, std::int64_t bucket);
+  void append_links(std::span<const std::int32_t> links, std::int32_t target_tokens);
 
-  std::vector<std::int32_t> source_, input_, target_, source_offsets_, target_offsets_;
+  std::vector<std::int32_t> source_, input_, target_, source_offsets_, target_offsets_, link_offsets_, links_;
   std::int64_t target_tokens_ = 0;
 };
 

@@ -30,6 +30,7 @@ struct TrainingState {
   /// Sums since the last line of metrics.jsonl.
   double window_loss = 0;
   double window_nll = 0;
+  double window_alignment = 0;
   std::int64_t window_tokens = 0;
   core::Json early_stopping = core::Json::object();
   /// Of the schedule `plateau`.

@@ -14,6 +14,12 @@
 
 namespace dragoman::training {
 
+/// What links of word alignments number.
+enum class AlignmentUnits : std::uint8_t {
+  kWords,   ///< what stands between blanks: each piece of a word is linked to each piece of its counterpart
+  kPieces,  ///< those of the tokenizers
+};
+
 /// One text of a mix: files that are read one after the other, and what is to be said of them.
 struct TextConfig {
   std::vector<corpus::PairFile> files{};
@@ -32,6 +38,8 @@ struct TextConfig {
 struct TextPair {
   std::vector<std::string> source;
   std::vector<std::string> target;
+  /// Of each pair of files the file of its word alignments; empty: there are none.
+  std::vector<std::string> alignment{};
   /// How often an epoch has the pairs of each pair of files, where it is not once: with 2.5 each pair comes twice, and
   /// half of them, others in each epoch, once more.
   std::vector<double> weights{};
@@ -42,6 +50,8 @@ struct TextPair {
 
 /// All texts in one form: each pair of files of `source` and `target` is one.
 std::vector<TextConfig> texts_of(const TextPair& pair);
+/// Whether a text has word alignments.
+bool has_alignments(const TextPair& pair);
 
 /// A part of a run with a mix of its own (a curriculum).
 struct PhaseConfig {
@@ -116,6 +126,7 @@ struct DataConfig {
   std::string begin = "<s>";
   std::string end = "</s>";
   std::string unknown = "<unk>";
+  AlignmentUnits alignment_units = AlignmentUnits::kWords;
   /// Longest sentence in tokens of either side, the end token included; longer pairs are left out of training.
   std::int32_t maximum_length = 256;
   /// BPE-dropout (Provilkov et al. 2020) on both sides, drawn anew every epoch; 0 is off.
@@ -176,6 +187,8 @@ struct RecipeConfig {
   SmoothingKind label_smoothing_kind = SmoothingKind::kUniform;
   /// R-Drop (Liang et al. 2021): the weight alpha of the divergence between two passes; 0 is off.
   double r_drop = 0;
+  /// Of texts that have word alignments.
+  GuidedAlignmentConfig guided_alignment;
   WordDropoutConfig word_dropout;
   /// Largest global norm of an update's gradient; 0 is no limit.
   double clip_norm = 0;

@@ -63,9 +63,13 @@ struct WeightedPart {
 struct EncodedPairs {
   SequenceList source;
   SequenceList target;
+  /// Of each pair the links between its tokens: pairs of a target token's place and a source token's, end to end,
+  /// sorted and unique. Empty: no text has alignments.
+  SequenceList links{};
   /// All pairs; empty: each comes once.
   std::vector<WeightedPart> parts{};
   std::size_t size() const noexcept { return source.size(); }
+  bool aligned() const noexcept { return links.size() > 0; }
 };
 
 /// How many sequences there are of each length.
@@ -103,6 +107,7 @@ struct CorpusOptions {
   std::vector<formats::SequenceTags> tags_of_texts{};
   double bpe_dropout = 0;
   SubwordSampling subword_sampling{};
+  AlignmentUnits alignment_units = AlignmentUnits::kWords;
   std::uint64_t seed = 1;
   /// Whether text() is wanted afterwards; where epochs differ it is kept in any case.
   bool keep_text = false;
@@ -126,6 +131,7 @@ struct CorpusOptions {
 struct BlockIndex;
 class BlockStore;
 class PairEncoder;
+struct PairSequences;
 
 /// A parallel text, encoded once, or, where segmentations are drawn (BPE-dropout, subword regularisation), once per
 /// epoch; in memory, or above a limit on disk. Reading is single-threaded, encoding runs on the executor; the result
@@ -133,8 +139,8 @@ class PairEncoder;
 class Corpus {
  public:
   /// Reads and encodes. Files of different length are Error{kBadInput} naming both with their counts; a text of which
-  /// nothing remains is one, too, and so is a line that does not hold a pair. Error{kInvalidArgument} before anything
-  /// is read if something else stands where blocks would.
+  /// nothing remains is one, too, and so is a line that does not hold a pair, or no alignment of its pair.
+  /// Error{kInvalidArgument} before anything is read if something else stands where blocks would.
   Corpus(const TextPair& files, TokenizerPair tokenizers, const CorpusOptions& options, core::Executor& executor,
          const core::ProgressSink& progress = {}, const std::stop_token& stop = {});
   ~Corpus();
@@ -143,8 +149,8 @@ class Corpus {
   /// Whether epochs differ in how lines are cut.
   bool draws() const noexcept;
   /// The pairs as epoch `epoch` sees them, a pure function of (seed, epoch, pair); draws() must hold. A pair that a
-  /// draw makes over-long keeps its usual pieces for that epoch. Of a corpus in memory. Error{kInterrupted} if it is
-  /// stopped.
+  /// draw makes over-long keeps its usual pieces for that epoch (one with alignments on both sides). Of a corpus in
+  /// memory. Error{kInterrupted} if it is stopped.
   EncodedPairs drawn(std::int64_t epoch, core::Executor& executor, const std::stop_token& stop) const;
   /// The pairs without draws; none if they are on disk.
   const EncodedPairs& pairs() const noexcept { return pairs_; }
@@ -185,8 +191,8 @@ class Corpus {
   void read_file(Reading& reading, core::Executor& executor, const core::ProgressSink& progress,
                  const std::stop_token& stop);
   void encode_lines(Reading& reading, core::Executor& executor);
-  void append_pair(Reading& reading, std::size_t line, std::span<const std::int32_t> source,
-                   std::span<const std::int32_t> target);
+  void encode_line(const Reading& reading, std::size_t line, PairSequences& pair, std::string& problem) const;
+  void append_pair(Reading& reading, std::size_t line, const PairSequences& pair);
   void take_pairs(Reading& reading);
   void take_blocks(BlockIndex index, const std::filesystem::path& folder);
   void set_weights();
@@ -197,6 +203,8 @@ class Corpus {
   EncodedPairs pairs_;
   LineList source_text_;
   LineList target_text_;
+  LineList alignment_text_;
+  bool aligned_ = false;  ///< whether a text has alignments
   std::unique_ptr<BlockStore> blocks_;
   std::vector<std::uint64_t> pairs_of_texts_;
   std::vector<double> weights_;

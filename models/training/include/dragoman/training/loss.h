@@ -24,6 +24,8 @@ struct LossOptions {
   /// Not 0: the weight of the divergence between the two passes of a batch that was repeated
   /// (ops::PairedCrossEntropyRowsArguments).
   double r_drop = 0;
+  /// Of batches that have links. With a weight of 0 these are nothing to the loss.
+  GuidedAlignmentConfig guided_alignment{.weight = 0};
 };
 
 /// The share that is to be spread over all `vocabulary` pieces for a recipe's label smoothing, whatever its kind.

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/ops/values.h>
+
 // What a recipe can choose of optimisers and regularisers, as the configuration says it.
 namespace dragoman::training {
 
@@ -62,6 +64,15 @@ struct LossScaleConfig {
   std::int64_t most = 16777216;
   /// So many updates in a row with finite gradients double it; 0: never.
   std::int64_t grow_after = 2000;
+};
+
+/// Guided alignment (Chen et al. 2016; Garg et al. 2019): the loss gets `weight` times what it costs that the attention
+/// which the model names as its alignment (model.alignment_layer and alignment_heads) is not where the word alignments
+/// of the training pairs are, as a mean over all target tokens.
+struct GuidedAlignmentConfig {
+  double weight = 0.1;
+  ops::AlignmentCost cost = ops::AlignmentCost::kCrossEntropy;
+  bool operator==(const GuidedAlignmentConfig&) const = default;
 };
 
 /// Pieces that a model reads as the unknown token, drawn anew for each batch (Bowman et al. 2016); probabilities.
