@@ -16,7 +16,8 @@ inline bool exercise_gemm_answers(std::string_view bytes) {
   const backend::cuda::GemmAnswers answers = backend::cuda::parse_answers(bytes, identity);
   promise(backend::cuda::parse_answers(backend::cuda::format_answers(answers, identity), identity) == answers,
           "what is written is read");
-  promise(answers.empty() || backend::cuda::parse_answers(bytes, identity + "x").empty(), "others' answers are left out");
+  promise(answers.empty() || backend::cuda::parse_answers(bytes, identity + "x").empty(),
+          "others' answers are left out");
   return !answers.empty();
 }
 

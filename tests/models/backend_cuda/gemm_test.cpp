@@ -1,5 +1,6 @@
-#include "block.h"
 #include "gemm.h"
+
+#include "block.h"
 #include "test_data.h"
 
 #include <algorithm>
@@ -24,10 +25,11 @@ using ::testing::IsEmpty;
 
 /// What the algorithms of ListedLibrary do.
 enum Way : std::uint64_t {
-  kForwards,       ///< the sum goes through its inputs in order
-  kForwardsToo,    ///< the same bits by another algorithm
-  kBackwards,      ///< other bits
-  kByNumberOfRows  ///< forwards in matrices of more than 64 rows, backwards in others
+  kForwards,              ///< the sum goes through its inputs in order
+  kForwardsToo,           ///< the same bits by another algorithm
+  kBackwards,             ///< other bits
+  kForwardsToTheLastRow,  ///< which is summed backwards
+  kByNumberOfRows         ///< forwards in matrices of more than 64 rows, backwards in others
 };
 
 struct Listed {
@@ -41,7 +43,8 @@ struct Listed {
 /// In the host's memory.
 class ListedLibrary final : public GemmLibrary {
  public:
-  explicit ListedLibrary(Listed& listed, std::string identity = "listed 1") : listed_(listed), identity_(std::move(identity)) {}
+  explicit ListedLibrary(Listed& listed, std::string identity = "listed 1")
+      : listed_(listed), identity_(std::move(identity)) {}
 
   std::string identity() const override { return identity_; }
   std::vector<GemmAlgorithm> candidates(const GemmShape&, bool) const override {
@@ -50,7 +53,8 @@ class ListedLibrary final : public GemmLibrary {
     return all;
   }
   std::optional<std::size_t> workspace(const GemmShape& shape, const GemmAlgorithm& algorithm) const override {
-    if (algorithm.words[0] == listed_.candidates.front() && shape.rows > listed_.most_rows_of_first) return std::nullopt;
+    if (algorithm.words[0] == listed_.candidates.front() && shape.rows > listed_.most_rows_of_first)
+      return std::nullopt;
     return 64;
   }
   void run(const GemmShape& shape, const GemmOperands& operands, const GemmAlgorithm& algorithm, void* workspace,
@@ -58,16 +62,20 @@ class ListedLibrary final : public GemmLibrary {
     ASSERT_GE(bytes, 64U);
     std::memset(workspace, 0xFF, 64);
     const auto order = static_cast<Way>(algorithm.words[0]);
-    const bool backwards = order == kBackwards || (order == kByNumberOfRows && shape.rows <= 64);
-    for (std::int64_t i = 0; i < shape.rows; ++i)
+    const bool all_backwards = order == kBackwards || (order == kByNumberOfRows && shape.rows <= 64);
+    for (std::int64_t i = 0; i < shape.rows; ++i) {
+      const bool backwards = all_backwards || (order == kForwardsToTheLastRow && i + 1 == shape.rows);
       for (std::int64_t j = 0; j < shape.cols; ++j)
         if (shape.type == GemmType::kI8)
-          finish(shape, static_cast<std::int32_t*>(operands.c), i, j, sum<std::int32_t>(shape, operands, i, j, backwards));
+          finish(shape, static_cast<std::int32_t*>(operands.c), i, j,
+                 sum<std::int32_t>(shape, operands, i, j, backwards));
         else
           finish(shape, static_cast<float*>(operands.c), i, j,
                  sum<float>(shape, operands, i, j, backwards) + (shape.bias ? operands.bias[j] : 0));
+    }
   }
-  double time(const GemmShape&, const GemmOperands&, const GemmAlgorithm& algorithm, void*, std::size_t) const override {
+  double time(const GemmShape&, const GemmOperands&, const GemmAlgorithm& algorithm, void*,
+              std::size_t) const override {
     ++listed_.timings;
     return listed_.seconds.at(static_cast<Way>(algorithm.words[0]));
   }
@@ -89,12 +97,14 @@ class ListedLibrary final : public GemmLibrary {
     return static_cast<Number>(value);
   }
   template <class Number>
-  static Number sum(const GemmShape& shape, const GemmOperands& operands, std::int64_t i, std::int64_t j, bool backwards) {
+  static Number sum(const GemmShape& shape, const GemmOperands& operands, std::int64_t i, std::int64_t j,
+                    bool backwards) {
     Number sum = 0;
     for (std::int64_t step = 0; step < shape.inner; ++step) {
       const std::int64_t k = backwards ? shape.inner - 1 - step : step;
-      sum += number<Number>(shape.type, operands.a, shape.transpose_a ? k * shape.a_stride + i : i * shape.a_stride + k) *
-             number<Number>(shape.type, operands.b, shape.transpose_b ? j * shape.b_stride + k : k * shape.b_stride + j);
+      sum +=
+          number<Number>(shape.type, operands.a, shape.transpose_a ? k * shape.a_stride + i : i * shape.a_stride + k) *
+          number<Number>(shape.type, operands.b, shape.transpose_b ? j * shape.b_stride + k : k * shape.b_stride + j);
     }
     return sum;
   }
@@ -164,7 +174,8 @@ Outcome expected(const Task& task) {
     for (std::int64_t j = 0; j < task.cols; ++j) {
       double sum = task.bias ? bias[static_cast<std::size_t>(j)] : 0.0F;
       for (std::int64_t k = 0; k < task.inner; ++k)
-        sum += static_cast<double>(a[static_cast<std::size_t>(task.transpose_a ? k * task.rows + i : i * task.inner + k)]) *
+        sum += static_cast<double>(
+                   a[static_cast<std::size_t>(task.transpose_a ? k * task.rows + i : i * task.inner + k)]) *
                b[static_cast<std::size_t>(task.transpose_b ? j * task.inner + k : k * task.cols + j)];
       const auto place = static_cast<std::size_t>(i * task.cols + j);
       if (task.keep_input) out.before_activation[place] = static_cast<float>(sum);
@@ -199,17 +210,18 @@ TEST_P(GemmContract, ComputesWhatTheOpsSay) {
                            Task{.rows = 8, .cols = 4, .inner = 5, .transpose_a = true, .transpose_b = true},
                            Task{.rows = 6, .cols = 12, .inner = 16, .bias = true, .activation = Activation::kRelu},
                            Task{.rows = 6,
-                                .cols = 12,
-                                .inner = 16,
-                                .transpose_b = true,
-                                .bias = true,
-                                .keep_input = true,
-                                .activation = Activation::kGelu},
+                           .cols = 12,
+                           .inner = 16,
+                           .transpose_b = true,
+                           .bias = true,
+                           .keep_input = true,
+                           .activation = Activation::kGelu},
                            Task{.rows = 2, .cols = 3, .inner = 4, .accumulate = true, .activation = Activation::kRelu}})
     for (const RowBits bits : {RowBits::kStable, RowBits::kOfShape}) {
       const Outcome actual = computed(gemm(), task, bits), wanted = expected(task);
       EXPECT_THAT(actual.c, ::testing::Pointwise(::testing::FloatNear(1e-5F), wanted.c)) << task.rows;
-      EXPECT_THAT(actual.before_activation, ::testing::Pointwise(::testing::FloatNear(1e-5F), wanted.before_activation));
+      EXPECT_THAT(actual.before_activation,
+                  ::testing::Pointwise(::testing::FloatNear(1e-5F), wanted.before_activation));
     }
 }
 
@@ -217,7 +229,9 @@ TEST_P(GemmContract, NanInIsNanOut) {
   Host host;
   std::vector<float> a{1, NAN, 2, 3}, b{1, 1}, c(2);
   gemm().multiply(host.context,
-                  {.a = matrix(a, 2, 2), .b = matrix(b, 2, 1), .c = matrix(c, 2, 1),
+                  {.a = matrix(a, 2, 2),
+                   .b = matrix(b, 2, 1),
+                   .c = matrix(c, 2, 1),
                    .epilogue = {.activation = ops::Activation::kRelu}},
                   RowBits::kStable);
   EXPECT_TRUE(std::isnan(c[0]));
@@ -276,6 +290,17 @@ TEST(LibraryGemm, TimeDecidesAmongEqualBitsOnly) {
     EXPECT_EQ(products_of(all, {}, bits), wanted);
     EXPECT_NE(products_of(backwards, {}, bits), wanted) << "the test sees no difference between orders";
   }
+}
+
+/// Of a large result both ends are looked at.
+TEST(LibraryGemm, OtherBitsAtTheEndOfALargeResultAreFound) {
+  Listed first{.candidates = {kForwards}, .seconds = {{kForwards, 2}}};
+  Listed both{.candidates = {kForwards, kForwardsToTheLastRow},
+              .seconds = {{kForwards, 2}, {kForwardsToTheLastRow, 1}}};
+  const Task task{.rows = 4096, .cols = 640, .inner = 16};
+  LibraryGemm wanted(std::make_unique<ListedLibrary>(first), tensor::host_memory(), {});
+  LibraryGemm gemm(std::make_unique<ListedLibrary>(both), tensor::host_memory(), {});
+  EXPECT_TRUE(computed(gemm, task, RowBits::kOfShape).c == computed(wanted, task, RowBits::kOfShape).c);
 }
 
 TEST(LibraryGemm, AnswersAreKeptAndTakeNoTimeAgain) {
@@ -360,8 +385,9 @@ TEST(GemmAnswers, ArePartOfNothingButTheirOwnFile) {
   EXPECT_EQ(parse_answers(text, "library, device"), answers);
   EXPECT_THAT(parse_answers(text, "library"), IsEmpty());
   EXPECT_THAT(parse_answers("", ""), IsEmpty());
-  EXPECT_THAT(parse_answers(text.substr(0, text.find('\n') + 1) + "1 9 0 0 0 0 16 0 1 1 0 0 0 1 0\n", "library, device"),
-              IsEmpty())
+  EXPECT_THAT(
+      parse_answers(text.substr(0, text.find('\n') + 1) + "1 9 0 0 0 0 16 0 1 1 0 0 0 1 0\n", "library, device"),
+      IsEmpty())
       << "a type that is none";
   // Cut anywhere it gives some of them, and never another.
   for (std::size_t size = 0; size < text.size(); ++size)

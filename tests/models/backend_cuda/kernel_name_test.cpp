@@ -7,9 +7,10 @@ namespace {
 
 /// As GCC, clang and NVIDIA's front end spell a function of a template.
 TEST(KernelName, IsThatOfTheTypeWithoutItsPlaces) {
-  EXPECT_EQ(kernel_name("void dragoman::backend::cuda::simt::launch(Grid, int, std::size_t, const Kernel&) [with Kernel "
-                        "= dragoman::backend::cuda::device::{anonymous}::Multiply; std::size_t = long unsigned int]"),
-            "Multiply");
+  EXPECT_EQ(
+      kernel_name("void dragoman::backend::cuda::simt::launch(Grid, int, std::size_t, const Kernel&) [with Kernel "
+                  "= dragoman::backend::cuda::device::{anonymous}::Multiply; std::size_t = long unsigned int]"),
+      "Multiply");
   EXPECT_EQ(kernel_name("void a::launch(a::Grid, int, size_t, const Kernel &) [Kernel = a::(anonymous "
                         "namespace)::MultiplyTiles<a::(anonymous namespace)::Tile<2, 64, 32>, float, a::NoScales>]"),
             "MultiplyTiles<Tile<2, 64, 32>, float, NoScales>");

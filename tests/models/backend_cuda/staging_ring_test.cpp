@@ -48,7 +48,8 @@ TEST(StagingRing, BytesArriveHoweverLateTheyAreCopied) {
   std::vector<char> device(200'000), expected(device.size());
   std::size_t place = 0;
   while (place < device.size()) {
-    const std::size_t bytes = std::min<std::size_t>(1 + random() % (random() % 4 == 0 ? 900 : 60), device.size() - place);
+    const std::size_t bytes =
+        std::min<std::size_t>(1 + random() % (random() % 4 == 0 ? 900 : 60), device.size() - place);
     std::vector<char> from(bytes);
     for (char& c : from) c = static_cast<char>(random());
     std::memcpy(expected.data() + place, from.data(), bytes);

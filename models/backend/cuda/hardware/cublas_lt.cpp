@@ -134,11 +134,10 @@ void CublasLt::run(const GemmShape& shape, const GemmOperands& operands, const G
   if (shape.bias) problem.set_bias(operands.bias);
   const auto algo = std::bit_cast<cublasLtMatmulAlgo_t>(algorithm);
   const TimedLaunch timed(name_of(shape.type));
-  require_success(
-      api_.matmul(handle_, problem.operation(), problem.alpha(), operands.b, problem.first(), operands.a,
-                  problem.second(), problem.beta(), operands.c, problem.result(), operands.c, problem.result(), &algo,
-                  workspace, workspace_bytes, cudaStreamPerThread),
-      "a product");
+  require_success(api_.matmul(handle_, problem.operation(), problem.alpha(), operands.b, problem.first(), operands.a,
+                              problem.second(), problem.beta(), operands.c, problem.result(), operands.c,
+                              problem.result(), &algo, workspace, workspace_bytes, cudaStreamPerThread),
+                  "a product");
 }
 
 double CublasLt::time(const GemmShape& shape, const GemmOperands& operands, const GemmAlgorithm& algorithm,

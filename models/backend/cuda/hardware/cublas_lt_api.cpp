@@ -1,8 +1,8 @@
 #include "cublas_lt_api.h"
 
-#include <dlfcn.h>
-
 #include <array>
+
+#include <dlfcn.h>
 
 #include <dragoman/core/error.h>
 

@@ -30,7 +30,9 @@ cublasLtMatrixLayout_t layout(const CublasLtApi& api, cudaDataType_t type, std::
 }  // namespace
 
 CublasLtProblem::CublasLtProblem(const CublasLtApi& api, const GemmShape& shape)
-    : api_(api), accumulate_(shape.accumulate), one_(shape.type == GemmType::kI8 ? 1 : std::bit_cast<std::int32_t>(1.0F)) {
+    : api_(api),
+      accumulate_(shape.accumulate),
+      one_(shape.type == GemmType::kI8 ? 1 : std::bit_cast<std::int32_t>(1.0F)) {
   const bool integers = shape.type == GemmType::kI8;
   const cudaDataType_t inputs = input_type(shape.type);
   const cudaDataType_t outputs = integers ? CUDA_R_32I : CUDA_R_32F;

@@ -3,6 +3,8 @@
 #include "device_error.h"
 #include "use_device.h"
 
+#include <exception>
+
 namespace dragoman::backend::cuda {
 namespace {
 
@@ -14,8 +16,12 @@ class CudaGraph final : public LaunchGraph {
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
   ~CudaGraph() override {
-    // It may still be under way.
-    static_cast<void>(cudaStreamSynchronize(cudaStreamPerThread));
+    // It may still be under way, on whatever thread its context was used last.
+    try {
+      device::use(device_);
+      static_cast<void>(cudaDeviceSynchronize());
+    } catch (const std::exception&) {  // then nothing of the device's can be saved
+    }
     static_cast<void>(cudaGraphExecDestroy(graph_));
   }
   void launch() override {

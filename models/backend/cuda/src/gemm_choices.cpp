@@ -76,8 +76,8 @@ GemmAnswers parse_answers(std::string_view text, std::string_view identity) {
     shape.accumulate = numbers.next(0, 1) != 0;
     shape.bias = numbers.next(0, 1) != 0;
     shape.alignment = static_cast<int>(numbers.next(1, 16));
-    for (std::int64_t* number : {&shape.rows, &shape.cols, &shape.inner, &shape.a_stride, &shape.b_stride,
-                                 &shape.c_stride})
+    for (std::int64_t* number :
+         {&shape.rows, &shape.cols, &shape.inner, &shape.a_stride, &shape.b_stride, &shape.c_stride})
       *number = numbers.next(0, kMost);
     GemmAnswer answer(static_cast<std::size_t>(numbers.next(0, kMostBuckets)));
     for (int& candidate : answer) candidate = static_cast<int>(numbers.next(0, kMostCandidates - 1));

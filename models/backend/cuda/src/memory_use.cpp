@@ -7,7 +7,8 @@ namespace dragoman::backend::cuda {
 namespace {
 
 constexpr const char* kRemedy =
-    "use smaller batches (--rows, training.batch_tokens), training.recompute: true, or bf16 or int8 weights (--compute)";
+    "use smaller batches (--rows, training.batch_tokens), training.recompute: true, or bf16 or int8 weights "
+    "(--compute)";
 
 }  // namespace
 

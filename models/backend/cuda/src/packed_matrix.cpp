@@ -108,7 +108,8 @@ void multiply_plain(Context& context, const device::Product& product, ComputeTyp
   core::require(!tensor::is_int8(type), core::ErrorCode::kUnsupported, "{}: plain matrices are not multiplied in {}",
                 op, tensor::name_of(type));
   Gemm& gemm = gemm_of(context.device());
-  const RowBits bits = context.tape() != nullptr ? RowBits::kOfShape : RowBits::kStable;
+  // Of a training, not of a tape: what is computed again in the backward pass must have the bits of the forward pass.
+  const RowBits bits = context.training() ? RowBits::kOfShape : RowBits::kStable;
   if (type == ComputeType::kF32) return gemm.multiply(context, product, bits);
   const tensor::ScratchScope scope(context.arena());
   gemm.multiply_halves(context, half_of(type), narrowed(context, type, product.a, product.transpose_a),

@@ -27,7 +27,8 @@ TEST(CudaWithoutDevice, SaysWhatIsMissing) {
       static_cast<void>(runtime.device(name));
       FAIL() << name;
     } catch (const core::Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr(std::string("the device '") + name + "' is not on this machine (no device: "));
+      EXPECT_THAT(error.what(),
+                  HasSubstr(std::string("the device '") + name + "' is not on this machine (no device: "));
       EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
     }
   }

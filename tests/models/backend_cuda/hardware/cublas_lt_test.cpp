@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-// What cuBLASLt is told of a product. Descriptors need no device, so the library itself holds them, and what it holds is
-// read back and computed as its manual says.
+// What cuBLASLt is told of a product. Descriptors need no device, so the library itself holds them, and what it holds
+// is read back and computed as its manual says.
 namespace dragoman::backend::cuda {
 namespace {
 
@@ -50,8 +50,8 @@ struct Seen {
   std::int64_t leading;
 };
 
-/// D = alpha op(A) op(B) + beta C + bias, as the manual of cublasLtMatmul() and of its epilogues has it: the bias is for
-/// the rows of D.
+/// D = alpha op(A) op(B) + beta C + bias, as the manual of cublasLtMatmul() and of its epilogues has it: the bias is
+/// for the rows of D.
 void compute_as_told(const CublasLtProblem& problem, const std::vector<float>& first, const std::vector<float>& second,
                      const std::vector<float>& bias, std::vector<float>& result) {
   const Seen a(problem.first()), b(problem.second()), d(problem.result());
@@ -108,7 +108,8 @@ TEST_P(Told, IsTheProductOfRowMajorMatrices) {
   std::vector<float> wanted = c;
   for (std::int64_t i = 0; i < kRows; ++i)
     for (std::int64_t j = 0; j < kCols; ++j) {
-      float sum = (accumulate ? c[static_cast<std::size_t>(i * 8 + j)] : 0) + (bias ? biases[static_cast<std::size_t>(j)] : 0);
+      float sum =
+          (accumulate ? c[static_cast<std::size_t>(i * 8 + j)] : 0) + (bias ? biases[static_cast<std::size_t>(j)] : 0);
       for (std::int64_t k = 0; k < kInner; ++k)
         sum += a[static_cast<std::size_t>(transpose_a ? k * 9 + i : i * 9 + k)] *
                b[static_cast<std::size_t>(transpose_b ? j * 11 + k : k * 11 + j)];
@@ -133,7 +134,8 @@ TEST(CublasLtTypes, AreThoseOfTheProduct) {
                                                     {GemmType::kBF16, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F},
                                                     {GemmType::kF16, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F},
                                                     {GemmType::kI8, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I}}) {
-    const CublasLtProblem problem(*api(), {.type = type, .rows = 4, .cols = 4, .inner = 32, .a_stride = 32, .b_stride = 4, .c_stride = 4});
+    const CublasLtProblem problem(
+        *api(), {.type = type, .rows = 4, .cols = 4, .inner = 32, .a_stride = 32, .b_stride = 4, .c_stride = 4});
     EXPECT_EQ(Seen(problem.first()).type, inputs);
     EXPECT_EQ(Seen(problem.second()).type, inputs);
     EXPECT_EQ(Seen(problem.result()).type, outputs);
