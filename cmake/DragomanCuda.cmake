@@ -36,11 +36,12 @@ foreach(source IN LISTS DRAGOMAN_CUDA_DEVICE_SOURCES)
 endforeach()
 
 # All but the plugin itself, for programs that test it on a GPU, too.
-add_library(dragoman_cuda_hardware OBJECT EXCLUDE_FROM_ALL ${backend}/hardware/cuda_backend.cpp ${backend}/hardware/device_error.cpp
-  ${backend}/hardware/memory.cpp ${backend}/hardware/use_device.cpp)
+file(GLOB hardware_sources CONFIGURE_DEPENDS ${backend}/hardware/*.cpp)
+list(REMOVE_ITEM hardware_sources ${backend}/hardware/plugin.cpp)
+add_library(dragoman_cuda_hardware OBJECT EXCLUDE_FROM_ALL ${hardware_sources})
 target_include_directories(dragoman_cuda_hardware
   PUBLIC ${backend}/hardware ${cuda_root}/include $<TARGET_PROPERTY:dragoman_backend_cuda,INTERFACE_INCLUDE_DIRECTORIES>
-  PRIVATE ${backend}/device)
+  PRIVATE ${backend}/src ${backend}/device)
 target_compile_definitions(dragoman_cuda_hardware PUBLIC $<TARGET_PROPERTY:dragoman_backend_cuda,INTERFACE_COMPILE_DEFINITIONS>)
 set_target_properties(dragoman_cuda_hardware PROPERTIES POSITION_INDEPENDENT_CODE ON)
 add_library(dragoman_cuda_kernels STATIC EXCLUDE_FROM_ALL ${device_objects})

@@ -7,10 +7,10 @@ import shutil
 import subprocess
 
 from rivals.models import WORK, output_of, read_lines, write_lines
-from rivals.process import python_with, run
+from rivals.process import fail, python_with, run
 
 VERSION = "4.8.5"
-TYPES = {"fp32": "float32", "int8": "int8", "bf16": "bfloat16"}
+TYPES = {"fp32": "float32", "int8": "int8", "bf16": "bfloat16", "fp16": "float16"}
 LIBRARIES = {"oneDNN": {"CT2_USE_MKL": "0"}, "MKL": {"CT2_USE_MKL": "1"}}
 FIRST_BATCH = [32, "examples"]
 OTHER_BATCHES = [[16, "examples"], [64, "examples"], [128, "examples"], [1024, "tokens"], [2048, "tokens"], [4096, "tokens"]]
@@ -42,16 +42,20 @@ class Setting:
 class CTranslate2:
     name = "ctranslate2"
 
-    def __init__(self, version):
-        self.python = python_with("ctranslate2", version)
+    def __init__(self, version, device="cpu", python=None):
+        self.device = device
+        self.python = python or python_with("ctranslate2", version)
         self.version = version
         here = pathlib.Path(__file__).resolve().parent
         self.converter, self.program = here / "ctranslate2_convert.py", here / "ctranslate2_translate.py"
         self.models = {}
 
     def types(self):
-        command = [str(part) for part in (self.python, self.program, json.dumps({"types": True}))]
-        return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        command = [str(part) for part in (self.python, self.program, json.dumps({"types": True, "device": self.device}))]
+        finished = subprocess.run(command, check=False, capture_output=True, text=True)
+        if finished.returncode != 0:
+            fail(f"CTranslate2 does not work on {self.device}: {finished.stderr.strip().splitlines()[-1]}")
+        return json.loads(finished.stdout)
 
     def converted(self, model, compute):
         """With its weights in the number type, as its users convert: the process that computes then needs less memory."""
@@ -65,7 +69,7 @@ class CTranslate2:
 
     def command(self, model, compute, layout, **more):
         task = {"model": self.converted(model, compute), "source": model.work / "source.ids", "compute": TYPES[compute],
-                "workers": layout[0], "threads": layout[1], "longest_source": model.sequences["maximum_source_length"],
+                "device": self.device, "workers": layout[0], "threads": layout[1], "longest_source": model.sequences["maximum_source_length"],
                 "longest": model.longest(), "shortest": model.length} | more
         return [self.python, self.program, json.dumps(task, default=str)]
 

@@ -67,9 +67,9 @@ def score(translator, task):
 def main():
     task = json.loads(sys.argv[1])
     if "types" in task:
-        print(json.dumps(sorted(ctranslate2.get_supported_compute_types("cpu"))))
+        print(json.dumps(sorted(ctranslate2.get_supported_compute_types(task.get("device", "cpu")))))
         return
-    translator = ctranslate2.Translator(task["model"], compute_type=task["compute"], inter_threads=task["workers"],
+    translator = ctranslate2.Translator(task["model"], device=task.get("device", "cpu"), compute_type=task["compute"], inter_threads=task["workers"],
                                         intra_threads=task["threads"])
     if "target" in task:
         score(translator, task)

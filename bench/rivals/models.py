@@ -58,6 +58,7 @@ class Model:
         self.name = name
         self.folder = pathlib.Path(folder)
         self.length = length  # that each translation must have, or 0
+        self.machine = []  # options of where Dragoman computes, if not with the CPU
         if not (self.folder / "config.json").exists():
             fail(f"{folder} is no model folder: it has no config.json")
         self.sequences = json.loads((self.folder / "config.json").read_text())["sequences"]
@@ -97,7 +98,7 @@ class Model:
     def command(self, search, compute, threads, form="text", folder=None):
         command = [DRAGOMAN, "translate", "--quiet", "--model", folder or self.folder, "--input", self.source, "--output", "-", "--format", form,
                    "--compute", compute, "--threads", threads, *search.options(), "--minimum-length", self.length or 1]
-        return [*command, "--maximum-length", self.longest()]
+        return [*command, "--maximum-length", self.longest(), *self.machine]
 
     def longest(self):
         """CTranslate2's default, or what the model takes; without the end."""

@@ -10,14 +10,19 @@ only `translate_batch` counts: its process has loaded the model, is warm, and ge
 search finds first: workers and threads, oneDNN or MKL, its AVX-512 kernels (which it leaves out on some processors), batch sizes. Both
 search with CTranslate2's scores (`--length-penalty ct2`). Memory is the peak of either process. A ratio compares each at its best number
 type.
+
+On a GPU (--device cuda, which ends at once where there is none) both have one worker and so many sentences in flight as --in-flight says, and of
+Dragoman's process the time counts that it takes more than for the first line alone: the rival's is warm, too. Both compute in fp16, Dragoman in
+bf16 as long as it has no fp16 there.
 """
 import dataclasses
 import pathlib
 import statistics
 
+from rivals import gpu
 from rivals.agreement import check_scores, check_translations, our_translations
-from rivals.ctranslate2_rival import TYPES, VERSION, CTranslate2, best_setting, instruction_limits, processor_has
-from rivals.models import FORCED_LENGTH, WORK, Search, model_named, output_of, read_lines, text_lines, texts_of
+from rivals.ctranslate2_rival import LIBRARIES, TYPES, VERSION, CTranslate2, Setting, best_setting, instruction_limits, processor_has
+from rivals.models import FORCED_LENGTH, WORK, Search, model_named, output_of, read_lines, text_lines, texts_of, write_lines
 from rivals.process import DATA, DRAGOMAN, fail
 
 
@@ -120,14 +125,70 @@ def compare_one(rival, model, search, isa, threads, arguments):
     return ratio(rival, setting, rows)
 
 
+def seconds_of_first_line(model, search, compute, folder):
+    """Of a process that loads and starts, and translates one line."""
+    whole, model.source = model.source, model.work / "first"
+    write_lines(model.source, read_lines(whole)[:1])
+    figures = output_of(model.command(search, compute, 1, folder=folder))[1]
+    model.source = whole
+    return figures[0]
+
+
+def compare_on_gpu(rival, model, search, in_flight, arguments):
+    types = arguments.compute or gpu.our_types(["fp16", "bf16"])[:1]
+    setting = Setting((1, 1), next(iter(LIBRARIES)), [[in_flight, "examples"]])
+    rows = []
+    for compute in types:
+        model.machine = ["--device", "cuda", "--rows", in_flight * search.beam_size]
+        folder = model.folder_in(compute) if compute in ("int8", "bf16") else model.folder
+        tokens = sum(record["tokens"] for record in our_translations(model, search, compute, 1, folder=folder))
+        bleu = model.bleu(model.work / "ours")
+        figures = []
+        for _ in range(arguments.runs):
+            start = seconds_of_first_line(model, search, compute, folder)
+            wall, cpu, memory = output_of(model.command(search, compute, 1, folder=folder))[1]
+            figures.append((wall - start, cpu, memory))
+        rows.append(medians("dragoman", compute, "", tokens, figures, bleu))
+    theirs = []
+    for _ in range(arguments.runs):
+        row = rival.translate(model, search, "fp16", setting, {}, output=model.work / "theirs.ids")[0]
+        theirs.append((row["wall"], row["cpu"], row["memory"]))
+    model.decode(model.work / "theirs.ids", model.work / "theirs")
+    rows.append(medians(rival.name, "fp16", f"{in_flight} examples", row["tokens"], theirs, model.bleu(model.work / "theirs")))
+    name = f"{model.name}/{search.name}/cuda/{in_flight}"
+    report(f"{name}: {len(read_lines(model.source))} lines, medians of {arguments.runs}", rows)
+    return ratio(rival, name, rows)
+
+
+def compare_all_on_gpu(arguments, models, searches):
+    print(f"dragoman: {gpu.our_gpu()}", flush=True)
+    rival = CTranslate2(arguments.version, "cuda", arguments.python)
+    if "float16" not in rival.types():
+        fail("--device cuda: CTranslate2 has no fp16 on this GPU")
+    print(gpu.driver(), flush=True)
+    ratios = []
+    for model in models:
+        model.take_texts(*texts_of(arguments))
+        model.machine = ["--device", "cuda"]
+        for search in searches:
+            check_translations(rival, model, search, 1)
+            ratios += [compare_on_gpu(rival, model, search, in_flight, arguments) for in_flight in arguments.in_flight]
+    print("\n" + "\n".join(ratios))
+
+
 def compare(arguments):
     WORK.mkdir(parents=True, exist_ok=True)
     searches = [Search.named(name) for name in arguments.search]
+    if arguments.device == "cuda":
+        gpu.our_gpu()  # before models are made
     models = [model_named(name, arguments.length) for name in arguments.model]
     if arguments.quality:
         report_quality(models, searches, arguments)
         return
-    rival = CTranslate2(arguments.version)
+    if arguments.device == "cuda":
+        compare_all_on_gpu(arguments, models, searches)
+        return
+    rival = CTranslate2(arguments.version, python=arguments.python)
     texts = texts_of(arguments)
     ratios = []
     for model in models:
@@ -169,6 +230,8 @@ def add_command(commands):
     parser.add_argument("--search", nargs="+", default=["beam4", "greedy"], metavar="NAME", help="greedy, beam4, beam8, ...")
     parser.add_argument("--isa", nargs="+", choices=["native", "vnni", "avx2"], default=["native"],
                         help="the instructions that both may use")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of both programs")
+    parser.add_argument("--in-flight", nargs="+", type=int, default=[32, 512], metavar="N", help="on a GPU: sentences at a time")
     parser.add_argument("--threads", nargs="+", type=int, default=[2], metavar="N")
     parser.add_argument("--compute", nargs="+", choices=sorted(TYPES), help="number types; fp32, int8 and, with AMX, bf16 if not given")
     parser.add_argument("--length", type=int, metavar="N",
@@ -178,5 +241,6 @@ def add_command(commands):
     parser.add_argument("--lines", type=int, default=400, metavar="N", help="how many of them, from the beginning again if too few; 0: all")
     parser.add_argument("--runs", type=int, default=5, metavar="N")
     parser.add_argument("--version", default=VERSION, metavar="X.Y.Z", help=f"of CTranslate2; {VERSION} if not given")
+    parser.add_argument("--python", metavar="FILE", help="a Python that has ctranslate2, in place of one that is made")
     parser.add_argument("--quality", action="store_true", help="no rival: BLEU of each number type on two test sets, and what it loses")
     parser.set_defaults(compare=compare)

@@ -281,6 +281,10 @@ const OptionTable<TranslateSettings>& translate_table() {
           .text("device", &Settings::device, "NAME",
                 "cpu, reference (slow, double precision), a plugin's, or auto: the best that is here; `doctor` lists "
                 "them")
+          .flag("batch_invariant", &Settings::batch_invariant,
+                "compute each sentence so that its bits depend on no other, at a cost; the CPU always does")
+          .text("memory", &Settings::memory, "SIZE",
+                "take at most so much of a GPU's memory, as 4GB (default: what there is)")
           .include(&Settings::options, compute_table());
   return table;
 }

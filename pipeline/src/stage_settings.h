@@ -70,6 +70,8 @@ struct TranslateSettings {
   core::Json decoder_options = core::Json::object();    ///< of a plugin's decoder, which reads them itself
   core::Json logits_processors = core::Json::object();  ///< of plugins: name to options, which it reads itself
   std::string device = "cpu";
+  bool batch_invariant = false;
+  std::string memory;  ///< of the device
   bool ignore_model_defaults = false;
 };
 const core::OptionTable<TranslateSettings>& translate_table();

@@ -7,6 +7,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/sizes.h>
 #include <dragoman/decoding/model_defaults.h>
 #include <dragoman/formats/model_folder.h>
 
@@ -81,7 +82,12 @@ TranslateOptions read_translate_options(core::OptionReader& options, plugins::Ho
   const decoding::ShortlistLimits& limits = translate.shortlist.limits;
   options.check(!translate.shortlist.none() || limits.first == defaults.first, "shortlist_first", "needs a shortlist");
   options.check(!translate.shortlist.none() || limits.best == defaults.best, "shortlist_best", "needs a shortlist");
-  translate.device = host.device(settings.device);
+  tensor::DeviceOptions device{.batch_invariant = settings.batch_invariant};
+  if (!settings.memory.empty()) {
+    device.memory = core::spelled_size(settings.memory).value_or(0);
+    options.check(device.memory > 0, "memory", core::demand_of_size());
+  }
+  translate.device = host.device(settings.device, device);
   const std::string strategy = translate.searched().strategy;
   const auto& entry = registry.search_strategies().get(strategy);
   const auto make = [make = entry.make, decoding = translate.searched(), own = settings.decoder_options,

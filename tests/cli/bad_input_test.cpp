@@ -132,6 +132,25 @@ TEST_F(BadInputTest, DoctorSaysThatTheCpuWorks) {
   EXPECT_THAT(outcome.output, ::testing::ContainsRegex("\n {11}oneDNN [0-9]+\\.[0-9]+\\.[0-9]+, which uses [a-z]"));
 }
 
+/// Whether or not the plugin is built: what is missing for a GPU, or that nothing is; and one line for who asks for it.
+TEST_F(BadInputTest, WhatIsMissingForAGpuIsSaid) {
+  const Outcome doctor = run_dragoman(folder_.path(), "doctor");
+  if (doctor.output.find(", sm_") != std::string::npos) GTEST_SKIP() << "there is a GPU";
+  EXPECT_THAT(doctor.output, ::testing::ContainsRegex("cuda +(missing: |no such device on this machine: )"));
+  const std::string model = (testing::source_folder() / "examples/multi30k/model").string();
+  for (const char* device : {"cuda", "cuda:1"}) {
+    const Outcome outcome =
+        run_dragoman(folder_.path(), "translate --model " + model + " --device " + device + " </dev/null");
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_THAT(outcome.output, "");
+    EXPECT_THAT(outcome.error, HasSubstr(std::string("the device '") + device + "' is not "));
+    EXPECT_EQ(std::ranges::count(outcome.error, '\n'), 1) << outcome.error;
+  }
+  const Outcome bounded = run_dragoman(folder_.path(), "translate --model " + model + " --memory 1GB </dev/null");
+  EXPECT_NE(bounded.status, 0);
+  EXPECT_THAT(bounded.error, HasSubstr("a bound is of a GPU's memory"));
+}
+
 TEST_F(BadInputTest, PluginsListShowsWhatIsBuiltIn) {
   const Outcome outcome = run_dragoman(folder_.path(), "plugins list");
   EXPECT_EQ(outcome.status, 0);

@@ -245,7 +245,11 @@ std::vector<Scenario> other_scenarios() {
        .command = "plugins",
        .arguments = {"plugins", "check", "dragoman"},
        .reports_faults = true},
-      {.name = "doctor", .command = "doctor", .arguments = {"doctor"}},
+      {.name = "doctor",
+       .command = "doctor",
+       .arguments = {"doctor"},
+       .reports_faults = true,
+       .loads_library = true},  // the plugin for GPUs, where it is built
       {.name = "help", .command = "--help", .arguments = {"--help"}},
       {.name = "help-train", .command = "--help", .arguments = {"train", "--help"}},
       {.name = "reference", .command = "reference", .arguments = {"reference", "--format", "bash"}},

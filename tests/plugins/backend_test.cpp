@@ -49,8 +49,20 @@ TEST(Backends, WhatIsNotHereIsRefusedWithAListOfWhatIs) {
     EXPECT_THAT(error_of([&] { host.device(name); }), HasSubstr("here are: cpu, reference")) << name;
   EXPECT_THAT(error_of([&] { host.device("mirror:2"); }),
               AllOf(HasSubstr("'mirror:2' is not on this machine, which has 2 of its kind"), HasSubstr("mirror:1")));
+  for (const char* name : {"cuda", "cuda:1"})
+    EXPECT_THAT(error_of([&] { host.device(name); }),
+                AllOf(HasSubstr(std::string("the device '") + name + "' is not here"), HasSubstr("no plugin 'cuda'")));
   EXPECT_THAT(error_of([&] { static_cast<void>(host.runtime().kernels(Device::of("cuda"))); }),
               HasSubstr("the device 'cuda' is not here"));
+}
+
+/// What the CPU cannot do is refused, and not left out; unless the choice of the device was ours.
+TEST(Backends, OptionsOfDevicesAreAsked) {
+  Host host({.plugin_folder = kFolder});
+  EXPECT_EQ(host.device("cpu", {.batch_invariant = true}), Device::kCpu);
+  EXPECT_THAT(error_of([&] { host.device("cpu", {.memory = 1}); }), HasSubstr("'cpu' computes in the host's"));
+  EXPECT_THAT(error_of([&] { host.device("reference", {.kernel_times = true}); }), HasSubstr("does not time"));
+  EXPECT_EQ(host.device("auto", {.memory = 1, .kernel_times = true}), Device::kCpu);
 }
 
 TEST(Backends, AKernelWaitsForItsBackend) {

@@ -148,6 +148,86 @@ TEST_P(CudaSearch, FindsWhatTheCpuFindsInInt8) {
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(actual[i].front().tokens, expected[i].front().tokens);
 }
 
+/// Most steps of a long search are graphs: the same rows, and histories of the same bucket.
+TEST(Cuda, MostDecodingStepsAreGraphs) {
+  const tensor::Backend* captured = cuda_host().runtime().find("captured");
+  if (captured == nullptr) GTEST_SKIP() << "nobody counts the graphs of a GPU";
+  const testing::emulation::Replays before = testing::emulation::replays(*captured);
+  const Device device = cuda_host().device("captured");
+  core::SequentialExecutor executor;
+  const LoadedModel loaded =
+      load_model(testing::source_folder() / "examples/multi30k/model", cuda_host(), {.device = device});
+  const auto context = cuda_host().runtime().make_context(device, executor);
+  loaded.model->parameters().prepare(*context, tensor::ComputeType::kF32);
+  decoding::Sentence sentence{.id = 0, .source = loaded.source_tokenizer->encode("Ja."), .line = 0};
+  sentence.source.push_back(loaded.model->spec().end);
+  decoding::ModelStepper stepper(*loaded.model, *context);
+  decoding::decode_all(stepper, {sentence}, {.strategy = "greedy", .minimum_length = 60, .maximum_length = 60}, {});
+  const testing::emulation::Replays after = testing::emulation::replays(*captured);
+  EXPECT_GE(after.replayed - before.replayed, 50U);
+  EXPECT_LE(after.run - before.run, 12U);
+}
+
+/// What is asked of the second device takes nothing of the first, and finds the same.
+TEST(Cuda, AnotherDeviceCanBeChosen) {
+  const auto backend = testing::make_two_cuda_devices();
+  if (backend == nullptr) GTEST_SKIP() << "there are no two devices";
+  Host host{HostOptions{}};
+  host.runtime().add(backend);
+  core::SequentialExecutor executor;
+  std::vector<std::vector<std::int32_t>> found;
+  for (const char* name : {"cpu", "cuda:1", "cuda"}) {
+    const Device device = host.device(name);
+    const LoadedModel loaded =
+        load_model(testing::source_folder() / "examples/multi30k/model", host, {.device = device});
+    const auto context = host.runtime().make_context(device, executor);
+    loaded.model->parameters().prepare(*context, tensor::ComputeType::kF32);
+    decoding::Sentence sentence{.id = 0, .source = loaded.source_tokenizer->encode("Ein Hund läuft."), .line = 0};
+    sentence.source.push_back(loaded.model->spec().end);
+    decoding::ModelStepper stepper(*loaded.model, *context);
+    found.push_back(decoding::decode_all(stepper, {sentence}, {.strategy = "greedy"}, {})[0].front().tokens);
+    EXPECT_EQ(found.back(), found.front()) << name;
+    EXPECT_EQ(testing::emulation::bytes_taken(*backend, 1) > 0, std::string_view(name) == "cuda:1") << name;
+    EXPECT_EQ(testing::emulation::bytes_taken(*backend, 0) > 0, std::string_view(name) == "cuda") << name;
+  }
+}
+
+/// Memory that runs out ends a training with one line that names budget and remedy. Its checkpoint stays, and the run
+/// goes on to the bytes of one that never was short of memory.
+TEST(Cuda, TooLittleMemoryEndsARunThatCanGoOn) {
+  const auto backend = testing::make_two_cuda_devices();
+  if (backend == nullptr) GTEST_SKIP() << "the memory of a GPU is not bounded by tests";
+  constexpr std::uint64_t kUpdates = 4;
+  const testing::TemporaryFolder folder;
+  const training::testing::SmallTask task(folder.path());
+  const auto train = [&](const std::shared_ptr<tensor::Backend>& of, const std::string& run, std::uint64_t memory,
+                         training::StartMode mode, std::uint64_t updates) {
+    Host host{HostOptions{}};
+    host.runtime().add(of);
+    host.device("cuda", {.memory = memory});
+    const auto config = task.config({"output=" + task.file(run).string(), "device=cuda",
+                                     "training.updates=" + std::to_string(updates), "validation.every=0"});
+    return training::Trainer(config, training::make_environment(host), mode).run();
+  };
+  using training::StartMode;
+  train(backend, "whole", 0, StartMode::kFresh, kUpdates);
+  train(testing::make_two_cuda_devices(), "short", 0, StartMode::kFresh, 2);
+  const std::string before = task.checkpoint_bytes("short", 2);
+  ASSERT_FALSE(before.empty());
+  try {
+    train(testing::make_two_cuda_devices(), "short", 1'000'000, StartMode::kResume, kUpdates);
+    FAIL() << "1 MB sufficed";
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::kUnsupported);
+    EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr("device 0: "), ::testing::HasSubstr("1.0 MB"),
+                                               ::testing::HasSubstr("training.device_memory"),
+                                               ::testing::HasSubstr("smaller batches")));
+  }
+  EXPECT_EQ(task.checkpoint_bytes("short", 2), before);
+  train(testing::make_two_cuda_devices(), "short", 0, StartMode::kResume, kUpdates);
+  EXPECT_TRUE(task.checkpoint_bytes("short", kUpdates) == task.checkpoint_bytes("whole", kUpdates));
+}
+
 class CudaTraining : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Types, CudaTraining, ::testing::Values("fp32", "bf16", "fp16"),
                          [](const auto& type) { return std::string(type.param); });

@@ -13,6 +13,8 @@ namespace dragoman::testing {
 std::shared_ptr<tensor::Backend> make_cuda_backend();
 /// The same named "captured", which makes the kernel calls of equal steps again; nullptr where there is none.
 std::shared_ptr<tensor::Backend> make_capturing_cuda_backend();
+/// One named "cuda" with two devices; nullptr where there are none such.
+std::shared_ptr<tensor::Backend> make_two_cuda_devices();
 
 namespace emulation {
 
@@ -22,6 +24,15 @@ enum class Order { kForward, kBackward, kShuffled };
 /// Of the launches that the calling thread makes from now on. Every launch shuffles anew, by `seed`. A GPU has orders
 /// of its own.
 void set_order(Order order, std::uint64_t seed = 0);
+
+/// Of all contexts of an emulated backend: how many bodies of steps were run, and how many made again without.
+struct Replays {
+  std::size_t run = 0;
+  std::size_t replayed = 0;
+};
+Replays replays(const tensor::Backend& backend);
+/// Of an emulated backend.
+std::uint64_t bytes_taken(const tensor::Backend& backend, int device);
 
 }  // namespace emulation
 }  // namespace dragoman::testing

@@ -101,8 +101,8 @@ struct HiddenKernel<void(tensor::Context&, const Arguments&)> {
     __builtin_clear_padding(&plain);  // which holds whatever was on the stack before
     require_device_addresses(context, &plain, sizeof plain, name);
 #endif
-    if (context.recorder() != nullptr)
-      static_cast<HiddenRecorder*>(context.recorder())->add([arguments](tensor::Context& c) { run(c, arguments); });
+    if (auto* const recorder = dynamic_cast<HiddenRecorder*>(context.recorder()))
+      recorder->add([arguments](tensor::Context& c) { run(c, arguments); });
     run(context, arguments);
   }
 };

@@ -15,7 +15,7 @@ namespace dragoman::testing {
 
 /// Device memory as that of a GPU: whoever touches it from the host, but for the verbs, ends with SIGSEGV. Where
 /// several threads use it at a time, a forbidden access shows only while none of them is allowed one.
-class HiddenMemory final : public tensor::DeviceMemory {
+class HiddenMemory : public tensor::DeviceMemory {
  public:
   HiddenMemory()
       : range_(

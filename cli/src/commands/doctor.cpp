@@ -2,6 +2,8 @@
 #include "program/command.h"
 #include "version.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 #include <unicode/uversion.h>
 
@@ -25,7 +27,9 @@ class Doctor final : public Command {
     add_host_options(options, host_options_);
   }
   void run(const Session&) override {
-    const plugins::Host host(host_options_);
+    plugins::Host host(host_options_);
+    const bool has_cuda = host.runtime().find(kCuda) != nullptr || host.loader().is_installed(kCuda);
+    std::optional<core::Error> trouble = has_cuda ? take_cuda(host) : std::nullopt;
     fmt::print("dragoman   {}\n", kVersion);
     fmt::print("compiler   {}\n", __VERSION__);
     fmt::print("threads    {} (affinity and cgroup quota)\n", core::default_threads());
@@ -33,11 +37,27 @@ class Doctor final : public Command {
       fmt::print("{:<10} {}: {}; --compute {}\n", backend->name(), state_of(*backend), backend->describe(),
                  number_types(*backend));
       for (const std::string& line : backend->details()) fmt::print("{:<10} {}\n", "", line);
+      for (const std::string& line : backend->missing()) fmt::print("{:<10} missing: {}\n", "", line);
     }
+    if (!has_cuda) fmt::print("{:<10} missing: {}\n", kCuda, plugins::kHowToGetCuda);
     fmt::print("ICU        {}\n", U_ICU_VERSION);
+    if (trouble) throw *trouble;
   }
 
  private:
+  static constexpr const char* kCuda = "cuda";
+
+  /// The backend for GPUs is part of what can be had here, whether or not somebody has named it; else why not.
+  static std::optional<core::Error> take_cuda(plugins::Host& host) {
+    if (host.runtime().find(kCuda) != nullptr) return std::nullopt;
+    try {
+      host.loader().load(kCuda);
+      return std::nullopt;
+    } catch (const core::Error& error) {
+      return error;
+    }
+  }
+
   static std::string state_of(const tensor::Backend& backend) {
     const int devices = backend.device_count();
     if (devices == 0) return "no such device on this machine";

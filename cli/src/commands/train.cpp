@@ -39,6 +39,8 @@ class Train final : public Command {
         "go on from the last checkpoint of the output folder, as if never interrupted")(
         "fork", po::bool_switch(&fork_),
         "go on from the last checkpoint although keys that affect results have changed")(
+        "kernel-times", po::bool_switch(&kernel_times_),
+        "on a GPU: at the end, log how long each kind of kernel took; slows the training down")(
         "dump-config", po::bool_switch(&dump_config_), "print the configuration with every key resolved, and exit")(
         "threads", po::value(&threads_)->value_name("N"), "overrides the key threads; results do not depend on it")(
         "device", po::value(&device_)->value_name("NAME"),
@@ -70,7 +72,12 @@ class Train final : public Command {
     training::TrainingConfig config = training::read_training_config(configuration(session.stop), config_);
     config.device = device_of_rank(config.device, launch, host);
     if (config.threads == 0) config.threads = share_of_threads(ranks);
-    const tensor::Device device = host.device(config.device);  // loads the plugin that brings it
+    const training::RecipeConfig& recipe = config.training;
+    const tensor::Device device =  // loads the plugin that brings it
+        host.device(
+            config.device,
+            {.batch_invariant = recipe.batch_invariant, .memory = recipe.device_memory, .kernel_times = kernel_times_},
+            ranks.leads() ? session.log : core::LogSink());
     if (config.device == runtime::kAutoDevice && ranks.leads())
       session.log(core::LogLevel::kInfo, fmt::format("device {}", tensor::name_of(device)));
     training::TrainerEnvironment environment = training::make_environment(host);
@@ -87,6 +94,16 @@ class Train final : public Command {
     training::Trainer trainer(config, std::move(environment), start_mode(), session.stop);
     const training::TrainingSummary summary = trainer.run(session.stop);
     if (ranks.leads()) session.log(core::LogLevel::kInfo, describe(summary));
+    if (kernel_times_) log_kernel_times(session.log, host.runtime().backend(device).kernel_times());
+  }
+
+  static void log_kernel_times(const core::LogSink& log, const std::vector<tensor::KernelTime>& kernels) {
+    double all = 0;
+    for (const tensor::KernelTime& kernel : kernels) all += kernel.seconds;
+    for (const tensor::KernelTime& kernel : kernels)
+      core::log(log, core::LogLevel::kInfo,
+                fmt::format("kernel {:5.1f} % {:10.3f} ms {:8} launches  {}", 100 * kernel.seconds / all,
+                            1000 * kernel.seconds, kernel.launches, kernel.kernel));
   }
 
   /// Where a machine has several devices of a kind, each of its processes takes one.
@@ -144,6 +161,7 @@ class Train final : public Command {
   bool resume_ = false;
   bool fork_ = false;
   bool dump_config_ = false;
+  bool kernel_times_ = false;
   std::string threads_;
   std::string device_;
   LaunchOptions launch_options_;

@@ -1,6 +1,7 @@
 #include "options/model_options.h"
 
 #include "options/host_options.h"
+#include "options/memory_option.h"
 #include "options/number_option.h"
 #include "program/command.h"
 
@@ -14,6 +15,10 @@ void ModelOptions::add_to(po::options_description& options) {
   options.add_options()("threads", thread_count(threads_), threads_help("threads").c_str())(
       "device", po::value(&device_)->default_value("cpu")->value_name("NAME"),
       "cpu, reference (slow, double precision), a plugin's, or auto: the best that is here; `doctor` lists them")(
+      "batch-invariant", po::bool_switch(&batch_invariant_),
+      "compute each sentence so that its bits depend on no other, at a cost; the CPU always does")(
+      "memory", po::value(&memory_)->value_name("SIZE"),
+      "take at most so much of a GPU's memory, as 4GB (default: what there is)")(
       "compute", po::value(&compute_)->default_value(std::string(tensor::kStoredCompute))->value_name("TYPE"),
       fmt::format("{}; {}: what the model's folder says", tensor::kComputeHelp, tensor::kStoredCompute).c_str())(
       "allow-non-finite", po::bool_switch(&allow_non_finite_),
@@ -22,7 +27,9 @@ void ModelOptions::add_to(po::options_description& options) {
 }
 
 tensor::Device ModelOptions::device(plugins::Host& host, const core::LogSink& log) const {
-  const tensor::Device device = host.device(device_);
+  tensor::DeviceOptions options{.batch_invariant = batch_invariant_};
+  if (!memory_.empty()) options.memory = parse_size("--memory", memory_);
+  const tensor::Device device = host.device(device_, options, log);
   if (device_ == runtime::kAutoDevice)
     core::log(log, core::LogLevel::kInfo, fmt::format("device {}", tensor::name_of(device)));
   if (compute() == tensor::ComputeChoice::kAuto)

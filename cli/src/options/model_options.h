@@ -11,7 +11,8 @@
 
 namespace dragoman::cli {
 
-/// How a command that reads a model computes with it: --threads, --device, --compute, --allow-non-finite, --plugin.
+/// How a command that reads a model computes with it: --threads, --device, --batch-invariant, --memory, --compute,
+/// --allow-non-finite, --plugin.
 class ModelOptions {
  public:
   void add_to(boost::program_options::options_description& options);
@@ -27,6 +28,8 @@ class ModelOptions {
  private:
   int threads_ = 0;
   std::string device_;
+  bool batch_invariant_ = false;
+  std::string memory_;
   std::string compute_;
   bool allow_non_finite_ = false;
   plugins::HostOptions host_;

@@ -18,6 +18,13 @@ ComputeType Backend::training_type(ComputeChoice choice) const {
   return ComputeType::kF32;
 }
 
+void Backend::configure(const DeviceOptions& options) {
+  core::require(options.memory == 0, core::ErrorCode::kUnsupported,
+                "a bound is of a GPU's memory, and '{}' computes in the host's: leave it out", name());
+  core::require(!options.kernel_times, core::ErrorCode::kUnsupported, "the {} backend does not time its kernels",
+                name());
+}
+
 std::unique_ptr<StepRecorder> Backend::make_recorder(Context&) const {
   return nullptr;
 }

@@ -44,7 +44,7 @@ const void* Context::upload_bytes(const void* values, std::size_t bytes) {
   // Rounded up, so that what follows lies at the same address in most steps.
   const std::size_t room = recorder_ == nullptr ? bytes : std::bit_ceil(std::max(bytes, kSmallestUpload));
   void* copy = arena_.allocate(room);
-  if (bytes > 0) memory_->copy_in(copy, values, bytes);
+  if (bytes > 0) memory_->upload(copy, values, bytes);
   if (recorder_ != nullptr) uploads_.emplace_back(copy, room);
   return copy;
 }
@@ -73,7 +73,7 @@ void Context::start_step() {
 void Context::set_random(std::uint64_t seed, std::uint64_t step) {
   host_random_key_ = {seed, step};
   if (random_key_.data() == nullptr) random_key_ = Buffer(*memory_, sizeof(RandomKey));
-  memory_->copy_in(random_key_.data(), &host_random_key_, sizeof(RandomKey));
+  memory_->upload(random_key_.data(), &host_random_key_, sizeof(RandomKey));
   random_stream_ = 0;
 }
 

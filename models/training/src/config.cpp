@@ -227,6 +227,7 @@ Json keys_that_affect_results(const TrainingConfig& config) {
   tree["training"].erase("report_every");
   tree["training"].erase("recompute");
   tree["training"].erase("memory");
+  tree["training"].erase("device_memory");
   // What is done about numbers that are not finite is nothing to a run that has none.
   for (const char* key : {"on_non_finite", "non_finite_limit"}) tree["training"].erase(key);
   // Where validations decide on learning rates, all that they find does.

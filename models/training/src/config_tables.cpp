@@ -49,20 +49,36 @@ void write_phases(const DataConfig& config, Json& json) {
 }
 
 /// SIZE as text, or 0, which is `none`.
+std::uint64_t read_size(OptionReader& options, const char* key, std::string_view none) {
+  const Json& value = options.subtree(key);
+  if (value.is_null() || value == 0) return 0;
+  const std::uint64_t bytes = value.is_string() ? core::spelled_size(value.get<std::string>()).value_or(0) : 0;
+  options.check(bytes > 0, key, fmt::format("{}, or 0 for {}", core::demand_of_size(), none));
+  constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
+  options.check(bytes >= kLeast, key, "must be at least 1MiB");
+  return bytes;
+}
+
+Json as_size(std::uint64_t bytes) {
+  return bytes == 0 ? Json(0) : Json(fmt::format("{}B", bytes));
+}
+
 template <class Config>
 void read_memory(OptionReader& options, Config& config, std::string_view none) {
-  const Json& value = options.subtree("memory");
-  if (value.is_null() || value == 0) return;
-  const std::uint64_t bytes = value.is_string() ? core::spelled_size(value.get<std::string>()).value_or(0) : 0;
-  options.check(bytes > 0, "memory", fmt::format("{}, or 0 for {}", core::demand_of_size(), none));
-  constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
-  options.check(bytes >= kLeast, "memory", "must be at least 1MiB");
-  config.memory = bytes;
+  config.memory = read_size(options, "memory", none);
 }
 
 template <class Config>
 void write_memory(const Config& config, Json& json) {
-  json["memory"] = config.memory == 0 ? Json(0) : Json(fmt::format("{}B", config.memory));
+  json["memory"] = as_size(config.memory);
+}
+
+void read_device_memory(OptionReader& recipe, RecipeConfig& config) {
+  config.device_memory = read_size(recipe, "device_memory", "all that there is");
+}
+
+void write_device_memory(const RecipeConfig& config, Json& json) {
+  json["device_memory"] = as_size(config.device_memory);
 }
 
 /// A number, or "auto", which `memory` is for.
@@ -466,6 +482,13 @@ const OptionTable<RecipeConfig>& recipe_table() {
           .number("row_bucket", &Config::row_bucket, {.least = 0, .most = 65536}, "N",
                   "tokens and pairs of a batch are rounded up to a multiple, by pairs that do not count; 0: as the "
                   "device likes")
+          .flag("batch_invariant", &Config::batch_invariant,
+                "on a GPU: products with one order of sums whatever their shapes, at a cost; the CPU's have it")
+          .custom({{.name = "device_memory",
+                    .placeholder = "SIZE",
+                    .help = "on a GPU: the most that is taken of its memory, as 40GB; 0: what there is",
+                    .fallback = 0}},
+                  read_device_memory, write_device_memory)
           .number("accumulate", &Config::accumulate, {.least = 1, .most = 65536}, "N",
                   "batches for one update, shared out among the processes that train together")
           .choice(

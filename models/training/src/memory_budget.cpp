@@ -35,6 +35,7 @@ class CountingMemory final : public tensor::DeviceMemory {
   bool host_readable() const noexcept override { return memory_->host_readable(); }
   bool reads_host_memory() const noexcept override { return memory_->reads_host_memory(); }
   void copy_in(void* to, const void* from, std::size_t bytes) override { memory_->copy_in(to, from, bytes); }
+  void upload(void* to, const void* from, std::size_t bytes) override { memory_->upload(to, from, bytes); }
   void copy_out(void* to, const void* from, std::size_t bytes) override { memory_->copy_out(to, from, bytes); }
   void copy(void* to, const void* from, std::size_t bytes) override { memory_->copy(to, from, bytes); }
   void clear(void* data, std::size_t bytes) override { memory_->clear(data, bytes); }

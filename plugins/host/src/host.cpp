@@ -3,21 +3,47 @@
 #include "builtins.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::plugins {
+namespace {
 
-Host::Host(const HostOptions& options) : registry_(runtime_), loader_(registry_, options.plugin_folder) {
+constexpr std::string_view kCuda = "cuda";
+
+}  // namespace
+
+Host::Host(const HostOptions& options)
+    : registry_(runtime_), loader_(registry_, options.plugin_folder), cache_folder_(options.cache_folder) {
   Registrar registrar;
   register_builtins(registrar);
   registry_.add(kBuiltin, registrar.take());
   for (const std::string& plugin : options.plugins) loader_.load(plugin);
 }
 
-tensor::Device Host::device(const std::string& name) {
-  const std::string backend(name == runtime::kAutoDevice ? "cuda" : runtime::backend_of(name));
-  if (runtime_.find(backend) == nullptr && loader_.find(backend) == nullptr && loader_.is_installed(backend))
-    loader_.load(backend);
-  return runtime_.device(name);
+tensor::Device Host::device(const std::string& name, tensor::DeviceOptions options, const core::LogSink& log) {
+  const std::string backend(name == runtime::kAutoDevice ? kCuda : runtime::backend_of(name));
+  if (runtime_.find(backend) == nullptr && loader_.find(backend) == nullptr) {
+    if (loader_.is_installed(backend))
+      loader_.load(backend);
+    else
+      core::require(backend != kCuda || name == runtime::kAutoDevice, core::ErrorCode::kInvalidArgument,
+                    "the device {} is not here: {}", core::quote(name), kHowToGetCuda);
+  }
+  const tensor::Device device = runtime_.device(name);
+  tensor::Backend& chosen = runtime_.backend(device);
+  options.cache = cache_folder_;
+  // Left to us, it may be the CPU, whose memory nobody bounds and whose kernels nobody times.
+  if (name == runtime::kAutoDevice && chosen.memory(device.number()).host_readable()) {
+    options.memory = 0;
+    options.kernel_times = false;
+  }
+  chosen.configure(options);
+  for (const std::string& line : chosen.missing())
+    core::log(log, core::LogLevel::kWarning, fmt::format("device {}: {}", tensor::name_of(device), line));
+  return device;
 }
 
 std::unique_ptr<collective::Collective> Host::join(const collective::Launch& launch, const core::LogSink& log,

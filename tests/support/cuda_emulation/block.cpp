@@ -33,6 +33,9 @@ Settings& settings() {
 }
 
 thread_local Block* running = nullptr;
+thread_local std::vector<KeptLaunch> kept;
+thread_local bool keeps = false;
+thread_local int device_in_use = 0;
 
 struct Gates {
   std::mutex mutex;
@@ -316,8 +319,15 @@ std::uint64_t launches() noexcept {
   return settings().launches;
 }
 
-MemoryGate::MemoryGate(std::function<void()> open, std::function<void()> close)
-    : open_(std::move(open)), close_(std::move(close)) {
+void use_device(int number) noexcept {
+  device_in_use = number;
+}
+int used_device() noexcept {
+  return device_in_use;
+}
+
+MemoryGate::MemoryGate(int device, std::function<void()> open, std::function<void()> close)
+    : device_(device), open_(std::move(open)), close_(std::move(close)) {
   const std::lock_guard lock(gates().mutex);
   gates().all.push_back(this);
 }
@@ -326,12 +336,13 @@ MemoryGate::~MemoryGate() {
   std::erase(gates().all, this);
 }
 
-/// Those that there are when a launch begins.
+/// Those of the device that there are when a launch begins.
 class OpenGates {
  public:
   OpenGates() {
     const std::lock_guard lock(gates().mutex);
-    opened_ = gates().all;
+    for (const MemoryGate* gate : gates().all)
+      if (gate->device_ == device_in_use) opened_.push_back(gate);
     for (const MemoryGate* gate : opened_) gate->open_();
   }
   OpenGates(const OpenGates&) = delete;
@@ -344,9 +355,30 @@ class OpenGates {
   std::vector<const MemoryGate*> opened_;
 };
 
-void run_blocks(Extent grid, int threads, std::size_t shared, void (*kernel)(const void*), const void* copy) {
+void begin_capture() {
+  require_no_capture("a capture");
+  keeps = true;
+}
+std::vector<KeptLaunch> end_capture() {
+  keeps = false;
+  return std::exchange(kept, {});
+}
+bool capturing() noexcept {
+  return keeps;
+}
+void require_no_capture(const char* what) {
+  if (keeps) throw std::runtime_error(fmt::format("{} while a step is recorded", what));
+}
+
+void run_blocks(Extent grid, int threads, std::size_t shared, void (*kernel)(const void*), const void* copy,
+                std::size_t bytes) {
   if (grid.x < 0 || grid.y < 0 || grid.x > 0x7FFFFFFF || grid.y > 65'535)
     throw std::runtime_error(fmt::format("a grid of {} by {} blocks", grid.x, grid.y));
+  if (keeps) {
+    const auto* data = static_cast<const std::byte*>(copy);
+    kept.push_back({grid, threads, shared, kernel, {data, data + bytes}});
+    return;
+  }
   ++settings().launches;
   const OpenGates gates_are_open;
   Block block(threads, shared, kernel, copy);

@@ -117,22 +117,44 @@ struct Extent {
   std::int64_t y = 1;
 };
 
-/// Runs kernel(copy) in all threads of all blocks.
-void run_blocks(Extent grid, int threads, std::size_t shared, void (*kernel)(const void*), const void* copy);
+/// Runs kernel(copy) in all threads of all blocks; `bytes`: of the copy.
+void run_blocks(Extent grid, int threads, std::size_t shared, void (*kernel)(const void*), const void* copy,
+                std::size_t bytes);
+
+/// A launch that was kept instead of run.
+struct KeptLaunch {
+  Extent grid;
+  int threads;
+  std::size_t shared;
+  void (*kernel)(const void*);
+  std::vector<std::byte> copy;
+  void run() const { run_blocks(grid, threads, shared, kernel, copy.data(), copy.size()); }
+};
+/// From now on what the calling thread launches is kept, and not run.
+void begin_capture();
+std::vector<KeptLaunch> end_capture();
+bool capturing() noexcept;
+/// Throws while the calling thread's launches are kept: on a GPU it would end the capture.
+void require_no_capture(const char* what);
 
 /// How many kernels the calling thread has launched.
 std::uint64_t launches() noexcept;
 
-/// Opens memory that is closed at rest: for every launch of the program as long as the object lives.
+/// What the calling thread launches from now on runs on the device of this number.
+void use_device(int number) noexcept;
+int used_device() noexcept;
+
+/// Opens memory that is closed at rest: for every launch of the program on the device, as long as the object lives.
 class MemoryGate {
  public:
-  MemoryGate(std::function<void()> open, std::function<void()> close);
+  MemoryGate(int device, std::function<void()> open, std::function<void()> close);
   MemoryGate(const MemoryGate&) = delete;
   MemoryGate& operator=(const MemoryGate&) = delete;
   ~MemoryGate();
 
  private:
   friend class OpenGates;
+  int device_;
   std::function<void()> open_;
   std::function<void()> close_;
 };

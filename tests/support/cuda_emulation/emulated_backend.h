@@ -1,18 +1,49 @@
 #pragma once
 
 #include "block.h"
+#include "gemm.h"
+#include "graph_recorder.h"
 #include "hidden_backend.h"
 
 #include <dragoman/backend_cuda/install.h>
+#include <dragoman/backend_cuda/memory_use.h>
 
 namespace dragoman::testing {
 
+/// As that of a GPU: with a bound, and closed to whoever would wait while launches are kept.
+class EmulatedMemory final : public HiddenMemory {
+ public:
+  explicit EmulatedMemory(int device)
+      : device_(device),
+        gate_(
+            device, [this] { open(); }, [this] { close(); }) {}
+  void* allocate(std::size_t bytes) override;
+  void deallocate(void* data, std::size_t bytes) noexcept override;
+  void copy_in(void* to, const void* from, std::size_t bytes) override;
+  void copy_out(void* to, const void* from, std::size_t bytes) override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void clear(void* data, std::size_t bytes) override;
+  backend::cuda::MemoryUse& use() noexcept { return use_; }
+
+  const backend::cuda::MemoryUse& use() const noexcept { return use_; }
+
+ private:
+  int device_;
+  backend::cuda::MemoryUse use_;
+  emulation::MemoryGate gate_;
+};
+
 /// The CUDA backend on a machine without a GPU: its own kernels on emulated blocks, in memory that the host cannot read
-/// and that is open while a kernel runs only.
+/// and that is open while a kernel runs only. With kReplay steps are kept as graphs of launches, and products go
+/// through a library, whose algorithm is this backend's kernel.
 class EmulatedCuda final : public HiddenBackend {
  public:
-  explicit EmulatedCuda(std::string_view name = "cuda", Steps steps = Steps::kRun);
+  explicit EmulatedCuda(std::string_view name = "cuda", Steps steps = Steps::kRun, int devices = 1);
+  ~EmulatedCuda() override;
 
+  /// What runs on one of several finds the others' memories closed.
+  int device_count() const override { return static_cast<int>(memories_.size()); }
+  EmulatedMemory& memory(int number) const override { return *memories_.at(static_cast<std::size_t>(number)); }
   tensor::ComputeType inference_type(tensor::ComputeChoice choice) const override {
     return backend::cuda::inference_type(choice);
   }
@@ -20,9 +51,17 @@ class EmulatedCuda final : public HiddenBackend {
     return backend::cuda::training_type(choice);
   }
   std::string describe() const override { return "the kernels for CUDA, emulated"; }
+  void configure(const tensor::DeviceOptions& options) override;
+  std::unique_ptr<tensor::StepRecorder> make_recorder(tensor::Context& context) const override;
+
+  /// Of all contexts together.
+  backend::cuda::GraphCounts& graphs() const noexcept { return graphs_; }
 
  private:
-  emulation::MemoryGate gate_;
+  bool replays_;
+  std::vector<std::unique_ptr<EmulatedMemory>> memories_;
+  mutable backend::cuda::GraphCounts graphs_;
+  std::vector<std::unique_ptr<backend::cuda::LibraryGemm>> products_;
 };
 
 }  // namespace dragoman::testing

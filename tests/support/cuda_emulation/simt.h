@@ -170,7 +170,8 @@ template <class Kernel>
 void launch(Grid grid, int threads, std::size_t shared, const Kernel& kernel) {
   static_assert(std::is_trivially_copyable_v<Kernel>, "a launch copies the kernel to the device");
   testing::emulation::run_blocks(
-      {grid.x, grid.y}, threads, shared, [](const void* copy) { (*static_cast<const Kernel*>(copy))(); }, &kernel);
+      {grid.x, grid.y}, threads, shared, [](const void* copy) { (*static_cast<const Kernel*>(copy))(); }, &kernel,
+      sizeof kernel);
 }
 
 }  // namespace dragoman::backend::cuda::simt

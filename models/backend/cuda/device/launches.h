@@ -262,6 +262,10 @@ struct Int8Product {
   Epilogue epilogue = {};
 };
 void product_int8(const Int8Product& arguments);
+/// Epilogues of sums that others computed; of floats they may stand where c does.
+void finish_product(const Matrix& sums, const Matrix& c, const Epilogue& epilogue);
+void finish_int8_product(const View<std::int32_t>& sums, const float* row_scales, const float* col_scales,
+                         const Matrix& c, const Epilogue& epilogue);
 
 /// Tokens that a block looks at, and the most that are found without sorting.
 inline constexpr std::int64_t kTopKPanel = 4096;

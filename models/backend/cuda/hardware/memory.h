@@ -1,25 +1,31 @@
 #pragma once
 
+#include <dragoman/backend_cuda/memory_use.h>
 #include <dragoman/tensor/arena.h>
 
 namespace dragoman::backend::cuda {
 
-/// The memory of one CUDA device. What a thread copies comes after what it launched before, and is done on return.
+/// The memory of one CUDA device. What a thread copies comes after what it launched before, and is done on return, but
+/// for what it uploads. Bytes go to the device through pinned memory of the thread's.
 class DeviceMemory final : public tensor::DeviceMemory {
  public:
   explicit DeviceMemory(int number) : number_(number) {}
 
+  /// From now on no more than so many bytes are taken; of several bounds the least holds.
+  void bound(std::uint64_t bytes) noexcept { use_.bound(bytes); }
   /// Error{kUnsupported} that says how much there is, where it does not suffice.
   void* allocate(std::size_t bytes) override;
   void deallocate(void* data, std::size_t bytes) noexcept override;
   bool host_readable() const noexcept override { return false; }
   void copy_in(void* to, const void* from, std::size_t bytes) override;
+  void upload(void* to, const void* from, std::size_t bytes) override;
   void copy_out(void* to, const void* from, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void clear(void* data, std::size_t bytes) override;
 
  private:
   int number_;
+  MemoryUse use_;
 };
 
 }  // namespace dragoman::backend::cuda

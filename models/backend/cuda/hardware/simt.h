@@ -1,6 +1,7 @@
 #pragma once
 
 #include "device_error.h"
+#include "launch_timer.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -158,6 +159,7 @@ void launch(Grid grid, int threads, std::size_t shared, const Kernel& kernel) {
     require_success(
         cudaFuncSetAttribute(run<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
         "taking shared memory");
+  const TimedLaunch timed(__PRETTY_FUNCTION__);
   run<<<dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y)), static_cast<unsigned>(threads), shared,
         cudaStreamPerThread>>>(kernel);
   require_success(cudaGetLastError(), "launching a kernel");

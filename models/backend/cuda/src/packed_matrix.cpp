@@ -1,5 +1,6 @@
 #include "packed_matrix.h"
 
+#include "gemm.h"
 #include "kernels.h"
 #include "views.h"
 
@@ -72,17 +73,20 @@ void PackedMatrix::quantize(tensor::DeviceMemory& memory, const device::Matrix& 
 void PackedMatrix::multiply(Context& context, const device::Matrix& x, const device::Matrix& c,
                             const device::Epilogue& epilogue) const {
   const tensor::ScratchScope scope(context.arena());
+  Gemm& gemm = gemm_of(context.device());
   switch (type_) {
     case ComputeType::kF32:
-      return device::product({.a = x,
-                              .b = {static_cast<float*>(values_.data()), rows_, cols_, cols_},
-                              .transpose_b = true,
-                              .c = c,
-                              .epilogue = epilogue});
+      return gemm.multiply(context,
+                           {.a = x,
+                            .b = {static_cast<float*>(values_.data()), rows_, cols_, cols_},
+                            .transpose_b = true,
+                            .c = c,
+                            .epilogue = epilogue},
+                           RowBits::kStable);
     case ComputeType::kBF16:
     case ComputeType::kF16:
-      return device::product_of_halves(half_of(type_), narrowed(context, type_, x, false),
-                                       words(values_.data(), rows_, cols_, kHalvesOfWord), c, epilogue);
+      return gemm.multiply_halves(context, half_of(type_), narrowed(context, type_, x, false),
+                                  words(values_.data(), rows_, cols_, kHalvesOfWord), c, epilogue, RowBits::kStable);
     case ComputeType::kI8:
     case ComputeType::kI8Narrow: {
       const device::WordMatrix numbers =
@@ -90,12 +94,12 @@ void PackedMatrix::multiply(Context& context, const device::Matrix& x, const dev
       auto* const scales =
           static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(x.rows) * sizeof(float)));
       device::quantize_words(x, tensor::activation_range(type_), numbers, scales);
-      return device::product_int8({.a = numbers,
-                                   .a_scales = scales,
-                                   .weight = words(values_.data(), rows_, cols_, kInt8OfWord),
-                                   .weight_scales = static_cast<const float*>(scales_.data()),
-                                   .c = c,
-                                   .epilogue = epilogue});
+      return gemm.multiply_int8(context, {.a = numbers,
+                                          .a_scales = scales,
+                                          .weight = words(values_.data(), rows_, cols_, kInt8OfWord),
+                                          .weight_scales = static_cast<const float*>(scales_.data()),
+                                          .c = c,
+                                          .epilogue = epilogue});
     }
   }
 }
@@ -103,10 +107,13 @@ void PackedMatrix::multiply(Context& context, const device::Matrix& x, const dev
 void multiply_plain(Context& context, const device::Product& product, ComputeType type, std::string_view op) {
   core::require(!tensor::is_int8(type), core::ErrorCode::kUnsupported, "{}: plain matrices are not multiplied in {}",
                 op, tensor::name_of(type));
-  if (type == ComputeType::kF32) return device::product(product);
+  Gemm& gemm = gemm_of(context.device());
+  // Of a training, not of a tape: what is computed again in the backward pass must have the bits of the forward pass.
+  const RowBits bits = context.training() ? RowBits::kOfShape : RowBits::kStable;
+  if (type == ComputeType::kF32) return gemm.multiply(context, product, bits);
   const tensor::ScratchScope scope(context.arena());
-  device::product_of_halves(half_of(type), narrowed(context, type, product.a, product.transpose_a),
-                            narrowed(context, type, product.b, !product.transpose_b), product.c, product.epilogue);
+  gemm.multiply_halves(context, half_of(type), narrowed(context, type, product.a, product.transpose_a),
+                       narrowed(context, type, product.b, !product.transpose_b), product.c, product.epilogue, bits);
 }
 
 void multiply(Context& context, const device::Matrix& x, const Tensor& plain, ComputeType type,

@@ -13,7 +13,8 @@ namespace dragoman::tensor {
 /// before their first touch (THP is commonly in `madvise` mode). Thread-safe.
 ///
 /// The host may not touch what it may not read: data crosses the border through the verbs below (or a HostView), which
-/// are done when they return, and kernels do the rest. Where host and device share memory they are plain copies.
+/// are done when they return (but for upload()), and kernels do the rest. Where host and device share memory they are
+/// plain copies.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory();
@@ -27,6 +28,9 @@ class DeviceMemory {
   virtual bool reads_host_memory() const noexcept;
   /// From the host to the device.
   virtual void copy_in(void* to, const void* from, std::size_t bytes);
+  /// The same of what kernels read that the calling thread launches afterwards. It need not be done on return, though
+  /// `from` may change then.
+  virtual void upload(void* to, const void* from, std::size_t bytes) { copy_in(to, from, bytes); }
   /// From the device to the host.
   virtual void copy_out(void* to, const void* from, std::size_t bytes);
   /// Within the device.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,25 @@
 namespace dragoman::tensor {
 
 class Context;
+
+/// How devices of a kind are to be used.
+struct DeviceOptions {
+  /// A row of a batch is computed in such a way that its bits depend on nothing else in the batch, whatever that costs.
+  bool batch_invariant = false;
+  /// Bytes that may be taken of each device's memory; 0: what there is.
+  std::uint64_t memory = 0;
+  /// Take the time of every kernel, which takes time itself: Backend::kernel_times().
+  bool kernel_times = false;
+  /// Where it may keep what it finds out about the machine, for later processes; empty: nowhere.
+  std::filesystem::path cache = {};
+};
+
+/// All launches of a kernel.
+struct KernelTime {
+  std::string kernel;
+  std::uint64_t launches = 0;
+  double seconds = 0;  ///< on the device, in all
+};
 
 /// One kind of device: its kernels, the memory of each of its devices, and the type that they compute in. The CPU and
 /// the reference backend are built in; others come from plugins (Registrar::add). Made at start-up, then shared
@@ -50,6 +70,15 @@ class Backend {
   virtual std::string describe() const = 0;
   /// What else a bug report needs and results do not depend on, a line each: "oneDNN 2.6.3, which uses avx512_core".
   virtual std::vector<std::string> details() const { return {}; }
+  /// What it would take for the devices to work, or to work at their speed, and is not here, with how to get it; a line
+  /// each.
+  virtual std::vector<std::string> missing() const { return {}; }
+  /// Before contexts are made. Who asks again adds to it: of all that was asked for the strictest holds. A backend that
+  /// does not say otherwise is batch-invariant as it is, its memory is the host's, and nobody times its kernels: to ask
+  /// for the latter two is Error{kUnsupported}.
+  virtual void configure(const DeviceOptions& options);
+  /// Since it was configured so, those first that took the most; waits for the devices.
+  virtual std::vector<KernelTime> kernel_times() const { return {}; }
   /// What rows of training batches are best rounded up to, with rows that do not count, so that one batch has the
   /// shapes of another; 1, the least: not at all, where steps are not kept.
   virtual std::int64_t row_bucket() const { return 1; }

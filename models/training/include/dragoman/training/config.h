@@ -177,6 +177,9 @@ struct RecipeConfig {
   std::int64_t accumulate = 1;
   /// What tokens and pairs of a batch are rounded up to; 0: what the device keeps steps by (tensor::Backend).
   std::int64_t row_bucket = 0;
+  /// See tensor::DeviceOptions.
+  bool batch_invariant = false;
+  std::uint64_t device_memory = 0;
   /// What weights are multiplied in, forward and backward: fp32, bf16, fp16 or auto.
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
   /// Of fp16.

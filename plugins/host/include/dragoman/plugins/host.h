@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dragoman/plugins/plugin_loader.h>
@@ -17,6 +18,9 @@ struct HostOptions {
   std::filesystem::path plugin_folder = {};
   /// Files, or names of installed plugins, to load at once.
   std::vector<std::string> plugins = {};
+  /// Where backends may keep what they find out about the machine, for later processes: a user's cache folder. Empty:
+  /// nowhere.
+  std::filesystem::path cache_folder = {};
 };
 
 /// What a process that works with models makes once at its start: the devices, the registry with the built-ins, and the
@@ -31,8 +35,9 @@ class Host {
 
   /// The device that `--device NAME` means: "cpu", "cuda", "cuda:1", or "auto", as Runtime::device() has them. If its
   /// backend is not here, but an installed plugin has its name, that is loaded; for "auto" this is tried with "cuda".
-  /// Error{kInvalidArgument} that lists what is here.
-  tensor::Device device(const std::string& name);
+  /// Error{kInvalidArgument} that lists what is here. The backend is configured, see Backend::configure() (the cache
+  /// is the host's); what is missing for its speed is told to `log`.
+  tensor::Device device(const std::string& name, tensor::DeviceOptions options = {}, const core::LogSink& log = {});
 
   /// Joins the job that `launch` tells of. If nobody has registered its transport, but an installed plugin has that
   /// name, that is loaded. Error{kInvalidArgument} that lists what is here; else what the transport throws.
@@ -50,7 +55,12 @@ class Host {
   runtime::Runtime runtime_;
   Registry registry_;
   PluginLoader loader_;
+  std::filesystem::path cache_folder_;
 };
+
+/// What to say where NVIDIA's GPUs are asked for and the plugin for them is not installed.
+inline constexpr std::string_view kHowToGetCuda =
+    "this installation has no plugin 'cuda'; build Dragoman where nvcc is (CUDA 12 or later), and install it anew";
 
 /// `dragoman/plugins` beside the shared library that this function is in: <prefix>/lib/dragoman/plugins once installed.
 /// Empty if the system does not say where that is.

@@ -1,0 +1,106 @@
+#pragma once
+
+#include "gemm_choices.h"
+#include "launches.h"
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+
+#include <dragoman/tensor/context.h>
+
+namespace dragoman::backend::cuda {
+
+/// Whether a row of a product may depend on how many others there are. In inference it may not: which sentences share a
+/// batch depends on when they come, and the same text is to have the same bits on every run. A step of training has the
+/// same rows on every run.
+enum class RowBits : std::uint8_t { kStable, kOfShape };
+
+/// The seam between ops and whatever multiplies matrices: c = op(a) op(b) and what the epilogue says, in the order of
+/// the calling thread's stream. All take scratch of the context's. The same arguments give the same bits on every run,
+/// in every process on the same device with the same libraries. Thread-safe.
+class Gemm {
+ public:
+  virtual ~Gemm() = default;
+  virtual void multiply(tensor::Context& context, const device::Product& product, RowBits bits) = 0;
+  /// c = a b^T of words of bf16 or fp16.
+  virtual void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a, const device::WordMatrix& b,
+                             const device::Matrix& c, const device::Epilogue& epilogue, RowBits bits) = 0;
+  virtual void multiply_int8(tensor::Context& context, const device::Int8Product& product) = 0;
+};
+
+/// This backend's own kernels (device/product.cu, device/tile_product.cu): one order of sums for all shapes, so always
+/// row-stable.
+class PlainGemm final : public Gemm {
+ public:
+  void multiply(tensor::Context& context, const device::Product& product, RowBits bits) override;
+  void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a, const device::WordMatrix& b,
+                     const device::Matrix& c, const device::Epilogue& epilogue, RowBits bits) override;
+  void multiply_int8(tensor::Context& context, const device::Int8Product& product) override;
+};
+
+/// A library's algorithms, and the plain kernels where it has none that will do.
+///
+/// The library's rule picks an algorithm, which fixes the bits. Others are timed, but only such that have shown to give
+/// the same bits, so that time decides about nothing but time: a choice that is lost, or made on a busy device, changes
+/// no result. Where rows must be stable, that algorithm is the rule's for many rows, and all that stand in for it for
+/// other numbers of rows must give its rows, bit by bit; if any number of rows has none, the plain kernels compute them
+/// all. Shapes are timed once for all that are like them, at the first of them, and the answers are kept in a file.
+class LibraryGemm final : public Gemm {
+ public:
+  /// Numbers of rows for which row-stable algorithms are looked for: what lies between takes that of the next, and what
+  /// lies beyond, or has no room in a probe, that of the last.
+  static inline const std::vector<std::int64_t> kRowBuckets{16, 64, 256, 1024, 4096};
+
+  /// `folder`: where answers are kept for later processes; empty: nowhere.
+  LibraryGemm(std::unique_ptr<GemmLibrary> library, tensor::DeviceMemory& memory, std::filesystem::path folder,
+              std::vector<std::int64_t> row_buckets = kRowBuckets);
+
+  void multiply(tensor::Context& context, const device::Product& product, RowBits bits) override;
+  void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a, const device::WordMatrix& b,
+                     const device::Matrix& c, const device::Epilogue& epilogue, RowBits bits) override;
+  void multiply_int8(tensor::Context& context, const device::Int8Product& product) override;
+
+  /// Why answers could not be written; empty if they could.
+  std::string trouble() const;
+
+ private:
+  struct Plan {
+    std::optional<GemmAlgorithm> algorithm;  ///< nothing: the plain kernel
+    std::size_t workspace = 0;
+  };
+  /// What was made for one question's probes.
+  class Probe;
+
+  bool run(tensor::Context& context, const GemmShape& shape, const GemmOperands& operands, RowBits bits);
+  Plan plan(const GemmShape& shape, RowBits bits);
+  Plan make_plan(const GemmShape& shape, RowBits bits);
+  const std::vector<GemmAlgorithm>& algorithms_for(const GemmQuestion& question);
+  const GemmAnswer& answer(const GemmQuestion& question);
+  GemmAnswer find_answer(const GemmQuestion& question) const;
+  std::vector<std::int64_t> rows_asked(const GemmQuestion& question) const;
+  std::vector<GemmAlgorithm> candidates_of(const GemmQuestion& question, std::int64_t rows) const;
+  void keep_answers() noexcept;
+  /// The epilogue but for the bias, and the accumulation where there is an activation function.
+  bool run_with_epilogue(tensor::Context& context, GemmShape shape, GemmOperands operands, const device::Matrix& c,
+                         const device::Epilogue& epilogue, RowBits bits);
+
+  std::unique_ptr<GemmLibrary> library_;
+  tensor::DeviceMemory* memory_;
+  std::filesystem::path file_;
+  std::vector<std::int64_t> row_buckets_;
+  PlainGemm plain_;
+  mutable std::shared_mutex plans_mutex_;
+  std::map<GemmQuestion, Plan> plans_;  ///< of exact shapes
+  mutable std::mutex answers_mutex_;
+  GemmAnswers answers_;
+  std::map<GemmQuestion, std::vector<GemmAlgorithm>> algorithms_;  ///< what the answers of this process stand for
+  std::string trouble_;
+};
+
+/// What multiplies on the device: the plain kernels, unless something else was set, which must outlive all that
+/// computes there. Set before contexts are made; nullptr: the plain kernels again.
+Gemm& gemm_of(tensor::Device device);
+void set_gemm(tensor::Device device, Gemm* gemm);
+
+}  // namespace dragoman::backend::cuda

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dragoman::backend::cuda {
+
+/// What the inputs of a product are. Sums are fp32; of int8 they are exact, of 32 bits, and so is the result.
+enum class GemmType : std::uint8_t { kF32, kBF16, kF16, kI8 };
+
+/// c = op(a) op(b), or c += that, plus a bias for each column: of row-major matrices, [rows, cols] = [rows, inner]
+/// [inner, cols]. Strides are of elements.
+struct GemmShape {
+  GemmType type = GemmType::kF32;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool accumulate = false;
+  bool bias = false;
+  /// All addresses, and all rows in bytes, are multiples of so many bytes; 16 at most.
+  int alignment = 16;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t inner = 0;
+  std::int64_t a_stride = 0;
+  std::int64_t b_stride = 0;
+  std::int64_t c_stride = 0;
+  auto operator<=>(const GemmShape&) const = default;
+};
+
+struct GemmOperands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+  const float* bias = nullptr;
+};
+
+/// A way to compute a product, as the library has it.
+struct GemmAlgorithm {
+  std::array<std::uint64_t, 8> words{};
+  bool operator==(const GemmAlgorithm&) const = default;
+};
+
+/// A library of matrix products, on one device. What it launches is in the order of the calling thread's stream.
+/// Thread-safe. Error{kInternal} for what fails.
+class GemmLibrary {
+ public:
+  virtual ~GemmLibrary() = default;
+  /// What a list of candidates and their times depend on: versions and the device.
+  virtual std::string identity() const = 0;
+  /// Algorithms for the shape, the best by the library's own rule first; the same list whenever the identity is the
+  /// same. Each has the same bits on every run. `split`: a sum may be cut into parts that are computed at a time.
+  virtual std::vector<GemmAlgorithm> candidates(const GemmShape& shape, bool split) const = 0;
+  /// Bytes of scratch memory that the algorithm takes; nothing if it cannot do the shape.
+  virtual std::optional<std::size_t> workspace(const GemmShape& shape, const GemmAlgorithm& algorithm) const = 0;
+  virtual void run(const GemmShape& shape, const GemmOperands& operands, const GemmAlgorithm& algorithm,
+                   void* workspace, std::size_t workspace_bytes) const = 0;
+  /// Seconds that a run takes; waits for the device.
+  virtual double time(const GemmShape& shape, const GemmOperands& operands, const GemmAlgorithm& algorithm,
+                      void* workspace, std::size_t workspace_bytes) const = 0;
+  /// Whether what the calling thread launches is kept for later, so that nothing can be waited for.
+  virtual bool recording() const = 0;
+};
+
+}  // namespace dragoman::backend::cuda
