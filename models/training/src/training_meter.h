@@ -20,7 +20,7 @@ class TrainingMeter {
   void count(const Update& update);
   /// Shows that it has moved past an update that changed nothing.
   void pass_by(double learning_rate) const {
-    show_progress({.learning_rate = learning_rate, .gradient_norm = last_norm_});
+    show_progress({.sums = {}, .learning_rate = learning_rate, .gradient_norm = last_norm_});
   }
   /// Per target token, label-smoothed, of the last update; 0 if there was none.
   double last_loss() const noexcept { return last_loss_; }
