@@ -254,7 +254,8 @@ TEST_P(GemmContract, MultipliesWords) {
   device::narrow_words(device::Half::kBf16, matrix(b, kCols, kInner), false, b2);
   std::vector<float> a_scales(kRows), b_scales(kCols), c(kRows * kCols), wanted(kRows * kCols);
   const device::Epilogue epilogue{.bias = matrix(bias, 1, kCols)};
-  gemm().multiply_halves(host.context, device::Half::kBf16, a2, b2, matrix(c, kRows, kCols), epilogue, RowBits::kStable);
+  gemm().multiply_halves(host.context, device::Half::kBf16, a2, b2, matrix(c, kRows, kCols), epilogue,
+                         RowBits::kStable);
   device::product_of_halves(device::Half::kBf16, a2, b2, matrix(wanted, kRows, kCols), epilogue);
   EXPECT_THAT(c, ::testing::Pointwise(::testing::FloatNear(1e-5F), wanted));
   device::quantize_words(matrix(a, kRows, kInner), 127, a4, a_scales.data());

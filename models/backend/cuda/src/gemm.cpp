@@ -66,8 +66,9 @@ int alignment_of(std::initializer_list<std::pair<const T*, std::int64_t>> rows) 
 void PlainGemm::multiply(tensor::Context&, const device::Product& product, RowBits) {
   device::product(product);
 }
-void PlainGemm::multiply_halves(tensor::Context&, device::Half half, const device::WordMatrix& a, const device::WordMatrix& b,
-                              const device::Matrix& c, const device::Epilogue& epilogue, RowBits) {
+void PlainGemm::multiply_halves(tensor::Context&, device::Half half, const device::WordMatrix& a,
+                                const device::WordMatrix& b, const device::Matrix& c, const device::Epilogue& epilogue,
+                                RowBits) {
   device::product_of_halves(half, a, b, c, epilogue);
 }
 void PlainGemm::multiply_int8(tensor::Context&, const device::Int8Product& product) {
@@ -350,8 +351,9 @@ void LibraryGemm::multiply(tensor::Context& context, const device::Product& prod
     plain_.multiply(context, product, bits);
 }
 
-void LibraryGemm::multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a, const device::WordMatrix& b,
-                                const device::Matrix& c, const device::Epilogue& epilogue, RowBits bits) {
+void LibraryGemm::multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a,
+                                  const device::WordMatrix& b, const device::Matrix& c,
+                                  const device::Epilogue& epilogue, RowBits bits) {
   const GemmShape shape{.type = half == device::Half::kF16 ? GemmType::kF16 : GemmType::kBF16,
                         .transpose_b = true,
                         .alignment = alignment_of<std::uint32_t>({{a.data, a.stride}, {b.data, b.stride}}),

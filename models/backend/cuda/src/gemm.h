@@ -24,8 +24,9 @@ class Gemm {
   virtual ~Gemm() = default;
   virtual void multiply(tensor::Context& context, const device::Product& product, RowBits bits) = 0;
   /// c = a b^T of words of bf16 or fp16.
-  virtual void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a, const device::WordMatrix& b,
-                             const device::Matrix& c, const device::Epilogue& epilogue, RowBits bits) = 0;
+  virtual void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a,
+                               const device::WordMatrix& b, const device::Matrix& c, const device::Epilogue& epilogue,
+                               RowBits bits) = 0;
   virtual void multiply_int8(tensor::Context& context, const device::Int8Product& product) = 0;
 };
 
@@ -34,8 +35,9 @@ class Gemm {
 class PlainGemm final : public Gemm {
  public:
   void multiply(tensor::Context& context, const device::Product& product, RowBits bits) override;
-  void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a, const device::WordMatrix& b,
-                     const device::Matrix& c, const device::Epilogue& epilogue, RowBits bits) override;
+  void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a,
+                       const device::WordMatrix& b, const device::Matrix& c, const device::Epilogue& epilogue,
+                       RowBits bits) override;
   void multiply_int8(tensor::Context& context, const device::Int8Product& product) override;
 };
 
@@ -57,8 +59,9 @@ class LibraryGemm final : public Gemm {
               std::vector<std::int64_t> row_buckets = kRowBuckets);
 
   void multiply(tensor::Context& context, const device::Product& product, RowBits bits) override;
-  void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a, const device::WordMatrix& b,
-                     const device::Matrix& c, const device::Epilogue& epilogue, RowBits bits) override;
+  void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a,
+                       const device::WordMatrix& b, const device::Matrix& c, const device::Epilogue& epilogue,
+                       RowBits bits) override;
   void multiply_int8(tensor::Context& context, const device::Int8Product& product) override;
 
   /// Why answers could not be written; empty if they could.
