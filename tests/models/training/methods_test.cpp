@@ -269,6 +269,16 @@ TEST_F(Methods, TheLossScaleFollowsTheGradients) {
   EXPECT_TRUE(grew);
   EXPECT_TRUE(lines_of("falling", "non_finite").empty()) << "which are counted, and named";
   EXPECT_LT(lines.back()["loss"], lines.front()["loss"]);
+  // A run that is continued, in the middle of falling and between the last fall and the next rise.
+  for (const std::string updates : {"6", "13"}) {
+    TrainingConfig config = with("continued" + updates, "{initial: 1073741824, most: 1073741824, grow_after: 4}");
+    config.training.updates = std::stoll(updates);
+    train(config);
+    config.training.updates = 30;
+    train(config, StartMode::kResume);
+    EXPECT_TRUE(task_.checkpoint_bytes("continued" + updates, 30) == task_.checkpoint_bytes("falling", 30)) << updates;
+    EXPECT_EQ(lines_of("continued" + updates, "training"), lines) << updates;
+  }
   // Where it cannot fall, the gradient is what on_non_finite is for.
   EXPECT_THAT(error_of([&] { train(with("stopped", "{initial: 1073741824, least: 1073741824, most: 1073741824}")); }),
               AllOf(HasSubstr("training diverged"), HasSubstr("update 1")));
