@@ -88,6 +88,10 @@ void check_together(const TrainingConfig& config, const std::string& where) {
       ErrorCode::kBadInput,
       "{}: data.source_language and data.target_language are for models of several languages: name one as model.from",
       where);
+  core::require(!config.model.from_matching || !config.model.from.empty(), ErrorCode::kBadInput,
+                "{}: model.from_matching says what is taken of model.from, which names no folder", where);
+  core::require(!config.model.from_matching || !recipe.lora.on(), ErrorCode::kBadInput,
+                "{}: training.lora adapts a whole model; leave out model.from_matching", where);
   core::require(!recipe.lora.on() || !config.model.from.empty(), ErrorCode::kBadInput,
                 "{}: training.lora adapts a model that there is: name its folder as model.from", where);
   core::require(
@@ -213,6 +217,7 @@ Json keys_that_affect_results(const TrainingConfig& config) {
   for (const char* key : {"output", "threads", "checkpoint", "logging"}) tree.erase(key);
   for (const char* key : {"train", "validation", "tokenizer", "embeddings", "memory", "cache"}) tree["data"].erase(key);
   tree["model"].erase("from");
+  tree["model"].erase("from_matching");
   const DataConfig& data = config.data;
   if (!data.train.weights.empty()) tree["data"]["train_weights"] = data.train.weights;
   if (Json use = use_of_texts(data.train); !use.is_null()) tree["data"]["train_texts"] = use;

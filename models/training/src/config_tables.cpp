@@ -378,6 +378,17 @@ const OptionTable<ModelConfig>& model_table() {
               [](const Config& config, Json& json) {
                 if (!config.from.empty()) json["from"] = config.from;
               })
+          .custom(
+              {{.name = "from_matching",
+                .placeholder = "true|false",
+                .help = "of `from`, take the parameters that have the same name and shape here; the others begin "
+                        "anew"}},
+              [](OptionReader& options, Config& config) {
+                config.from_matching = options.get("from_matching", config.from_matching);
+              },
+              [](const Config& config, Json& json) {
+                if (config.from_matching) json["from_matching"] = true;
+              })
           .text("type", &Config::type, "NAME", "transformer, t5, or a plugin's; each has keys of its own")
           .number("maximum_source_length", &Config::maximum_source_length, kLength, "N",
                   "tokens that translation takes, the end included")

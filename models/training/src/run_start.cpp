@@ -108,6 +108,7 @@ std::optional<StartingModel> StartingModel::find(TrainingConfig& config, const J
   if (config.data.source_tokenizer.file.empty()) start.decoding_ = folder.decoding;
   start.decoding_.erase(decoding::kShortlistKey);
   complete(config, keys_of(folder), tokenizers_of(start.path_, folder), where);
+  start.matching_ = config.model.from_matching;
   return start;
 }
 
@@ -215,7 +216,7 @@ void StartingModel::load(nn::Seq2SeqModel& model, const RunTokenizers& tokenizer
   const auto unchanged = [](const RunTokenizer& now, const std::shared_ptr<const tokenizer::Tokenizer>& before) {
     return are_the_same(numbers_before(*now.tokenizer, *before), before->size());
   };
-  if (!unchanged(tokenizers.source, folder.source_tokenizer()) ||
+  if (matching_ || !unchanged(tokenizers.source, folder.source_tokenizer()) ||
       !unchanged(tokenizers.target, folder.target_tokenizer()))
     return carry_over(folder, model, tokenizers);
   const nn::ParameterStore& parameters = model.parameters();
@@ -235,8 +236,10 @@ void StartingModel::carry_over(const formats::ModelFolder& folder, nn::Seq2SeqMo
   const std::vector<std::int64_t> source = numbers_before(*tokenizers.source.tokenizer, *folder.source_tokenizer());
   const std::vector<std::int64_t> target = numbers_before(*tokenizers.target.tokenizer, *folder.target_tokenizer());
   const nn::EmbeddingTables tables = before->embedding_tables();
+  std::size_t taken = 0;
   for (nn::Parameter& parameter : model.parameters().all()) {
     const nn::Parameter* const from = before->parameters().find(parameter.name);
+    if (from == nullptr && matching_) continue;
     core::require(from != nullptr, ErrorCode::kBadInput, "model.from: {} has no parameter {}", path_.string(),
                   core::Quoted{parameter.name});
     const bool of_source = from == tables.source && from != tables.target;
@@ -250,7 +253,9 @@ void StartingModel::carry_over(const formats::ModelFolder& folder, nn::Seq2SeqMo
                            (is_output(parameter.name) && (is_vector ? from->cols : from->rows) == pieces);
     const bool same_width = is_vector || from->cols == parameter.cols;
     const bool same_shape = from->rows == parameter.rows && from->cols == parameter.cols;
-    core::require(same_width && (per_piece || same_shape), ErrorCode::kBadInput,
+    const bool fits = same_width && (per_piece || same_shape);
+    if (!fits && matching_) continue;
+    core::require(fits, ErrorCode::kBadInput,
                   "model.from: the parameter {} is [{}, {}] in {}, but [{}, {}] by this configuration",
                   core::Quoted{parameter.name}, from->rows, from->cols, path_.string(), parameter.rows, parameter.cols);
     const PerPiece pair{view, old, !is_vector};
@@ -266,8 +271,19 @@ void StartingModel::carry_over(const formats::ModelFolder& folder, nn::Seq2SeqMo
           tensor::set_element(view.tensor(), row, col, tensor::element(old.tensor(), row, col));
     }
     view.store();
+    ++taken;
   }
   model.parameters().values_changed();
+  core::require(taken > 0, ErrorCode::kBadInput,
+                "model.from_matching: no parameter has the name and shape that it has in {}; leave out model.from",
+                path_.string());
+  if (matching_)
+    core::log(environment_->log, core::LogLevel::kInfo,
+              fmt::format("begins with {} of {} parameters from the model {}; the others keep their initial values",
+                          taken, model.parameters().all().size(), path_.string()));
+  if (are_the_same(source, folder.source_tokenizer()->size()) &&
+      are_the_same(target, folder.target_tokenizer()->size()))
+    return;
   const auto known = [](const std::vector<std::int64_t>& numbers) {
     return std::ranges::count_if(numbers, [](std::int64_t number) { return number >= 0; });
   };

@@ -32,7 +32,8 @@ class StartingModel {
 
   /// Gives `model`, whose parameters have their initial values, those of the folder. With other tokenizers, what
   /// belongs to a piece is carried over by the piece, and pieces that the folder's tokenizer lacks keep their initial
-  /// values. Only when the run begins.
+  /// values; with model.from_matching, so do parameters that the folder's model lacks, or has in another shape.
+  /// Error{kBadInput} otherwise, and if there are no others. Only when the run begins.
   void load(nn::Seq2SeqModel& model, const RunTokenizers& tokenizers) const;
 
   /// For run.json: what is needed when the folder is gone, and `decoding`, the folder's decoding defaults, which the
@@ -63,6 +64,7 @@ class StartingModel {
   core::Json decoding_ = core::Json::object();
   formats::LanguageTable languages_;
   std::string recorded_sum_;
+  bool matching_ = false;  ///< model.from_matching
 };
 
 }  // namespace dragoman::training

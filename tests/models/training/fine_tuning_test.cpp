@@ -26,7 +26,9 @@ namespace {
 
 using dragoman::testing::TemporaryFolder;
 using ::testing::AllOf;
+using ::testing::FloatNear;
 using ::testing::HasSubstr;
+using ::testing::Pointwise;
 using testing::SmallTask;
 using testing::train;
 
@@ -164,6 +166,52 @@ TEST_F(FineTuning, CarriesPiecesOverToAnotherVocabulary) {
   }
   EXPECT_GT(carried, 8);
   EXPECT_LT(carried, after.size());
+}
+
+/// One decoder layer more, and a wider feed-forward network: what has the folder's names and shapes begins with its
+/// values, and the rest as in a new model.
+TEST_F(FineTuning, TakesTheParametersThatMatch) {
+  const std::vector<std::string> other_shape = {"model.decoder_layers=2", "model.feed_forward=24", "training.updates=1",
+                                                "training.schedule.learning_rate=1e-30"};
+  EXPECT_THAT(refused(other_shape), HasSubstr("feed_forward"));
+  std::vector<std::string> matching = other_shape;
+  matching.push_back("model.from_matching=true");
+  train(config("matching", matching));
+  core::Json anew = tree("anew", other_shape);
+  anew["model"] = task_.tree()["model"];
+  anew["data"] = task_.tree()["data"];
+  for (const auto& [key, value] : {std::pair{"decoder_layers", 2}, std::pair{"feed_forward", 24}})
+    anew["model"][key] = value;
+  train(read_training_config(anew, "anew"));
+
+  const auto before = values(base());
+  const auto initial = values_of("anew");
+  std::size_t taken = 0;
+  for (const auto& [name, value] : values_of("matching")) {
+    const auto found = before.find(name);
+    const bool matches = found != before.end() && found->second.size() == value.size();
+    // Zeros are moved by the learning rate.
+    EXPECT_THAT(value, Pointwise(FloatNear(1e-29F), matches ? found->second : initial.at(name))) << name;
+    taken += matches ? 1 : 0;
+  }
+  EXPECT_GT(taken, before.size() / 2);
+  EXPECT_LT(taken, before.size());
+}
+
+TEST_F(FineTuning, MatchingGoesOnWithoutTheFolder) {
+  const std::string matching = "model.from_matching=true";
+  train(config("whole", {matching, "model.decoder_layers=2"}));
+  train(config("parts", {matching, "model.decoder_layers=2", "training.updates=4"}));
+  std::filesystem::rename(base(), task_.file("elsewhere"));
+  train(config("parts", {matching, "model.decoder_layers=2"}), StartMode::kResume);
+  EXPECT_EQ(task_.checkpoint_bytes("parts", 8), task_.checkpoint_bytes("whole", 8));
+}
+
+TEST_F(FineTuning, MatchingNeedsSomethingThatMatches) {
+  const std::string matching = "model.from_matching=true";
+  EXPECT_THAT(refused({matching, "model.d_model=24", "model.feed_forward=40"}), HasSubstr("no parameter"));
+  EXPECT_THAT(refused({matching, "training.lora.rank=2"}), HasSubstr("from_matching"));
+  EXPECT_THAT(error_of([&] { task_.config({matching}); }), HasSubstr("names no folder"));
 }
 
 /// The special tokens of a fork are found in its tokenizer.

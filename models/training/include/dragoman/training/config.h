@@ -78,6 +78,9 @@ struct ModelConfig {
   /// A model folder that training begins with: its type, configuration, special tokens and weights, and its tokenizers
   /// unless `data` names others. Empty: a new model.
   std::string from;
+  /// Of `from`, begin only parameters of the same name and shape with the folder's values, and the others anew: for
+  /// another type, or other numbers of layers.
+  bool from_matching = false;
   /// Whether the members below, and DataConfig's tokenizers, hold what is meant. With `from`, a configuration that was
   /// read holds in `options` what it says otherwise than the folder; the trainer completes it.
   bool complete = true;
