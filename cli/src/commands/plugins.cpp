@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/folder.h>
 #include <dragoman/pipeline/stage_options.h>
 #include <dragoman/plugins/conformance.h>
 
@@ -15,6 +17,18 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace po = boost::program_options;
+
+/// As fs::remove_all(), which holds a file descriptor for each level of the tree, with one for all of them.
+void remove_tree(const fs::path& folder) {
+  std::vector<fs::path> folders{folder};
+  for (std::size_t i = 0; i < folders.size(); ++i)
+    for (const fs::path& entry : core::list_folder(folders[i]))
+      if (fs::is_directory(fs::symlink_status(entry)))
+        folders.push_back(entry);
+      else
+        fs::remove(entry);
+  for (auto at = folders.rbegin(); at != folders.rend(); ++at) fs::remove(*at);
+}
 
 /// A folder of our own under the system's temporary one, removed with its content.
 class ScratchFolder {
@@ -34,9 +48,9 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   ~ScratchFolder() {
     try {
-      fs::remove_all(path_);
+      remove_tree(path_);
     } catch (...) {
-      // What cannot be removed stays in the folder for temporary files; remove_all() may also run out of memory.
+      // What cannot be removed stays in the folder for temporary files; memory may also run out.
     }
   }
   const fs::path& path() const noexcept { return path_; }

@@ -126,6 +126,8 @@ void EmulatedMemory::clear(void* data, std::size_t bytes) {
 
 EmulatedCuda::EmulatedCuda(std::string_view name, Steps steps, int devices)
     : HiddenBackend(cuda_kernels(), name, steps, Opening::kWithin), replays_(steps == Steps::kReplay) {
+  wrap(ssru::kScan, cuda_kernels());
+  wrap(ssru::kScanBackward, cuda_kernels());
   for (int number = 0; number < devices; ++number) memories_.push_back(std::make_unique<EmulatedMemory>(number));
   for (int number = 0; replays_ && number < devices; ++number) {
     // Few rows: more take long to emulate.
