@@ -45,6 +45,7 @@ class Ctranslate2Models : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(Ctranslate2Models, ScoreAsTheLibraryDoes) {
+  LargestError largest;
   for (const core::Json& c : cases_) {
     std::vector<std::int32_t> source = ids_of(*model_.loaded().source_tokenizer, c["source"], sequences().unknown);
     if (source.back() != sequences().end) source.push_back(sequences().end);
@@ -52,8 +53,10 @@ TEST_P(Ctranslate2Models, ScoreAsTheLibraryDoes) {
     const auto found = model_.log_probabilities(source, target);
     const auto expected = c["log_probabilities"].get<std::vector<double>>();
     ASSERT_EQ(found.size(), expected.size());
-    for (std::size_t i = 0; i < found.size(); ++i)
+    for (std::size_t i = 0; i < found.size(); ++i) {
       EXPECT_NEAR(found[i], expected[i], tolerance()) << GetParam() << ' ' << i;
+      largest.add(found[i], expected[i]);
+    }
   }
 }
 

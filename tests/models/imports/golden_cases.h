@@ -3,6 +3,9 @@
 #include "error_message.h"
 #include "test_data.h"
 
+#include <cmath>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,6 +61,18 @@ class ImportedModel {
   plugins::Host& host_;
   testing::TemporaryFolder scratch_;
   plugins::LoadedModel loaded_;
+};
+
+/// The largest error of log probabilities in a test, for the test's XML report: the table of docs/models.md is made of these.
+class LargestError {
+ public:
+  explicit LargestError(std::string name = "largest_error") : name_(std::move(name)) {}
+  void add(double found, double wanted) { largest_ = std::max(largest_, std::abs(found - wanted)); }
+  ~LargestError() { ::testing::Test::RecordProperty(name_, fmt::format("{:.1e}", largest_)); }
+
+ private:
+  std::string name_;
+  double largest_ = 0;
 };
 
 inline core::Json load_expected(const std::string& family) {

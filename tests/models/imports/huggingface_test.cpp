@@ -1,4 +1,5 @@
 #include "error_message.h"
+#include "golden_cases.h"
 #include "test_data.h"
 
 #include <cmath>
@@ -134,13 +135,16 @@ class HuggingFaceFamily : public ::testing::TestWithParam<std::string> {
 TEST_P(HuggingFaceFamily, HasTheLogitsOfTransformers) {
   const auto spec = plugins::load_model(imported_, host_).config.sequences;
   pipeline::Scorer scorer(imported_, host_, {.languages = languages_of(GetParam()), .threads = 1});
+  LargestError largest;
   for (const Json& line : expected_) {
     pipeline::LinePair pair{line["source"].get<std::string>(), line["target"].get<std::string>(), "line"};
     const pipeline::LineScore score = scorer.score({pair}).front();
     const auto& wanted = line["log_probabilities"];
     ASSERT_EQ(score.token_log_probabilities.size(), wanted.size()) << pair.target;
-    for (std::size_t i = 0; i < wanted.size(); ++i)
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
       EXPECT_NEAR(score.token_log_probabilities[i], wanted[i].get<double>(), 1e-4) << pair.target << ' ' << i;
+      largest.add(score.token_log_probabilities[i], wanted[i].get<double>());
+    }
   }
   EXPECT_EQ(spec.end, core::load_json((family_folder(GetParam()) / "config.json").string())["eos_token_id"]);
 }
@@ -150,6 +154,9 @@ TEST_P(HuggingFaceFamily, TranslatesAsTransformersDoes) {
   const std::int32_t end = config.sequences.end;
   const std::int32_t unknown = config.sequences.unknown;
   const bool suppresses = config.decoding.contains("suppress_tokens");
+  int lines = 0;
+  int equal_greedy = 0;
+  int equal_beam = 0;
   for (const std::filesystem::path& model : {imported_, family_folder(GetParam())}) {
     std::vector<double> scores;
     std::vector<std::string> texts;
@@ -167,6 +174,11 @@ TEST_P(HuggingFaceFamily, TranslatesAsTransformersDoes) {
           << line["source"];
       EXPECT_NEAR(static_cast<double>(greedy[i].size()), static_cast<double>(wanted.size()),
                   wanted.size() >= 62 ? 1 : 0);
+      if (model == imported_) {
+        ++lines;
+        equal_greedy += greedy[i] == wanted ? 1 : 0;
+        equal_beam += beam[i] == without_frame(ids(line["beam"]), end) ? 1 : 0;
+      }
       // Where transformers comes to the longest that is allowed, it scores what has not ended as if it had.
       if (line["beam"].size() >= 64) continue;
       EXPECT_EQ(beam[i], without_frame(ids(line["beam"]), end)) << line["source"];
@@ -179,6 +191,9 @@ TEST_P(HuggingFaceFamily, TranslatesAsTransformersDoes) {
       }
     }
   }
+  RecordProperty("lines", lines);
+  RecordProperty("equal_greedy", equal_greedy);
+  RecordProperty("equal_beam", equal_beam);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, HuggingFaceFamily,

@@ -25,12 +25,16 @@ core::Json opus_files() {
 /// golden/make_marian.py computes them from Marian's formulas, and for `opus` checks that with transformers.
 void expect_agreement(const ImportedModel& model, const std::string& name, double tolerance) {
   const core::Json expected = load_expected("marian");
+  LargestError largest("largest_error_" + name);
   for (const core::Json& c : expected.at(name)) {
     auto source = c["source"].get<std::vector<std::int32_t>>();
     const auto found = model.log_probabilities(source, c["target"].get<std::vector<std::int32_t>>());
     const auto wanted = c["log_probabilities"].get<std::vector<double>>();
     ASSERT_EQ(found.size(), wanted.size());
-    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], tolerance) << name << ' ' << i;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_NEAR(found[i], wanted[i], tolerance) << name << ' ' << i;
+      largest.add(found[i], wanted[i]);
+    }
     if (tolerance > 1e-4) continue;
     auto ids = model.loaded().source_tokenizer->encode(c["line"].get<std::string>());
     ids.push_back(model.loaded().config.sequences.end);
