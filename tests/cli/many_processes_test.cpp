@@ -1,5 +1,5 @@
 #include "../models/collective/ranks.h"
-#include "program.h"
+#include "worker.h"
 
 #include <gmock/gmock.h>
 
@@ -8,40 +8,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-/// A process of a job, as torchrun would start it: with variables of its own.
-class Worker {
- public:
-  Worker(const std::filesystem::path& folder, int rank, const std::string& variables, const std::string& arguments)
-      : error_(folder / ("stderr-" + std::to_string(rank))) {
-    const std::string command = "cd '" + folder.string() + "' && exec env " + variables + " '" + built("program") +
-                                "' " + arguments + " >/dev/null 2>'" + error_.string() + "'";
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-      ::_exit(127);
-    }
-  }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
-  ~Worker() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  void signal(int number) const { ::kill(pid_, number); }
-  std::string error() const { return file_content(error_); }
-  int wait() {
-    int result = 0;
-    if (!eventually([&] { return ::waitpid(pid_, &result, WNOHANG) == pid_; })) return -1;
-    pid_ = 0;
-    return WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result);
-  }
-
- private:
-  std::filesystem::path error_;
-  pid_t pid_ = 0;
-};
 
 class ManyProcessesCommand : public ::testing::Test {
  protected:
@@ -73,18 +39,11 @@ checkpoint: {every: 5}
 
   Outcome run(const std::string& arguments) const { return run_dragoman(folder_.path(), arguments); }
 
-  /// As torchrun sets them.
-  static std::string variables(int rank, int size, std::uint16_t port) {
-    return "RANK=" + std::to_string(rank) + " LOCAL_RANK=" + std::to_string(rank) +
-           " WORLD_SIZE=" + std::to_string(size) + " LOCAL_WORLD_SIZE=" + std::to_string(size) +
-           " MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port);
-  }
-
   std::vector<std::unique_ptr<Worker>> start(int size, const std::string& arguments) const {
     const std::uint16_t port = collective::testing::free_port();
     std::vector<std::unique_ptr<Worker>> workers;
     for (int rank = 0; rank < size; ++rank)
-      workers.push_back(std::make_unique<Worker>(folder_.path(), rank, variables(rank, size, port), arguments));
+      workers.push_back(std::make_unique<Worker>(folder_.path(), rank, job_variables(rank, size, port), arguments));
     return workers;
   }
 
@@ -177,9 +136,9 @@ TEST_F(ManyProcessesCommand, SaysWhatIsWrongWithTheLaunch) {
               HasSubstr("rank 2 of a job of 2"));
   EXPECT_THAT(error_of("A=b", "--collective tcp"), HasSubstr("RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT"));
   EXPECT_THAT(error_of("A=b", "--collective smoke"), HasSubstr("no collective is called 'smoke'"));
-  EXPECT_THAT(error_of(variables(0, 2, collective::testing::free_port()), "--join-timeout 1"),
+  EXPECT_THAT(error_of(job_variables(0, 2, collective::testing::free_port()), "--join-timeout 1"),
               HasSubstr("1 of 2 processes have not come"));
-  EXPECT_THAT(error_of(variables(1, 2, collective::testing::free_port()), "--join-timeout 1"),
+  EXPECT_THAT(error_of(job_variables(1, 2, collective::testing::free_port()), "--join-timeout 1"),
               HasSubstr("cannot reach rank 0"));
 }
 
@@ -206,7 +165,7 @@ TEST_F(ManyProcessesCommand, TranslateAShardEach) {
   const std::string joined = file_content(folder_ / "parts.1-of-2") + file_content(folder_ / "parts.2-of-2");
   ASSERT_FALSE(joined.empty());
   EXPECT_EQ(joined, file_content(folder_ / "whole"));
-  Worker lost(folder_.path(), 0, variables(0, 2, 4000), translate);
+  Worker lost(folder_.path(), 0, job_variables(0, 2, 4000), translate);
   EXPECT_EQ(lost.wait(), 2);
   EXPECT_THAT(lost.error(), HasSubstr("name one by --output"));
 }

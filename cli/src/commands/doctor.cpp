@@ -39,6 +39,7 @@ class Doctor final : public Command {
       for (const std::string& line : backend->details()) fmt::print("{:<10} {}\n", "", line);
       for (const std::string& line : backend->missing()) fmt::print("{:<10} missing: {}\n", "", line);
     }
+    for (const auto& links : host.registry().device_links().all()) print_links(links->entry);
     if (!has_cuda) fmt::print("{:<10} missing: {}\n", kCuda, plugins::kHowToGetCuda);
     fmt::print("ICU        {}\n", U_ICU_VERSION);
     if (trouble) throw *trouble;
@@ -56,6 +57,12 @@ class Doctor final : public Command {
     } catch (const core::Error& error) {
       return error;
     }
+  }
+
+  static void print_links(const plugins::DeviceLinksEntry& links) {
+    const collective::LinkOffer offer = links.offer(0);
+    fmt::print("{:<10} {}{}\n", links.name,
+               offer.trouble.empty() ? "ok: " : "missing: ", offer.trouble.empty() ? offer.version : offer.trouble);
   }
 
   static std::string state_of(const tensor::Backend& backend) {

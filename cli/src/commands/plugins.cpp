@@ -94,6 +94,7 @@ void print_registered(const plugins::Host& host) {
   print_stages(registry);
   print_catalogue(registry.model_importers());
   print_catalogue(registry.collectives());
+  print_catalogue(registry.device_links());
   print_backends(host);
   for (const plugins::Registry::Kernel& kernel : registry.kernels())
     print_entry("kernel", kernel.op, kernel.provider, fmt::format("on {}", kernel.backend));

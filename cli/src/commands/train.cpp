@@ -85,7 +85,9 @@ class Train final : public Command {
       fmt::print("{}\n", core::dump_yaml(training::resolved_configuration(config, environment)));
       return;
     }
+    const auto links = host.link(launch, ranks, device, ranks.leads() ? session.log : core::LogSink(), session.stop);
     environment.ranks = &ranks;
+    environment.links = links.get();
     if (ranks.leads()) {
       environment.log = session.log;
       environment.progress = session.progress;

@@ -15,6 +15,8 @@ namespace po = boost::program_options;
 using collective::Launch;
 using core::ErrorCode;
 
+constexpr std::string_view kAuto = "auto";
+
 std::string text_of(const char* variable) {
   const char* value = std::getenv(variable);
   return value == nullptr ? std::string() : value;
@@ -132,7 +134,8 @@ Launch chosen() {
 void LaunchOptions::add_to(po::options_description& options) {
   options.add_options()("collective", po::value(&collective)->value_name("NAME")->default_value("auto"),
                         "how processes that work together find each other: auto (as the variables of mpirun, srun or "
-                        "torchrun say), none, tcp, mpi");
+                        "torchrun say, and where all are GPUs gradients go by NCCL), none, tcp, mpi, nccl (as auto, "
+                        "but without NCCL it is an error)");
   options.add_options()("join-timeout", po::value(&join_timeout)->value_name("SECONDS")->default_value(300),
                         "how long to wait for the other processes to come");
 }
@@ -140,7 +143,10 @@ void LaunchOptions::add_to(po::options_description& options) {
 Launch launch_of_environment(const std::string& collective) {
   if (collective == collective::kNoTransport) return {};
   if (collective == collective::kTcp) return by_tcp();
-  return collective == "auto" ? chosen() : by_plugin(collective);
+  if (collective != kAuto && collective != collective::kNccl) return by_plugin(collective);
+  Launch launch = chosen();
+  launch.device_links = collective == kAuto ? collective::kAutoLinks : collective::kNccl;
+  return launch;
 }
 
 Launch launch_of(const LaunchOptions& options) {

@@ -18,8 +18,8 @@ struct LaunchOptions {
 
 /// What the environment says of the job that this process belongs to: the variables of torchrun (RANK, WORLD_SIZE,
 /// LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT), of Open MPI's mpirun (OMPI_COMM_WORLD_*) and of Slurm's
-/// srun (SLURM_*). `collective` is auto, none, tcp, mpi, or a plugin's. Error{kInvalidArgument} names a variable that
-/// is missing or makes no sense.
+/// srun (SLURM_*). `collective` is auto, none, tcp, mpi, nccl, or a plugin's. Error{kInvalidArgument} names a variable
+/// that is missing or makes no sense.
 collective::Launch launch_of_environment(const std::string& collective);
 collective::Launch launch_of(const LaunchOptions& options);
 

@@ -128,6 +128,18 @@ void MpiCollective::exchange(std::span<const Bytes> outgoing, std::span<const Ro
   }
 }
 
+void MpiCollective::check() {
+  const std::lock_guard lock(mutex_);
+  if (failure_) throw core::Error(*failure_);
+  try {
+    core::require(!given_up_, ErrorCode::kInterrupted, "this process has given up meanwhile");
+    check_notice();
+  } catch (const core::Error& error) {
+    failure_.emplace(error);
+    throw;
+  }
+}
+
 void MpiCollective::start(std::span<const Bytes> outgoing, std::span<const Room> incoming) {
   requests_.clear();
   receives_.clear();

@@ -28,6 +28,7 @@ class MpiCollective final : public Collective {
   const std::string& host_of(int rank) const override { return hosts_.at(static_cast<std::size_t>(rank)); }
   std::string describe() const override;
   void exchange(std::span<const Bytes> outgoing, std::span<const Room> incoming) override;
+  void check() override;
   void abort(core::ErrorCode code, std::string_view reason) noexcept override;
 
  protected:

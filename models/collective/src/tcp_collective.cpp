@@ -4,6 +4,7 @@
 #include "tcp_join.h"
 
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -174,6 +175,39 @@ void TcpCollective::read_last_words(std::size_t r) {
     return;
   }
   if (header.kind == FrameHeader::Kind::kAbort) fail_with_abort(r, header);
+}
+
+void TcpCollective::check() {
+  const std::lock_guard lock(mutex_);
+  if (failure_) throw core::Error(*failure_);
+  try {
+    core::require(!given_up_, ErrorCode::kInterrupted, "this process has given up meanwhile");
+    for (std::size_t r = 0; r < peers_.size(); ++r)
+      if (peers_[r].socket.is_open()) look_at(r);
+  } catch (const core::Error& error) {
+    failure_.emplace(error);
+    throw;
+  }
+}
+
+void TcpCollective::look_at(std::size_t r) {
+  const int socket = peers_[r].socket.number();
+  std::array<std::byte, kFrameHeader> bytes{};
+  const ssize_t came = ::recv(socket, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (came == static_cast<ssize_t>(bytes.size())) {
+    // An exchange that this process has not come to yet is looked at there.
+    std::uint32_t kind = 0;
+    try {
+      kind = static_cast<std::uint32_t>(decode_frame_header(bytes).kind);
+    } catch (const core::Error&) {
+      return;
+    }
+    if (kind == static_cast<std::uint32_t>(FrameHeader::Kind::kAbort)) read_last_words(r);
+  }
+  const bool silent = came < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+  if (came == 0 || (came < 0 && !silent)) fail_for(r);
+  pollfd entry{socket, POLLRDHUP, 0};
+  if (::poll(&entry, 1, 0) > 0) fail_for(r);
 }
 
 void TcpCollective::abort(ErrorCode code, std::string_view reason) noexcept {

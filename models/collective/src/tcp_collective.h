@@ -25,6 +25,7 @@ class TcpCollective final : public Collective {
   const std::string& host_of(int rank) const override;
   std::string describe() const override { return "TCP"; }
   void exchange(std::span<const Collective::Bytes> outgoing, std::span<const Room> incoming) override;
+  void check() override;
   void abort(core::ErrorCode code, std::string_view reason) noexcept override;
 
  protected:
@@ -61,6 +62,8 @@ class TcpCollective final : public Collective {
   /// For a peer that has gone: with what it said before, if it did, and whoever else has gone.
   [[noreturn]] void fail_for(std::size_t r);
   void read_last_words(std::size_t r);
+  /// Between exchanges: whether it has gone or given up. What it has sent ahead stays to be read.
+  void look_at(std::size_t r);
 
   int rank_;
   std::vector<std::string> hosts_;

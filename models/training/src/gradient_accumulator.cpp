@@ -20,7 +20,8 @@ GradientAccumulator::GradientAccumulator(const TrainingConfig& config, const Gra
   loss_.r_drop = config.training.r_drop;
   loss_.guided_alignment = config.training.guided_alignment;
   if (!parts.ranks.alone())
-    reducer_ = std::make_unique<GradientReducer>(parts.ranks, parts.trained(), tree_, context, parts.bucket_values);
+    reducer_ = std::make_unique<GradientReducer>(parts.ranks, parts.trained(), tree_, context, parts.bucket_values,
+                                                 parts.links);
 }
 
 UpdateGradients GradientAccumulator::compute(const TrainingState& state, bool stop) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dragoman/collective/collective.h>
+#include <dragoman/collective/device_links.h>
 #include <dragoman/training/batches.h>
 #include <dragoman/training/checkpoint.h>
 #include <dragoman/training/config.h>
@@ -31,6 +32,8 @@ struct GradientParts {
   collective::Collective& ranks;
   /// Of a bucket that is summed at a time.
   std::int64_t bucket_values;
+  /// Between the devices of `ranks`; nullptr: through the host's memory.
+  collective::DeviceLinks* links = nullptr;
   nn::ParameterStore& trained() const { return adapters != nullptr ? adapters->parameters() : model.parameters(); }
 };
 

@@ -12,6 +12,9 @@ using tensor::Tensor;
 
 namespace {
 
+/// Between devices nothing goes on beside the sums, and each exchange costs the time to begin it: larger buckets then.
+constexpr std::int64_t kLinkedBucket = 8;
+
 template <class T>
 std::span<T> columns(const Tensor& flat, const GradientBucket& bucket) {
   return std::span(flat.as<T>(), static_cast<std::size_t>(flat.cols))
@@ -21,14 +24,15 @@ std::span<T> columns(const Tensor& flat, const GradientBucket& bucket) {
 }  // namespace
 
 GradientReducer::GradientReducer(collective::Collective& collective, nn::ParameterStore& parameters, GradientTree& tree,
-                                 tensor::Context& context, std::int64_t bucket_values)
+                                 tensor::Context& context, std::int64_t bucket_values, collective::DeviceLinks* links)
     : collective_(&collective),
       parameters_(&parameters),
       tree_(&tree),
       context_(&context),
-      buckets_(make_buckets(parameters, bucket_values)),
+      buckets_(make_buckets(parameters, links == nullptr ? bucket_values : bucket_values * kLinkedBucket)),
       sum_(collective) {
-  if (context.memory().reads_host_memory())
+  if (links != nullptr) linked_.emplace(*links, collective, context);
+  if (links == nullptr && context.memory().reads_host_memory())
     thread_ = core::start_thread("summing gradients beside the backward pass", [this] { work(); });
 }
 
@@ -72,6 +76,11 @@ void GradientReducer::finish() {
     return;
   }
   tree_->add_to_gradients(last_.added);
+  if (linked_) {
+    for (const GradientBucket& bucket : buckets_) reduce_linked(bucket);
+    linked_->wait();
+    return;
+  }
   const bool staged = !context_->memory().host_readable();
   if (!staged) last_.added.clear();
   for (const GradientBucket& bucket : buckets_) staged ? reduce_staged(bucket) : reduce(bucket);
@@ -150,6 +159,15 @@ void GradientReducer::reduce_staged_as(const GradientBucket& bucket) {
   if (has_leaf_) parts.push_back(span_of(own));
   sum_(leaves_, std::span<const std::span<T>>(parts), span_of(own));
   own.store();
+}
+
+void GradientReducer::reduce_linked(const GradientBucket& bucket) {
+  const auto part_of = [&](const Tensor& flat) { return flat.col_range(bucket.begin, bucket.end); };
+  std::vector<Tensor> parts;
+  for (const Tensor& sum : last_.waiting) parts.push_back(part_of(sum));
+  const Tensor own = part_of(parameters_->flat_gradients());
+  if (has_leaf_) parts.push_back(own);
+  (*linked_)(leaves_, parts, own);
 }
 
 }  // namespace dragoman::training

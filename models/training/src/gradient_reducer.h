@@ -2,6 +2,7 @@
 
 #include "gradient_buckets.h"
 #include "gradient_tree.h"
+#include "linked_sum.h"
 
 #include <condition_variable>
 #include <exception>
@@ -17,12 +18,13 @@ namespace dragoman::training {
 /// Sums the gradients of an update over all processes, a bucket at a time, by the fixed tree over its micro-batches.
 ///
 /// Where the host computes, a thread does it beside the backward pass of this process's last micro-batch: begin(), the
-/// pass with watch(), finish(). Elsewhere all is done by finish(). The collective is used by that thread from begin()
+/// pass with watch(), finish(). Elsewhere all is done by finish(): from device to device where they are linked, else
+/// through the host's memory. The collective is used by that thread from begin()
 /// to the return of finish() or cancel(). All references must outlive it.
 class GradientReducer {
  public:
   GradientReducer(collective::Collective& collective, nn::ParameterStore& parameters, GradientTree& tree,
-                  tensor::Context& context, std::int64_t bucket_values);
+                  tensor::Context& context, std::int64_t bucket_values, collective::DeviceLinks* links = nullptr);
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
   ~GradientReducer();
@@ -47,6 +49,8 @@ class GradientReducer {
   void reduce_staged(const GradientBucket& bucket);
   template <class T>
   void reduce_staged_as(const GradientBucket& bucket);
+  /// Where it is.
+  void reduce_linked(const GradientBucket& bucket);
 
   collective::Collective* collective_;
   nn::ParameterStore* parameters_;
@@ -54,6 +58,7 @@ class GradientReducer {
   tensor::Context* context_;
   std::vector<GradientBucket> buckets_;
   collective::TreeSum sum_;
+  std::optional<LinkedSum> linked_;  ///< nothing: the devices are not linked
 
   // Of the update under way.
   std::int64_t leaves_ = 0;

@@ -281,11 +281,13 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
     check(config);
   }
   batches = std::make_unique<BatchSource>(config, *train, *executor);
-  gradients = std::make_unique<GradientAccumulator>(
-      config,
-      GradientParts{
-          .model = *model, .adapters = adapters.get(), .ranks = *ranks, .bucket_values = environment.bucket_values},
-      *batches, *context);
+  gradients = std::make_unique<GradientAccumulator>(config,
+                                                    GradientParts{.model = *model,
+                                                                  .adapters = adapters.get(),
+                                                                  .ranks = *ranks,
+                                                                  .bucket_values = environment.bucket_values,
+                                                                  .links = environment.links},
+                                                    *batches, *context);
   environment.build[tensor::name_of(device)] = environment.runtime->backend(device).describe();
   record = make_run_record(config, environment.build, *model, tokenizers, *train, validation.get());
   if (train->on_disk())

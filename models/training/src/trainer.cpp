@@ -87,9 +87,12 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
     which = fmt::format(", {} of them trained", trained);
   parts_.log(fmt::format("{} parameters{}, {} threads", count, which, parts_.executor->threads()));
   if (!parts_.ranks->alone())
-    parts_.log(fmt::format("{} processes by {}: {} batches an update, {} of each", parts_.ranks->size(),
-                           parts_.ranks->describe(), parts_.config.training.accumulate,
-                           parts_.config.training.accumulate / parts_.ranks->size()));
+    parts_.log(fmt::format(
+        "{} processes by {}: {} batches an update, {} of each", parts_.ranks->size(),
+        parts_.environment.links == nullptr
+            ? parts_.ranks->describe()
+            : fmt::format("{}, gradients by {}", parts_.ranks->describe(), parts_.environment.links->describe()),
+        parts_.config.training.accumulate, parts_.config.training.accumulate / parts_.ranks->size()));
 }
 
 void Trainer::Impl::start_fresh(const std::stop_token& stop) {

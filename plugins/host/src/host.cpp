@@ -13,6 +13,15 @@ namespace {
 
 constexpr std::string_view kCuda = "cuda";
 
+/// nullptr: there are none.
+const DeviceLinksEntry* links_of(const Registry& registry, std::string_view wanted, tensor::Device device) {
+  for (const auto& registered : registry.device_links().all()) {
+    const DeviceLinksEntry& entry = registered->entry;
+    if (entry.backend == device.backend() && (wanted == collective::kAutoLinks || wanted == entry.name)) return &entry;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Host::Host(const HostOptions& options)
@@ -54,6 +63,30 @@ std::unique_ptr<collective::Collective> Host::join(const collective::Launch& lau
   if (registry_.collectives().find(name) == nullptr && loader_.find(name) == nullptr && loader_.is_installed(name))
     loader_.load(name);
   return registry_.collectives().get(name).make(launch, log, stop);
+}
+
+std::unique_ptr<collective::DeviceLinks> Host::link(const collective::Launch& launch, collective::Collective& ranks,
+                                                    tensor::Device device, const core::LogSink& log,
+                                                    const std::stop_token& stop) const {
+  if (ranks.alone()) return nullptr;
+  const std::string& wanted = launch.device_links;
+  const DeviceLinksEntry* const entry = links_of(registry_, wanted, device);
+  collective::LinkOffer offer;
+  if (wanted == collective::kNoTransport)
+    offer.trouble = fmt::format("it was started with --collective {}", launch.transport);
+  else if (entry == nullptr)
+    offer.trouble = fmt::format("it computes on the device '{}', for which there is no {}", tensor::name_of(device),
+                                wanted == collective::kAutoLinks ? "way to link it" : wanted);
+  else
+    offer = entry->offer(device.number());
+  const std::string reason = collective::reason_against_links(ranks, offer);
+  if (reason.empty())
+    return entry->make({.ranks = ranks, .device = device.number(), .timeout = launch.join_timeout, .stop = stop});
+  core::require(wanted == collective::kAutoLinks || wanted == collective::kNoTransport, core::ErrorCode::kUnsupported,
+                "--collective {}: {}", wanted, reason);
+  if (entry != nullptr)
+    core::log(log, core::LogLevel::kWarning, fmt::format("gradients go through the host's memory: {}", reason));
+  return nullptr;
 }
 
 std::filesystem::path installed_plugin_folder() {

@@ -30,6 +30,7 @@ void Registry::add(const std::string& provider, Contributions contributions) {
   add_all(extended.stages, contributions.stages, provider);
   add_all(extended.model_importers, contributions.model_importers, provider);
   add_all(extended.collectives, contributions.collectives, provider);
+  add_all(extended.device_links, contributions.device_links, provider);
   std::vector<WaitingKernel> wanted = waiting_;
   for (KernelEntry& kernel : contributions.kernels) wanted.push_back({std::move(kernel), provider});
   const Extent before{backends_.size(), kernels_.size()};

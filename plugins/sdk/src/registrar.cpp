@@ -72,6 +72,12 @@ void Registrar::add(CollectiveEntry entry) {
   append(contributions_.collectives, std::move(entry), "collective");
 }
 
+void Registrar::add(DeviceLinksEntry entry) {
+  core::require(static_cast<bool>(entry.offer), core::ErrorCode::kInvalidArgument,
+                "the device links '{}' cannot say what they need", entry.name);
+  append(contributions_.device_links, std::move(entry), "device links");
+}
+
 void Registrar::add(std::shared_ptr<tensor::Backend> backend) {
   core::require(backend != nullptr, core::ErrorCode::kInvalidArgument, "there is no backend to add");
   contributions_.backends.push_back(std::move(backend));

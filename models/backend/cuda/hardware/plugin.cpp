@@ -1,11 +1,18 @@
 #include "cuda_backend.h"
+#include "nccl.h"
 
 #include <dragoman/plugins/plugin.h>
 
 namespace {
 
 void register_cuda(dragoman::plugins::Registrar& registrar) {
-  registrar.add(std::make_shared<dragoman::backend::cuda::CudaBackend>());
+  using namespace dragoman;
+  registrar.add(std::make_shared<backend::cuda::CudaBackend>());
+  registrar.add(plugins::DeviceLinksEntry{.name = collective::kNccl,
+                                          .summary = "gradients from GPU to GPU, by NCCL",
+                                          .backend = "cuda",
+                                          .offer = backend::cuda::offer_nccl,
+                                          .make = backend::cuda::make_nccl_links});
 }
 
 }  // namespace

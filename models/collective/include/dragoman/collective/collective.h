@@ -19,9 +19,8 @@ namespace dragoman::collective {
 /// Sums are no business of it: who wants one that has the same bits however many processes there are exchanges the
 /// parts and adds them by a fixed tree (tree_sum.h), so that every transport gives the same bytes.
 ///
-/// **Memory** is the host's. Transports between devices have the same calls over pointers of theirs, in the order of
-/// the calling thread's queue (NCCL: a group of ncclSend and ncclRecv is one exchange()); today a device's gradients
-/// are fetched and stored.
+/// **Memory** is the host's. What devices hand each other without it goes by DeviceLinks (device_links.h), which have
+/// the same exchange() over addresses of theirs.
 ///
 /// **Ownership**: belongs to whoever made it. Memory that is passed in must stay until the call returns. The destructor
 /// closes connections and waits for nobody.
@@ -52,6 +51,10 @@ class Collective {
   /// Sends outgoing[r] to each rank r and fills incoming[r] with what that sends, which must be as long. There are
   /// size() of both; an empty one is nothing to be sent, and what a process has for itself is left alone.
   virtual void exchange(std::span<const Bytes> outgoing, std::span<const Room> incoming) = 0;
+  /// Error, as exchange() has it, if it is known by now that another process has ended or given up; waits for nobody.
+  /// For who waits for another in a way that does not tell. A transport that hears of it in exchanges alone does
+  /// nothing.
+  virtual void check() {}
   /// Tells the others why this process gives up, so that they end with that error; it waits for nobody, and calls that
   /// other threads have under way fail. Does nothing after close().
   virtual void abort(core::ErrorCode code, std::string_view reason) noexcept = 0;

@@ -14,6 +14,9 @@ namespace dragoman::collective {
 inline constexpr const char* kNoTransport = "none";
 inline constexpr const char* kTcp = "tcp";
 inline constexpr const char* kMpi = "mpi";
+inline constexpr const char* kNccl = "nccl";
+/// Of Launch::device_links: the first that all processes can have, else none.
+inline constexpr const char* kAutoLinks = "auto";
 /// More processes than that are a mistake.
 inline constexpr int kMostProcesses = 4096;
 
@@ -26,6 +29,9 @@ struct Launch {
   /// Of the processes of the job that run on this machine, and how many these are: for choosing a device and threads.
   int local_rank = 0;
   int local_size = 1;
+  /// What devices exchange gradients by without the host's memory: kNoTransport, kAutoLinks, or the name of some, such
+  /// as kNccl, without which it is an error.
+  std::string device_links = kNoTransport;
   /// tcp: where rank 0 listens and the others find it. A name or an address.
   std::string master_address{};
   std::uint16_t master_port = 0;

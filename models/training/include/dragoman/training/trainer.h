@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <dragoman/collective/collective.h>
+#include <dragoman/collective/device_links.h>
 #include <dragoman/core/log.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/plugins/host.h>
@@ -44,6 +45,9 @@ struct TrainerEnvironment {
   core::Json build = core::Json::object();
   /// The processes that train together, of which this is one; it must outlive the trainer. nullptr: there is no other.
   collective::Collective* ranks = nullptr;
+  /// By which their devices hand each other gradients (Host::link()); it must outlive the trainer. nullptr: gradients
+  /// go through the host's memory. Results do not depend on it.
+  collective::DeviceLinks* links = nullptr;
   /// Of the gradients, how many values are summed over the processes at a time, at least. Results do not depend on it.
   std::int64_t bucket_values = std::int64_t{1} << 20;
 };

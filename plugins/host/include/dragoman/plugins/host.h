@@ -44,6 +44,13 @@ class Host {
   std::unique_ptr<collective::Collective> join(const collective::Launch& launch, const core::LogSink& log = {},
                                                const std::stop_token& stop = {});
 
+  /// Links this process's device to those of the others, as Launch::device_links asks; what that is all have to call,
+  /// whatever device they have and were asked for. nullptr: they are not linked, which `log` is told with the reason
+  /// where devices of this kind could be. Error{kUnsupported} if they were to be by all means, and cannot.
+  std::unique_ptr<collective::DeviceLinks> link(const collective::Launch& launch, collective::Collective& ranks,
+                                                tensor::Device device, const core::LogSink& log = {},
+                                                const std::stop_token& stop = {}) const;
+
   runtime::Runtime& runtime() noexcept { return runtime_; }
   const runtime::Runtime& runtime() const noexcept { return runtime_; }
   Registry& registry() noexcept { return registry_; }

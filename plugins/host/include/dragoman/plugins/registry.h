@@ -39,6 +39,7 @@ class Registry {
   const Catalogue<ModelImporterEntry>& model_importers() const noexcept { return catalogues_.model_importers; }
 
   const Catalogue<CollectiveEntry>& collectives() const noexcept { return catalogues_.collectives; }
+  const Catalogue<DeviceLinksEntry>& device_links() const noexcept { return catalogues_.device_links; }
 
   /// Backends that came from plugins; all are in the runtime.
   struct Backend {
@@ -64,6 +65,7 @@ class Registry {
     Catalogue<StageEntry> stages{"pipeline stage"};
     Catalogue<ModelImporterEntry> model_importers{"model importer"};
     Catalogue<CollectiveEntry> collectives{"collective"};
+    Catalogue<DeviceLinksEntry> device_links{"device links"};
   };
 
   struct WaitingKernel {

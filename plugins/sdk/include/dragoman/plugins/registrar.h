@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/collective/device_links.h>
 #include <dragoman/collective/launch.h>
 #include <dragoman/core/json.h>
 #include <dragoman/decoding/logits_processor.h>
@@ -88,6 +89,20 @@ struct CollectiveEntry {
   CollectiveFactory make;
 };
 
+/// Links the device to those of the other processes, all of which call it, each with a device of its own.
+using DeviceLinksFactory = std::function<std::unique_ptr<collective::DeviceLinks>(const collective::LinkRequest&)>;
+
+/// A way for devices of one kind to exchange data without the host's memory: what collective::Launch::device_links
+/// names.
+struct DeviceLinksEntry {
+  std::string name;
+  std::string summary;
+  std::string backend;  ///< whose devices these are
+  /// What this process has for them; of the device of this number, where the backend has such a one.
+  std::function<collective::LinkOffer(int device)> offer;
+  DeviceLinksFactory make;
+};
+
 /// One kernel for one backend. If that is not here, the kernel waits until another plugin brings it.
 struct KernelEntry {
   std::string name;  ///< of the op
@@ -104,6 +119,7 @@ struct Contributions {
   std::vector<StageEntry> stages;
   std::vector<ModelImporterEntry> model_importers;
   std::vector<CollectiveEntry> collectives;
+  std::vector<DeviceLinksEntry> device_links;
   std::vector<std::shared_ptr<tensor::Backend>> backends;
   std::vector<KernelEntry> kernels;
 };
@@ -124,6 +140,7 @@ class Registrar {
   void add(ModelImporterEntry entry);
   /// An installed plugin that has the name of its collective is loaded when that is asked for.
   void add(CollectiveEntry entry);
+  void add(DeviceLinksEntry entry);
 
   /// Another kind of device, which `--device NAME` finds from then on. An installed plugin that has the name of its
   /// backend is loaded when that device is asked for.

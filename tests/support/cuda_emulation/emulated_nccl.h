@@ -1,0 +1,18 @@
+#pragma once
+
+#include "emulated_backend.h"
+#include "nccl_links.h"
+
+#include <memory>
+
+namespace dragoman::testing {
+
+/// Links between emulated devices by the tests' libnccl.so.2 (fake_nccl), which `load` has opened; `file` is its path.
+/// All must outlive what it makes.
+std::unique_ptr<collective::DeviceLinks> make_emulated_links(const backend::cuda::NcclLoad& load, const char* file,
+                                                             EmulatedCuda& backend,
+                                                             const collective::LinkRequest& request);
+/// A queue of such a device alone.
+std::unique_ptr<backend::cuda::LinkQueue> make_emulated_queue(const char* file, EmulatedCuda& backend, int device);
+
+}  // namespace dragoman::testing
