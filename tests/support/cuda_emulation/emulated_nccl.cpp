@@ -16,8 +16,7 @@ class EmulatedQueue final : public backend::cuda::LinkQueue {
   EmulatedQueue(const char* file, EmulatedMemory& memory, int device)
       : library_(dlopen(file, RTLD_NOW | RTLD_LOCAL)), device_(device) {
     core::require(library_ != nullptr, core::ErrorCode::kInternal, "no fake library at {}", file);
-    const auto create =
-        function<void*(int, void (*)(void*), void (*)(void*), void*)>("fakeNcclStreamCreate");
+    const auto create = function<void*(int, void (*)(void*), void (*)(void*), void*)>("fakeNcclStreamCreate");
     stream_ = create(
         device, [](void* of) { static_cast<EmulatedMemory*>(of)->open(); },
         [](void* of) { static_cast<EmulatedMemory*>(of)->close(); }, &memory);

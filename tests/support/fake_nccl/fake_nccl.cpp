@@ -35,7 +35,14 @@
 
 namespace {
 
-enum Result { kSuccess = 0, kSystemError = 2, kInvalidArgument = 4, kInvalidUsage = 5, kRemoteError = 6, kInProgress = 7 };
+enum Result {
+  kSuccess = 0,
+  kSystemError = 2,
+  kInvalidArgument = 4,
+  kInvalidUsage = 5,
+  kRemoteError = 6,
+  kInProgress = 7
+};
 
 constexpr int kAsksUntilDone = 3;
 
@@ -236,8 +243,8 @@ void greet(ncclComm& comm, int socket) {
   if (other.version != own.version) throw Failure(kInvalidUsage, "another version of the library");
   if (other.size != own.size) throw Failure(kInvalidArgument, "another number of ranks");
   if (other.device == own.device)
-    throw Failure(kInvalidUsage, "Duplicate GPU detected: ranks " + std::to_string(own.rank) + " and " +
-                                     std::to_string(other.rank));
+    throw Failure(kInvalidUsage,
+                  "Duplicate GPU detected: ranks " + std::to_string(own.rank) + " and " + std::to_string(other.rank));
 }
 
 void meet(ncclComm& comm) {
@@ -285,9 +292,9 @@ void run_group(ncclComm& comm, const std::vector<Operation>& operations) {
       Header header;
       std::memcpy(&header, first[i].bytes.data(), sizeof header);
       if (header.bytes != operations[i].bytes)
-        throw Failure(kInvalidArgument,
-                      "rank " + std::to_string(operations[i].peer) + " sends " + std::to_string(header.bytes) +
-                          " bytes, and " + std::to_string(operations[i].bytes) + " are expected");
+        throw Failure(kInvalidArgument, "rank " + std::to_string(operations[i].peer) + " sends " +
+                                            std::to_string(header.bytes) + " bytes, and " +
+                                            std::to_string(operations[i].bytes) + " are expected");
     }
     move_all(comm, all);
   } catch (const Failure& failure) {

@@ -60,8 +60,7 @@ NcclLoad open_nccl(std::span<const char* const> files) {
     return load;
   }
   if (load.found.empty())
-    load.found =
-        "libnccl.so.2 is not here: install NVIDIA's package libnccl2, or name its folder in LD_LIBRARY_PATH";
+    load.found = "libnccl.so.2 is not here: install NVIDIA's package libnccl2, or name its folder in LD_LIBRARY_PATH";
   return load;
 }
 

@@ -85,10 +85,8 @@ void NcclLinks::post(std::span<const Bytes> outgoing, std::span<const Room> inco
     if (r == ranks_->rank()) continue;
     const Bytes sent = outgoing[static_cast<std::size_t>(r)];
     const Room came = incoming[static_cast<std::size_t>(r)];
-    if (!sent.empty())
-      note(api_->send(sent.data(), sent.size(), nccl::kUint8, r, communicator_, queue_->stream()));
-    if (!came.empty())
-      note(api_->receive(came.data(), came.size(), nccl::kUint8, r, communicator_, queue_->stream()));
+    if (!sent.empty()) note(api_->send(sent.data(), sent.size(), nccl::kUint8, r, communicator_, queue_->stream()));
+    if (!came.empty()) note(api_->receive(came.data(), came.size(), nccl::kUint8, r, communicator_, queue_->stream()));
   }
   const int ended = api_->group_end();
   if (worst != nccl::kSuccess) fail(worst, "an exchange");

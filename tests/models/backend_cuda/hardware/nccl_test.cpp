@@ -21,7 +21,8 @@ int devices() {
 TEST(Nccl, IsOfferedWithADeviceOrSaysWhatIsMissing) {
   const collective::LinkOffer offer = offer_nccl(0);
   if (load_nccl().api == nullptr) {
-    EXPECT_THAT(offer.trouble, ::testing::AnyOf(::testing::HasSubstr("is not here"), ::testing::HasSubstr("is needed")));
+    EXPECT_THAT(offer.trouble,
+                ::testing::AnyOf(::testing::HasSubstr("is not here"), ::testing::HasSubstr("is needed")));
     return;
   }
   EXPECT_EQ(offer.trouble, "");

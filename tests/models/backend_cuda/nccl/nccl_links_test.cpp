@@ -21,8 +21,8 @@ using collective::DeviceLinks;
 using collective::testing::run_ranks;
 using ::testing::AllOf;
 using ::testing::Each;
-using ::testing::HasSubstr;
 using testing::EmulatedCuda;
+using ::testing::HasSubstr;
 using testing::HiddenBackend;
 
 const std::string& library() {
@@ -73,8 +73,7 @@ class NcclRanks : public ::testing::Test {
     return run_ranks(size, [&](Collective& ranks) {
       const int device = device_of ? device_of(ranks.rank()) : ranks.rank();
       const auto links = testing::make_emulated_links(
-          fake(), library().c_str(), backend,
-          {.ranks = ranks, .device = device, .timeout = std::chrono::seconds(20)});
+          fake(), library().c_str(), backend, {.ranks = ranks, .device = device, .timeout = std::chrono::seconds(20)});
       body(ranks, *links, backend.memory(device));
     });
   }
@@ -155,12 +154,14 @@ TEST_P(NcclRanksOf, EndWhenOneHasGone) {
     exchange(ranks, links, memory, 16, 16);
     if (ranks.rank() != 2) exchange(ranks, links, memory, 16, 16);
   });
-  for (const int rank : {0, 1}) EXPECT_THAT(errors[static_cast<std::size_t>(rank)], HasSubstr("has ended without a word"));
+  for (const int rank : {0, 1})
+    EXPECT_THAT(errors[static_cast<std::size_t>(rank)], HasSubstr("has ended without a word"));
   EXPECT_THAT(errors[0] + errors[1], HasSubstr("rank 2 ("));
 }
 
 TEST_F(NcclRanks, CannotShareADevice) {
-  const auto errors = run(2, [](Collective&, DeviceLinks&, tensor::DeviceMemory&) {}, [](int) { return 0; });
+  const auto errors = run(
+      2, [](Collective&, DeviceLinks&, tensor::DeviceMemory&) {}, [](int) { return 0; });
   EXPECT_THAT(errors[0] + errors[1], HasSubstr("linking the devices failed: invalid usage: Duplicate GPU detected"));
 }
 

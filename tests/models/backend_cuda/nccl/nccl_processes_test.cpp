@@ -17,8 +17,8 @@ class NcclProcesses : public ::testing::Test {
  protected:
   NcclProcesses() {
     const training::testing::SmallTask task(folder_.path(), 40);
-    std::ofstream(folder_ / "train.yml")
-        << core::dump_yaml(task.tree({"training.updates=6", "training.accumulate=2", "checkpoint.every=2"}));
+    std::ofstream(folder_ / "train.yml") << core::dump_yaml(
+        task.tree({"training.updates=6", "training.accumulate=2", "checkpoint.every=2"}));
   }
 
   static std::string with_nccl(const std::string& file = built("fake_nccl")) { return "DRAGOMAN_TEST_NCCL=" + file; }

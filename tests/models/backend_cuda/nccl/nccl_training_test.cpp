@@ -14,10 +14,10 @@ namespace dragoman::training {
 namespace {
 
 using collective::testing::run_ranks;
-using ::testing::Each;
-using testing::SmallTask;
 using dragoman::testing::EmulatedCuda;
 using dragoman::testing::HiddenBackend;
+using ::testing::Each;
+using testing::SmallTask;
 
 constexpr int kUpdates = 3;
 
@@ -26,10 +26,9 @@ class NcclTraining : public ::testing::TestWithParam<HiddenBackend::Steps> {
   std::string checkpoint_of(const std::string& run) const { return task_.checkpoint_bytes(run, kUpdates); }
 
   TrainingConfig config(const std::string& run, int device, int batches, const std::string& more) const {
-    std::vector<std::string> assignments{"output=" + task_.file(run).string(),
-                                         "device=" + name_of(tensor::Device::of("cuda", device)),
-                                         "training.updates=" + std::to_string(kUpdates),
-                                         "training.accumulate=" + std::to_string(batches)};
+    std::vector<std::string> assignments{
+        "output=" + task_.file(run).string(), "device=" + name_of(tensor::Device::of("cuda", device)),
+        "training.updates=" + std::to_string(kUpdates), "training.accumulate=" + std::to_string(batches)};
     if (!more.empty()) assignments.push_back(more);
     return task_.config(assignments);
   }
@@ -44,10 +43,9 @@ class NcclTraining : public ::testing::TestWithParam<HiddenBackend::Steps> {
     const backend::cuda::NcclLoad load = backend::cuda::open_nccl(std::array{file.c_str()});
     return run_ranks(processes, [&](collective::Collective& ranks) {
       try {
-        const auto links =
-            linked ? dragoman::testing::make_emulated_links(load, file.c_str(), *backend,
-                                                            {.ranks = ranks, .device = ranks.rank()})
-                   : nullptr;
+        const auto links = linked ? dragoman::testing::make_emulated_links(load, file.c_str(), *backend,
+                                                                           {.ranks = ranks, .device = ranks.rank()})
+                                  : nullptr;
         TrainerEnvironment environment = make_environment(host);
         environment.ranks = &ranks;
         environment.links = links.get();
@@ -63,7 +61,8 @@ class NcclTraining : public ::testing::TestWithParam<HiddenBackend::Steps> {
   dragoman::testing::TemporaryFolder folder_;
   SmallTask task_{folder_.path(), 40};
 };
-INSTANTIATE_TEST_SUITE_P(Steps, NcclTraining, ::testing::Values(HiddenBackend::Steps::kRun, HiddenBackend::Steps::kReplay),
+INSTANTIATE_TEST_SUITE_P(Steps, NcclTraining,
+                         ::testing::Values(HiddenBackend::Steps::kRun, HiddenBackend::Steps::kReplay),
                          [](const auto& steps) {
                            return steps.param == HiddenBackend::Steps::kRun ? "run" : "replayed";
                          });
