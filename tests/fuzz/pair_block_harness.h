@@ -1,6 +1,6 @@
 #pragma once
 
-#include "block_store.h"
+#include "data/block_store.h"
 #include "target.h"
 
 #include <string_view>

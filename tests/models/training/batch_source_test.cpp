@@ -1,9 +1,9 @@
-#include "batch_source.h"
+#include "data/batch_source.h"
 
-#include "block_store.h"
+#include "configuration/text_config.h"
+#include "data/block_store.h"
 #include "small_task.h"
 #include "test_data.h"
-#include "text_config.h"
 
 #include <map>
 

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "run/run_parts.h"
+
+namespace dragoman::training {
+
+/// Adds up what the updates gave, and tells: a line of metrics.jsonl now and then, and progress with every update. Both
+/// references must outlive it.
+class TrainingMeter {
+ public:
+  TrainingMeter(const RunParts& run, RunProgress& progress) : run_(&run), progress_(&progress) {}
+
+  struct Update {
+    ops::LossSums sums;
+    double learning_rate = 0;
+    double gradient_norm = 0;
+    double seconds = 0;
+  };
+  /// Takes the update that progress.state has just moved past.
+  void count(const Update& update);
+  /// Shows that it has moved past an update that changed nothing.
+  void pass_by(double learning_rate) const {
+    show_progress({.sums = {}, .learning_rate = learning_rate, .gradient_norm = last_norm_});
+  }
+  /// Per target token, label-smoothed, of the last update; 0 if there was none.
+  double last_loss() const noexcept { return last_loss_; }
+
+ private:
+  void append_line(const Update& update);
+  void show_progress(const Update& update) const;
+
+  const RunParts* run_;
+  RunProgress* progress_;
+  double last_loss_ = 0;
+  double last_norm_ = 0;
+  double window_seconds_ = 0;
+  double tokens_per_second_ = 0;  ///< a moving average, for the eye
+};
+
+}  // namespace dragoman::training

@@ -1,0 +1,45 @@
+#include "update/loss_scaler.h"
+
+#include <algorithm>
+
+#include <dragoman/core/json.h>
+
+namespace dragoman::training {
+
+void LossScaler::begin() const {
+  const RecipeConfig& recipe = run_->config.training;
+  TrainingState& state = progress_->state;
+  const LossScaleConfig& config = recipe.loss_scale;
+  if (recipe.compute != tensor::ComputeChoice::kF16)
+    state.loss_scale = state.loss_scale_updates = 0;  // a fork may have changed the type
+  else
+    state.loss_scale = state.loss_scale == 0 ? config.initial : std::clamp(state.loss_scale, config.least, config.most);
+}
+
+std::int64_t LossScaler::scale() const noexcept {
+  return std::max<std::int64_t>(progress_->state.loss_scale, 1);
+}
+
+bool LossScaler::leave_out(const UpdateGradients& gradients) const {
+  TrainingState& state = progress_->state;
+  if (state.loss_scale <= run_->config.training.loss_scale.least) return false;
+  state.loss_scale /= 2;
+  state.loss_scale_updates = 0;
+  run_->gradients->advance(state, gradients);
+  progress_->unsaved = true;
+  progress_->append(
+      {{"type", "loss_scale"}, {"update", state.update}, {"epoch", state.epoch}, {"loss_scale", state.loss_scale}});
+  return true;
+}
+
+void LossScaler::count() const {
+  TrainingState& state = progress_->state;
+  const LossScaleConfig& config = run_->config.training.loss_scale;
+  if (state.loss_scale == 0) return;
+  ++state.loss_scale_updates;
+  if (config.grow_after == 0 || state.loss_scale_updates < config.grow_after || state.loss_scale >= config.most) return;
+  state.loss_scale *= 2;
+  state.loss_scale_updates = 0;
+}
+
+}  // namespace dragoman::training
