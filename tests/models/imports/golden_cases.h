@@ -63,7 +63,8 @@ class ImportedModel {
   plugins::LoadedModel loaded_;
 };
 
-/// The largest error of log probabilities in a test, for the test's XML report: the table of docs/models.md is made of these.
+/// The largest error of log probabilities in a test, for the test's XML report, of which the table of docs/models.md
+/// is made.
 class LargestError {
  public:
   explicit LargestError(std::string name = "largest_error") : name_(std::move(name)) {}

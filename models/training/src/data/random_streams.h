@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-/// The random streams of a training that are drawn with its seed, all in one place, so that no two meet: core::random_block() gives
-/// numbers of their own to each stream. A number that is added to one of these (an epoch, an update, a part) is far below the
-/// distance to the next. The values are part of what makes a run repeatable: none may change. Dropout has others, of
-/// ops::random_stream(), with a key of each update.
+/// The random streams of a training that are drawn with its seed, all in one place, so that no two meet:
+/// core::random_block() gives numbers of their own to each stream. A number that is added to one of these (an epoch, an
+/// update, a part) is far below the distance to the next. The values are part of what makes a run repeatable: none may
+/// change. Dropout has others, of ops::random_stream(), with a key of each update.
 namespace dragoman::training::random_streams {
 
 constexpr std::uint64_t kBlockOrder = std::uint64_t{5} << 59;        ///< + epoch: the order of a corpus's blocks
