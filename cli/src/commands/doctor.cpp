@@ -39,7 +39,7 @@ class Doctor final : public Command {
       for (const std::string& line : backend->details()) fmt::print("{:<10} {}\n", "", line);
       for (const std::string& line : backend->missing()) fmt::print("{:<10} missing: {}\n", "", line);
     }
-    for (const auto& links : host.registry().device_links().all()) print_links(links->entry);
+    for (const auto& links : host.registry().device_links().all()) print_links(host, links->entry);
     if (!has_cuda) fmt::print("{:<10} missing: {}\n", kCuda, plugins::kHowToGetCuda);
     fmt::print("ICU        {}\n", U_ICU_VERSION);
     if (trouble) throw *trouble;
@@ -59,7 +59,13 @@ class Doctor final : public Command {
     }
   }
 
-  static void print_links(const plugins::DeviceLinksEntry& links) {
+  /// Without a device nothing is looked for: what there is to link then says nothing of this machine.
+  static void print_links(const plugins::Host& host, const plugins::DeviceLinksEntry& links) {
+    const tensor::Backend* const backend = host.runtime().find(links.backend);
+    if (backend == nullptr || backend->device_count() == 0) {
+      fmt::print("{:<10} not looked for: there is no device of {}\n", links.name, links.backend);
+      return;
+    }
     const collective::LinkOffer offer = links.offer(0);
     fmt::print("{:<10} {}{}\n", links.name,
                offer.trouble.empty() ? "ok: " : "missing: ", offer.trouble.empty() ? offer.version : offer.trouble);
