@@ -1,4 +1,5 @@
 #include "golden_cases.h"
+#include "marian/model_file.h"
 
 #include <fstream>
 #include <regex>
@@ -133,6 +134,10 @@ TEST_F(ChangedMarian, SaysWhereItIsDamaged) {
   packed.replace(packed.find(float32), 4, std::string("\x01\x18\0\0", 4));
   core::write_file(folder_ / "model.bin", packed);
   EXPECT_THAT(error_of_import(), HasSubstr("packed for the products of one kind of processor (type 0x1801)"));
+  std::string none(16, '\0');
+  none.front() = 1;
+  core::write_file(folder_ / "model.bin", none);
+  EXPECT_THAT(error_of([&] { MarianFile::open(folder_ / "model.bin"); }), HasSubstr("no arrays at all"));
 }
 
 TEST_F(ChangedMarian, StaysInTheFolderWhateverItsConfigurationSays) {

@@ -213,6 +213,7 @@ MarianBin::MarianBin(const std::filesystem::path& path) : file_(path.string()), 
                 "{}: is neither a .npz nor a .bin of Marian (it begins with the number {})", file_, version);
   const auto count = cursor.number<std::uint64_t>("the number of arrays");
   if (count > cursor.left() / sizeof(Header)) cursor.fail("{} arrays are more than the file has room for", count);
+  if (count == 0) cursor.fail("no arrays at all");
   std::vector<Header> headers(count);
   const auto header_bytes = cursor.take(count * sizeof(Header), "the headers");
   std::memcpy(headers.data(), header_bytes.data(), header_bytes.size());
