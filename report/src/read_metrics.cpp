@@ -71,7 +71,10 @@ Metrics read_metrics(std::string_view lines) {
     const std::size_t end = lines.find('\n');
     std::string repaired(lines.substr(0, end));
     core::replace_invalid_utf8(repaired);
-    const Json line = core::try_parse_json(repaired).tree;
+    // Of a line that begins otherwise no message is made: a damaged file may have many.
+    const std::size_t first = repaired.find_first_not_of(" \t");
+    const bool may_be_object = first != std::string::npos && repaired[first] == '{';
+    const Json line = may_be_object ? core::try_parse_json(repaired).tree : Json();
     const bool readable = line.is_object() && line.contains("type") && line["type"].is_string() &&
                           line.contains("update") && line["update"].is_number_integer() &&
                           line["update"].get<double>() >= 0 && line["update"].get<double>() < 1e15;

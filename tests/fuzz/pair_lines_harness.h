@@ -15,7 +15,7 @@ namespace dragoman::fuzz {
 /// Reads the bytes behind the first as lines of columns or of JSON, as its lowest bit says, with alignments if the next
 /// one does, and judges the pairs. True if each line holds one.
 inline bool exercise_pair_lines(std::string_view bytes) {
-  if (bytes.empty() || is_packed(bytes.substr(1))) return false;
+  if (bytes.empty() || is_packed(bytes.substr(1)) || is_no_text(bytes.substr(1))) return false;
   const auto file = scratch().path() / "pairs";
   put_file(file, bytes.substr(1));
   const bool columns = (bytes[0] & 1) == 0;

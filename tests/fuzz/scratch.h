@@ -23,4 +23,13 @@ inline bool is_packed(std::string_view bytes) {
   return bytes.starts_with("\x28\xB5\x2F\xFD") || bytes.starts_with("\x1F\x8B");
 }
 
+/// What readers of text refuse before they read a line of it.
+inline bool is_no_text(std::string_view bytes) {
+  for (const std::string_view head : {"\xFD"
+                                      "7zX",
+                                      "PK\x03\x04", "7z\xBC\xAF", "\xFF\xFE", "\xFE\xFF"})
+    if (bytes.starts_with(head)) return true;
+  return false;
+}
+
 }  // namespace dragoman::fuzz

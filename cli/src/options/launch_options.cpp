@@ -78,8 +78,10 @@ std::string first_host(const std::string& list) {
 void find_master(Launch& launch, bool by_srun) {
   launch.master_address = text_of("MASTER_ADDR");
   if (launch.master_address.empty() && by_srun) launch.master_address = first_host(text_of("SLURM_STEP_NODELIST"));
-  core::require(!launch.master_address.empty(), ErrorCode::kInvalidArgument,
-                "the environment variable MASTER_ADDR is missing; it says on which machine rank 0 is");
+  core::require(
+      !launch.master_address.empty(), ErrorCode::kInvalidArgument,
+      "the environment variable MASTER_ADDR is missing; it says on which machine rank 0 is. If this process is "
+      "one by itself, whatever RANK and WORLD_SIZE say: train --collective none, translate --shard 1/1");
   std::optional<int> port = number_of("MASTER_PORT");
   // Jobs of a cluster have numbers in a row, so jobs beside one another have other ports.
   if (!port && by_srun) port = 20000 + number_of("SLURM_JOB_ID").value_or(0) % 10000;
@@ -144,6 +146,12 @@ Launch launch_of_environment(const std::string& collective) {
   if (collective == collective::kNoTransport) return {};
   if (collective == collective::kTcp) return by_tcp();
   if (collective != kAuto && collective != collective::kNccl) return by_plugin(collective);
+  // Who asks for NCCL by name has forgotten the launcher.
+  core::require(
+      collective == kAuto || has_launched(kTorchrun) || has_launched(kMpirun) || has_launched(kSrun),
+      ErrorCode::kInvalidArgument,
+      "--collective nccl needs several processes, but no variables of a launcher are set (torchrun's RANK and "
+      "WORLD_SIZE, or those of mpirun or srun)");
   Launch launch = chosen();
   launch.device_links = collective == kAuto ? collective::kAutoLinks : collective::kNccl;
   return launch;
