@@ -131,10 +131,11 @@ TEST_F(ManyProcessesCommand, SaysWhatIsWrongWithTheLaunch) {
   };
   EXPECT_THAT(error_of("RANK=x WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=4000"), HasSubstr("RANK is 'x'"));
   EXPECT_THAT(error_of("RANK=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1"), HasSubstr("MASTER_PORT"));
-  EXPECT_THAT(error_of("RANK=0 WORLD_SIZE=2"), HasSubstr("MASTER_ADDR is missing"));
+  EXPECT_THAT(error_of("RANK=0 WORLD_SIZE=2"), AllOf(HasSubstr("MASTER_ADDR is missing"), HasSubstr("--shard 1/1")));
   EXPECT_THAT(error_of("RANK=2 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=4000"),
               HasSubstr("rank 2 of a job of 2"));
   EXPECT_THAT(error_of("A=b", "--collective tcp"), HasSubstr("RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT"));
+  EXPECT_THAT(error_of("A=b", "--collective nccl"), HasSubstr("no variables of a launcher are set"));
   EXPECT_THAT(error_of("A=b", "--collective smoke"), HasSubstr("no collective is called 'smoke'"));
   EXPECT_THAT(error_of(job_variables(0, 2, collective::testing::free_port()), "--join-timeout 1"),
               HasSubstr("1 of 2 processes have not come"));

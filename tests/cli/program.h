@@ -52,12 +52,41 @@ inline bool eventually(const std::function<bool()>& condition) {
   return true;
 }
 
+/// A process that a test has started, which is killed with the object unless it has ended before.
+class ChildProcess {
+ public:
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  void signal(int number) const { ::kill(pid_, number); }
+  pid_t pid() const { return pid_; }
+  std::string error() const { return file_content(error_file_); }
+  /// The exit status as a shell gives it; -1 if the program does not end.
+  int wait() {
+    int result = 0;
+    if (!eventually([&] { return ::waitpid(pid_, &result, WNOHANG) == pid_; })) return -1;
+    pid_ = 0;
+    return WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result);
+  }
+
+ protected:
+  explicit ChildProcess(std::filesystem::path error_file) : error_file_(std::move(error_file)) {}
+  ~ChildProcess() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  std::filesystem::path error_file_;
+  pid_t pid_ = 0;
+};
+
 /// The program running in the background, started without a shell between, so that signals reach it and nothing else.
 /// Its standard input is a pipe that stays open until close_input().
-class BackgroundProgram {
+class BackgroundProgram : public ChildProcess {
  public:
   BackgroundProgram(const std::filesystem::path& folder, const std::vector<std::string>& arguments)
-      : error_file_(folder / "background-stderr.txt") {
+      : ChildProcess(folder / "background-stderr.txt") {
     std::array<int, 2> pipe{};
     if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe");
     std::string program = built("program");
@@ -75,14 +104,7 @@ class BackgroundProgram {
     ::close(pipe[0]);
     input_ = pipe[1];
   }
-  BackgroundProgram(const BackgroundProgram&) = delete;
-  BackgroundProgram& operator=(const BackgroundProgram&) = delete;
-  ~BackgroundProgram() {
-    close_input();
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
+  ~BackgroundProgram() { close_input(); }
 
   void write(const std::string& text) const {
     if (::write(input_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
@@ -92,20 +114,8 @@ class BackgroundProgram {
     if (input_ >= 0) ::close(input_);
     input_ = -1;
   }
-  void signal(int number) const { ::kill(pid_, number); }
-  pid_t pid() const { return pid_; }
-  std::string error() const { return file_content(error_file_); }
-  /// The exit status as a shell gives it; -1 if the program does not end.
-  int wait() {
-    int result = 0;
-    if (!eventually([&] { return ::waitpid(pid_, &result, WNOHANG) == pid_; })) return -1;
-    pid_ = 0;
-    return WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result);
-  }
 
  private:
-  std::filesystem::path error_file_;
-  pid_t pid_ = 0;
   int input_ = -1;
 };
 

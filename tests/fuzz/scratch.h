@@ -20,7 +20,9 @@ inline void put_file(const std::filesystem::path& path, std::string_view content
 
 /// A file that is unpacked while it is read: what that costs is for the target `compressed` to find.
 inline bool is_packed(std::string_view bytes) {
-  return bytes.starts_with("\x28\xB5\x2F\xFD") || bytes.starts_with("\x1F\x8B");
+  // A Zstandard file may begin with a frame that is to be skipped: 0x184D2A50 to 0x184D2A5F.
+  const bool skippable = bytes.size() >= 4 && (bytes[0] & '\xF0') == '\x50' && bytes.substr(1, 3) == "\x2A\x4D\x18";
+  return skippable || bytes.starts_with("\x28\xB5\x2F\xFD") || bytes.starts_with("\x1F\x8B");
 }
 
 /// What readers of text refuse before they read a line of it.
