@@ -429,7 +429,7 @@ class Adam final : public Work {
 
  private:
   Tensor parameters_, gradients_, first_, second_;
-  std::vector<ops::AdamStep> step_{{.learning_rate = 1e-3, .step = 10}};
+  std::vector<ops::UpdateStep> step_{{.learning_rate = 1e-3, .step = 10}};
 };
 
 template <class W>

@@ -226,7 +226,7 @@ TEST_P(TrainingAllocations, OfAnUpdate) {
     training::accumulate_gradients(*bench.context, *bench.model, batch, 0.1, 0.01,
                                    {.seed = 1, .step = static_cast<std::uint64_t>(number)});
     parameters.finish_gradients();
-    optimizer.apply(*bench.context, number, 1e-3, optimizer.gradient_norm(*bench.context));
+    optimizer.apply(*bench.context, {.update = number, .learning_rate = 1e-3});
   };
   run_often(update);
   AllocationCount count;

@@ -24,10 +24,12 @@ using decoding::DecodingOptions;
 using tensor::Device;
 using testing::emulation::Order;
 
-/// The bundled plugins that there are; those who test a GPU elsewhere have brought none.
+/// The bundled plugins that there are: of this build, or, where a GPU is tested elsewhere, among what was packed.
 HostOptions with_plugins() {
   HostOptions options;
-  if (const std::string ssru = testing::built("ssru_plugin"); std::filesystem::exists(ssru)) options.plugins = {ssru};
+  for (const std::filesystem::path& ssru : {std::filesystem::path(testing::built("ssru_plugin")),
+                                            testing::source_folder() / "lib/dragoman/plugins/ssru.so"})
+    if (options.plugins.empty() && std::filesystem::exists(ssru)) options.plugins = {ssru.string()};
   return options;
 }
 

@@ -266,5 +266,76 @@ TEST_P(HiddenDevice, TrainsToTheBytesOfTheCpu) {
   }
 }
 
+/// The lines of a type of a run's metrics.jsonl, but for what time says.
+std::vector<core::Json> lines_of(const training::testing::SmallTask& task, const std::string& run,
+                                 const std::string& type) {
+  std::vector<core::Json> lines;
+  std::ifstream file(task.file(run) / "metrics.jsonl");
+  for (std::string text; std::getline(file, text);) {
+    core::Json line = core::Json::parse(text);
+    for (const char* key : {"seconds", "data_seconds"}) line.erase(key);
+    if (line["type"] == type) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+/// A sentence whose embedding overflows comes once in each epoch. On such a device the update behind it is queued
+/// before anybody knows, and must leave no trace.
+TEST_P(HiddenDevice, LeavesOutWhatTheCpuLeavesOut) {
+  const testing::TemporaryFolder folder;
+  const training::testing::SmallTask task(folder.path());
+  std::ofstream(task.file("train.source"), std::ios::app) << "e e\n";
+  std::ofstream(task.file("train.target"), std::ios::app) << "a b\n";
+  {
+    std::ofstream vectors(task.file("vectors.txt"));
+    vectors << "<unk>";
+    for (int i = 0; i < 16; ++i) vectors << (i % 2 == 0 ? " 1e30" : " -1e30");
+    vectors << "\n";
+  }
+  for (const std::string policy : {"skip", "restore"}) {
+    const auto train = [&](const std::string& device) {
+      training::Trainer(
+          task.config({"output=" + task.file(device + policy).string(), "device=" + device, "model.tying=none",
+                       "model.norm=post", "training.row_bucket=16", "training.on_non_finite=" + policy,
+                       "training.ema_decay=0.9", "training.clip_value=0.05", "training.report_every=1",
+                       "validation.metrics=[]", "data.embeddings.source.file=" + task.file("vectors.txt").string(),
+                       "data.embeddings.source.frozen=true"}),
+          training::make_environment(hidden().host()), training::StartMode::kFresh)
+          .run();
+    };
+    train("cpu");
+    train(GetParam());
+    const std::string expected = task.checkpoint_bytes("cpu" + policy, 24);
+    ASSERT_FALSE(expected.empty());
+    EXPECT_TRUE(task.checkpoint_bytes(GetParam() + policy, 24) == expected) << policy;
+    for (const char* type : {"non_finite", "training"}) {
+      const auto lines = lines_of(task, "cpu" + policy, type);
+      EXPECT_GE(lines.size(), 2U);
+      EXPECT_EQ(lines_of(task, GetParam() + policy, type), lines) << policy;
+    }
+  }
+}
+
+TEST_P(HiddenDevice, NoUpdateWaitsForTheDevice) {
+  const testing::TemporaryFolder folder;
+  const training::testing::SmallTask task(folder.path(), 400);
+  const auto& backend = dynamic_cast<testing::HiddenBackend&>(*hidden().host().runtime().find(GetParam()));
+  constexpr std::uint64_t kFirst = 8, kLast = 20;
+  std::size_t before = 0, after = 0;
+  training::TrainerEnvironment environment = training::make_environment(hidden().host());
+  environment.progress = [&](const core::Progress& progress) {
+    if (progress.stage != "train") return;
+    if (progress.done == kFirst) before = backend.hidden_memory().waits();
+    if (progress.done == kLast) after = backend.hidden_memory().waits();
+  };
+  training::Trainer(
+      task.config({"output=" + task.file("run").string(), std::string("device=") + GetParam(), "training.accumulate=3",
+                   "training.ema_decay=0.9", "training.clip_value=0.05", "checkpoint.every=0", "validation.every=0"}),
+      environment, training::StartMode::kFresh)
+      .run();
+  EXPECT_GT(before, 0U);
+  EXPECT_EQ(after - before, 0U) << "in " << kLast - kFirst << " updates";
+}
+
 }  // namespace
 }  // namespace dragoman::plugins

@@ -3,11 +3,15 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <span>
+#include <vector>
 
 #include <dragoman/tensor/arena.h>
 
@@ -66,21 +70,40 @@ class HiddenMemory : public tensor::DeviceMemory {
 
   bool host_readable() const noexcept override { return false; }
   void copy_in(void* to, const void* from, std::size_t bytes) override {
+    ++waits_;
+    HiddenMemory::upload(to, from, bytes);
+  }
+  void upload(void* to, const void* from, std::size_t bytes) override {
     const Open open(*this);
     DeviceMemory::copy_in(to, from, bytes);
   }
   void copy_out(void* to, const void* from, std::size_t bytes) override {
+    ++waits_;
     const Open open(*this);
     DeviceMemory::copy_out(to, from, bytes);
   }
+  std::unique_ptr<tensor::PendingRead> begin_read(const void* from, std::size_t bytes) override {
+    const Open open(*this);
+    return std::make_unique<Read>(static_cast<const std::byte*>(from), bytes);
+  }
   void copy(void* to, const void* from, std::size_t bytes) override {
+    ++waits_;
+    HiddenMemory::queue_copy(to, from, bytes);
+  }
+  void clear(void* data, std::size_t bytes) override {
+    ++waits_;
+    HiddenMemory::queue_clear(data, bytes);
+  }
+  void queue_copy(void* to, const void* from, std::size_t bytes) override {
     const Open open(*this);
     DeviceMemory::copy(to, from, bytes);
   }
-  void clear(void* data, std::size_t bytes) override {
+  void queue_clear(void* data, std::size_t bytes) override {
     const Open open(*this);
     DeviceMemory::clear(data, bytes);
   }
+  /// How often somebody has called a verb for which a device would have to finish all that was queued before.
+  std::size_t waits() const noexcept { return waits_; }
 
   /// Makes all of it readable and writable until as many calls of close().
   void open() {
@@ -105,6 +128,16 @@ class HiddenMemory : public tensor::DeviceMemory {
  private:
   static constexpr std::size_t kRange = std::size_t{1} << 33;
 
+  /// Of what is there when it begins, as behind what was queued before.
+  class Read final : public tensor::PendingRead {
+   public:
+    Read(const std::byte* from, std::size_t bytes) : copy_(from, from + bytes) {}
+    std::span<const std::byte> wait() override { return copy_; }
+
+   private:
+    std::vector<std::byte> copy_;
+  };
+
   static std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
   std::mutex mutex_;
@@ -112,6 +145,7 @@ class HiddenMemory : public tensor::DeviceMemory {
   std::map<char*, std::size_t> free_;
   std::size_t used_ = 0;  ///< nothing was ever allocated behind it
   int open_ = 0;
+  std::atomic<std::size_t> waits_{0};
 };
 
 }  // namespace dragoman::testing

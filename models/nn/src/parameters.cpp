@@ -240,7 +240,7 @@ void ParameterStore::begin_gradients() {
 void ParameterStore::finish_gradients() {
   for (const Parameter& parameter : parameters_) {
     if (parameter.gradient->written) continue;
-    tensor::clear(gradients_.memory(), parameter.gradient->value);
+    tensor::queue_clear(gradients_.memory(), parameter.gradient->value);
     parameter.gradient->written = true;
   }
 }

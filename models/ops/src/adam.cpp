@@ -14,7 +14,7 @@ void adam(Context& context, const AdamArguments& arguments) {
   context.kernels().get(kAdam)(context, arguments);
 }
 
-void adam(Context& context, AdamArguments arguments, const AdamStep& step) {
+void adam(Context& context, AdamArguments arguments, const UpdateStep& step) {
   core::require(step.step >= 1, core::ErrorCode::kInvalidArgument, "adam: steps count from 1, not {}", step.step);
   arguments.step = context.upload_copy(step);
   adam(context, arguments);
@@ -25,10 +25,15 @@ void moving_average(Context& context, const MovingAverageArguments& arguments) {
   context.kernels().get(kMovingAverage)(context, arguments);
 }
 
-double sum_of_squares(Context& context, const Tensor& x) {
-  const tensor::ScratchScope scratch(context.arena());
+Tensor queue_sum_of_squares(Context& context, const Tensor& x) {
   const Tensor sum = context.arena().allocate(1, 1, tensor::DType::kF64, context.device());
   context.kernels().get(kSumOfSquares)(context, {x, sum});
+  return sum;
+}
+
+double sum_of_squares(Context& context, const Tensor& x) {
+  const tensor::ScratchScope scratch(context.arena());
+  const Tensor sum = queue_sum_of_squares(context, x);
   return tensor::HostView::of(context.memory(), sum).tensor().as<double>()[0];
 }
 

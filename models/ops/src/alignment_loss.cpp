@@ -71,12 +71,4 @@ void alignment_loss_rows(Context& context, const Variable& weights, const Offset
   if (record) autograd::seed_gradient(context, weights, gradient);
 }
 
-double sum_of_losses(const Context& context, const Tensor& losses) {
-  if (losses.empty()) return 0;
-  const auto view = tensor::HostView::of(context.memory(), losses);
-  double sum = 0;
-  for (std::int64_t i = 0; i < losses.cols; ++i) sum += view.tensor().as<double>()[i];
-  return sum;
-}
-
 }  // namespace dragoman::ops

@@ -109,20 +109,27 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
   return {losses, nlls};
 }
 
-LossSums sum_of(const Context& context, const RowLosses& rows, std::span<const std::int32_t> targets) {
-  if (rows.losses.empty()) return {};
-  if (static_cast<std::int64_t>(targets.size()) != rows.losses.cols)
+void sum_losses(Context& context, const SumLossesArguments& arguments) {
+  if (arguments.losses.cols != arguments.nlls.cols)
+    core::fail(core::ErrorCode::kInvalidArgument, "sum_losses: {} losses and {} log probabilities",
+               arguments.losses.cols, arguments.nlls.cols);
+  context.kernels().get(kSumLosses)(context, arguments);
+}
+
+std::int64_t count_targets(std::span<const std::int32_t> targets) {
+  return static_cast<std::int64_t>(targets.size()) - std::ranges::count(targets, kNoTarget);
+}
+
+LossSums sum_of(Context& context, const RowLosses& rows, std::span<const std::int32_t> targets) {
+  if (!rows.losses.empty() && static_cast<std::int64_t>(targets.size()) != rows.losses.cols)
     core::fail(core::ErrorCode::kInvalidArgument, "sum_of: {} targets for the losses of {} rows", targets.size(),
                rows.losses.cols);
-  const auto losses = tensor::HostView::of(context.memory(), rows.losses);
-  const auto nlls = tensor::HostView::of(context.memory(), rows.nlls);
+  const tensor::ScratchScope scratch(context.arena());
+  auto* const record = static_cast<LossRecord*>(context.arena().allocate(sizeof(LossRecord)));
+  sum_losses(context, {.losses = rows.losses, .nlls = rows.nlls, .record = record});
   LossSums sums;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (targets[i] == kNoTarget) continue;
-    ++sums.tokens;
-    sums.loss += losses.tensor().as<double>()[i];
-    sums.negative_log_likelihood += nlls.tensor().as<double>()[i];
-  }
+  context.memory().copy_out(static_cast<LossRecord*>(&sums), record, sizeof(LossRecord));
+  sums.tokens = count_targets(targets);
   return sums;
 }
 

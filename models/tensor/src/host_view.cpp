@@ -40,16 +40,38 @@ std::size_t bytes_of(const Tensor& tensor) {
   return static_cast<std::size_t>(tensor.size()) * size_of(tensor.dtype);
 }
 
-void copy(DeviceMemory& memory, const Tensor& to, const Tensor& from) {
+namespace {
+
+void require_copyable(const Tensor& to, const Tensor& from) {
   if (to.size() != from.size() || to.dtype != from.dtype || !to.contiguous() || !from.contiguous())
     core::fail(core::ErrorCode::kInternal, "{} cannot be copied to {}", describe(from), describe(to));
+}
+
+void require_clearable(const Tensor& tensor) {
+  if (!tensor.contiguous())
+    core::fail(core::ErrorCode::kInternal, "{} is not contiguous and cannot be cleared", describe(tensor));
+}
+
+}  // namespace
+
+void copy(DeviceMemory& memory, const Tensor& to, const Tensor& from) {
+  require_copyable(to, from);
   memory.copy(to.data, from.data, bytes_of(from));
 }
 
+void queue_copy(DeviceMemory& memory, const Tensor& to, const Tensor& from) {
+  require_copyable(to, from);
+  memory.queue_copy(to.data, from.data, bytes_of(from));
+}
+
 void clear(DeviceMemory& memory, const Tensor& tensor) {
-  if (!tensor.contiguous())
-    core::fail(core::ErrorCode::kInternal, "{} is not contiguous and cannot be cleared", describe(tensor));
+  require_clearable(tensor);
   memory.clear(tensor.data, bytes_of(tensor));
+}
+
+void queue_clear(DeviceMemory& memory, const Tensor& tensor) {
+  require_clearable(tensor);
+  memory.queue_clear(tensor.data, bytes_of(tensor));
 }
 
 }  // namespace dragoman::tensor

@@ -217,7 +217,7 @@ TEST(SimdLevel, LevelsAgreeOnAdam) {
   expect_levels_agree([&](Rig& rig) {
     Matrix parameters(1, kCount, random_floats(kCount, 1)), gradients(1, kCount, random_floats(kCount, 2));
     Matrix first(1, kCount, random_floats(kCount, 3)), second(1, kCount, std::vector<float>(kCount, 0.25F));
-    const std::vector<ops::AdamStep> step{{.learning_rate = 0.1, .step = 5}};
+    const std::vector<ops::UpdateStep> step{{.learning_rate = 0.1, .step = 5}};
     rig.run(ops::kAdam, ops::AdamArguments{.parameters = parameters,
                                            .gradients = gradients,
                                            .first_moment = first,

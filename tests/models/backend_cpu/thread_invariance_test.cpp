@@ -175,7 +175,7 @@ TEST(ThreadInvariance, CrossEntropyAdamAndSumOfSquares) {
     Matrix flat(1, 200 * 1000, rows.values());
     Matrix parameters(1, 200 * 1000, logits), first(1, 200 * 1000, logits),
         second(1, 200 * 1000, std::vector<float>(logits.size(), 0.5F));
-    const std::vector<ops::AdamStep> step{{.learning_rate = 0.01, .step = 3}};
+    const std::vector<ops::UpdateStep> step{{.learning_rate = 0.01, .step = 3}};
     rig.run(ops::kAdam, ops::AdamArguments{.parameters = parameters,
                                            .gradients = flat,
                                            .first_moment = first,

@@ -44,7 +44,7 @@ void step(Rig& rig, const State& state, const std::vector<double>& gradient, con
   ops::adam(rig.context(),
             {state.parameters, gradients, state.first_moment, state.second_moment, options.beta1, options.beta2,
              options.epsilon, options.weight_decay},
-            {options.learning_rate, options.gradient_scale, options.step});
+            {.learning_rate = options.learning_rate, .gradient_scale = options.gradient_scale, .step = options.step});
 }
 
 TEST_P(AdamTest, TwoStepsByHand) {
@@ -129,7 +129,8 @@ TEST_P(AdamTest, AMovingAverageForgetsByItsDecay) {
   Rig rig(GetParam());
   const Tensor average = rig.matrix(1, 3, std::vector<double>{1, 2, -4});
   const Tensor values = rig.matrix(1, 3, std::vector<double>{0, 10, 4});
-  ops::moving_average(rig.context(), {average, values, rig.context().upload_copy(0.75)});
+  ops::moving_average(rig.context(),
+                      {average, values, rig.context().upload_copy(ops::UpdateStep{.average_decay = 0.75})});
   expect_close(values_of(average), std::vector<double>{0.75, 4, -2}, 1e-7, "average");
   EXPECT_THROW(ops::moving_average(rig.context(), {average, values.col_range(0, 2), {}}), core::Error);
 }

@@ -1,6 +1,7 @@
 #include "op_harness.h"
 
 #include <cmath>
+#include <numeric>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
@@ -92,7 +93,8 @@ GuidedOutcome outcome_of(Device device, const GuidedSetting& setting, std::span<
                             .heads = setting.guided_heads,
                             .gradient_scale = context.upload_copy(kScale)},
                            losses);
-  GuidedOutcome outcome{.losses = values_of(losses), .sum = ops::sum_of_losses(context, losses)};
+  GuidedOutcome outcome{.losses = values_of(losses)};
+  outcome.sum = std::accumulate(outcome.losses.begin(), outcome.losses.end(), 0.0);
   if (value_weight != 0) {
     const std::vector<double> seed(static_cast<std::size_t>(setting.queries() * setting.width), value_weight);
     autograd::seed_gradient(context, result.output, rig.matrix(setting.queries(), setting.width, seed));

@@ -28,7 +28,7 @@ struct Trained {
   Tensor parameters, first, second, row, column;
 };
 
-using Steps = ops::DeviceArray<ops::AdamStep>;
+using Steps = ops::DeviceArray<ops::UpdateStep>;
 /// Makes one step of a rule.
 using Rule = std::function<void(Context&, const Trained&, const Tensor& gradients, const Steps&)>;
 
@@ -126,7 +126,7 @@ TEST_P(UpdateRulesTest, FollowPyTorchAndThePapers) {
     for (const core::Json& step : expected["steps"]) {
       ++t;
       const Tensor gradients = rig.matrix(rows, cols, step["gradient"].get<std::vector<double>>());
-      const Steps now = rig.context().upload_copy(ops::AdamStep{.learning_rate = rule.learning_rate, .step = t});
+      const Steps now = rig.context().upload_copy(ops::UpdateStep{.learning_rate = rule.learning_rate, .step = t});
       rule.rule(rig.context(), trained, gradients, now);
       expect_close(values_of(trained.parameters), step["parameters"].get<std::vector<double>>(), tolerance(),
                    std::string(rule.name) + ", step " + std::to_string(t));
@@ -151,7 +151,7 @@ std::vector<double> trained_values(Device device, int threads, const ShapedRule&
     std::vector<double> gradient = random_values(rows * cols, static_cast<std::uint64_t>(10 + t));
     for (double& value : gradient) value /= gradient_scale;
     const Steps now =
-        rig.context().upload_copy(ops::AdamStep{.learning_rate = 0.01, .gradient_scale = gradient_scale, .step = t});
+        rig.context().upload_copy(ops::UpdateStep{.learning_rate = 0.01, .gradient_scale = gradient_scale, .step = t});
     rule(rig.context(), trained, rig.matrix(rows, cols, gradient), now);
   }
   return values_of(trained.parameters);
@@ -189,7 +189,7 @@ TEST(UpdateRules, HaveTheSameBitsForAnyThreads) {
 TEST_P(UpdateRulesTest, LionStandsStillWhereNothingPulls) {
   Rig rig(GetParam());
   const Trained trained(rig, 1, 2, {3, -4});
-  const Steps now = rig.context().upload_copy(ops::AdamStep{.learning_rate = 0.5});
+  const Steps now = rig.context().upload_copy(ops::UpdateStep{.learning_rate = 0.5});
   ops::lion(rig.context(),
             {trained.parameters, rig.matrix(1, 2, std::vector<double>{0, 1e-3}), trained.first, 0.9, 0.99, 0, now});
   expect_close(values_of(trained.parameters), std::vector<double>{3, -4.5}, 1e-7, "parameters");
@@ -198,7 +198,7 @@ TEST_P(UpdateRulesTest, LionStandsStillWhereNothingPulls) {
 TEST_P(UpdateRulesTest, AdafactorTakesGradientsOfZeros) {
   Rig rig(GetParam());
   const Trained trained(rig, 2, 3, {1, 2, 3, 4, 5, 6});
-  const Steps now = rig.context().upload_copy(ops::AdamStep{.learning_rate = 0.5});
+  const Steps now = rig.context().upload_copy(ops::UpdateStep{.learning_rate = 0.5});
   ops::AdafactorArguments arguments = adafactor_arguments(trained, Trained::zeros(rig, 2, 3), true);
   arguments.step = now;
   ops::adafactor(rig.context(), arguments);

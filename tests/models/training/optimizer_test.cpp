@@ -1,4 +1,6 @@
+#include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -70,8 +72,7 @@ TEST_P(OptimizerOn, AScaledLossRoundsNothing) {
             const tensor::Tensor& gradient = parameter.gradient->value;
             tensor::set_element(gradient, i, j, tensor::element(gradient, i, j) * static_cast<double>(scale));
           }
-      const double norm = optimizer.gradient_norm(*context_) / static_cast<double>(scale);
-      optimizer.apply(*context_, t, 0.1, norm, scale);
+      optimizer.apply(*context_, {.update = t, .learning_rate = 0.1, .loss_scale = scale});
     }
     return values(store_, store_.flat_values());
   };
@@ -87,7 +88,7 @@ TEST_P(OptimizerOn, FollowsAdamsPaper) {
   for (int t = 1; t <= 5; ++t) {
     set_gradients(static_cast<std::uint64_t>(t));
     const std::vector<double> g = values(store_, store_.flat_gradients());
-    optimizer.apply(*context_, t, 0.1, optimizer.gradient_norm(*context_));
+    optimizer.apply(*context_, {.update = t, .learning_rate = 0.1});
     for (std::size_t i = 0; i < p.size(); ++i) {
       m[i] = 0.9 * m[i] + 0.1 * g[i];
       v[i] = 0.98 * v[i] + 0.02 * g[i] * g[i];
@@ -104,7 +105,7 @@ TEST_P(OptimizerOn, AveragesParametersExponentially) {
   std::vector<double> average = values(store_, store_.flat_values());
   for (int t = 1; t <= 12; ++t) {
     set_gradients(static_cast<std::uint64_t>(t));
-    optimizer.apply(*context_, t, 0.1, optimizer.gradient_norm(*context_));
+    optimizer.apply(*context_, {.update = t, .learning_rate = 0.1});
     const std::vector<double> p = values(store_, store_.flat_values());
     const double decay = std::min(0.6, (1.0 + t) / (10.0 + t));
     for (std::size_t i = 0; i < p.size(); ++i) average[i] = decay * average[i] + (1 - decay) * p[i];
@@ -117,12 +118,11 @@ TEST_P(OptimizerOn, AveragesParametersExponentially) {
 TEST_P(OptimizerOn, ClipsTheGlobalNorm) {
   set_gradients(1);
   Optimizer optimizer = make(0.5, 0);
-  const double norm = optimizer.gradient_norm(*context_);
   double squares = 0;
   for (const double g : values(store_, store_.flat_gradients())) squares += g * g;
-  EXPECT_NEAR(norm, std::sqrt(squares), tolerance());
-  ASSERT_GT(norm, 0.5);
-  optimizer.apply(*context_, 1, 0.1, norm);
+  ASSERT_GT(std::sqrt(squares), 0.5);
+  optimizer.apply(*context_, {.learning_rate = 0.1});
+  EXPECT_NEAR(optimizer.last().wait().gradient_norm, std::sqrt(squares), tolerance());
   // After one step the first moment is (1 - beta1) times the clipped gradient.
   double moment_squares = 0;
   const std::vector<OptimizerState> states = optimizer.states();
@@ -137,12 +137,61 @@ TEST_P(OptimizerOn, ClipsTheGlobalNorm) {
 TEST_P(OptimizerOn, LeavesSmallGradientsAlone) {
   set_gradients(1);
   Optimizer clipped = make(1e6, 0);
-  const double norm = clipped.gradient_norm(*context_);
-  clipped.apply(*context_, 1, 0.1, norm);
+  clipped.apply(*context_, {.learning_rate = 0.1});
   const std::vector<double> with_limit = values(store_, store_.flat_values());
   store_.initialise(9);
-  make(0, 0).apply(*context_, 1, 0.1, norm);
+  make(0, 0).apply(*context_, {.learning_rate = 0.1});
   EXPECT_EQ(with_limit, values(store_, store_.flat_values()));
+}
+
+/// Whatever an update cannot be made of leaves everything as it was, and so does what was queued behind it.
+TEST_P(OptimizerOn, HoldsWhatIsNotFinite) {
+  for (const OptimizerKind kind : {OptimizerKind::kAdamW, OptimizerKind::kAdam, OptimizerKind::kLion,
+                                   OptimizerKind::kSgd, OptimizerKind::kAdafactor}) {
+    config_.kind = kind;
+    config_.momentum = kind == OptimizerKind::kSgd ? 0.9 : config_.momentum;
+    store_.initialise(9);
+    Optimizer optimizer = make(1, 0.9);
+    optimizer.start_average();
+    const auto all = [&] {
+      std::vector<std::vector<double>> kept{values(store_, store_.flat_values()),
+                                            values(store_, optimizer.averaged_values())};
+      for (const OptimizerState& state : optimizer.states()) {
+        kept.emplace_back();
+        for (const NamedTensor& moment : state.tensors)
+          for (std::int64_t i = 0; i < moment.tensor.rows; ++i)
+            for (std::int64_t j = 0; j < moment.tensor.cols; ++j)
+              kept.back().push_back(tensor::element(moment.tensor, i, j));
+      }
+      return kept;
+    };
+    const auto apply = [&](std::int64_t update, double loss, bool follows) {
+      const std::array<ops::LossRecord, 2> losses{{{.loss = 1}, {.loss = loss}}};
+      optimizer.apply(*context_,
+                      {.update = update, .learning_rate = 0.1, .losses = {losses.data(), 2}, .follows = follows});
+      return optimizer.last().wait();
+    };
+    set_gradients(1);
+    EXPECT_EQ(apply(1, 2, false).step.held, 0);
+    const auto before = all();
+    const double infinity = std::numeric_limits<double>::infinity();
+    const ops::UpdateRecord of_loss = apply(2, infinity, false);
+    EXPECT_EQ(of_loss.step.held, 1);
+    EXPECT_EQ(of_loss.losses.loss, infinity);
+    EXPECT_TRUE(std::isfinite(of_loss.gradient_norm));
+    EXPECT_EQ(all(), before);
+    EXPECT_EQ(apply(3, 2, true).step.held, 1) << "nobody has looked at the one before";
+    EXPECT_EQ(all(), before);
+    tensor::set_element(store_.all().front().gradient->value, 0, 0, std::nan(""));
+    const ops::UpdateRecord of_gradient = apply(2, 2, false);
+    EXPECT_EQ(of_gradient.step.held, 1);
+    EXPECT_EQ(of_gradient.losses.loss, 3);
+    EXPECT_TRUE(std::isnan(of_gradient.gradient_norm));
+    EXPECT_EQ(all(), before);
+    set_gradients(2);
+    EXPECT_EQ(apply(2, 2, false).step.held, 0);
+    EXPECT_NE(all(), before);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, OptimizerOn, ::testing::Values(Device::kCpu, Device::kReference),

@@ -113,10 +113,9 @@ Curve train_on(tensor::Device device, tensor::ComputeType type = tensor::Compute
     parameters.begin_gradients();
     const ops::LossSums sums = accumulate_gradients(*context, *model, batch, kSmoothing, 1 / tokens, {});
     parameters.finish_gradients();
-    const double norm = optimizer.gradient_norm(*context);
-    optimizer.apply(*context, update, learning_rate_at(update, schedule, {}), norm);
+    optimizer.apply(*context, {.update = update, .learning_rate = learning_rate_at(update, schedule, {})});
     curve.losses.push_back(sums.loss / tokens);
-    curve.gradient_norms.push_back(norm);
+    curve.gradient_norms.push_back(optimizer.last().wait().gradient_norm);
   }
   return curve;
 }

@@ -18,7 +18,7 @@ namespace HWY_NAMESPACE {
 
 template <bool kCoupled>
 HWY_INLINE void adam_elements(const ops::AdamArguments& arguments, std::int64_t begin, std::int64_t end) {
-  const ops::AdamStep& now = arguments.step[0];
+  const ops::UpdateStep& now = arguments.step[0];
   const auto step = static_cast<double>(now.step);
   const auto as_floats = [](double value) HWY_ATTR { return set(static_cast<float>(value)); };
   const Floats beta1 = as_floats(arguments.beta1);
@@ -58,8 +58,8 @@ void adam_range(const ops::AdamArguments& arguments, std::int64_t begin, std::in
 }
 
 void moving_average_range(const ops::MovingAverageArguments& arguments, std::int64_t begin, std::int64_t end) {
-  const Floats decay = set(static_cast<float>(arguments.decay[0]));
-  const Floats rest = set(static_cast<float>(1 - arguments.decay[0]));
+  const Floats decay = set(static_cast<float>(arguments.step[0].average_decay));
+  const Floats rest = set(static_cast<float>(1 - arguments.step[0].average_decay));
   float* average = arguments.average.as<float>() + begin;
   const float* values = arguments.values.as<float>() + begin;
   for_each_vector(static_cast<std::size_t>(end - begin), [&](std::size_t i, auto vector) HWY_ATTR {
@@ -100,6 +100,7 @@ HWY_EXPORT(sum_of_squares_range);
 
 template <>
 void kernel(Context& context, const ops::AdamArguments& arguments) {
+  if (arguments.step[0].held != 0) return;
   core::for_each_range(context.executor(), arguments.parameters.size(), kBlockElements,
                        [&](std::int64_t begin, std::int64_t end) {
                          HWY_DYNAMIC_DISPATCH(adam_range)(arguments, begin, end);
@@ -108,6 +109,7 @@ void kernel(Context& context, const ops::AdamArguments& arguments) {
 
 template <>
 void kernel(Context& context, const ops::MovingAverageArguments& arguments) {
+  if (arguments.step[0].held != 0) return;
   core::for_each_range(context.executor(), arguments.average.size(), kBlockElements,
                        [&](std::int64_t begin, std::int64_t end) {
                          HWY_DYNAMIC_DISPATCH(moving_average_range)(arguments, begin, end);

@@ -44,7 +44,7 @@ namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
 void lion_range(const ops::LionArguments& arguments, std::int64_t begin, std::int64_t end) {
-  const ops::AdamStep& now = arguments.step[0];
+  const ops::UpdateStep& now = arguments.step[0];
   const auto as_floats = [](double value) HWY_ATTR { return set(static_cast<float>(value)); };
   const Floats beta1 = as_floats(arguments.beta1);
   const Floats beta2 = as_floats(arguments.beta2);
@@ -68,7 +68,7 @@ void lion_range(const ops::LionArguments& arguments, std::int64_t begin, std::in
 }
 
 void sgd_range(const ops::SgdArguments& arguments, std::int64_t begin, std::int64_t end) {
-  const ops::AdamStep& now = arguments.step[0];
+  const ops::UpdateStep& now = arguments.step[0];
   const Floats momentum = set(static_cast<float>(arguments.momentum));
   const Floats decay = set(static_cast<float>(arguments.weight_decay));
   const Floats rate = set(static_cast<float>(now.learning_rate));
@@ -216,6 +216,7 @@ HWY_EXPORT(adafactor_apply);
 
 template <>
 void kernel(Context& context, const ops::LionArguments& arguments) {
+  if (arguments.step[0].held != 0) return;
   core::for_each_range(context.executor(), arguments.parameters.size(), kBlockElements,
                        [&](std::int64_t begin, std::int64_t end) {
                          HWY_DYNAMIC_DISPATCH(lion_range)(arguments, begin, end);
@@ -224,6 +225,7 @@ void kernel(Context& context, const ops::LionArguments& arguments) {
 
 template <>
 void kernel(Context& context, const ops::SgdArguments& arguments) {
+  if (arguments.step[0].held != 0) return;
   core::for_each_range(context.executor(), arguments.parameters.size(), kBlockElements,
                        [&](std::int64_t begin, std::int64_t end) {
                          HWY_DYNAMIC_DISPATCH(sgd_range)(arguments, begin, end);
@@ -264,7 +266,8 @@ void make_row_factors(const AdafactorPass& pass, std::int64_t rows) {
 template <>
 void kernel(Context& context, const ops::AdafactorArguments& arguments) {
   const std::int64_t rows = arguments.parameters.rows, cols = arguments.parameters.cols;
-  const ops::AdamStep& now = arguments.step[0];
+  const ops::UpdateStep& now = arguments.step[0];
+  if (now.held != 0) return;
   const tensor::ScratchScope scratch(context.arena());
   AdafactorPass pass{.arguments = &arguments,
                      .gradient_scale = static_cast<float>(now.gradient_scale),

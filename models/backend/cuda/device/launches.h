@@ -319,7 +319,27 @@ struct GatheredRows {
 void gather_rows_of_words(const GatheredRows& arguments, std::int64_t count);
 void top_k(const TopK& arguments);
 
-// The optimiser's.
+// An update's.
+struct SumLosses {
+  const double* losses = nullptr;
+  const double* nlls = nullptr;
+  std::int64_t rows = 0;
+  const double* alignment_losses = nullptr;
+  std::int64_t aligned_rows = 0;
+  double alignment_weight = 0;
+  double passes = 1;
+  ops::LossRecord* record = nullptr;
+};
+void sum_losses(const SumLosses& arguments);
+struct PrepareUpdate {
+  const ops::UpdatePlan* plan = nullptr;
+  const ops::LossRecord* losses = nullptr;
+  std::int64_t batches = 0;
+  const double* sum_of_squares = nullptr;
+  const double* clipped_sum_of_squares = nullptr;  ///< nullptr: values were not clipped
+  ops::UpdateRecord* record = nullptr;
+};
+void prepare_update(const PrepareUpdate& arguments);
 struct Adam {
   float* parameters = nullptr;
   const float* gradients = nullptr;
@@ -330,11 +350,11 @@ struct Adam {
   double beta2 = 0;
   double epsilon = 0;
   double weight_decay = 0;
-  const ops::AdamStep* step = nullptr;
+  const ops::UpdateStep* step = nullptr;
   bool coupled = false;
 };
 void adam(const Adam& arguments);
-void moving_average(float* average, const float* values, std::int64_t count, const double* decay);
+void moving_average(float* average, const float* values, std::int64_t count, const ops::UpdateStep* step);
 /// `partial_sums`: scratch of kSquareBlocks numbers.
 inline constexpr std::int64_t kSquareBlocks = 512;
 void sum_of_squares(const Matrix& x, double* partial_sums, double* sum);
@@ -347,7 +367,7 @@ struct Lion {
   double beta1 = 0;
   double beta2 = 0;
   double weight_decay = 0;
-  const ops::AdamStep* step = nullptr;
+  const ops::UpdateStep* step = nullptr;
 };
 void lion(const Lion& arguments);
 struct Sgd {
@@ -358,7 +378,7 @@ struct Sgd {
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
-  const ops::AdamStep* step = nullptr;
+  const ops::UpdateStep* step = nullptr;
 };
 void sgd(const Sgd& arguments);
 struct Adafactor {
@@ -373,7 +393,7 @@ struct Adafactor {
   float clip_threshold = 1;
   bool scale_parameter = true;
   float weight_decay = 0;
-  const ops::AdamStep* step = nullptr;
+  const ops::UpdateStep* step = nullptr;
   /// Scratch: two sums for each row, and kAdafactorTotals numbers.
   double* row_sums = nullptr;
   double* totals = nullptr;

@@ -11,7 +11,8 @@ struct AdamUpdate {
   SIMT_DEVICE void operator()() const {
     simt::SharedMemory memory;
     const auto corrections = memory.take<float>(2);
-    const ops::AdamStep step = *arguments.step;
+    const ops::UpdateStep step = *arguments.step;
+    if (step.held != 0) return;
     if (simt::thread_index() == 0) {
       corrections[0] = static_cast<float>(1 - pow(arguments.beta1, static_cast<double>(step.step)));
       corrections[1] = static_cast<float>(1 - pow(arguments.beta2, static_cast<double>(step.step)));
@@ -44,9 +45,11 @@ struct AdamUpdate {
 struct Average {
   float* average;
   const float* values;
-  const double* decay;
+  const ops::UpdateStep* step;
   SIMT_DEVICE void operator()(std::int64_t, std::int64_t j) const {
-    average[j] = static_cast<float>(*decay) * average[j] + static_cast<float>(1 - *decay) * values[j];
+    if (step->held != 0) return;
+    const double decay = step->average_decay;
+    average[j] = static_cast<float>(decay) * average[j] + static_cast<float>(1 - decay) * values[j];
   }
 };
 
@@ -89,8 +92,8 @@ void adam(const Adam& arguments) {
   simt::launch({blocks < kMostBlocks ? blocks : kMostBlocks}, kThreads, 2 * sizeof(double), AdamUpdate{arguments});
 }
 
-void moving_average(float* average, const float* values, std::int64_t count, const double* decay) {
-  for_each_element(1, count, Average{average, values, decay});
+void moving_average(float* average, const float* values, std::int64_t count, const ops::UpdateStep* step) {
+  for_each_element(1, count, Average{average, values, step});
 }
 
 void sum_of_squares(const Matrix& x, double* partial_sums, double* sum) {

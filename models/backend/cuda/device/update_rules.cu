@@ -8,7 +8,8 @@ namespace {
 struct LionUpdate {
   Lion arguments;
   SIMT_DEVICE void operator()(std::int64_t, std::int64_t j) const {
-    const ops::AdamStep& step = *arguments.step;
+    const ops::UpdateStep& step = *arguments.step;
+    if (step.held != 0) return;
     const auto beta1 = static_cast<float>(arguments.beta1);
     const auto beta2 = static_cast<float>(arguments.beta2);
     const float g = static_cast<float>(step.gradient_scale) * arguments.gradients[j];
@@ -25,7 +26,8 @@ struct LionUpdate {
 struct SgdUpdate {
   Sgd arguments;
   SIMT_DEVICE void operator()(std::int64_t, std::int64_t j) const {
-    const ops::AdamStep& step = *arguments.step;
+    const ops::UpdateStep& step = *arguments.step;
+    if (step.held != 0) return;
     const auto momentum = static_cast<float>(arguments.momentum);
     const float p = arguments.parameters[j];
     const float g = static_cast<float>(step.gradient_scale) * arguments.gradients[j] +
@@ -74,6 +76,7 @@ struct AdafactorRows {
     const auto cells = memory.take<double>(kWarps);
     const std::int64_t row = simt::block_index();
     const std::int64_t cols = arguments.parameters.cols;
+    if (arguments.step->held != 0) return;
     const float decay = decay_of(arguments);
     const bool factored = arguments.second_moment.data == nullptr;
     double squares = 0;
@@ -116,7 +119,7 @@ struct AdafactorColumns {
       }
     sums[simt::thread_index()] = sum;
     simt::barrier();
-    if (warp != 0 || col >= arguments.parameters.cols) return;
+    if (warp != 0 || col >= arguments.parameters.cols || arguments.step->held != 0) return;
     for (int i = 1; i < kWarps; ++i) sum += sums[i * kWarp + lane];
     const float decay = decay_of(arguments);
     float& moment = at(arguments.column_moment, 0, col);
@@ -174,6 +177,7 @@ struct AdafactorUpdateSquares {
 struct AdafactorApply {
   Adafactor arguments;
   SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const {
+    if (arguments.step->held != 0) return;
     float& p = at(arguments.parameters, i, j);
     const auto scale = static_cast<float>(arguments.totals[kUpdateScale]);
     p -=

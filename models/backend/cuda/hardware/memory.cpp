@@ -4,9 +4,13 @@
 #include "staging_ring.h"
 #include "use_device.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <vector>
 
 #include <dragoman/core/error.h>
 
@@ -61,6 +65,87 @@ Staging& staging_of(int device) {
 
 }  // namespace
 
+/// Pinned memory that reads in flight are copied to, each with the event that says when it is there. They are used again
+/// and again, since making one may wait for the device.
+class ReadRooms {
+ public:
+  struct Room {
+    void* data = nullptr;
+    std::size_t bytes = 0;
+    cudaEvent_t arrived = nullptr;
+  };
+
+  ReadRooms() = default;
+  ReadRooms(const ReadRooms&) = delete;
+  ReadRooms& operator=(const ReadRooms&) = delete;
+  ~ReadRooms() {
+    // At the end of the process the driver may have gone before.
+    for (const Room& room : free_) {
+      static_cast<void>(cudaEventDestroy(room.arrived));
+      static_cast<void>(cudaFreeHost(room.data));
+    }
+  }
+
+  Room take(std::size_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto fits = std::ranges::find_if(free_, [&](const Room& room) { return room.bytes >= bytes; });
+      if (fits != free_.end()) {
+        const Room room = *fits;
+        free_.erase(fits);
+        return room;
+      }
+    }
+    Room room{.bytes = std::bit_ceil(std::max(bytes, kLeastBytes))};
+    require_success(cudaHostAlloc(&room.data, room.bytes, cudaHostAllocDefault), "taking pinned memory");
+    require_success(cudaEventCreateWithFlags(&room.arrived, cudaEventDisableTiming), "making an event");
+    return room;
+  }
+  void give_back(const Room& room) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(room);
+  }
+
+ private:
+  static constexpr std::size_t kLeastBytes = 4096;
+
+  std::mutex mutex_;
+  std::vector<Room> free_;
+};
+
+namespace {
+
+class Read final : public tensor::PendingRead {
+ public:
+  Read(std::shared_ptr<ReadRooms> rooms, const void* from, std::size_t bytes)
+      : rooms_(std::move(rooms)), room_(rooms_->take(bytes)), bytes_(bytes) {
+    require_success(cudaMemcpyAsync(room_.data, from, bytes, cudaMemcpyDeviceToHost, cudaStreamPerThread),
+                    "copying from the device");
+    require_success(cudaEventRecord(room_.arrived, cudaStreamPerThread), "recording an event");
+  }
+  Read(const Read&) = delete;
+  Read& operator=(const Read&) = delete;
+  ~Read() override {
+    // Whoever takes the room next must not be written over.
+    static_cast<void>(cudaEventSynchronize(room_.arrived));
+    rooms_->give_back(room_);
+  }
+  std::span<const std::byte> wait() override {
+    require_success(cudaEventSynchronize(room_.arrived), "copying from the device");
+    return {static_cast<const std::byte*>(room_.data), bytes_};
+  }
+
+ private:
+  std::shared_ptr<ReadRooms> rooms_;
+  ReadRooms::Room room_;
+  std::size_t bytes_;
+};
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(int number) : number_(number), rooms_(std::make_shared<ReadRooms>()) {}
+DeviceMemory::~DeviceMemory() = default;
+
 void* DeviceMemory::allocate(std::size_t bytes) {
   device::use(number_);
   use_.take(bytes, number_);
@@ -99,16 +184,29 @@ void DeviceMemory::copy_out(void* to, const void* from, std::size_t bytes) {
   device::wait();
 }
 
-void DeviceMemory::copy(void* to, const void* from, std::size_t bytes) {
+std::unique_ptr<tensor::PendingRead> DeviceMemory::begin_read(const void* from, std::size_t bytes) {
+  device::use(number_);
+  return std::make_unique<Read>(rooms_, from, bytes);
+}
+
+void DeviceMemory::queue_copy(void* to, const void* from, std::size_t bytes) {
   device::use(number_);
   require_success(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cudaStreamPerThread),
                   "copying within the device");
+}
+
+void DeviceMemory::queue_clear(void* data, std::size_t bytes) {
+  device::use(number_);
+  require_success(cudaMemsetAsync(data, 0, bytes, cudaStreamPerThread), "clearing memory");
+}
+
+void DeviceMemory::copy(void* to, const void* from, std::size_t bytes) {
+  queue_copy(to, from, bytes);
   device::wait();
 }
 
 void DeviceMemory::clear(void* data, std::size_t bytes) {
-  device::use(number_);
-  require_success(cudaMemsetAsync(data, 0, bytes, cudaStreamPerThread), "clearing memory");
+  queue_clear(data, bytes);
   device::wait();
 }
 

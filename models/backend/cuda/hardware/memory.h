@@ -1,15 +1,18 @@
 #pragma once
 
+#include <memory>
+
 #include <dragoman/backend_cuda/memory_use.h>
 #include <dragoman/tensor/arena.h>
 
 namespace dragoman::backend::cuda {
 
 /// The memory of one CUDA device. What a thread copies comes after what it launched before, and is done on return, but
-/// for what it uploads. Bytes go to the device through pinned memory of the thread's.
+/// for what it uploads and queues. Bytes go to the device through pinned memory of the thread's.
 class DeviceMemory final : public tensor::DeviceMemory {
  public:
-  explicit DeviceMemory(int number) : number_(number) {}
+  explicit DeviceMemory(int number);
+  ~DeviceMemory() override;
 
   /// From now on no more than so many bytes are taken; of several bounds the least holds.
   void bound(std::uint64_t bytes) noexcept { use_.bound(bytes); }
@@ -20,11 +23,15 @@ class DeviceMemory final : public tensor::DeviceMemory {
   void copy_in(void* to, const void* from, std::size_t bytes) override;
   void upload(void* to, const void* from, std::size_t bytes) override;
   void copy_out(void* to, const void* from, std::size_t bytes) override;
+  std::unique_ptr<tensor::PendingRead> begin_read(const void* from, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void clear(void* data, std::size_t bytes) override;
+  void queue_copy(void* to, const void* from, std::size_t bytes) override;
+  void queue_clear(void* data, std::size_t bytes) override;
 
  private:
   int number_;
+  std::shared_ptr<class ReadRooms> rooms_;
   MemoryUse use_;
 };
 

@@ -24,7 +24,7 @@ template <>
 void kernel(Context&, const ops::MovingAverageArguments& arguments) {
   device::moving_average(matrix(arguments.average, "moving_average").data,
                          matrix(arguments.values, "moving_average").data, arguments.average.size(),
-                         arguments.decay.data);
+                         arguments.step.data);
 }
 
 template <>

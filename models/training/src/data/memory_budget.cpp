@@ -37,8 +37,13 @@ class CountingMemory final : public tensor::DeviceMemory {
   void copy_in(void* to, const void* from, std::size_t bytes) override { memory_->copy_in(to, from, bytes); }
   void upload(void* to, const void* from, std::size_t bytes) override { memory_->upload(to, from, bytes); }
   void copy_out(void* to, const void* from, std::size_t bytes) override { memory_->copy_out(to, from, bytes); }
+  std::unique_ptr<tensor::PendingRead> begin_read(const void* from, std::size_t bytes) override {
+    return memory_->begin_read(from, bytes);
+  }
   void copy(void* to, const void* from, std::size_t bytes) override { memory_->copy(to, from, bytes); }
   void clear(void* data, std::size_t bytes) override { memory_->clear(data, bytes); }
+  void queue_copy(void* to, const void* from, std::size_t bytes) override { memory_->queue_copy(to, from, bytes); }
+  void queue_clear(void* data, std::size_t bytes) override { memory_->queue_clear(data, bytes); }
 
   std::uint64_t most() const noexcept { return most_; }
 

@@ -169,8 +169,7 @@ void CheckpointKeeper::rescue() noexcept {
 }
 
 bool CheckpointKeeper::due() const {
-  const std::int64_t every = run_->config.checkpoint.every;
-  return progress_->unsaved && every > 0 && progress_->state.update % every == 0;
+  return progress_->unsaved && checkpoint_scheduled(run_->config.checkpoint, progress_->state);
 }
 
 bool CheckpointKeeper::due_for_mean() const {

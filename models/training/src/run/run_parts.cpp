@@ -319,13 +319,17 @@ void RunProgress::append(const core::Json& line) {
   if (tensorboard) tensorboard->append(line);
 }
 
-bool RunProgress::at_end(const TrainingConfig& config) const {
+bool RunProgress::at_end(const TrainingConfig& config, const TrainingState& where) const {
   const RecipeConfig& recipe = config.training;
-  if ((recipe.updates > 0 && state.update >= recipe.updates) || (recipe.epochs > 0 && state.epoch >= recipe.epochs))
+  if ((recipe.updates > 0 && where.update >= recipe.updates) || (recipe.epochs > 0 && where.epoch >= recipe.epochs))
     return true;
   // How soon a concurrent validation was done must not decide when training ends.
-  const bool counts = !config.validation.concurrent() || validation_scheduled(config.validation, state);
+  const bool counts = !config.validation.concurrent() || validation_scheduled(config.validation, where);
   return counts && other_metrics.exhausted(early_stopping);
+}
+
+bool checkpoint_scheduled(const CheckpointConfig& config, const TrainingState& state) {
+  return config.every > 0 && state.update % config.every == 0;
 }
 
 bool validation_scheduled(const ValidationConfig& config, const TrainingState& state) {

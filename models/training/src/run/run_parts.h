@@ -77,9 +77,13 @@ struct RunProgress {
   void open_logs(const RunFolder& folder, const LoggingConfig& config);
   /// Adds a line to metrics.jsonl, and what it says to the event file.
   void append(const core::Json& line);
-  bool at_end(const TrainingConfig& config) const;
+  bool at_end(const TrainingConfig& config) const { return at_end(config, state); }
+  /// Whether training ends where it stands so.
+  bool at_end(const TrainingConfig& config, const TrainingState& where) const;
 };
 
+/// Whether the configuration asks for a checkpoint after this update.
+bool checkpoint_scheduled(const CheckpointConfig& config, const TrainingState& state);
 /// Whether the configuration asks for a validation after this update, be it made or not.
 bool validation_scheduled(const ValidationConfig& config, const TrainingState& state);
 

@@ -6,14 +6,10 @@
 #include "run/run_embeddings.h"
 #include "run/run_parts.h"
 #include "run/run_setup.h"
-#include "run/training_meter.h"
-#include "update/loss_scaler.h"
-#include "update/non_finite_updates.h"
+#include "run/update_runner.h"
 #include "validation/model_selector.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <limits>
 
 #include <dragoman/core/error.h>
@@ -48,10 +44,10 @@ class Trainer::Impl {
   void record_run() const;
   /// What comes after an update: checkpoint, validation, the end. Rank 0 decides for all.
   NextStep decide(const std::stop_token& stop);
-  void train_one_update(const std::stop_token& stop);
+  /// Whether decide() may have something to do once the run stands so.
+  bool pauses_at(const TrainingState& state) const;
   void save_checkpoint();
   void save_and_conclude();
-  double learning_rate() const;
   TrainingSummary finish(const std::stop_token& stop);
   TrainingSummary follow_to_the_end();
   [[noreturn]] void interrupt();
@@ -60,10 +56,7 @@ class Trainer::Impl {
   RunProgress progress_;
   CheckpointKeeper checkpoints_;
   ModelSelector models_;
-  TrainingMeter meter_;
-  NonFiniteUpdates non_finite_;
-  LossScaler loss_scaler_;
-  bool stop_wanted_ = false;  ///< by any process, as of the last update
+  UpdateRunner updates_;
 };
 
 Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, StartMode mode, const std::stop_token& stop)
@@ -71,9 +64,7 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
       progress_(parts_.config),
       checkpoints_(parts_, progress_),
       models_(parts_, progress_, checkpoints_),
-      meter_(parts_, progress_),
-      non_finite_(parts_, progress_, checkpoints_),
-      loss_scaler_(parts_, progress_) {
+      updates_(parts_, progress_, checkpoints_) {
   if (mode == StartMode::kFresh)
     start_fresh(stop);
   else
@@ -96,7 +87,7 @@ Trainer::Impl::Impl(TrainingConfig config, TrainerEnvironment environment, Start
 }
 
 void Trainer::Impl::start_fresh(const std::stop_token& stop) {
-  loss_scaler_.begin();
+  updates_.begin();
   parts_.model->parameters().initialise(parts_.config.training.seed);
   if (parts_.start) parts_.start->load(*parts_.model, parts_.tokenizers);
   load_embeddings(parts_.config.data, parts_.tokenizers, *parts_.model, parts_.environment.log, stop);
@@ -170,7 +161,7 @@ void Trainer::Impl::resume(bool fork) {
   checkpoints_.load_last();
   // Data that are others are cut into other windows.
   if (fork) progress_.state.window = progress_.state.window_begin = 0;
-  loss_scaler_.begin();
+  updates_.begin();
   if (parts_.ranks->leads()) parts_.ranks->barrier();
   if (parts_.adapters) parts_.adapters->merge(*parts_.context);
   if (!parts_.ranks->leads()) return;
@@ -221,7 +212,7 @@ TrainingSummary Trainer::Impl::run(const std::stop_token& stop) {
     const NextStep next = share_decision(*parts_.ranks, progress_, [&] { return decide(stop); });
     if (next == NextStep::kFinish) return finish(stop);
     if (next == NextStep::kInterrupt) interrupt();
-    train_one_update(stop);
+    updates_.run(stop, [this](const TrainingState& state) { return pauses_at(state); });
   }
 }
 
@@ -239,58 +230,20 @@ NextStep Trainer::Impl::decide(const std::stop_token& stop) {
   }
   if (checkpoints_.due_for_mean()) checkpoints_.save();
   if (progress_.at_end(parts_.config)) return NextStep::kFinish;
-  return stop.stop_requested() || stop_wanted_ ? NextStep::kInterrupt : NextStep::kUpdate;
+  return stop.stop_requested() || updates_.stop_wanted() ? NextStep::kInterrupt : NextStep::kUpdate;
 }
 
-void Trainer::Impl::train_one_update(const std::stop_token& stop) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  TrainingState& state = progress_.state;
-  const UpdateGradients gradients = parts_.gradients->compute(state, stop.stop_requested());
-  stop_wanted_ = gradients.stop_wanted;
-  const std::int64_t loss_scale = loss_scaler_.scale();
-  const auto gradient_norm = [&] {
-    return parts_.optimizer->gradient_norm(*parts_.context) / static_cast<double>(loss_scale);
-  };
-  double norm = gradient_norm();
-  const bool loss_is_finite = std::isfinite(gradients.sums.loss);
-  if (loss_is_finite && !std::isfinite(norm) && loss_scaler_.leave_out(gradients))
-    return meter_.pass_by(learning_rate());
-  if (!loss_is_finite || !std::isfinite(norm))
-    return non_finite_.leave_out(gradients, {.loss = gradients.sums.loss, .gradient_norm = norm});
-  const RecipeConfig& recipe = parts_.config.training;
-  if (recipe.clip_value > 0) {
-    parts_.optimizer->clip_gradients(*parts_.context, recipe.clip_value * static_cast<double>(loss_scale));
-    norm = gradient_norm();
-  }
-  const double rate = learning_rate();
-  parts_.optimizer->apply(*parts_.context, state.update + 1, rate, norm, loss_scale);
-  if (parts_.adapters) parts_.adapters->merge(*parts_.context);
-  progress_.unsaved = true;
-  parts_.gradients->advance(state, gradients);
-  state.restored = -1;
-  loss_scaler_.count();
-  meter_.count({.sums = gradients.sums,
-                .learning_rate = rate,
-                .gradient_norm = norm,
-                .seconds = std::chrono::duration<double>(Clock::now() - start).count()});
-}
-
-/// Of the update that comes next.
-double Trainer::Impl::learning_rate() const {
-  const RecipeConfig& recipe = parts_.config.training;
-  const std::int64_t update = progress_.state.update + 1;
-  if (recipe.optimizer.relative_step) return relative_step_at(update);
-  return learning_rate_at(
-      update, recipe.schedule,
-      {.updates = recipe.updates, .model_width = model().width(), .reductions = progress_.plateau.reductions()});
+bool Trainer::Impl::pauses_at(const TrainingState& state) const {
+  const TrainingConfig& config = parts_.config;
+  return progress_.at_end(config, state) || checkpoint_scheduled(config.checkpoint, state) ||
+         (parts_.validator && validation_scheduled(config.validation, state));
 }
 
 /// Parameters may have stopped being finite in the last update, which nothing has read yet.
 void Trainer::Impl::save_checkpoint() {
   if (parts_.config.training.on_non_finite == NonFinitePolicy::kRestore &&
       !parts_.optimizer->parameters_are_finite(*parts_.context))
-    return non_finite_.undo_update();
+    return updates_.undo_last();
   checkpoints_.save();
 }
 
@@ -312,7 +265,7 @@ TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
   return {.updates = state.update,
           .epochs = state.epoch,
           .stopped_early = more_updates && more_epochs,
-          .training_loss = meter_.last_loss(),
+          .training_loss = updates_.last_loss(),
           .metric = parts_.config.validation.metric.name(),
           .best = selected.best,
           .average = selected.average,
@@ -326,7 +279,7 @@ TrainingSummary Trainer::Impl::follow_to_the_end() {
   const TrainingState& state = progress_.state;
   return {.updates = state.update,
           .epochs = state.epoch,
-          .training_loss = meter_.last_loss(),
+          .training_loss = updates_.last_loss(),
           .metric = {},
           .best = {},
           .average = {},

@@ -10,13 +10,13 @@ namespace dragoman::training {
 
 void TrainingMeter::count(const Update& update) {
   TrainingState& state = progress_->state;
-  const auto tokens = static_cast<double>(update.sums.tokens);
-  last_loss_ = update.sums.loss / tokens;
+  const auto tokens = static_cast<double>(update.tokens);
+  last_loss_ = update.losses.loss / tokens;
   last_norm_ = update.gradient_norm;
-  state.window_loss += update.sums.loss;
-  state.window_nll += update.sums.negative_log_likelihood;
-  state.window_alignment += update.sums.alignment;
-  state.window_tokens += update.sums.tokens;
+  state.window_loss += update.losses.loss;
+  state.window_nll += update.losses.negative_log_likelihood;
+  state.window_alignment += update.losses.alignment;
+  state.window_tokens += update.tokens;
   window_seconds_ += update.seconds;
   const double rate = tokens / update.seconds;
   tokens_per_second_ = tokens_per_second_ == 0 ? rate : 0.95 * tokens_per_second_ + 0.05 * rate;

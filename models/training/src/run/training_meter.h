@@ -11,7 +11,8 @@ class TrainingMeter {
   TrainingMeter(const RunParts& run, RunProgress& progress) : run_(&run), progress_(&progress) {}
 
   struct Update {
-    ops::LossSums sums;
+    ops::LossRecord losses;
+    std::int64_t tokens = 0;
     double learning_rate = 0;
     double gradient_norm = 0;
     double seconds = 0;
@@ -20,7 +21,7 @@ class TrainingMeter {
   void count(const Update& update);
   /// Shows that it has moved past an update that changed nothing.
   void pass_by(double learning_rate) const {
-    show_progress({.sums = {}, .learning_rate = learning_rate, .gradient_norm = last_norm_});
+    show_progress({.losses = {}, .learning_rate = learning_rate, .gradient_norm = last_norm_});
   }
   /// Per target token, label-smoothed, of the last update; 0 if there was none.
   double last_loss() const noexcept { return last_loss_; }

@@ -41,7 +41,7 @@ class AdafactorRule final : public UpdateRule {
     }
   }
 
-  void apply(tensor::Context& context, const ops::DeviceArray<ops::AdamStep>& step) const override {
+  void apply(tensor::Context& context, const ops::DeviceArray<ops::UpdateStep>& step) const override {
     for (const Moments& moments : moments_) {
       if (moments.parameter->frozen) continue;
       ops::adafactor(context, {.parameters = moments.parameter->value,

@@ -122,7 +122,6 @@ std::string first_non_finite_parameter(const nn::ParameterStore& parameters) {
 std::string first_non_finite(const RunParts& run, const TrainingState& state) {
   if (const std::string name = name_of_first(run.model->parameters(), false); !name.empty())
     return fmt::format("the parameter {} holds numbers that are not finite", core::Quoted{name});
-  const std::string gradient = name_of_first(run.model->parameters(), true);
   const runtime::Runtime& runtime = *run.environment.runtime;
   const OpWatch watch(runtime.kernels(run.device), run.model->parameters());
   Context context(watch.kernels(), run.device, runtime.memory(run.device), runtime.float_type(run.device),
@@ -136,7 +135,8 @@ std::string first_non_finite(const RunParts& run, const TrainingState& state) {
       *run.batches, context);
   again.compute(state);
   if (!watch.found().empty()) return watch.found();
-  if (!gradient.empty()) return fmt::format("the first such gradient is that of {}", core::Quoted{gradient});
+  if (const std::string gradient = name_of_first(run.model->parameters(), true); !gradient.empty())
+    return fmt::format("the first such gradient is that of {}", core::Quoted{gradient});
   return "each number of it is finite, and their sum is not";
 }
 

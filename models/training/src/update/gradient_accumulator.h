@@ -19,9 +19,10 @@
 namespace dragoman::training {
 
 struct UpdateGradients {
-  ops::LossSums sums;        ///< over all processes
-  std::int64_t batches = 0;  ///< that went into it: fewer than configured at the end of an epoch
-  bool stop_wanted = false;  ///< whether a process has asked for a stop
+  ops::DeviceArray<ops::LossRecord> losses{};  ///< of each batch of all processes, until the next compute()
+  std::int64_t tokens = 0;                     ///< of all of them: those with a loss
+  std::int64_t batches = 0;                    ///< that went into it: fewer than configured at the end of an epoch
+  bool stop_wanted = false;                    ///< whether a process has asked for a stop
 };
 
 /// What the gradients are of, and who has a share in them. Adapters may be nullptr: then the model's own parameters are
@@ -47,10 +48,10 @@ class GradientAccumulator {
                       tensor::Context& context);
 
   /// The gradient of the mean loss over all target tokens of the update that comes after `state`, times the state's
-  /// loss_scale, if it has one; its share of each
-  /// process is computed there. `stop` tells the others that this process was asked to stop.
+  /// loss_scale, if it has one; its share of each process is computed there. `stop` tells the others that this process
+  /// was asked to stop. Alone, it does not wait for the device.
   UpdateGradients compute(const TrainingState& state, bool stop = false);
-  /// Moves the state past the update.
+  /// Moves the state past the update that was computed last.
   void advance(TrainingState& state, const UpdateGradients& done) const { source_->advance(state, done.batches); }
   /// Cuts the epoch of `state` into batches, if that is not done; compute() does it, too.
   void plan_epoch(const TrainingState& state) { source_->go_to(state); }
@@ -62,14 +63,17 @@ class GradientAccumulator {
   double take_waiting() noexcept { return source_->take_waiting(); }
 
  private:
-  /// What each micro-batch gave.
-  using BatchSums = std::vector<ops::LossSums>;
+  /// Of each micro-batch.
+  using Tokens = std::vector<std::int64_t>;
 
-  BatchSums compute_share(const TrainingState& state, std::int64_t batches);
-  ops::LossSums compute_batch(const TrainingState& state, std::int64_t batch, double scale,
-                              autograd::Tape::Progress progress);
-  /// Fills in what the other processes have; whether one of them, or this one, wants to stop.
-  bool gather(BatchSums& sums, bool stop) const;
+  /// The tokens of this process's batches; the losses are on the device.
+  Tokens compute_share(const TrainingState& state, std::int64_t batches);
+  /// Its tokens.
+  std::int64_t compute_batch(const TrainingState& state, std::int64_t batch, double scale,
+                             autograd::Tape::Progress progress);
+  ops::LossRecord* losses() const noexcept { return static_cast<ops::LossRecord*>(losses_.data()); }
+  /// Fills in tokens and losses that the other processes have; whether one of them, or this one, wants to stop.
+  bool gather(Tokens& tokens, bool stop) const;
 
   const TrainingConfig* config_;
   GradientParts parts_;
@@ -79,6 +83,7 @@ class GradientAccumulator {
   bool guides_alignment_;
   GradientTree tree_;
   std::unique_ptr<GradientReducer> reducer_;  ///< nullptr: there is one process
+  tensor::Buffer losses_;                     ///< a LossRecord for each micro-batch
   Batch batch_;
 };
 

@@ -25,7 +25,7 @@ void GradientTree::keep(std::int64_t leaf) {
   });
   add_to_gradients(added);
   const Slot slot = take_slot();
-  tensor::copy(context_->memory(), sum_in(slot), parameters_->flat_gradients());
+  tensor::queue_copy(context_->memory(), sum_in(slot), parameters_->flat_gradients());
   summation_.last() = slot;
 }
 

@@ -103,9 +103,11 @@ ops::RowLosses losses_of(tensor::Context& context, const ops::Variable& hidden, 
   return ops::cross_entropy_rows(context, hidden, projection, target, options.label_smoothing, scale);
 }
 
-/// One step: the forward pass, and the backward pass if a tape is set.
-ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
-                  const LossOptions& options, const double& gradient_scale) {
+/// One step: the forward pass, and the backward pass if a tape is set. Leaves the sums of the losses in `record`; if
+/// that is nullptr, in step memory. Returns where they are.
+const ops::LossRecord* queue(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
+                             const LossOptions& options, const double& gradient_scale,
+                             ops::LossRecord* record = nullptr) {
   nn::Sequences source, input;
   ops::Indices target;
   ops::DeviceArray<double> scale;
@@ -141,9 +143,23 @@ ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const
                 context.records() ? model.parameters().written_gradients() : std::vector<bool>{}};
       });
   if (context.records()) model.parameters().set_written_gradients(outcome.written_gradients);
-  ops::LossSums sums = ops::sum_of(context, outcome.losses, batch.target());
-  sums.alignment = ops::sum_of_losses(context, outcome.alignment_losses) / passes_of(options);
-  if (guide.wanted) sums.loss += options.guided_alignment.weight * sums.alignment;
+  if (record == nullptr) record = static_cast<ops::LossRecord*>(context.arena().allocate(sizeof(ops::LossRecord)));
+  ops::sum_losses(context, {.losses = outcome.losses.losses,
+                            .nlls = outcome.losses.nlls,
+                            .alignment_losses = outcome.alignment_losses,
+                            .alignment_weight = guide.wanted ? options.guided_alignment.weight : 0,
+                            .passes = passes_of(options),
+                            .record = record});
+  return record;
+}
+
+/// The same, and waits for it.
+ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
+                  const LossOptions& options, double gradient_scale) {
+  const ops::LossRecord* const record = queue(context, model, batch, options, gradient_scale);
+  ops::LossSums sums;
+  context.memory().copy_out(static_cast<ops::LossRecord*>(&sums), record, sizeof(ops::LossRecord));
+  sums.tokens = ops::count_targets(batch.target());
   return sums;
 }
 
@@ -161,11 +177,19 @@ double uniform_smoothing(const RecipeConfig& recipe, std::int64_t vocabulary) {
   return spread;
 }
 
-ops::LossSums accumulate_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
-                                   const LossOptions& options, double gradient_scale, DropoutKey dropout,
-                                   autograd::Tape::Progress progress) {
+void queue_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
+                     const LossOptions& options, double gradient_scale, DropoutKey dropout, ops::LossRecord* losses,
+                     autograd::Tape::Progress progress) {
   autograd::Tape tape;
   tape.set_progress(std::move(progress));
+  const ModeScope mode(context, &tape, true);
+  context.set_random(dropout.seed, dropout.step);
+  queue(context, model, batch, options, gradient_scale, losses);
+}
+
+ops::LossSums accumulate_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
+                                   const LossOptions& options, double gradient_scale, DropoutKey dropout) {
+  autograd::Tape tape;
   const ModeScope mode(context, &tape, true);
   context.set_random(dropout.seed, dropout.step);
   return run(context, model, batch, options, gradient_scale);

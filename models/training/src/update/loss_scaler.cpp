@@ -16,24 +16,19 @@ void LossScaler::begin() const {
     state.loss_scale = state.loss_scale == 0 ? config.initial : std::clamp(state.loss_scale, config.least, config.most);
 }
 
-std::int64_t LossScaler::scale() const noexcept {
-  return std::max<std::int64_t>(progress_->state.loss_scale, 1);
-}
-
-bool LossScaler::leave_out(const UpdateGradients& gradients) const {
+bool LossScaler::leave_out(const TrainingState& after) const {
   TrainingState& state = progress_->state;
   if (state.loss_scale <= run_->config.training.loss_scale.least) return false;
   state.loss_scale /= 2;
   state.loss_scale_updates = 0;
-  run_->gradients->advance(state, gradients);
+  state.stand_where(after);
   progress_->unsaved = true;
   progress_->append(
       {{"type", "loss_scale"}, {"update", state.update}, {"epoch", state.epoch}, {"loss_scale", state.loss_scale}});
   return true;
 }
 
-void LossScaler::count() const {
-  TrainingState& state = progress_->state;
+void LossScaler::count(TrainingState& state) const {
   const LossScaleConfig& config = run_->config.training.loss_scale;
   if (state.loss_scale == 0) return;
   ++state.loss_scale_updates;

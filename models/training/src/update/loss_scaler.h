@@ -11,13 +11,11 @@ class LossScaler {
 
   /// To be called when it is known where the run begins or goes on.
   void begin() const;
-  /// What gradients are multiplied by: 1 where they are not.
-  std::int64_t scale() const noexcept;
-  /// Takes an update whose gradients are not finite: moves the state past it, with a smaller scale, and returns true;
-  /// or returns false where the scale cannot be the reason.
-  bool leave_out(const UpdateGradients& gradients) const;
-  /// An update has been applied.
-  void count() const;
+  /// Takes an update whose gradients are not finite, and after which the run would stand at `after`: moves the state
+  /// there, with a smaller scale, and returns true; or returns false where the scale cannot be the reason.
+  bool leave_out(const TrainingState& after) const;
+  /// Notes in the state that an update is applied.
+  void count(TrainingState& state) const;
 
  private:
   RunParts* run_;

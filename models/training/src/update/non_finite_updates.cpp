@@ -12,7 +12,7 @@ constexpr const char* kAdvice = "lower training.schedule.learning_rate, lengthen
 
 }  // namespace
 
-void NonFiniteUpdates::leave_out(const UpdateGradients& gradients, const Figures& figures) {
+void NonFiniteUpdates::leave_out(const TrainingState& after, const Figures& figures) {
   TrainingState& state = progress_->state;
   const NonFinitePolicy policy = run_->config.training.on_non_finite;
   const std::string what = fmt::format(
@@ -22,7 +22,7 @@ void NonFiniteUpdates::leave_out(const UpdateGradients& gradients, const Figures
   if (policy == NonFinitePolicy::kStop)
     core::fail(core::ErrorCode::kInvalidArgument, "{}; {}; {}", what, checkpoints_->kept(), kAdvice);
   count(what);
-  run_->gradients->advance(state, gradients);
+  state.stand_where(after);
   progress_->unsaved = true;
   core::Json line{{"type", "non_finite"}, {"update", state.update}, {"epoch", state.epoch}, {"what", what}};
   if (policy == NonFinitePolicy::kRestore) {

@@ -3,9 +3,12 @@
 #include "update/update_rule.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 
 #include <dragoman/ops/adam.h>
+#include <dragoman/ops/update.h>
 #include <dragoman/ops/update_rules.h>
 #include <dragoman/tensor/host_view.h>
 
@@ -27,49 +30,69 @@ Optimizer::Optimizer(nn::ParameterStore& parameters, tensor::DeviceMemory& memor
     for (const TrainedRange& range : trained_ranges(parameters, std::vector<bool>(decays.size(), true)))
       averaged_.emplace_back(range.begin, range.end);
   }
+  record_ = tensor::Buffer(memory, sizeof(ops::UpdateRecord));
+  memory.clear(record_.data(), record_.size());
   generation_ = tensor::next_generation();
 }
 
 Optimizer::~Optimizer() = default;
 Optimizer::Optimizer(Optimizer&&) noexcept = default;
 
-double Optimizer::gradient_norm(tensor::Context& context) const {
-  return std::sqrt(ops::sum_of_squares(context, parameters_->flat_gradients()));
-}
-
-void Optimizer::clip_gradients(tensor::Context& context, double limit) const {
-  context.step([&] { ops::clip_values(context, parameters_->flat_gradients(), limit); });
-}
-
 bool Optimizer::parameters_are_finite(tensor::Context& context) const {
   return std::isfinite(ops::sum_of_squares(context, parameters_->flat_values()));
 }
 
-void Optimizer::apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm,
-                      std::int64_t loss_scale) {
-  const bool clips = clip_norm_ > 0 && gradient_norm > clip_norm_;
-  const ops::AdamStep now{.learning_rate = learning_rate,
-                          .gradient_scale = (clips ? clip_norm_ / gradient_norm : 1) / static_cast<double>(loss_scale),
-                          .step = update - begun_after_};
-  const auto t = static_cast<double>(update);
-  const double decay = std::min(ema_decay_, (1 + t) / (10 + t));
-  ops::DeviceArray<ops::AdamStep> step;
-  ops::DeviceArray<double> average_decay;
+void Optimizer::apply(tensor::Context& context, const Update& update) {
+  const auto t = static_cast<double>(update.update);
+  const auto loss_scale = static_cast<double>(update.loss_scale);
+  const double clip_value = update.clip_value * loss_scale;
+  const ops::UpdatePlan now{.learning_rate = update.learning_rate,
+                            .average_decay = std::min(ema_decay_, (1 + t) / (10 + t)),
+                            .clip_norm = clip_norm_,
+                            .loss_scale = loss_scale,
+                            .step = update.update - begun_after_,
+                            .follows = update.follows ? 1 : 0};
+  auto* const record = static_cast<ops::UpdateRecord*>(record_.data());
+  const ops::DeviceArray<ops::UpdateStep> step{&record->step, 1};
+  ops::DeviceArray<ops::UpdatePlan> plan;
   context.step(
       [&]() -> tensor::StepKey {
-        step = context.upload(std::span(&now, 1));
-        if (has_average()) average_decay = context.upload(std::span(&decay, 1));
-        return {"update", {parameters_->generation(), generation_}};
+        plan = context.upload(std::span(&now, 1));
+        return {
+            "update",
+            {parameters_->generation(), generation_, update.losses.size(), std::bit_cast<std::int64_t>(clip_value)}};
       },
       [&] {
+        const Tensor gradients = parameters_->flat_gradients();
+        const Tensor squares = ops::queue_sum_of_squares(context, gradients);
+        Tensor clipped_squares;
+        if (clip_value > 0) {
+          ops::clip_values(context, gradients, clip_value);
+          clipped_squares = ops::queue_sum_of_squares(context, gradients);
+        }
+        ops::prepare_update(context, {.plan = plan,
+                                      .losses = update.losses,
+                                      .sum_of_squares = squares,
+                                      .clipped_sum_of_squares = clipped_squares,
+                                      .record = record});
         rule_->apply(context, step);
         const Tensor values = parameters_->flat_values();
         for (const auto& [begin, end] : averaged_)
-          ops::moving_average(context, {.average = average_.col_range(begin, end),
-                                        .values = values.col_range(begin, end),
-                                        .decay = average_decay});
+          ops::moving_average(
+              context,
+              {.average = average_.col_range(begin, end), .values = values.col_range(begin, end), .step = step});
         return true;
       });
+}
+
+PendingUpdate Optimizer::last() const {
+  return PendingUpdate(record_.memory().begin_read(record_.data(), record_.size()));
+}
+
+ops::UpdateRecord PendingUpdate::wait() const {
+  ops::UpdateRecord record;
+  std::memcpy(&record, record_->wait().data(), sizeof record);
+  return record;
 }
 
 void Optimizer::start_average() {

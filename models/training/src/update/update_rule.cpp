@@ -87,7 +87,7 @@ class FlatRule : public UpdateRule {
   std::vector<TrainedRange> ranges_;
 };
 
-using Step = ops::DeviceArray<ops::AdamStep>;
+using Step = ops::DeviceArray<ops::UpdateStep>;
 
 class AdamRule final : public FlatRule {
  public:

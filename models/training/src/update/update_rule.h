@@ -28,8 +28,8 @@ class UpdateRule {
   UpdateRule& operator=(const UpdateRule&) = delete;
   virtual ~UpdateRule() = default;
 
-  /// Runs the ops of one update, within a step. `step` has been uploaded.
-  virtual void apply(tensor::Context& context, const ops::DeviceArray<ops::AdamStep>& step) const = 0;
+  /// Runs the ops of one update, within a step.
+  virtual void apply(tensor::Context& context, const ops::DeviceArray<ops::UpdateStep>& step) const = 0;
   /// Everything that it keeps from one update to the next; nothing for a rule without moments.
   virtual std::vector<OptimizerState> states() const = 0;
 };

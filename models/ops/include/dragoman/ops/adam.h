@@ -5,7 +5,7 @@
 namespace dragoman::ops {
 
 /// One Adam step (Kingma & Ba 2015, algorithm 1) over flat buffers [1, n], with decoupled weight decay (Loshchilov &
-/// Hutter 2019):
+/// Hutter 2019), unless the step is held (UpdateStep):
 ///   g = gradient_scale * gradient;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
 ///   p -= learning_rate * (m / (1 - b1^step) / (sqrt(v / (1 - b2^step)) + epsilon) + weight_decay * p)
 /// With `coupled` the decay is the gradient of a penalty in place of that (L2 regularisation): g += weight_decay * p.
@@ -18,16 +18,16 @@ struct AdamArguments {
   double beta2 = 0.98;
   double epsilon = 1e-9;
   double weight_decay = 0;
-  DeviceArray<AdamStep> step = {};  ///< one
+  DeviceArray<UpdateStep> step = {};  ///< one
   bool coupled = false;
 };
 inline constexpr KernelKey<void(Context&, const AdamArguments&)> kAdam{"adam"};
 
-/// average = decay * average + (1 - decay) * values, over flat buffers [1, n].
+/// average = d * average + (1 - d) * values with d = step.average_decay, over flat buffers [1, n].
 struct MovingAverageArguments {
   Tensor average;
   Tensor values;
-  DeviceArray<double> decay;  ///< one
+  DeviceArray<UpdateStep> step;  ///< one
 };
 inline constexpr KernelKey<void(Context&, const MovingAverageArguments&)> kMovingAverage{"moving_average"};
 
@@ -42,8 +42,10 @@ inline constexpr KernelKey<void(Context&, const SumOfSquaresArguments&)> kSumOfS
 /// `arguments.step` must have been uploaded.
 void adam(Context& context, const AdamArguments& arguments);
 /// Uploads the step, too: where it is not to be recorded.
-void adam(Context& context, AdamArguments arguments, const AdamStep& step);
+void adam(Context& context, AdamArguments arguments, const UpdateStep& step);
 void moving_average(Context& context, const MovingAverageArguments& arguments);
+/// In step memory, F64 [1, 1].
+Tensor queue_sum_of_squares(Context& context, const Tensor& x);
 /// Waits for the device.
 double sum_of_squares(Context& context, const Tensor& x);
 

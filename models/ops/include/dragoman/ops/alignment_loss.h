@@ -46,7 +46,5 @@ struct AlignmentGoal {
 /// outside of their sequence, for weights that have a gradient already, and for what does not fit together.
 void alignment_loss_rows(Context& context, const Variable& weights, const Offsets& q_offsets, const Offsets& k_offsets,
                          int heads, const AlignmentGoal& goal, const Tensor& losses);
-/// Their sum, in the order of the rows. Waits for the device.
-double sum_of_losses(const Context& context, const Tensor& losses);
 
 }  // namespace dragoman::ops

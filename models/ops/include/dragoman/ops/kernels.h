@@ -18,6 +18,7 @@
 #include <dragoman/ops/rows.h>
 #include <dragoman/ops/softmax.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
+#include <dragoman/ops/update.h>
 #include <dragoman/ops/update_rules.h>
 
 // The one list of kernels. Backends define a kernel for each of these keys and install what stands here, and so does
@@ -42,6 +43,7 @@ inline constexpr std::tuple kKernels{
     kSoftmax,
     kSoftmaxBackward,
     kCrossEntropyRows,
+    kSumLosses,
     kEmbedding,
     kEmbeddingBackward,
     kAttention,
@@ -54,6 +56,7 @@ inline constexpr std::tuple kKernels{
     kAdam,
     kMovingAverage,
     kSumOfSquares,
+    kPrepareUpdate,
     kLion,
     kSgd,
     kAdafactor,

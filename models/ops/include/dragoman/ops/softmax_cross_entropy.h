@@ -30,12 +30,8 @@ struct CrossEntropyOptions {
   double gradient_scale = 1;
 };
 
-/// Sums over the rows, in natural logarithms, not multiplied by gradient_scale.
-struct LossSums {
-  double loss = 0;
-  double negative_log_likelihood = 0;
-  /// What guided alignment has to say, without its weight; `loss` holds it with it.
-  double alignment = 0;
+/// Sums over rows, and how many of them have a target.
+struct LossSums : LossRecord {
   std::int64_t tokens = 0;
 };
 
@@ -51,8 +47,26 @@ struct RowLosses {
 /// Error{kInvalidArgument} without it.
 RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Projection& projection,
                              const Indices& targets, double label_smoothing, const DeviceArray<double>& gradient_scale);
-/// Their sums over the rows that have a target, in the order of the rows. Waits for the device.
-LossSums sum_of(const Context& context, const RowLosses& rows, std::span<const std::int32_t> targets);
+
+/// `record` becomes the sums over the rows of a batch, added up in double precision in an order that is a function of
+/// the shape alone, on the host that of the rows:
+///   alignment = sum(alignment_losses) / passes;  loss = sum(losses) + alignment_weight * alignment
+/// Of empty tensors the sum is 0.
+struct SumLossesArguments {
+  Tensor losses{};            ///< F64 [1, T]
+  Tensor nlls{};              ///< F64 [1, T]
+  Tensor alignment_losses{};  ///< F64 [1, T]
+  double alignment_weight = 0;
+  double passes = 1;
+  LossRecord* record = nullptr;
+};
+inline constexpr KernelKey<void(Context&, const SumLossesArguments&)> kSumLosses{"sum_losses"};
+
+void sum_losses(Context& context, const SumLossesArguments& arguments);
+/// The sums of rows with these targets. Waits for the device.
+LossSums sum_of(Context& context, const RowLosses& rows, std::span<const std::int32_t> targets);
+/// How many rows have a target.
+std::int64_t count_targets(std::span<const std::int32_t> targets);
 /// Both, where the step is not to be recorded.
 LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection,
                                const Indices& targets, const CrossEntropyOptions& options);

@@ -3,7 +3,7 @@
 #include <dragoman/ops/types.h>
 
 // What optimisers other than Adam (adam.h) do to parameters. In all of them g = step.gradient_scale * gradient, and
-// `step`, one AdamStep, must have been uploaded.
+// `step` is one UpdateStep; if it is held, nothing changes.
 namespace dragoman::ops {
 
 /// One step of Lion (Chen et al. 2023, algorithm 2) over flat buffers [1, n]:
@@ -15,7 +15,7 @@ struct LionArguments {
   double beta1 = 0.9;
   double beta2 = 0.99;
   double weight_decay = 0;
-  DeviceArray<AdamStep> step = {};  ///< one
+  DeviceArray<UpdateStep> step = {};  ///< one
 };
 inline constexpr KernelKey<void(Context&, const LionArguments&)> kLion{"lion"};
 
@@ -29,7 +29,7 @@ struct SgdArguments {
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
-  DeviceArray<AdamStep> step = {};  ///< one
+  DeviceArray<UpdateStep> step = {};  ///< one
 };
 inline constexpr KernelKey<void(Context&, const SgdArguments&)> kSgd{"sgd"};
 
@@ -54,7 +54,7 @@ struct AdafactorArguments {
   double clip_threshold = 1;
   bool scale_parameter = true;
   double weight_decay = 0;
-  DeviceArray<AdamStep> step = {};  ///< one
+  DeviceArray<UpdateStep> step = {};  ///< one
 };
 inline constexpr KernelKey<void(Context&, const AdafactorArguments&)> kAdafactor{"adafactor"};
 

@@ -71,11 +71,44 @@ struct ListedColumn {
   std::int32_t place = 0;
 };
 
-/// What changes from step to step.
-struct AdamStep {
+/// What an update of parameters is told that changes from one to the next.
+struct UpdateStep {
   double learning_rate = 0;
   double gradient_scale = 1;
+  /// Of the moving average of the parameters.
+  double average_decay = 0;
   std::int64_t step = 1;  ///< counts from 1
+  /// Not 0: the update is to change nothing.
+  std::int64_t held = 0;
+};
+
+/// What the host knows of an update before its gradients are there.
+struct UpdatePlan {
+  double learning_rate = 0;
+  double average_decay = 0;
+  /// The most that the norm of the gradients may be; 0: anything.
+  double clip_norm = 0;
+  /// Gradients are so many times what they are meant to be.
+  double loss_scale = 1;
+  std::int64_t step = 1;  ///< counts from 1
+  /// Not 0: nobody has looked at the update before, so this one is held if that is.
+  std::int64_t follows = 0;
+};
+
+/// Sums over the rows of batches, in natural logarithms.
+struct LossRecord {
+  double loss = 0;
+  double negative_log_likelihood = 0;
+  /// What guided alignment has to say, without its weight; `loss` holds it with it.
+  double alignment = 0;
+};
+
+/// What became of an update.
+struct UpdateRecord {
+  UpdateStep step;
+  LossRecord losses;
+  /// Of the gradients as they are meant to be, before clip_norm.
+  double gradient_norm = 0;
 };
 
 }  // namespace dragoman::ops

@@ -3,17 +3,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <dragoman/tensor/tensor.h>
 
 namespace dragoman::tensor {
 
+/// A copy to the host that is under way: of what the device has computed when everything that was queued before has run.
+/// Who waits does not wait for what was queued behind it. Belongs to the thread that began it.
+class PendingRead {
+ public:
+  virtual ~PendingRead();
+  /// Valid as long as this lives.
+  virtual std::span<const std::byte> wait() = 0;
+};
+
 /// The memory of one device. Host memory is 64-byte aligned; blocks of 2 MiB and more are advised to be huge pages
 /// before their first touch (THP is commonly in `madvise` mode). Thread-safe.
 ///
 /// The host may not touch what it may not read: data crosses the border through the verbs below (or a HostView), which
-/// are done when they return (but for upload()), and kernels do the rest. Where host and device share memory they are
+/// are done when they return unless they say otherwise, and kernels do the rest. Where host and device share memory they are
 /// plain copies.
 class DeviceMemory {
  public:
@@ -33,10 +43,15 @@ class DeviceMemory {
   virtual void upload(void* to, const void* from, std::size_t bytes) { copy_in(to, from, bytes); }
   /// From the device to the host.
   virtual void copy_out(void* to, const void* from, std::size_t bytes);
+  /// The same without waiting for it.
+  virtual std::unique_ptr<PendingRead> begin_read(const void* from, std::size_t bytes);
   /// Within the device.
   virtual void copy(void* to, const void* from, std::size_t bytes);
   /// Sets all bytes to 0.
   virtual void clear(void* data, std::size_t bytes);
+  /// As copy(), of what kernels use that the calling thread launches afterwards. It need not be done on return.
+  virtual void queue_copy(void* to, const void* from, std::size_t bytes) { copy(to, from, bytes); }
+  virtual void queue_clear(void* data, std::size_t bytes) { clear(data, bytes); }
 };
 
 /// That of the CPU and the reference backend.

@@ -37,5 +37,8 @@ std::size_t bytes_of(const Tensor& tensor);
 void copy(DeviceMemory& memory, const Tensor& to, const Tensor& from);
 /// Sets all values of a contiguous tensor to 0.
 void clear(DeviceMemory& memory, const Tensor& tensor);
+/// The same for kernels that the calling thread launches afterwards (DeviceMemory::queue_copy()).
+void queue_copy(DeviceMemory& memory, const Tensor& to, const Tensor& from);
+void queue_clear(DeviceMemory& memory, const Tensor& tensor);
 
 }  // namespace dragoman::tensor

@@ -47,6 +47,15 @@ struct TrainingState {
   std::string optimizer = "adamw";
   std::vector<std::string> optimizer_states = {"first_moment", "second_moment"};
   std::int64_t optimizer_begun_after = 0;
+
+  /// What says which update comes next, of which batches.
+  void stand_where(const TrainingState& other) noexcept {
+    update = other.update;
+    epoch = other.epoch;
+    batch = other.batch;
+    window = other.window;
+    window_begin = other.window_begin;
+  }
 };
 
 core::Json to_json(const TrainingState& state);

@@ -33,11 +33,14 @@ struct LossOptions {
 double uniform_smoothing(const RecipeConfig& recipe, std::int64_t vocabulary);
 
 /// The teacher-forced loss of a batch, and its gradients added to the model's; `gradient_scale` is 1 / (target tokens
-/// of the whole update). Dropout is on. Runs one Context::step(). `progress`, if given, hears of the backward pass
-/// unless the device repeats a recorded one.
+/// of the whole update). Dropout is on. Runs one Context::step(). Waits for the device.
 ops::LossSums accumulate_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
-                                   const LossOptions& options, double gradient_scale, DropoutKey dropout,
-                                   autograd::Tape::Progress progress = {});
+                                   const LossOptions& options, double gradient_scale, DropoutKey dropout);
+/// The same without waiting: the sums are left in `losses`, in the device's memory. `progress`, if given, hears of the
+/// backward pass unless the device repeats a recorded one.
+void queue_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
+                     const LossOptions& options, double gradient_scale, DropoutKey dropout, ops::LossRecord* losses,
+                     autograd::Tape::Progress progress = {});
 
 /// The same loss without gradients and without dropout.
 ops::LossSums evaluate_loss(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,

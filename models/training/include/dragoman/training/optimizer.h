@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <dragoman/nn/parameters.h>
+#include <dragoman/ops/types.h>
 #include <dragoman/tensor/arena.h>
 #include <dragoman/training/config.h>
 
@@ -26,6 +27,17 @@ struct OptimizerState {
 
 class UpdateRule;
 
+/// An update that the device may not have come to yet. Belongs to the thread that applied it.
+class PendingUpdate {
+ public:
+  explicit PendingUpdate(std::unique_ptr<tensor::PendingRead> record) : record_(std::move(record)) {}
+  /// What became of it: nothing was changed if its step is held.
+  ops::UpdateRecord wait() const;
+
+ private:
+  std::unique_ptr<tensor::PendingRead> record_;
+};
+
 /// An optimiser (OptimizerConfig::kind) over the parameters of a ParameterStore, and, if asked, an exponential moving
 /// average of the parameters; those that are frozen by then stay as they are, and so does their part of the average.
 /// Gradients must be attached. Holds the moments, in the parameters' type. The store must outlive it.
@@ -42,16 +54,26 @@ class Optimizer {
 
   /// Whether all parameters are finite numbers.
   bool parameters_are_finite(tensor::Context& context) const;
-  /// The global norm of the gradients.
-  double gradient_norm(tensor::Context& context) const;
-  /// Cuts each element of the gradients to [-limit, limit]; the norm is another one then.
-  void clip_gradients(tensor::Context& context, double limit) const;
-  /// Runs one Context::step(): one step with gradients scaled so that their norm is at most clip_norm; `update` counts
-  /// from 1. The gradients, not their norm, are `loss_scale` times what they are meant to be. The average then takes
-  /// average = d * average + (1 - d) * parameters with d = min(decay, (1 + update) / (10 + update)), so that it forgets
-  /// the start fast.
-  void apply(tensor::Context& context, std::int64_t update, double learning_rate, double gradient_norm,
-             std::int64_t loss_scale = 1);
+
+  struct Update {
+    std::int64_t update = 1;  ///< counts from 1
+    double learning_rate = 0;
+    /// Each gradient is cut to [-clip_value, clip_value] before all else; 0: none is.
+    double clip_value = 0;
+    /// Gradients are so many times what they are meant to be.
+    std::int64_t loss_scale = 1;
+    /// What they are gradients of: an update whose losses are not finite is held.
+    ops::DeviceArray<ops::LossRecord> losses{};
+    /// Whether nobody has waited for the update before: if that is held, so is this.
+    bool follows = false;
+  };
+  /// Runs one Context::step(), which does not wait for the device: one step with gradients scaled so that their norm is
+  /// at most clip_norm. The average then takes average = d * average + (1 - d) * parameters with
+  /// d = min(decay, (1 + update) / (10 + update)), so that it forgets the start fast. If losses or gradients are not
+  /// finite the update is held: parameters, moments and average stay as they are.
+  void apply(tensor::Context& context, const Update& update);
+  /// The update that was applied last.
+  PendingUpdate last() const;
 
   /// Moments begin with zeros after this many updates, so their steps are counted from there: 0 unless a fork changed
   /// the optimiser.
@@ -76,6 +98,7 @@ class Optimizer {
   std::int64_t begun_after_ = 0;
   std::unique_ptr<UpdateRule> rule_;
   std::vector<std::pair<std::int64_t, std::int64_t>> averaged_;  ///< columns of the flat buffers
+  tensor::Buffer record_;                                        ///< the UpdateRecord of the last update
   tensor::Buffer average_buffer_;
   std::int64_t generation_ = 0;  ///< of all that is kept
   tensor::Tensor average_;
