@@ -25,11 +25,10 @@ device::WordMatrix words(void* data, std::int64_t rows, std::int64_t cols, std::
 }
 
 /// In scratch memory.
-device::WordMatrix narrowed(Context& context, ComputeType type, const device::Matrix& x, bool transposed) {
-  const std::int64_t rows = transposed ? x.cols : x.rows;
-  const std::int64_t cols = transposed ? x.rows : x.cols;
-  const device::WordMatrix y = words(context.arena().allocate(bytes_of(rows, cols, type)), rows, cols, kHalvesOfWord);
-  device::narrow_words(half_of(type), x, transposed, y);
+device::WordMatrix narrowed(Context& context, ComputeType type, const device::Matrix& x) {
+  const device::WordMatrix y =
+      words(context.arena().allocate(bytes_of(x.rows, x.cols, type)), x.rows, x.cols, kHalvesOfWord);
+  device::narrow_words(half_of(type), x, y);
   return y;
 }
 
@@ -42,7 +41,7 @@ PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, const device::Matrix& w
   else if (tensor::is_int8(type))
     quantize(memory, weight);
   else
-    device::narrow_words(half_of(type), weight, false, words(values_.data(), rows_, cols_, kHalvesOfWord));
+    device::narrow_words(half_of(type), weight, words(values_.data(), rows_, cols_, kHalvesOfWord));
 }
 
 PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, std::int64_t rows, std::int64_t cols, ComputeType type)
@@ -85,8 +84,14 @@ void PackedMatrix::multiply(Context& context, const device::Matrix& x, const dev
                            RowBits::kStable);
     case ComputeType::kBF16:
     case ComputeType::kF16:
-      return gemm.multiply_halves(context, half_of(type_), narrowed(context, type_, x, false),
-                                  words(values_.data(), rows_, cols_, kHalvesOfWord), c, epilogue, RowBits::kStable);
+      return gemm.multiply_halves(context,
+                                  {.type = half_of(type_),
+                                   .a = narrowed(context, type_, x),
+                                   .b = words(values_.data(), rows_, cols_, kHalvesOfWord),
+                                   .transpose_b = true,
+                                   .c = c,
+                                   .epilogue = epilogue},
+                                  RowBits::kStable);
     case ComputeType::kI8:
     case ComputeType::kI8Narrow: {
       const device::WordMatrix numbers =
@@ -112,8 +117,15 @@ void multiply_plain(Context& context, const device::Product& product, ComputeTyp
   const RowBits bits = context.training() ? RowBits::kOfShape : RowBits::kStable;
   if (type == ComputeType::kF32) return gemm.multiply(context, product, bits);
   const tensor::ScratchScope scope(context.arena());
-  gemm.multiply_halves(context, half_of(type), narrowed(context, type, product.a, product.transpose_a),
-                       narrowed(context, type, product.b, !product.transpose_b), product.c, product.epilogue, bits);
+  gemm.multiply_halves(context,
+                       {.type = half_of(type),
+                        .a = narrowed(context, type, product.a),
+                        .transpose_a = product.transpose_a,
+                        .b = narrowed(context, type, product.b),
+                        .transpose_b = product.transpose_b,
+                        .c = product.c,
+                        .epilogue = product.epilogue},
+                       bits);
 }
 
 void multiply(Context& context, const device::Matrix& x, const Tensor& plain, ComputeType type,
