@@ -275,6 +275,18 @@ struct Int8Product {
   Epilogue epilogue = {};
 };
 void product_int8(const Int8Product& arguments);
+/// Of dz = dy * activation'(): words, floats and the sums of columns, as far as there are places for them.
+struct Differentiation {
+  Matrix dy = {};
+  ops::Activation activation = ops::Activation::kNone;
+  Matrix known = {};  ///< what the derivative is computed from: the activation's input or output
+  Half type = Half::kBf16;
+  WordMatrix words = {};
+  Matrix dz = {};
+  Target sums = {};
+  float* partial = nullptr;  ///< scratch of twice column_parts(dy.rows) rows
+};
+void differentiate(const Differentiation& arguments);
 /// Epilogues of sums that others computed; of floats they may stand where c does.
 void finish_product(const Matrix& sums, const Matrix& c, const Epilogue& epilogue);
 void finish_int8_product(const View<std::int32_t>& sums, const float* row_scales, const float* col_scales,
