@@ -42,11 +42,6 @@ void backward_composite(Context& context, const LinearBackwardArguments& argumen
   if (!db.value.empty()) context.kernels().get(kColumnSum)(context, {dz, db.value, db.accumulate});
 }
 
-/// GELU and swish need their input for the gradient; the others only their output.
-bool needs_input(Activation activation) {
-  return activation == Activation::kGelu || activation == Activation::kGeluTanh || activation == Activation::kSwish;
-}
-
 }  // namespace
 
 Variable linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias,

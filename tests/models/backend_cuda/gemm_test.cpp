@@ -250,11 +250,12 @@ TEST_P(GemmContract, MultipliesWords) {
     return device::WordMatrix{data, rows, of_row, of_row};
   };
   const device::WordMatrix a2 = words(kRows, 2), b2 = words(kCols, 2), a4 = words(kRows, 4), b4 = words(kCols, 4);
-  device::narrow_words(device::Half::kBf16, matrix(a, kRows, kInner), false, a2);
-  device::narrow_words(device::Half::kBf16, matrix(b, kCols, kInner), false, b2);
+  device::narrow_words(device::Half::kBf16, matrix(a, kRows, kInner), a2);
+  device::narrow_words(device::Half::kBf16, matrix(b, kCols, kInner), b2);
   std::vector<float> a_scales(kRows), b_scales(kCols), c(kRows * kCols), wanted(kRows * kCols);
   const device::Epilogue epilogue{.bias = matrix(bias, 1, kCols)};
-  gemm().multiply_halves(host.context, device::Half::kBf16, a2, b2, matrix(c, kRows, kCols), epilogue,
+  gemm().multiply_halves(host.context,
+                         {.a = a2, .b = b2, .transpose_b = true, .c = matrix(c, kRows, kCols), .epilogue = epilogue},
                          RowBits::kStable);
   device::product_of_halves(device::Half::kBf16, a2, b2, matrix(wanted, kRows, kCols), epilogue);
   EXPECT_THAT(c, ::testing::Pointwise(::testing::FloatNear(1e-5F), wanted));
@@ -265,6 +266,49 @@ TEST_P(GemmContract, MultipliesWords) {
   product.c = matrix(wanted, kRows, kCols);
   device::product_int8(product);
   EXPECT_EQ(c, wanted);
+}
+
+/// Whichever way operands lie; of the plain kernels the bits are the same. Sizes are no multiples of anything.
+TEST_P(GemmContract, MultipliesWordsThatLieEitherWay) {
+  for (const auto& [rows, cols, inner] :
+       {std::array<std::int64_t, 3>{1, 1, 1}, {3, 17, 33}, {33, 130, 3}, {70, 5, 131}})
+    for (const bool accumulate : {false, true}) {
+      std::vector<float> first;
+      for (const bool transpose_a : {false, true})
+        for (const bool transpose_b : {true, false}) {
+          Host host;
+          auto c = random_floats(rows * cols, 3);
+          const auto lying = [&](std::uint64_t seed, std::int64_t lines, bool by_rows) {
+            auto values = random_floats(lines * inner, seed);
+            if (by_rows) {
+              const auto straight = values;
+              for (std::int64_t i = 0; i < lines; ++i)
+                for (std::int64_t k = 0; k < inner; ++k)
+                  values[static_cast<std::size_t>(k * lines + i)] = straight[static_cast<std::size_t>(i * inner + k)];
+            }
+            const device::Matrix floats = by_rows ? matrix(values, inner, lines) : matrix(values, lines, inner);
+            const std::int64_t of_row = device::words_of(floats.cols, 2);
+            const device::WordMatrix made{static_cast<std::uint32_t*>(host.context.arena().allocate(
+                                              static_cast<std::size_t>(floats.rows * of_row) * 4)),
+                                          floats.rows, of_row, of_row};
+            device::narrow_words(device::Half::kBf16, floats, made);
+            return made;
+          };
+          gemm().multiply_halves(host.context,
+                                 {.a = lying(1, rows, transpose_a),
+                                  .transpose_a = transpose_a,
+                                  .b = lying(2, cols, !transpose_b),
+                                  .transpose_b = transpose_b,
+                                  .c = matrix(c, rows, cols),
+                                  .epilogue = {.accumulate = accumulate}},
+                                 RowBits::kOfShape);
+          if (first.empty()) first = c;
+          if (GetParam() == Side::kPlain)
+            EXPECT_EQ(c, first) << transpose_a << transpose_b;
+          else
+            EXPECT_THAT(c, ::testing::Pointwise(::testing::FloatNear(1e-5F), first)) << transpose_a << transpose_b;
+        }
+    }
 }
 
 /// Products of `cols` by 32, of all numbers of rows that buckets tell apart.

@@ -74,8 +74,8 @@ TEST_P(Products, OfHalvesAreTheSumsOfRoundedNumbers) {
   for (const device::Half type : {device::Half::kBf16, device::Half::kF16}) {
     const device::WordMatrix a = words(a_words_, shape_.rows, 2);
     const device::WordMatrix b = words(b_words_, shape_.cols, 2);
-    device::narrow_words(type, a_matrix_, false, a);
-    device::narrow_words(type, b_matrix_, false, b);
+    device::narrow_words(type, a_matrix_, a);
+    device::narrow_words(type, b_matrix_, b);
     device::product_of_halves(type, a, b, c_matrix_, epilogue_);
     const auto inner = static_cast<std::size_t>(shape_.inner);
     expect_elements(2 * static_cast<double>(shape_.inner) * 0x1p-24 * 1.3 * static_cast<double>(shape_.inner),
@@ -117,8 +117,8 @@ TEST_P(Products, OfInt8AreExactSumsByScales) {
 TEST_P(Products, OfARowDoNotDependOnOtherRows) {
   const device::WordMatrix a = words(a_words_, shape_.rows, 2);
   const device::WordMatrix b = words(b_words_, shape_.cols, 2);
-  device::narrow_words(device::Half::kBf16, a_matrix_, false, a);
-  device::narrow_words(device::Half::kBf16, b_matrix_, false, b);
+  device::narrow_words(device::Half::kBf16, a_matrix_, a);
+  device::narrow_words(device::Half::kBf16, b_matrix_, b);
   device::product_of_halves(device::Half::kBf16, a, b, c_matrix_, epilogue_);
   const std::int64_t last = shape_.rows - 1;
   std::vector<float> alone(static_cast<std::size_t>(shape_.cols));
@@ -135,26 +135,30 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Products,
                                   std::to_string(shape.param.inner);
                          });
 
-/// Both ways to the same words: of a matrix, and of its transpose.
-TEST(NarrowWords, OfATransposeAreThoseOfTheMatrix) {
-  constexpr std::int64_t kRows = 75;
-  constexpr std::int64_t kCols = 131;
-  std::vector<float> x(static_cast<std::size_t>(kRows * kCols));
-  std::vector<float> turned(x.size());
-  for (std::int64_t i = 0; i < kRows; ++i)
-    for (std::int64_t j = 0; j < kCols; ++j) {
-      const auto value = static_cast<float>(std::sin(static_cast<double>(i * 1000 + j)));
-      x[static_cast<std::size_t>(i * kCols + j)] = value;
-      turned[static_cast<std::size_t>(j * kRows + i)] = value;
-    }
-  const std::int64_t of_row = device::words_of(kCols, 2);
-  std::vector<std::uint32_t> straight(static_cast<std::size_t>(kRows * of_row), 1);
-  std::vector<std::uint32_t> transposed(straight.size(), 2);
-  device::narrow_words(device::Half::kBf16, {x.data(), kRows, kCols, kCols}, false,
-                       {straight.data(), kRows, of_row, of_row});
-  device::narrow_words(device::Half::kBf16, {turned.data(), kCols, kRows, kRows}, true,
-                       {transposed.data(), kRows, of_row, of_row});
-  EXPECT_EQ(straight, transposed);
+/// Words of a matrix, turned, are those of its transpose.
+TEST(TurnWords, GivesTheWordsOfTheTranspose) {
+  for (const auto& [rows, cols] :
+       {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 17}, {33, 130}, {75, 131}, {64, 64}}) {
+    std::vector<float> x(static_cast<std::size_t>(rows * cols));
+    std::vector<float> transpose(x.size());
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j) {
+        const auto value = static_cast<float>(std::sin(static_cast<double>(i * 1000 + j)));
+        x[static_cast<std::size_t>(i * cols + j)] = value;
+        transpose[static_cast<std::size_t>(j * rows + i)] = value;
+      }
+    const auto room = [](std::vector<std::uint32_t>& storage, std::int64_t lines, std::int64_t numbers) {
+      const std::int64_t of_row = device::words_of(numbers, 2);
+      storage.assign(static_cast<std::size_t>(lines * of_row), 1);
+      return device::WordMatrix{storage.data(), lines, of_row, of_row};
+    };
+    std::vector<std::uint32_t> straight, turned, wanted;
+    const device::WordMatrix words = room(straight, rows, cols);
+    device::narrow_words(device::Half::kBf16, {x.data(), rows, cols, cols}, words);
+    device::turn_words(words, room(turned, cols, rows));
+    device::narrow_words(device::Half::kBf16, {transpose.data(), cols, rows, rows}, room(wanted, cols, rows));
+    EXPECT_EQ(turned, wanted) << rows << " x " << cols;
+  }
 }
 
 }  // namespace

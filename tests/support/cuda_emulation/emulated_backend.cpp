@@ -1,7 +1,10 @@
 #include "emulated_backend.h"
 
+#include "access.h"
 #include "ssru_scan.h"
 #include "use_device.h"
+
+#include <utility>
 
 // A launch is done when it returns.
 void dragoman::backend::cuda::device::use(int number) {
@@ -48,17 +51,34 @@ class EmulatedCapture final : public backend::cuda::LaunchCapture {
   void abandon() noexcept override { emulation::end_capture(); }
 };
 
-/// Products of floats and of bf16 by the kernels, as a library that has nothing else.
+/// Rows of words out of numbers of 16 bits that lie either way.
+struct GatherWords {
+  const std::uint16_t* from;
+  std::int64_t stride;
+  bool by_rows;  ///< what is summed over
+  std::int64_t inner;
+  backend::cuda::device::WordMatrix to;
+  void operator()(std::int64_t row, std::int64_t word) const {
+    backend::cuda::device::at(to, row, word) = number(row, 2 * word) | number(row, 2 * word + 1) << 16U;
+  }
+  std::uint32_t number(std::int64_t row, std::int64_t k) const {
+    return k >= inner ? 0 : from[by_rows ? k * stride + row : row * stride + k];
+  }
+};
+
+/// Products of floats and of halves by the kernels, as a library that has nothing else.
 class KernelLibrary final : public backend::cuda::GemmLibrary {
  public:
   std::string identity() const override { return "kernels of ours"; }
   std::vector<GemmAlgorithm> candidates(const GemmShape& shape, bool) const override {
-    if (shape.type == GemmType::kF32 || (shape.type != GemmType::kI8 && !shape.transpose_a && shape.transpose_b))
-      return {{}};
-    return {};
+    if (shape.type == GemmType::kI8) return {};
+    return {{}};
   }
-  std::optional<std::size_t> workspace(const GemmShape&, const GemmAlgorithm&) const override { return 256; }
-  void run(const GemmShape& shape, const GemmOperands& operands, const GemmAlgorithm&, void*,
+  std::optional<std::size_t> workspace(const GemmShape& shape, const GemmAlgorithm&) const override {
+    return static_cast<std::size_t>((shape.rows + shape.cols) * backend::cuda::device::words_of(shape.inner, 2)) *
+           sizeof(std::uint32_t);
+  }
+  void run(const GemmShape& shape, const GemmOperands& operands, const GemmAlgorithm&, void* workspace,
            std::size_t) const override {
     namespace device = backend::cuda::device;
     const device::Matrix c{static_cast<float*>(operands.c), shape.rows, shape.cols, shape.c_stride};
@@ -68,21 +88,27 @@ class KernelLibrary final : public backend::cuda::GemmLibrary {
       return device::Matrix{static_cast<float*>(const_cast<void*>(data)), turn ? cols : rows, turn ? rows : cols,
                             stride};
     };
-    const auto words = [&](const void* data, std::int64_t rows, std::int64_t stride) {
-      return device::WordMatrix{static_cast<std::uint32_t*>(const_cast<void*>(data)), rows, shape.inner / 2,
-                                stride / 2};
+    auto* free = static_cast<std::uint32_t*>(workspace);
+    const auto words = [&](const void* data, bool by_rows, std::int64_t rows, std::int64_t stride) {
+      const std::int64_t of_row = device::words_of(shape.inner, 2);
+      const device::WordMatrix gathered{std::exchange(free, free + rows * of_row), rows, of_row, of_row};
+      device::for_each_element(
+          rows, of_row, GatherWords{static_cast<const std::uint16_t*>(data), stride, by_rows, shape.inner, gathered});
+      return gathered;
     };
-    if (shape.type == GemmType::kF32)
+    if (shape.type == GemmType::kF32) {
       device::product({.a = turned(operands.a, shape.transpose_a, shape.rows, shape.inner, shape.a_stride),
                        .transpose_a = shape.transpose_a,
                        .b = turned(operands.b, shape.transpose_b, shape.inner, shape.cols, shape.b_stride),
                        .transpose_b = shape.transpose_b,
                        .c = c,
                        .epilogue = epilogue});
-    else
-      device::product_of_halves(shape.type == GemmType::kF16 ? device::Half::kF16 : device::Half::kBf16,
-                                words(operands.a, shape.rows, shape.a_stride),
-                                words(operands.b, shape.cols, shape.b_stride), c, epilogue);
+    } else {
+      const device::WordMatrix a = words(operands.a, shape.transpose_a, shape.rows, shape.a_stride);
+      const device::WordMatrix b = words(operands.b, !shape.transpose_b, shape.cols, shape.b_stride);
+      device::product_of_halves(shape.type == GemmType::kF16 ? device::Half::kF16 : device::Half::kBf16, a, b, c,
+                                epilogue);
+    }
   }
   double time(const GemmShape&, const GemmOperands&, const GemmAlgorithm&, void*, std::size_t) const override {
     emulation::require_no_capture("timing");

@@ -247,10 +247,23 @@ inline constexpr std::int64_t kWordStrip = 16;
 constexpr std::int64_t words_of(std::int64_t numbers, int of_word) {
   return (numbers + kWordStrip * of_word - 1) / (kWordStrip * of_word) * kWordStrip;
 }
-/// y = x, or its transpose, rounded.
-void narrow_words(Half type, const Matrix& x, bool transposed, const WordMatrix& y);
+/// y = x, rounded.
+void narrow_words(Half type, const Matrix& x, const WordMatrix& y);
+/// y = x^T of numbers of 16 bits.
+void turn_words(const WordMatrix& x, const WordMatrix& y);
 /// Rows as numbers from -range to range with a scale each, as docs/numerics.md says.
 void quantize_words(const Matrix& x, int range, const WordMatrix& y, float* scales);
+/// Of words of 16-bit numbers, as they lie. Numbers that are summed over are counted by rows where an operand has them
+/// there, and else by words, beyond the last of which both have zeros.
+struct HalfProduct {
+  Half type = Half::kBf16;
+  WordMatrix a = {};
+  bool transpose_a = false;
+  WordMatrix b = {};
+  bool transpose_b = false;
+  Matrix c = {};
+  Epilogue epilogue = {};
+};
 /// c = a * b^T.
 void product_of_halves(Half type, const WordMatrix& a, const WordMatrix& b, const Matrix& c, const Epilogue& epilogue);
 struct Int8Product {
@@ -262,6 +275,18 @@ struct Int8Product {
   Epilogue epilogue = {};
 };
 void product_int8(const Int8Product& arguments);
+/// Of dz = dy * activation'(): words, floats and the sums of columns, as far as there are places for them.
+struct Differentiation {
+  Matrix dy = {};
+  ops::Activation activation = ops::Activation::kNone;
+  Matrix known = {};  ///< what the derivative is computed from: the activation's input or output
+  Half type = Half::kBf16;
+  WordMatrix words = {};
+  Matrix dz = {};
+  Target sums = {};
+  float* partial = nullptr;  ///< scratch of twice column_parts(dy.rows) rows
+};
+void differentiate(const Differentiation& arguments);
 /// Epilogues of sums that others computed; of floats they may stand where c does.
 void finish_product(const Matrix& sums, const Matrix& c, const Epilogue& epilogue);
 void finish_int8_product(const View<std::int32_t>& sums, const float* row_scales, const float* col_scales,

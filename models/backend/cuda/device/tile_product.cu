@@ -153,30 +153,34 @@ struct NarrowRows {
   }
 };
 
-/// A block turns a square of 2 kWarp rows and kWarp columns: neighbouring threads read, and write, neighbouring memory.
-template <class Words>
-struct NarrowColumns {
-  Matrix x;
+/// A block turns a square of 2 kWarp rows and kWarp words: neighbouring threads read, and write, neighbouring memory.
+struct TurnWords {
+  WordMatrix x;
   WordMatrix y;
   static constexpr int kPitch = kWarp + 1;
   SIMT_DEVICE void operator()() const {
     simt::SharedMemory memory;
-    const auto square = memory.take<float>(2 * kWarp * kPitch);
-    const std::int64_t first_word = simt::block_index_y() * kWarp;
-    const std::int64_t first_col = simt::block_index() * kWarp;
+    const auto square = memory.take<std::uint32_t>(2 * kWarp * kPitch);
+    const std::int64_t first_row = simt::block_index_y() * 2 * kWarp;
+    const std::int64_t first_word = simt::block_index() * kWarp;
     for (int e = simt::thread_index(); e < 2 * kWarp * kWarp; e += kThreads) {
-      const std::int64_t row = 2 * first_word + e / kWarp;
-      const std::int64_t col = first_col + e % kWarp;
-      square[e / kWarp * kPitch + e % kWarp] = row < x.rows && col < x.cols ? at(x, row, col) : 0;
+      const std::int64_t row = first_row + e / kWarp;
+      const std::int64_t word = first_word + e % kWarp;
+      square[e / kWarp * kPitch + e % kWarp] = row < x.rows && word < x.cols ? at(x, row, word) : 0;
     }
     simt::barrier();
     for (int e = simt::thread_index(); e < kWarp * kWarp; e += kThreads) {
-      const int col = e / kWarp;
-      const int word = e % kWarp;
-      if (first_col + col < y.rows && first_word + word < y.cols)
-        at(y, first_col + col, first_word + word) =
-            word_of(Words(), square[2 * word * kPitch + col], square[(2 * word + 1) * kPitch + col]);
+      const int of_x = e / kWarp;
+      const int of_y = e % kWarp;
+      const std::uint32_t above = square[2 * of_y * kPitch + of_x];
+      const std::uint32_t below = square[(2 * of_y + 1) * kPitch + of_x];
+      const std::int64_t row = 2 * (first_word + of_x);
+      put_word(row, first_row / 2 + of_y, (above & 0xFFFFU) | below << 16);
+      put_word(row + 1, first_row / 2 + of_y, above >> 16 | (below & 0xFFFF0000U));
     }
+  }
+  SIMT_DEVICE void put_word(std::int64_t row, std::int64_t word, std::uint32_t value) const {
+    if (row < y.rows && word < y.cols) at(y, row, word) = value;
   }
 };
 
@@ -213,14 +217,12 @@ struct QuantizeRows {
 
 }  // namespace
 
-void narrow_words(Half type, const Matrix& x, bool transposed, const WordMatrix& y) {
-  with_words(type, [&]<class Words>(Words) {
-    if (transposed)
-      simt::launch({blocks_of(y.rows, kWarp), blocks_of(y.cols, kWarp)}, kThreads,
-                   2 * kWarp * NarrowColumns<Words>::kPitch * sizeof(float), NarrowColumns<Words>{x, y});
-    else
-      for_each_element(y.rows, y.cols, NarrowRows<Words>{x, y});
-  });
+void narrow_words(Half type, const Matrix& x, const WordMatrix& y) {
+  with_words(type, [&]<class Words>(Words) { for_each_element(y.rows, y.cols, NarrowRows<Words>{x, y}); });
+}
+void turn_words(const WordMatrix& x, const WordMatrix& y) {
+  simt::launch({blocks_of(y.rows, 2 * kWarp), blocks_of(y.cols, kWarp)}, kThreads,
+               2 * kWarp * TurnWords::kPitch * sizeof(std::uint32_t), TurnWords{x, y});
 }
 void quantize_words(const Matrix& x, int range, const WordMatrix& y, float* scales) {
   const View<std::int8_t> numbers{reinterpret_cast<std::int8_t*>(y.data), y.rows, x.cols, 4 * y.stride};

@@ -1,5 +1,7 @@
 #include "gemm.h"
 
+#include "views.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -66,10 +68,17 @@ int alignment_of(std::initializer_list<std::pair<const T*, std::int64_t>> rows) 
 void PlainGemm::multiply(tensor::Context&, const device::Product& product, RowBits) {
   device::product(product);
 }
-void PlainGemm::multiply_halves(tensor::Context&, device::Half half, const device::WordMatrix& a,
-                                const device::WordMatrix& b, const device::Matrix& c, const device::Epilogue& epilogue,
-                                RowBits) {
-  device::product_of_halves(half, a, b, c, epilogue);
+void PlainGemm::multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits) {
+  const tensor::ScratchScope scope(context.arena());
+  const auto turned = [&](const device::WordMatrix& x, std::int64_t rows) {
+    const std::int64_t words = device::words_of(x.rows, 2);
+    const device::WordMatrix y{scratch<std::uint32_t>(context, rows * words), rows, words, words};
+    device::turn_words(x, y);
+    return y;
+  };
+  const auto& [type, a, transpose_a, b, transpose_b, c, epilogue] = product;
+  device::product_of_halves(type, transpose_a ? turned(a, c.rows) : a, transpose_b ? b : turned(b, c.cols), c,
+                            epilogue);
 }
 void PlainGemm::multiply_int8(tensor::Context&, const device::Int8Product& product) {
   device::product_int8(product);
@@ -351,19 +360,21 @@ void LibraryGemm::multiply(tensor::Context& context, const device::Product& prod
     plain_.multiply(context, product, bits);
 }
 
-void LibraryGemm::multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a,
-                                  const device::WordMatrix& b, const device::Matrix& c,
-                                  const device::Epilogue& epilogue, RowBits bits) {
-  const GemmShape shape{.type = half == device::Half::kF16 ? GemmType::kF16 : GemmType::kBF16,
-                        .transpose_b = true,
+void LibraryGemm::multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits bits) {
+  const auto& [type, a, transpose_a, b, transpose_b, c, epilogue] = product;
+  const GemmShape shape{.type = type == device::Half::kF16 ? GemmType::kF16 : GemmType::kBF16,
+                        .transpose_a = transpose_a,
+                        .transpose_b = transpose_b,
                         .alignment = alignment_of<std::uint32_t>({{a.data, a.stride}, {b.data, b.stride}}),
                         .rows = c.rows,
                         .cols = c.cols,
-                        .inner = 2 * a.cols,
+                        .inner = transpose_a   ? a.rows
+                                 : transpose_b ? 2 * a.cols
+                                               : b.rows,
                         .a_stride = 2 * a.stride,
                         .b_stride = 2 * b.stride};
   if (!run_with_epilogue(context, shape, {.a = a.data, .b = b.data}, c, epilogue, bits))
-    plain_.multiply_halves(context, half, a, b, c, epilogue, bits);
+    plain_.multiply_halves(context, product, bits);
 }
 
 void LibraryGemm::multiply_int8(tensor::Context& context, const device::Int8Product& product) {

@@ -23,21 +23,16 @@ class Gemm {
  public:
   virtual ~Gemm() = default;
   virtual void multiply(tensor::Context& context, const device::Product& product, RowBits bits) = 0;
-  /// c = a b^T of words of bf16 or fp16.
-  virtual void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a,
-                               const device::WordMatrix& b, const device::Matrix& c, const device::Epilogue& epilogue,
-                               RowBits bits) = 0;
+  virtual void multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits bits) = 0;
   virtual void multiply_int8(tensor::Context& context, const device::Int8Product& product) = 0;
 };
 
 /// This backend's own kernels (device/product.cu, device/tile_product.cu): one order of sums for all shapes, so always
-/// row-stable.
+/// row-stable. Words that do not lie as they are summed over are turned in scratch.
 class PlainGemm final : public Gemm {
  public:
   void multiply(tensor::Context& context, const device::Product& product, RowBits bits) override;
-  void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a,
-                       const device::WordMatrix& b, const device::Matrix& c, const device::Epilogue& epilogue,
-                       RowBits bits) override;
+  void multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits bits) override;
   void multiply_int8(tensor::Context& context, const device::Int8Product& product) override;
 };
 
@@ -59,9 +54,7 @@ class LibraryGemm final : public Gemm {
               std::vector<std::int64_t> row_buckets = kRowBuckets);
 
   void multiply(tensor::Context& context, const device::Product& product, RowBits bits) override;
-  void multiply_halves(tensor::Context& context, device::Half half, const device::WordMatrix& a,
-                       const device::WordMatrix& b, const device::Matrix& c, const device::Epilogue& epilogue,
-                       RowBits bits) override;
+  void multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits bits) override;
   void multiply_int8(tensor::Context& context, const device::Int8Product& product) override;
 
   /// Why answers could not be written; empty if they could.

@@ -35,6 +35,7 @@ void install_kernels(tensor::KernelTable& table) {
   ops::for_each_key(ops::kKernels, [&](auto key) { table.set(key, on_device); });
   ops::for_each_key(ops::kGatheredKernels, [&](auto key) { table.set(key, on_device); });
   // kFeedForward is two products, whose epilogues are fused.
+  table.set(ops::kLinearBackward, on_device);
   table.set(ops::kResidualLayerNorm, on_device);
   table.set(ops::kResidualLayerNormBackward, on_device);
   ops::for_each_key(ops::kRecomputingKernels, [&](auto key) { table.set(key, on_device); });

@@ -25,11 +25,9 @@ device::WordMatrix words(void* data, std::int64_t rows, std::int64_t cols, std::
 }
 
 /// In scratch memory.
-device::WordMatrix narrowed(Context& context, ComputeType type, const device::Matrix& x, bool transposed) {
-  const std::int64_t rows = transposed ? x.cols : x.rows;
-  const std::int64_t cols = transposed ? x.rows : x.cols;
-  const device::WordMatrix y = words(context.arena().allocate(bytes_of(rows, cols, type)), rows, cols, kHalvesOfWord);
-  device::narrow_words(half_of(type), x, transposed, y);
+device::WordMatrix narrowed(Context& context, ComputeType type, const device::Matrix& x) {
+  const device::WordMatrix y = scratch_words(context, x.rows, x.cols);
+  device::narrow_words(half_of(type), x, y);
   return y;
 }
 
@@ -42,7 +40,7 @@ PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, const device::Matrix& w
   else if (tensor::is_int8(type))
     quantize(memory, weight);
   else
-    device::narrow_words(half_of(type), weight, false, words(values_.data(), rows_, cols_, kHalvesOfWord));
+    device::narrow_words(half_of(type), weight, words(values_.data(), rows_, cols_, kHalvesOfWord));
 }
 
 PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, std::int64_t rows, std::int64_t cols, ComputeType type)
@@ -85,8 +83,14 @@ void PackedMatrix::multiply(Context& context, const device::Matrix& x, const dev
                            RowBits::kStable);
     case ComputeType::kBF16:
     case ComputeType::kF16:
-      return gemm.multiply_halves(context, half_of(type_), narrowed(context, type_, x, false),
-                                  words(values_.data(), rows_, cols_, kHalvesOfWord), c, epilogue, RowBits::kStable);
+      return gemm.multiply_halves(context,
+                                  {.type = half_of(type_),
+                                   .a = narrowed(context, type_, x),
+                                   .b = words(values_.data(), rows_, cols_, kHalvesOfWord),
+                                   .transpose_b = true,
+                                   .c = c,
+                                   .epilogue = epilogue},
+                                  RowBits::kStable);
     case ComputeType::kI8:
     case ComputeType::kI8Narrow: {
       const device::WordMatrix numbers =
@@ -104,25 +108,38 @@ void PackedMatrix::multiply(Context& context, const device::Matrix& x, const dev
   }
 }
 
-void multiply_plain(Context& context, const device::Product& product, ComputeType type, std::string_view op) {
+device::WordMatrix scratch_words(Context& context, std::int64_t rows, std::int64_t cols) {
+  return words(context.arena().allocate(bytes_of(rows, cols, ComputeType::kBF16)), rows, cols, kHalvesOfWord);
+}
+
+Operand operand(Context& context, const Tensor& x, ComputeType type, std::string_view op) {
   core::require(!tensor::is_int8(type), core::ErrorCode::kUnsupported, "{}: plain matrices are not multiplied in {}",
                 op, tensor::name_of(type));
+  const device::Matrix floats = matrix(x, op);
+  if (type == ComputeType::kF32) return {.floats = floats};
+  return {.words = narrowed(context, type, floats)};
+}
+
+void multiply_plain(Context& context, const PlainProduct& product) {
+  const auto& [type, a, transpose_a, b, transpose_b, c, epilogue] = product;
   Gemm& gemm = gemm_of(context.device());
   // Of a training, not of a tape: what is computed again in the backward pass must have the bits of the forward pass.
   const RowBits bits = context.training() ? RowBits::kOfShape : RowBits::kStable;
-  if (type == ComputeType::kF32) return gemm.multiply(context, product, bits);
-  const tensor::ScratchScope scope(context.arena());
-  gemm.multiply_halves(context, half_of(type), narrowed(context, type, product.a, product.transpose_a),
-                       narrowed(context, type, product.b, !product.transpose_b), product.c, product.epilogue, bits);
+  if (type == ComputeType::kF32)
+    return gemm.multiply(context, {a.floats, transpose_a, b.floats, transpose_b, c, epilogue}, bits);
+  gemm.multiply_halves(context, {half_of(type), a.words, transpose_a, b.words, transpose_b, c, epilogue}, bits);
 }
 
-void multiply(Context& context, const device::Matrix& x, const Tensor& plain, ComputeType type,
-              const PackedWeight* packed, const device::Matrix& c, const device::Epilogue& epilogue,
-              std::string_view op) {
-  if (packed == nullptr)
-    return multiply_plain(context, {.a = x, .b = matrix(plain, op), .transpose_b = true, .c = c, .epilogue = epilogue},
-                          type, op);
-  packed_of(*packed, op).multiply(context, x, c, epilogue);
+void multiply(Context& context, const Tensor& x, const Tensor& plain, ComputeType type, const PackedWeight* packed,
+              const device::Matrix& c, const device::Epilogue& epilogue, std::string_view op) {
+  if (packed != nullptr) return packed_of(*packed, op).multiply(context, matrix(x, op), c, epilogue);
+  const tensor::ScratchScope scope(context.arena());
+  multiply_plain(context, {.type = type,
+                           .a = operand(context, x, type, op),
+                           .b = operand(context, plain, type, op),
+                           .transpose_b = true,
+                           .c = c,
+                           .epilogue = epilogue});
 }
 
 const PackedMatrix& packed_of(const PackedWeight& packed, std::string_view op) {

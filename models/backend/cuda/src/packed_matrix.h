@@ -41,12 +41,31 @@ class PackedMatrix final : public tensor::PackedWeight {
 /// Error{kInvalidArgument} naming the op if another backend packed it.
 const PackedMatrix& packed_of(const tensor::PackedWeight& weight, std::string_view op);
 
-/// A product of plain matrices in the type. Takes scratch of the context's.
-void multiply_plain(tensor::Context& context, const device::Product& product, tensor::ComputeType type,
-                    std::string_view op);
+/// Room for a matrix in words of 16-bit numbers, in scratch of the context's.
+device::WordMatrix scratch_words(tensor::Context& context, std::int64_t rows, std::int64_t cols);
+
+/// A plain matrix as products take it: floats, or the words that they are rounded to.
+struct Operand {
+  device::Matrix floats = {};
+  device::WordMatrix words = {};
+};
+/// For products in the type. What is rounded is in scratch of the context's.
+Operand operand(tensor::Context& context, const tensor::Tensor& x, tensor::ComputeType type, std::string_view op);
+
+struct PlainProduct {
+  tensor::ComputeType type = tensor::ComputeType::kF32;
+  Operand a = {};
+  bool transpose_a = false;
+  Operand b = {};
+  bool transpose_b = false;
+  device::Matrix c = {};
+  device::Epilogue epilogue = {};
+};
+/// Takes scratch of the context's.
+void multiply_plain(tensor::Context& context, const PlainProduct& product);
 
 /// c = x * weight^T of a plain or a packed weight, where `packed` wins.
-void multiply(tensor::Context& context, const device::Matrix& x, const tensor::Tensor& plain, tensor::ComputeType type,
+void multiply(tensor::Context& context, const tensor::Tensor& x, const tensor::Tensor& plain, tensor::ComputeType type,
               const tensor::PackedWeight* packed, const device::Matrix& c, const device::Epilogue& epilogue,
               std::string_view op);
 

@@ -82,7 +82,7 @@ void kernel(Context& context, const ops::ProjectTopKArguments& arguments) {
   device::TopK top_k = top_k_of(arguments, kOp);
   top_k.logits = matrix(
       context.arena().allocate(arguments.hidden.rows, top_k.vocabulary, tensor::DType::kF32, context.device()), kOp);
-  multiply(context, matrix(arguments.hidden, kOp), arguments.weight, arguments.type, arguments.packed, top_k.logits,
+  multiply(context, arguments.hidden, arguments.weight, arguments.type, arguments.packed, top_k.logits,
            {.bias = matrix(arguments.bias, kOp)}, kOp);
   find_best(context, top_k, kOp);
 }

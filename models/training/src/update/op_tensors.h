@@ -42,6 +42,9 @@ inline OpTensors tensors_of(const ops::MatMulArguments& x) {
 inline OpTensors tensors_of(const ops::LinearArguments& x) {
   return {{x.x, x.weight, x.bias}, {x.pre_activation, x.y}};
 }
+inline OpTensors tensors_of(const ops::LinearBackwardArguments& x) {
+  return {{x.x, x.weight, x.dy}, {x.dx.value, x.dweight.value, x.dbias.value}};
+}
 inline OpTensors tensors_of(const ops::LayerNormArguments& x) {
   return {{x.x, x.gain, x.bias}, {x.y}};
 }

@@ -80,14 +80,19 @@ class Told : public ::testing::TestWithParam<int> {
     if (api() == nullptr) GTEST_SKIP() << load_cublas_lt().found;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Layouts, Told, ::testing::Range(0, 16));
+INSTANTIATE_TEST_SUITE_P(Layouts, Told, ::testing::Range(0, 48));
 
-/// Of row-major matrices with rows longer than they need to be; small whole numbers, so sums are exact.
+/// Of row-major matrices of either type with rows longer than they need to be; small whole numbers, so sums are exact.
 TEST_P(Told, IsTheProductOfRowMajorMatrices) {
+  const auto& [type, inputs] =
+      std::array{std::pair(GemmType::kF32, CUDA_R_32F), std::pair(GemmType::kBF16, CUDA_R_16BF),
+                 std::pair(GemmType::kF16, CUDA_R_16F)}
+          .at(static_cast<std::size_t>(GetParam() / 16));
   const bool transpose_a = (GetParam() & 1) != 0, transpose_b = (GetParam() & 2) != 0;
   const bool accumulate = (GetParam() & 4) != 0, bias = (GetParam() & 8) != 0;
   constexpr std::int64_t kRows = 3, kCols = 5, kInner = 7;
-  const GemmShape shape{.transpose_a = transpose_a,
+  const GemmShape shape{.type = type,
+                        .transpose_a = transpose_a,
                         .transpose_b = transpose_b,
                         .accumulate = accumulate,
                         .bias = bias,
@@ -116,6 +121,8 @@ TEST_P(Told, IsTheProductOfRowMajorMatrices) {
       wanted[static_cast<std::size_t>(i * 8 + j)] = sum;
     }
   CublasLtProblem problem(*api(), shape);
+  EXPECT_EQ(Seen(problem.first()).type, inputs);
+  EXPECT_EQ(Seen(problem.second()).type, inputs);
   problem.set_bias(biases.data());
   EXPECT_EQ(of_operation<const void*>(problem, CUBLASLT_MATMUL_DESC_BIAS_POINTER), biases.data());
   compute_as_told(problem, b, a, biases, c);

@@ -22,6 +22,11 @@ struct LinearArguments {
 };
 inline constexpr KernelKey<void(Context&, const LinearArguments&)> kLinear{"linear"};
 
+/// GELU and swish need their input for the gradient; the others only their output.
+constexpr bool needs_input(Activation activation) {
+  return activation == Activation::kGelu || activation == Activation::kGeluTanh || activation == Activation::kSwish;
+}
+
 /// The gradients of linear() with a plain weight, in one pass over dy. With dz = dy * activation'(pre_activation), of
 /// which kGelu, kGeluTanh and kSwish read `pre_activation` and the others `y`:
 ///
