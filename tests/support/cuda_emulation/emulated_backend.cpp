@@ -111,6 +111,14 @@ void EmulatedMemory::copy_in(void* to, const void* from, std::size_t bytes) {
   emulation::require_no_capture("copying to the device");
   HiddenMemory::copy_in(to, from, bytes);
 }
+void EmulatedMemory::upload(void* to, const void* from, std::size_t bytes) {
+  emulation::require_no_capture("copying to the device");
+  HiddenMemory::upload(to, from, bytes);
+}
+std::unique_ptr<tensor::PendingRead> EmulatedMemory::begin_read(const void* device, std::size_t bytes) {
+  emulation::require_no_capture("copying from the device");
+  return HiddenMemory::begin_read(device, bytes);
+}
 void EmulatedMemory::copy_out(void* to, const void* from, std::size_t bytes) {
   emulation::require_no_capture("copying from the device");
   HiddenMemory::copy_out(to, from, bytes);

@@ -20,9 +20,11 @@ class EmulatedMemory final : public HiddenMemory {
   void* allocate(std::size_t bytes) override;
   void deallocate(void* data, std::size_t bytes) noexcept override;
   void copy_in(void* to, const void* from, std::size_t bytes) override;
+  void upload(void* to, const void* from, std::size_t bytes) override;
   void copy_out(void* to, const void* from, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void clear(void* data, std::size_t bytes) override;
+  std::unique_ptr<tensor::PendingRead> begin_read(const void* device, std::size_t bytes) override;
   backend::cuda::MemoryUse& use() noexcept { return use_; }
 
   const backend::cuda::MemoryUse& use() const noexcept { return use_; }

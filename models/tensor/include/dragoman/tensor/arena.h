@@ -3,11 +3,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <dragoman/tensor/tensor.h>
 
 namespace dragoman::tensor {
+
+/// A copy to the host that is under way: what the device has computed when everything that was queued before has run.
+class PendingRead {
+ public:
+  virtual ~PendingRead();
+  /// Waits for it, and for nothing that was queued later. The bytes live as long as the object.
+  virtual std::span<const std::byte> wait() = 0;
+};
 
 /// The memory of one device. Host memory is 64-byte aligned; blocks of 2 MiB and more are advised to be huge pages
 /// before their first touch (THP is commonly in `madvise` mode). Thread-safe.
@@ -33,6 +42,9 @@ class DeviceMemory {
   virtual void upload(void* to, const void* from, std::size_t bytes) { copy_in(to, from, bytes); }
   /// From the device to the host.
   virtual void copy_out(void* to, const void* from, std::size_t bytes);
+  /// The same later: what kernels make of `device` that are launched after this call is not seen. By default it is
+  /// copied at once.
+  virtual std::unique_ptr<PendingRead> begin_read(const void* device, std::size_t bytes);
   /// Within the device.
   virtual void copy(void* to, const void* from, std::size_t bytes);
   /// Sets all bytes to 0.
