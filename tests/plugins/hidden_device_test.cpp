@@ -325,8 +325,8 @@ TEST_P(HiddenDevice, NoUpdateWaitsForTheDevice) {
   training::TrainerEnvironment environment = training::make_environment(hidden().host());
   environment.progress = [&](const core::Progress& progress) {
     if (progress.stage != "train") return;
-    if (progress.done == kFirst) before = backend.hidden_memory().waits();
-    if (progress.done == kLast) after = backend.hidden_memory().waits();
+    if (progress.done == kFirst) before = backend.hidden_memory().counts().waits;
+    if (progress.done == kLast) after = backend.hidden_memory().counts().waits;
   };
   training::Trainer(
       task.config({"output=" + task.file("run").string(), std::string("device=") + GetParam(), "training.accumulate=3",

@@ -52,6 +52,7 @@ class HiddenMemory : public tensor::DeviceMemory {
     throw std::bad_alloc();
   }
   void deallocate(void* data, std::size_t bytes) noexcept override {
+    ++waits_;
     bytes = whole_pages(bytes);
     const std::lock_guard lock(mutex_);
     madvise(data, bytes, MADV_DONTNEED);
@@ -71,7 +72,8 @@ class HiddenMemory : public tensor::DeviceMemory {
   bool host_readable() const noexcept override { return false; }
   void copy_in(void* to, const void* from, std::size_t bytes) override {
     ++waits_;
-    HiddenMemory::upload(to, from, bytes);
+    const Open open(*this);
+    DeviceMemory::copy_in(to, from, bytes);
   }
   void upload(void* to, const void* from, std::size_t bytes) override {
     const Open open(*this);
@@ -81,10 +83,6 @@ class HiddenMemory : public tensor::DeviceMemory {
     ++waits_;
     const Open open(*this);
     DeviceMemory::copy_out(to, from, bytes);
-  }
-  std::unique_ptr<tensor::PendingRead> begin_read(const void* from, std::size_t bytes) override {
-    const Open open(*this);
-    return std::make_unique<Read>(static_cast<const std::byte*>(from), bytes);
   }
   void copy(void* to, const void* from, std::size_t bytes) override {
     ++waits_;
@@ -102,8 +100,17 @@ class HiddenMemory : public tensor::DeviceMemory {
     const Open open(*this);
     DeviceMemory::clear(data, bytes);
   }
-  /// How often somebody has called a verb for which a device would have to finish all that was queued before.
-  std::size_t waits() const noexcept { return waits_; }
+  std::unique_ptr<tensor::PendingRead> begin_read(const void* device, std::size_t bytes) override {
+    return std::make_unique<Read>(*this, device, bytes);
+  }
+
+  /// What a GPU's host would have waited for.
+  struct Counts {
+    std::size_t waits = 0;            ///< in copies that are done on return, and where memory is given back
+    std::size_t reads = 0;            ///< begun
+    std::size_t reads_overtaken = 0;  ///< waited for when a later one had been begun
+  };
+  Counts counts() const { return {waits_, reads_, reads_overtaken_}; }
 
   /// Makes all of it readable and writable until as many calls of close().
   void open() {
@@ -126,17 +133,26 @@ class HiddenMemory : public tensor::DeviceMemory {
   };
 
  private:
-  static constexpr std::size_t kRange = std::size_t{1} << 33;
-
-  /// Of what is there when it begins, as behind what was queued before.
+  /// Of a device on which all that was queued has run.
   class Read final : public tensor::PendingRead {
    public:
-    Read(const std::byte* from, std::size_t bytes) : copy_(from, from + bytes) {}
-    std::span<const std::byte> wait() override { return copy_; }
+    Read(HiddenMemory& memory, const void* device, std::size_t bytes)
+        : memory_(memory), number_(++memory.reads_), bytes_(bytes) {
+      const Open open(memory);
+      memory.DeviceMemory::copy_out(bytes_.data(), device, bytes);
+    }
+    std::span<const std::byte> wait() override {
+      if (memory_.reads_ > number_) ++memory_.reads_overtaken_;
+      return bytes_;
+    }
 
    private:
-    std::vector<std::byte> copy_;
+    HiddenMemory& memory_;
+    std::size_t number_;
+    std::vector<std::byte> bytes_;
   };
+
+  static constexpr std::size_t kRange = std::size_t{1} << 33;
 
   static std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
@@ -145,7 +161,9 @@ class HiddenMemory : public tensor::DeviceMemory {
   std::map<char*, std::size_t> free_;
   std::size_t used_ = 0;  ///< nothing was ever allocated behind it
   int open_ = 0;
-  std::atomic<std::size_t> waits_{0};
+  std::atomic<std::size_t> waits_ = 0;
+  std::atomic<std::size_t> reads_ = 0;
+  std::atomic<std::size_t> reads_overtaken_ = 0;
 };
 
 }  // namespace dragoman::testing

@@ -4,6 +4,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/ops/elementwise.h>
+#include <dragoman/ops/extend_lists.h>
 #include <dragoman/ops/rows.h>
 
 namespace dragoman::nn {
@@ -66,6 +67,7 @@ DecoderState::DecoderState(const Context& context, const StateLayout& layout, te
       kept_type_(type == tensor::ComputeType::kF32 ? context.float_type() : kept_type_of(type)),
       history_(context, key_value_widths(layout.histories()), kept_type_),
       memory_(context, key_value_widths(layout.memories()), kept_type_),
+      lists_on_device_(!context.memory().reads_host_memory()),
       row_state_buffers_(layout.row_states().size()) {
   for (const std::int64_t width : layout.row_states())
     row_states_.push_back({nullptr, 0, width, width, context.float_type(), context.device()});
@@ -163,11 +165,44 @@ void DecoderState::begin_step(Context& context, const tensor::RaggedTokens& next
     for (const RowRef& row : rows_) parents_.push_back(row.parent);
     step_.parents = context.upload(std::span<const std::int32_t>(parents_));
     step_.new_rows = context.upload(std::span<const std::int32_t>(new_rows_));
-    step_.ancestors = upload(context, ancestors_);
+    upload_ancestors(context);
     step_.sources = upload(context, sources_);
   }
   step_.positions = context.indices(positions_);
   step_.row_offsets = context.indices(next.offsets);
+}
+
+/// The host knows where they lie, and how long they are.
+void DecoderState::upload_ancestors(Context& context) {
+  if (!lists_on_device_) {
+    step_.ancestors = upload(context, ancestors_);
+    return;
+  }
+  step_.ancestors = {context.room_for<std::int32_t>(ancestor_offsets_.back()),
+                     context.upload(std::span<const ops::KeyRange>(ancestors_.ranges)),
+                     static_cast<std::int32_t>(context.bucket(ancestors_.longest))};
+  step_.previous_ancestor_offsets = context.upload(std::span<const std::int32_t>(previous_ancestor_offsets_));
+  step_.ancestor_offsets = context.upload(std::span<const std::int32_t>(ancestor_offsets_));
+}
+
+void DecoderState::complete_step(Context& context) {
+  if (!lists_on_device_) return;
+  const std::int64_t count = step_.ancestors.rows.size();
+  const auto list = [&](void* data) { return Tensor{data, 1, count, count, tensor::DType::kI32, context.device()}; };
+  std::swap(kept_lists_[0], kept_lists_[1]);
+  const tensor::Buffer& before = kept_lists_[1];
+  tensor::Buffer& kept = kept_lists_[0];
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(std::int32_t);
+  if (kept.size() < bytes) kept = tensor::Buffer(context.memory(), 2 * bytes);
+  context.kernels().get(ops::kExtendLists)(context,
+                                           {.before = list(before.data()),
+                                            .before_offsets = step_.previous_ancestor_offsets,
+                                            .parents = step_.parents,
+                                            .added = step_.new_rows,
+                                            .added_offsets = step_.row_offsets,
+                                            .offsets = step_.ancestor_offsets,
+                                            .lists = list(const_cast<std::int32_t*>(step_.ancestors.rows.data)),
+                                            .kept = list(kept.data())});
 }
 
 void DecoderState::check_step(const tensor::RaggedTokens& next) const {
@@ -208,20 +243,21 @@ void DecoderState::append_histories(const tensor::RaggedTokens& next) {
   new_rows_.clear();
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     const std::int32_t begin = ancestor_offsets_.back();
+    std::int32_t count = 0;
     if (rows_[r].parent >= 0) {
       const auto parent = static_cast<std::size_t>(rows_[r].parent);
-      append_range(ancestors_.rows, previous_ancestors_, previous_ancestor_offsets_[parent],
-                   previous_ancestor_offsets_[parent + 1]);
+      const std::int32_t parent_begin = previous_ancestor_offsets_[parent];
+      count = previous_ancestor_offsets_[parent + 1] - parent_begin;
+      if (!lists_on_device_) append_range(ancestors_.rows, previous_ancestors_, parent_begin, parent_begin + count);
     }
     for (std::int32_t i = next.offsets[r]; i < next.offsets[r + 1]; ++i) {
       new_rows_.push_back(append_history_row(slots_[static_cast<std::size_t>(rows_[r].slot)]));
-      ancestors_.rows.push_back(new_rows_.back());
-      const std::int32_t count = static_cast<std::int32_t>(ancestors_.rows.size()) - begin;
-      positions_[static_cast<std::size_t>(i)] = count - 1;
+      if (!lists_on_device_) ancestors_.rows.push_back(new_rows_.back());
+      positions_[static_cast<std::size_t>(i)] = count++;
       ancestors_.ranges.push_back({begin, count});
-      ancestors_.longest = std::max(ancestors_.longest, count);
     }
-    ancestor_offsets_.push_back(static_cast<std::int32_t>(ancestors_.rows.size()));
+    ancestors_.longest = std::max(ancestors_.longest, count);
+    ancestor_offsets_.push_back(begin + count);
   }
 }
 

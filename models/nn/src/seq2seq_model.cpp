@@ -59,13 +59,17 @@ Sequences Seq2SeqModel::prepare_source(Context& context, const RaggedTokens& sou
   return upload(context, source);
 }
 
-Sequences Seq2SeqModel::prepare_target(Context& context, const RaggedTokens& next, DecoderState& state) const {
+Sequences Seq2SeqModel::prepare_target(Context& context, const RaggedTokens& next, DecoderState& state,
+                                       const ops::NextChoices& chosen) const {
   tensor::check_ragged(next, spec_.target_vocabulary);
   state.begin_step(context, next);
   for (const std::int32_t position : state.positions().host)
     core::require(position < spec_.maximum_target_length, core::ErrorCode::kInvalidArgument,
                   "a target reaches position {}; the model takes {}", position, spec_.maximum_target_length);
-  return {next, context.indices(next.tokens), state.row_offsets(), state.positions()};
+  const ops::Indices tokens = context.indices(next.tokens);
+  if (!chosen.choices.empty()) ops::choose_next(context, chosen, spec_.end, tokens, state.parents());
+  state.complete_step(context);
+  return {next, tokens, state.row_offsets(), state.positions()};
 }
 
 Sequences upload(Context& context, const RaggedTokens& batch) {

@@ -97,9 +97,14 @@ DeviceArray<double> upload_temperatures(Context& context, std::span<const double
   return context.upload(std::span<const double>(ones, count));
 }
 
-TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k, std::size_t wanted) {
-  return {context.arena().allocate(rows, k, tensor::DType::kI32, context.device()), context.allocate(rows, k),
-          wanted == 0 ? Tensor{} : context.allocate(static_cast<std::int64_t>(wanted), 1)};
+TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k, std::size_t wanted, const TopK& into = {}) {
+  TopK result = into;
+  if (result.tokens.empty()) {
+    result.tokens = context.arena().allocate(rows, k, tensor::DType::kI32, context.device());
+    result.log_probabilities = context.allocate(rows, k);
+  }
+  if (wanted > 0) result.wanted_log_probabilities = context.allocate(static_cast<std::int64_t>(wanted), 1);
+  return result;
 }
 
 ProjectTopKArguments arguments_of(const Context& context, const Tensor& hidden, const Projection& projection,
@@ -198,12 +203,12 @@ UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::in
 }
 
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection,
-                   const UploadedTopKOptions& options) {
+                   const UploadedTopKOptions& options, const TopK& into) {
   auto* kernel = context.kernels().find(kProjectTopK);
   if (kernel == nullptr) return project_top_k_composite(context, hidden, projection, options.host);
   if (projection.weight.packed == nullptr)
     require_computable(projection.weight.value.value, hidden.dtype, "project_top_k");
-  const TopK result = allocate_result(context, hidden.rows, options.host.k, options.wanted.size());
+  const TopK result = allocate_result(context, hidden.rows, options.host.k, options.wanted.size(), into);
   kernel(context, arguments_of(context, hidden, projection, options, result));
   return result;
 }
@@ -217,14 +222,14 @@ DeviceArray<ListedColumn> upload(Context& context, std::span<const ListedColumn>
 }
 
 TopK project_listed_top_k(Context& context, const Tensor& hidden, const Projection& projection,
-                          const UploadedTopKOptions& options, const Listing& listing) {
+                          const UploadedTopKOptions& options, const Listing& listing, const TopK& into) {
   core::require(projection.weight.packed != nullptr && listing.outputs != nullptr &&
                     options.allowed_of_row.size() == hidden.rows && listing.listed.size() == options.allowed.size() &&
                     listing.columns <= listing.outputs->columns() && listing.columns % listing.outputs->panel() == 0,
                 core::ErrorCode::kInvalidArgument,
                 "project_listed_top_k: {} rows with {} lists, {} of {} tokens gathered in {} columns", hidden.rows,
                 options.allowed_of_row.size(), listing.listed.size(), options.allowed.size(), listing.columns);
-  const TopK result = allocate_result(context, hidden.rows, options.host.k, options.wanted.size());
+  const TopK result = allocate_result(context, hidden.rows, options.host.k, options.wanted.size(), into);
   context.kernels().get(kProjectListedTopK)(context, {arguments_of(context, hidden, projection, options, result),
                                                       listing.outputs, listing.columns, listing.listed});
   return result;

@@ -37,15 +37,20 @@ void check_ragged(const RaggedTokens& batch, std::int64_t vocabulary) {
                   "token {} at position {} is outside of the vocabulary of {}", batch.tokens[i], i, vocabulary);
 }
 
-const void* Context::upload_bytes(const void* values, std::size_t bytes) {
+void* Context::upload_room(std::size_t bytes) {
   if (in_body_)
     core::fail(core::ErrorCode::kInternal, "the body of a step uploads {} bytes; that belongs to its preparation",
                bytes);
   // Rounded up, so that what follows lies at the same address in most steps.
   const std::size_t room = recorder_ == nullptr ? bytes : std::bit_ceil(std::max(bytes, kSmallestUpload));
-  void* copy = arena_.allocate(room);
+  void* const data = arena_.allocate(room);
+  if (recorder_ != nullptr) uploads_.emplace_back(data, room);
+  return data;
+}
+
+const void* Context::upload_bytes(const void* values, std::size_t bytes) {
+  void* const copy = upload_room(bytes);
   if (bytes > 0) memory_->upload(copy, values, bytes);
-  if (recorder_ != nullptr) uploads_.emplace_back(copy, room);
   return copy;
 }
 

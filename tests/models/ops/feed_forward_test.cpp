@@ -1,5 +1,7 @@
 #include "op_harness.h"
 
+#include <cmath>
+
 #include <dragoman/core/error.h>
 #include <dragoman/ops/feed_forward.h>
 

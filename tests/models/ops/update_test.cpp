@@ -37,11 +37,12 @@ class UpdateTest : public ::testing::TestWithParam<Device> {
   }
   /// Of gradients whose squares have this sum.
   ops::UpdateRecord prepare(const ops::UpdatePlan& plan, double squares, std::optional<double> clipped_squares = {}) {
-    ops::prepare_update(rig_.context(), {.plan = rig_.context().upload_copy(plan),
-                                         .losses = rig_.context().upload_copy(std::span<const ops::LossRecord>(losses_)),
-                                         .sum_of_squares = doubles({squares}),
-                                         .clipped_sum_of_squares = clipped_squares ? doubles({*clipped_squares}) : Tensor{},
-                                         .record = record_});
+    ops::prepare_update(rig_.context(),
+                        {.plan = rig_.context().upload_copy(plan),
+                         .losses = rig_.context().upload_copy(std::span<const ops::LossRecord>(losses_)),
+                         .sum_of_squares = doubles({squares}),
+                         .clipped_sum_of_squares = clipped_squares ? doubles({*clipped_squares}) : Tensor{},
+                         .record = record_});
     return read(record_);
   }
 
@@ -140,18 +141,12 @@ TEST_P(UpdateTest, AHeldStepChangesNothing) {
                       .step = step});
   ops::lion(context, {flat(p), flat(g), flat(first), 0.9, 0.99, 0.1, step});
   ops::sgd(context, {flat(p), flat(g), flat(first), 0.9, true, 0.1, step});
-  ops::adafactor(context, {.parameters = p,
-                           .gradients = g,
-                           .row_moment = rows,
-                           .column_moment = cols,
-                           .second_moment = {},
-                           .step = step});
-  ops::adafactor(context, {.parameters = p,
-                           .gradients = g,
-                           .row_moment = {},
-                           .column_moment = {},
-                           .second_moment = second,
-                           .step = step});
+  ops::adafactor(
+      context,
+      {.parameters = p, .gradients = g, .row_moment = rows, .column_moment = cols, .second_moment = {}, .step = step});
+  ops::adafactor(
+      context,
+      {.parameters = p, .gradients = g, .row_moment = {}, .column_moment = {}, .second_moment = second, .step = step});
   ops::moving_average(context, {flat(p), flat(g), step});
   EXPECT_EQ(values_of(p), start);
   for (const Tensor& kept : {first, second, rows, cols})

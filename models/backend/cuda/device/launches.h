@@ -344,6 +344,30 @@ struct GatheredRows {
 void gather_rows_of_words(const GatheredRows& arguments, std::int64_t count);
 void top_k(const TopK& arguments);
 
+// Of searches.
+struct ChooseNext {
+  View<std::int32_t> candidates = {};
+  Matrix log_probabilities = {};
+  const double* sums = nullptr;
+  const ops::NextRows* choices = nullptr;
+  std::int32_t most_rows = 0;
+  std::int32_t end = 0;
+  std::int32_t* tokens = nullptr;
+  std::int32_t* parents = nullptr;
+};
+void choose_next(const ChooseNext& arguments, std::int64_t choices);
+struct ExtendLists {
+  const std::int32_t* before = nullptr;
+  const std::int32_t* before_offsets = nullptr;
+  Ids parents = {};
+  const std::int32_t* added = nullptr;
+  const std::int32_t* added_offsets = nullptr;
+  const std::int32_t* offsets = nullptr;
+  std::int32_t* lists = nullptr;
+  std::int32_t* kept = nullptr;
+};
+void extend_lists(const ExtendLists& arguments);
+
 // An update's.
 struct SumLosses {
   const double* losses = nullptr;

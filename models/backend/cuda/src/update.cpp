@@ -8,9 +8,7 @@ namespace dragoman::backend::cuda {
 
 template <>
 void kernel(Context&, const ops::SumLossesArguments& arguments) {
-  const auto doubles = [](const Tensor& row) {
-    return view_of<double>(row, tensor::DType::kF64, "sum_losses").data;
-  };
+  const auto doubles = [](const Tensor& row) { return view_of<double>(row, tensor::DType::kF64, "sum_losses").data; };
   device::sum_losses({.losses = doubles(arguments.losses),
                       .nlls = doubles(arguments.nlls),
                       .rows = arguments.losses.size(),

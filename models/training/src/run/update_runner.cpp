@@ -36,10 +36,8 @@ UpdateRunner::InFlight UpdateRunner::queue(const TrainingState& state, bool foll
                                           .loss_scale = std::max<std::int64_t>(state.loss_scale, 1),
                                           .losses = gradients.losses,
                                           .follows = follows});
-  InFlight update{.after = state,
-                  .tokens = gradients.tokens,
-                  .learning_rate = rate,
-                  .pending = run_->optimizer->last()};
+  InFlight update{
+      .after = state, .tokens = gradients.tokens, .learning_rate = rate, .pending = run_->optimizer->last()};
   if (run_->adapters) run_->adapters->merge(*run_->context);
   run_->gradients->advance(update.after, gradients);
   loss_scaler_.count(update.after);
@@ -76,10 +74,9 @@ double UpdateRunner::learning_rate(const TrainingState& state) const {
   const RecipeConfig& recipe = run_->config.training;
   const std::int64_t update = state.update + 1;
   if (recipe.optimizer.relative_step) return relative_step_at(update);
-  return learning_rate_at(update, recipe.schedule,
-                          {.updates = recipe.updates,
-                           .model_width = run_->model->width(),
-                           .reductions = progress_->plateau.reductions()});
+  return learning_rate_at(
+      update, recipe.schedule,
+      {.updates = recipe.updates, .model_width = run_->model->width(), .reductions = progress_->plateau.reductions()});
 }
 
 }  // namespace dragoman::training

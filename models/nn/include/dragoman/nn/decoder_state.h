@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -53,7 +54,8 @@ struct KeyValue {
 };
 
 /// One row of a step: the next tokens of one hypothesis of the sentence in `slot`. `parent` is the row of the last step
-/// that it continues, or -1 if its history is empty.
+/// that it continues, or -1 if its history is empty. Of a row that is chosen on the device (ops::choose_next) it is any
+/// row of the sentence, all of which then have as many tokens behind them.
 struct RowRef {
   std::int32_t slot = 0;
   std::int32_t parent = -1;
@@ -142,6 +144,11 @@ class DecoderState {
   /// Checks `next` against the rows, before anything changes, and makes room: row r gets next.sequence(r), of at least
   /// one token, appended to its history.
   void begin_step(Context& context, const tensor::RaggedTokens& next);
+  /// Where kernels read which row of the last step each row continues: may be changed between begin_step() and
+  /// complete_step(), on devices that cannot read the host's memory.
+  const ops::DeviceIndices& parents() const noexcept { return step_.parents; }
+  /// The last of the preparation: lists each row's ancestors where that is the device's work.
+  void complete_step(Context& context);
 
   // --- for layers, within decode() ---
 
@@ -182,7 +189,7 @@ class DecoderState {
     ops::DeviceArray<ops::KeyRange> ranges;
     std::int32_t longest = 0;
   };
-  /// What kernels read of a step's structure.
+  /// What kernels read of a step's structure. The last two are of devices that list ancestors.
   struct DeviceStep {
     ops::Indices positions;
     ops::Offsets row_offsets;
@@ -191,6 +198,8 @@ class DecoderState {
     ops::DeviceIndices new_rows;
     DeviceKeyLists ancestors;
     DeviceKeyLists sources;
+    ops::DeviceIndices previous_ancestor_offsets;
+    ops::DeviceIndices ancestor_offsets;
   };
 
   DecoderState() = default;
@@ -205,6 +214,7 @@ class DecoderState {
   void list_memories(const tensor::RaggedTokens& next);
   void make_room_for_row_states();
   static DeviceKeyLists upload(Context& context, const KeyLists& lists);
+  void upload_ancestors(Context& context);
   /// Keys are tensor `first` of the pool, values the next one.
   Variable attend_cached(Context& context, const Variable& q, const RowPool& pool, int first,
                          const DeviceKeyLists& lists, int heads, double scale, const Tensor& bias, bool keep_weights);
@@ -232,7 +242,10 @@ class DecoderState {
   std::vector<std::int32_t> parents_;
   std::vector<std::int32_t> new_rows_;
   /// Row r's ancestors in the history are [ancestor_offsets_[r], ancestor_offsets_[r + 1]) of ancestors_.rows; and
-  /// those of the step before.
+  /// those of the step before. Where the device has a memory of its own it lists them itself: only it may know which
+  /// row a row continues. The lists of the last step are kept in one of two buffers.
+  bool lists_on_device_ = false;
+  std::array<tensor::Buffer, 2> kept_lists_;
   KeyLists ancestors_;
   std::vector<std::int32_t> ancestor_offsets_{0};
   std::vector<std::int32_t> previous_ancestors_;

@@ -8,6 +8,7 @@
 #include <dragoman/nn/decoder_state.h>
 #include <dragoman/nn/parameters.h>
 #include <dragoman/nn/sequences.h>
+#include <dragoman/ops/choose_next.h>
 #include <dragoman/ops/types.h>
 
 namespace dragoman::nn {
@@ -71,8 +72,11 @@ class Seq2SeqModel {
   }
   /// Keys and values of every MemoryId of the layout, [T_source, width], from an encoding: made once per sentence.
   virtual std::vector<KeyValue> memories(Context& context, const Encoding& encoding) const = 0;
-  /// Checks and uploads what decode() is to append, and makes room for it in the state.
-  Sequences prepare_target(Context& context, const RaggedTokens& next, DecoderState& state) const;
+  /// Checks and uploads what decode() is to append, and makes room for it in the state. Tokens and parents of the rows
+  /// that `chosen` names (one token each) are what the device chooses, instead of those of the host, which must be
+  /// possible ones.
+  Sequences prepare_target(Context& context, const RaggedTokens& next, DecoderState& state,
+                           const ops::NextChoices& chosen = {}) const;
   /// Row r of the state gets next.sequence(r) (at least one token) appended; the result has one row per new token.
   /// Teacher forcing is one call with whole targets on DecoderState::whole; a forced prefix is several tokens, a step
   /// is one token, on a pooled state.

@@ -5,9 +5,11 @@
 #include <dragoman/ops/adam.h>
 #include <dragoman/ops/alignment_loss.h>
 #include <dragoman/ops/attention.h>
+#include <dragoman/ops/choose_next.h>
 #include <dragoman/ops/dropout.h>
 #include <dragoman/ops/elementwise.h>
 #include <dragoman/ops/embedding.h>
+#include <dragoman/ops/extend_lists.h>
 #include <dragoman/ops/feed_forward.h>
 #include <dragoman/ops/layer_norm.h>
 #include <dragoman/ops/linear.h>
@@ -50,6 +52,8 @@ inline constexpr std::tuple kKernels{
     kAttentionBackward,
     kCachedAttention,
     kProjectTopK,
+    kChooseNext,
+    kExtendLists,
     kGatherRows,
     kScatterRows,
     kRoundTo,

@@ -56,6 +56,6 @@ DeviceArray<ListedColumn> upload(Context& context, std::span<const ListedColumn>
 
 /// project_top_k() by gathered outputs. The projection's weight is packed.
 TopK project_listed_top_k(Context& context, const Tensor& hidden, const Projection& projection,
-                          const UploadedTopKOptions& options, const Listing& listing);
+                          const UploadedTopKOptions& options, const Listing& listing, const TopK& into = {});
 
 }  // namespace dragoman::ops

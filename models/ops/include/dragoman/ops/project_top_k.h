@@ -70,9 +70,9 @@ struct TopK {
 };
 
 /// Fused where the device has the kernel, else linear + log_softmax + selection on the host, which no device can
-/// record.
+/// record. The candidates go to the tensors of `into` if it has some: they then outlive the step.
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection,
-                   const UploadedTopKOptions& options);
+                   const UploadedTopKOptions& options, const TopK& into = {});
 /// Both, where the step is not to be recorded.
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options);
 TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection,

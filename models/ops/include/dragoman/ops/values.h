@@ -71,6 +71,16 @@ struct ListedColumn {
   std::int32_t place = 0;
 };
 
+/// How the rows of one sentence go on: of the first `candidates` candidates of each of them, the best ones are the next
+/// step's rows from `first_next` on.
+struct NextRows {
+  std::int32_t first_row = 0;
+  std::int32_t rows = 0;
+  std::int32_t candidates = 0;
+  std::int32_t first_next = 0;
+  std::int32_t next = 0;
+};
+
 /// What an update of parameters is told that changes from one to the next.
 struct UpdateStep {
   double learning_rate = 0;

@@ -92,6 +92,12 @@ class Context {
     const void* data = memory_->reads_host_memory() ? values.data() : upload_bytes(values.data(), values.size_bytes());
     return {static_cast<const T*>(data), static_cast<std::int64_t>(values.size())};
   }
+  /// Room like that of so many uploaded values, for kernels of the preparation to fill. Of devices that cannot read the
+  /// host's memory.
+  template <class T>
+  DeviceArray<T> room_for(std::int64_t count) {
+    return {static_cast<const T*>(upload_room(static_cast<std::size_t>(count) * sizeof(T))), count};
+  }
   /// The same of values that do not outlive the step.
   template <class T>
   DeviceArray<T> upload_copy(std::span<const T> values) {
@@ -230,6 +236,7 @@ class Context {
   }
 
   void start_step();
+  void* upload_room(std::size_t bytes);
   const void* upload_bytes(const void* values, std::size_t bytes);
 
   const KernelTable* kernels_;
