@@ -280,7 +280,7 @@ std::vector<core::Json> lines_of(const training::testing::SmallTask& task, const
 }
 
 /// A sentence whose embedding overflows comes once in each epoch. On such a device the update behind it is queued
-/// before anybody knows, and must leave no trace.
+/// before anybody knows, and must leave no trace. Batches are not filled up, which would be with such tokens.
 TEST_P(HiddenDevice, LeavesOutWhatTheCpuLeavesOut) {
   const testing::TemporaryFolder folder;
   const training::testing::SmallTask task(folder.path());
@@ -296,7 +296,7 @@ TEST_P(HiddenDevice, LeavesOutWhatTheCpuLeavesOut) {
     const auto train = [&](const std::string& device) {
       training::Trainer(
           task.config({"output=" + task.file(device + policy).string(), "device=" + device, "model.tying=none",
-                       "model.norm=post", "training.row_bucket=16", "training.on_non_finite=" + policy,
+                       "model.norm=post", "training.row_bucket=1", "training.on_non_finite=" + policy,
                        "training.ema_decay=0.9", "training.clip_value=0.05", "training.report_every=1",
                        "validation.metrics=[]", "data.embeddings.source.file=" + task.file("vectors.txt").string(),
                        "data.embeddings.source.frozen=true"}),
