@@ -67,6 +67,7 @@ void ActiveSentence::begin(const nn::SequenceSpec& spec) {
     hypothesis.log_probability = 0;
     hypothesis.origin = i;
   }
+  awaited_row = next_row = -1;
   fresh_ = true;
 }
 

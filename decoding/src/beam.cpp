@@ -56,8 +56,7 @@ class Beam final : public SearchStrategy {
   void advance(SentenceState& state, const Candidates& candidates, Advance& result) override {
     if (!state.sentence.constraints.empty()) return constrained_.advance(state, candidates, result);
     rank(state, candidates);
-    const std::int32_t width =
-        rules_.ended_place == EndedPlace::kClosed ? std::max(beam_size_ - state.finished_count, 0) : beam_size_;
+    const std::int32_t width = width_of(state);
     if (state.length == state.maximum_length)
       end_all(state, candidates, width, result);
     else
@@ -84,7 +83,15 @@ class Beam final : public SearchStrategy {
     return rules_.bound(best, state.length, state.maximum_length) <= state.finished.back().score;
   }
 
+  std::int32_t next_rows(const SentenceState& state) const override {
+    return state.sentence.constraints.empty() ? width_of(state) : 0;
+  }
+
  private:
+  std::int32_t width_of(const SentenceState& state) const {
+    return rules_.ended_place == EndedPlace::kClosed ? std::max(beam_size_ - state.finished_count, 0) : beam_size_;
+  }
+
   void rank(const SentenceState& state, const Candidates& candidates) {
     choices_.clear();
     for (std::int32_t parent = 0; parent < candidates.rows(); ++parent) {

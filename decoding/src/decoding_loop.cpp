@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include <dragoman/core/error.h>
 
@@ -33,8 +34,25 @@ std::size_t decided_tokens(const SentenceState& sentence) {
   return decided.size();
 }
 
+namespace {
+
+/// Whether the device can choose how this sentence goes on, and the step of its rows tells all by its candidates.
+bool can_run_ahead(const ActiveSentence& sentence) {
+  const Searcher& searcher = *sentence.searcher;
+  const bool forced = sentence.fresh() && !sentence.state.sentence.target_prefix.empty();
+  return !forced && searcher.processors.empty() && !searcher.needs.noise && searcher.needs.temperature == 1 &&
+         !needs_alignment(searcher.options()) && searcher.strategy->next_rows(sentence.state) > 0;
+}
+
+}  // namespace
+
 struct DecodingLoop::Impl {
   using Active = SentencePool::Active;
+  /// A sentence's rows in a step; below 0: it has none.
+  struct Place {
+    std::int32_t first_row = -1;
+    std::int64_t first_token = 0;
+  };
 
   StepModel& model;
   LoopStatistics statistics;
@@ -50,6 +68,10 @@ struct DecodingLoop::Impl {
   std::vector<double> temperatures;
   std::vector<std::int32_t> allowed;
   std::vector<ops::AllowedRange> allowed_of_row;
+  std::vector<ops::NextRows> chosen;
+  std::vector<double> log_probabilities;
+  std::int64_t candidates_per_row = 1;
+  bool any_alignment = false;
   RowEdits row_edits;
   StepResult result;
   std::vector<std::int32_t> first_tokens;
@@ -57,19 +79,29 @@ struct DecodingLoop::Impl {
   Advance advance;
   std::vector<const SentenceState*> stepped;
 
+  /// Was begun; the rows and candidates that it has. The next one is begun before its result is looked at.
+  std::unique_ptr<PendingStep> awaited;
+  std::size_t awaited_rows = 0;
+  std::int64_t awaited_candidates = 1;
+
   Impl(StepModel& step_model, SharedSearch usual, const LoopLimits& limits)
       : model(step_model), pool(step_model, std::move(usual), limits, statistics) {}
 
   bool run(SentenceSource& source, HypothesisSink& sink, const std::stop_token& stop);
   void step(HypothesisSink& sink);
+  void compose();
+  StepRequest request() const;
+  void run_ahead(HypothesisSink& sink);
+  void finish_awaited(HypothesisSink& sink);
+  void end_step(HypothesisSink& sink, std::int64_t per_row, const auto& place_of);
+  void add_chosen_rows(ActiveSentence& sentence);
   void add_rows(const ActiveSentence& sentence, bool any_noise);
   void apply_processors(ActiveSentence& sentence);
   void add_wanted(std::size_t row, const SearchStrategy& strategy, const SentenceState& state,
                   const LiveHypothesis& hypothesis);
   void give_wanted(std::int32_t first_row, std::size_t live, Candidates& found) const;
   void add_allowed(const ActiveSentence& sentence);
-  void advance_sentence(ActiveSentence& sentence, std::int32_t first_row, std::int64_t first_token,
-                        std::size_t candidates);
+  void advance_sentence(ActiveSentence& sentence, const Place& place, std::size_t per_row);
   Candidates first_of(std::span<const std::int32_t> all_tokens, std::span<const double> all_log_probabilities,
                       std::size_t per_row, std::size_t wanted);
   bool finite(const Candidates& candidates, std::int32_t first_row) const;
@@ -81,6 +113,7 @@ bool DecodingLoop::Impl::run(SentenceSource& source, HypothesisSink& sink, const
   while (true) {
     if (stop.stop_requested()) return false;
     pool.drop_stopped(source, sink);
+    if (pool.active().empty()) awaited.reset();  // of sentences that have ended
     pool.admit(source, sink);
     if (pool.done()) return true;
     if (pool.active().empty()) continue;
@@ -89,8 +122,25 @@ bool DecodingLoop::Impl::run(SentenceSource& source, HypothesisSink& sink, const
   }
 }
 
-/// One step of all; what the sentences need of it differs, so it has the most that any of them does.
 void DecodingLoop::Impl::step(HypothesisSink& sink) {
+  if (model.runs_ahead() && std::ranges::all_of(pool.active(), [](const Active& s) { return can_run_ahead(*s); }))
+    return run_ahead(sink);
+  if (awaited != nullptr) return finish_awaited(sink);
+  compose();
+  if (rows.empty()) return;
+  model.step(request(), result);
+  core::require(wanted_tokens.empty() || result.wanted_log_probabilities.size() == wanted_tokens.size(),
+                ErrorCode::kUnsupported,
+                "decoding: this model tells the log probabilities of the best tokens only, and constraints need more");
+  std::int32_t next_row = 0;
+  end_step(sink, candidates_per_row, [&](const ActiveSentence& sentence) {
+    const std::int32_t row = std::exchange(next_row, next_row + static_cast<std::int32_t>(sentence.state.live.size()));
+    return Place{row, offsets[static_cast<std::size_t>(row)]};
+  });
+}
+
+/// One step of all; what the sentences need of it differs, so it has the most that any of them does.
+void DecodingLoop::Impl::compose() {
   rows.clear();
   tokens.clear();
   offsets.assign(1, 0);
@@ -100,53 +150,115 @@ void DecodingLoop::Impl::step(HypothesisSink& sink) {
   temperatures.clear();
   allowed.clear();
   allowed_of_row.clear();
-  std::int64_t candidates = 1;
-  bool any_noise = false, any_temperature = false, any_alignment = false, any_shortlist = false;
+  chosen.clear();
+  candidates_per_row = 1;
+  bool any_noise = false, any_temperature = false, any_shortlist = false;
+  any_alignment = false;
   for (const Active& sentence : pool.active()) {
     const StepNeeds& needs = sentence->searcher->needs;
-    candidates = std::max(candidates, needs.candidates);
+    candidates_per_row = std::max(candidates_per_row, needs.candidates);
     any_noise = any_noise || needs.noise;
     any_temperature = any_temperature || needs.temperature != 1;
     any_alignment = any_alignment || needs_alignment(sentence->searcher->options());
     any_shortlist = any_shortlist || !sentence->allowed.empty();
   }
   for (const Active& sentence : pool.active()) {
-    apply_processors(*sentence);
-    add_rows(*sentence, any_noise);
+    if (sentence->awaited_row >= 0) {
+      add_chosen_rows(*sentence);
+    } else {
+      apply_processors(*sentence);
+      sentence->next_row = static_cast<std::int32_t>(rows.size());
+      sentence->next_rows = static_cast<std::int32_t>(sentence->state.live.size());
+      add_rows(*sentence, any_noise);
+    }
     if (any_shortlist) add_allowed(*sentence);
     if (any_temperature) temperatures.resize(rows.size(), sentence->searcher->needs.temperature);
   }
-  if (rows.empty()) return;
-  model.step({.rows = rows,
-              .next = {tokens, offsets},
-              .candidates = candidates,
-              .temperatures = temperatures,
-              .edits = edits,
-              .noise = noise,
-              .wanted = wanted_tokens,
-              .allowed = allowed,
-              .allowed_of_row = allowed_of_row,
-              .alignment = any_alignment},
-             result);
-  core::require(wanted_tokens.empty() || result.wanted_log_probabilities.size() == wanted_tokens.size(),
-                ErrorCode::kUnsupported,
-                "decoding: this model tells the log probabilities of the best tokens only, and constraints need more");
+}
+
+StepRequest DecodingLoop::Impl::request() const {
+  return {.rows = rows,
+          .next = {tokens, offsets},
+          .candidates = candidates_per_row,
+          .temperatures = temperatures,
+          .edits = edits,
+          .noise = noise,
+          .wanted = wanted_tokens,
+          .allowed = allowed,
+          .allowed_of_row = allowed_of_row,
+          .alignment = any_alignment,
+          .chosen = chosen,
+          .log_probabilities = log_probabilities};
+}
+
+/// Begins the next step on what the device chooses, and looks at the one before only then. A sentence that turns out to
+/// have ended is in one step for nothing; what the device chose beyond what its search keeps is ignored.
+void DecodingLoop::Impl::run_ahead(HypothesisSink& sink) {
+  log_probabilities.assign(awaited_rows, 0);
+  compose();
+  std::unique_ptr<PendingStep> next = rows.empty() ? nullptr : model.begin(request());
+  if (awaited != nullptr) finish_awaited(sink);
+  awaited = std::move(next);
+  awaited_rows = rows.size();
+  awaited_candidates = candidates_per_row;
+  for (const Active& sentence : pool.active()) {
+    sentence->awaited_row = std::exchange(sentence->next_row, -1);
+    if (sentence->awaited_row >= 0 && static_cast<std::int32_t>(sentence->state.live.size()) > sentence->next_rows)
+      sentence->fail(std::make_exception_ptr(
+          core::Error(ErrorCode::kInternal, "the search strategy goes on with more hypotheses than it said")));
+  }
+}
+
+void DecodingLoop::Impl::finish_awaited(HypothesisSink& sink) {
+  awaited->finish(result);
+  awaited.reset();
+  end_step(sink, awaited_candidates, [](ActiveSentence& sentence) {
+    const std::int32_t row = std::exchange(sentence.awaited_row, -1);
+    return Place{row, row};
+  });
+}
+
+/// What the sentences make of the result; `place_of` says where their rows are.
+void DecodingLoop::Impl::end_step(HypothesisSink& sink, std::int64_t per_row, const auto& place_of) {
   ++statistics.steps;
-  statistics.rows += rows.size();
-  const auto per_row = static_cast<std::size_t>(candidates);
-  std::int32_t first_row = 0;
   stepped.clear();
   for (const Active& sentence : pool.active()) {
-    const auto live = static_cast<std::int32_t>(sentence->state.live.size());
-    if (live > 0) stepped.push_back(&sentence->state);
+    const Place place = place_of(*sentence);
+    const std::size_t live = sentence->state.live.size();
+    if (live == 0 || place.first_row < 0) continue;
+    statistics.rows += live;
+    stepped.push_back(&sentence->state);
     try {
-      if (live > 0) advance_sentence(*sentence, first_row, offsets[static_cast<std::size_t>(first_row)], per_row);
+      advance_sentence(*sentence, place, static_cast<std::size_t>(per_row));
     } catch (...) {
       sentence->fail(std::current_exception());
     }
-    first_row += live;
   }
   sink.stepped(stepped);
+}
+
+/// The device knows which tokens they append, to which of the sentence's rows.
+void DecodingLoop::Impl::add_chosen_rows(ActiveSentence& sentence) {
+  const SentenceState& state = sentence.state;
+  sentence.next_row = -1;
+  if (state.length == state.maximum_length) return;  // it ends in the step that is awaited
+  const auto live = static_cast<std::int32_t>(state.live.size());
+  const auto wanted = static_cast<std::int32_t>(sentence.searcher->needs.candidates);
+  sentence.next_row = static_cast<std::int32_t>(rows.size());
+  sentence.next_rows = std::min(sentence.searcher->strategy->next_rows(state), live * wanted);
+  chosen.push_back({.first_row = sentence.awaited_row,
+                    .rows = live,
+                    .candidates = wanted,
+                    .first_next = sentence.next_row,
+                    .next = sentence.next_rows});
+  for (std::int32_t i = 0; i < live; ++i)
+    log_probabilities[static_cast<std::size_t>(sentence.awaited_row + i)] =
+        state.live[static_cast<std::size_t>(i)].log_probability;
+  for (std::int32_t i = 0; i < sentence.next_rows; ++i) {
+    rows.push_back({sentence.slot, sentence.awaited_row});
+    tokens.push_back(state.spec->end);
+    offsets.push_back(static_cast<std::int32_t>(tokens.size()));
+  }
 }
 
 /// For the rows that the sentence is about to get.
@@ -220,14 +332,15 @@ void DecodingLoop::Impl::add_allowed(const ActiveSentence& sentence) {
   allowed_of_row.resize(rows.size(), {.begin = begin, .end = static_cast<std::int32_t>(allowed.size())});
 }
 
-void DecodingLoop::Impl::advance_sentence(ActiveSentence& sentence, std::int32_t first_row, std::int64_t first_token,
-                                          std::size_t candidates) {
+void DecodingLoop::Impl::advance_sentence(ActiveSentence& sentence, const Place& place, std::size_t per_row) {
+  const std::int32_t first_row = place.first_row;
   const auto row = static_cast<std::size_t>(first_row);
   const std::size_t live = sentence.state.live.size();
-  sentence.record(result, first_row, first_token, offsets[row + 1] - offsets[row]);
-  Candidates found = first_of(std::span(result.tokens).subspan(row * candidates, live * candidates),
-                              std::span(result.log_probabilities).subspan(row * candidates, live * candidates),
-                              candidates, static_cast<std::size_t>(sentence.searcher->needs.candidates));
+  const std::size_t forced = sentence.fresh() ? sentence.state.sentence.target_prefix.size() : 0;
+  sentence.record(result, first_row, place.first_token, static_cast<std::int64_t>(1 + forced));
+  Candidates found = first_of(std::span(result.tokens).subspan(row * per_row, live * per_row),
+                              std::span(result.log_probabilities).subspan(row * per_row, live * per_row), per_row,
+                              static_cast<std::size_t>(sentence.searcher->needs.candidates));
   if (!finite(found, first_row)) return sentence.give_up();
   give_wanted(first_row, live, found);
   SearchStrategy& strategy = *sentence.searcher->strategy;
@@ -265,6 +378,7 @@ bool DecodingLoop::Impl::finite(const Candidates& candidates, std::int32_t first
     if (!std::isnan(log_probability) && log_probability < std::numeric_limits<double>::infinity()) continue;
     const std::int32_t row = first_row + static_cast<std::int32_t>(static_cast<std::int64_t>(i) / candidates.per_row);
     const auto edits_of_row = std::ranges::count(edits, row, &ops::LogitEdit::row);
+    if (edits_of_row == 0) return false;
     std::int64_t choices = model.spec().target_vocabulary;
     if (!allowed_of_row.empty()) {
       const ops::AllowedRange& range = allowed_of_row[static_cast<std::size_t>(row)];
@@ -307,7 +421,10 @@ DecodingLoop::~DecodingLoop() = default;
 bool DecodingLoop::run(SentenceSource& source, HypothesisSink& sink, std::stop_token stop) {
   struct Cleanup {
     Impl& impl;
-    ~Cleanup() { impl.pool.release_all(); }
+    ~Cleanup() {
+      impl.awaited.reset();
+      impl.pool.release_all();
+    }
   };
   const Cleanup cleanup{*impl_};
   return impl_->run(source, sink, stop);

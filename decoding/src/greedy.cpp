@@ -10,6 +10,7 @@ class Greedy final : public SearchStrategy {
  public:
   StepNeeds needs(std::int64_t) const override { return {}; }
   std::int32_t maximum_live() const override { return 1; }
+  std::int32_t next_rows(const SentenceState&) const override { return 1; }
 
   void advance(SentenceState& state, const Candidates& candidates, Advance& result) override {
     const std::int32_t token = candidates.token(0, 0);

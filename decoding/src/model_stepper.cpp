@@ -14,22 +14,14 @@
 namespace dragoman::decoding {
 namespace {
 
-/// What the body of a step leaves behind.
-struct Outcome {
-  ops::TopK best;
-  nn::Tensor forced_nlls;
-  nn::Tensor attention;
-};
-
-void copy_candidates(const tensor::Context& context, const ops::TopK& best, StepResult& result) {
-  const auto tokens = tensor::HostView::of(context.memory(), best.tokens);
-  const auto log_probabilities = tensor::HostView::of(context.memory(), best.log_probabilities);
-  const std::int64_t count = best.tokens.size();
-  const auto* first = tokens.tensor().as<std::int32_t>();
+/// Of tensors that the host can read.
+void copy_candidates(const nn::Tensor& tokens, const nn::Tensor& log_probabilities, StepResult& result) {
+  const std::int64_t count = tokens.size();
+  const auto* first = tokens.as<std::int32_t>();
   result.tokens.assign(first, first + count);
   result.log_probabilities.resize(static_cast<std::size_t>(count));
-  tensor::visit_float(best.log_probabilities.dtype, [&]<class Float>(Float) {
-    std::copy_n(log_probabilities.tensor().as<Float>(), count, result.log_probabilities.begin());
+  tensor::visit_float(log_probabilities.dtype, [&]<class Float>(Float) {
+    std::copy_n(log_probabilities.as<Float>(), count, result.log_probabilities.begin());
   });
 }
 
@@ -42,7 +34,37 @@ void copy_wanted(const tensor::Context& context, const ops::TopK& best, std::siz
   });
 }
 
+/// Candidates on their way to the host: log probabilities and, right behind them, tokens.
+class PendingCandidates final : public PendingStep {
+ public:
+  PendingCandidates(tensor::DeviceMemory& memory, const ops::TopK& candidates)
+      : candidates_(candidates),
+        read_(memory.begin_read(candidates.log_probabilities.data, tensor::bytes_of(candidates.log_probabilities) +
+                                                                       tensor::bytes_of(candidates.tokens))) {}
+
+  void finish(StepResult& result) override {
+    auto* const bytes = const_cast<std::byte*>(read_->wait().data());  // a tensor's; nothing is written
+    candidates_.log_probabilities.data = bytes;
+    candidates_.tokens.data = bytes + tensor::bytes_of(candidates_.log_probabilities);
+    copy_candidates(candidates_.tokens, candidates_.log_probabilities, result);
+    result.wanted_log_probabilities.clear();
+    result.forced_log_probabilities.assign(static_cast<std::size_t>(candidates_.tokens.rows), 0);
+    result.alignments.clear();
+  }
+
+ private:
+  ops::TopK candidates_;
+  std::unique_ptr<tensor::PendingRead> read_;
+};
+
 }  // namespace
+
+/// What the body of a step leaves behind.
+struct ModelStepper::Outcome {
+  ops::TopK best;
+  nn::Tensor forced_nlls;
+  nn::Tensor attention;
+};
 
 ModelStepper::ModelStepper(const nn::Seq2SeqModel& model, tensor::Context& context)
     : model_(&model),
@@ -161,6 +183,42 @@ ModelStepper::Distributions ModelStepper::distributions(const StepRequest& reque
 }
 
 void ModelStepper::step(const StepRequest& request, StepResult& result) {
+  const Outcome outcome = run(request);
+  keep_alignments(request, outcome.attention, result);
+  copy_forced(request, outcome.forced_nlls, result);
+  copy_candidates(tensor::HostView::of(context_->memory(), outcome.best.tokens).tensor(),
+                  tensor::HostView::of(context_->memory(), outcome.best.log_probabilities).tensor(), result);
+  copy_wanted(*context_, outcome.best, request.wanted.size(), result);
+}
+
+bool ModelStepper::runs_ahead() const {
+  return !context_->memory().host_readable() && model_->recordable();
+}
+
+std::unique_ptr<PendingStep> ModelStepper::begin(const StepRequest& request) {
+  core::require(runs_ahead() && request.next.total() == request.next.batch() && request.wanted.empty() &&
+                    request.noise.empty() && request.edits.empty() && !request.alignment,
+                core::ErrorCode::kInternal, "a step that wants more than candidates cannot be begun");
+  return std::make_unique<PendingCandidates>(context_->memory(), run(request).best);
+}
+
+/// In the place of those of the last step: the kernel that reads these was launched before.
+void ModelStepper::make_room_for_candidates(std::int64_t rows, std::int64_t per_row) {
+  if (!runs_ahead()) return;
+  const std::int64_t count = rows * per_row;
+  const tensor::DType type = context_->float_type();
+  const std::size_t float_bytes = static_cast<std::size_t>(count) * tensor::size_of(type);
+  const std::size_t bytes = float_bytes + static_cast<std::size_t>(count) * sizeof(std::int32_t);
+  if (candidate_buffer_.size() < bytes) {
+    candidate_buffer_ = tensor::Buffer(context_->memory(), 2 * bytes);
+    candidate_generation_ = tensor::next_generation();
+  }
+  auto* const data = static_cast<std::byte*>(candidate_buffer_.data());
+  candidates_ = {{data + float_bytes, rows, per_row, per_row, tensor::DType::kI32, context_->device()},
+                 {data, rows, per_row, per_row, type, context_->device()}};
+}
+
+ModelStepper::Outcome ModelStepper::run(const StepRequest& request) {
   require_possible(request);
   state_.request_alignment(request.alignment ? model_->alignment_heads() : nn::AlignmentHeads{});
   state_.set_rows(request.rows);
@@ -175,9 +233,12 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
   ops::DeviceIndices last_rows, scored_rows;
   ops::Indices forced;
 
-  const Outcome outcome = context_->step(
+  return context_->step(
       [&]() -> tensor::StepKey {
-        next = model_->prepare_target(*context_, request.next, state_);
+        next = model_->prepare_target(
+            *context_, request.next, state_,
+            {candidates_.tokens, candidates_.log_probabilities, request.log_probabilities, request.chosen});
+        make_room_for_candidates(rows, request.candidates);
         options = ops::upload(*context_,
                               {.k = request.candidates,
                                .temperatures = request.temperatures,
@@ -196,9 +257,10 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
         if (!model_->recordable()) return tensor::StepKey::never();
         // Outputs are gathered anew when parameters change, and then every row has a list.
         const std::int64_t generation = listed ? listed_outputs_->generation() : model_->parameters().generation();
+        const std::int64_t state_generation = std::max(state_.generation(), candidate_generation_);
         const std::int64_t lists = listed ? listing.columns : options.allowed_of_row.size();
         return {listed ? "decode_listed" : "decode",
-                {generation, state_.generation(), rows, request.next.total(), forced.size(), request.candidates,
+                {generation, state_generation, rows, request.next.total(), forced.size(), request.candidates,
                  request.alignment ? 1 : 0, options.edits.size(), options.noise.size(), options.wanted.size(),
                  options.allowed.size(), lists, state_.longest_history(), state_.longest_source()}};
       },
@@ -209,16 +271,12 @@ void ModelStepper::step(const StepRequest& request, StepResult& result) {
           found.forced_nlls =
               ops::target_nlls(*context_, ops::gather_rows(*context_, states, scored_rows), model_->output(), forced);
         const nn::Tensor last = whole_rows ? states : ops::gather_rows(*context_, states, last_rows);
-        found.best = listed ? ops::project_listed_top_k(*context_, last, model_->output(), options, listing)
-                            : ops::project_top_k(*context_, last, model_->output(), options);
+        found.best = listed
+                         ? ops::project_listed_top_k(*context_, last, model_->output(), options, listing, candidates_)
+                         : ops::project_top_k(*context_, last, model_->output(), options, candidates_);
         found.attention = state_.kept_attention();
         return found;
       });
-
-  keep_alignments(request, outcome.attention, result);
-  copy_forced(request, outcome.forced_nlls, result);
-  copy_candidates(*context_, outcome.best, result);
-  copy_wanted(*context_, outcome.best, request.wanted.size(), result);
 }
 
 /// The state of the last new token of a row says what comes next; the one after token t - 1, how probable its token t

@@ -2,6 +2,7 @@
 
 namespace dragoman::decoding {
 
+PendingStep::~PendingStep() = default;
 StepModel::~StepModel() = default;
 
 }  // namespace dragoman::decoding

@@ -123,7 +123,8 @@ TEST_P(UpdateTest, AHeldStepChangesNothing) {
   Context& context = rig_.context();
   const auto step = context.upload_copy(ops::UpdateStep{.learning_rate = 0.5, .average_decay = 0.5, .held = 1});
   const std::vector<double> start{1, -2, 3, 4, 5, -6};
-  const Tensor p = rig_.matrix(2, 3, start), g = rig_.matrix(2, 3, std::vector<double>{1, kInfinity, -1, 2, std::nan(""), 3});
+  const Tensor p = rig_.matrix(2, 3, start),
+               g = rig_.matrix(2, 3, std::vector<double>{1, kInfinity, -1, 2, std::nan(""), 3});
   const auto moment = [&](std::int64_t rows, std::int64_t cols) {
     return rig_.matrix(rows, cols, std::vector<double>(static_cast<std::size_t>(rows * cols), 0.5));
   };

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <dragoman/decoding/step_model.h>
+#include <dragoman/ops/project_top_k.h>
 #include <dragoman/tensor/context.h>
 #include <dragoman/tensor/host_view.h>
 
@@ -23,6 +24,9 @@ class ModelStepper final : public StepModel {
   void admit(const tensor::RaggedTokens& sources, std::span<std::int32_t> slots) override;
   void release(std::int32_t slot) override;
   void step(const StepRequest& request, StepResult& result) override;
+  /// Where the host cannot read the device's memory, and steps can be told by their shapes alone.
+  bool runs_ahead() const override;
+  std::unique_ptr<PendingStep> begin(const StepRequest& request) override;
   /// Log probabilities [*, V] of the model's own softmax, in the context's step memory until the next call.
   struct Distributions {
     tensor::HostView last;                          ///< of what follows each row
@@ -36,6 +40,10 @@ class ModelStepper final : public StepModel {
   std::size_t expected_bytes(std::int64_t source_tokens, std::int64_t target_tokens) const override;
 
  private:
+  struct Outcome;
+
+  Outcome run(const StepRequest& request);
+  void make_room_for_candidates(std::int64_t rows, std::int64_t per_row);
   void require_possible(const StepRequest& request) const;
   void keep_alignments(const StepRequest& request, const nn::Tensor& attention, StepResult& result);
   void choose_rows(const StepRequest& request);
@@ -45,6 +53,10 @@ class ModelStepper final : public StepModel {
   tensor::Context* context_;
   nn::DecoderState state_;
   std::unique_ptr<ListedOutputs> listed_outputs_;
+  /// Of the last step, where a model runs ahead: the next one chooses from them. Tokens lie behind log probabilities.
+  ops::TopK candidates_;
+  tensor::Buffer candidate_buffer_;
+  std::int64_t candidate_generation_ = 0;
   std::vector<std::int32_t> last_rows_;    ///< of each row's last new token among all new tokens
   std::vector<std::int32_t> scored_rows_;  ///< of the tokens before forced ones
   std::vector<std::int32_t> forced_tokens_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct StepRequest {
   std::span<const std::int32_t> allowed{};
   std::span<const ops::AllowedRange> allowed_of_row{};
   bool alignment = false;
+  /// Rows whose tokens and parents the model takes from the candidates of the last step, which was begun and may be
+  /// under way; `next` has any token for them, and their `parent` is any row of the sentence.
+  std::span<const ops::NextRows> chosen{};
+  /// If there are some, for each row of the last step: the log probability of its hypothesis.
+  std::span<const double> log_probabilities{};
 };
 
 /// The caller's memory, reused from step to step.
@@ -47,6 +53,14 @@ struct StepResult {
   std::vector<std::vector<float>> alignments{};
 };
 
+/// A step that was begun. Whoever does not want its result drops it.
+class PendingStep {
+ public:
+  virtual ~PendingStep();
+  /// Waits for this step, and for none that was begun later. Once.
+  virtual void finish(StepResult& result) = 0;
+};
+
 /// What a search needs of a model; searches know no more. Each row's result must depend on its own sentence and history
 /// alone, not on what other rows are in the step: then every search is batch-invariant. One thread at a time.
 class StepModel {
@@ -57,6 +71,14 @@ class StepModel {
   virtual void admit(const tensor::RaggedTokens& sources, std::span<std::int32_t> slots) = 0;
   virtual void release(std::int32_t slot) = 0;
   virtual void step(const StepRequest& request, StepResult& result) = 0;
+  /// Whether steps can be begun: a device computes them while the host does something else.
+  virtual bool runs_ahead() const { return false; }
+  /// A step of one token for each row, which wants candidates only (no edits, noise, wanted tokens, alignment). Its
+  /// sentences may be released while it is under way. nullptr from a model that does not run ahead.
+  virtual std::unique_ptr<PendingStep> begin(const StepRequest& request) {
+    static_cast<void>(request);
+    return nullptr;
+  }
   /// Whether `StepRequest::alignment` can be had.
   virtual bool has_alignment() const { return false; }
   /// Memory held for admitted sentences, and what one more would take about; both 0 if memory is of no concern.

@@ -95,6 +95,13 @@ class SearchStrategy {
     static_cast<void>(state);
     return false;
   }
+  /// For devices that go on before the host knows a step's candidates. n > 0 is a promise about the next advance():
+  /// it continues with the best n candidates that are not the end, or with the first of these, by the sum of log
+  /// probabilities, then the better parent, then the rank; want() wants nothing. 0: it may decide otherwise.
+  virtual std::int32_t next_rows(const SentenceState& state) const {
+    static_cast<void>(state);
+    return 0;
+  }
 };
 
 struct BuiltInStrategy {
