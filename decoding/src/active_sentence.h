@@ -18,8 +18,8 @@ class ActiveSentence {
   Searcher* searcher = nullptr;
   /// Rows that it may need.
   std::int32_t maximum_live = 1;
-  /// Where steps run ahead: its first row in the step whose candidates are awaited, and in the one that was begun on top
-  /// of that, with how many rows it has there; -1: it is in none.
+  /// Where steps run ahead: its first row in the step whose candidates are awaited, and in the one that was begun on
+  /// top of that, with how many rows it has there; -1: it is in none.
   std::int32_t awaited_row = -1;
   std::int32_t next_row = -1;
   std::int32_t next_rows = 0;

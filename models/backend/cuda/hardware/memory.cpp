@@ -65,8 +65,8 @@ Staging& staging_of(int device) {
 
 }  // namespace
 
-/// Pinned memory that reads in flight are copied to, each with the event that says when it is there. They are used again
-/// and again, since making one may wait for the device.
+/// Pinned memory that reads in flight are copied to, each with the event that says when it is there. They are used
+/// again and again, since making one may wait for the device.
 class ReadRooms {
  public:
   struct Room {

@@ -18,8 +18,8 @@ class NonFiniteUpdates {
     double gradient_norm = 0;
   };
   /// Takes the update that comes after progress.state and has not been applied. Either moves the state past it, to
-  /// `after`, with the parameters as the policy says, or throws Error{kInvalidArgument}, which names what was not finite
-  /// first.
+  /// `after`, with the parameters as the policy says, or throws Error{kInvalidArgument}, which names what was not
+  /// finite first.
   void leave_out(const TrainingState& after, const Figures& figures);
   /// The same of the update that was applied last and has left parameters that are not finite: undone to a checkpoint.
   void undo_update();

@@ -10,7 +10,7 @@
 
 namespace dragoman::tensor {
 
-/// A copy to the host that is under way: of what the device has computed when everything that was queued before has run.
+/// A copy to the host that is under way: of what the device has computed when all that was queued before has run.
 /// Who waits does not wait for what was queued behind it. Belongs to the thread that began it.
 class PendingRead {
  public:
@@ -23,8 +23,8 @@ class PendingRead {
 /// before their first touch (THP is commonly in `madvise` mode). Thread-safe.
 ///
 /// The host may not touch what it may not read: data crosses the border through the verbs below (or a HostView), which
-/// are done when they return unless they say otherwise, and kernels do the rest. Where host and device share memory they are
-/// plain copies.
+/// are done when they return unless they say otherwise, and kernels do the rest. Where host and device share memory
+/// they are plain copies.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory();
