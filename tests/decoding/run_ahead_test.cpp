@@ -413,7 +413,7 @@ TEST_P(RunAheadOn, FindsWhatOrdinaryStepsAndTheCpuFind) {
   const auto sentences = sentences_of(emulated() ? 14 : 40, 3);
   std::size_t search = 0;
   for (const DecodingOptions& options : ahead_searches(10)) {
-    if (emulated() && ++search % 5 != 1) continue;
+    if (emulated() && ++search % 12 != 1) continue;
     const auto expected = decode_on("cpu", sentences, options, 16, false);
     const auto found = decode_on(GetParam(), sentences, options, 13, true);
     if (!emulated()) {
