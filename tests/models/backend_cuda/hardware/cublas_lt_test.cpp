@@ -84,10 +84,9 @@ INSTANTIATE_TEST_SUITE_P(Layouts, Told, ::testing::Range(0, 48));
 
 /// Of row-major matrices of either type with rows longer than they need to be; small whole numbers, so sums are exact.
 TEST_P(Told, IsTheProductOfRowMajorMatrices) {
-  const auto& [type, inputs] =
-      std::array{std::pair(GemmType::kF32, CUDA_R_32F), std::pair(GemmType::kBF16, CUDA_R_16BF),
-                 std::pair(GemmType::kF16, CUDA_R_16F)}
-          .at(static_cast<std::size_t>(GetParam() / 16));
+  const std::array types{std::pair(GemmType::kF32, CUDA_R_32F), std::pair(GemmType::kBF16, CUDA_R_16BF),
+                         std::pair(GemmType::kF16, CUDA_R_16F)};
+  const auto [type, inputs] = types.at(static_cast<std::size_t>(GetParam() / 16));
   const bool transpose_a = (GetParam() & 1) != 0, transpose_b = (GetParam() & 2) != 0;
   const bool accumulate = (GetParam() & 4) != 0, bias = (GetParam() & 8) != 0;
   constexpr std::int64_t kRows = 3, kCols = 5, kInner = 7;
