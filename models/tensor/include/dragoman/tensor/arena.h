@@ -11,7 +11,7 @@
 namespace dragoman::tensor {
 
 /// A copy to the host that is under way: of what the device has computed when all that was queued before has run.
-/// Who waits does not wait for what was queued behind it. Belongs to the thread that began it.
+/// What is queued behind it may overwrite that, and is not waited for. Belongs to the thread that began it.
 class PendingRead {
  public:
   virtual ~PendingRead();
