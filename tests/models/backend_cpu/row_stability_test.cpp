@@ -1,4 +1,5 @@
 // House rule 5: a row's result has the same bits whatever the other rows and however many they are.
+#include "gemm.h"
 #include "packed_weight.h"
 #include "support.h"
 
@@ -84,6 +85,8 @@ TEST(RowStability, TheProbeFindsMoreThanOneBucketForTheUsualShapes) {
 
 TEST(RowStability, ProductsOfTheUsualShapesCanBeCutIntoParts) {
   // As above: where they cannot, one sentence is not shared between cores.
+  if (gemm_level() == "avx2")
+    GTEST_SKIP() << "what oneDNN packs for AVX2 has no blocks, so some outputs of it are no matrix of their own";
   for (const StableShape shape :
        {StableShape{512, 512}, StableShape{1536, 512}, StableShape{512, 2048}, StableShape{4000, 128}}) {
     const std::vector<float> weight = random_floats(shape.outputs * shape.inputs, 1);
