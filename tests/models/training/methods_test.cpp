@@ -41,14 +41,7 @@ class Methods : public ::testing::Test {
   }
 
   std::vector<core::Json> lines_of(const std::string& run, const std::string& type) const {
-    std::vector<core::Json> lines;
-    core::LineReader reader(task_.file(run) / "metrics.jsonl");
-    for (std::string line; reader.next(line);) {
-      lines.push_back(core::parse_json(line, "metrics.jsonl"));
-      for (const char* time : {"seconds", "data_seconds"}) lines.back().erase(time);
-      if (lines.back()["type"] != type) lines.pop_back();
-    }
-    return lines;
+    return task_.lines_of(run, type);
   }
   std::vector<std::string> states_of(const std::string& run, std::int64_t update) const {
     std::vector<std::string> names;
@@ -211,21 +204,14 @@ TEST_F(Methods, LabelSmoothingOverTheOthersIsThatOfFairseq) {
 /// A sentence whose embedding overflows comes once in each epoch.
 class NonFinite : public Methods {
  protected:
-  void SetUp() override {
-    std::ofstream(task_.file("train.source"), std::ios::app) << "e e\n";
-    std::ofstream(task_.file("train.target"), std::ios::app) << "a b\n";
-    std::ofstream vectors(task_.file("vectors.txt"));
-    vectors << "<unk>";
-    for (int i = 0; i < 16; ++i) vectors << (i % 2 == 0 ? " 1e30" : " -1e30");
-    vectors << "\n";
-  }
   TrainingConfig config(const std::vector<std::string>& assignments) const {
-    std::vector<std::string> all{"model.tying=none", "model.norm=post",
-                                 "data.embeddings.source.file=" + task_.file("vectors.txt").string(),
-                                 "data.embeddings.source.frozen=true"};
+    std::vector<std::string> all = overflow_;
     all.insert(all.end(), assignments.begin(), assignments.end());
     return task_.config(all);
   }
+
+ private:
+  std::vector<std::string> overflow_ = task_.add_overflow();
 };
 
 TEST_F(NonFinite, StopNamesTheFirstOp) {

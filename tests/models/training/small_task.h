@@ -61,6 +61,31 @@ checkpoint: {every: 7, keep: 2}
     return read_training_config(tree(assignments), "small task");
   }
 
+  /// Adds a pair whose embedding of the source overflows; gives the assignments that make it do so, in a model of this
+  /// width.
+  std::vector<std::string> add_overflow() const {
+    std::ofstream(file("train.source"), std::ios::app) << "e e\n";
+    std::ofstream(file("train.target"), std::ios::app) << "a b\n";
+    std::ofstream vectors(file("vectors.txt"));
+    vectors << "<unk>";
+    for (int i = 0; i < 16; ++i) vectors << (i % 2 == 0 ? " 1e30" : " -1e30");
+    vectors << "\n";
+    return {"model.tying=none", "model.norm=post", "data.embeddings.source.file=" + file("vectors.txt").string(),
+            "data.embeddings.source.frozen=true"};
+  }
+
+  /// Of a run's metrics.jsonl the lines of a type, but for what time says.
+  std::vector<core::Json> lines_of(const std::string& run, const std::string& type) const {
+    std::vector<core::Json> lines;
+    core::LineReader reader(file(run) / "metrics.jsonl");
+    for (std::string line; reader.next(line);) {
+      lines.push_back(core::parse_json(line, "metrics.jsonl"));
+      for (const char* time : {"seconds", "data_seconds"}) lines.back().erase(time);
+      if (lines.back()["type"] != type) lines.pop_back();
+    }
+    return lines;
+  }
+
   /// The bytes of everything that a checkpoint holds.
   std::string checkpoint_bytes(const std::string& run, std::int64_t update) const {
     std::string bytes;
