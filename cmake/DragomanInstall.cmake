@@ -13,19 +13,38 @@ set_target_properties(${plugins} PROPERTIES INSTALL_RPATH $ORIGIN/../..)
 # The build tree has the layout of an installation and the same search path: one that is to be replaced when it is installed ends in ":" in
 # the build tree, which makes the system's loader look for libraries in whatever folder the program is run in.
 set_target_properties(dragoman dragoman_program ${plugins} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
-install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/dragoman/plugins)
+foreach(plugin IN LISTS plugins)
+  # nvcc takes minutes for the plugin `cuda`, so it is installed where it was built, and no part of `dragoman_installed`.
+  set(optional "")
+  if(plugin STREQUAL "dragoman_plugin_cuda")
+    set(optional OPTIONAL)
+  endif()
+  install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/dragoman/plugins ${optional})
+endforeach()
 
-# All that is installed, for those who build no tests.
-add_custom_target(dragoman_installed DEPENDS dragoman dragoman_program ${plugins})
+# All that is installed but for the plugin `cuda`, for those who build no tests.
+set(light_plugins ${plugins})
+list(REMOVE_ITEM light_plugins dragoman_plugin_cuda)
+add_custom_target(dragoman_installed DEPENDS dragoman dragoman_program ${light_plugins})
 
 get_property(include_roots GLOBAL PROPERTY DRAGOMAN_INCLUDE_ROOTS)
 foreach(root IN LISTS include_roots)
   install(DIRECTORY ${root}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
 endforeach()
 
-configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/dragomanConfig.cmake.in ${PROJECT_BINARY_DIR}/dragomanConfig.cmake
+# Not in the root of the build tree, where find_package() would find the package of a tree that is not installed.
+set(package_files ${PROJECT_BINARY_DIR}/cmake/dragoman)
+file(REMOVE ${PROJECT_BINARY_DIR}/dragomanConfig.cmake ${PROJECT_BINARY_DIR}/dragomanConfigVersion.cmake)  # of older builds
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/dragomanConfig.cmake.in ${package_files}/dragomanConfig.cmake
   INSTALL_DESTINATION ${package_folder})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/dragomanConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/dragomanConfig.cmake ${PROJECT_BINARY_DIR}/dragomanConfigVersion.cmake
-  DESTINATION ${package_folder})
+write_basic_package_version_file(${package_files}/dragomanConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${package_files}/dragomanConfig.cmake ${package_files}/dragomanConfigVersion.cmake DESTINATION ${package_folder})
 install(EXPORT dragomanTargets NAMESPACE dragoman:: DESTINATION ${package_folder})
+
+# For builds without CMake: `pkg-config --cflags --libs dragoman`.
+file(RELATIVE_PATH prefix_from_pkgconfig /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" prefix_from_pkgconfig ${prefix_from_pkgconfig})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/dragoman.pc.in ${PROJECT_BINARY_DIR}/cmake/dragoman.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/dragoman.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/dragoman)

@@ -8,15 +8,8 @@ if(NOT DRAGOMAN_MPI_FOUND)
   return()
 endif()
 
-add_library(dragoman_plugin_mpi MODULE ${PROJECT_SOURCE_DIR}/models/collective/mpi/plugin.cpp
-  ${PROJECT_SOURCE_DIR}/models/collective/mpi/mpi_collective.cpp)
-target_link_libraries(dragoman_plugin_mpi PRIVATE dragoman PkgConfig::DRAGOMAN_MPI)
+set(mpi ${PROJECT_SOURCE_DIR}/plugins/mpi)
+dragoman_plugin_module(dragoman_plugin_mpi mpi ${mpi}/plugin.cpp ${mpi}/mpi_collective.cpp)
+target_link_libraries(dragoman_plugin_mpi PRIVATE PkgConfig::DRAGOMAN_MPI)
 # The functions of C are all that is used.
 target_compile_definitions(dragoman_plugin_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-set_target_properties(dragoman_plugin_mpi PROPERTIES
-  PREFIX ""
-  OUTPUT_NAME mpi
-  CXX_VISIBILITY_PRESET hidden
-  VISIBILITY_INLINES_HIDDEN ON
-  LIBRARY_OUTPUT_DIRECTORY ${DRAGOMAN_PLUGIN_FOLDER})
-set_property(GLOBAL APPEND PROPERTY DRAGOMAN_PLUGINS dragoman_plugin_mpi)

@@ -17,9 +17,10 @@ set(DRAGOMAN_SANITIZER "" CACHE STRING "Sanitizers, as -fsanitize= takes them: a
 
 find_program(DRAGOMAN_CCACHE ccache)
 if(DRAGOMAN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # What is compiled in one clone of the tree serves every other, wherever it lies.
+  # What is compiled in one clone of the tree serves every other, wherever it lies. Precompiled headers need the last variable.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${DRAGOMAN_CCACHE})
+    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+    ${DRAGOMAN_CCACHE})
 endif()
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)

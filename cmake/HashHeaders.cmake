@@ -1,15 +1,13 @@
-# Run as a script by dragoman_fingerprint_header(): HEADER_LIST, TEMPLATE, OUTPUT and VERSION are given with -D.
-file(READ ${HEADER_LIST} headers)
-
-# Keyed by the name under which a header is included, so that the hash is the same wherever the source tree lies.
-set(entries)
-foreach(header IN LISTS headers)
-  string(REGEX REPLACE ".*/include/(dragoman/)" "\\1" name "${header}")
-  file(SHA256 ${header} hash)
-  list(APPEND entries "${name} ${hash}")
-endforeach()
-list(SORT entries)
-string(REPLACE ";" "\n" entries "${entries}")
-string(SHA256 HEADERS_HASH "${entries}")
-
+# Run as a script by dragoman_write_fingerprint(): writes the generated header OUTPUT from TEMPLATE, and a DEPFILE that names the headers that
+# were hashed. ROOTS_FILE lists the include roots, one a line. All are given with -D, and VERSION.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/SdkHeaders.cmake)
+file(STRINGS ${ROOTS_FILE} roots)
+dragoman_sdk_headers(names paths ${roots})
+dragoman_hash_headers(HEADERS_HASH NAMES ${names} PATHS ${paths})
 configure_file(${TEMPLATE} ${OUTPUT} @ONLY)
+
+string(REPLACE " " "\\ " dependencies "${paths}")
+string(REPLACE ";" " \\\n  " dependencies "${dependencies}")
+string(REPLACE " " "\\ " target "${OUTPUT}")
+file(WRITE ${DEPFILE} "${target}: ${dependencies}\n")

@@ -8,6 +8,7 @@
 #include <unicode/uscript.h>
 
 #include <dragoman/core/utf8.h>
+#include <dragoman/core/white_space.h>
 
 namespace dragoman::corpus {
 namespace {
@@ -36,7 +37,7 @@ bool has_no_spaces(Script script) {
 
 CharacterClass classify(char32_t c) {
   const auto code_point = static_cast<UChar32>(c);
-  if (u_isUWhiteSpace(code_point) != 0) return {.kind = kSpace};
+  if (core::is_white_space(c)) return {.kind = kSpace};
   if (c == core::kReplacementCharacter) return {.kind = kControl};
   const auto mask = U_GET_GC_MASK(code_point);
   if ((mask & (U_GC_L_MASK | U_GC_M_MASK)) != 0) {

@@ -49,8 +49,8 @@ void check_alignment(const PairFile& file) {
   only(!file.alignment.empty(), file.format == PairFormat::kText, "a file");
   only(file.alignment_column > 0, file.format == PairFormat::kTsv, "a column");
   only(!file.alignment_key.empty(), file.format == PairFormat::kJsonl, "a key");
-  core::require(file.alignment_column <= kMostColumns, ErrorCode::kInvalidArgument,
-                "column {}: columns count from 1 to {}", file.alignment_column, kMostColumns);
+  core::require(file.alignment_column <= kMaxColumns, ErrorCode::kInvalidArgument,
+                "column {}: columns count from 1 to {}", file.alignment_column, kMaxColumns);
   core::require(file.alignment_column == 0 ||
                     (file.alignment_column != file.source_column && file.alignment_column != file.target_column),
                 ErrorCode::kInvalidArgument, "alignments and a text are both column {}", file.alignment_column);
@@ -73,8 +73,8 @@ void check(const PairFile& file) {
                   core::quote(file.source));
   if (file.format == PairFormat::kTsv) {
     for (const std::uint64_t column : {file.source_column, file.target_column})
-      core::require(column >= 1 && column <= kMostColumns, ErrorCode::kInvalidArgument,
-                    "column {}: columns count from 1 to {}", column, kMostColumns);
+      core::require(column >= 1 && column <= kMaxColumns, ErrorCode::kInvalidArgument,
+                    "column {}: columns count from 1 to {}", column, kMaxColumns);
     core::require(file.source_column != file.target_column, ErrorCode::kInvalidArgument,
                   "source and target are both column {}", file.source_column);
   }

@@ -64,9 +64,9 @@ void PairWriter::complete() {
   if (target_) target_->complete();
 }
 
-void PairWriter::publish() {
-  if (source_) source_->publish();
-  if (target_) target_->publish();
+void PairWriter::add_files(std::vector<core::OutputFile*>& files) {
+  if (source_) files.push_back(&*source_);
+  if (target_) files.push_back(&*target_);
 }
 
 RejectionWriter::RejectionWriter(const std::string& path, const std::stop_token& stop) : as_json_(is_jsonl(path)) {
@@ -101,8 +101,8 @@ void RejectionWriter::complete() {
   if (file_) file_->complete();
 }
 
-void RejectionWriter::publish() {
-  if (file_) file_->publish();
+void RejectionWriter::add_files(std::vector<core::OutputFile*>& files) {
+  if (file_) files.push_back(&*file_);
 }
 
 }  // namespace dragoman::corpus

@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <dragoman/core/file.h>
 #include <dragoman/corpus/filters.h>
@@ -18,9 +19,10 @@ class PairWriter {
   PairWriter(const PairOutput& output, const std::stop_token& stop);
   void write(std::string_view source, std::string_view target);
   std::uint64_t pairs() const noexcept { return pairs_; }
-  /// As those of core::OutputFile.
+  /// Completes its files: core::OutputFile::complete().
   void complete();
-  void publish();
+  /// Adds the files that it writes.
+  void add_files(std::vector<core::OutputFile*>& files);
 
  private:
   PairFormat format_;
@@ -45,7 +47,7 @@ class RejectionWriter {
   RejectionWriter(const std::string& path, const std::stop_token& stop);
   void write(const RejectedPair& pair);
   void complete();
-  void publish();
+  void add_files(std::vector<core::OutputFile*>& files);
 
  private:
   bool as_json_;

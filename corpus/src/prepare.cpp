@@ -1,5 +1,6 @@
 #include "dragoman/corpus/prepare.h"
 
+#include "corpus/seen_texts.h"
 #include "pair_writer.h"
 #include "split_choice.h"
 #include "text_cleaner.h"
@@ -14,8 +15,8 @@
 #include <dragoman/core/in_order.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/parallel.h>
+#include <dragoman/core/publish_together.h>
 #include <dragoman/core/utf8.h>
-#include <dragoman/corpus/seen_texts.h>
 
 namespace dragoman::corpus {
 namespace {
@@ -253,7 +254,9 @@ class Preparation {
       step(rejected_);
     };
     each([](auto& output) { output.complete(); });
-    each([](auto& output) { output.publish(); });
+    std::vector<core::OutputFile*> files;
+    each([&](auto& output) { output.add_files(files); });
+    core::publish_together(files);
     summary_.train = train_.pairs();
     summary_.validation = validation_.pairs();
     summary_.test = test_.pairs();

@@ -1,4 +1,4 @@
-#include "dragoman/corpus/seen_texts.h"
+#include "corpus/seen_texts.h"
 
 #include <cstring>
 

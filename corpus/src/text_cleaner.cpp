@@ -2,10 +2,9 @@
 
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
-#include <unicode/uchar.h>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/utf8.h>
+#include <dragoman/core/white_space.h>
 
 namespace dragoman::corpus {
 namespace {
@@ -27,7 +26,7 @@ void squeeze(std::string& text) {
   bool space = false;
   for (std::size_t i = 0; i < text.size();) {
     const core::DecodedCharacter c = core::decode_utf8(text, i);
-    if (u_isUWhiteSpace(static_cast<UChar32>(c.code_point)) != 0) {
+    if (core::is_white_space(c.code_point)) {
       space = !squeezed.empty();
     } else {
       if (space) squeezed.push_back(' ');

@@ -1,9 +1,7 @@
 // Learns a vocabulary and trains a small model:  train SOURCE TARGET FOLDER
 #include <iostream>
 
-#include <dragoman/core/error.h>
-#include <dragoman/tokenizer/learn_bpe.h>
-#include <dragoman/training/trainer.h>
+#include <dragoman/dragoman.h>
 
 int main(int argc, char** argv) try {
   if (argc != 4) {
@@ -12,23 +10,20 @@ int main(int argc, char** argv) try {
   }
   const std::string source = argv[1], target = argv[2], folder = argv[3];
   const std::string tokenizer = folder + ".tokenizer.json";
-  dragoman::tokenizer::learn_bpe({source, target}, {.vocab_size = 1000}).save(tokenizer);
+  dragoman::learn_bpe({source, target}, {.vocab_size = 1000}).save(tokenizer);
 
-  dragoman::training::TrainingConfig config;
-  config.output = folder;
-  config.model.options = {
-      {"d_model", 64}, {"heads", 4}, {"feed_forward", 128}, {"encoder_layers", 2}, {"decoder_layers", 2}};
-  config.data.train = {{source}, {target}};
-  config.data.source_tokenizer = config.data.target_tokenizer = {.file = tokenizer};
-  config.training.updates = 200;
-  config.training.batch_tokens = 2048;
-
-  dragoman::plugins::Host host;
-  auto environment = dragoman::training::make_environment(host);
-  environment.log = [](auto, std::string_view message) { std::cerr << message << '\n'; };
-  dragoman::training::Trainer trainer(config, environment, dragoman::training::StartMode::kFresh);
-  std::cout << "model: " << trainer.run().model.string() << '\n';
-} catch (const dragoman::core::Error& error) {
+  auto config = dragoman::TrainConfig::parse(R"(
+model: {d_model: 64, heads: 4, feed_forward: 128, encoder_layers: 2, decoder_layers: 2}
+training: {updates: 200, batch_tokens: 2048}
+)");
+  config.set("output", folder);
+  config.set("data.tokenizer", tokenizer);
+  config.set("data.train.source", source);
+  config.set("data.train.target", target);
+  const auto result =
+      dragoman::train(config, {.log = [](auto, std::string_view message) { std::cerr << message << '\n'; }});
+  std::cout << "model: " << result.model.string() << '\n';
+} catch (const dragoman::Error& error) {
   std::cerr << "train: " << error.what() << '\n';
   return 1;
 }

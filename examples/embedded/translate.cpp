@@ -1,22 +1,19 @@
 // Loads a model and translates standard input:  translate MODEL < input > output
 #include <iostream>
 
-#include <dragoman/core/error.h>
-#include <dragoman/pipeline/translator.h>
+#include <dragoman/dragoman.h>
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   if (argc != 2) {
     std::cerr << "usage: translate MODEL < input > output\n";
     return 2;
   }
-  try {
-    dragoman::plugins::Host host;
-    dragoman::pipeline::TranslateOptions options;
-    options.decoding.beam_size = 5;
-    dragoman::pipeline::Translator translator(argv[1], host, options);
-    for (std::string line; std::getline(std::cin, line);) std::cout << translator.translate(line) << '\n';
-  } catch (const dragoman::core::Error& error) {
-    std::cerr << "translate: " << error.what() << '\n';
-    return 1;
-  }
+  const dragoman::Model model(argv[1]);
+  const dragoman::Translator translator(model, {.beam_size = 5});
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(std::cin, line);) lines.push_back(line);
+  for (const std::string& translation : translator.translate_batch(lines)) std::cout << translation << '\n';
+} catch (const dragoman::Error& error) {
+  std::cerr << "translate: " << error.what() << '\n';
+  return 1;
 }

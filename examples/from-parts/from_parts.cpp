@@ -9,6 +9,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/ops/attention.h>
 #include <dragoman/ops/dropout.h>
 #include <dragoman/ops/slice.h>
 #include <dragoman/plugins/plugin.h>

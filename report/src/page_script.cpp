@@ -5,7 +5,9 @@ namespace dragoman::report {
 // Text of runs goes into the page as text nodes and attributes only, never as markup.
 const std::string_view kScript = R"js(
 "use strict";
-const data = JSON.parse(document.getElementById("data").textContent);
+// Objects without a prototype: a metric may have any name, "constructor" among them.
+const plain = (key, value) => value && typeof value === "object" && !Array.isArray(value) ? Object.assign(Object.create(null), value) : value;
+const data = JSON.parse(document.getElementById("data").textContent, plain);
 const runs = data.runs;
 const state = { log: false, smooth: 0, hidden: new Set() };
 const colour = i => `var(--c${i % 8})`;
@@ -33,15 +35,17 @@ function ticks(low, high, most) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map(x => x * power).find(x => x >= rough * 0.999) || 10 * power;
   const list = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) list.push(Number((i * step).toPrecision(12)));
-  return list;
+  const first = Math.ceil(low / step - 1e-9);
+  // A count that ends whatever the numbers are: where they are large, adding a step changes nothing.
+  for (let i = 0; i <= 2 * Math.max(1, most) && (first + i) * step <= high + step * 1e-9; ++i) list.push(Number(((first + i) * step).toPrecision(12)));
+  return [...new Set(list)];
 }
 
 function logTicks(low, high) {
   const list = [];
   const decades = Math.log10(high / low);
   const marks = decades > 4 ? [1] : decades > 1.3 ? [1, 3] : [1, 1.5, 2, 3, 5, 7];
-  for (let p = Math.floor(Math.log10(low)); p <= Math.ceil(Math.log10(high)); ++p)
+  for (let p = Math.floor(Math.log10(low)); p <= Math.min(309, Math.ceil(Math.log10(high))); ++p)
     for (const m of marks) { const v = m * 10 ** p; if (v >= low * 0.999 && v <= high * 1.001) list.push(v); }
   return list.length >= 2 ? list : ticks(low, high, 4).filter(v => v > 0);
 }
@@ -100,7 +104,7 @@ function drawChart(panel, title, lines) {
       svg.append(make("svg:path", { d: path(raw), fill: "none", stroke: colour(l.run), "stroke-width": 1, opacity: 0.25 }));
     }
     svg.append(make("svg:path", { d: path(l.drawn), fill: "none", stroke: colour(l.run), "stroke-width": l.dots ? 1.4 : 1.7,
-      "stroke-dasharray": l.dots ? "5 3" : "none", "stroke-linejoin": "round" }));
+      "stroke-dasharray": l.dots ? "5 3" : l.trained ? "1 3" : "none", "stroke-linejoin": "round" }));
     if (l.dots || l.drawn.length === 1)
       for (const [x, y] of l.drawn)
         svg.append(make("svg:circle", { cx: px(x), cy: py(y), r: (l.best || []).includes(x) ? 4 : 2.6, fill: colour(l.run) }));
@@ -122,19 +126,21 @@ function drawChart(panel, title, lines) {
   panel.append(svg, tip);
   const kinds = [];
   if (curves.some(l => l.dots)) kinds.push("dashed, with dots: validation, large dots the best until then");
+  if (curves.some(l => l.trained)) kinds.push("dotted: the loss that is trained, with label smoothing");
   if (state.log && !positive) kinds.push("not logarithmic, since some values are not above 0");
   if (kinds.length) panel.append(make("div", { class: "dim" }, kinds.join("; ")));
 }
 
 const titles = { loss: "Loss", perplexity: "Perplexity", alignment_loss: "Alignment loss", learning_rate: "Learning rate", gradient_norm: "Gradient norm", tokens_per_second: "Target tokens per second" };
-const titleOf = key => titles[key] || key;
+const titleOf = key => Object.hasOwn(titles, key) ? titles[key] : key;
 
 function charts() {
   const keys = kind => [...new Set(runs.flatMap(r => Object.keys(r[kind])))];
   const first = ["loss", "perplexity"];
   const order = [...new Set([...first, ...keys("validation"), "learning_rate", "gradient_norm", "tokens_per_second", ...keys("training")])];
-  return order.map(key => ({ title: titleOf(key), lines: runs.flatMap((r, run) => [
+  return order.filter(key => key !== "smoothed_loss").map(key => ({ title: titleOf(key), lines: runs.flatMap((r, run) => [
     { run, label: runs.length > 1 ? r.name : "training", points: r.training[key] || [] },
+    { run, label: (runs.length > 1 ? r.name + ", " : "") + "label-smoothed", points: key === "loss" && r.training.smoothed_loss || [], trained: true },
     { run, label: (runs.length > 1 ? r.name + ", " : "") + "validation", points: r.validation[key] || [], dots: true, best: r.best }]) }))
     .filter(chart => chart.lines.some(l => l.points.length));
 }

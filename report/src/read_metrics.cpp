@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <dragoman/core/json.h>
 #include <dragoman/core/utf8.h>
@@ -37,11 +38,30 @@ void add_figures(const Json& line, std::int64_t update, std::map<std::string, Se
       series[key].emplace_back(update, value.get<double>());
 }
 
+/// The loss of a training line that validations measure, too, if the line has it: without label smoothing.
+std::optional<double> cross_entropy(const Json& line) {
+  if (line.contains("cross_entropy") && line["cross_entropy"].is_number()) return line["cross_entropy"].get<double>();
+  const double perplexity = number(line, "perplexity");  // all that lines of earlier versions have
+  return perplexity > 0 ? std::optional(std::log(perplexity)) : std::nullopt;
+}
+
+/// Gives the series of validation and training that have one name one quantity.
+Json with_comparable_loss(Json line) {
+  const std::optional<double> loss = cross_entropy(line);
+  if (!loss || !std::isfinite(*loss)) return line;
+  const double trained = number(line, "loss");
+  if (line.contains("loss") && line["loss"].is_number() && std::abs(trained - *loss) > 1e-9 * std::abs(*loss))
+    line["smoothed_loss"] = trained;
+  line["loss"] = *loss;
+  line.erase("cross_entropy");
+  return line;
+}
+
 void add_line(const Json& line, std::int64_t update, Metrics& metrics) {
   metrics.last_update = std::max(metrics.last_update, update);
   const std::string type = text(line, "type");
   if (type == "training") {
-    add_figures(line, update, metrics.training);
+    add_figures(with_comparable_loss(line), update, metrics.training);
     const double seconds = number(line, "seconds");
     if (seconds > 0 && std::isfinite(seconds)) {
       metrics.seconds += seconds;

@@ -9,12 +9,13 @@ namespace {
 namespace fs = std::filesystem;
 using core::Json;
 
-constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
+constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;  // of metrics.jsonl, which grows with the run
+constexpr std::uint64_t kLargestRecord = std::uint64_t{256} << 20;
 
 /// What the file holds, or null with a note.
 Json read_object(const fs::path& file, RunHistory& run) {
   try {
-    Json json = core::try_parse_json(core::read_regular_file(file, kLargest)).tree;
+    Json json = core::try_parse_json(core::read_regular_file(file, kLargestRecord)).tree;
     if (json.is_object()) return json;
     run.notes.push_back(file.filename().string() + " is not a JSON object");
   } catch (const core::Error& error) {
@@ -28,7 +29,7 @@ Json read_record(const fs::path& file) {
   constexpr std::string_view kRemedy = "restore it from a backup, or leave this run out";
   Json record;
   try {
-    record = core::parse_json(core::read_regular_file(file, kLargest), file.string());
+    record = core::parse_json(core::read_regular_file(file, kLargestRecord), file.string());
   } catch (const core::Error& error) {
     core::fail(error.code(), "{}; {}", error.what(), kRemedy);
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/fingerprint.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/report/run_history.h>
@@ -15,8 +16,8 @@ namespace {
 using core::Json;
 
 // What a page can show, and a browser bear.
-constexpr std::size_t kMostPoints = 3000;
-constexpr std::size_t kMostSamples = 600;
+constexpr std::size_t kMaxPoints = 3000;
+constexpr std::size_t kMaxSamples = 600;
 constexpr std::size_t kLongestText = 2000;
 
 /// At most so many characters' bytes, not cut within a character.
@@ -31,7 +32,7 @@ std::string shortened(std::string text) {
 /// Long series lose points between others, never the first and the last.
 Json as_json(const Series& series) {
   Json points = Json::array();
-  const std::size_t step = series.size() / kMostPoints + 1;
+  const std::size_t step = series.size() / kMaxPoints + 1;
   for (std::size_t i = 0; i < series.size(); ++i)
     if (i % step == 0 || i + 1 == series.size()) points.push_back({series[i].first, series[i].second});
   return points;
@@ -45,7 +46,7 @@ Json as_json(const std::map<std::string, Series>& group) {
 
 Json as_json(const std::vector<Sample>& samples) {
   Json json = Json::array();
-  const std::size_t first = samples.size() > kMostSamples ? samples.size() - kMostSamples : 0;
+  const std::size_t first = samples.size() > kMaxSamples ? samples.size() - kMaxSamples : 0;
   for (std::size_t i = first; i < samples.size(); ++i)
     json.push_back({{"update", samples[i].update},
                     {"source", shortened(samples[i].source)},
@@ -73,9 +74,19 @@ Json checked_lengths(const Json& lengths) {
   return json;
 }
 
+/// Returns a short key as it is, and for a longer one its beginning and a checksum, so that keys stay apart. Each leaf
+/// below repeats the key, and all of them together must not be much larger than the file.
+std::string short_key(std::string key) {
+  constexpr std::size_t kMax = 240;
+  if (key.size() <= kMax) return key;
+  const std::uint64_t sum = core::fingerprint(key);
+  key.resize(kMax - 40);
+  return fmt::format("{}... {:016x}", key, sum);
+}
+
 void flatten(const Json& tree, const std::string& path, std::map<std::string, std::string>& flat) {
   for (const auto& [key, value] : tree.items()) {
-    const std::string name = path.empty() ? key : fmt::format("{}.{}", path, key);
+    const std::string name = short_key(path.empty() ? key : fmt::format("{}.{}", path, key));
     if (value.is_object() && !value.empty())
       flatten(value, name, flat);
     else

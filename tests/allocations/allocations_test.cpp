@@ -1,5 +1,6 @@
 #include "allocation_count.h"
 #include "test_data.h"
+#include "test_names.h"
 
 #include <array>
 #include <memory>
@@ -238,7 +239,7 @@ TEST_P(TrainingAllocations, OfAnUpdate) {
   EXPECT_LE(count.ours(), 3) << AllocationCount::callers();
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, TrainingAllocations, ::testing::Values(1, 2));
+INSTANTIATE_TEST_SUITE_P(Threads, TrainingAllocations, ::testing::Values(1, 2), dragoman::testing::kParameterName);
 
 TEST(TokenizerAllocations, OfALine) {
   const auto tokenizer = tokenizer::BpeTokenizer::load(in_source("examples/multi30k/model/tokenizer.json"));

@@ -91,7 +91,7 @@ TEST_F(AlignTest, AlignmentsMakeAShortlistThatTranslates) {
   EXPECT_EQ(translate("--shortlist lex.s2t.gz --shortlist-first 4000").status, 0);
   const std::string listed = translate("--shortlist lex.s2t.gz --shortlist-first 0").output;
   EXPECT_EQ(translate("--shortlist lex.s2t.gz --shortlist-first 0 --threads 1 --rows 1").output, listed);
-  EXPECT_THAT(translate("--shortlist-first 3").error, HasSubstr("shortlist_first: needs a shortlist"));
+  EXPECT_THAT(translate("--shortlist-first 3").error, HasSubstr("--shortlist-first: needs a --shortlist"));
   EXPECT_THAT(translate("--shortlist words").error, HasSubstr("words: line 1 has not three fields"));
   const Outcome into = run_dragoman(
       folder_.path(), "shortlist" + model + "s.de t.en -a pieces --units pieces --best 3 --first 0 --into listed");
@@ -121,7 +121,8 @@ TEST_F(AlignTest, AlignmentsMakeAShortlistThatTranslates) {
   EXPECT_THAT(run_dragoman(folder_.path(), count + "--into s.de").error, HasSubstr("s.de"));
   EXPECT_THAT(run_dragoman(folder_.path(), count + "--first 3").error, HasSubstr("--first is for --into"));
   EXPECT_THAT(run_dragoman(folder_.path(), count + "--into new -o lex").error, HasSubstr("two places"));
-  EXPECT_THAT(translate("--unknown-dictionary words").error, HasSubstr("unknown_dictionary: needs replace_unknown"));
+  EXPECT_THAT(translate("--unknown-dictionary words").error,
+              HasSubstr("--unknown-dictionary: needs --replace-unknown"));
   EXPECT_THAT(run_dragoman(folder_.path(), "shortlist" + model + "s.de t.en -a pieces").error,
               HasSubstr("pieces: line 3: the link"));
   std::ofstream(folder_ / "short") << "0-0\n";

@@ -136,11 +136,21 @@ TEST(BundledModel, WritesWhatItMust) {
   EXPECT_NE(groups.output.find("\"n_best\""), std::string::npos);
 
   for (const auto& [options, message] :
-       {std::pair{"source.de --glossary terms.tsv --decoder greedy", "needs a beam search of at least 2"},
-        {"source.de --constraints dogs --beam-size 1", "needs a beam search of at least 2"},
+       {std::pair{"source.de --glossary terms.tsv --decoder greedy",
+                  "dragoman: --glossary: needs a beam search of at least 2"},
+        {"source.de --constraints dogs --beam-size 1", "dragoman: --constraints: needs a beam search of at least 2"},
         {"source.de --glossary bad.tsv", "bad.tsv: line 1: has 1 columns"},
-        {"source.de --beam-groups 3", "beam_groups is 3; it must be a divisor of beam_size"},
-        {"source.de --target-prefix-file terms.tsv.absent", "terms.tsv.absent"}}) {
+        {"source.de --beam-groups 3", "dragoman: --beam-groups is 3; it must be a divisor of --beam-size"},
+        {"source.de --target-prefix-file terms.tsv.absent", "terms.tsv.absent"},
+        {"source.de --decoder greedy --beam-size 3", "dragoman: --beam-size: only beam search looks at it"},
+        {"source.de --minimum-length 9 --maximum-length 3",
+         "dragoman: --minimum-length is 9; it must be at most --maximum-length"},
+        {"source.de --decoder mbr --mbr-samples 2 --n-best 3 --format jsonl",
+         "dragoman: --n-best is 3, but there are 2 candidates to choose from; raise --mbr-samples"},
+        {"source.de --mbr-utility bleu", "dragoman: --mbr-utility: only the decoder mbr looks at it"},
+        {"source.de --suppress-tokens 999999", "dragoman: --suppress-tokens holds 999999; it must hold ids from 0"},
+        {"source.de --target-language en", "dragoman: --target-language: the model has no language 'en'"},
+        {"source.de --shortlist-first 3", "dragoman: --shortlist-first: needs a --shortlist"}}) {
     const Outcome outcome = translate(options);
     EXPECT_NE(outcome.status, 0) << options;
     EXPECT_NE(outcome.error.find(message), std::string::npos) << outcome.error;

@@ -91,6 +91,7 @@ TEST_F(EmbedTest, WhatCannotBeIsRefusedAndNothingIsWritten) {
   EXPECT_THAT(embed("s.de --layer x").error, HasSubstr("--layer must be final, all or a number"));
   EXPECT_THAT(embed("s.de --pooling sum").error, HasSubstr("--pooling must be"));
   EXPECT_THAT(embed("s.de --format npy").error, HasSubstr("needs --output"));
+  EXPECT_THAT(embed("s.de --format npy --overwrite -o n.npy").error, HasSubstr("are for --format jsonl"));
   EXPECT_THAT(embed("s.de --format npy --pooling none -o n.npy").error, HasSubstr("safetensors or jsonl"));
   EXPECT_THAT(embed("s.de --format npy -o s.de").error, HasSubstr("s.de"));
   std::ofstream(folder_ / "short.en") << "One.\n";
@@ -121,7 +122,8 @@ TEST_F(EmbedTest, AttentionOfTheProgramIsWrittenByLine) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "scored/2.npy"));  // its end alone
   for (const std::string& command : {"translate" + model + "s.de", "score" + model + "s.de t.en"}) {
     EXPECT_EQ(run_dragoman(folder_.path(), command + " --attention cross").status, 2);
-    EXPECT_THAT(run_dragoman(folder_.path(), command + " --attention-mean").error, HasSubstr("attention_mean"));
+    EXPECT_THAT(run_dragoman(folder_.path(), command + " --attention-mean").error,
+                HasSubstr("--attention-mean: needs attention"));
     EXPECT_THAT(run_dragoman(folder_.path(), command + " --attention cross --attention-heads 4 --format jsonl").error,
                 HasSubstr("no attention head 4; layers have 4"));
     EXPECT_THAT(run_dragoman(folder_.path(), command + " --attention cross --attention-svg s.de").error,

@@ -54,6 +54,12 @@ TEST_F(EvaluateSystems, WhatDoesNotGoTogetherIsWrongUsage) {
 
 class ReportCommand : public EvaluateSystems {};
 
+TEST_F(EvaluateSystems, AHypothesisBehindTheReferenceIsNamed) {
+  const Outcome outcome = evaluate("good </dev/null");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.error, HasSubstr("put the hypothesis before --reference"));
+  EXPECT_EQ(evaluate("good <poor").status, 0) << "two references";
+}
 TEST_F(ReportCommand, WritesAPageOfARunAndRefusesWhatIsNone) {
   std::filesystem::create_directory(folder_.path() / "run");
   write("run/run.json", "{\"configuration\": {\"training\": {\"seed\": 1}}}");

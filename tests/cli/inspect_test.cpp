@@ -13,11 +13,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// On a copy of the run that tests/models/training keeps: eight updates, of which the last two are in a checkpoint.
+/// On a copy of the run that tests/training keeps: eight updates, of which the last two are in a checkpoint.
 class InspectTest : public ::testing::Test {
  protected:
   InspectTest() {
-    std::filesystem::copy(source_folder() / "tests/models/training/golden/run_v1/run", folder_ / "run",
+    std::filesystem::copy(source_folder() / "tests/training/golden/run_v1/run", folder_ / "run",
                           std::filesystem::copy_options::recursive);
   }
 
@@ -113,7 +113,7 @@ TEST_F(InspectTest, OptionsThatDoNotFitAreWrongUsage) {
 }
 
 TEST_F(InspectTest, RunsAnImportedModelAgainAndEndsWithAFaultThatItNames) {
-  const std::string golden = in_source("tests/models/imports/golden/huggingface/bart");
+  const std::string golden = in_source("tests/formats/golden/huggingface/bart");
   ASSERT_EQ(run_dragoman(folder_.path(), "convert " + golden + " --output bart").status, 0);
   const core::Json verified = object("bart --verify --compute int8");
   EXPECT_THAT(verified["reference"]["faults"], IsEmpty());

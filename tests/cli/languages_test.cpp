@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A small NLLB of tests/models/imports/golden, opened as it is.
+/// A small NLLB of tests/formats/golden, opened as it is.
 class Languages : public ::testing::Test {
  protected:
   Languages() {
@@ -20,7 +20,7 @@ class Languages : public ::testing::Test {
                      "cke ist gesperrt.\n");
   }
 
-  static std::string model() { return (source_folder() / "tests/models/imports/golden/huggingface/nllb").string(); }
+  static std::string model() { return (source_folder() / "tests/formats/golden/huggingface/nllb").string(); }
   Outcome translate(const std::string& arguments) const {
     return run_dragoman(folder_.path(), "translate --model '" + model() + "' " + arguments);
   }
@@ -52,7 +52,7 @@ TEST_F(Languages, AreSaidByTheCommandLineOrByEachLine) {
 
 /// The text ends in a colon and a blank, which YAML would take for a key without a value.
 TEST_F(Languages, APrefixOfTheSourceIsTextAsItStands) {
-  const std::string t5 = "'" + (source_folder() / "tests/models/imports/golden/huggingface/t5").string() + "'";
+  const std::string t5 = "'" + (source_folder() / "tests/formats/golden/huggingface/t5").string() + "'";
   const std::string prefix = "translate English to German: ";
   const Outcome converted = run_dragoman(
       folder_.path(), "convert " + t5 + " --import-options 'source_prefix=" + prefix + "' --output prefixed");

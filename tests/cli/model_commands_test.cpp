@@ -217,9 +217,9 @@ TEST_F(TranslateCommand, SaysItsFiguresOfASingleLineAsWell) {
 /// What can never work is said before any line is read.
 TEST_F(TranslateCommand, RefusesWhatNoLineCouldHave) {
   const std::string translate = "translate --model " + kBundled + " s.de ";
-  EXPECT_THAT(run(translate + "--constraints ''").error, HasSubstr("constraints: a blank text is no term"));
+  EXPECT_THAT(run(translate + "--constraints ''").error, HasSubstr("--constraints: a blank text is no term"));
   EXPECT_THAT(run(translate + "--target-prefix '</s>'").error,
-              HasSubstr("target_prefix: the target prefix holds </s>"));
+              HasSubstr("--target-prefix: the target prefix holds </s>"));
   EXPECT_THAT(run(translate + "--repetition-penalty 1e-300").error, HasSubstr("repetition-penalty"));
 }
 

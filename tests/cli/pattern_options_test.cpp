@@ -84,22 +84,14 @@ TEST_F(PatternOptionsTest, BadPatternsAreNamedWithTheirPlace) {
   expect_complaint(learn + "--protect-file nowhere", 1, "nowhere");
   run("count-words --quiet --input text.txt --output counts");
   expect_complaint("learn-bpe --quiet --counts counts --vocab-size 320 --protect '<x id=1>' -o t.json", 1, "--input");
-  expect_complaint(learn + "--reproduce tokenizers --protect 'a'", 1, "protected pattern");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "t.json"));
 }
 
-TEST_F(PatternOptionsTest, GlossariesKeepWhatTheyMatch) {
-  write("line", "the 12the <x id=1>\n");
-  EXPECT_EQ(run("encode --quiet -t codes -i line --glossary '\\d+' '<x' 'id'").output,
-            "the 12@@ the <x id@@ =@@ 1@@ >\n");
-  write("dict.txt", "the 3\n12@@ 2\n");
-  EXPECT_EQ(run("encode --quiet -t codes -i line --glossary '\\d+' --dictionary dict.txt --format ids").output,
-            "4 5 4 3 3 3 3 3 3 3\n");
-  expect_complaint("encode -t codes -i line --glossary '\\d+' --format ids", 2, "--dictionary");
-  expect_complaint("encode -t codes -i line --glossary '(a)'", 1, "(?:...)");
-  expect_complaint("convert codes --glossary 'a' --output t.json", 1, "glossaries");
-  run(std::string(kLearn) + "-o t.json");
-  expect_complaint("encode -t t.json -i line --glossary 'a'", 1, "t.json");
+TEST_F(PatternOptionsTest, TheGlossaryOfCodesWasRemoved) {
+  for (const std::string command :
+       {"encode -t codes -i text.txt", "decode -t codes -i text.txt", "convert codes --output t.json",
+        "verify codes codes text.txt", "vocab truncate codes --size 4 --output t.json"})
+    expect_complaint(command + " --glossary '<x'", 2, "--glossary was removed in this release: `subword-nmt apply-bpe");
 }
 
 }  // namespace

@@ -57,10 +57,12 @@ validation: {every: 2, samples: 2}
     EXPECT_EQ(outcome.status, 0) << arguments << "\n" << outcome.error;
     return outcome;
   }
+  /// Lines that begin so behind their time.
   static std::ptrdiff_t lines_with(const std::string& text, const std::string& begin) {
+    constexpr std::size_t kTime = std::string_view("2026-11-26 04:05:06 ").size();
     std::istringstream lines(text);
     std::ptrdiff_t count = 0;
-    for (std::string line; std::getline(lines, line);) count += line.starts_with(begin) ? 1 : 0;
+    for (std::string line; std::getline(lines, line);) count += line.find(begin) == kTime ? 1 : 0;
     return count;
   }
 
@@ -135,7 +137,8 @@ TEST_F(TrainCommandTest, VisibleSymbolsBeginAndEndSentences) {
   EXPECT_THAT(" " + ids, Not(::testing::ContainsRegex(" [12][ \n]")));
   std::ofstream(folder_ / "ids") << ids;
   EXPECT_EQ(must("decode --quiet --tokenizer tokenizer.json --input ids --format ids").output, music);
-  EXPECT_EQ(lines_with(must("translate --quiet --model run/last --input music --decoder greedy").output, ""), 1);
+  EXPECT_EQ(std::ranges::count(must("translate --quiet --model run/last --input music --decoder greedy").output, '\n'),
+            1);
 }
 
 TEST_F(TrainCommandTest, NamesTheMetricOfTheBestModelAndTheModelThatIsGone) {
@@ -143,7 +146,8 @@ TEST_F(TrainCommandTest, NamesTheMetricOfTheBestModelAndTheModelThatIsGone) {
   write_recipe("{}");
   // All validations are as good, so the first one's model stays the best.
   const std::string train =
-      "train --config train.yml --set 'validation.metrics=[{name: judge, command: \"echo 5 #{hypotheses}\", better: "
+      "train --config train.yml --allow-commands --set 'validation.metrics=[{name: judge, command: \"echo 5 "
+      "#{hypotheses}\", better: "
       "higher}]' --set validation.metric=judge";
   EXPECT_THAT(must(train).error, HasSubstr("; best at update 2 with judge 5.0000; model: run/best\n"));
   std::filesystem::remove_all(folder_ / "run/best");
@@ -155,11 +159,30 @@ TEST_F(TrainCommandTest, NamesTheMetricOfTheBestModelAndTheModelThatIsGone) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "run/last/model.safetensors"));
 }
 
+TEST_F(TrainCommandTest, ProgramsOfTheConfigurationAreRunOnlyIfAllowed) {
+  must("learn-bpe --quiet --input train.src train.trg --vocab-size 280 --output tokenizer.json");
+  write_recipe("{}");
+  const std::string train =
+      "train --config train.yml --set 'validation.metrics=[{name: judge, command: \"touch proof #{hypotheses}; echo "
+      "1\"}]'";
+  const Outcome outcome = run_dragoman(folder_.path(), train);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.error,
+              AllOf(HasSubstr("train.yml"), HasSubstr("judge: touch proof"), HasSubstr("--allow-commands")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "proof"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
+  EXPECT_THAT(must(train + " --dump-config").output, HasSubstr("judge")) << "which runs nothing";
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "proof"));
+  must(train + " --allow-commands");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "proof"));
+}
+
 TEST_F(TrainCommandTest, SaysWhyThereIsNoBestModel) {
   must("learn-bpe --quiet --input train.src train.trg --vocab-size 280 --output tokenizer.json");
   write_recipe("{}");
   const Outcome outcome = must(
-      "train --config train.yml --set 'validation.metrics=[{name: judge, command: \"exit 3 #{hypotheses}\", better: "
+      "train --config train.yml --allow-commands --set 'validation.metrics=[{name: judge, command: \"exit 3 "
+      "#{hypotheses}\", better: "
       "higher}]' --set validation.metric=judge");
   EXPECT_THAT(outcome.error, AllOf(HasSubstr("no validation gave a judge that is a number, so there is no best/"),
                                    HasSubstr("run/last")));
@@ -177,6 +200,15 @@ TEST_F(TrainCommandTest, AReportIsNoEndOfTheRunThatItShows) {
     EXPECT_THAT(outcome.error, HasSubstr("name another output")) << file;
   }
   EXPECT_EQ(file_content(folder_ / "run/run.json"), before);
+  const std::string metrics = file_content(folder_ / "run/metrics.jsonl");
+  std::filesystem::create_symlink("metrics.jsonl", folder_ / "run/page.html");
+  std::filesystem::create_symlink("run/page.html", folder_ / "page.html");
+  for (const char* link : {"run/page.html", "page.html"}) {
+    const Outcome outcome = run_dragoman(folder_.path(), std::string("report run --no-attention --output ") + link);
+    EXPECT_EQ(outcome.status, 2) << link;
+    EXPECT_THAT(outcome.error, HasSubstr("name another output")) << link;
+    EXPECT_EQ(file_content(folder_ / "run/metrics.jsonl"), metrics) << link;
+  }
   for (int i = 0; i < 2; ++i) must("report run --no-attention --output run/report.html");
 }
 

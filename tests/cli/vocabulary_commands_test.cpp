@@ -68,7 +68,7 @@ TEST_F(VocabularyCommandsTest, WrongUsageSaysWhatIsMissing) {
     EXPECT_NE(outcome.status, 0) << arguments;
     EXPECT_THAT(outcome.error, HasSubstr(part)) << arguments;
   }
-  write("symbols.txt", "<ph>\ntwo words\n");
+  write("symbols.txt", "<ph>\n\xE9\n");
   EXPECT_THAT(run("vocab extend t.json --user-symbols-file symbols.txt -o x").error, HasSubstr("symbols.txt: line 2"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
 }
@@ -140,6 +140,21 @@ TEST_F(VocabularyCommandsTest, InvalidUtf8IsKeptReplacedOrRefused) {
     EXPECT_EQ(refused.status, 1);
     EXPECT_THAT(refused.error, HasSubstr("latin1.txt: line 2: the byte 0xE9 at offset 6")) << command;
   }
+}
+
+TEST_F(VocabularyCommandsTest, EncodeAddsWhatThePostProcessorAddsAndWritesOffsets) {
+  write("line.txt", "low\n");
+  const auto golden = [](const char* name) {
+    return " -t '" + (testing::source_folder() / "tests/tokenizer/golden" / name).string() + "' ";
+  };
+  Outcome outcome = run("encode" + golden("sentencepiece_plain.model") + "--add-special line.txt");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.error, HasSubstr("has no post-processor, which only a tokenizer.json may have"));
+  EXPECT_EQ(run("encode" + golden("sentencepiece_plain.model") + "--add-special --add-eos line.txt").status, 2);
+  outcome = run("encode" + golden("sentencepiece_plain.model") + "--format json line.txt");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("\"offsets\":[["));
+  EXPECT_EQ(run("decode" + golden("sentencepiece_plain.model") + "--format json line.txt").status, 2);
 }
 
 }  // namespace

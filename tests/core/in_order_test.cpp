@@ -1,3 +1,5 @@
+#include "test_names.h"
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -29,7 +31,7 @@ class InOrderTest : public ::testing::TestWithParam<int> {
     return std::nullopt;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Threads, InOrderTest, ::testing::Values(1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(Threads, InOrderTest, ::testing::Values(1, 2, 5), dragoman::testing::kParameterName);
 
 TEST_P(InOrderTest, WritesInTheOrderOfReadingWhateverTheTimeOfAnItem) {
   int next = 0;

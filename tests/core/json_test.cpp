@@ -15,6 +15,28 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::message_of;
 
+TEST(Json, ManyDifferencesAreCounted) {
+  Json before = Json::object();
+  for (int i = 0; i < 1000; ++i) before["key" + std::to_string(i)] = std::string(500, 'x');
+  const std::string text = differences(before, Json::object());
+  EXPECT_LT(text.size(), 1200U);
+  EXPECT_THAT(text, AllOf(HasSubstr("key4 was"), HasSubstr("; and 995 more")));
+}
+
+/// What a file puts into a message has 120 bytes.
+TEST(ParseJson, MessagesShowLittleOfALongText) {
+  const std::string secret(5000, 's');
+  for (const std::string& text :
+       {secret, "{" + secret, "[\"" + secret, "[1 \"" + secret + "\"]", "[" + std::string(5000, '9') + "e999]",
+        "\"" + secret + "'\"" + secret, "[\"a'\" 'b' " + secret}) {
+    const std::string problem = try_parse_json(text).problem;
+    EXPECT_THAT(problem, HasSubstr("not valid JSON"));
+    EXPECT_LT(problem.size(), 480U) << problem;
+    EXPECT_EQ(problem.find(std::string(121, 's')), std::string::npos) << problem;
+    EXPECT_EQ(problem.find(std::string(121, '9')), std::string::npos) << problem;
+  }
+}
+
 TEST(ParseJson, ErrorsNameFileLineAndColumn) {
   EXPECT_THAT(message_of([] { parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "x.json"); }),
               AllOf(HasSubstr("x.json"), HasSubstr("line 3, column 7")));

@@ -1,6 +1,10 @@
 #include "dragoman/core/option_table.h"
 
+#include "dragoman/core/json.h"
+#include "dragoman/core/option_error.h"
+
 #include <limits>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -99,7 +103,7 @@ TEST(OptionTable, DescribesItsOptionsInOrder) {
   const auto table = outer_table();
   for (const Option& option : table.options()) {
     names.push_back(option.name);
-    defaults.push_back(option.fallback);
+    defaults.push_back(option.fallback.get());
   }
   EXPECT_THAT(names, ElementsAre("count", "loud", "name", "file", "colour", "rate", "below.rate"));
   EXPECT_THAT(defaults, ElementsAre(3, false, "nobody", Json(), "blue", 0.5, 0.5));
@@ -117,6 +121,83 @@ TEST(OptionTable, ReadsWordsOfACommandLine) {
   for (const char* word : {"", " 7", "7 ", "0", "10", "1e1", "7.0", "+7"}) EXPECT_THROW(parse(0, word), Error) << word;
   for (const char* word : {"", "nan", "inf", "0", "1.5", "1e400"}) EXPECT_THROW(parse(5, word), Error) << word;
   EXPECT_THROW(parse(4, "green"), Error);
+}
+
+/// What somebody says, all of which may be left out.
+struct Said {
+  std::optional<int> count{};
+  std::optional<bool> loud{};
+  std::optional<std::string> name{};
+  std::optional<std::string> colour{};
+  bool operator==(const Said&) const = default;
+};
+
+OptionTable<Said> said_table() {
+  return OptionTable<Said>()
+      .number("count", &Said::count, 3, {.least = 1, .most = 9}, "N", "how many")
+      .flag("loud", &Said::loud, false, "shout")
+      .text("name", &Said::name, "nobody", "NAME", "who")
+      .choice("colour", &Said::colour, "blue", {"red", "blue"}, "COLOUR", "which");
+}
+
+Said read_said(const Json& json) {
+  OptionReader reader(json, "here");
+  Said said;
+  said_table().read(reader, said);
+  reader.finish();
+  return said;
+}
+
+TEST(OptionTable, TellsWhatWasSaidFromWhatWasNot) {
+  EXPECT_EQ(read_said(Json::object()), Said{});
+  EXPECT_EQ(read_said({{"count", 3}, {"loud", false}}), (Said{.count = 3, .loud = false}))
+      << "though these are defaults";
+  EXPECT_EQ(read_said({{"name", ""}, {"colour", "red"}}), (Said{.name = "", .colour = "red"}));
+  Json json = Json::object();
+  said_table().write({.loud = true, .colour = "blue"}, json);
+  EXPECT_EQ(json, (Json{{"loud", true}, {"colour", "blue"}}));
+  EXPECT_THROW(read_said({{"count", 10}}), Error);
+  EXPECT_THROW(read_said({{"colour", "green"}}), Error);
+  EXPECT_EQ(said_table().problem({}), "");
+  EXPECT_THAT(said_table().problem({.count = 0}), HasSubstr("count is 0"));
+  std::vector<Json> defaults;
+  const auto table = said_table();
+  for (const Option& option : table.options()) defaults.push_back(option.fallback.get());
+  EXPECT_THAT(defaults, ElementsAre(3, false, "nobody", "blue"));
+}
+
+TEST(OptionTable, CompletesWhatWasNotSaid) {
+  Said first{.count = 3, .name = ""};
+  said_table().complete(first, {.count = 7, .loud = true, .name = "somebody"});
+  EXPECT_EQ(first, (Said{.count = 3, .loud = true, .name = ""}));
+  said_table().complete(first, {.loud = false, .colour = "red"});
+  EXPECT_EQ(first, (Said{.count = 3, .loud = true, .name = "", .colour = "red"}));
+}
+
+TEST(OptionTable, AnErrorCarriesTheKeyOfItsOption) {
+  const auto option = [](const Json& json) {
+    try {
+      read_said(json);
+    } catch (const Error& error) {
+      return std::string(option_of(error));
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(option({{"count", 10}}), "count");
+  EXPECT_EQ(option({{"count", "10"}}), "count");
+  EXPECT_EQ(option({{"colour", "green"}}), "colour");
+  try {
+    try {
+      fail_option("loud", ErrorCode::kInvalidArgument, "use `{}`", "loud");
+    } catch (const Error& error) {
+      fail_within("there", error, ErrorCode::kBadInput);
+    }
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "there: use `loud`");
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_EQ(option_of(error), "loud");
+  }
+  EXPECT_EQ(option_of(Error(ErrorCode::kIo, "no option")), "");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "no_more_threads.h"
+#include "test_names.h"
 
 #include <atomic>
 #include <stdexcept>
@@ -17,7 +18,7 @@ class ExecutorTest : public ::testing::TestWithParam<int> {
  protected:
   std::unique_ptr<Executor> executor_ = make_executor(GetParam());
 };
-INSTANTIATE_TEST_SUITE_P(Threads, ExecutorTest, ::testing::Values(1, 2, 3, 8));
+INSTANTIATE_TEST_SUITE_P(Threads, ExecutorTest, ::testing::Values(1, 2, 3, 8), dragoman::testing::kParameterName);
 
 TEST_P(ExecutorTest, RunsEveryBlockOnce) {
   EXPECT_EQ(executor_->threads(), GetParam());
@@ -100,9 +101,9 @@ TEST(StartThread, SaysWhatTheThreadWasFor) {
 TEST(ThreadCount, RefusesWhatIsOutOfRange) {
   EXPECT_EQ(thread_count(3), 3);
   EXPECT_EQ(thread_count(0), default_threads());
-  EXPECT_EQ(thread_count(kMostThreads), kMostThreads);
+  EXPECT_EQ(thread_count(kMaxThreads), kMaxThreads);
   EXPECT_THROW(thread_count(-1), Error);
-  EXPECT_THROW(thread_count(kMostThreads + 1), Error);
+  EXPECT_THROW(thread_count(kMaxThreads + 1), Error);
   EXPECT_THROW(make_executor(100000), Error);
 }
 

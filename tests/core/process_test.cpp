@@ -60,6 +60,18 @@ TEST(RunProcess, WhatItLeavesRunningIsNotWaitedForWhateverItHolds) {
   }
 }
 
+/// Which leaves its group of processes, so that it cannot be killed, or never stops writing.
+TEST(RunProcess, WhatHasLeftItsGroupIsNotWaitedForEither) {
+  for (const char* held : {"setsid sleep 30 &", "setsid sh -c 'sleep 30' >/dev/null &",
+                           "setsid timeout 10 sh -c 'while :; do echo more >&2; done' &"}) {
+    const auto begin = std::chrono::steady_clock::now();
+    const ProcessOutcome outcome = run_process({.arguments = shell(std::string(held) + " echo 38.2"), .timeout = 20s});
+    EXPECT_FALSE(outcome.timed_out) << held;
+    EXPECT_EQ(outcome.output, "38.2\n") << held;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s) << held;
+  }
+}
+
 TEST(RunProcess, AStopRequestEndsIt) {
   std::stop_source source;
   const std::jthread other([&] {

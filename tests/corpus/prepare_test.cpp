@@ -1,3 +1,4 @@
+#include "corpus/seen_texts.h"
 #include "file_size_limit.h"
 #include "test_data.h"
 
@@ -13,7 +14,6 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/random.h>
 #include <dragoman/corpus/prepare.h>
-#include <dragoman/corpus/seen_texts.h>
 
 namespace dragoman::corpus {
 namespace {

@@ -85,7 +85,7 @@ class ConstrainedPresets : public ::testing::TestWithParam<std::string> {};
 
 /// With a beam that holds everything, the best translations that hold the constraints, of all that there are.
 TEST_P(ConstrainedPresets, FindTheBestThatHoldsThemAll) {
-  constexpr std::int32_t kMostTokens = 4;
+  constexpr std::int32_t kMaxTokens = 4;
   int with_words = 0;
   for (std::size_t example = 0; example < examples().size(); ++example)
     for (const bool words : {false, true}) {
@@ -96,10 +96,10 @@ TEST_P(ConstrainedPresets, FindTheBestThatHoldsThemAll) {
                                       .n_best = 5,
                                       .length_penalty = LengthPenalty::preset(GetParam(), 0.8),
                                       .coverage_penalty = coverage,
-                                      .maximum_length = kMostTokens};
+                                      .maximum_length = kMaxTokens};
         const auto found = decode_all(model, sentences, options);
         for (std::size_t i = 0; i < sentences.size(); ++i) {
-          auto all = exhaustive_search(model, sentences[i].source, kMostTokens, options);
+          auto all = exhaustive_search(model, sentences[i].source, kMaxTokens, options);
           std::erase_if(all, [&](const Hypothesis& h) { return !holds_all(h.tokens, sentences[i]); });
           if (all.empty()) {
             EXPECT_FALSE(found[i][0].unmet.empty());

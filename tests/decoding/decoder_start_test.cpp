@@ -1,5 +1,6 @@
 #include "small_model.h"
 #include "table_model.h"
+#include "test_names.h"
 
 #include <gtest/gtest.h>
 
@@ -56,7 +57,7 @@ TEST_P(DecoderStartTest, IsNoPartOfTheTranslation) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tokens, DecoderStartTest, ::testing::Values(1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(Tokens, DecoderStartTest, ::testing::Values(1, 2, 5), dragoman::testing::kParameterName);
 
 /// The first input matters to a real model: a search that began with another would be found out above.
 TEST(DecoderStart, ChangesWhatARealModelPredicts) {

@@ -57,18 +57,18 @@ class Given final : public SentenceSource {
 
 TEST(DecidedTokens, AreThoseOnWhichAllAgreeThatMayWin) {
   SentenceState state;
-  EXPECT_EQ(decided_tokens(state), 0U);
+  EXPECT_EQ(stable_prefix_length(state), 0U);
   const auto live = [](std::vector<std::int32_t> tokens) { return LiveHypothesis{.tokens = std::move(tokens)}; };
   state.live = {live({5, 6, 7})};
-  EXPECT_EQ(decided_tokens(state), 3U);
+  EXPECT_EQ(stable_prefix_length(state), 3U);
   state.live.push_back(live({5, 6, 8}));
-  EXPECT_EQ(decided_tokens(state), 2U);
+  EXPECT_EQ(stable_prefix_length(state), 2U);
   state.finished = {{.tokens = {5, 9}}, {.tokens = {8}}};
-  EXPECT_EQ(decided_tokens(state), 1U) << "the best that has ended may stay the best, others will not";
+  EXPECT_EQ(stable_prefix_length(state), 1U) << "the best that has ended may stay the best, others will not";
   state.finished.front().tokens = {5};
-  EXPECT_EQ(decided_tokens(state), 1U);
+  EXPECT_EQ(stable_prefix_length(state), 1U);
   state.live.push_back(live({9, 9, 9}));
-  EXPECT_EQ(decided_tokens(state), 0U);
+  EXPECT_EQ(stable_prefix_length(state), 0U);
 }
 
 TEST(DecodingLoop, ResultsDoNotDependOnLimitsOrOrder) {
@@ -271,8 +271,8 @@ TEST(DecodingLoop, BadSentencesAreNamed) {
 /// A search with a strategy of this type, made with these arguments.
 template <class Strategy, class... Arguments>
 SharedSearch search_with(Arguments... arguments) {
-  return std::make_shared<const Search>(DecodingOptions{},
-                                        [arguments...] { return std::make_unique<Strategy>(arguments...); });
+  return std::make_shared<const SearchPlan>(DecodingOptions{},
+                                            [arguments...] { return std::make_unique<Strategy>(arguments...); });
 }
 
 /// A plugin's strategy with memory of its own: takes the second best token in every other step.
@@ -362,7 +362,7 @@ class Failing final : public LogitsProcessor {
 };
 
 SharedSearch failing_search() {
-  return std::make_shared<const Search>(
+  return std::make_shared<const SearchPlan>(
       DecodingOptions{}, [] { return make_strategy({}); },
       [](const nn::SequenceSpec&) {
         LogitsProcessors processors;
@@ -394,7 +394,7 @@ TEST(DecodingLoop, SentencesOfDifferentSearchesDoNotTouchEachOther) {
       {.strategy = "greedy", .maximum_length = 3},
   };
   std::vector<SharedSearch> searches;
-  for (const DecodingOptions& options : kinds) searches.push_back(std::make_shared<const Search>(options));
+  for (const DecodingOptions& options : kinds) searches.push_back(std::make_shared<const SearchPlan>(options));
   auto mixed = sentences;
   std::vector<std::vector<Hypothesis>> expected;
   for (std::size_t i = 0; i < mixed.size(); ++i) {
@@ -411,7 +411,7 @@ TEST(DecodingLoop, ManySearchesOneAfterTheOther) {
   auto sentences = random_sentences(100, 5);
   for (std::size_t i = 0; i < sentences.size(); ++i)
     sentences[i].search =
-        std::make_shared<const Search>(DecodingOptions{.strategy = "sampling", .sampling = {.seed = i}});
+        std::make_shared<const SearchPlan>(DecodingOptions{.strategy = "sampling", .sampling = {.seed = i}});
   const auto together = decode_all(model, sentences, DecodingOptions{});
   for (std::size_t i = 0; i < sentences.size(); i += 7)
     expect_same({together[i]}, decode_all(model, {sentences[i]}, DecodingOptions{}));

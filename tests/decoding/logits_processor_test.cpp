@@ -193,7 +193,7 @@ class EveryOther final : public LogitsProcessor {
 
 TEST(LogitsProcessor, FurtherOnesMayBeAdded) {
   TableModel model({.vocabulary = 6, .end_bias = -1});
-  const auto search = std::make_shared<const Search>(
+  const auto search = std::make_shared<const SearchPlan>(
       DecodingOptions{.strategy = "greedy"}, [] { return make_strategy({.strategy = "greedy"}); },
       [](const nn::SequenceSpec&) {
         LogitsProcessors further;

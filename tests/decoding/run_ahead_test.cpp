@@ -186,7 +186,7 @@ TEST(RunAhead, LooksAtAStepWhenTheNextOneIsUnderWay) {
 TEST(RunAhead, GivesWayToSentencesThatNeedTheHost) {
   const Ahead::Options table{.table = {.vocabulary = 12, .end_bias = 0.5}};
   std::vector<Sentence> sentences = random_sentences(80, 8);
-  const auto search = [](const DecodingOptions& options) { return std::make_shared<const Search>(options); };
+  const auto search = [](const DecodingOptions& options) { return std::make_shared<const SearchPlan>(options); };
   const auto sampling = search({.strategy = "sampling", .maximum_length = 9});
   const auto blocked = search({.maximum_length = 5, .no_repeat_ngram = 2});
   const auto aligned = search({.maximum_length = 5, .want_alignment = true});
@@ -282,7 +282,7 @@ TEST(RunAhead, ABrokenPromiseEndsTheSentence) {
     }
   };
   Ahead ahead({.table = {.vocabulary = 6}});
-  const auto search = std::make_shared<const Search>(
+  const auto search = std::make_shared<const SearchPlan>(
       DecodingOptions{.strategy = "wide"}, [] { return std::make_unique<Wide>(); }, nullptr);
   DecodingLoop loop(ahead, search);
   Source source(random_sentences(1, 4));

@@ -1,10 +1,12 @@
 #include "table_model.h"
+#include "test_names.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace dragoman::decoding {
@@ -85,7 +87,12 @@ INSTANTIATE_TEST_SUITE_P(Cuts, SamplingFrequencies,
                          ::testing::Values(SamplingOptions{}, SamplingOptions{.temperature = 0.5},
                                            SamplingOptions{.temperature = 2}, SamplingOptions{.top_k = 3},
                                            SamplingOptions{.top_p = 0.6},
-                                           SamplingOptions{.temperature = 1.5, .top_k = 5, .top_p = 0.8}));
+                                           SamplingOptions{.temperature = 1.5, .top_k = 5, .top_p = 0.8}),
+                         [](const auto& cut) {
+                           return dragoman::testing::as_test_name(fmt::format("temperature {} top_k {} top_p {}",
+                                                                              cut.param.temperature, cut.param.top_k,
+                                                                              cut.param.top_p));
+                         });
 
 TEST(Sampling, SameSeedSameResultWhateverTheBatch) {
   TableModel model({.vocabulary = 11});
@@ -119,7 +126,7 @@ TEST(Sampling, TopOneIsGreedy) {
   const auto sentences = random_sentences(20, 5);
   expect_same(decode_all(model, sentences, sampling_options({.top_k = 1})),
               decode_all(model, sentences, {.strategy = "greedy"}));
-  const auto cold = decode_all(model, sentences, sampling_options({.temperature = 1e-4}));
+  const auto cold = decode_all(model, sentences, sampling_options({.temperature = 0.001}));
   const auto greedy = decode_all(model, sentences, {.strategy = "greedy"});
   for (std::size_t i = 0; i < sentences.size(); ++i) EXPECT_EQ(cold[i][0].tokens, greedy[i][0].tokens);
 }

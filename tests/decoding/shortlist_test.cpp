@@ -4,6 +4,7 @@
 #include "small_model.h"
 #include "table_model.h"
 #include "test_data.h"
+#include "test_names.h"
 
 #include <algorithm>
 #include <numeric>
@@ -183,7 +184,8 @@ class ShortlistSearchTest : public ::testing::TestWithParam<const char*> {
 
   SmallModel small_{5};
 };
-INSTANTIATE_TEST_SUITE_P(Strategies, ShortlistSearchTest, ::testing::Values("beam", "greedy", "sampling"));
+INSTANTIATE_TEST_SUITE_P(Strategies, ShortlistSearchTest, ::testing::Values("beam", "greedy", "sampling"),
+                         dragoman::testing::kParameterName);
 
 TEST_P(ShortlistSearchTest, ChoosesFromTheSentencesOwnListWhateverItsCompany) {
   const Shortlist shortlist = some();

@@ -8,6 +8,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/random.h>
 #include <dragoman/nn/layers.h>
+#include <dragoman/nn/whole_state.h>
 #include <dragoman/ops/embedding.h>
 #include <dragoman/ops/linear.h>
 
@@ -129,7 +130,7 @@ std::vector<double> next_logits(SmallModel& small, const std::vector<std::int32_
   context.step([&] {
     const nn::Encoding encoding = model.encode(context, tensor::RaggedTokens{source, source_offsets});
     const auto memories = model.memories(context, encoding);
-    nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
+    nn::WholeState state(memories, encoding.offsets);
     const nn::Decoding decoding = model.decode(context, tensor::RaggedTokens{inputs, input_offsets}, state);
     const ops::Projection output = model.output();
     const Variable logits = ops::linear(context, decoding.states, output.weight, output.bias);

@@ -146,9 +146,9 @@ void TableModel::step(const decoding::StepRequest& request, decoding::StepResult
     std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
       return ranking[static_cast<std::size_t>(a)] > ranking[static_cast<std::size_t>(b)];
     });
-    for (const ops::WantedToken& wanted : request.wanted)
-      if (wanted.row == static_cast<std::int32_t>(r))
-        result.wanted_log_probabilities.push_back(scores[static_cast<std::size_t>(wanted.token)]);
+    for (const ops::ScoredToken& scored : request.scored)
+      if (scored.row == static_cast<std::int32_t>(r))
+        result.scored_log_probabilities.push_back(scores[static_cast<std::size_t>(scored.token)]);
     ASSERT_LE(request.candidates, options_.vocabulary);
     for (std::int64_t k = 0; k < request.candidates; ++k) {
       result.tokens.push_back(order[static_cast<std::size_t>(k)]);

@@ -1,3 +1,4 @@
+#include "evaluation/numpy_random.h"
 #include "golden.h"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/evaluation/bootstrap.h>
-#include <dragoman/evaluation/numpy_random.h>
 
 namespace dragoman::testing {
 namespace {

@@ -43,7 +43,7 @@ inline Streams references(std::size_t count) {
 
 inline evaluation::BleuTokenizer tokenizer_named(const std::string& name) {
   using enum evaluation::BleuTokenizer;
-  for (const auto tokenizer : {k13a, kInternational, kCharacter, kNone})
+  for (const auto tokenizer : {k13a, kInternational, kCharacter, kNone, kChinese})
     if (tokenizer_name(tokenizer) == name) return tokenizer;
   throw std::invalid_argument(name);
 }

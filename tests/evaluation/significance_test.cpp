@@ -1,10 +1,10 @@
+#include "evaluation/numpy_random.h"
 #include "golden.h"
 
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
-#include <dragoman/evaluation/numpy_random.h>
 #include <dragoman/evaluation/significance.h>
 
 namespace dragoman::testing {

@@ -25,6 +25,12 @@ TEST(BleuTokenizer, cuts_as_sacrebleu_does) {
   }
 }
 
+TEST(BleuTokenizer, zh_cuts_at_the_limits_as_sacrebleu_does) {
+  for (const core::Json& line : expected()["zh"])
+    EXPECT_EQ(tokenize(line[0].get<std::string>(), BleuTokenizer::kChinese), line[1].get<std::vector<std::string>>())
+        << line[0];
+}
+
 TEST(BleuTokenizer, a_13a_period_or_comma_stays_between_digits) {
   EXPECT_THAT(tokenize("It cost 1,000.50, or so.", BleuTokenizer::k13a),
               ElementsAre("It", "cost", "1,000.50", ",", "or", "so", "."));
@@ -48,8 +54,8 @@ TEST(BleuTokenizer, international_treats_punctuation_of_all_scripts) {
 }
 
 TEST(BleuTokenizer, nothing_has_no_tokens) {
-  for (const auto tokenizer :
-       {BleuTokenizer::k13a, BleuTokenizer::kInternational, BleuTokenizer::kCharacter, BleuTokenizer::kNone}) {
+  for (const auto tokenizer : {BleuTokenizer::k13a, BleuTokenizer::kInternational, BleuTokenizer::kCharacter,
+                               BleuTokenizer::kNone, BleuTokenizer::kChinese}) {
     EXPECT_THAT(tokenize("", tokenizer), IsEmpty());
     EXPECT_THAT(tokenize(" \t\u00a0\u3000", tokenizer), IsEmpty());
   }

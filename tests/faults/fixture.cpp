@@ -76,6 +76,12 @@ constexpr std::string_view kStream = R"(stages:
   - write: {path: "-"}
 )";
 
+/// Its pattern looks ahead from each letter, and finds nothing.
+constexpr std::string_view kPatternTokenizer = R"({"version": "1.0", "added_tokens": [], "normalizer": null,
+  "pre_tokenizer": {"type": "Split", "behavior": "Isolated", "invert": false, "pattern": {"Regex": "(?=a{0,60}b)a"}},
+  "post_processor": null, "decoder": null,
+  "model": {"type": "WordLevel", "vocab": {"a": 0, "?": 1}, "unk_token": "?"}})";
+
 void must(const Equipment& equipment, const std::vector<std::string>& arguments) {
   const Scenario scenario{.name = "fixture", .command = arguments.front(), .arguments = arguments};
   RunPlan plan = plan_of(equipment, scenario, equipment.fixtures());
@@ -162,9 +168,14 @@ void make_fixtures(const Equipment& equipment) {
   write_bytes(folder / "train.yml", fmt::format(kTraining, folder.string()));
   copy_folder(equipment.model, folder / "model");
   fs::copy_file(equipment.plugin, folder / "plugin.so");
+  for (const char* of : {"huggingface/marian", "ctranslate2/opus-int8", "marian/opus", "fairseq/joint", "peft/marian"})
+    copy_folder(equipment.foreign / of, folder / "foreign" / of);
+  write_bytes(folder / "pattern.json", std::string(kPatternTokenizer));
+  write_bytes(folder / "long-line", std::string(20'000, 'a') + "\n");
   must(equipment, {"learn-bpe", "--input", "text.de", "text.en", "--vocab-size", "340", "--output", "tokenizer.json"});
   must(equipment, {"learn-bpe", "--input", "text.de", "--vocab-size", "300", "--output", "small.json"});
   must(equipment, {"convert", "tokenizer.json", "--to", "sentencepiece", "--output", "t.model"});
+  must(equipment, {"convert", "foreign/huggingface/marian", "--output", "foreign/ours"});
   must(equipment, {"count-words", "--input", "text.de", "--output", "de.counts"});
   must(equipment, {"count-words", "--input", "text.en", "--output", "en.counts"});
   must(equipment, {"encode", "--tokenizer", "tokenizer.json", "--input", "text.de", "--output", "pieces"});

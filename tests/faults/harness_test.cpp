@@ -30,15 +30,15 @@ class HarnessTest : public ::testing::Test {
   }
   ~HarnessTest() override { fs::remove_all(equipment_.scratch); }
 
-  /// How many of 20 faults of a kind a copier with this carelessness fails.
-  int failures(const std::string& kind, const std::string& carelessness) {
+  /// How many faults of a kind a copier with this carelessness fails.
+  int failures(const std::string& kind, const std::string& carelessness, std::uint64_t rounds = 20) {
     Scenario scenario{
         .name = "copy", .command = "copy", .arguments = {"out/copy"}, .input = "text", .outputs = {{"copy"}}};
     if (!carelessness.empty()) scenario.arguments.push_back(carelessness);
     const Profile profile = measure(equipment_, scenario);
     const auto fault = std::ranges::find(kinds_, kind, &FaultKind::name);
     int failed = 0;
-    for (std::uint64_t round = 0; round < 20; ++round)
+    for (std::uint64_t round = 0; round < rounds; ++round)
       failed += attempt(equipment_, {&scenario, &profile, &*fault, round}, 1).problems.empty() ? 0 : 1;
     return failed;
   }
@@ -49,9 +49,10 @@ class HarnessTest : public ::testing::Test {
 
 TEST_F(HarnessTest, ACarefulProgramPasses) {
   if (!equipment_.supervision) GTEST_SKIP() << "system calls cannot be supervised here";
-  for (const char* kind : {"write-fails", "write-interrupted", "write-short", "read-fails", "read-interrupted",
-                           "read-short", "sync-fails", "rename-fails", "open-write-fails", "kill-at-write",
-                           "kill-at-change", "stdin-closed", "folder-missing", "folder-read-only", "stderr-closed"})
+  for (const char* kind :
+       {"write-fails", "write-interrupted", "write-short", "read-fails", "read-interrupted", "read-short", "sync-fails",
+        "rename-fails", "open-write-fails", "kill-at-write", "kill-at-change", "signal-term", "stdin-closed",
+        "folder-missing", "folder-read-only", "stderr-closed"})
     EXPECT_EQ(failures(kind, ""), 0) << kind;
 }
 
@@ -63,6 +64,7 @@ TEST_F(HarnessTest, CarelessProgramsFail) {
   EXPECT_GT(failures("write-fails", "in-place"), 0) << "an earlier result destroyed";
   EXPECT_GT(failures("kill-at-write", "in-place"), 0) << "an earlier result destroyed";
   EXPECT_GT(failures("stdout-full", "wordy"), 0) << "standard output lost unnoticed";
+  EXPECT_GT(failures("signal-term", "deaf", 3), 0) << "two seconds are over";
 }
 
 }  // namespace

@@ -39,9 +39,11 @@ struct Options {
   std::string hooks = DRAGOMAN_FAULT_HOOKS;
   std::string model = DRAGOMAN_FAULT_MODEL;
   std::string plugin = DRAGOMAN_FAULT_PLUGIN;
+  std::string foreign = DRAGOMAN_FAULT_FOREIGN;
   std::uint64_t count = 5000;
   std::uint64_t seed = 0;
   std::vector<std::string> only;
+  std::vector<std::string> first;
   std::int64_t round = -1;
   unsigned jobs = 0;
   bool list = false;
@@ -59,6 +61,8 @@ Options parse(int count, char** arguments) {
       "what is random is drawn from it (default: another each time)")(
       "only", po::value(&options.only)->composing()->value_name("SCENARIO/FAULT"),
       "only these; both parts are patterns as of files (may be repeated)")(
+      "first", po::value(&options.first)->composing()->value_name("SCENARIO/FAULT"),
+      "these of the first round before all others (may be repeated)")(
       "round", po::value(&options.round)->value_name("R"), "with --only: just this round, as a failure names it")(
       "jobs", po::value(&options.jobs)->value_name("N"), "faults at a time (default: as many as processors)")(
       "program", po::value(&options.program)->value_name("FILE"), "the dragoman to try")(
@@ -105,11 +109,14 @@ class ScratchFolder {
   fs::path path_;
 };
 
-bool is_wanted(const Options& options, const std::string& scenario, const std::string& kind) {
+bool is_one_of(const std::vector<std::string>& patterns, const std::string& scenario, const std::string& kind) {
   const std::string name = scenario + "/" + kind;
-  return options.only.empty() || std::ranges::any_of(options.only, [&](const std::string& pattern) {
-           return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-         });
+  return std::ranges::any_of(
+      patterns, [&](const std::string& pattern) { return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
+}
+
+bool is_wanted(const Options& options, const std::string& scenario, const std::string& kind) {
+  return options.only.empty() || is_one_of(options.only, scenario, kind);
 }
 
 bool is_any_wanted(const Options& options, const Scenario& scenario, const std::vector<FaultKind>& kinds) {
@@ -158,6 +165,9 @@ std::vector<Trial> plan_trials(const Options& options, const Equipment& equipmen
             kind.variety(equipment, *one.scenario, one.profile) > (options.round >= 0 ? 0 : round))
           these.push_back({one.scenario, &one.profile, &kind, round});
     std::ranges::shuffle(these, random);
+    if (round == 0)
+      std::ranges::stable_partition(
+          these, [&](const Trial& trial) { return is_one_of(options.first, trial.scenario->name, trial.kind->name); });
     trials.insert(trials.end(), these.begin(), these.end());
     if (these.empty() || options.round >= 0) break;
   }
@@ -187,6 +197,7 @@ int run_harness(const Options& options) {
                       .hooks = options.hooks,
                       .model = options.model,
                       .plugin = options.plugin,
+                      .foreign = options.foreign,
                       .scratch = scratch.path(),
                       .supervision = CallSupervisor::available(),
                       .mounts = mounts};

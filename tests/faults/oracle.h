@@ -30,7 +30,9 @@ bool has_complete_checkpoint(const Tree& tree);
 ///   only where memory ends in other people's code it may crash;
 /// - status 0 means that results and standard output are complete and right;
 /// - a failure has one line on standard error that says so, bounded and without control characters;
+/// - two seconds after a signal it has ended;
 /// - at the name of a result is the earlier one or the new one, whole; in its partial file a beginning of the new one;
+/// - of results that belong together no old one is beside a new one without a mark;
 /// - no checkpoint and no model is lost; nothing else is left behind.
 std::vector<std::string> judge(const Evidence& evidence);
 

@@ -32,7 +32,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kKeptBytes = 1 << 24;  // of a stream; more is read and dropped
-constexpr double kMostPatience = 200;        // seconds that a busy machine may add
+constexpr double kMaxPatience = 200;         // seconds that a busy machine may add
 constexpr int kNotEnforced = 125;            // exit status of a child that could not set up what the plan asks
 
 class Descriptor {
@@ -279,7 +279,7 @@ class Process {
       reap(WNOHANG);
     }
     outcome_.ended = reaped_;
-    outcome_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    outcome_.seconds = seconds_since_start();
     if (!reaped_) {
       kill_all();
       reap(0);
@@ -316,9 +316,11 @@ class Process {
 
   /// Whether its time is over. What it waited for a processor on a busy machine does not count.
   bool is_overdue() const {
-    const double elapsed = std::chrono::duration<double>(Clock::now() - begin_).count();
-    return elapsed > plan_.seconds && elapsed > plan_.seconds + std::min(processor_wait(process_), kMostPatience);
+    const double elapsed = seconds_since_start();
+    return elapsed > end_ && elapsed > end_ + std::min(processor_wait(process_), kMaxPatience);
   }
+
+  double seconds_since_start() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
   void kill_all() const {
     ::kill(process_, SIGKILL);
@@ -386,9 +388,11 @@ class Process {
   }
 
   void send_due_signals() {
-    const double now = std::chrono::duration<double>(Clock::now() - begin_).count();
-    while (next_signal_ < plan_.signals.size() && plan_.signals[next_signal_].after_seconds <= now)
+    const double now = seconds_since_start();
+    while (next_signal_ < plan_.signals.size() && plan_.signals[next_signal_].after_seconds <= now) {
+      if (next_signal_ == 0 && plan_.seconds_after_signal) end_ = std::min(end_, now + *plan_.seconds_after_signal);
       ::kill(process_, plan_.signals[next_signal_++].number);
+    }
   }
 
   void reap(int options) {
@@ -416,6 +420,7 @@ class Process {
   Descriptor handle_;
   std::unique_ptr<CallSupervisor> supervisor_;
   Clock::time_point begin_;
+  double end_ = plan_.seconds;  ///< when it is overdue, in seconds since the start
   std::size_t next_signal_ = 0;
   bool reaped_ = false;
   bool gone_ = false;

@@ -52,7 +52,8 @@ struct RunPlan {
   bool supervised = false;
   std::optional<CallFault> call_fault;  ///< needs `supervised`
   std::vector<TimedSignal> signals;
-  double seconds = 20;  ///< after which it is killed
+  double seconds = 20;                              ///< after which it is killed
+  std::optional<double> seconds_after_signal = {};  ///< the same, from the first signal on
 };
 
 struct Outcome {

@@ -22,8 +22,8 @@ std::vector<Scenario> tokenizer_scenarios() {
       {.name = "learn-bpe-counts",
        .command = "learn-bpe",
        .arguments = {"learn-bpe", "--quiet", "--counts", "{f}/de.counts", "{f}/en.counts", "--vocab-size", "320",
-                     "--to", "subword-nmt", "--no-byte-fallback", "--output", "out/codes"},
-       .outputs = {{"codes"}}},
+                     "--to", "sentencepiece", "--no-byte-fallback", "--output", "out/t.model"},
+       .outputs = {{"t.model"}}},
       {.name = "learn-bpe-memory",
        .command = "learn-bpe",
        .arguments = {"learn-bpe", "--input", text, "--memory", "200MB", "--threads", "2", "--vocab-size", "320",
@@ -51,7 +51,8 @@ std::vector<Scenario> tokenizer_scenarios() {
        .command = "prepare",
        .arguments = {"prepare", text, "{f}/text.en", "--threads", "2", "--validation", "2", "--validation-output",
                      "out/val.tsv", "--output", "out/train.de.gz", "out/train.en", "--rejected", "out/rejected.jsonl"},
-       .outputs = {{"train.de.gz"}, {"train.en"}, {"val.tsv"}, {"rejected.jsonl"}}},
+       .outputs = {{"train.de.gz"}, {"train.en"}, {"val.tsv"}, {"rejected.jsonl"}},
+       .belong_together = true},
       {.name = "encode",
        .command = "encode",
        .arguments = {"encode", "--tokenizer", tokenizer, "--input", text, "--threads", "2", "--output", "out/pieces"},
@@ -64,6 +65,10 @@ std::vector<Scenario> tokenizer_scenarios() {
        .command = "encode",
        .arguments = {"encode", "--tokenizer", tokenizer, "--format", "ids"},
        .input = "text.de"},
+      {.name = "encode-pattern",
+       .command = "encode",
+       .arguments = {"encode", "--tokenizer", "{f}/pattern.json", "--input", "{f}/long-line", "--output", "out/ids"},
+       .outputs = {{"ids"}}},
       {.name = "decode",
        .command = "decode",
        .arguments = {"decode", "--tokenizer", tokenizer, "--input", "{f}/pieces", "--threads", "2", "--output",
@@ -165,7 +170,8 @@ std::vector<Scenario> model_scenarios() {
        .command = "score",
        .arguments = {"score", "--model", "{f}/run/best", "--source", "{f}/text.de", "--target", "{f}/text.en",
                      "--threads", "2", "--output", "out/scores"},
-       .outputs = {{"scores"}}},
+       .outputs = {{"scores"}},
+       .resume = {"--resume"}},
       {.name = "score-pipe",
        .command = "score",
        .arguments = {"score", "--quiet", "--model", "{f}/run/best", "--source", "-", "--target", "{f}/text.en",
@@ -175,12 +181,14 @@ std::vector<Scenario> model_scenarios() {
        .command = "align",
        .arguments = {"align", "--model", "{f}/run/best", "--source", "{f}/text.de", "--target", "{f}/text.en",
                      "--threads", "2", "--output", "out/links"},
-       .outputs = {{"links"}}},
+       .outputs = {{"links"}},
+       .resume = {"--resume"}},
       {.name = "rerank",
        .command = "rerank",
        .arguments = {"rerank", "--model", "{f}/run/best=0.5", "--reverse", "{f}/run/last", "{f}/lists.jsonl",
                      "--threads", "2", "--format", "jsonl", "--output", "out/ranked.jsonl"},
-       .outputs = {{"ranked.jsonl"}}},
+       .outputs = {{"ranked.jsonl"}},
+       .resume = {"--resume"}},
       {.name = "rerank-pipe",
        .command = "rerank",
        .arguments = {"rerank", "--quiet", "--model", "{f}/run/best"},
@@ -224,11 +232,51 @@ std::vector<Scenario> model_scenarios() {
   };
 }
 
+/// A command that makes a model folder of a model, which an earlier one may stand in place of.
+Scenario conversion(const std::string& name, std::vector<std::string> arguments) {
+  Scenario scenario{.name = name, .command = arguments.front(), .arguments = std::move(arguments)};
+  scenario.arguments.insert(scenario.arguments.end(), {"--output", "out/made"});
+  scenario.outputs = {{"made", Kind::kModelFolder, "run/last"}};
+  return scenario;
+}
+
+std::vector<Scenario> foreign_scenarios() {
+  std::vector<Scenario> scenarios = {
+      conversion("import-transformers", {"convert", "{f}/foreign/huggingface/marian"}),
+      conversion("import-ctranslate2", {"convert", "{f}/foreign/ctranslate2/opus-int8"}),
+      conversion("import-marian", {"convert", "{f}/foreign/marian/opus"}),
+      conversion("import-fairseq", {"convert", "{f}/foreign/fairseq/joint"}),
+      conversion("import-adapters",
+                 {"convert", "{f}/foreign/peft/marian", "--import-options", "base={f}/foreign/huggingface/marian"}),
+      conversion("quantize", {"quantize", "{f}/run/best"}),
+  };
+  for (const char* format : {"ctranslate2", "huggingface", "marian-npz"}) {
+    scenarios.push_back(conversion(std::string("export-") + format, {"convert", "{f}/foreign/ours", "--to", format}));
+    scenarios.back().replaces = false;
+  }
+  scenarios.push_back({.name = "translate-foreign",
+                       .command = "translate",
+                       .arguments = {"translate", "--quiet", "--model", "{f}/foreign/huggingface/marian", "--input",
+                                     "{f}/few.de", "--decoder", "greedy", "--output", "out/text.en"},
+                       .outputs = {{"text.en"}},
+                       .resume = {"--resume"}});
+  return scenarios;
+}
+
 std::vector<Scenario> other_scenarios() {
   return {
       {.name = "inspect-model",
        .command = "inspect",
        .arguments = {"inspect", "{f}/run/best", "--tensors", "--verify"}},
+      {.name = "report",
+       .command = "report",
+       .arguments = {"report", "{f}/run", "--threads", "2", "--output", "out/page.html"},
+       .outputs = {{"page.html"}}},
+      {.name = "embed",
+       .command = "embed",
+       .arguments = {"embed", "--model", "{f}/run/best", "{f}/text.de", "--threads", "2", "--output", "out/vectors"},
+       .outputs = {{"vectors"}},
+       .resume = {"--resume"}},
       {.name = "inspect-run", .command = "inspect", .arguments = {"inspect", "{f}/run", "--json"}},
       {.name = "inspect-weights", .command = "inspect", .arguments = {"inspect", "{f}/run/best/model.safetensors"}},
       {.name = "inspect-tokenizer",
@@ -263,7 +311,8 @@ std::vector<Scenario> other_scenarios() {
 
 std::vector<Scenario> make_scenarios() {
   std::vector<Scenario> all = tokenizer_scenarios();
-  for (auto part : {model_scenarios(), other_scenarios()}) all.insert(all.end(), part.begin(), part.end());
+  for (auto part : {model_scenarios(), foreign_scenarios(), other_scenarios()})
+    all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

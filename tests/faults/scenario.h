@@ -34,6 +34,7 @@ struct Scenario {
   bool reports_faults = false;               ///< what it prints says what failed, so no two failures print the same
   bool loads_library = false;                ///< by the system's loader, which takes an interrupted read for an error
   bool replaces = true;                      ///< earlier results may lie at its outputs
+  bool belong_together = false;              ///< its outputs are of use only with one another
 
   bool reads_standard_input() const { return !input.empty(); }
 };
@@ -59,6 +60,7 @@ struct Equipment {
   std::string hooks;  ///< the library for LD_PRELOAD; empty if it cannot be used
   std::filesystem::path model;
   std::filesystem::path plugin = {};
+  std::filesystem::path foreign = {};  ///< models of other toolkits
   std::filesystem::path scratch;
   bool supervision = false;
   bool mounts = false;  ///< file systems can be mounted, for this process alone

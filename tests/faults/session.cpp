@@ -3,8 +3,10 @@
 #include <sys/mount.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <exception>
 #include <future>
 #include <stdexcept>
@@ -43,6 +45,14 @@ class Workplace {
   static inline std::atomic<unsigned> next_{0};
   fs::path path_;
 };
+
+/// What every command has after the first signal, whatever it is doing.
+constexpr double kSecondsToEnd = 2;
+
+bool asks_to_end(const RunPlan& plan) {
+  constexpr std::array<int, 3> kPolite = {SIGTERM, SIGINT, SIGHUP};
+  return !plan.signals.empty() && std::ranges::count(kPolite, plan.signals.front().number) > 0;
+}
 
 std::vector<Outcome> run_all(const Fault& fault) {
   if (!fault.second_starts) return {run(fault.plan)};
@@ -92,6 +102,7 @@ Verdict attempt_in(const Equipment& equipment, const Trial& trial, std::uint64_t
   Fault fault{.description = {}, .plan = plan_of(equipment, scenario, folder)};
   fault.plan.seconds += kSlowness * profile.seconds;
   trial.kind->draw({equipment, scenario, profile, folder, random, fault});
+  if (asks_to_end(fault.plan)) fault.plan.seconds_after_signal = kSecondsToEnd;
   const Tree before = read_tree(folder / "out");
   std::vector<Outcome> outcomes = run_all(fault);
   outcomes.front().crashed_in = read_bytes(folder / kCrashNote);

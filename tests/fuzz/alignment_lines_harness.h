@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include <dragoman/pipeline/word_alignment.h>
+#include <dragoman/corpus/word_alignment.h>
 
 namespace dragoman::fuzz {
 
@@ -16,13 +16,13 @@ inline bool exercise_alignment_lines(std::string_view bytes) {
   const std::string_view second = end == bytes.npos ? std::string_view() : bytes.substr(end + 1);
   return accepts([&] {
     constexpr std::int64_t most = 64;
-    const pipeline::Links forward = pipeline::parse_pharaoh(first, most, most);
-    const pipeline::Links backward = pipeline::parse_pharaoh(second, most, most);
-    const pipeline::Links all = pipeline::symmetrize(forward, backward, pipeline::Symmetrization::kUnion);
-    for (const auto how : {pipeline::Symmetrization::kIntersection, pipeline::Symmetrization::kGrowDiag,
-                           pipeline::Symmetrization::kGrowDiagFinal, pipeline::Symmetrization::kGrowDiagFinalAnd}) {
-      const pipeline::Links links = pipeline::symmetrize(forward, backward, how);
-      promise(pipeline::parse_pharaoh(pipeline::to_pharaoh(links), most, most) == links,
+    const corpus::Links forward = corpus::parse_pharaoh(first, most, most);
+    const corpus::Links backward = corpus::parse_pharaoh(second, most, most);
+    const corpus::Links all = corpus::symmetrize(forward, backward, corpus::Symmetrization::kUnion);
+    for (const auto how : {corpus::Symmetrization::kIntersection, corpus::Symmetrization::kGrowDiag,
+                           corpus::Symmetrization::kGrowDiagFinal, corpus::Symmetrization::kGrowDiagFinalAnd}) {
+      const corpus::Links links = corpus::symmetrize(forward, backward, how);
+      promise(corpus::parse_pharaoh(corpus::to_pharaoh(links), most, most) == links,
               "what is written is read as the same");
       promise(std::ranges::includes(all, links), "no link comes from nowhere");
     }

@@ -13,11 +13,6 @@ double processor_milliseconds() {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
 }
 
-struct Cost {
-  double milliseconds = 0;
-  std::size_t bytes = 0;
-};
-
 bool measure(const Target& target, std::string_view bytes, Cost& cost) {
   const AllocationMeter meter;
   const double start = processor_milliseconds();
@@ -28,12 +23,13 @@ bool measure(const Target& target, std::string_view bytes, Cost& cost) {
 
 }  // namespace
 
-bool run(const Target& target, std::string_view bytes) {
+namespace {
+
+bool run_within_budget(const Target& target, std::string_view bytes, Cost& cost) {
   constexpr int kTrials = 3;
   const Budget& budget = target.budget;
   const auto size = static_cast<double>(bytes.size());
   const double milliseconds = slowdown() * (budget.milliseconds + size * budget.microseconds_per_byte * 1e-3);
-  Cost cost;
   bool accepted = measure(target, bytes, cost);
   for (int trial = 1; trial < kTrials && cost.milliseconds > milliseconds; ++trial)
     accepted = measure(target, bytes, cost);
@@ -44,6 +40,19 @@ bool run(const Target& target, std::string_view bytes) {
     throw Fault(
         fmt::format("{} bytes took {} bytes of memory, more than their budget of {}", bytes.size(), cost.bytes, most));
   return accepted;
+}
+
+}  // namespace
+
+bool run(const Target& target, std::string_view bytes) {
+  Cost cost;
+  return run_within_budget(target, bytes, cost);
+}
+
+Cost cost_of(const Target& target, std::string_view bytes) {
+  Cost cost;
+  run_within_budget(target, bytes, cost);
+  return cost;
 }
 
 }  // namespace dragoman::fuzz

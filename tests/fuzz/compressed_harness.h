@@ -13,16 +13,16 @@
 namespace dragoman::fuzz {
 
 /// A small file may stand for more than anybody wants to have in memory: reading in parts must still be cheap.
-inline constexpr std::size_t kMostUnpacked = std::size_t{4} << 20;
+inline constexpr std::size_t kMaxUnpacked = std::size_t{4} << 20;
 
-/// The content as far as kMostUnpacked, read in blocks of this size.
+/// The content as far as kMaxUnpacked, read in blocks of this size.
 inline std::string unpack(const std::filesystem::path& path, std::size_t block_size) {
   core::InputFile file(path);
   std::string content;
   std::vector<char> block(block_size);
   while (const std::size_t n = file.read(block)) {
     content.append(block.data(), n);
-    if (content.size() > kMostUnpacked) break;
+    if (content.size() > kMaxUnpacked) break;
   }
   return content;
 }
@@ -42,10 +42,10 @@ inline void check_lines(const std::filesystem::path& path, std::string_view cont
 inline void read_in_every_way(const std::filesystem::path& path) {
   constexpr std::size_t kLimit = std::size_t{1} << 20;
   const std::string content = unpack(path, 65537);
-  promise(content.size() > kMostUnpacked || unpack(path, 1000) == content, "reading does not depend on the block");
+  promise(content.size() > kMaxUnpacked || unpack(path, 1000) == content, "reading does not depend on the block");
   const bool small = accepts([&] { core::read_file(path, kLimit); });
   promise(small == (content.size() <= kLimit), "a limit of size is kept");
-  if (content.size() <= kMostUnpacked) check_lines(path, content);
+  if (content.size() <= kMaxUnpacked) check_lines(path, content);
 }
 
 /// Reads the rest as a file. If the first line is "gz" or "zst", the rest is written in that form before it is read.
@@ -60,7 +60,7 @@ inline bool exercise_compressed(std::string_view bytes) {
       core::OutputFile output(path);
       for (std::size_t i = 0; i < content.size(); i += 100) output.write(content.substr(i, 100));
       output.commit();
-      promise(content.size() > kMostUnpacked || unpack(path, 4096) == content, "what is packed is unpacked");
+      promise(content.size() > kMaxUnpacked || unpack(path, 4096) == content, "what is packed is unpacked");
     } else {
       put_file(path, content);
     }

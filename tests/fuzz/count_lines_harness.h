@@ -1,6 +1,6 @@
 #pragma once
 
-#include "counting/count_file.h"
+#include "reading/count_file.h"
 #include "target.h"
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline void read_count_lines(std::string_view text, bool whole_lines) {
   for (std::string_view word = lines.next(); !word.empty(); word = lines.next()) {
     sum += lines.count();
     promise(lines.count() > 0 && lines.occurrences() == sum, "counts are positive and are added up");
-    promise(sum <= tokenizer::CountFileReader::kMostOccurrences - 5, "the sum of the counts stays in bounds");
+    promise(sum <= tokenizer::CountFileReader::kMaxOccurrences - 5, "the sum of the counts stays in bounds");
     promise(word.find('\n') == std::string_view::npos, "a word stands on one line");
     promise(word.data() >= text.data() && word.data() + word.size() < text.data() + text.size(),
             "a word is part of the text");

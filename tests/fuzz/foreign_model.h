@@ -41,9 +41,9 @@ inline bool read_foreign_model(const char* importer, const std::filesystem::path
     core::OptionReader own(options, "options");
     const auto foreign = entry.make(path, own);
     own.finish();
-    const plugins::ModelDescription described = foreign->describe();
-    if (described.model_type != "transformer") return;
-    const auto model = transformer::make_transformer(described.sequences, described.model);
+    const formats::ModelConfig& config = foreign->config();
+    if (config.model_type != "transformer") return;
+    const auto model = transformer::make_transformer(config.sequences, config.model);
     nn::ParameterStore& store = model->parameters();
     foreign->check(store);
     store.allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);

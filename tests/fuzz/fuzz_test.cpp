@@ -1,8 +1,11 @@
 #include "budgeted_run.h"
+#include "growth.h"
+#include "meter.h"
 #include "mutation.h"
 #include "targets.h"
 #include "test_data.h"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -67,8 +70,9 @@ TEST_P(EveryTarget, AcceptsItsSeeds) {
 }
 
 TEST_P(EveryTarget, ReadsOrRefusesWhatFuzzingFound) {
-  for (const auto& [name, bytes] : inputs_in(fuzz_folder() / "found" / GetParam().name))
-    EXPECT_EQ(fault_of(GetParam(), bytes), "no fault") << name;
+  const auto found = inputs_in(fs::path(testing::built("fuzz_found")) / GetParam().name);
+  EXPECT_EQ(found.empty(), !fs::exists(fuzz_folder() / "found" / (std::string(GetParam().name) + ".tar.xz")));
+  for (const auto& [name, bytes] : found) EXPECT_EQ(fault_of(GetParam(), bytes), "no fault") << name;
 }
 
 TEST_P(EveryTarget, ReadsOrRefusesCutsAndChanges) {
@@ -82,13 +86,66 @@ TEST_P(EveryTarget, ReadsOrRefusesCutsAndChanges) {
   }
 }
 
-TEST_P(EveryTarget, TakesNoLongerThanItsInputGrows) {
-  constexpr std::size_t kSize = std::size_t{64} << 10;
-  for (const auto& [name, bytes] : seeds_of(GetParam())) {
-    std::mt19937 random(2);
-    for (int round = 0; round < GetParam().rounds / 10; ++round)
-      ASSERT_EQ(fault_of(GetParam(), repeat_part(bytes, kSize, random)), "no fault") << name << ", round " << round;
+/// What growing an input to twice and four times its size costs.
+class GrowingCost {
+ public:
+  /// Four times the input takes at most eight times as much: twice what is linear, since containers double their room.
+  /// Twice the square root of what is quadratic.
+  static constexpr double kMaxGrowth = 8;
+
+  GrowingCost(const Target& target, std::string_view seed, Growth growth, unsigned pick) : target_(target) {
+    constexpr std::size_t kSize = std::size_t{16} << 10;
+    for (std::size_t i = 0; i < 3; ++i) {
+      inputs_[i] = grow(seed, growth, pick, kSize << i);
+      costs_[i] = cost_of(target, inputs_[i]);
+    }
+    // Another process may have been in the way of one of them.
+    for (int trial = 0; trial < 3 && milliseconds() > kMaxGrowth; ++trial) {
+      for (std::size_t i = 0; i < 3; ++i)
+        costs_[i].milliseconds = std::min(costs_[i].milliseconds, cost_of(target, inputs_[i]).milliseconds);
+    }
   }
+  /// How many times as long as for the smallest the largest takes, beyond what is noise.
+  double milliseconds() const {
+    constexpr double kNoise = 10;
+    return std::max(0.0, costs_[2].milliseconds - kNoise * slowdown()) / std::max(costs_[0].milliseconds, 0.01);
+  }
+  double bytes() const {
+    constexpr double kNoise = 1 << 22;  // of tables that begin to be worth their room at some size
+    return std::max(0.0, static_cast<double>(costs_[2].bytes) - kNoise) /
+           std::max(static_cast<double>(costs_[0].bytes), 1.0);
+  }
+  std::string described() const {
+    std::string text;
+    for (std::size_t i = 0; i < 3; ++i)
+      text +=
+          fmt::format("{} bytes: {:.2f} ms, {} bytes; ", inputs_[i].size(), costs_[i].milliseconds, costs_[i].bytes);
+    return text + core::quote(inputs_[0], 300);
+  }
+
+ private:
+  const Target& target_;
+  std::array<std::string, 3> inputs_;
+  std::array<Cost, 3> costs_;
+};
+
+TEST_P(EveryTarget, CostsGrowAtMostAsItsInputDoes) {
+  double time = 0;
+  double memory = 0;
+  for (const auto& [name, bytes] : seeds_of(GetParam()))
+    for (const GrowthRule& rule : kGrowthRules)
+      for (int pick = 0; pick < rule.picks; ++pick) try {
+          const GrowingCost cost(GetParam(), bytes, rule.growth, static_cast<unsigned>(pick));
+          EXPECT_LE(cost.milliseconds(), GrowingCost::kMaxGrowth)
+              << name << ", " << rule.name << ": " << cost.described();
+          EXPECT_LE(cost.bytes(), GrowingCost::kMaxGrowth) << name << ", " << rule.name << ": " << cost.described();
+          time = std::max(time, cost.milliseconds());
+          memory = std::max(memory, cost.bytes());
+        } catch (const std::exception& fault) {
+          ADD_FAILURE() << fault.what() << " in " << name << ", " << rule.name << ", pick " << pick;
+        }
+  RecordProperty("time_growth", fmt::format("{:.2f}", time));
+  RecordProperty("memory_growth", fmt::format("{:.2f}", memory));
 }
 
 INSTANTIATE_TEST_SUITE_P(Readers, EveryTarget, ::testing::ValuesIn(all_targets()),
@@ -125,6 +182,34 @@ TEST(Budgets, AreKeptBySmallInputsAndBrokenByLargeOnes) {
   const Target large{.name = "large", .exercise = take_much_memory, .budget = {.bytes = 4096}};
   EXPECT_EQ(fault_of(large, std::string(10, 'a')), "no fault");
   EXPECT_THAT(fault_of(large, std::string(100'000, 'a')), ContainsRegex("took 100.* bytes of memory, more than"));
+}
+
+TEST(Growth, OfWhatIsQuadraticIsTooMuch) {
+  const auto some_pairs = [](std::string_view bytes) { return take_quadratic_time(bytes.substr(0, bytes.size() / 4)); };
+  const Target slow{.name = "slow", .exercise = some_pairs, .budget = {.milliseconds = 1e6}};
+  EXPECT_GT(GrowingCost(slow, "ab", Growth::kRepeat, 0).milliseconds(), GrowingCost::kMaxGrowth);
+  const auto square = [](std::string_view bytes) {
+    const std::string squared(bytes.size() * bytes.size() / 64, 'x');
+    return squared.find('y') == std::string::npos;
+  };
+  const Target large{.name = "large", .exercise = square, .budget = {.bytes = std::size_t{1} << 30}};
+  EXPECT_GT(GrowingCost(large, "ab", Growth::kRepeat, 0).bytes(), GrowingCost::kMaxGrowth);
+  const Target linear{.name = "linear", .exercise = take_much_memory};
+  const GrowingCost cost(linear, "ab", Growth::kRepeat, 0);
+  EXPECT_LE(cost.bytes(), GrowingCost::kMaxGrowth);
+  EXPECT_LE(cost.milliseconds(), GrowingCost::kMaxGrowth);
+}
+
+TEST(Growth, IsOfTheKindThatItIsNamedAfter) {
+  EXPECT_THAT(grow(R"({"a": [1]})", Growth::kNest, 0, 100),
+              ::testing::AnyOf(HasSubstr("[[[[1]]]]"), HasSubstr(R"({"a": {"a": {"a": [)")));
+  EXPECT_THAT(grow("key: value", Growth::kLongWord, 0, 100), HasSubstr("xxxxxxxxxx"));
+  EXPECT_THAT(grow("a: b", Growth::kAlias, 0, 100), ContainsRegex("value: &v \\[e, e.*\\*v, \\*v"));
+  for (const GrowthRule& rule : kGrowthRules)
+    for (const std::size_t size : {100, 1000})
+      EXPECT_NEAR(static_cast<double>(grow(R"({"a": [1, 2], "b": "c"})", rule.growth, 1, size).size()),
+                  static_cast<double>(size), 60)
+          << rule.name;
 }
 
 TEST(Faults, AreBrokenPromisesAndForeignExceptions) {

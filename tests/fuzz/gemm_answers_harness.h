@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gemm_choices.h"
+#include "gemm/gemm_choices.h"
 #include "target.h"
 
 #include <string>

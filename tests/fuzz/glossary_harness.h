@@ -1,15 +1,15 @@
 #pragma once
 
+#include "pipeline/glossary.h"
 #include "scratch.h"
 #include "target.h"
-#include "target_terms.h"
+#include "translation/target_terms.h"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 #include <dragoman/core/json.h>
-#include <dragoman/pipeline/glossary.h>
 #include <dragoman/pipeline/record_io.h>
 
 namespace dragoman::fuzz {

@@ -33,7 +33,7 @@ void make_resume_seeds(const fs::path& folder) {
 /// A model of a few hundred parameters over the tokenizer of the small task.
 std::string model_folder(const core::Json& own, std::optional<tensor::DType> rounded = {},
                          tensor::ComputeChoice compute = tensor::ComputeChoice::kF32,
-                         const formats::StoredTokenizer& stored = {}) {
+                         const tokenizer::TokenizerSpec& stored = {}) {
   fs::path tokenizer_file = scratch() / "task" / "tokenizer.json";
   if (!stored.is_native()) {
     auto definition = tokenizer::read_tokenizer_file(tokenizer_file);
@@ -54,7 +54,7 @@ std::string model_folder(const core::Json& own, std::optional<tensor::DType> rou
   const fs::path folder = scratch() / "seed";
   formats::write_model_folder(folder, {.model_type = "transformer",
                                        .model = model.get(),
-                                       .tokenizer = {core::read_file(tokenizer_file), stored},
+                                       .tokenizer = stored.with_content(core::read_file(tokenizer_file)),
                                        .card = "seed",
                                        .rounded = rounded,
                                        .compute = compute});
@@ -117,7 +117,7 @@ void make_seeds(const fs::path& corpus) {
   put_seed(corpus / "fairseq" / "example", fairseq_folder());
   put_seed(corpus / "huggingface" / "bart", foreign_folder());
   // Those of a T5 with a SentencePiece model and with a tokenizer.json.
-  const fs::path golden = testing::source_folder() / "tests/models/imports/golden/huggingface";
+  const fs::path golden = testing::source_folder() / "tests/formats/golden/huggingface";
   for (const char* family : {"t5", "flan-t5"}) put_seed(corpus / "huggingface" / family, files_of(golden / family));
   make_resume_seeds(corpus / "resume");
   put_seed(corpus / "model_folder" / "pre_norm", model_folder(core::Json::object()));
@@ -128,7 +128,7 @@ void make_seeds(const fs::path& corpus) {
   put_seed(corpus / "model_folder" / "bf16",
            model_folder({{"tying", "none"}}, tensor::DType::kBF16, tensor::ComputeChoice::kBF16));
   put_seed(corpus / "model_folder" / "other_tokenizer",
-           model_folder(core::Json::object(), {}, tensor::ComputeChoice::kF32, {.kind = {.type = "sentencepiece"}}));
+           model_folder(core::Json::object(), {}, tensor::ComputeChoice::kF32, {.type = "sentencepiece"}));
 }
 
 }  // namespace

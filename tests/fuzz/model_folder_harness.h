@@ -32,10 +32,10 @@ inline bool exercise_model_folder(std::string_view bytes) {
   const std::filesystem::path folder = scratch() / "model";
   put_model_folder(folder, bytes);
   return accepts([&] {
-    pipeline::TranslateOptions options{.threads = 1};
-    options.decoding.beam_size = 2;
-    options.decoding.maximum_length = 8;
-    pipeline::Translator translator(folder, host, options);
+    pipeline::TranslateOptions options;
+    options.search.beam_size = 2;
+    options.search.maximum_length = 8;
+    pipeline::Translator translator(pipeline::Model(folder, host, {.threads = 1}), options);
     const std::string translation = translator.translate("a b  cab\xC3\xA9");
     promise(translation.find_first_of("\r\n") == std::string::npos, "a translation is one line");
     promise(core::find_invalid_utf8(translation) == std::string_view::npos, "a translation is valid UTF-8");

@@ -81,12 +81,13 @@ std::string change(std::string bytes, std::mt19937& random) {
   return bytes;
 }
 
-std::string repeat_part(std::string_view bytes, std::size_t size, std::mt19937& random) {
+std::string repeat_part(std::string_view bytes, std::size_t size, std::mt19937& random, Numbering numbering) {
   if (bytes.empty()) return {};
   Part part = random() % 4 != 0 ? between_punctuation(bytes, random) : Part{};
   if (part.begin >= part.end) part = any_part(bytes, random);
   const std::string_view copied = bytes.substr(part.begin, part.end - part.begin);
-  const bool with_numbers = random() % 4 != 0;
+  const bool drawn = random() % 4 != 0;
+  const bool with_numbers = numbering == Numbering::kDrawn ? drawn : numbering == Numbering::kEach;
   std::string result(bytes.substr(0, part.begin));
   const std::size_t copies_end = size > bytes.size() ? size - (bytes.size() - part.end) : part.end;
   for (std::size_t number = 0; result.size() < copies_end; ++number)

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "pre_tokenizing/glossaries.h"
 #include "regex/marked_pattern.h"
 #include "regex/pattern.h"
 #include "target.h"
@@ -21,30 +20,20 @@ inline void check_matches(const tokenizer::Pattern& pattern, std::string_view te
   }
 }
 
-inline void check_segments(const tokenizer::Glossaries& glossaries, std::string_view word) {
-  std::size_t at = 0;
-  for (const auto& segment : glossaries.cut(word)) {
-    promise(segment.begin == at && segment.end > at, "segments follow one another without a gap");
-    at = segment.end;
-  }
-  promise(at == word.size(), "segments make up the word");
-}
-
-/// Takes the first line as a regular expression and the rest as the text to search. True if it was an expression in
-/// one of the dialects.
+/// Takes the first line as a regular expression and the rest as the text to search. Returns whether it was an
+/// expression.
 inline bool exercise_pattern(std::string_view bytes) {
   using namespace tokenizer;
   const std::string expression(bytes.substr(0, bytes.find('\n')));
   const std::string_view text = bytes.substr(std::min(expression.size() + 1, bytes.size()));
   bool any = false;
   const auto check = [&](auto&& exercise) { any = accepts(exercise) || any; };
-  check([&] { check_matches(Pattern(expression, PatternDialect::kOniguruma), text); });
-  check([&] { check_matches(Pattern(join_patterns({expression, "b"}, true), PatternDialect::kOniguruma), text); });
-  if (!text.empty()) check([&] { check_segments(Glossaries({expression, "b"}), text); });
+  check([&] { check_matches(Pattern(expression), text); });
+  check([&] { check_matches(Pattern(join_patterns({expression, "b"}, true)), text); });
   return any;
 }
 
-/// A class such as \W has hundreds of ranges, and two bytes of a pattern may ask for one; three forms of the expression
+/// A class such as \W has hundreds of ranges, and two bytes of a pattern may ask for one; two forms of the expression
 /// are compiled. Its ranges take 6 KB.
 inline Target pattern_target() {
   return {

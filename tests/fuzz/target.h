@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include <dragoman/core/error.h>
@@ -41,10 +42,13 @@ inline void promise(bool holds, const char* what) {
   if (!holds) throw Fault(what);
 }
 
-/// A message reaches terminals and logs as it is: throws a Fault if it is empty, too long or not printable.
+/// A message reaches terminals and logs as it is: throws a Fault if it is empty, too long or not printable. It quotes
+/// names and texts of a file with 120 bytes each, of which no message has more than a few.
 inline void check_message(std::string_view message) {
+  constexpr std::size_t kLongest = 1500;
   promise(!message.empty(), "an error has a message");
   promise(core::printable(message, core::Error::kLongestMessage) == message, "a message is printable and not too long");
+  if (message.size() > kLongest) throw Fault("a message is short: " + std::string(message.substr(0, 400)));
 }
 
 /// Runs `read`. False if it threw a core::Error, whose message is checked.

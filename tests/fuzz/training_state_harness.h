@@ -1,12 +1,12 @@
 #pragma once
 
+#include "run/checkpoint.h"
 #include "target.h"
 
 #include <string_view>
 
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
-#include <dragoman/training/checkpoint.h>
 #include <dragoman/training/early_stopping.h>
 
 namespace dragoman::fuzz {

@@ -1,13 +1,12 @@
 #pragma once
 
+#include "run/word_vectors.h"
 #include "target.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <vector>
-
-#include <dragoman/training/word_vectors.h>
 
 namespace dragoman::fuzz {
 

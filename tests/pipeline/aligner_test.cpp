@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/tensor/host_view.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -18,7 +19,8 @@ using ::testing::HasSubstr;
 
 std::vector<std::string> pharaoh(Aligner& aligner, std::vector<LinePair> pairs) {
   std::vector<std::string> lines;
-  for (const PairAlignment& alignment : aligner.align(std::move(pairs))) lines.push_back(to_pharaoh(alignment.links));
+  for (const PairAlignment& alignment : aligner.align(std::move(pairs)))
+    lines.push_back(corpus::to_pharaoh(alignment.links));
   return lines;
 }
 
@@ -52,7 +54,7 @@ TEST(AlignerOfKnownAttention, FindsTheOwnPlaceOfEachPiece) {
   plugins::Host host;
   // Six pieces on each side: single characters, none of which merges.
   const std::vector<LinePair> pairs = {{"q x z", "x q x", "1"}};
-  Aligner output(model.path(), host, {.alignment = {.unit = AlignmentUnit::kPieces}, .threads = 1});
+  Aligner output(Model(model.path(), host, {.threads = 1}), {.alignment = {.unit = AlignmentUnit::kPieces}});
   const PairAlignment aligned = output.align(pairs).front();
   ASSERT_EQ(aligned.source.size(), aligned.target.size());
   std::string diagonal;
@@ -61,14 +63,15 @@ TEST(AlignerOfKnownAttention, FindsTheOwnPlaceOfEachPiece) {
     diagonal += (i == 0 ? "" : " ") + std::to_string(i) + "-" + std::to_string(i);
     if (i > 0) shifted += (i == 1 ? "" : " ") + std::to_string(i) + "-" + std::to_string(i - 1);
   }
-  EXPECT_EQ(to_pharaoh(aligned.links), diagonal);
+  EXPECT_EQ(corpus::to_pharaoh(aligned.links), diagonal);
   // The step that reads piece i predicts the one behind it. The last one attends to the source's end.
-  Aligner input(model.path(), host,
-                {.alignment = {.unit = AlignmentUnit::kPieces, .step = AlignmentStep::kInput}, .threads = 1});
-  Links found = input.align(pairs).front().links;
-  std::erase_if(found, [&](const Link& link) { return link.target + 1 == static_cast<int>(aligned.target.size()); });
-  EXPECT_EQ(to_pharaoh(found), shifted);
-  Aligner words(model.path(), host, {.threads = 1});
+  Aligner input(Model(model.path(), host, {.threads = 1}),
+                {.alignment = {.unit = AlignmentUnit::kPieces, .step = AlignmentStep::kInput}});
+  corpus::Links found = input.align(pairs).front().links;
+  std::erase_if(found,
+                [&](const corpus::Link& link) { return link.target + 1 == static_cast<int>(aligned.target.size()); });
+  EXPECT_EQ(corpus::to_pharaoh(found), shifted);
+  Aligner words(Model(model.path(), host, {.threads = 1}), {});
   EXPECT_THAT(pharaoh(words, pairs), ::testing::ElementsAre("0-0 1-1 2-2"));
 }
 
@@ -76,14 +79,14 @@ TEST(AlignerOfKnownAttention, FindsTheOwnPlaceOfEachPiece) {
 TEST_F(AlignerTest, LinksEachTargetPieceToTheSourcePieceOfMostAttention) {
   const AttentionSettings cross{.kind = decoding::AttentionKind::kCross,
                                 .request = {.layers = {1}, .mean = true, .full_context = true}};
-  Scorer scorer(model_.path(), host_, {.attention = cross, .threads = 1});
-  Aligner aligner(model_.path(), host_,
-                  {.alignment = {.unit = AlignmentUnit::kPieces, .layer = -1, .full_context = true}, .threads = 1});
+  Scorer scorer(Model(model_.path(), host_, {.threads = 1}), {.attention = cross});
+  Aligner aligner(Model(model_.path(), host_, {.threads = 1}),
+                  {.alignment = {.unit = AlignmentUnit::kPieces, .layer = -1, .full_context = true}});
   const auto scores = scorer.score(pairs_);
   const auto alignments = aligner.align(pairs_);
   for (std::size_t n = 0; n < pairs_.size(); ++n) {
     const decoding::AttentionMaps& maps = scores[n].attention->maps;
-    Links expected;
+    corpus::Links expected;
     for (std::int64_t i = 0; i + 1 < maps.queries && maps.keys > 1; ++i) {
       std::int64_t best = 0;
       for (std::int64_t j = 0; j + 1 < maps.keys; ++j)
@@ -97,17 +100,17 @@ TEST_F(AlignerTest, LinksEachTargetPieceToTheSourcePieceOfMostAttention) {
 }
 
 TEST_F(AlignerTest, GivesEachPairTheSameInAnyCompany) {
-  Aligner together(model_.path(), host_, {.threads = 2});
+  Aligner together(Model(model_.path(), host_, {.threads = 2}), {});
   const auto all = pharaoh(together, pairs_);
-  Aligner alone(model_.path(), host_, {.threads = 1});
+  Aligner alone(Model(model_.path(), host_, {.threads = 1}), {});
   for (std::size_t n = 0; n < pairs_.size(); ++n)
     EXPECT_EQ(pharaoh(alone, {pairs_[n]}).front(), all[n]) << pairs_[n].where;
   EXPECT_EQ(all[3], "");
   EXPECT_EQ(all[4], "");
   for (const std::size_t n : {0, 1, 2, 5}) {
-    const auto sources = static_cast<std::int64_t>(words_of(pairs_[n].source).size());
-    const auto targets = words_of(pairs_[n].target).size();
-    const Links links = parse_pharaoh(all[n], sources, static_cast<std::int64_t>(targets));
+    const auto sources = static_cast<std::int64_t>(corpus::words_of(pairs_[n].source).size());
+    const auto targets = corpus::words_of(pairs_[n].target).size();
+    const corpus::Links links = corpus::parse_pharaoh(all[n], sources, static_cast<std::int64_t>(targets));
     EXPECT_EQ(links.size(), targets) << "one link per target word";
   }
 }
@@ -115,14 +118,14 @@ TEST_F(AlignerTest, GivesEachPairTheSameInAnyCompany) {
 TEST_F(AlignerTest, SwappedPairsHaveSwappedLinksWhereBothDirectionsHaveOneModel) {
   std::vector<LinePair> swapped;
   for (const LinePair& pair : pairs_) swapped.push_back({pair.target, pair.source, pair.where});
-  for (const Symmetrization how : {Symmetrization::kIntersection, Symmetrization::kUnion}) {
-    Aligner aligner(model_.path(), host_,
-                    {.alignment = {.symmetrization = how}, .reverse_model = model_.path(), .threads = 1});
+  for (const corpus::Symmetrization how : {corpus::Symmetrization::kIntersection, corpus::Symmetrization::kUnion}) {
+    const Model model(model_.path(), host_, {.threads = 1});
+    Aligner aligner(model, {.alignment = {.symmetrization = how}, .reverse_model = model});
     const auto alignments = aligner.align(pairs_);
     const auto mirrored = aligner.align(swapped);
     for (std::size_t n = 0; n < pairs_.size(); ++n) {
-      Links links;
-      for (const Link& link : mirrored[n].links) links.push_back({link.target, link.source});
+      corpus::Links links;
+      for (const corpus::Link& link : mirrored[n].links) links.push_back({link.target, link.source});
       std::ranges::sort(links);
       EXPECT_EQ(alignments[n].links, links) << "pair " << n;
     }
@@ -130,24 +133,24 @@ TEST_F(AlignerTest, SwappedPairsHaveSwappedLinksWhereBothDirectionsHaveOneModel)
 }
 
 TEST_F(AlignerTest, ThresholdKeepsAllLinksOfThatWeight) {
-  Aligner aligner(model_.path(), host_, {.alignment = {.threshold = 0.2}, .threads = 1});
+  Aligner aligner(Model(model_.path(), host_, {.threads = 1}), {.alignment = {.threshold = 0.2}});
   for (const PairAlignment& alignment : aligner.align(pairs_)) {
     std::size_t heavy = 0;
     for (const double weight : alignment.weights.values) heavy += weight >= 0.2 ? 1 : 0;
     EXPECT_EQ(alignment.links.size(), heavy);
-    for (const Link& link : alignment.links) EXPECT_GE(alignment.weights.at(link.target, link.source), 0.2);
+    for (const corpus::Link& link : alignment.links) EXPECT_GE(alignment.weights.at(link.target, link.source), 0.2);
   }
 }
 
 TEST_F(AlignerTest, WhatCannotBeAlignedSaysWhy) {
   std::string long_line = "q";
   for (int i = 0; i < 40; ++i) long_line += " q";
-  Aligner aligner(model_.path(), host_, {.threads = 1});
+  Aligner aligner(Model(model_.path(), host_, {.threads = 1}), {});
   const auto alignments = aligner.align({{long_line, "cat", "here: line 7"}, {"cat", "cat", "x"}});
   EXPECT_THAT(alignments[0].error, HasSubstr("here: line 7: the source has"));
   EXPECT_TRUE(alignments[0].links.empty());
   EXPECT_EQ(alignments[1].error, "");
-  Aligner no_layer(model_.path(), host_, {.alignment = {.layer = 2}, .threads = 1});
+  Aligner no_layer(Model(model_.path(), host_, {.threads = 1}), {.alignment = {.layer = 2}});
   EXPECT_THAT(testing::message_of([&] { no_layer.align(pairs_); }, core::ErrorCode::kInvalidArgument),
               HasSubstr("no attention layer 2"));
   const core::Json heads{{"heads", "0"}};

@@ -14,6 +14,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -122,6 +123,29 @@ TEST(SentenceAttentionTest, BecomesAPictureThatIsWellFormed) {
   EXPECT_EQ(squares, 6U);
 }
 
+/// Squares grow with the square of the sentence.
+TEST(SentenceAttentionTest, APictureOfTooManySquaresSaysSo) {
+  const auto picture_of = [](std::int64_t length) {
+    const auto tokens = static_cast<std::size_t>(length);
+    return to_svg({.maps = {.layers = {0, 1},
+                            .heads = {0, 1},
+                            .queries = length,
+                            .keys = length,
+                            .values = std::vector<float>(4 * tokens * tokens, 0.5F)},
+                   .queries = std::vector<std::string>(tokens, "<piece>"),
+                   .keys = std::vector<std::string>(tokens, "<piece>")},
+                  "line 3 & more");
+  };
+  const std::string most = picture_of(256);  // 2^18 squares
+  EXPECT_THAT(most, HasSubstr("&lt;piece&gt; \u2192 &lt;piece&gt;"));
+  EXPECT_LT(most.size(), kMaxSquaresOfPicture * 200);
+  const std::string refused = picture_of(257);
+  EXPECT_LT(refused.size(), 2000U);
+  EXPECT_THAT(refused, HasSubstr("line 3 &amp; more"));
+  EXPECT_THAT(refused, HasSubstr("4 panels of 257 rows and 257 columns are more than the 262144 squares"));
+  EXPECT_THAT(refused, HasSubstr("attention_npy"));
+}
+
 class AttentionOfTextTest : public ::testing::Test {
  protected:
   testing::TinyModel model_;
@@ -132,8 +156,8 @@ TEST_F(AttentionOfTextTest, StandsInTheFieldsOfATranslationAndInFiles) {
   const testing::TemporaryFolder folder;
   for (const AttentionKind kind : {AttentionKind::kEncoder, AttentionKind::kDecoder, AttentionKind::kCross}) {
     AttentionSettings attention{.kind = kind, .npy = (folder / "arrays").string()};
-    Translator translator(model_.path(), host_,
-                          {.decoding = {.maximum_length = 5}, .details = true, .attention = attention});
+    Translator translator(Model(model_.path(), host_),
+                          {.search = {.maximum_length = 5}, .details = true, .attention = attention});
     std::vector<Record> records(2);
     records[0].line = 7;
     records[0].text = "the cat";
@@ -169,8 +193,8 @@ TEST_F(AttentionOfTextTest, IsTheSameWhetherTranslatedOrScored) {
   const AttentionSettings attention{.kind = AttentionKind::kCross, .request = {.layers = {-1}, .mean = true}};
   std::vector<Record> records(1);
   records[0].text = "Ein Mann schläft auf einem Sofa.";
-  records = Translator(bundled, host_, {.details = true, .attention = attention}).translate(std::move(records));
-  const auto scores = Scorer(bundled, host_, {.attention = attention})
+  records = Translator(Model(bundled, host_), {.details = true, .attention = attention}).translate(std::move(records));
+  const auto scores = Scorer(Model(bundled, host_), {.attention = attention})
                           .score({{"Ein Mann schläft auf einem Sofa.", records[0].text, "here"}});
   ASSERT_EQ(scores[0].pieces, records[0].fields["tokens"].get<std::vector<std::string>>());
   EXPECT_EQ(to_json(*scores[0].attention), records[0].fields["attention"]);
@@ -179,8 +203,8 @@ TEST_F(AttentionOfTextTest, IsTheSameWhetherTranslatedOrScored) {
 
 TEST_F(AttentionOfTextTest, EveryPartOfALineHasItsFile) {
   const testing::TemporaryFolder folder;
-  Translator translator(model_.path(), host_,
-                        {.decoding = {.maximum_length = 3},
+  Translator translator(Model(model_.path(), host_),
+                        {.search = {.maximum_length = 3},
                          .attention = {.kind = AttentionKind::kCross, .svg = (folder / "pictures").string()}});
   std::vector<Record> records(2);
   records[0].line = 1;
@@ -200,7 +224,7 @@ TEST_F(AttentionOfTextTest, EmbeddingsArePooledStates) {
     const auto embed = [&](Pooling pooling, const decoding::StatesRequest& wanted) {
       decoding::StatesRequest states = wanted;
       states.of_decoder = of_decoder;
-      return Embedder(model_.path(), host_, {.pooling = pooling, .states = states, .threads = 2}).embed(lines);
+      return Embedder(Model(model_.path(), host_, {.threads = 2}), {.pooling = pooling, .states = states}).embed(lines);
     };
     const decoding::StatesRequest all_layers{.final_states = false};
     const auto states = embed(Pooling::kNone, all_layers);
@@ -241,7 +265,7 @@ TEST_F(AttentionOfTextTest, EmbeddingsArePooledStates) {
 }
 
 TEST_F(AttentionOfTextTest, LinesThatTheModelCannotTakeAreNamed) {
-  Embedder embedder(model_.path(), host_);
+  Embedder embedder(Model(model_.path(), host_));
   std::string line;
   for (int i = 0; i < 30; ++i) line += "the cat ";
   try {

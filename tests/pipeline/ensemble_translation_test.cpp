@@ -48,13 +48,14 @@ class EnsembleTranslation : public ::testing::Test {
     std::ofstream(file, std::ios::binary) << bytes;
   }
 
-  std::vector<Record> translate(const std::filesystem::path& model, const TranslateOptions& options) {
+  std::vector<Record> translate(const std::filesystem::path& model, const TranslateOptions& options,
+                                const EnsembleOptions& ensemble = {}, int threads = 1) {
     std::vector<Record> records(6);
     for (std::size_t i = 0; i < records.size(); ++i) {
       records[i].line = i + 1;
       records[i].text = i % 2 == 0 ? "the cat sat on the mat" : "ein Hund und eine Katze";
     }
-    return Translator(model, host_, options).translate(std::move(records));
+    return Translator(Model(model, host_, {.threads = threads}, ensemble), options).translate(std::move(records));
   }
 
   dragoman::testing::TinyModel model_;
@@ -62,19 +63,16 @@ class EnsembleTranslation : public ::testing::Test {
 };
 
 TEST_F(EnsembleTranslation, IsSomethingOfItsOwnWhateverTheThreadsAndTheOrderOfItsModels) {
-  TranslateOptions options{.threads = 1, .details = true};
+  TranslateOptions options{.details = true};
   const auto first = translate(model_.path(), options);
   const auto second = translate(other(), options);
   ASSERT_NE(first[0].fields["score"], second[0].fields["score"]);
-  options.ensemble.models = {other().string()};
-  const auto both = translate(model_.path(), options);
+  const auto both = translate(model_.path(), options, {.models = {other().string()}});
   EXPECT_NE(both[0].fields["score"], first[0].fields["score"]);
   EXPECT_NE(both[0].fields["score"], second[0].fields["score"]);
-  options.threads = 3;
-  const auto threaded = translate(model_.path(), options);
+  const auto threaded = translate(model_.path(), options, {.models = {other().string()}}, 3);
   for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i].fields, threaded[i].fields);
-  options.ensemble.models = {model_.path().string()};
-  const auto turned = translate(other(), options);
+  const auto turned = translate(other(), options, {.models = {model_.path().string()}});
   for (std::size_t i = 0; i < both.size(); ++i) {
     EXPECT_EQ(both[i].text, turned[i].text);
     EXPECT_NEAR(both[i].fields["score"].get<double>(), turned[i].fields["score"].get<double>(), 1e-9);
@@ -82,11 +80,11 @@ TEST_F(EnsembleTranslation, IsSomethingOfItsOwnWhateverTheThreadsAndTheOrderOfIt
 }
 
 TEST_F(EnsembleTranslation, AWeightOfNearlyNothingIsNearlyNotThere) {
-  TranslateOptions options{.threads = 1, .details = true};
+  TranslateOptions options{.details = true};
   const auto second = translate(other(), options);
   for (const auto mean : {decoding::EnsembleMean::kProbability, decoding::EnsembleMean::kLogProbability}) {
-    options.ensemble = {.models = {other().string()}, .weights = {1e-12, 1}, .mean = mean};
-    const auto both = translate(model_.path(), options);
+    const auto both =
+        translate(model_.path(), options, {.models = {other().string()}, .weights = {1e-12, 1}, .mean = mean});
     for (std::size_t i = 0; i < both.size(); ++i) {
       EXPECT_EQ(both[i].text, second[i].text);
       EXPECT_NEAR(both[i].fields["score"].get<double>(), second[i].fields["score"].get<double>(), 1e-4);
@@ -95,12 +93,12 @@ TEST_F(EnsembleTranslation, AWeightOfNearlyNothingIsNearlyNotThere) {
 }
 
 TEST_F(EnsembleTranslation, WorksWithEverySearch) {
-  TranslateOptions options{.threads = 2, .details = true};
-  options.ensemble.models = {other().string()};
+  TranslateOptions options{.details = true};
   for (const char* strategy : {"greedy", "beam", "sampling", "mbr"}) {
-    options.decoding.strategy = strategy;
-    options.mbr.samples = 4;
-    for (const Record& record : translate(model_.path(), options)) EXPECT_FALSE(record.failed()) << strategy;
+    options.search.decoder = strategy;
+    options.search.mbr_samples = 4;
+    for (const Record& record : translate(model_.path(), options, {.models = {other().string()}}, 2))
+      EXPECT_FALSE(record.failed()) << strategy;
   }
 }
 

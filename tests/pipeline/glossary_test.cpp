@@ -1,13 +1,16 @@
-#include "dragoman/pipeline/glossary.h"
+#include "pipeline/glossary.h"
 
-#include "line_options.h"
-#include "target_terms.h"
+#include "stream/line_options.h"
 #include "tiny_model.h"
+#include "translation/target_terms.h"
+
+#include <ctime>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/pipeline/translator.h>
 
 namespace dragoman::pipeline {
@@ -58,6 +61,26 @@ TEST(Glossary, ComparesCharactersAndNotBytes) {
   EXPECT_THAT(found(both, "BANK und Bank"), ElementsAre("BANK", "Bank"));
 }
 
+/// As many spellings of one word as there may be: a search that goes through them for each word of the text would take
+/// the product of both.
+TEST(Glossary, SpellingsOfOneWordTakeNoTime) {
+  constexpr std::size_t kLetters = 16;
+  std::vector<GlossaryEntry> entries;
+  for (std::size_t bits = 0; bits < std::size_t{1} << kLetters; ++bits) {
+    std::string word;
+    for (std::size_t i = 0; i < kLetters; ++i)
+      word += static_cast<char>((bits >> i & 1) != 0 ? 'A' + static_cast<int>(i) : 'a' + static_cast<int>(i));
+    entries.push_back({std::move(word), {"x"}, true});
+  }
+  const Glossary glossary(entries);
+  std::string text;
+  for (std::size_t i = 0; i < 20000; ++i) text += entries[i * 7919 % entries.size()].source + " ";
+  const std::clock_t start = std::clock();
+  EXPECT_EQ(glossary.find(text).size(), 20000U);
+  EXPECT_LT(std::clock() - start, 2 * CLOCKS_PER_SEC);
+  EXPECT_THAT(found(glossary, "ABCDEFGHIJKLMNOp"), ElementsAre("ABCDEFGHIJKLMNOp"));
+}
+
 class GlossaryFileTest : public ::testing::Test {
  protected:
   Glossary read(const std::string& content) {
@@ -93,6 +116,10 @@ TEST_F(GlossaryFileTest, SaysWhatIsWrongWhere) {
   EXPECT_THAT(error_of("a\tb\tmaybe\n"), HasSubstr("it must be exact or any"));
   EXPECT_THAT(error_of("a\t\xff\n"), HasSubstr("line 1: is not valid UTF-8"));
   EXPECT_THAT(error_of("a\t" + std::string(1001, 'b') + "\n"), HasSubstr("a term has 1001 bytes; there may be 1000"));
+  std::string targets;
+  for (int i = 0; i < 100; ++i) targets += "a\t" + std::to_string(i) + "\n";
+  EXPECT_EQ(error_of(targets), "no error");
+  EXPECT_THAT(error_of(targets + "a\tone more\n"), HasSubstr("line 101: 'a' has more than 100 target terms"));
 }
 
 class ConstrainedTranslationTest : public ::testing::Test {
@@ -102,7 +129,7 @@ class ConstrainedTranslationTest : public ::testing::Test {
     records[0].line = 1;
     records[0].text = std::move(text);
     records[0].fields = std::move(fields);
-    return Translator(model_.path(), host_, options).translate(std::move(records)).front();
+    return Translator(Model(model_.path(), host_, {.threads = 1}), options).translate(std::move(records)).front();
   }
   static bool has_word(const std::string& text, const std::string& word) {
     return !Glossary({{word, {}, true}}).find(text).empty();
@@ -113,8 +140,8 @@ class ConstrainedTranslationTest : public ::testing::Test {
 
 TEST_F(ConstrainedTranslationTest, TermsComeOutAsWholeWords) {
   for (const char* preset : {"fairseq", "gnmt", "marian", "ct2", "none"}) {
-    TranslateOptions options{.threads = 1, .details = true};
-    options.decoding.length_penalty = decoding::LengthPenalty::preset(preset);
+    TranslateOptions options{.details = true};
+    options.search.length_penalty = preset;
     options.constraints = {"Hund"};
     Record result = translated(options, "the cat sat on", {{"constraints", {"the log", {"Katze", "mat"}}}});
     ASSERT_FALSE(result.failed()) << result.message;
@@ -127,7 +154,7 @@ TEST_F(ConstrainedTranslationTest, TermsComeOutAsWholeWords) {
 }
 
 TEST_F(ConstrainedTranslationTest, GlossariesAreForSentencesThatHoldTheTerm) {
-  TranslateOptions options{.threads = 1};
+  TranslateOptions options;
   const std::string free = translated(options, "the dog sat").text;
   options.glossary = std::make_shared<const Glossary>(
       Glossary({{"cat", {"Katze"}, false}, {"the cat", {"eine Katze"}, false}, {"mat", {"log", "Hund"}, false}}));
@@ -146,8 +173,8 @@ TEST_F(ConstrainedTranslationTest, EachSentenceHasItsOwn) {
   records[0].text = "the cat sat the dog sat";
   records[0].sentences = {{0, 11}, {12, 23}};
   records[0].fields["constraints"] = Json::array({Json{{"source", "dog"}, {"target", "Hund"}}});
-  TranslateOptions options{.threads = 1, .details = true};
-  Translator translator(model_.path(), host_, options);
+  TranslateOptions options{.details = true};
+  Translator translator(Model(model_.path(), host_), options);
   const Json segments = translator.translate(records).front().fields["segments"];
   EXPECT_TRUE(has_word(segments[1]["translation"].get<std::string>(), "Hund"));
   EXPECT_EQ(segments[0]["translation"], translator.translate("the cat sat"));
@@ -157,8 +184,8 @@ TEST_F(ConstrainedTranslationTest, EachSentenceHasItsOwn) {
 }
 
 TEST_F(ConstrainedTranslationTest, WhatLengthForbidsIsReported) {
-  TranslateOptions options{.threads = 1, .details = true};
-  options.decoding.maximum_length = 1;
+  TranslateOptions options{.details = true};
+  options.search.maximum_length = 1;
   const Record result = translated(options, "the cat", {{"constraints", {"the dog sat on the log"}}});
   EXPECT_FALSE(result.failed());
   EXPECT_EQ(result.fields["unmet_constraints"], Json::array({"the dog sat on the log"}));
@@ -174,19 +201,19 @@ TEST_F(ConstrainedTranslationTest, WhatMakesNoSenseFailsItsLine) {
       {Json::array({Json{{"source", "dog"}, {"traget", "Hund"}}}), "constraints"},
   };
   for (const auto& [constraints, message] : wrong) {
-    const Record failed = translated({.threads = 1}, "the dog", {{"constraints", constraints}});
+    const Record failed = translated({}, "the dog", {{"constraints", constraints}});
     EXPECT_TRUE(failed.failed()) << constraints;
     EXPECT_THAT(failed.message, HasSubstr(message)) << constraints;
   }
-  TranslateOptions greedy{.threads = 1};
-  greedy.decoding.strategy = "greedy";
+  TranslateOptions greedy;
+  greedy.search.decoder = "greedy";
   EXPECT_THAT(translated(greedy, "the dog", {{"constraints", {"Hund"}}}).message,
               HasSubstr("only a beam search of at least 2 hypotheses"));
 }
 
 /// Whatever the tokenizer's marks are, words that go on are seen.
 TEST_F(ConstrainedTranslationTest, WordBoundariesAreThoseOfTheText) {
-  const LoadedTranslationModel loaded(model_.path(), host_);
+  const Model loaded(model_.path(), host_);
   const tokenizer::Tokenizer& tokenizer = *loaded.view().target_tokenizer;
   const auto boundaries = target_word_boundaries(tokenizer);
   const std::vector<std::int32_t> word = tokenizer.encode("dog");

@@ -20,7 +20,7 @@ class LexiconBuilderTest : public ::testing::Test {
   /// Its pieces: <unk> <s> </s> ▁ t h e a th the.
   LexiconBuilderTest() {
     const tokenizer::TokenizerExample example = tokenizer::example_of(tokenizer::FileKind::kTokenizerJson);
-    core::OptionReader options(example.options, "options");
+    core::OptionReader options(example.options.get(), "options");
     tokenizer_ = tokenizer::make_tokenizer(tokenizer::FileKind::kTokenizerJson, {"example", example.content}, options);
   }
   std::string written(const LexiconBuilder& builder, std::int32_t best) const {
@@ -111,24 +111,24 @@ class ShortlistTranslationTest : public ::testing::Test {
  protected:
   std::vector<std::string> translate(const TranslateOptions& options) {
     const std::vector<std::string> lines = {"the cat", "ein Hund und eine Katze", "", "the dog sat on the log"};
-    return Translator(model_.path(), host_, options).translate(lines);
+    return Translator(Model(model_.path(), host_, {.threads = 1}), options).translate(lines);
   }
   testing::TinyModel model_;
   plugins::Host host_;
 };
 
 TEST_F(ShortlistTranslationTest, AListOfEverythingChangesNothingAndAShortOneDoes) {
-  const auto plain = translate({.threads = 1});
+  const auto plain = translate({});
   core::write_file(model_.file("all.s2t"), "t a 0.5\n");
-  EXPECT_EQ(translate({.threads = 2, .shortlist = {.path = model_.file("all.s2t"), .limits = {.first = 1000}}}), plain);
+  EXPECT_EQ(translate({.shortlist = {.path = model_.file("all.s2t"), .limits = {.first = 1000}}}), plain);
   // The tokenizer is shared: what is left are the source's own pieces, t and the end.
-  const auto copied = translate({.threads = 2, .shortlist = {.path = model_.file("all.s2t"), .limits = {.first = 0}}});
+  const auto copied = translate({.shortlist = {.path = model_.file("all.s2t"), .limits = {.first = 0}}});
   EXPECT_NE(copied, plain);
   EXPECT_EQ(copied[0].find_first_not_of("the cat"), std::string::npos) << copied[0];
 }
 
 TEST_F(ShortlistTranslationTest, TheModelsOwnIsUsedUnlessTheUserSaysNone) {
-  const auto plain = translate({.threads = 1});
+  const auto plain = translate({});
   core::write_file(model_.file("few.s2t"), "t a 0.5\n");
   const auto listed = translate({.shortlist = {.path = model_.file("few.s2t"), .limits = {.first = 0}}});
   ASSERT_NE(listed, plain);
@@ -137,8 +137,8 @@ TEST_F(ShortlistTranslationTest, TheModelsOwnIsUsedUnlessTheUserSaysNone) {
       model_.file("few.s2t"),
       shortlist_vocabularies(loaded.model->spec(), *loaded.source_tokenizer, *loaded.target_tokenizer), {.first = 0});
   formats::write_shortlist(model_.path(), model_.path(), shortlist.to_binary());
-  EXPECT_EQ(translate(usual_translate_options(model_.path())), listed);
-  TranslateOptions none = usual_translate_options(model_.path());
+  EXPECT_EQ(translate({}), listed);
+  TranslateOptions none;
   none.shortlist.path = ShortlistSettings::kNone;
   EXPECT_EQ(translate(none), plain);
 }

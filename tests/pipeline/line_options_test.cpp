@@ -1,13 +1,16 @@
-#include "line_options.h"
+#include "stream/line_options.h"
 
-#include "target_terms.h"
 #include "tiny_model.h"
+#include "translation/target_terms.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/pipeline/translator.h>
+#include <dragoman/plugins/load_model.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -28,9 +31,9 @@ class LineOptionsTest : public ::testing::Test {
   Record translated(const TranslateOptions& options, Record one) {
     std::vector<Record> records;
     records.push_back(std::move(one));
-    return Translator(model_.path(), host_, options).translate(std::move(records)).front();
+    return Translator(Model(model_.path(), host_, {.threads = 1}), options).translate(std::move(records)).front();
   }
-  Record translated(Json fields) { return translated({.threads = 1}, record("the cat sat", std::move(fields))); }
+  Record translated(Json fields) { return translated({}, record("the cat sat", std::move(fields))); }
 
   dragoman::testing::TinyModel model_;
   plugins::Host host_;
@@ -38,8 +41,8 @@ class LineOptionsTest : public ::testing::Test {
 
 TEST_F(LineOptionsTest, TranslationsBeginWithTheirPrefixInEverySearch) {
   for (const char* strategy : {"beam", "greedy", "sampling"}) {
-    TranslateOptions options{.threads = 1, .details = true};
-    options.decoding.strategy = strategy;
+    TranslateOptions options{.details = true};
+    options.search.decoder = strategy;
     const std::string free = translated(options, record("the cat sat")).text;
     ASSERT_FALSE(free.starts_with("the dog"));
     const Record own = translated(options, record("the cat sat", {{"target_prefix", "the dog"}}));
@@ -59,7 +62,7 @@ TEST_F(LineOptionsTest, TranslationsBeginWithTheirPrefixInEverySearch) {
 TEST_F(LineOptionsTest, EachSentenceBeginsWithThePrefixOfAllTheFirstWithTheLinesOwn) {
   Record two = record("the cat sat the dog sat");
   two.sentences = {{0, 11}, {12, 23}};
-  TranslateOptions options{.threads = 1, .details = true, .target_prefix = "the log"};
+  TranslateOptions options{.details = true, .target_prefix = "the log"};
   Record all = translated(options, two);
   EXPECT_THAT(all.fields["segments"][0]["translation"], StartsWith("the log"));
   EXPECT_THAT(all.fields["segments"][1]["translation"], StartsWith("the log"));
@@ -70,19 +73,19 @@ TEST_F(LineOptionsTest, EachSentenceBeginsWithThePrefixOfAllTheFirstWithTheLines
 }
 
 TEST_F(LineOptionsTest, RecordOptionsOfACallerHaveAPrefix) {
-  Translator translator(model_.path(), host_, {.threads = 1, .target_prefix = "the log"});
+  Translator translator(Model(model_.path(), host_, {.threads = 1}), {.target_prefix = "the log"});
   EXPECT_THAT(translator.translate("the cat sat"), StartsWith("the log"));
   EXPECT_THAT(translator.translate("the cat sat", RecordOptions{}), StartsWith("the log"));
   EXPECT_THAT(translator.translate("the cat sat", RecordOptions{.target_prefix = "the mat"}), StartsWith("the mat"));
   EXPECT_EQ(translator.translate("the cat sat", RecordOptions{.target_prefix = ""}),
-            Translator(model_.path(), host_, {.threads = 1}).translate("the cat sat"));
+            Translator(Model(model_.path(), host_, {.threads = 1}), {}).translate("the cat sat"));
 }
 
 TEST_F(LineOptionsTest, SuppressedTextsDoNotComeOutAsTheyAreTokenised) {
-  const LoadedTranslationModel loaded(model_.path(), host_);
+  const Model loaded(model_.path(), host_);
   for (const char* strategy : {"beam", "greedy", "sampling"}) {
-    TranslateOptions options{.threads = 1, .details = true};
-    options.decoding.strategy = strategy;
+    TranslateOptions options{.details = true};
+    options.search.decoder = strategy;
     const Record free = translated(options, record("the dog sat on the log"));
     // A token that it does choose, and two that follow one another.
     const Json& tokens = free.fields["tokens"];
@@ -92,8 +95,9 @@ TEST_F(LineOptionsTest, SuppressedTextsDoNotComeOutAsTheyAreTokenised) {
         if (pieces[i] == tokens[1] && pieces[i + 1] == tokens[2]) return true;
       return false;
     };
-    options.decoding.suppressed = {{*loaded.view().target_tokenizer->id(tokens[1].get<std::string>()),
-                                    *loaded.view().target_tokenizer->id(tokens[2].get<std::string>())}};
+    options.search.suppress_tokens =
+        std::vector<std::vector<std::int32_t>>{{*loaded.view().target_tokenizer->id(tokens[1].get<std::string>()),
+                                                *loaded.view().target_tokenizer->id(tokens[2].get<std::string>())}};
     EXPECT_FALSE(has_pair(translated(options, record("the dog sat on the log")).fields["tokens"])) << strategy;
   }
   decoding::DecodingOptions options;
@@ -103,9 +107,9 @@ TEST_F(LineOptionsTest, SuppressedTextsDoNotComeOutAsTheyAreTokenised) {
 }
 
 TEST_F(LineOptionsTest, ALineMaySayHowItIsSearched) {
-  TranslateOptions options{.threads = 1, .details = true};
+  TranslateOptions options{.details = true};
   TranslateOptions greedy = options;
-  greedy.decoding.strategy = "greedy";
+  greedy.search.decoder = "greedy";
   const Record plain = translated(greedy, record("the cat sat"));
   Record own = translated(options, record("the cat sat", {{"decoding", {{"decoder", "greedy"}}}}));
   EXPECT_EQ(own.text, plain.text);
@@ -120,6 +124,10 @@ TEST_F(LineOptionsTest, ALineMaySayHowItIsSearched) {
 TEST_F(LineOptionsTest, WhatMakesNoSenseFailsItsLineOnly) {
   const std::vector<std::pair<Json, std::string>> wrong = {
       {{{"target_prefix", 7}}, "target_prefix: must be a text"},
+      {{{"decoding", {{"beam-size", 3}, {"beam_size", 4}}}}, "decoding: beam_size is there twice"},
+      {{{"decoding", {{"beam_size", 3}, {"beam-size", 3}}}}, "decoding: beam_size is there twice"},
+      {{{"decoding", {{"n_best", 1}, {"n-best", 2}}}}, "decoding: n_best is there twice"},
+      {{{"decoding", {{"maximum-length", 1}, {"maximum_length", 2}}}}, "decoding: maximum_length is there twice"},
       {{{"target_prefix", "the </s> dog"}}, "which ends a translation"},
       {{{"target_prefix", std::string(400, 'x')}}, "translations have at most 23"},
       {{{"suppress", {1}}}, "suppress: must be a text or a list of texts"},
@@ -138,17 +146,43 @@ TEST_F(LineOptionsTest, WhatMakesNoSenseFailsItsLineOnly) {
   }
 }
 
+/// A line goes before a request, a request before the translator's options, and these before the folder.
+TEST_F(LineOptionsTest, WhoeverIsNearestToTheRecordIsHeard) {
+  formats::write_decoding_defaults(model_.path(), model_.path(), {{"length_penalty", "ct2"}, {"maximum_length", 6}},
+                                   plugins::tokenizer_opener(host_));
+  const Model model(model_.path(), host_);
+  const std::string text = "the dog sat on the log";
+  const auto tokens_of = [&](const TranslateOptions& options, const RecordOptions& request, Json fields) {
+    Translator translator(model, options);
+    std::vector<Record> records;
+    records.push_back(record(text, std::move(fields)));
+    Record result = translator.translate(std::move(records), request).front();
+    EXPECT_FALSE(result.failed()) << result.message;
+    return result.fields["tokens"].size();
+  };
+  const auto exactly = [](std::int32_t length) {
+    return decoding::Search{.minimum_length = length, .maximum_length = length};
+  };
+  const Json line = {{"decoding", {{"minimum_length", 2}, {"maximum_length", 2}}}};
+  EXPECT_EQ(tokens_of({.search = {.minimum_length = 6}, .details = true}, {}, {}), 6U) << "as the folder says";
+  EXPECT_EQ(tokens_of({.search = exactly(5), .details = true}, {}, {}), 5U);
+  EXPECT_EQ(tokens_of({.search = exactly(5), .details = true}, {.search = exactly(4)}, {}), 4U);
+  EXPECT_EQ(tokens_of({.search = exactly(5), .details = true}, {.search = exactly(4)}, line), 2U);
+  Translator translator(model, {.search = exactly(5)});
+  EXPECT_THROW(translator.translate(text, {.search = {.beam_size = 0}}), core::Error);
+}
+
 TEST_F(LineOptionsTest, EqualOptionsShareASearch) {
-  const LoadedTranslationModel loaded(model_.path(), host_);
+  const Model loaded(model_.path(), host_);
   LineSearches searches(loaded.view());
-  const auto usual = std::make_shared<const decoding::Search>(decoding::DecodingOptions{});
-  EXPECT_EQ(searches.get(usual, {}, {}), usual);
-  const auto own = searches.get(usual, {{"beam_size", 3}}, {});
+  const auto usual = std::make_shared<const decoding::SearchPlan>(decoding::DecodingOptions{});
+  EXPECT_EQ(searches.get(usual, {}), usual);
+  const auto own = searches.get(usual, {.beam_size = 3});
   EXPECT_EQ(own->options().beam_size, 3);
-  EXPECT_EQ(searches.get(usual, {{"beam_size", 3}}, {}), own);
-  EXPECT_NE(searches.get(usual, {{"beam_size", 3}}, "the"), own);
-  for (int size = 1; size < 128; ++size) searches.get(usual, {{"beam_size", size}}, {});
-  EXPECT_EQ(searches.get(usual, {{"beam_size", 3}}, {})->options().beam_size, 3);
+  EXPECT_EQ(searches.get(usual, {.beam_size = 3}), own);
+  EXPECT_NE(searches.get(usual, {.beam_size = 3}, {"the"}), own);
+  for (int size = 1; size < 128; ++size) searches.get(usual, {.beam_size = size});
+  EXPECT_EQ(searches.get(usual, {.beam_size = 3})->options().beam_size, 3);
 }
 
 TEST_F(LineOptionsTest, AFileOfSuppressedTextsIsReadLineByLine) {

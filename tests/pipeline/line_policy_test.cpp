@@ -17,12 +17,6 @@ TEST(CleanLine, ReplacesInvalidUtf8AndCounts) {
   EXPECT_EQ(line, "a\xEF\xBF\xBD b\xEF\xBF\xBD");
 }
 
-TEST(KeepOnOneLine, TurnsLineBreaksIntoBlanks) {
-  std::string text = "one\ntwo\r\nthree";
-  keep_on_one_line(text);
-  EXPECT_EQ(text, "one two  three");
-}
-
 TEST(Describe, SaysOnlyWhatHappened) {
   EXPECT_EQ(describe({.lines = 10}), "");
   EXPECT_EQ(describe({.lines = 10, .with_invalid_utf8 = 1, .split_for_length = 2}),

@@ -73,14 +73,15 @@ TEST(MinimumBayesRisk, CandidatesOfABeamCountByTheirProbability) {
 
 class MbrTranslation : public ::testing::Test {
  protected:
-  static TranslateOptions options(MbrCandidates candidates, int threads = 1) {
-    TranslateOptions options{.threads = threads, .details = true};
-    options.decoding.strategy = "mbr";
-    options.decoding.n_best = 3;
-    options.decoding.beam_size = 6;
-    options.decoding.sampling.seed = 5;
-    options.decoding.sampling.temperature = 0.7;
-    options.mbr = {.candidates = candidates, .samples = 7, .utility = MbrUtility::kChrf};
+  static TranslateOptions options(MbrCandidates candidates) {
+    TranslateOptions options{.details = true};
+    options.search.decoder = "mbr";
+    options.search.n_best = 3;
+    options.search.beam_size = 6;
+    options.search.seed = 5;
+    options.search.temperature = 0.7;
+    options.search.mbr_candidates = decoding::name_of_choice(decoding::kMbrCandidates, candidates);
+    options.search.mbr_samples = 7;
     return options;
   }
   static std::vector<Record> records() {
@@ -91,8 +92,8 @@ class MbrTranslation : public ::testing::Test {
     }
     return records;
   }
-  std::vector<Record> translate(const TranslateOptions& options, std::vector<Record> records) {
-    return Translator(model_.path(), host_, options).translate(std::move(records));
+  std::vector<Record> translate(const TranslateOptions& options, std::vector<Record> records, int threads = 1) {
+    return Translator(Model(model_.path(), host_, {.threads = threads}), options).translate(std::move(records));
   }
 
   dragoman::testing::TinyModel model_;
@@ -104,8 +105,8 @@ TEST_F(MbrTranslation, ChoosesAmongTheHypothesesOfTheSearch) {
   for (const MbrCandidates kind : {MbrCandidates::kSamples, MbrCandidates::kBeam}) {
     TranslateOptions search = options(kind);
     const bool beam = kind == MbrCandidates::kBeam;
-    search.decoding.strategy = beam ? "beam" : "sampling";
-    search.decoding.n_best = beam ? 6 : 7;
+    search.search.decoder = beam ? "beam" : "sampling";
+    search.search.n_best = beam ? 6 : 7;
     const auto candidates = translate(search, records());
     const auto chosen = translate(options(kind), records());
     for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -136,14 +137,14 @@ TEST_F(MbrTranslation, ChoosesAmongTheHypothesesOfTheSearch) {
 }
 
 TEST_F(MbrTranslation, DoesNotDependOnCompanyOrThreads) {
-  const auto together = translate(options(MbrCandidates::kSamples, 3), records());
+  const auto together = translate(options(MbrCandidates::kSamples), records(), 3);
   for (std::size_t i = 0; i < together.size(); ++i) {
     const auto alone = translate(options(MbrCandidates::kSamples), {records()[i]});
     EXPECT_EQ(alone.front().text, together[i].text);
     EXPECT_EQ(alone.front().fields, together[i].fields);
   }
   TranslateOptions other_seed = options(MbrCandidates::kSamples);
-  other_seed.decoding.sampling.seed = 6;
+  other_seed.search.seed = 6;
   EXPECT_NE(translate(other_seed, records()).front().fields, together.front().fields);
 }
 

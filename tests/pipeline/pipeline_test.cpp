@@ -62,9 +62,9 @@ TEST_F(PipelineTest, MapsAndTranslationKeepOrderAndLines) {
   write("in", input);
   const LineCounts counts = run(stages("  - normalize: {form: nfc, lowercase: true}\n" + translate_stage()));
   EXPECT_EQ(counts.lines, 300U);
-  Translator translator(model_.path(), host_, [] {
+  Translator translator(Model(model_.path(), host_), [] {
     TranslateOptions options;
-    options.decoding.beam_size = 2;
+    options.search.beam_size = 2;
     return options;
   }());
   const std::string a = translator.translate("the cat ");
@@ -299,7 +299,7 @@ TEST_F(InterruptedTest, IsNotForgottenWithoutResume) {
   write("in", lines("cat"));
   interrupt();
   const std::string kept = partial();
-  EXPECT_THAT(error_of(stages(translate_stage())), HasSubstr("--resume"));
+  EXPECT_THAT(error_of(stages(translate_stage())), HasSubstr("`resume`"));
   EXPECT_EQ(partial(), kept);
   run(stages(translate_stage(), ", overwrite: true"));
   EXPECT_EQ(std::filesystem::exists(model_.file("out.partial")), false);
@@ -407,7 +407,7 @@ TEST_F(PipelineTest, WhatNobodySaysComesFromTheModelsFolder) {
               HasSubstr("ignore_model_defaults"));
   const std::vector<std::string> lines = {"the cat sat", "the dog", "ein Hund"};
   std::string text;
-  for (const std::string& line : Translator(model_.path(), host_).translate(lines)) text += line + "\n";
+  for (const std::string& line : Translator(Model(model_.path(), host_)).translate(lines)) text += line + "\n";
   EXPECT_EQ(text, shorter) << "the embedded API, too";
 }
 
@@ -436,15 +436,16 @@ TEST_F(PipelineTest, TheModelsOwnShortlistIsUsedUnlessTheUserSaysOtherwise) {
   EXPECT_EQ(translated(", ignore-model-defaults: true"), whole);
   const std::string together = ", ensemble: [" + model_.path().string() + "]";
   EXPECT_EQ(translated(together), translated(together + ", ignore-model-defaults: true")) << "these have none";
-  TranslateOptions usual = usual_translate_options(model_.path());
+  TranslateOptions usual;
   const std::vector<std::string> lines = {"the cat sat", "ein Hund"};
-  EXPECT_EQ(fmt::format("{}\n", fmt::join(Translator(model_.path(), host_, usual).translate(lines), "\n")), listed);
-  usual.ensemble.models = {model_.path().string()};
-  EXPECT_EQ(fmt::format("{}\n", fmt::join(Translator(model_.path(), host_, usual).translate(lines), "\n")),
+  EXPECT_EQ(fmt::format("{}\n", fmt::join(Translator(Model(model_.path(), host_), usual).translate(lines), "\n")),
+            listed);
+  const Model together_with_itself(model_.path(), host_, {}, {.models = {model_.path().string()}});
+  EXPECT_EQ(fmt::format("{}\n", fmt::join(Translator(together_with_itself, usual).translate(lines), "\n")),
             translated(together));
   EXPECT_THAT(
       error_of("stages: [{translate: {model: " + model_.path().string() + ", shortlist: none, shortlist-first: 3}}]"),
-      HasSubstr("shortlist_first: needs a shortlist"));
+      HasSubstr("shortlist_first: needs a `shortlist`"));
 }
 
 }  // namespace

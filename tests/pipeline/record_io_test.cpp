@@ -239,8 +239,8 @@ TEST_F(RecordIoTest, APartialFileIsNotReplacedByDefault) {
     const RecordWriter writer({.path = path});
     FAIL() << "the partial file was taken";
   } catch (const core::Error& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("--resume"));
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("--overwrite"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("`resume`"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("`overwrite`"));
   }
 }
 
@@ -292,7 +292,7 @@ TEST_F(RecordIoTest, NumbersAndTextKeepWhatTheyAre) {
 }
 
 TEST_F(RecordIoTest, ColumnsCountFromOne) {
-  for (const std::uint64_t column : {std::uint64_t{0}, kMostColumns + 1, ~std::uint64_t{0}}) {
+  for (const std::uint64_t column : {std::uint64_t{0}, kMaxColumns + 1, ~std::uint64_t{0}}) {
     EXPECT_THROW(RecordReader({.path = write("a\n"), .format = RecordFormat::kTsv, .column = column}), core::Error);
     EXPECT_THROW(RecordWriter({.path = folder_ / "out", .format = RecordFormat::kTsv, .column = column}), core::Error);
   }

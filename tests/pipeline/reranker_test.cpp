@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/pipeline/translator.h>
 
 namespace dragoman::pipeline {
@@ -30,13 +31,15 @@ class RerankerTest : public ::testing::Test {
   NBestLine rerank(const std::string& text, const RerankOptions& options) {
     std::vector<NBestLine> lines = {read_n_best_line(text, "x")};
     const std::vector<std::string> where = {"x"};
-    Reranker(host_, options).rerank(lines, where);
+    Reranker(options).rerank(lines, where);
     return lines.front();
   }
   /// By the scorer itself.
   double score(const std::string& source, const std::string& target, const ScorerOptions& options = {}) {
-    return Scorer(model_.path(), host_, options).score({{source, target, "x"}}).front().score;
+    return Scorer(model(), options).score({{source, target, "x"}}).front().score;
   }
+
+  Model model() { return Model(model_.path(), host_, {.threads = 1}); }
 
   dragoman::testing::TinyModel model_;
   plugins::Host host_;
@@ -47,9 +50,9 @@ class RerankerTest : public ::testing::Test {
 /// Against the sum, computed here, of scores that the scorer gives one by one.
 TEST_F(RerankerTest, SortsByTheWeightedSumOfAllScores) {
   for (const decoding::LengthPenalty& penalty : {decoding::LengthPenalty::none(), decoding::LengthPenalty::gnmt()}) {
-    const ScorerOptions scorer{.length_penalty = penalty, .threads = 1};
+    const ScorerOptions scorer{.length_penalty = penalty};
     const RerankOptions options{
-        .models = {{model_.path(), 0.5, false}, {model_.path(), -0.25, true}}, .list_weight = 2, .scorer = scorer};
+        .models = {{model(), 0.5, false}, {model(), -0.25, true}}, .list_weight = 2, .scorer = scorer};
     std::vector<std::pair<double, std::string>> expected;
     for (const auto& [text, own] : list_)
       expected.emplace_back(2 * own + 0.5 * score("ein Hund", text, scorer) - 0.25 * score(text, "ein Hund", scorer),
@@ -76,13 +79,12 @@ TEST_F(RerankerTest, SortsByTheWeightedSumOfAllScores) {
 }
 
 TEST_F(RerankerTest, WithoutWeightEverythingStaysInItsOrder) {
-  const NBestLine ranked =
-      rerank(line_of("ein Hund", list_), {.models = {{model_.path(), 0, false}}, .list_weight = 0});
+  const NBestLine ranked = rerank(line_of("ein Hund", list_), {.models = {{model(), 0, false}}, .list_weight = 0});
   EXPECT_THAT(ranked.translations, ElementsAre("the cat sat", "the dog", "cat cat cat on", "the mat"));
 }
 
 TEST_F(RerankerTest, LinesWithoutAListStayAsTheyAre) {
-  const RerankOptions options{.models = {{model_.path(), 1, false}}};
+  const RerankOptions options{.models = {{model(), 1, false}}};
   for (const char* line : {R"({"line":1,"error":"no"})", R"({"line":2,"text":"","source":"","segments":[]})"}) {
     const NBestLine ranked = rerank(line, options);
     EXPECT_FALSE(ranked.can_be_ranked());
@@ -96,16 +98,16 @@ TEST_F(RerankerTest, LinesWithoutAListStayAsTheyAre) {
 
 /// What the translator itself writes: a model that reranks its own list with nothing else finds its own scores.
 TEST_F(RerankerTest, TakesWhatTheTranslatorMakes) {
-  TranslateOptions translate{.threads = 1, .details = true};
-  translate.decoding.n_best = 4;
-  translate.decoding.maximum_length = 4;
+  TranslateOptions translate{.details = true};
+  translate.search.n_best = 4;
+  translate.search.maximum_length = 4;
   Record record;
   record.line = 1;
   record.text = "the cat sat on the mat";
-  Record translated = Translator(model_.path(), host_, translate).translate(std::vector<Record>{record}).front();
+  Record translated = Translator(model(), translate).translate(std::vector<Record>{record}).front();
   core::Json json = translated.fields;
   json["text"] = translated.text;
-  const NBestLine ranked = rerank(core::one_line(json), {.models = {{model_.path(), 1, false}}, .list_weight = 0});
+  const NBestLine ranked = rerank(core::one_line(json), {.models = {{model(), 1, false}}, .list_weight = 0});
   ASSERT_EQ(ranked.translations.size(), 4U);
   for (const core::Json& entry : ranked.record["n_best"]) {
     if (entry["stopped_by"] != "end") continue;
@@ -122,17 +124,17 @@ TEST_F(RerankerTest, SaysWhatIsWrong) {
     return message_of([&] { read_n_best_line(line, "lists.jsonl: line 3"); });
   };
   EXPECT_THAT(error("the cat"), HasSubstr("lists.jsonl: line 3"));
-  EXPECT_THAT(error("[1]"), AllOf(HasSubstr("line 3"), HasSubstr("object"), HasSubstr("--n-best")));
+  EXPECT_THAT(error("[1]"), AllOf(HasSubstr("line 3"), HasSubstr("object"), HasSubstr("n_best")));
   EXPECT_THAT(error(R"({"translation":"a","score":1})"), HasSubstr("no source"));
   EXPECT_THAT(error(R"({"source":"s","n_best":[]})"), HasSubstr("n_best"));
   EXPECT_THAT(error(R"({"source":"s","n_best":[{"translation":"a"}]})"), HasSubstr("no score"));
   EXPECT_THAT(error(R"({"source":"s","n_best":[{"translation":3,"score":1}]})"), HasSubstr("no text"));
   EXPECT_THAT(error(R"({"source":"s","n_best":[7]})"), HasSubstr("no text"));
-  EXPECT_THAT(message_of([&] { Reranker(host_, {}); }, core::ErrorCode::kInvalidArgument), HasSubstr("no model"));
+  EXPECT_THAT(message_of([&] { Reranker(RerankOptions{}); }, core::ErrorCode::kInvalidArgument), HasSubstr("no model"));
   std::string too_long;
   for (int i = 0; i < 100; ++i) too_long += "cat ";
   EXPECT_THAT(message_of([&] {
-                rerank(line_of("ein", {{too_long, -1}}), {.models = {{model_.path(), 1, false}}});
+                rerank(line_of("ein", {{too_long, -1}}), {.models = {{model(), 1, false}}});
               }),
               AllOf(HasSubstr("x: the target has"), HasSubstr("tokens")));
 }

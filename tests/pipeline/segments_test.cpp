@@ -1,7 +1,7 @@
 #include "error_message.h"
-#include "sentence_splitter.h"
+#include "text/sentence_splitter.h"
 #include "tiny_model.h"
-#include "token_segments.h"
+#include "translation/token_segments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,9 +19,9 @@ class SegmentsTest : public ::testing::Test {
   std::vector<std::string> texts(std::string_view text, std::size_t limit) const {
     std::vector<std::string> result;
     for (const auto& segment : token_segments(*tokenizer_, text, limit)) {
-      EXPECT_LE(segment.size(), limit);
-      EXPECT_FALSE(segment.empty());
-      result.push_back(tokenizer_->decode(segment));
+      EXPECT_LE(segment.ids.size(), limit);
+      EXPECT_FALSE(segment.ids.empty());
+      result.push_back(tokenizer_->decode(segment.ids));
     }
     return result;
   }
@@ -45,10 +45,38 @@ TEST_F(SegmentsTest, LongTextIsCutBeforeWords) {
   EXPECT_EQ(words, 6U * 16);
 }
 
+TEST_F(SegmentsTest, AnyWhiteSpaceIsAPlaceToCut) {
+  for (const char* space : {"\u00A0", "\u3000", "\u2003", "\v"}) {
+    const std::string text = std::string("cat cat") + space + "cat";
+    const std::size_t tokens = tokenizer_->encode(text).size();
+    ASSERT_GT(tokens, 4U);
+    const std::vector<std::string> parts = texts(text, tokens - 1);
+    ASSERT_EQ(parts.size(), 2U) << text;
+    EXPECT_TRUE(parts[1] == "cat" || parts[1] == space + std::string("cat")) << parts[1];
+  }
+}
+
+TEST_F(SegmentsTest, SegmentsCoverTheTextAndTokensHaveTheirPlaces) {
+  const std::string text = " the Katze  \u4F45zz sat on\u3000the mat. ";
+  for (const std::size_t limit : {3U, 7U, 100U}) {
+    std::size_t done = 0;
+    std::vector<tokenizer::Piece> pieces;
+    for (const TokenSegment& segment : token_segments(*tokenizer_, text, limit, true)) {
+      EXPECT_EQ(segment.text.begin, done);
+      done = segment.text.end;
+      ASSERT_EQ(segment.places.size(), segment.ids.size());
+      for (std::size_t i = 0; i < segment.ids.size(); ++i)
+        pieces.push_back({segment.ids[i], segment.places[i].begin, segment.places[i].end});
+    }
+    EXPECT_EQ(done, text.size());
+    EXPECT_EQ(pieces, tokenizer_->encode_pieces(text));
+  }
+}
+
 TEST_F(SegmentsTest, AWordLongerThanTheLimitIsCutAnyway) {
   const std::string text(100, 'z');
   std::size_t tokens = 0;
-  for (const auto& segment : token_segments(*tokenizer_, text, 7)) tokens += segment.size();
+  for (const auto& segment : token_segments(*tokenizer_, text, 7)) tokens += segment.ids.size();
   EXPECT_EQ(tokens, tokenizer_->encode(text).size());
 }
 
@@ -62,8 +90,8 @@ TEST_F(SegmentsTest, MegabytesAreCutAsAllAtOnceWouldBe) {
   text += std::string(3 << 20, 'z') + " the end";
   std::vector<std::int32_t> ids;
   for (const auto& segment : token_segments(*tokenizer_, text, 23)) {
-    EXPECT_LE(segment.size(), 23U);
-    ids.insert(ids.end(), segment.begin(), segment.end());
+    EXPECT_LE(segment.ids.size(), 23U);
+    ids.insert(ids.end(), segment.ids.begin(), segment.ids.end());
   }
   EXPECT_TRUE(ids == tokenizer_->encode(text));
 }
@@ -81,6 +109,10 @@ TEST(SentenceSplitter, FindsSentencesWithoutTheBlanksBetween) {
   EXPECT_EQ(sentences("ja", "これは本です。それはペンです。"),
             (std::vector<std::string>{"これは本です。", "それはペンです。"}));
   EXPECT_TRUE(sentences("en", "   ").empty());
+  EXPECT_EQ(sentences("de", "Das ist gut.\u00A0Ist es das?\u2003Ja!\u3000"),
+            (std::vector<std::string>{"Das ist gut.", "Ist es das?", "Ja!"}));
+  EXPECT_EQ(sentences("de", "\u00A0\u202F Ja!\u2028\u3000\u0085"), std::vector<std::string>{"Ja!"});
+  EXPECT_TRUE(sentences("en", "\u00A0\u3000\v\f\u0085\u2029").empty());
 }
 
 TEST(SentenceSplitter, RefusesWhatIsNoLocale) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/pipeline_api/stage.h>
 
 namespace dragoman::pipeline {
@@ -26,12 +27,12 @@ TEST(BuiltInStages, SayOfEachOptionWhatPeopleMustKnow) {
       SCOPED_TRACE(std::string(stage.name) + ": " + option.name);
       EXPECT_TRUE(names.insert(option.name).second) << "stands there twice";
       EXPECT_FALSE(option.help.empty());
-      EXPECT_EQ(option.placeholder.empty(), option.fallback.is_boolean()) << "only a switch takes no value";
+      EXPECT_EQ(option.placeholder.empty(), option.fallback.get().is_boolean()) << "only a switch takes no value";
       EXPECT_EQ(option.placeholder.empty(), option.parse == nullptr);
       const bool has_choices = !option.choices.empty();
-      EXPECT_TRUE(!has_choices || std::ranges::count(option.choices, option.fallback.get<std::string>()) == 1);
+      EXPECT_TRUE(!has_choices || std::ranges::count(option.choices, option.fallback.get().get<std::string>()) == 1);
     }
-    for (const auto& special : {stage.content_options, stage.idle_options})
+    for (const auto& special : {stage.input_file_options, stage.non_semantic_options})
       for (const std::string_view name : special) EXPECT_EQ(names.count(std::string(name)), 1U) << name;
   }
 }
@@ -40,10 +41,10 @@ TEST(BuiltInStages, SayOfEachOptionWhatPeopleMustKnow) {
 TEST(BuiltInStages, TakeTheirOwnDefaultsAsWords) {
   for (const BuiltInStage& stage : built_in_stages())
     for (const core::Option& option : *stage.options) {
-      if (!option.parse || option.fallback.is_null()) continue;
-      const std::string word =
-          option.fallback.is_string() ? option.fallback.get<std::string>() : core::one_line(option.fallback);
-      EXPECT_EQ(option.parse(word), option.fallback) << stage.name << ": " << option.name;
+      if (!option.parse || option.fallback.get().is_null()) continue;
+      const std::string word = option.fallback.get().is_string() ? option.fallback.get().get<std::string>()
+                                                                 : core::one_line(option.fallback.get());
+      EXPECT_EQ(option.parse(word), option.fallback.get()) << stage.name << ": " << option.name;
       if (!option.choices.empty()) {
         EXPECT_THROW(option.parse("no such choice"), core::Error);
       }

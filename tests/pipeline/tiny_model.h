@@ -19,12 +19,14 @@ namespace dragoman::testing {
 /// same nonsense every time.
 class TinyModel {
  public:
-  /// `change` may give the weights other values.
-  explicit TinyModel(const std::function<void(nn::ParameterStore&)>& change = {}) {
+  /// `change` may give the weights other values, and `set` the tokenizer other options.
+  explicit TinyModel(const std::function<void(nn::ParameterStore&)>& change = {},
+                     const std::function<void(tokenizer::LearnOptions&)>& set = {}) {
     const std::filesystem::path corpus = folder_ / "corpus.txt";
     std::ofstream(corpus) << "the cat sat on the mat\nthe dog sat on the log\nein Hund und eine Katze\n";
     tokenizer::LearnOptions learn;
     learn.vocab_size = 320;
+    if (set) set(learn);
     const std::vector<std::filesystem::path> inputs = {corpus};
     const auto learnt = tokenizer::learn_bpe(inputs, learn);
     const nn::SequenceSpec spec{.source_vocabulary = learnt.size(),
@@ -37,8 +39,10 @@ class TinyModel {
     model->parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
     model->parameters().initialise(3);
     if (change) change(model->parameters());
-    formats::write_model_folder(
-        path(), {.model_type = "transformer", .model = model.get(), .tokenizer = {learnt.to_json()}, .card = "test"});
+    formats::write_model_folder(path(), {.model_type = "transformer",
+                                         .model = model.get(),
+                                         .tokenizer = {.content = learnt.to_json()},
+                                         .card = "test"});
   }
   /// Writes `value` into the first element of the first tensor whose name begins with `prefix`.
   void damage(const std::string& prefix, float value) const {

@@ -33,8 +33,9 @@ class TranslateServiceTest : public ::testing::Test {
     }
     return result;
   }
-  std::vector<std::string> translate(const std::vector<std::string>& input, const TranslateOptions& options) {
-    return Translator(model_.path(), host_, options).translate(input);
+  std::vector<std::string> translate(const std::vector<std::string>& input, const TranslateOptions& options,
+                                     const ModelOptions& model = {.threads = 1}) {
+    return Translator(Model(model_.path(), host_, model), options).translate(input);
   }
   dragoman::testing::TinyModel model_;
   plugins::Host host_;
@@ -43,18 +44,16 @@ class TranslateServiceTest : public ::testing::Test {
 TEST_F(TranslateServiceTest, ResultsDoNotDependOnThreadsRowsBatchesOrOrder) {
   const std::vector<std::string> input = lines(60);
   for (const char* strategy : {"beam", "greedy", "sampling"}) {
-    TranslateOptions options{.threads = 1};
-    options.decoding.strategy = strategy;
+    TranslateOptions options;
+    options.search.decoder = strategy;
     const std::vector<std::string> expected = translate(input, options);
     ASSERT_EQ(expected.size(), input.size());
     for (const auto& [threads, rows, tokens] : {std::tuple{2, 64, 2048}, {3, 4, 16}, {1, 1, 1}, {2, 9, 50}}) {
-      TranslateOptions other = options;
-      other.threads = threads;
-      other.limits.maximum_rows = rows;
-      other.limits.maximum_encoder_tokens = tokens;
-      EXPECT_EQ(translate(input, other), expected) << strategy << " " << threads << " " << rows << " " << tokens;
+      const ModelOptions other{.threads = threads, .limits = {.maximum_rows = rows, .maximum_encoder_tokens = tokens}};
+      EXPECT_EQ(translate(input, options, other), expected)
+          << strategy << " " << threads << " " << rows << " " << tokens;
     }
-    if (options.decoding.strategy == "sampling") continue;  // its draws are keyed by the line's number
+    if (options.search.decoder == "sampling") continue;  // its draws are keyed by the line's number
     std::vector<std::string> reversed(input.rbegin(), input.rend());
     std::vector<std::string> results = translate(reversed, options);
     std::reverse(results.begin(), results.end());
@@ -65,15 +64,15 @@ TEST_F(TranslateServiceTest, ResultsDoNotDependOnThreadsRowsBatchesOrOrder) {
 TEST_F(TranslateServiceTest, CallersOnDifferentThreadsWithDifferentOptionsGetWhatTheyGetAlone) {
   const std::vector<std::string> input = lines(40);
   std::vector<RecordOptions> options(4);
-  options[1].search = std::make_shared<const decoding::Search>(decoding::DecodingOptions{.strategy = "greedy"});
-  options[2].search = std::make_shared<const decoding::Search>(
+  options[1].search = {.decoder = "greedy"};
+  options[2].plan = std::make_shared<const decoding::SearchPlan>(
       decoding::DecodingOptions{.strategy = "sampling", .sampling = {.temperature = 1.5, .seed = 8}});
-  options[3].search = std::make_shared<const decoding::Search>(decoding::DecodingOptions{.beam_size = 7});
+  options[3].search = {.beam_size = 7};
   std::vector<std::vector<std::string>> expected;
   for (const RecordOptions& own : options)
-    expected.push_back(Translator(model_.path(), host_, {.threads = 1}).translate(input, own));
+    expected.push_back(Translator(Model(model_.path(), host_, {.threads = 1}), {}).translate(input, own));
   EXPECT_NE(expected[0], expected[1]);
-  Translator shared(model_.path(), host_, {.threads = 2});
+  Translator shared(Model(model_.path(), host_, {.threads = 2}), {});
   std::vector<std::vector<std::string>> found(options.size());
   {
     std::vector<std::jthread> callers;
@@ -85,20 +84,20 @@ TEST_F(TranslateServiceTest, CallersOnDifferentThreadsWithDifferentOptionsGetWha
 
 TEST_F(TranslateServiceTest, SubmittedRecordsComeBackOnce) {
   const std::vector<std::string> input = lines(60);
-  const std::vector<std::string> expected = translate(input, {.threads = 1});
+  const std::vector<std::string> expected = translate(input, {});
   std::vector<std::string> found(input.size());
   std::mutex mutex;
   std::condition_variable changed;
   std::size_t done = 0;
-  Translator translator(model_.path(), host_, {.threads = 2});
+  Translator translator(Model(model_.path(), host_, {.threads = 2}), {});
   for (std::size_t i = 0; i < input.size(); ++i) {
     Record record;
     record.line = i + 1;
     record.text = input[i];
-    translator.submit(std::move(record), {}, [&, i](Record result, const std::exception_ptr& error) {
+    translator.submit(std::move(record), {}, [&, i](const TranslatedRecord& result) {
       const std::lock_guard lock(mutex);
-      EXPECT_EQ(error, nullptr);
-      found[i] = result.text;
+      EXPECT_EQ(result.error, nullptr);
+      found[i] = result.record.text;
       ++done;
       changed.notify_all();
     });
@@ -136,11 +135,11 @@ struct ToldOfRecord {
 TEST_F(TranslateServiceTest, WhatIsToldOfARecordOnTheWayIsWhatItsTextBeginsWith) {
   for (const auto& [strategy, replaces_unknown] :
        {std::pair{"greedy", false}, {"sampling", false}, {"beam", false}, {"sampling", true}}) {
-    TranslateOptions translate_options{.threads = 3};
-    translate_options.decoding.strategy = strategy;
-    translate_options.decoding.sampling.temperature = 1.5;
-    translate_options.decoding.replace_unknown = replaces_unknown;
-    Translator translator(model_.path(), host_, translate_options);
+    TranslateOptions translate_options{};
+    translate_options.search.decoder = strategy;
+    translate_options.search.temperature = 1.5;
+    translate_options.search.replace_unknown = replaces_unknown;
+    Translator translator(Model(model_.path(), host_, {.threads = 3}), translate_options);
     std::size_t told_early = 0;
     for (const std::string& text : lines(30)) {
       Record record;
@@ -170,7 +169,7 @@ TEST_F(TranslateServiceTest, WhatIsToldOfARecordOnTheWayIsWhatItsTextBeginsWith)
 }
 
 TEST_F(TranslateServiceTest, FuturesGiveTextsRecordsAndErrors) {
-  Translator translator(model_.path(), host_, {.threads = 2});
+  Translator translator(Model(model_.path(), host_, {.threads = 2}), {});
   std::vector<std::future<std::string>> futures;
   for (const std::string& line : lines(20)) futures.push_back(translator.submit(line));
   std::vector<std::string> found;
@@ -181,8 +180,7 @@ TEST_F(TranslateServiceTest, FuturesGiveTextsRecordsAndErrors) {
   std::stop_source stop;
   RecordOptions cancelled{.stop = stop.get_token()};
   cancelled.on_partial = [&](const PartialRecord&) { stop.request_stop(); };
-  cancelled.search =
-      std::make_shared<const decoding::Search>(decoding::DecodingOptions{.strategy = "greedy", .minimum_length = 20});
+  cancelled.search = {.decoder = "greedy", .minimum_length = 20};
   auto ends = translator.submit("the cat sat on the mat", cancelled);
   auto goes_on = translator.submit("the cat sat on the mat");
   try {
@@ -194,7 +192,7 @@ TEST_F(TranslateServiceTest, FuturesGiveTextsRecordsAndErrors) {
   EXPECT_EQ(goes_on.get(), translator.translate("the cat sat on the mat"));
   std::optional<std::future<std::string>> orphan;
   {
-    Translator gone(model_.path(), host_, {.threads = 1});
+    Translator gone(Model(model_.path(), host_, {.threads = 1}), {});
     for (int i = 0; i < 50; ++i) orphan = gone.submit("the cat sat on the mat");
   }
   ASSERT_EQ(orphan->wait_for(std::chrono::seconds(0)), std::future_status::ready);
@@ -205,13 +203,13 @@ TEST_F(TranslateServiceTest, ATranslatorThatGoesEndsWhatIsUnderWay) {
   std::atomic<int> called = 0;
   constexpr int kRecords = 300;
   {
-    Translator translator(model_.path(), host_, {.threads = 1});
+    Translator translator(Model(model_.path(), host_, {.threads = 1}), {});
     for (int i = 0; i < kRecords; ++i) {
       Record record;
       record.text = "the cat sat on the mat";
-      translator.submit(std::move(record), {}, [&](const Record&, const std::exception_ptr& error) {
+      translator.submit(std::move(record), {}, [&](const TranslatedRecord& result) {
         ++called;
-        interrupted += error != nullptr ? 1 : 0;
+        interrupted += result.error != nullptr ? 1 : 0;
       });
     }
   }
@@ -221,13 +219,14 @@ TEST_F(TranslateServiceTest, ATranslatorThatGoesEndsWhatIsUnderWay) {
 
 TEST_F(TranslateServiceTest, OptionsThatTheModelCannotFollowAreRefusedAtOnce) {
   TranslateOptions options;
-  options.decoding.suppressed = {{1000000}};
-  EXPECT_THROW(Translator(model_.path(), host_, options), core::Error);
+  options.search.suppress_tokens = std::vector<std::vector<std::int32_t>>{{1000000}};
+  const Model model(model_.path(), host_);
+  EXPECT_THROW(Translator(model, options), core::Error);
   options = {};
   options.make_further_processors = [](const nn::SequenceSpec&) -> decoding::LogitsProcessors {
     core::fail(core::ErrorCode::kBadInput, "no such word");
   };
-  EXPECT_THROW(Translator(model_.path(), host_, options), core::Error);
+  EXPECT_THROW(Translator(model, options), core::Error);
 }
 
 TEST_F(TranslateServiceTest, ScoresDoNotDependOnThreadsOrCompany) {
@@ -235,8 +234,8 @@ TEST_F(TranslateServiceTest, ScoresDoNotDependOnThreadsOrCompany) {
   std::vector<LinePair> pairs;
   for (std::size_t i = 0; i + 1 < input.size(); ++i)
     pairs.push_back({input[i].substr(0, 15), input[i + 1].substr(0, 15), "pair"});
-  Scorer one(model_.path(), host_, {.threads = 1});
-  Scorer several(model_.path(), host_, {.threads = 3});
+  Scorer one(Model(model_.path(), host_, {.threads = 1}), {});
+  Scorer several(Model(model_.path(), host_, {.threads = 3}), {});
   const std::vector<LineScore> together = several.score(pairs);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const LineScore alone = one.score({pairs[i]}).front();
@@ -255,10 +254,11 @@ TEST_F(TranslateServiceTest, ScoresDoNotDependOnThreadsOrCompany) {
 }
 
 TEST_F(TranslateServiceTest, EmptyAndBlankLinesStayEmpty) {
-  const auto results = translate({"", "   ", "the cat", "\t"}, {.threads = 1});
-  EXPECT_EQ(results[0], "");
-  EXPECT_EQ(results[1], "");
-  EXPECT_EQ(results[3], "");
+  const auto results = translate({"", "   ", "the cat", "\t", "\u00A0", "\u3000\u2003", "\u0085 \u2028", "\v\f\r"}, {});
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string expected = i == 2 ? results[i] : "";
+    EXPECT_EQ(results[i], expected) << i;
+  }
 }
 
 TEST_F(TranslateServiceTest, WhateverALineHoldsItGivesOneLine) {
@@ -274,13 +274,13 @@ TEST_F(TranslateServiceTest, WhateverALineHoldsItGivesOneLine) {
                                           "\xEF\xBB\xBF"
                                           "bom",
                                           "a\rb"};
-  const auto results = translate(nasty, {.threads = 2});
+  const auto results = translate(nasty, {}, {.threads = 2});
   ASSERT_EQ(results.size(), nasty.size());
   for (const std::string& result : results) EXPECT_EQ(result.find('\n'), std::string::npos);
 }
 
 TEST_F(TranslateServiceTest, SentencesAreTranslatedApartAndJoined) {
-  Translator translator(model_.path(), host_, {.threads = 1});
+  Translator translator(Model(model_.path(), host_, {.threads = 1}), {});
   Record record;
   record.line = 1;
   record.text = "the cat.  the dog.";
@@ -290,9 +290,9 @@ TEST_F(TranslateServiceTest, SentencesAreTranslatedApartAndJoined) {
 }
 
 TEST_F(TranslateServiceTest, DetailsHoldScoresTokensAndAlternatives) {
-  TranslateOptions options{.threads = 1, .details = true};
-  options.decoding.n_best = 3;
-  Translator translator(model_.path(), host_, options);
+  TranslateOptions options{.details = true};
+  options.search.n_best = 3;
+  Translator translator(Model(model_.path(), host_), options);
   Record record;
   record.line = 1;
   record.text = "the cat sat";
@@ -338,14 +338,14 @@ class ListSink final : public RecordSink {
 };
 
 TEST_F(TranslateServiceTest, WhatMakesNoSenseForOneRecordFailsThatRecordAlone) {
-  const LoadedTranslationModel model(model_.path(), host_);
-  TranslateOptions options{.threads = 1};
+  const Model model(model_.path(), host_);
+  TranslateOptions options;
   options.make_further_processors = [](const nn::SequenceSpec&) {
     decoding::LogitsProcessors processors;
     processors.push_back(std::make_unique<BadInSecondLine>());
     return processors;
   };
-  TranslateService service(host_.runtime(), model.view(), options);
+  TranslateService service(model, options);
   ListSource source;
   ListSink sink;
   service.run(source, sink, std::stop_source());
@@ -385,8 +385,8 @@ class OrderedSink final : public RecordSink {
 };
 
 TEST_F(TranslateServiceTest, AStopEndsAnEndlessRunAndWhatCameIsInOrder) {
-  const LoadedTranslationModel model(model_.path(), host_);
-  TranslateService service(host_.runtime(), model.view(), {.threads = 2});
+  const Model model(model_.path(), host_, {.threads = 2});
+  TranslateService service(model, {});
   std::stop_source stop;
   EndlessSource source;
   OrderedSink sink(stop);
@@ -400,8 +400,8 @@ class ThrowingSink final : public RecordSink {
 };
 
 TEST_F(TranslateServiceTest, AnErrorBehindItReachesTheCaller) {
-  const LoadedTranslationModel model(model_.path(), host_);
-  TranslateService service(host_.runtime(), model.view(), {.threads = 2});
+  const Model model(model_.path(), host_, {.threads = 2});
+  TranslateService service(model, {});
   EndlessSource source;
   ThrowingSink sink;
   EXPECT_THROW(service.run(source, sink, std::stop_source()), core::Error);
@@ -432,8 +432,8 @@ class SilentSource final : public RecordSource {
 };
 
 TEST_F(TranslateServiceTest, AnErrorBehindItEndsASourceThatWaits) {
-  const LoadedTranslationModel model(model_.path(), host_);
-  TranslateService service(host_.runtime(), model.view(), {.threads = 2});
+  const Model model(model_.path(), host_, {.threads = 2});
+  TranslateService service(model, {});
   const std::stop_source stop;
   SilentSource source(stop.get_token(), 1);
   ThrowingSink sink;
@@ -448,8 +448,8 @@ class ClosingSink final : public RecordSink {
 };
 
 TEST_F(TranslateServiceTest, ASinkThatTakesNoMoreEndsASourceThatWaits) {
-  const LoadedTranslationModel model(model_.path(), host_);
-  TranslateService service(host_.runtime(), model.view(), {.threads = 2});
+  const Model model(model_.path(), host_, {.threads = 2});
+  TranslateService service(model, {});
   const std::stop_source stop;
   SilentSource source(stop.get_token(), 10);
   ClosingSink sink;
@@ -458,8 +458,8 @@ TEST_F(TranslateServiceTest, ASinkThatTakesNoMoreEndsASourceThatWaits) {
 }
 
 TEST_F(TranslateServiceTest, WithoutThreadsThereIsAnError) {
-  const LoadedTranslationModel model(model_.path(), host_);
-  TranslateService service(host_.runtime(), model.view(), {.threads = 2});
+  const Model model(model_.path(), host_, {.threads = 2});
+  TranslateService service(model, {});
   EndlessSource source;
   ClosingSink sink;
   const dragoman::testing::NoMoreThreads refused;
@@ -472,29 +472,28 @@ TEST_F(TranslateServiceTest, WithoutThreadsThereIsAnError) {
 }
 
 TEST_F(TranslateServiceTest, RefusesMoreThreadsThanAnyMachineHas) {
-  const LoadedTranslationModel model(model_.path(), host_);
-  EXPECT_THROW(TranslateService(host_.runtime(), model.view(), {.threads = 100000}), core::Error);
+  EXPECT_THROW(Model(model_.path(), host_, {.threads = 100000}), core::Error);
 }
 
 TEST_F(TranslateServiceTest, ANonFiniteWeightIsRefusedByName) {
   model_.damage("decoder", std::numeric_limits<float>::quiet_NaN());
   try {
-    const LoadedTranslationModel model(model_.path(), host_);
+    const Model model(model_.path(), host_);
     FAIL() << "the NaN was not seen";
   } catch (const core::Error& error) {
     EXPECT_EQ(error.code(), core::ErrorCode::kBadInput);
     EXPECT_THAT(error.what(), ::testing::HasSubstr("model.safetensors: the tensor 'decoder"));
     EXPECT_THAT(error.what(), ::testing::HasSubstr("holds nan at ["));
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("--allow-non-finite"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("`allow_non_finite`"));
   }
 }
 
 TEST_F(TranslateServiceTest, ScoresThatAreNotFiniteFailTheLineAndSayWhy) {
   model_.damage("encoder", std::numeric_limits<float>::infinity());
   for (const char* strategy : {"beam", "greedy", "sampling"}) {
-    TranslateOptions options{.threads = 1, .allow_non_finite = true};
-    options.decoding.strategy = strategy;
-    Translator translator(model_.path(), host_, options);
+    TranslateOptions options;
+    options.search.decoder = strategy;
+    Translator translator(Model(model_.path(), host_, {.threads = 1, .allow_non_finite = true}), options);
     Record record;
     record.line = 1;
     record.text = "the cat sat";
@@ -508,12 +507,11 @@ TEST_F(TranslateServiceTest, ScoresThatAreNotFiniteFailTheLineAndSayWhy) {
 TEST_F(TranslateServiceTest, ASubmittedRecordIsTranslatedAsOneOfACall) {
   AttentionSettings attention;
   attention.kind = decoding::AttentionKind::kCross;
-  for (const TranslateOptions& options : {TranslateOptions{.threads = 1, .details = true},
-                                          TranslateOptions{.threads = 1, .details = true, .attention = attention},
-                                          TranslateOptions{.threads = 1, .target_prefix = "the log"},
-                                          TranslateOptions{.threads = 1, .details = true, .ignore_line_options = true},
-                                          TranslateOptions{.threads = 1, .constraints = {"log"}}}) {
-    Translator translator(model_.path(), host_, options);
+  for (const TranslateOptions& options :
+       {TranslateOptions{.details = true}, TranslateOptions{.details = true, .attention = attention},
+        TranslateOptions{.target_prefix = "the log"}, TranslateOptions{.details = true, .ignore_line_options = true},
+        TranslateOptions{.constraints = {"log"}}}) {
+    Translator translator(Model(model_.path(), host_), options);
     Record record;
     record.line = 1;
     record.text = "the cat sat";
@@ -527,7 +525,7 @@ TEST_F(TranslateServiceTest, ASubmittedRecordIsTranslatedAsOneOfACall) {
 }
 
 TEST_F(TranslateServiceTest, InputUnderTheNamesOfDetailsIsKeptApart) {
-  Translator translator(model_.path(), host_, {.threads = 1, .details = true});
+  Translator translator(Model(model_.path(), host_, {.threads = 1}), {.details = true});
   Record record;
   record.line = 1;
   record.text = "the cat sat";

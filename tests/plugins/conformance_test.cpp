@@ -273,16 +273,20 @@ TEST(Conformance, AnImporterWithoutAFaultPasses) {
 }
 
 /// Passes everything on, but for what is planted.
-class FaultyModel : public ForeignModel {
+class FaultyModel : public formats::OpenedModel {
  public:
-  explicit FaultyModel(std::unique_ptr<ForeignModel> sound) : sound_(std::move(sound)) {}
-  ModelDescription describe() const override { return sound_->describe(); }
+  explicit FaultyModel(std::unique_ptr<formats::OpenedModel> sound) : sound_(std::move(sound)) {}
+  const std::filesystem::path& path() const noexcept override { return sound_->path(); }
+  const formats::ModelConfig& config() const noexcept override { return sound_->config(); }
+  formats::ModelTokenizers tokenizers() const override { return sound_->tokenizers(); }
+  std::string card() const override { return sound_->card(); }
+  std::string shortlist() const override { return sound_->shortlist(); }
   void check(const nn::ParameterStore& parameters) const override { sound_->check(parameters); }
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override { sound_->read(parameter, out); }
   void finish() override { sound_->finish(); }
 
  private:
-  std::unique_ptr<ForeignModel> sound_;
+  std::unique_ptr<formats::OpenedModel> sound_;
 };
 
 /// Leaves something of the time of day in a value.

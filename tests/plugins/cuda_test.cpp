@@ -24,8 +24,12 @@ using decoding::DecodingOptions;
 using tensor::Device;
 using testing::emulation::Order;
 
-/// The bundled plugins that there are: of this build, or, where a GPU is tested elsewhere, among what was packed.
+/// The bundled plugins that there are, with their kernels for the devices below: of this build, compiled with the
+/// emulation, or, where a GPU is tested, as they are installed or among what was packed.
 HostOptions with_plugins() {
+  if (testing::emulates_cuda())
+    return {.plugins = {testing::built("emulated_plugins") + "/ssru.so",
+                        testing::built("emulated_plugins") + "/ssru-captured.so"}};
   HostOptions options;
   for (const std::filesystem::path& ssru : {std::filesystem::path(testing::built("ssru_plugin")),
                                             testing::source_folder() / "lib/dragoman/plugins/ssru.so"})
@@ -34,12 +38,15 @@ HostOptions with_plugins() {
 }
 
 /// With the device twice: as "cuda", which runs every step, and, where there is such a thing, as "captured", which
-/// makes the kernel calls of equal steps again.
+/// makes the kernel calls of equal steps again. They come as a plugin's do, so kernels that wait for them are
+/// installed.
 Host& cuda_host() {
   static Host host{with_plugins()};
   static const bool added = [] {
-    host.runtime().add(testing::make_cuda_backend());
-    if (const auto captured = testing::make_capturing_cuda_backend()) host.runtime().add(captured);
+    Registrar registrar;
+    registrar.add(testing::make_cuda_backend());
+    if (const auto captured = testing::make_capturing_cuda_backend()) registrar.add(captured);
+    host.registry().add("cuda", registrar.take());
     return true;
   }();
   static_cast<void>(added);

@@ -158,7 +158,7 @@ std::vector<decoding::Hypothesis> translate(const Seq2SeqModel& model, const ten
                                             const decoding::DecodingOptions& options) {
   engine::TranslationEngine engine(host_with_plugin().runtime(), model, {.threads = 1, .device = device});
   engine::Client client(engine);
-  const auto search = std::make_shared<const decoding::Search>(options);
+  const auto search = std::make_shared<const decoding::SearchPlan>(options);
   std::vector<decoding::Hypothesis> best(sources.size());
   for (std::size_t i = 0; i < sources.size(); ++i)
     client.submit({.source = sources[i], .search = search}, [&best, i](engine::TranslationResult result) {

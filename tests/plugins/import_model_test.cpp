@@ -135,7 +135,10 @@ TEST_F(ImportModel, ReplacesNothingButAModelFolder) {
 }
 
 TEST_F(ImportModel, SaysWhoCouldImportIt) {
-  EXPECT_THAT(error_of([&] { import_model(folder_.path(), imported_, host_); }), HasSubstr("no importer recognises"));
+  std::filesystem::create_directory(folder_ / "empty");
+  EXPECT_THAT(error_of([&] { import_model(folder_ / "empty", imported_, host_); }),
+              HasSubstr("no importer recognises"));
+  EXPECT_THAT(error_of([&] { import_model(folder_.path(), imported_, host_); }), HasSubstr("arrays; name that"));
   EXPECT_THAT(error_of_import({.importer = "numpy-array"}), HasSubstr("did you mean 'numpy-arrays'"));
   EXPECT_THAT(error_of_import({.options = {{"transposed", true}}}), HasSubstr("did you mean 'transpose'"));
   Registrar registrar;

@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using testing::error_of;
 using ::testing::HasSubstr;
 
-const std::filesystem::path kSsru = testing::built("ssru_plugin");
+const std::filesystem::path kSsruFile = testing::built("ssru_plugin");
 
 /// Folders with an SSRU model that say this and that about its type and its plugin.
 class LoadModelTest : public ::testing::Test {
@@ -32,7 +32,7 @@ class LoadModelTest : public ::testing::Test {
     const auto tokenizer = tokenizer::learn_bpe(inputs, learn);
     tokenizer_json_ = tokenizer.to_json();
 
-    const Host host({.plugins = {kSsru.string()}});
+    const Host host({.plugins = {kSsruFile.string()}});
     const ModelEntry& entry = host.registry().models().get("ssru");
     nn::SequenceSpec spec;
     spec.source_vocabulary = spec.target_vocabulary = tokenizer.size();
@@ -45,7 +45,7 @@ class LoadModelTest : public ::testing::Test {
     formats::write_model_folder(folder_ / "model", {.model_type = type,
                                                     .plugin = plugin,
                                                     .model = model_.get(),
-                                                    .tokenizer = {tokenizer_json_},
+                                                    .tokenizer = {.content = tokenizer_json_},
                                                     .card = "test",
                                                     .metadata = {}});
     return folder_ / "model";
@@ -57,7 +57,7 @@ class LoadModelTest : public ::testing::Test {
 };
 
 TEST_F(LoadModelTest, LoadsThePluginThatTheModelNames) {
-  Host host({.plugin_folder = kSsru.parent_path()});
+  Host host({.plugin_folder = kSsruFile.parent_path()});
   const LoadedModel loaded = load_model(write("ssru", "ssru"), host);
   EXPECT_NE(host.loader().find("ssru"), nullptr);
   EXPECT_EQ(loaded.source_tokenizer, loaded.target_tokenizer);
@@ -74,7 +74,7 @@ TEST_F(LoadModelTest, LoadsThePluginThatTheModelNames) {
 }
 
 TEST_F(LoadModelTest, TheReferenceDeviceGetsDoubles) {
-  Host host({.plugin_folder = kSsru.parent_path()});
+  Host host({.plugin_folder = kSsruFile.parent_path()});
   const LoadedModel loaded = load_model(write("ssru", "ssru"), host, {.device = tensor::Device::kReference});
   const nn::Parameter& first = loaded.model->parameters().all().front();
   EXPECT_EQ(first.value.dtype, tensor::DType::kF64);
@@ -82,7 +82,7 @@ TEST_F(LoadModelTest, TheReferenceDeviceGetsDoubles) {
 }
 
 TEST_F(LoadModelTest, ATrainableModelHasMemoryOfItsOwn) {
-  Host host({.plugin_folder = kSsru.parent_path()});
+  Host host({.plugin_folder = kSsruFile.parent_path()});
   const std::filesystem::path path = write("ssru", "ssru");
   const LoadedModel trainable = load_model(path, host, {.trainable = true});
   trainable.model->parameters().attach_gradients(tensor::host_memory());
@@ -93,10 +93,10 @@ TEST_F(LoadModelTest, ATrainableModelHasMemoryOfItsOwn) {
 
 TEST_F(LoadModelTest, APluginThatIsNotAllowedMustBeThereAlready) {
   const std::filesystem::path path = write("ssru", "ssru");
-  Host host({.plugin_folder = kSsru.parent_path()});
+  Host host({.plugin_folder = kSsruFile.parent_path()});
   EXPECT_THAT(error_of([&] { load_model(path, host, {.may_load_plugin = false}); }),
-              AllOf(HasSubstr("the model needs the plugin 'ssru', which is not loaded"), HasSubstr("--plugin")));
-  host.loader().load(kSsru.string());
+              AllOf(HasSubstr("the model needs the plugin 'ssru', which is not loaded"), HasSubstr("`plugin`")));
+  host.loader().load(kSsruFile.string());
   EXPECT_NE(load_model(path, host, {.may_load_plugin = false}).model, nullptr);
 }
 
@@ -109,7 +109,7 @@ TEST_F(LoadModelTest, APluginThatIsNotInstalled) {
 TEST_F(LoadModelTest, AFolderCannotNameCodeOfItsOwn) {
   Host host({.plugin_folder = folder_.path()});
   const std::filesystem::path path = write("ssru", "ssru");
-  std::filesystem::copy_file(kSsru, path / "ssru.so");
+  std::filesystem::copy_file(kSsruFile, path / "ssru.so");
   core::Json config = core::load_json((path / "config.json").string());
   config["plugin"] = "model/ssru";
   std::ofstream(path / "config.json") << config.dump();

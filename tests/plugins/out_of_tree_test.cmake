@@ -1,5 +1,6 @@
-# Installs Dragoman, moves the installation, builds examples/plugin and examples/from-parts against it with find_package() alone, and lets
-# the installed program check the results. Given with -D: BUILD (the build tree), SOURCE (the source tree), WORK (a folder to work in), FLAGS (sanitizers).
+# Installs Dragoman, moves the installation, builds examples/plugin, examples/from-parts and examples/op against it with find_package() alone,
+# and a program with pkg-config, and lets the installed program check the results. Given with -D: BUILD (the build tree), SOURCE (the source
+# tree), WORK (a folder to work in), FLAGS (sanitizers), PLUGINS (names of the bundled ones), NVCC (CUDA's compiler, or empty).
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 
@@ -32,13 +33,63 @@ if(symbols)
   message(FATAL_ERROR "the library exports foreign symbols: ${symbols}")
 endif()
 
+# Every plugin that this build has: `ssru`, `mpi` where MPI is, `cuda` where nvcc is.
+foreach(plugin IN LISTS PLUGINS ITEMS ssru)
+  file(GLOB_RECURSE installed ${WORK}/prefix/*/dragoman/plugins/${plugin}.so)
+  if(NOT installed)
+    message(FATAL_ERROR "the plugin ${plugin} is not installed")
+  endif()
+endforeach()
+file(READ ${SOURCE}/LICENSE licence)
+file(READ ${WORK}/prefix/share/doc/dragoman/LICENSE installed_licence)
+if(NOT licence STREQUAL installed_licence)
+  message(FATAL_ERROR "another licence is installed")
+endif()
+
 function(build_example folder into)
   run(${CMAKE_COMMAND} -S ${SOURCE}/examples/${folder} -B ${WORK}/${into} -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
-    -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS})
+    -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS} ${ARGN})
   run(${CMAKE_COMMAND} --build ${WORK}/${into})
 endfunction()
 build_example(plugin example)
 build_example(from-parts from-parts)
+if(NVCC)
+  build_example(op op -DCMAKE_CUDA_COMPILER=${NVCC})
+else()
+  message(STATUS "no nvcc: the op is built without kernels for CUDA")
+  build_example(op op -DCMAKE_CUDA_COMPILER=NOTFOUND)
+endif()
+
+# The build tree is not taken for an installation.
+file(WRITE ${WORK}/finder/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
+project(finder LANGUAGES NONE)
+find_package(dragoman QUIET NO_SYSTEM_ENVIRONMENT_PATH NO_CMAKE_SYSTEM_PATH)
+if(dragoman_FOUND)
+  message(FATAL_ERROR \"found \${dragoman_DIR}\")
+endif()
+")
+run(${CMAKE_COMMAND} -S ${WORK}/finder -B ${WORK}/finder/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${BUILD})
+
+# A program that is built by pkg-config.
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  file(GLOB_RECURSE pc ${WORK}/prefix/*/dragoman.pc)
+  get_filename_component(pc_folder ${pc} DIRECTORY)
+  run(PKG_CONFIG_PATH=${pc_folder} ${pkg_config} --cflags --libs dragoman)
+  string(STRIP "${output}" output)
+  separate_arguments(arguments UNIX_COMMAND "${output}")
+  run(PKG_CONFIG_PATH=${pc_folder} ${pkg_config} --variable=libdir dragoman)
+  string(STRIP "${output}" library_folder)
+  file(WRITE ${WORK}/quotes.cpp "#include <dragoman/core/quote.h>
+#include <cstdio>
+int main() { std::puts(dragoman::core::quote(\"here\").c_str()); }
+")
+  run(${COMPILER} -std=c++20 ${FLAGS} ${WORK}/quotes.cpp -o ${WORK}/quotes ${arguments} -Wl,-rpath,${library_folder})
+  run(${WORK}/quotes)
+  expect("'here'")
+else()
+  message(STATUS "no pkg-config: dragoman.pc is not tried")
+endif()
 
 set(program ${WORK}/prefix/bin/dragoman)
 run(${program} plugins check ${WORK}/from-parts/from-parts.so)
@@ -48,6 +99,29 @@ run(${program} plugins check ${WORK}/example/example.so)
 expect("example: all [0-9]+ checks passed")
 expect("average-attention +cpu +device")
 expect("longest-match +- +text-round-trip")
+
+run(${program} plugins check ${WORK}/op/leaky-relu.so)
+expect("leaky-relu: all [0-9]+ checks passed")
+run(${program} plugins list --plugin ${WORK}/op/leaky-relu.so)
+expect("kernel +leaky-relu.backward +leaky-relu +on reference")
+if(NVCC)
+  # Its kernels waited for the device.
+  run(${program} plugins list --plugin ${WORK}/op/leaky-relu.so --plugin cuda)
+  expect("kernel +leaky-relu.backward +leaky-relu +on cuda")
+  run(${program} plugins list --plugin cuda --plugin ssru)
+  expect("kernel +ssru.scan +ssru +on cuda")
+  # Kernels for the GPU are in the file, and CUDA's runtime is nobody else's.
+  find_program(readelf readelf REQUIRED)
+  file(GLOB_RECURSE with_kernels ${WORK}/prefix/*/plugins/ssru.so ${WORK}/prefix/*/plugins/cuda.so)
+  foreach(file IN LISTS with_kernels ITEMS ${WORK}/op/leaky-relu.so)
+    run(${readelf} --sections --wide ${file})
+    expect("[.]nv_fatbin")
+    run(${nm} --dynamic --defined-only --format=posix ${file})
+    if(output MATCHES "(^|\n)_*cu[a-z]*[A-Z]")
+      message(FATAL_ERROR "${file} exports CUDA's functions:\n${output}")
+    endif()
+  endforeach()
+endif()
 
 file(GLOB_RECURSE installed LIST_DIRECTORIES false ${WORK}/prefix/*.so ${WORK}/prefix/*.so.* ${WORK}/prefix/bin/*)
 run(${CMAKE_COMMAND} -P ${SOURCE}/tests/plugins/library_search_path_test.cmake -- ${installed})

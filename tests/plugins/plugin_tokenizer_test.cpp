@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using testing::error_of;
 using ::testing::HasSubstr;
-using tokenizer::TokenizerKind;
+using tokenizer::TokenizerSpec;
 using training::StartMode;
 using training::testing::SmallTask;
 
@@ -66,21 +66,21 @@ TEST_F(PluginTokenizer, IsOpenedByItsType) {
   const auto tokenizer = plugins::open_tokenizer(host_.registry(), file("letters"), {.type = "letters"});
   EXPECT_EQ(tokenizer->encode("ab d"), ids_of("ab d"));
   EXPECT_EQ(tokenizer->encode("A"), std::vector<std::int32_t>{0});
-  const auto upper =
-      plugins::open_tokenizer(host_.registry(), file("letters"), {.type = "letters", .options = {{"upper", true}}});
+  const auto upper = plugins::open_tokenizer(host_.registry(), file("letters"),
+                                             {.type = "letters", .options = core::Json{{"upper", true}}});
   EXPECT_EQ(upper->encode("A"), ids_of("a"));
 }
 
 TEST_F(PluginTokenizer, WhatIsWrongIsNamed) {
-  const auto error = [&](const TokenizerKind& kind, const char* name = "letters") {
+  const auto error = [&](const TokenizerSpec& kind, const char* name = "letters") {
     return error_of([&] { plugins::open_tokenizer(host_.registry(), file(name), kind); });
   };
   EXPECT_THAT(error({.type = "leters"}), AllOf(HasSubstr("no tokenizer is called 'leters', did you mean 'letters'?"),
-                                               HasSubstr("sentencepiece"), HasSubstr("--plugin FILE")));
-  EXPECT_THAT(error({.type = "letters", .options = {{"uper", true}}}),
+                                               HasSubstr("sentencepiece"), HasSubstr("`plugin`")));
+  EXPECT_THAT(error({.type = "letters", .options = core::Json{{"uper", true}}}),
               AllOf(HasSubstr("letters: options of the tokenizer: unknown key 'uper'"), HasSubstr("'upper'")));
   EXPECT_THAT(error({.type = "letters"}, "none"), HasSubstr("none: cannot open"));
-  EXPECT_THAT(error({.options = {{"upper", true}}}), HasSubstr("name it as tokenizer_type"));
+  EXPECT_THAT(error({.options = core::Json{{"upper", true}}}), HasSubstr("name it as tokenizer_type"));
   core::write_file(file("letters"), "aa");
   EXPECT_THAT(error({.type = "letters"}), HasSubstr("stands there twice"));
 }
@@ -121,7 +121,7 @@ TEST_F(PluginTokenizer, ATrainedModelHoldsItsFileAndNamesIt) {
 /// The tokenizer is there to be seen in what the model learns: the small task reverses letters.
 TEST_F(PluginTokenizer, TranslatesWithIt) {
   train(config());
-  pipeline::Translator translator(file("run") / "last", host_, {.threads = 1});
+  pipeline::Translator translator(pipeline::Model(file("run") / "last", host_, {.threads = 1}), {});
   const std::string translation = translator.translate("a b c");
   EXPECT_FALSE(translation.empty());
   EXPECT_EQ(translation.find_first_not_of("abcd "), std::string::npos) << translation;
@@ -181,7 +181,7 @@ TEST_F(PluginTokenizer, AModelLoadsTheInstalledPluginOrSaysThatItIsNeeded) {
   EXPECT_NE(installed.loader().find("good"), nullptr);
   plugins::Host bare({.plugin_folder = kPlanted});
   EXPECT_THAT(error_of([&] { plugins::load_model(model, bare, {.may_load_plugin = false}); }),
-              AllOf(HasSubstr("config.json: tokenizer: the tokenizer needs the plugin 'good'"), HasSubstr("--plugin")));
+              AllOf(HasSubstr("config.json: tokenizer: the tokenizer needs the plugin 'good'"), HasSubstr("`plugin`")));
   core::write_file(model / "config.json", [&] {
     core::Json config = core::load_json(model / "config.json");
     config["tokenizer"] = {{"type", "leters"}};

@@ -31,9 +31,9 @@ const std::vector<std::string> kLines{
     "Menschen sitzen in einem Café vor einem großen Haus und trinken Kaffee, während es regnet.",
 };
 
-std::vector<std::string> translate(const std::filesystem::path& model, const pipeline::TranslateOptions& options) {
+std::vector<std::string> translate(const std::filesystem::path& model, const pipeline::ModelOptions& options) {
   Host host;
-  return pipeline::Translator(model, host, options).translate(kLines);
+  return pipeline::Translator(pipeline::Model(model, host, options), {}).translate(kLines);
 }
 
 class QuantizeModel : public ::testing::Test {
@@ -80,7 +80,7 @@ TEST_F(QuantizeModel, IsWhatTheOriginalComputesWith) {
                                               {kLines[4], "Children run along the beach.", "2"}};
   const auto scores = [&](const std::filesystem::path& of, std::optional<ComputeChoice> compute) {
     std::vector<double> result;
-    for (const auto& score : pipeline::Scorer(of, host, {.compute = compute}).score(pairs))
+    for (const auto& score : pipeline::Scorer(pipeline::Model(of, host, {.compute = compute}), {}).score(pairs))
       result.push_back(score.score);
     return result;
   };
@@ -101,9 +101,9 @@ TEST_F(QuantizeModel, ALineIsTheSameInAnyCompanyOnAnyNumberOfThreads) {
   for (const auto& [model, compute] : {std::pair(kModel, ComputeChoice::kBF16), std::pair(kModel, ComputeChoice::kI8),
                                        std::pair(int8, ComputeChoice::kI8), std::pair(kModel, ComputeChoice::kAuto)}) {
     const std::vector<std::string> together = translate(model, {.threads = 1, .compute = compute});
-    EXPECT_EQ(translate(model, {.limits = {.maximum_rows = 5}, .threads = 3, .compute = compute}), together);
+    EXPECT_EQ(translate(model, {.threads = 3, .compute = compute, .limits = {.maximum_rows = 5}}), together);
     Host host;
-    pipeline::Translator alone(model, host, {.compute = compute});
+    pipeline::Translator alone(pipeline::Model(model, host, {.compute = compute}), {});
     for (std::size_t i = 0; i < kLines.size(); ++i) EXPECT_EQ(alone.translate(kLines[i]), together[i]);
   }
 }
@@ -113,9 +113,11 @@ TEST_F(QuantizeModel, TheReferenceAgrees) {
   const std::vector<std::string> lines{kLines[1], kLines[3]};
   for (const ComputeChoice compute : {ComputeChoice::kBF16, ComputeChoice::kI8}) {
     Host host;
-    pipeline::Translator cpu(kModel, host, {.decoding = {.strategy = "greedy"}, .compute = compute});
+    pipeline::Translator cpu(pipeline::Model(kModel, host, {.compute = compute}),
+                             {.search = {.decoder = "greedy"}, .ignore_model_defaults = true});
     pipeline::Translator reference(
-        kModel, host, {.decoding = {.strategy = "greedy"}, .device = tensor::Device::kReference, .compute = compute});
+        pipeline::Model(kModel, host, {.device = tensor::Device::kReference, .compute = compute}),
+        {.search = {.decoder = "greedy"}, .ignore_model_defaults = true});
     EXPECT_EQ(cpu.translate(lines), reference.translate(lines)) << name_of(compute);
   }
 }
@@ -165,7 +167,7 @@ TEST_F(QuantizeModel, AnInt8ModelCannotBeDamagedUnseen) {
   const auto error_with_scale = [&](float scale) {
     std::memcpy(bytes.data() + offset, &scale, sizeof scale);
     core::write_file(model / "model.safetensors", bytes);
-    return error_of([&] { translate(model, {}); });
+    return error_of([&] { translate(model, {.threads = 1}); });
   };
   EXPECT_THAT(error_with_scale(std::numeric_limits<float>::quiet_NaN()),
               HasSubstr("the scale of row 2 in 'embedding.weight_scale' is nan"));

@@ -11,6 +11,7 @@
 #include <dragoman/nn/constant.h>
 #include <dragoman/nn/layers.h>
 #include <dragoman/nn/positions.h>
+#include <dragoman/ops/attention.h>
 #include <dragoman/ops/elementwise.h>
 #include <dragoman/ops/embedding.h>
 #include <dragoman/ops/matmul.h>
@@ -56,7 +57,7 @@ Variable halve(Context& context, const Variable& x, bool badly, double backward_
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
   context.kernels().get(badly ? kHalveBadly : kHalve)(context, {x.value, y.value});
   if (record)
-    context.tape()->record(context, y.gradient, [=](Context& ctx) {
+    autograd::record(context, y.gradient, [=](Context& ctx) {
       const autograd::GradientTarget dx = autograd::target_of(ctx, *x.gradient);
       ctx.kernels().get(ops::kScale)(ctx, {y.gradient->value, backward_factor, dx.value, dx.accumulate});
     });
@@ -145,7 +146,7 @@ class TeachingModel final : public nn::Seq2SeqModel {
 
   Variable embed(Context& context, const nn::Parameter& table, const ops::Indices& tokens,
                  const ops::Indices& positions) const {
-    const bool scaled = !is(Fault::kScaleInTrainingOnly) || context.training();
+    const bool scaled = !is(Fault::kScaleInTrainingOnly) || autograd::is_training(context);
     const double scale = (scaled ? std::sqrt(static_cast<double>(width_)) : 1) + offset_;
     Variable weights = table.variable();
     if (is(Fault::kDetachedParameter) && &table == &source_table_) weights.gradient = nullptr;

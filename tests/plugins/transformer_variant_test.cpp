@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/json.h>
+#include <dragoman/nn/whole_state.h>
 #include <dragoman/runtime/runtime.h>
 #include <dragoman/transformer/transformer.h>
 
@@ -33,7 +34,7 @@ std::vector<double> states_of(nn::Seq2SeqModel& model, tensor::Context& context)
   model.parameters().initialise(7);
   const nn::Encoding encoding = model.encode(context, {kSource, kSourceOffsets});
   const std::vector<nn::KeyValue> memories = model.memories(context, encoding);
-  nn::DecoderState state = nn::DecoderState::whole(memories, context.indices(kSourceOffsets));
+  nn::WholeState state(memories, context.indices(kSourceOffsets));
   const tensor::Tensor states = model.decode(context, {kTarget, kTargetOffsets}, state).states.value;
   std::vector<double> values;
   for (std::int64_t i = 0; i < states.rows; ++i)
@@ -66,10 +67,10 @@ TEST_P(TransformerVariantTest, WithSelfAttentionItIsTheTransformer) {
   core::SequentialExecutor executor;
   const auto context = runtime.make_context(tensor::Device::kReference, executor);
   for (const std::uint64_t step : {0, 1, 2}) {
-    context->set_training(step > 0);
-    context->set_random(3, step);
+    autograd::training_mode(*context).set_training(step > 0);
+    autograd::training_mode(*context).set_random(3, step);
     const std::vector<double> expected = states_of(*original, *context);
-    context->set_random(3, step);
+    autograd::training_mode(*context).set_random(3, step);
     EXPECT_EQ(states_of(*variant, *context), expected);
   }
 }

@@ -50,6 +50,25 @@ TEST(ReadMetrics, MakesSeriesOfAllNumbers) {
   EXPECT_FALSE(metrics.cut);
 }
 
+/// Validations measure no label smoothing, so training lines are drawn without it, too, and with it beside that.
+TEST(ReadMetrics, GivesTrainingAndValidationTheSameLoss) {
+  const Metrics metrics =
+      read_metrics(R"({"type":"training","update":1,"loss":4,"cross_entropy":3.5,"perplexity":33.1154519587})"
+                   "\n"
+                   R"({"type":"training","update":2,"loss":3.5,"perplexity":20.0855369232})"  // of an earlier version
+                   "\n"
+                   R"({"type":"training","update":3,"loss":2.5,"cross_entropy":2.5})"
+                   "\n"
+                   R"({"type":"training","update":4,"loss":"x","cross_entropy":2})"
+                   "\n"
+                   R"({"type":"validation","update":4,"loss":2.25,"perplexity":9.4877358364})");
+  EXPECT_THAT(metrics.training.at("loss"),
+              ElementsAre(Pair(1, 3.5), Pair(2, ::testing::DoubleNear(3, 1e-9)), Pair(3, 2.5), Pair(4, 2)));
+  EXPECT_THAT(metrics.training.at("smoothed_loss"), ElementsAre(Pair(1, 4), Pair(2, 3.5)));
+  EXPECT_EQ(metrics.training.count("cross_entropy"), 0U);
+  EXPECT_THAT(metrics.validation.at("loss"), ElementsAre(Pair(4, 2.25)));
+}
+
 TEST(ReadMetrics, LeavesOutWhatIsNoFigureAndCountsWhatCannotBeRead) {
   const Metrics metrics = read_metrics(
       "{\"type\":\"training\",\"update\":1,\"loss\":null,\"gradient_norm\":1e999,\"x\":\"3\"}\n"
@@ -122,6 +141,50 @@ TEST_F(ReportOf, HostileTextsStayTexts) {
   EXPECT_LT(data["runs"][0]["samples"][1]["prediction"].get<std::string>().size(), 3000U);
   EXPECT_LT(page.size(), 100000U);
   EXPECT_THAT(page, Not(HasSubstr("src=\"http")));
+}
+
+/// Each leaf below a long key has the key in its own.
+TEST_F(ReportOf, LongKeysAboveManyLeavesTakeNoMemory) {
+  RunHistory history = read_run(run("a", ""));
+  core::Json leaves = core::Json::object();
+  for (int i = 0; i < 20000; ++i) leaves["k" + std::to_string(i)] = i;
+  const std::string key(200000, 'x');
+  history.configuration = {{key + "1", leaves}, {key + "2", {{"k0", 1}}}};
+  const std::string page = to_html({history}, "");
+  EXPECT_LT(page.size(), 20'000'000U);
+  EXPECT_EQ(data_of(page)["runs"][0]["configuration"].size(), 20001U) << "long keys stay apart";
+}
+
+/// The page's own functions, run by Node, with numbers so large that adding a step changes nothing.
+TEST_F(ReportOf, TheScriptEndsWhateverTheNumbersAndNamesAre) {
+  if (std::system("node --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no Node to run the script";
+  const std::string metrics = R"({"type":"training","update":1,"loss":10000000000000000,"constructor":1,"__proto__":2})"
+                              "\n"
+                              R"({"type":"training","update":2,"loss":10000000000000002,"toString":5e-324})"
+                              "\n"
+                              R"({"type":"validation","update":2,"constructor":1.5,"hasOwnProperty":1e308})"
+                              "\n";
+  const std::string page = to_html({read_run(run("a", metrics))}, "");
+  const fs::path file = folder_.path() / "page.html";
+  const fs::path check = folder_.path() / "check.js";
+  core::write_file(file, page);
+  core::write_file(check, R"(
+const page = require("fs").readFileSync(process.argv[2], "utf8");
+const parts = [...page.matchAll(/<script[^>]*>([^]*?)<\/script>/g)].map(found => found[1]);
+const element = { textContent: parts[0] };
+globalThis.document = { getElementById: () => element };
+const begin = parts[1].slice(0, parts[1].indexOf("\nfunction histogram"));
+const run = new Function(begin + "\nreturn { ticks, logTicks, charts };");
+const { ticks, logTicks, charts } = run();
+for (const [low, high] of [[1e16, 1e16 + 2], [0, 0], [-1e308, 1e308], [1, Infinity], [5e-324, 1e-323], [3, 3]]) {
+  if (ticks(low, high, 6).length > 20) throw new Error("ticks");
+  if (low > 0 && logTicks(low, high).length > 3000) throw new Error("logTicks");
+}
+const titles = charts().map(chart => chart.title);
+for (const name of ["constructor", "toString", "hasOwnProperty"])
+  if (!titles.includes(name)) throw new Error(name + " is not in " + titles);
+)");
+  EXPECT_EQ(std::system(("timeout 20 node " + check.string() + " " + file.string()).c_str()), 0);
 }
 
 TEST_F(ReportOf, ALongRunIsThinnedOutAndKeepsItsEnds) {

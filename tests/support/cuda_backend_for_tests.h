@@ -8,6 +8,8 @@
 
 namespace dragoman::testing {
 
+/// Whether what the functions below make is an emulation.
+bool emulates_cuda();
 /// The CUDA backend, named "cuda": emulated (cuda_emulation), or, in programs for machines with a GPU, the real one
 /// (cuda_hardware).
 std::shared_ptr<tensor::Backend> make_cuda_backend();

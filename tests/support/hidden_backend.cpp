@@ -76,7 +76,7 @@ HiddenBackend::HiddenBackend(const tensor::KernelTable& inner, std::string_view 
     if (inner.find(key) != nullptr) wrap(key, inner);
   };
   ops::for_each_key(ops::kFusedKernels, wrap_if_there);
-  ops::for_each_key(ops::kGatheredKernels, wrap_if_there);
+  ops::for_each_key(ops::kShortlistKernels, wrap_if_there);
   ops::for_each_key(ops::kRecomputingKernels, wrap_if_there);
 }
 

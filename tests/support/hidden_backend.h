@@ -162,7 +162,7 @@ class HiddenBackend : public tensor::Backend {
     using Kernel = HiddenKernel<Signature>;
     Kernel::inner().set(name(), {inner.get(key), opening_ == Opening::kWithin});
     Kernel::name = key.name;
-    kernels().set(key, Kernel::call);
+    own_kernels().set(key, Kernel::call);
   }
 
  private:

@@ -14,6 +14,11 @@
 
 namespace dragoman::testing {
 
+/// A model of golden/.
+inline std::filesystem::path sentencepiece_model(const std::string& name) {
+  return golden_file("sentencepiece_" + name + ".model");
+}
+
 inline std::vector<std::string> lines_of(const std::filesystem::path& path) {
   std::vector<std::string> lines;
   core::LineReader reader(path);

@@ -59,12 +59,6 @@ TEST_F(HashSeedsTest, DoNotReachWhatIsLearned) {
   expect_independent("learning whole lines", [&] { return learn({.vocab_size = 900, .word_marks = false}); });
   expect_independent("learning within a budget of memory",
                      [&] { return learn({.vocab_size = 900, .memory = {.bytes = std::size_t{64} << 20}}); });
-  expect_independent("learning as subword-nmt",
-                     [&] { return learn({.min_frequency = 2, .reproduce = ReproduceSubwordNmt{.merges = 300}}); });
-  for (const auto words : {ReproduceTokenizers::Words::kMetaspace, ReproduceTokenizers::Words::kByteLevel})
-    expect_independent("learning as tokenizers", [&] {
-      return learn({.vocab_size = 600, .min_frequency = 0, .reproduce = ReproduceTokenizers{.words = words}});
-    });
   const BpeTokenizer small = learn_bpe({corpus()}, {.vocab_size = 400});
   expect_independent("extending", [&] {
     return BpeTokenizer(extend_with_corpus(small.definition(), {corpus()}, {.size = 700}).definition).to_json();

@@ -1,7 +1,8 @@
 #include "options/input_guard.h"
+#include "options/lines/line_job.h"
+#include "options/lines/pair_input.h"
 #include "options/model_options.h"
 #include "options/option_group.h"
-#include "options/pair_input.h"
 #include "options/stage_options.h"
 #include "program/command.h"
 
@@ -34,7 +35,7 @@ class Align final : public Command {
 
   void add_options(po::options_description& options) override {
     po::options_description files = option_group("Files");
-    files.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
+    files.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "required: model folder")(
         "reverse-model", po::value(&reverse_model_)->value_name("DIR"),
         "folder of a model that translates the target into the source: links of both directions");
     input_.add_to(files);
@@ -44,6 +45,7 @@ class Align final : public Command {
                                                    "pharaoh: links, as in 0-0 1-2; jsonl: with words and weights")(
         "on-error", po::value(&on_error_)->default_value("keep")->value_name("POLICY"),
         "a pair of more tokens than the model takes: keep (an empty line, counted) or fail");
+    job_.add_to(files);
     options.add(files);
     alignment_.add_to(options);
     po::options_description machine = option_group("Machine");
@@ -63,15 +65,21 @@ class Align final : public Command {
     if (!reverse_model_.empty()) inputs.emplace_back(reverse_model_);
     require_not_an_input(output_, inputs);
     plugins::Host host(model_options_.host());
-    pipeline::Aligner aligner(model_, host,
-                              {.alignment = settings,
-                               .reverse_model = reverse_model_,
-                               .threads = model_options_.threads(),
-                               .device = model_options_.device(host, session.log),
-                               .compute = model_options_.compute(),
-                               .allow_non_finite = model_options_.allow_non_finite()});
+    const pipeline::ModelOptions model_options = model_options_.read(host, session.log);
+    const pipeline::Model model(model_, host, model_options);
+    pipeline::AlignerOptions options{.alignment = settings};
+    if (!reverse_model_.empty()) options.reverse_model.emplace(reverse_model_, host, model_options);
+    pipeline::Aligner aligner(model, options);
     LinePairReader reader = input_.open(session.stop);
-    core::OutputFile out(output_, {.stop = session.stop});
+    std::vector<std::string> models = {model_};
+    if (!reverse_model_.empty()) models.push_back(reverse_model_);
+    job_.open("align",
+              {{"format", format_},
+               {"input", input_.identity()},
+               {"alignment", alignment_.settings()},
+               {"machine", model_options_.identity()}},
+              models, output_, session.stop);
+    job_.skip_lines_kept(reader);
     pipeline::LineCounts counts;
     for (bool more = true; more;) {
       std::vector<pipeline::PairAlignment> alignments;
@@ -82,15 +90,13 @@ class Align final : public Command {
       } catch (const core::Error& error) {
         if (error.code() != ErrorCode::kInterrupted) throw;
       }
-      if (session.stop.stop_requested())
-        core::fail(ErrorCode::kInterrupted, "interrupted after {} lines, which are in {}", counts.lines,
-                   out.partial_name());
-      for (const pipeline::PairAlignment& alignment : alignments) write(alignment, out, counts);
-      out.flush();
+      if (session.stop.stop_requested()) job_.interrupt();
+      for (const pipeline::PairAlignment& alignment : alignments) write(alignment, counts);
+      job_.note(reader.lines_read(), reader.hash());
       core::report(session.progress,
                    {.stage = "align", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
     }
-    out.commit();
+    job_.commit();
     counts.with_invalid_utf8 = reader.counts().with_invalid_utf8;
     if (const std::string text = pipeline::describe(counts); !text.empty()) session.log(core::LogLevel::kInfo, text);
   }
@@ -103,20 +109,20 @@ class Align final : public Command {
     try {
       pipeline::check(settings, options);
     } catch (const core::Error& error) {
-      throw UsageError(error.what());
+      throw UsageError(error, "align");
     }
     return settings;
   }
 
-  void write(const pipeline::PairAlignment& alignment, core::OutputFile& out, pipeline::LineCounts& counts) const {
+  void write(const pipeline::PairAlignment& alignment, pipeline::LineCounts& counts) {
     ++counts.lines;
     if (!alignment.error.empty()) {
       if (on_error_ == "fail") core::fail(ErrorCode::kBadInput, "{}", alignment.error);
       ++counts.failed;
     }
     const std::string line =
-        format_ == "jsonl" ? core::one_line(pipeline::to_json(alignment)) : pipeline::to_pharaoh(alignment.links);
-    out.write(line + "\n");
+        format_ == "jsonl" ? core::one_line(pipeline::to_json(alignment)) : corpus::to_pharaoh(alignment.links);
+    job_.write(line);
   }
 
   std::string model_;
@@ -125,6 +131,7 @@ class Align final : public Command {
   std::string output_;
   std::string format_;
   std::string on_error_;
+  LineJob job_;
   StageOptions alignment_{pipeline::alignment_table().options()};
   ModelOptions model_options_;
 };

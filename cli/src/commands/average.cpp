@@ -1,3 +1,4 @@
+#include "options/host_options.h"
 #include "options/input_guard.h"
 #include "program/command.h"
 
@@ -8,8 +9,9 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/formats/average.h>
-#include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/plugins/host.h>
+#include <dragoman/training/average_checkpoints.h>
 
 namespace dragoman::cli {
 namespace {
@@ -17,28 +19,23 @@ namespace {
 namespace po = boost::program_options;
 using std::filesystem::path;
 
-/// The weights that a path without configuration stands for: itself, or those of a checkpoint, which must be sound.
-path weights_of(const path& input) {
-  if (!std::filesystem::is_directory(input)) return input;
-  formats::verify_checksums_if_there(input);
-  return input / formats::ModelFiles::kWeights;
-}
-
 class Average final : public Command {
  public:
   std::string_view name() const override { return "average"; }
   std::string_view summary() const override { return "average the weights of several models or checkpoints"; }
   std::string_view examples() const override {
     return "dragoman average run/best other-run/best --output averaged\n"
-           "dragoman average run/checkpoint-8000 run/checkpoint-10000 --output averaged.safetensors\n";
+           "dragoman average run/checkpoint-8000 run/checkpoint-10000 --output averaged\n"
+           "dragoman average first.safetensors second.safetensors --output averaged.safetensors\n";
   }
 
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("model,m", po::value(&inputs_)->multitoken()->required()->value_name("MODEL..."),
-         "model folders, which give a model folder; or safetensors files and checkpoints, which give a safetensors "
-         "file")  //
-        ("output,o", po::value(&output_)->required()->value_name("PATH"), "the folder or file to write");
+         "required: model folders, or checkpoints in their runs' folders, which give a model folder; or safetensors "
+         "files, which give a safetensors file")  //
+        ("output,o", po::value(&output_)->required()->value_name("PATH"), "required: the folder or file to write");
+    add_host_options(options, host_options_);
   }
   std::vector<std::string> positional() const override { return {"model"}; }
 
@@ -48,25 +45,28 @@ class Average final : public Command {
       core::require(std::filesystem::exists(input), core::ErrorCode::kIo, "{}: there is no such file or folder",
                     input.string());
     require_not_an_input(output_, inputs);
-    const auto folders = std::ranges::count_if(inputs, formats::is_model_folder);
-    if (folders != 0 && folders != std::ssize(inputs))
-      throw UsageError("average: name model folders only, or weight files and checkpoints only");
-    if (folders != 0)
+    const auto all = [&](bool (*is_of_kind)(const path&)) { return std::ranges::all_of(inputs, is_of_kind); };
+    if (all(formats::is_model_folder)) {
       formats::average_models(inputs, output_);
-    else
-      average_files(inputs);
+    } else if (all(training::is_checkpoint)) {
+      plugins::Host host(host_options_);
+      training::TrainerEnvironment environment = training::make_environment(host);
+      environment.log = session.log;
+      training::average_checkpoints(inputs, output_, environment);
+    } else if (all([](const path& input) { return !std::filesystem::is_directory(input); })) {
+      formats::average_parameters(inputs, output_);
+    } else {
+      for (const path& input : inputs)
+        if (!training::is_checkpoint(input) && std::filesystem::is_directory(input)) formats::load_model_config(input);
+      throw UsageError("average: name model folders only, or checkpoints of runs only, or safetensors files only");
+    }
     core::log(session.log, core::LogLevel::kInfo, fmt::format("{}: the mean of {} models", output_, inputs.size()));
   }
 
  private:
-  void average_files(const std::vector<path>& inputs) const {
-    std::vector<path> files;
-    for (const path& input : inputs) files.push_back(weights_of(input));
-    formats::average_parameters(files, output_);
-  }
-
   std::vector<std::string> inputs_;
   std::string output_;
+  plugins::HostOptions host_options_;
 };
 
 }  // namespace

@@ -1,12 +1,15 @@
 #include "options/host_options.h"
 #include "options/input_guard.h"
-#include "options/tokenizer_options.h"
+#include "options/tokenizer/tokenizer_options.h"
 #include "program/command.h"
 
 #include <filesystem>
+#include <type_traits>
+#include <variant>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/folder.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/imports/exports.h>
@@ -70,16 +73,18 @@ class Convert final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("input,i", po::value(&input_)->required()->value_name("FILE"),
-         "tokenizer.json, codes of subword-nmt or fastBPE, vocab.json with merges.txt beside it, a SentencePiece "
-         ".model of type BPE, a tiktoken rank file, a model of YouTokenToMe; or a model of another toolkit (`plugins "
-         "list` has the importers), or a model folder to be exported")  //
+         "required: tokenizer.json, codes of subword-nmt or fastBPE, vocab.json with merges.txt beside it, a "
+         "SentencePiece "
+         ".model, a tiktoken rank file, a model of YouTokenToMe; or a model of another toolkit (`plugins "
+         "list` has the importers), or a model folder")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
-         "where to write; .json, vocab.json, .model, .tiktoken and .codes say the kind; a folder, of a model")  //
+         "required: where to write; .json, vocab.json, .model, .tiktoken and .codes say the kind; a folder, of a "
+         "model")  //
         ("from", po::value(&from_)->value_name("KIND"),
          "of the input, if it is not to be recognised: tokenizer-json, subword-nmt, fastbpe, gpt2, sentencepiece, "
          "tiktoken, youtokentome, or the name of an importer of models")  //
         ("to", po::value(&to_)->value_name("KIND"),
-         fmt::format("of the output; of tokenizers not fastbpe, not youtokentome; a model folder is exported to {}",
+         fmt::format("of the output; of tokenizers not fastbpe, not youtokentome; a model is exported to {}",
                      export_names())
              .c_str())("import-options", po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
                        "what the importer of a model is told (may be repeated)");
@@ -123,7 +128,7 @@ class Convert final : public Command {
   void export_model(plugins::Host& host, const Session& session) const {
     if (!from_.empty() || !import_options_.empty() || tokenizer_options_.any())
       throw UsageError("--to " + to_ +
-                       " writes a model folder for another toolkit, so --from, --import-options and the "
+                       " writes a model for another toolkit, so --from, --import-options and the "
                        "options of tokenizers say nothing");
     require_not_an_input(output_, {input_});
     plugins::export_model(input_, output_, to_, host);
@@ -135,19 +140,24 @@ class Convert final : public Command {
     require_not_an_input(output_, {input_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     core::require_not_in_the_way(input_, output_);
     // What is wrong with the input goes before what its output is to be.
-    const auto definition = tokenizer::read_tokenizer_file(input_, tokenizer_options_.read_options(from_));
+    tokenizer::ReadOptions read = tokenizer_options_.read_options(from_);
+    read.log = session.log;
+    const auto definition = tokenizer::read_any_tokenizer_file(input_, read);
     const FileKind kind = to_.empty() ? kind_of_output(output_) : TokenizerOptions::file_kind(to_, "--to");
-    const tokenizer::BpeTokenizer checked(definition, input_);
+    std::visit([&](const auto& each) { write(each, kind, session); }, definition);
+  }
+
+  template <class Definition>
+  void write(const Definition& definition, FileKind kind, const Session& session) const {
+    constexpr bool kMerges = std::is_same_v<Definition, tokenizer::BpeDefinition>;
+    using Tokenizer = std::conditional_t<kMerges, tokenizer::BpeTokenizer, tokenizer::UnigramTokenizer>;
+    const Tokenizer checked(definition, input_);
     tokenizer::write_tokenizer_file(definition, kind, output_);
-    if (tokenizer::loses_mark_escape(definition, kind))
-      core::log(
-          session.log, core::LogLevel::kWarning,
-          fmt::format("{}: SentencePiece has no escape for U+2581: where a text holds that character, it comes back "
-                      "as a space",
-                      output_));
-    core::log(session.log, core::LogLevel::kInfo,
-              fmt::format("{}: {}, {} pieces, {} merges", output_, tokenizer::name_of(kind), checked.size(),
-                          definition.merges.size()));
+    if (const std::string difference = tokenizer::difference_when_written(definition, kind); !difference.empty())
+      core::log(session.log, core::LogLevel::kWarning, fmt::format("{}: {}", output_, difference));
+    std::string written = fmt::format("{}: {}, {} pieces", output_, tokenizer::name_of(kind), checked.size());
+    if constexpr (kMerges) written += fmt::format(", {} merges", definition.merges.size());
+    core::log(session.log, core::LogLevel::kInfo, written);
   }
 
   TokenizerOptions tokenizer_options_;

@@ -1,8 +1,8 @@
 #include "options/input_guard.h"
-#include "options/invalid_utf8_option.h"
 #include "options/memory_option.h"
 #include "options/number_option.h"
 #include "options/text_inputs.h"
+#include "options/tokenizer/invalid_utf8_option.h"
 #include "program/command.h"
 
 #include <fmt/format.h>

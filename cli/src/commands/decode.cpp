@@ -1,8 +1,8 @@
 #include "options/input_guard.h"
 #include "options/line_format.h"
 #include "options/number_option.h"
-#include "options/tokenizer_kind_options.h"
-#include "options/tokenizer_options.h"
+#include "options/tokenizer/tokenizer_kind_options.h"
+#include "options/tokenizer/tokenizer_options.h"
 #include "program/command.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ class Decode final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"),
-         "tokenizer.json, another kind of file that `convert` reads, or one that --tokenizer-type names")  //
+         "required: tokenizer.json, another kind of file that `convert` reads, or one that --tokenizer-type names")  //
         ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"),
          "pieces or ids; - is standard input")                                                             //
         ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")  //
@@ -45,7 +45,8 @@ class Decode final : public Command {
     require_not_an_input(output_,
                          {input_, tokenizer_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     coding_.format = line_format(format_);
-    const auto tokenizer = kind_options_.load(tokenizer_, tokenizer_options_);
+    coding_.log = session.log;
+    const auto tokenizer = kind_options_.load(tokenizer_, tokenizer_options_, session.log);
     core::OutputFile output(output_, {.stop = session.stop});
     const auto changed = tokenizer::decode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
     output.commit();

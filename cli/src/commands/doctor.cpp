@@ -2,6 +2,7 @@
 #include "program/command.h"
 #include "version.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -34,13 +35,18 @@ class Doctor final : public Command {
     fmt::print("compiler   {}\n", __VERSION__);
     fmt::print("threads    {} (affinity and cgroup quota)\n", core::default_threads());
     for (const auto& backend : host.runtime().backends()) {
-      fmt::print("{:<10} {}: {}; --compute {}\n", backend->name(), state_of(*backend), backend->describe(),
+      const std::vector<std::string> missing = backend->missing();
+      const std::string what = backend->describe();
+      // A missing part is reported once, in a separate line.
+      const bool is_told = std::ranges::find(missing, what) != missing.end();
+      fmt::print("{:<10} {}{}; --compute {}\n", backend->name(), state_of(*backend), is_told ? "" : ": " + what,
                  number_types(*backend));
       for (const std::string& line : backend->details()) fmt::print("{:<10} {}\n", "", line);
-      for (const std::string& line : backend->missing()) fmt::print("{:<10} missing: {}\n", "", line);
+      for (const std::string& line : missing) fmt::print("{:<10} missing: {}\n", "", line);
     }
     for (const auto& links : host.registry().device_links().all()) print_links(host, links->entry);
     if (!has_cuda) fmt::print("{:<10} missing: {}\n", kCuda, plugins::kHowToGetCuda);
+    print_mpi(host);
     fmt::print("ICU        {}\n", U_ICU_VERSION);
     if (trouble) throw *trouble;
   }
@@ -69,6 +75,20 @@ class Doctor final : public Command {
     const collective::LinkOffer offer = links.offer(0);
     fmt::print("{:<10} {}{}\n", links.name,
                offer.trouble.empty() ? "ok: " : "missing: ", offer.trouble.empty() ? offer.version : offer.trouble);
+  }
+
+  /// Only training over several processes needs it, so a library of MPI that is not here is no failure.
+  static void print_mpi(plugins::Host& host) {
+    std::string trouble(plugins::kHowToGetMpi);
+    try {
+      const bool has_mpi = host.registry().collectives().find(collective::kMpi) != nullptr;
+      if (!has_mpi && host.loader().is_installed(collective::kMpi)) host.loader().load(collective::kMpi);
+    } catch (const core::Error& error) {
+      trouble = error.what();
+    }
+    const auto* const found = host.registry().collectives().find(collective::kMpi);
+    fmt::print("{:<10} {}{}\n", collective::kMpi,
+               found != nullptr ? "ok: " : "missing: ", found != nullptr ? found->entry.summary : trouble);
   }
 
   static std::string state_of(const tensor::Backend& backend) {

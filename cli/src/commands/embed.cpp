@@ -1,5 +1,6 @@
 #include "options/input_guard.h"
-#include "options/line_pairs.h"
+#include "options/lines/line_job.h"
+#include "options/lines/line_pairs.h"
 #include "options/model_options.h"
 #include "options/option_group.h"
 #include "program/command.h"
@@ -38,18 +39,16 @@ class EmbeddingWriter {
  public:
   virtual ~EmbeddingWriter() = default;
   virtual void write(const pipeline::LineEmbedding& line) = 0;
-  /// Where the lines are that were written before an interruption; empty: nowhere.
-  virtual std::string partial_name() const { return {}; }
   virtual void finish() = 0;
 };
 
 /// {"tokens": [..], "embedding": [..]}, or "states" with a row for each token; with all layers a list of these.
 class JsonLines final : public EmbeddingWriter {
  public:
-  JsonLines(const std::string& output, bool pooled, bool all_layers, const std::stop_token& stop)
-      : out_(output, {.stop = stop}), pooled_(pooled), all_layers_(all_layers) {}
+  JsonLines(LineJob& job, bool pooled, bool all_layers) : job_(&job), pooled_(pooled), all_layers_(all_layers) {}
 
   void write(const pipeline::LineEmbedding& line) override {
+    if (!line.error.empty()) return job_->write(core::one_line({{"error", line.error}}));
     const decoding::TokenStates& states = line.states;
     Json layers = Json::array();
     for (std::int64_t layer = 0; layer < states.layers; ++layer) {
@@ -59,14 +58,12 @@ class JsonLines final : public EmbeddingWriter {
     }
     const Json object{{"tokens", line.pieces},
                       {pooled_ ? "embedding" : "states", all_layers_ ? std::move(layers) : std::move(layers.front())}};
-    out_.write(core::one_line(object) + "\n");
-    out_.flush();
+    job_->write(core::one_line(object));
   }
-  std::string partial_name() const override { return out_.partial_name(); }
-  void finish() override { out_.commit(); }
+  void finish() override { job_->commit(); }
 
  private:
-  core::OutputFile out_;
+  LineJob* job_;
   bool pooled_;
   bool all_layers_;
 };
@@ -147,7 +144,7 @@ class Embed final : public Command {
   }
 
   void add_options(po::options_description& options) override {
-    options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
+    options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "required: model folder")(
         "input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "source lines; - is stdin")(
         "target", po::value(&target_)->notifier(require_name)->value_name("FILE"),
         "target lines, as many: embed these, as the decoder reads them with the source before it, in front of the "
@@ -162,8 +159,11 @@ class Embed final : public Command {
                                 "none: they do not")(
         "layer", po::value(&layer_)->default_value("final")->value_name("N"),
         "final: what the stack hands on; 0: the embedded tokens; N: what layer N hands to the next, -1 the last; all: "
-        "0 to the last")("long-lines", po::value(&long_lines_)->default_value("fail")->value_name("POLICY"),
-                         "lines of more tokens than the model takes: fail, or cut, which takes as many as it does");
+        "0 to the last");
+    long_lines_.add_to(options,
+                       "lines of more tokens than the model takes: fail; cut, which takes as many as it does; or skip, "
+                       "which writes an `error` in place of a vector (jsonl)");
+    job_.add_to(options);
     po::options_description machine = option_group("Machine");
     model_options_.add_to(machine);
     options.add(machine);
@@ -172,23 +172,21 @@ class Embed final : public Command {
 
   void run(const Session& session) override {
     if (input_ == "-" && target_ == "-") throw UsageError("--input and --target cannot both be standard input");
-    if (long_lines_ != "fail" && long_lines_ != "cut") throw UsageError("--long-lines must be fail or cut");
+    const pipeline::LongLines long_lines = long_lines_.read();
     const Pooling pooling = read_pooling();
     const decoding::StatesRequest states = read_states();
-    const std::unique_ptr<EmbeddingWriter> writer = make_writer(pooling, states, session.stop);
+    check_format(pooling, long_lines);
     require_not_an_input(output_, {model_, input_, target_});
     if (format_ != "jsonl") require_place(output_);
     plugins::Host host(model_options_.host());
-    pipeline::Embedder embedder(model_, host,
-                                {.pooling = pooling,
-                                 .states = states,
-                                 .cut_long_lines = long_lines_ == "cut",
-                                 .threads = model_options_.threads(),
-                                 .device = model_options_.device(host, session.log),
-                                 .compute = model_options_.compute(),
-                                 .allow_non_finite = model_options_.allow_non_finite()});
+    pipeline::Embedder embedder(pipeline::Model(model_, host, model_options_.read(host, session.log)),
+                                {.pooling = pooling, .states = states, .long_lines = long_lines});
     LinePairReader reader(input_, target_, session.stop);
-    std::uint64_t written = 0;
+    if (format_ == "jsonl") {
+      job_.open("embed", identity(), {model_}, output_, session.stop);
+      job_.skip_lines_kept(reader);
+    }
+    const std::unique_ptr<EmbeddingWriter> writer = make_writer(pooling, states);
     for (bool more = true; more;) {
       std::vector<pipeline::LineEmbedding> lines;
       try {
@@ -198,19 +196,15 @@ class Embed final : public Command {
       } catch (const core::Error& error) {
         if (error.code() != ErrorCode::kInterrupted) throw;
       }
-      if (session.stop.stop_requested()) {
-        const std::string where = writer->partial_name();
-        core::fail(ErrorCode::kInterrupted, "interrupted after {} lines{}", written,
-                   where.empty() ? ", of which nothing was written" : ", which are in " + where);
-      }
-      for (const pipeline::LineEmbedding& line : lines) writer->write(line);
-      written += lines.size();
+      if (session.stop.stop_requested()) interrupt(reader.lines_read());
+      for (const pipeline::LineEmbedding& line : lines) write(line, *writer);
+      if (format_ == "jsonl") job_.note(reader.lines_read(), reader.hash());
       core::report(session.progress,
                    {.stage = "embed", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
     }
     writer->finish();
-    if (const std::string text = pipeline::describe(reader.counts()); !text.empty())
-      session.log(core::LogLevel::kInfo, text);
+    for (const std::string& text : {pipeline::describe(reader.counts()), long_lines_.describe("line")})
+      if (!text.empty()) session.log(core::LogLevel::kInfo, text);
   }
 
  private:
@@ -243,17 +237,44 @@ class Embed final : public Command {
     return states;
   }
 
-  std::unique_ptr<EmbeddingWriter> make_writer(Pooling pooling, const decoding::StatesRequest& states,
-                                               const std::stop_token& stop) const {
-    const bool pooled = pooling != Pooling::kNone;
-    const bool all_layers = !states.final_states && states.layers.empty();
-    if (format_ == "jsonl") return std::make_unique<JsonLines>(output_, pooled, all_layers, stop);
+  void check_format(Pooling pooling, pipeline::LongLines long_lines) const {
+    if (format_ == "jsonl") return;
     if (format_ != "npy" && format_ != "safetensors") throw UsageError("--format must be jsonl, npy or safetensors");
     if (output_ == "-") throw UsageError(fmt::format("--format {} needs --output FILE", format_));
-    if (format_ == "safetensors") return std::make_unique<SafetensorsArray>(output_, pooled, all_layers);
-    if (!pooled)
+    if (format_ == "npy" && pooling == Pooling::kNone)
       throw UsageError("--pooling none gives each line its own number of vectors: use --format safetensors or jsonl");
+    if (job_.resumes() || job_.overwrites())
+      throw UsageError("--resume and --overwrite are for --format jsonl: an array is written at the end");
+    if (long_lines == pipeline::LongLines::kSkip)
+      throw UsageError("--long-lines skip leaves lines without a vector: use --format jsonl, or cut the lines");
+  }
+
+  /// All that decides about a line besides the model and the text.
+  core::Json identity() const {
+    return {{"pooling", pooling_},
+            {"layer", layer_},
+            {"of", target_.empty() ? "source" : "target"},
+            {"machine", model_options_.identity()}};
+  }
+
+  std::unique_ptr<EmbeddingWriter> make_writer(Pooling pooling, const decoding::StatesRequest& states) {
+    const bool pooled = pooling != Pooling::kNone;
+    const bool all_layers = !states.final_states && states.layers.empty();
+    if (format_ == "jsonl") return std::make_unique<JsonLines>(job_, pooled, all_layers);
+    if (format_ == "safetensors") return std::make_unique<SafetensorsArray>(output_, pooled, all_layers);
     return std::make_unique<NumpyArray>(output_, all_layers);
+  }
+
+  void write(const pipeline::LineEmbedding& line, EmbeddingWriter& writer) {
+    writer.write(line);
+    if (line.cut) long_lines_.count_cut();
+    if (!line.error.empty()) long_lines_.count_skipped();
+    if (format_ == "jsonl" && (line.cut || !line.error.empty())) job_.note_long_line(long_lines_.policy());
+  }
+
+  [[noreturn]] void interrupt(std::uint64_t lines) const {
+    if (format_ == "jsonl") job_.interrupt();
+    core::fail(ErrorCode::kInterrupted, "interrupted after {} lines, of which nothing was written", lines);
   }
 
   std::string model_;
@@ -263,7 +284,8 @@ class Embed final : public Command {
   std::string format_;
   std::string pooling_;
   std::string layer_;
-  std::string long_lines_;
+  LongLinesOption long_lines_;
+  LineJob job_;
   ModelOptions model_options_;
 };
 

@@ -1,9 +1,9 @@
 #include "options/input_guard.h"
-#include "options/invalid_utf8_option.h"
 #include "options/line_format.h"
 #include "options/number_option.h"
-#include "options/tokenizer_kind_options.h"
-#include "options/tokenizer_options.h"
+#include "options/tokenizer/invalid_utf8_option.h"
+#include "options/tokenizer/tokenizer_kind_options.h"
+#include "options/tokenizer/tokenizer_options.h"
 #include "program/command.h"
 
 #include <optional>
@@ -12,6 +12,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/tokenizer/encoding_modes.h>
 #include <dragoman/tokenizer/line_coding.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::cli {
 namespace {
@@ -37,10 +38,11 @@ class Encode final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"),
-         "tokenizer.json, another kind of file that `convert` reads, or one that --tokenizer-type names")     //
-        ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "text; - is standard input")  //
-        ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")     //
-        ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"), "pieces or ids")       //
+         "required: tokenizer.json, another kind of file that `convert` reads, or one that --tokenizer-type names")  //
+        ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "text; - is standard input")         //
+        ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")            //
+        ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"),
+         "pieces, ids, or json: pieces, ids and the bytes of the line that each stands for")  //
         ("mode", po::value(&mode_)->default_value("exact")->value_name("MODE"),
          "exact (merge order), greedy (longest match) or dropout (seeded BPE-dropout)")  //
         ("dropout", real_number("--dropout", dropout_, {.least = 0, .most = 1})->value_name("P"),
@@ -50,15 +52,17 @@ class Encode final : public Command {
         ("sample", real_number("--sample", sample_, {.least = 0})->value_name("ALPHA"),
          "draw the segmentation: of a unigram model by its probability to the power of ALPHA, else BPE-dropout with "
          "that probability; see --seed")  //
-        ("sample-from", whole_number("--sample-from", sample_from_, 0, kMostSegmentations)->value_name("N"),
+        ("sample-from", whole_number("--sample-from", sample_from_, 0, kMaxSegmentations)->value_name("N"),
          "with --sample and a unigram model: among the N best segmentations only (default 0: among all)")  //
-        ("n-best", whole_number("--n-best", coding_.n_best, 1, kMostSegmentations)->value_name("N"),
+        ("n-best", whole_number("--n-best", coding_.n_best, 1, kMaxSegmentations)->value_name("N"),
          "unigram models: JSON lines with the N best segmentations and their scores")               //
         ("add-bos", po::bool_switch(&add_bos_), "put --bos in front of each line")                  //
         ("add-eos", po::bool_switch(&add_eos_), "put --eos behind each line")                       //
         ("bos", po::value(&bos_)->default_value("<s>")->value_name("TOKEN"), "what begins a line")  //
         ("eos", po::value(&eos_)->default_value("</s>")->value_name("TOKEN"), "what ends a line")   //
-        ("reverse", po::bool_switch(&coding_.reverse), "turn the order of a line's pieces round")   //
+        ("add-special", po::bool_switch(&add_special_),
+         "put the ids around each line that the post-processor of the tokenizer.json adds")        //
+        ("reverse", po::bool_switch(&coding_.reverse), "turn the order of a line's pieces round")  //
         ("match-special", po::bool_switch(&coding_.encode.match_special_tokens),
          "special tokens in the text become special pieces instead of plain text")  //
         ("threads", thread_count(coding_.threads),
@@ -74,25 +78,25 @@ class Encode final : public Command {
   void run(const Session& session) override {
     require_not_an_input(output_,
                          {input_, tokenizer_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
-    coding_.format = line_format(format_);
+    coding_.format = line_format(format_, true);
+    coding_.log = session.log;
     coding_.invalid_utf8 = utf8_.value();
     coding_.encode.mode = encoding_mode(mode_);
     if (dropout_ && coding_.encode.mode != tokenizer::EncodingMode::kDropout)
       throw UsageError("--dropout has an effect with --mode dropout only");
     coding_.encode.dropout = dropout_.value_or(coding_.encode.dropout);
-    if (coding_.format == tokenizer::LineFormat::kIds && tokenizer_options_.codes_have_no_ids())
-      throw UsageError("--glossary with --format ids: codes have no ids for what glossaries keep; give a --dictionary");
-    const auto tokenizer = kind_options_.load(tokenizer_, tokenizer_options_);
+    const auto tokenizer = kind_options_.load(tokenizer_, tokenizer_options_, session.log);
     choose_sampling(*tokenizer);
     if (add_bos_) coding_.in_front = {special_id(*tokenizer, bos_, "--add-bos", "--bos")};
     if (add_eos_) coding_.behind = {special_id(*tokenizer, eos_, "--add-eos", "--eos")};
+    if (add_special_) add_special(*tokenizer);
     core::OutputFile output(output_, {.stop = session.stop});
     tokenizer::encode_lines(*tokenizer, input_, output, coding_, session.progress, session.stop);
     output.commit();
   }
 
  private:
-  static constexpr std::int32_t kMostSegmentations = 1024;
+  static constexpr std::int32_t kMaxSegmentations = 1024;
 
   void choose_sampling(const tokenizer::Tokenizer& tokenizer) {
     if (sample_from_ && !sample_) throw UsageError("--sample-from has an effect with --sample only");
@@ -116,6 +120,18 @@ class Encode final : public Command {
     coding_.encode.dropout = *sample_;
   }
 
+  void add_special(const tokenizer::Tokenizer& tokenizer) {
+    if (add_bos_ || add_eos_)
+      throw UsageError("--add-special puts the tokens of the file around each line; leave out --add-bos and --add-eos");
+    const auto ids = tokenizer::ids_of_post_processor(tokenizer);
+    core::require(ids.has_value(), core::ErrorCode::kUnsupported,
+                  "--add-special: {} has no post-processor, which only a tokenizer.json may have; use --add-bos and "
+                  "--add-eos",
+                  tokenizer_);
+    coding_.in_front = ids->in_front;
+    coding_.behind = ids->behind;
+  }
+
   static std::int32_t special_id(const tokenizer::Tokenizer& tokenizer, const std::string& token,
                                  std::string_view option, std::string_view name) {
     const auto id = tokenizer.id(token);
@@ -128,6 +144,7 @@ class Encode final : public Command {
   std::optional<std::int32_t> sample_from_;
   bool add_bos_ = false;
   bool add_eos_ = false;
+  bool add_special_ = false;
   std::string bos_;
   std::string eos_;
   tokenizer::LineCodingOptions coding_;

@@ -1,15 +1,14 @@
-#include "options/character_map_options.h"
 #include "options/input_guard.h"
-#include "options/invalid_utf8_option.h"
 #include "options/memory_option.h"
 #include "options/number_option.h"
 #include "options/option_group.h"
-#include "options/protect_option.h"
-#include "options/reproduce_options.h"
 #include "options/text_inputs.h"
-#include "options/tokenizer_options.h"
-#include "options/user_symbols_file.h"
-#include "options/vocab_size_option.h"
+#include "options/tokenizer/character_map_options.h"
+#include "options/tokenizer/invalid_utf8_option.h"
+#include "options/tokenizer/protect_option.h"
+#include "options/tokenizer/tokenizer_options.h"
+#include "options/tokenizer/user_symbols_file.h"
+#include "options/tokenizer/vocab_size_option.h"
 #include "program/command.h"
 
 #include <algorithm>
@@ -67,9 +66,6 @@ class LearnBpe final : public Command {
                           "0: as many as the process may use; the result does not depend on it");
     memory_.add_to(machine);
     options.add(machine);
-    po::options_description reproduce = option_group("As another program");
-    reproduce_.add_to(reproduce);
-    options.add(reproduce);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
 
@@ -85,17 +81,14 @@ class LearnBpe final : public Command {
     learn_.byte_fallback = !no_byte_fallback_;
     learn_.spaces_apart = no_word_marks_;
     learn_.word_marks = !no_word_marks_;
-    const tokenizer::FileKind kind = TokenizerOptions::file_kind(to_, "--to");
+    const tokenizer::FileKind kind = kind_to_write();
     choose_normalization(kind);
+    learn_.written_as = kind;
     learn_.memory = memory_.budget(output_);
     learn_.invalid_utf8 = utf8_.value();
     if (!counts_.empty() && learn_.invalid_utf8 != tokenizer::InvalidUtf8::kKeep)
       throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
-    learn_.reproduce = reproduce_.choice(learn_.byte_fallback);
     learn_.escape_marks = !no_escape_ && kind != tokenizer::FileKind::kSentencePiece;
-    if (kind == tokenizer::FileKind::kFastBpe)
-      throw UsageError(
-          "--to fastbpe: not written; write codes of subword-nmt, which differ in the first line and counts");
     const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
     for (const std::int32_t size : sizes) {
       require_not_an_input(path_for_size(output_, size), files);
@@ -127,9 +120,10 @@ class LearnBpe final : public Command {
         ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
          "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
-         "where to write; {size} in the name stands for the vocabulary size")  //
+         "required: where to write; {size} in the name stands for the vocabulary size; a file of that name is replaced "
+         "when learning is done")  //
         ("to", po::value(&to_)->default_value("tokenizer-json")->value_name("KIND"),
-         "kind of file to write, as for convert");
+         "kind of file to write: tokenizer-json or sentencepiece");
     utf8_.add_to(options);
   }
 
@@ -139,6 +133,12 @@ class LearnBpe final : public Command {
         ("min-frequency",
          whole_number("--min-frequency", learn_.min_frequency, std::uint64_t{0})->default_value("2")->value_name("N"),
          "merge no pair that occurs less often")  //
+        ("max-piece-length",
+         whole_number("--max-piece-length", learn_.max_piece_length, std::int32_t{0})
+             ->default_value("0")
+             ->value_name("N"),
+         "merge nothing that makes a longer piece, in characters with the word mark; 0: any length; spm_train has "
+         "16")  //
         ("min-word-count",
          whole_number("--min-word-count", learn_.min_word_count, std::uint64_t{0})->default_value("1")->value_name("N"),
          "leave out words that occur less often in the corpus")  //
@@ -155,7 +155,7 @@ class LearnBpe final : public Command {
          "special tokens in the order of their ids, instead of <unk> <s> </s>")                     //
         ("no-special", po::bool_switch(&no_special_), "no special tokens, so not for translation")  //
         ("user-symbol", po::value(&learn_.user_symbols)->multitoken()->value_name("SYMBOL..."),
-         "texts that always stay one piece")                                                                //
+         "texts that always stay one piece; they may hold spaces")                                          //
         ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "a file of them, one a line")  //
         ("no-byte-fallback", po::bool_switch(&no_byte_fallback_),
          "leave out the 256 bytes; unknown characters become <unk>");
@@ -179,6 +179,16 @@ class LearnBpe final : public Command {
     protect_.add_to(options);
   }
 
+  /// A learned vocabulary marks the beginnings of words, and has no bytes in GPT-2's alphabet.
+  tokenizer::FileKind kind_to_write() const {
+    const tokenizer::FileKind kind = TokenizerOptions::file_kind(to_, "--to");
+    if (kind != tokenizer::FileKind::kTokenizerJson && kind != tokenizer::FileKind::kSentencePiece)
+      throw UsageError("--to " + to_ +
+                       ": a vocabulary that is learned here is none of that kind, which marks the ends of words or "
+                       "spells bytes in another way; must be tokenizer-json or sentencepiece");
+    return kind;
+  }
+
   /// Where a SentencePiece model is written, its names mean its own rules.
   void choose_normalization(tokenizer::FileKind kind) {
     const bool model = kind == tokenizer::FileKind::kSentencePiece;
@@ -187,6 +197,8 @@ class LearnBpe final : public Command {
       throw UsageError("--normalization-rule-tsv takes the place of --normalization; leave one of the two out");
     if (!named && rules_.rules_file().empty()) {
       learn_.normalization = normalization(normalization_);
+      // Words go on after symbols there, as with spm_train --normalization_rule_name=identity.
+      if (model && normalization_ == "none" && !learn_.user_symbols.empty()) learn_.sentencepiece.emplace();
       return;
     }
     if (!model)
@@ -227,7 +239,6 @@ class LearnBpe final : public Command {
   VocabSizeOption sizes_;
   MemoryOption memory_;
   InvalidUtf8Option utf8_;
-  ReproduceOptions reproduce_;
   std::vector<std::string> inputs_;
   std::vector<std::string> counts_;
   std::string output_;

@@ -1,10 +1,10 @@
-#include "options/character_map_options.h"
 #include "options/input_guard.h"
-#include "options/invalid_utf8_option.h"
 #include "options/number_option.h"
 #include "options/option_group.h"
 #include "options/text_inputs.h"
-#include "options/user_symbols_file.h"
+#include "options/tokenizer/character_map_options.h"
+#include "options/tokenizer/invalid_utf8_option.h"
+#include "options/tokenizer/user_symbols_file.h"
 #include "program/command.h"
 
 #include <filesystem>
@@ -85,7 +85,8 @@ class LearnUnigram final : public Command {
          "expanded")  //
         ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
          "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
-        ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write the .model");
+        ("output,o", po::value(&output_)->required()->value_name("FILE"),
+         "required: where to write the .model; a file of that name is replaced when learning is done");
     utf8_.add_to(options);
   }
 

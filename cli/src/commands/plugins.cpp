@@ -102,9 +102,9 @@ void print_registered(const plugins::Host& host) {
 
 /// Loaded ones, then those that could be loaded by their name.
 void print_plugins(const plugins::PluginLoader& loader) {
-  for (const plugins::LoadedPlugin& plugin : loader.loaded())
-    print_entry("plugin", plugin.name, plugin.toolkit_version,
-                fmt::format("{}, {}", plugin.licence, plugin.file.string()));
+  for (const auto& plugin : loader.loaded())
+    print_entry("plugin", plugin->name, plugin->toolkit_version,
+                fmt::format("{}, {}", plugin->licence, plugin->file.string()));
   std::vector<fs::path> installed;
   if (fs::exists(loader.folder()))
     for (const fs::directory_entry& file : fs::directory_iterator(loader.folder()))
@@ -128,7 +128,7 @@ class Plugins final : public Command {
   std::vector<std::string> positional() const override { return {"action", "target"}; }
 
   void add_options(po::options_description& options) override {
-    options.add_options()("action", po::value(&action_)->required()->value_name("ACTION"), "list or check")(
+    options.add_options()("action", po::value(&action_)->required()->value_name("ACTION"), "required: list or check")(
         "target", po::value(&target_)->value_name("PLUGIN"),
         "check: a plugin's file or the name of an installed one, or `dragoman` for what is built in");
     add_host_options(options, host_options_);
@@ -151,8 +151,8 @@ class Plugins final : public Command {
     plugins::Host host(host_options_);
     const std::string provider = target_ == plugins::kBuiltin ? target_ : host.loader().load(target_).name;
     const ScratchFolder scratch;
-    const std::vector<plugins::Verdict> verdicts =
-        plugins::check_provider(host, provider, {.scratch_folder = scratch.path(), .progress = session.progress});
+    const std::vector<plugins::Verdict> verdicts = plugins::check_provider(
+        host, provider, {.scratch_folder = scratch.path(), .progress = session.progress, .stop = session.stop});
     for (const plugins::Verdict& verdict : verdicts)
       fmt::print("{}  {:<14} {:<10} {:<19} {}\n", verdict.passed ? "ok  " : "FAIL", verdict.subject, verdict.device,
                  verdict.check, verdict.detail);

@@ -2,7 +2,7 @@
 #include "options/number_option.h"
 #include "options/option_group.h"
 #include "options/text_inputs.h"
-#include "options/tokenizer_options.h"
+#include "options/tokenizer/tokenizer_options.h"
 #include "program/command.h"
 
 #include <algorithm>
@@ -72,17 +72,16 @@ class Prepare final : public Command {
         "tsv", files(tsv_), "instead: files with a pair in two columns of each line")(
         "jsonl", files(jsonl_), "instead: files with a JSON object a line")(
         "source-column",
-        whole_number<std::uint64_t>("--source-column", columns_.source_column, 1, corpus::kMostColumns)
+        whole_number<std::uint64_t>("--source-column", columns_.source_column, 1, corpus::kMaxColumns)
             ->default_value("1")
             ->value_name("N"),
-        "of tsv, from 1")(
-        "target-column",
-        whole_number<std::uint64_t>("--target-column", columns_.target_column, 1, corpus::kMostColumns)
-            ->default_value("2")
-            ->value_name("N"),
-        "of tsv, from 1")("source-key",
-                          po::value(&columns_.source_key)->default_value(usual.source_key)->value_name("KEY"),
-                          "of jsonl; `a.b` is the key b of the object at a")(
+        "of tsv, from 1")("target-column",
+                          whole_number<std::uint64_t>("--target-column", columns_.target_column, 1, corpus::kMaxColumns)
+                              ->default_value("2")
+                              ->value_name("N"),
+                          "of tsv, from 1")(
+        "source-key", po::value(&columns_.source_key)->default_value(usual.source_key)->value_name("KEY"),
+        "of jsonl; `a.b` is the key b of the object at a")(
         "target-key", po::value(&columns_.target_key)->default_value(usual.target_key)->value_name("KEY"), "of jsonl")(
         "output,o", files(outputs_),
         "where the pairs that stay go: source and target, or one file with --output-format tsv or jsonl; names in .gz "
@@ -146,13 +145,13 @@ class Prepare final : public Command {
   void add_split(po::options_description& options) {
     po::options_description group = option_group("Split");
     group.add_options()("validation",
-                        whole_number("--validation", prepare_.validation, std::uint64_t{0}, kMostOfSplit)
+                        whole_number("--validation", prepare_.validation, std::uint64_t{0}, kMaxOfSplit)
                             ->default_value("0")
                             ->value_name("N"),
                         "pairs that go to --validation-output, drawn by --seed; pairs with one source together")(
         "validation-output", files(validation_outputs_), "as --output")(
         "test",
-        whole_number("--test", prepare_.test, std::uint64_t{0}, kMostOfSplit)->default_value("0")->value_name("N"),
+        whole_number("--test", prepare_.test, std::uint64_t{0}, kMaxOfSplit)->default_value("0")->value_name("N"),
         "the same")("test-output", files(test_outputs_), "as --output")(
         "seed", whole_number("--seed", prepare_.seed, std::uint64_t{0})->default_value("1")->value_name("N"),
         "of the draw");
@@ -290,7 +289,7 @@ class Prepare final : public Command {
   }
 
   /// They are kept in memory until all pairs were seen.
-  static constexpr std::uint64_t kMostOfSplit = 10000000;
+  static constexpr std::uint64_t kMaxOfSplit = 10000000;
 
   corpus::PrepareOptions prepare_;
   corpus::PairFile columns_;

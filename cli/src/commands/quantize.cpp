@@ -25,8 +25,9 @@ class Quantize final : public Command {
 
   void add_options(po::options_description& options) override {
     options.add_options()  //
-        ("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
-            "output,o", po::value(&output_)->required()->value_name("DIR"), "the model folder to write")(
+        ("model,m", po::value(&model_)->required()->value_name("DIR"),
+         "required: model folder, or model of another toolkit")(
+            "output,o", po::value(&output_)->required()->value_name("DIR"), "required: the model folder to write")(
             "type", po::value(&type_)->default_value("int8")->value_name("TYPE"),
             "int8: a quarter of the size in fp32; bf16: half of it");
     add_host_options(options, host_options_);

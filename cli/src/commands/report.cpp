@@ -21,7 +21,7 @@ namespace po = boost::program_options;
 
 /// Sentences of a run whose attention is shown, and how long they may be, in bytes: a picture has a square for each
 /// pair of pieces.
-constexpr std::size_t kMostPictures = 6;
+constexpr std::size_t kMaxPictures = 6;
 constexpr std::size_t kLongestSentence = 400;
 
 /// The newest prediction of each source, in the order in which sources came.
@@ -34,7 +34,7 @@ std::vector<pipeline::LinePair> sentences_of(const report::RunHistory& run) {
     const auto known = std::ranges::find(pairs, sample.source, &pipeline::LinePair::source);
     if (known != pairs.end())
       known->target = sample.prediction;
-    else if (pairs.size() < kMostPictures)
+    else if (pairs.size() < kMaxPictures)
       pairs.push_back({.source = sample.source, .target = sample.prediction, .where = "sample: " + sample.source});
   }
   return pairs;
@@ -52,7 +52,7 @@ class MakeReport final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("run", po::value(&runs_)->required()->multitoken()->composing()->value_name("FOLDER..."),
-         "folders of training runs, at most 50; they may be going on")  //
+         "required: folders of training runs, at most 50; they may be going on")  //
         ("output,o", po::value(&output_)->default_value("report.html")->value_name("FILE"),
          "the page; - is standard output")  //
         ("no-attention", po::bool_switch(&no_attention_),
@@ -62,9 +62,9 @@ class MakeReport final : public Command {
   std::vector<std::string> positional() const override { return {"run"}; }
 
   void run(const Session& session) override {
-    constexpr std::size_t kMostRuns = 50;
-    if (runs_.size() > kMostRuns)
-      throw UsageError(fmt::format("{} runs: a page shows at most {}", runs_.size(), kMostRuns));
+    constexpr std::size_t kMaxRuns = 50;
+    if (runs_.size() > kMaxRuns)
+      throw UsageError(fmt::format("{} runs: a page shows at most {}", runs_.size(), kMaxRuns));
     require_no_loss();
     std::vector<report::RunHistory> histories;
     for (const std::string& folder : runs_) histories.push_back(report::read_run(folder));
@@ -81,14 +81,16 @@ class MakeReport final : public Command {
   /// A page may stand in the folder of a run, also in place of an earlier one; of anything else there it would be the
   /// end.
   void require_no_loss() const {
-    const std::string kind = std::filesystem::path(output_).extension();
+    std::error_code ignored;
+    const std::filesystem::path target = std::filesystem::weakly_canonical(output_, ignored);  // with links resolved
+    const std::string kind = target.extension();
     if (kind == ".html" || kind == ".htm") return;
     require_not_an_input(output_, {runs_.begin(), runs_.end()});
   }
 
   void add_attention(std::vector<report::RunHistory>& histories, const Session& session) {
     plugins::Host host(model_options_.host());
-    const tensor::Device device = model_options_.device(host, session.log);
+    const pipeline::ModelOptions options = model_options_.read(host, session.log);
     for (report::RunHistory& history : histories) {
       core::require(!session.stop.stop_requested(), core::ErrorCode::kInterrupted, "interrupted; no page was written");
       const std::filesystem::path model = std::filesystem::path(history.name) / "best";
@@ -96,7 +98,7 @@ class MakeReport final : public Command {
       const std::vector<pipeline::LinePair> pairs = sentences_of(history);
       if (pairs.empty() || !std::filesystem::exists(model / "config.json", ignored)) continue;
       try {
-        add_attention(history, pairs, model, host, device, session.stop);
+        add_attention(history, pairs, pipeline::Model(model, host, options), session.stop);
       } catch (const core::Error& error) {
         if (error.code() == core::ErrorCode::kInterrupted) throw;
         history.notes.push_back(fmt::format("there is no attention: {}", error.what()));
@@ -105,16 +107,10 @@ class MakeReport final : public Command {
   }
 
   void add_attention(report::RunHistory& history, const std::vector<pipeline::LinePair>& pairs,
-                     const std::filesystem::path& model, plugins::Host& host, tensor::Device device,
-                     const std::stop_token& stop) const {
+                     const pipeline::Model& model, const std::stop_token& stop) const {
     pipeline::AttentionSettings settings{.kind = decoding::AttentionKind::kCross};
     settings.request.mean = true;
-    pipeline::Scorer scorer(model, host,
-                            {.attention = settings,
-                             .threads = model_options_.threads(),
-                             .device = device,
-                             .compute = model_options_.compute(),
-                             .allow_non_finite = model_options_.allow_non_finite()});
+    pipeline::Scorer scorer(model, {.attention = settings});
     const std::vector<pipeline::LineScore> scores = scorer.score(pairs, stop);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       if (!scores[i].attention) continue;

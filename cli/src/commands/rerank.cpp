@@ -1,5 +1,6 @@
 #include "options/input_guard.h"
 #include "options/length_penalty_options.h"
+#include "options/lines/line_job.h"
 #include "options/model_options.h"
 #include "options/number_option.h"
 #include "options/option_group.h"
@@ -12,9 +13,12 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
-#include <dragoman/pipeline/line_policy.h>
+#include <dragoman/core/white_space.h>
+#include <dragoman/decoding/model_defaults.h>
+#include <dragoman/decoding/options.h>
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/pipeline/reranker.h>
-#include <dragoman/pipeline/translator.h>
+#include <dragoman/plugins/load_model.h>
 
 namespace dragoman::cli {
 namespace {
@@ -42,6 +46,10 @@ class Rerank final : public Command {
         "output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")(
         "format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
         "text: the best translation of each line; jsonl: the lists, sorted, with each model's score");
+    long_lines_.add_to(options,
+                       "a list with a translation of more tokens than a model takes: fail; cut, which scores as many "
+                       "as it takes; or skip, which leaves the list as it is, in jsonl with a `rerank_error`");
+    job_.add_to(options);
     length_penalty_.add_to(options, "that of the first --model's folder");
     po::options_description machine = option_group("Machine");
     model_options_.add_to(machine);
@@ -52,28 +60,39 @@ class Rerank final : public Command {
 
   void run(const Session& session) override {
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
-    pipeline::RerankOptions options{.models = read_models(), .list_weight = list_weight_};
+    const std::vector<NamedModel> named = read_models();
     std::vector<std::filesystem::path> inputs = {input_};
-    for (const pipeline::RerankModel& model : options.models) inputs.push_back(model.folder);
+    for (const NamedModel& model : named) inputs.push_back(model.folder);
     require_not_an_input(output_, inputs);
     plugins::Host host(model_options_.host());
-    options.scorer = {.length_penalty = find_length_penalty(),
-                      .threads = model_options_.threads(),
-                      .device = model_options_.device(host, session.log),
-                      .compute = model_options_.compute(),
-                      .allow_non_finite = model_options_.allow_non_finite()};
-    pipeline::Reranker reranker(host, options);
-    core::LineReader reader(input_, session.stop);
-    core::OutputFile out(output_, {.stop = session.stop});
+    pipeline::RerankOptions options{
+        .list_weight = list_weight_,
+        .scorer = {.length_penalty = find_length_penalty(host), .long_lines = long_lines_.read()}};
+    const pipeline::ModelOptions model_options = model_options_.read(host, session.log);
+    for (const NamedModel& model : named)
+      options.models.push_back({pipeline::Model(model.folder, host, model_options), model.weight, model.reverse});
+    pipeline::Reranker reranker(options);
+    ListReader reader(input_, session.stop);
+    std::vector<std::string> folders;
+    for (const NamedModel& model : named) folders.push_back(model.folder.string());
+    job_.open("rerank", identity(named), folders, output_, session.stop);
+    job_.skip_lines_kept(reader);
     for (bool more = true; more;) {
-      more = read_batch(reader);
-      reranker.rerank(lines_, where_, session.stop);
-      for (const pipeline::NBestLine& line : lines_) write(line, out);
-      out.flush();
+      try {
+        more = read_batch(reader);
+        reranker.rerank(lines_, where_, session.stop);
+      } catch (const core::Error& error) {
+        if (error.code() != core::ErrorCode::kInterrupted) throw;
+      }
+      if (session.stop.stop_requested()) job_.interrupt();
+      for (const pipeline::NBestLine& line : lines_) write(line);
+      job_.note(reader.lines_read(), reader.hash());
       core::report(session.progress,
-                   {.stage = "rerank", .done = reader.line_number(), .total = 0, .unit = "lines", .figures = {}});
+                   {.stage = "rerank", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
     }
-    out.commit();
+    job_.commit();
+    if (const std::string text = long_lines_.describe("list"); !text.empty())
+      core::log(session.log, core::LogLevel::kInfo, text);
     if (unranked_ > 0)
       core::log(session.log, core::LogLevel::kInfo,
                 fmt::format("{} lines have no list of whole translations (empty, failed, or translated in parts) and "
@@ -83,18 +102,51 @@ class Rerank final : public Command {
 
  private:
   /// What a list was searched with is, as a rule, what its model's folder says.
-  decoding::LengthPenalty find_length_penalty() const {
+  decoding::LengthPenalty find_length_penalty(const plugins::Host& host) const {
     if (length_penalty_.given() || models_.empty()) return length_penalty_.chosen();
-    const std::string& first = models_.front();
-    return pipeline::usual_translate_options(first.substr(0, first.rfind('='))).decoding.length_penalty;
+    const std::filesystem::path first = models_.front().substr(0, models_.front().rfind('='));
+    const decoding::Search search = decoding::read_model_defaults(
+        plugins::load_config(first, host).decoding, (first / formats::ModelFiles::kConfig).string() + ": decoding");
+    return decoding::resolve({&search}).length_penalty;
   }
 
-  std::vector<pipeline::RerankModel> read_models() const {
-    std::vector<pipeline::RerankModel> models;
+  /// Lists, line by line, with what a run that goes on compares.
+  class ListReader {
+   public:
+    ListReader(const std::string& path, const std::stop_token& stop) : lines_(path, stop) {}
+    bool next(std::string& line) {
+      if (!lines_.next(line)) return false;
+      hash_ = core::fingerprint_of_line(line, hash_);
+      return true;
+    }
+    void skip(std::uint64_t lines) {
+      std::string line;
+      for (std::uint64_t i = 0; i < lines; ++i)
+        core::require(next(line), core::ErrorCode::kBadInput,
+                      "{}: has {} lines, but the partial output already has more; is it another input?", name(),
+                      lines_read());
+    }
+    std::uint64_t lines_read() const { return lines_.line_number(); }
+    std::uint64_t hash() const noexcept { return hash_; }
+    const std::string& name() const noexcept { return lines_.name(); }
+
+   private:
+    core::LineReader lines_;
+    std::uint64_t hash_ = core::kFingerprintOfNothing;
+  };
+
+  struct NamedModel {
+    std::filesystem::path folder;
+    double weight = 1;
+    bool reverse = false;
+  };
+
+  std::vector<NamedModel> read_models() const {
+    std::vector<NamedModel> models;
     const auto add = [&](const std::vector<std::string>& words, bool reverse) {
       for (const std::string& word : words) {
         const std::size_t mark = word.rfind('=');
-        pipeline::RerankModel model{.folder = word.substr(0, mark), .reverse = reverse};
+        NamedModel model{.folder = word.substr(0, mark), .reverse = reverse};
         if (mark != std::string::npos)
           model.weight = parse_number(reverse ? "--reverse" : "--model", word.substr(mark + 1), kAnyNumber);
         if (model.folder.empty()) throw UsageError("--model and --reverse need the name of a folder");
@@ -107,27 +159,47 @@ class Rerank final : public Command {
     return models;
   }
 
+  /// All that decides about a line besides the models' files and the lists.
+  core::Json identity(const std::vector<NamedModel>& models) const {
+    core::Json weights = core::Json::array();
+    for (const NamedModel& model : models)
+      weights.push_back(
+          fmt::format("{} {} {}", model.reverse ? "reverse" : "model", model.folder.string(), model.weight));
+    return {{"format", format_},
+            {"list_weight", list_weight_},
+            {"weights", std::move(weights)},
+            {"length_penalty", length_penalty_.identity()},
+            {"machine", model_options_.identity()}};
+  }
+
   /// The next lines, of about so many bytes; false at the end.
-  bool read_batch(core::LineReader& reader) {
+  bool read_batch(ListReader& reader) {
     constexpr std::size_t kBytes = std::size_t{1} << 20;
     lines_.clear();
     where_.clear();
     std::size_t bytes = 0;
     for (std::string line; bytes < kBytes; bytes += line.size()) {
       if (!reader.next(line)) return false;
-      where_.push_back(fmt::format("{}: line {}", reader.name(), reader.line_number()));
+      where_.push_back(fmt::format("{}: line {}", reader.name(), reader.lines_read()));
       lines_.push_back(pipeline::read_n_best_line(line, where_.back()));
       if (!lines_.back().can_be_ranked()) ++unranked_;
     }
     return true;
   }
 
-  void write(const pipeline::NBestLine& line, core::OutputFile& out) const {
-    if (format_ == "jsonl") return out.write(core::one_line(line.record) + "\n");
+  void write(const pipeline::NBestLine& line) {
+    job_.write(line_of(line));
+    if (!line.error.empty()) long_lines_.count_skipped();
+    if (line.cut) long_lines_.count_cut();
+    if (line.cut || !line.error.empty()) job_.note_long_line(long_lines_.policy());
+  }
+
+  std::string line_of(const pipeline::NBestLine& line) const {
+    if (format_ == "jsonl") return core::one_line(line.record);
     const auto text = line.record.find("text");
     std::string best = text != line.record.end() && text->is_string() ? text->get<std::string>() : std::string();
-    pipeline::keep_on_one_line(best);
-    out.write(best + "\n");
+    core::keep_on_one_line(best);
+    return best;
   }
 
   std::vector<std::string> models_;
@@ -137,6 +209,8 @@ class Rerank final : public Command {
   std::string input_;
   std::string output_;
   std::string format_;
+  LongLinesOption long_lines_;
+  LineJob job_;
   ModelOptions model_options_;
   std::vector<pipeline::NBestLine> lines_;
   std::vector<std::string> where_;

@@ -21,7 +21,7 @@ class RunPipeline final : public Command {
   }
 
   void add_options(po::options_description& options) override {
-    options.add_options()("pipeline", po::value(&file_)->required()->value_name("FILE"), "the pipeline")(
+    options.add_options()("pipeline", po::value(&file_)->required()->value_name("FILE"), "required: the pipeline")(
         "set", po::value(&settings_)->value_name("KEY=VALUE")->composing(),
         "change one key of the file, such as stages.0.read.path=other.de (may be repeated)")(
         "threads", thread_count(threads_), threads_help("threads").c_str())(
@@ -38,7 +38,7 @@ class RunPipeline final : public Command {
     if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
     if (resume_ && overwrite_) throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
     core::Json configuration = core::load_yaml(file_, session.stop);
-    for (const std::string& setting : settings_) core::set_option(configuration, setting);
+    for (const std::string& setting : settings_) core::set_option(configuration, setting, "--set ");
     plugins::Host host(host_options_);
     pipeline::Pipeline pipeline = pipeline::make_pipeline(configuration, file_, host, threads_);
     pipeline.add_input(file_);

@@ -1,6 +1,7 @@
 #include "options/input_guard.h"
 #include "options/length_penalty_options.h"
-#include "options/line_pairs.h"
+#include "options/lines/line_job.h"
+#include "options/lines/line_pairs.h"
 #include "options/model_options.h"
 #include "options/option_group.h"
 #include "options/stage_options.h"
@@ -38,12 +39,17 @@ class Score final : public Command {
   }
 
   void add_options(po::options_description& options) override {
-    options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
-        "source", po::value(&source_)->required()->value_name("FILE"), "source lines")(
-        "target", po::value(&target_)->required()->value_name("FILE"), "target lines, as many")(
+    options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "required: model folder")(
+        "source", po::value(&source_)->required()->value_name("FILE"), "required: source lines")(
+        "target", po::value(&target_)->required()->value_name("FILE"),
+        "required: target lines, one for each source line")(
         "output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "scores; - is stdout")(
         "format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
         "text: the log probability of each line; jsonl: with each token's, and attention");
+    long_lines_.add_to(options,
+                       "a pair of more tokens than the model takes: fail; cut, which scores as many as it takes; or "
+                       "skip, which gives it an empty line, of jsonl an `error`");
+    job_.add_to(options);
     length_penalty_.add_to(options, "none");
     ensemble_.add_to(options);
     languages_.add_to(options);
@@ -65,19 +71,17 @@ class Score final : public Command {
     require_not_an_input(output_, inputs);
     pipeline::require_empty_folders(attention);
     plugins::Host host(model_options_.host());
+    const pipeline::Model model(model_, host, model_options_.read(host, session.log), ensemble);
     pipeline::Scorer scorer(
-        model_, host,
-        {.length_penalty = length_penalty_.given() ? length_penalty_.chosen() : decoding::LengthPenalty::none(),
-         .attention = attention,
-         .ensemble = ensemble,
-         .languages = read_languages(),
-         .threads = model_options_.threads(),
-         .device = model_options_.device(host, session.log),
-         .compute = model_options_.compute(),
-         .allow_non_finite = model_options_.allow_non_finite()});
+        model, {.length_penalty = length_penalty_.given() ? length_penalty_.chosen() : decoding::LengthPenalty::none(),
+                .attention = attention,
+                .languages = read_languages(),
+                .long_lines = long_lines_.read()});
     LinePairReader reader(source_, target_, session.stop);
-    core::OutputFile out(output_, {.stop = session.stop});
-    std::uint64_t written = 0;
+    std::vector<std::string> models = {model_};
+    models.insert(models.end(), ensemble.models.begin(), ensemble.models.end());
+    job_.open("score", identity(), models, output_, session.stop);
+    job_.skip_lines_kept(reader);
     for (bool more = true; more;) {
       std::vector<pipeline::LineScore> scores;
       try {
@@ -87,20 +91,18 @@ class Score final : public Command {
       } catch (const core::Error& error) {
         if (error.code() != ErrorCode::kInterrupted) throw;
       }
-      if (session.stop.stop_requested())
-        core::fail(ErrorCode::kInterrupted, "interrupted after {} lines, which are in {}", written, out.partial_name());
+      if (session.stop.stop_requested()) job_.interrupt();
       for (const pipeline::LineScore& line : scores) {
-        write(line, out);
-        ++written;
-        if (line.attention) pipeline::write_attention(*line.attention, attention, std::to_string(written));
+        write(line);
+        if (line.attention) pipeline::write_attention(*line.attention, attention, std::to_string(job_.written()));
       }
-      out.flush();
+      job_.note(reader.lines_read(), reader.hash());
       core::report(session.progress,
                    {.stage = "score", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
     }
-    out.commit();
-    if (const std::string text = pipeline::describe(reader.counts()); !text.empty())
-      session.log(core::LogLevel::kInfo, text);
+    job_.commit();
+    for (const std::string& text : {pipeline::describe(reader.counts()), long_lines_.describe("pair")})
+      if (!text.empty()) session.log(core::LogLevel::kInfo, text);
   }
 
  private:
@@ -111,7 +113,7 @@ class Score final : public Command {
     try {
       pipeline::check(settings, options);
     } catch (const core::Error& error) {
-      throw UsageError(error.what());
+      throw UsageError(error, "score");
     }
     if (settings.kind && format_ == "text" && settings.svg.empty() && settings.npy.empty())
       throw UsageError("--attention needs --format jsonl, --attention-svg or --attention-npy");
@@ -131,24 +133,39 @@ class Score final : public Command {
     try {
       pipeline::ensemble_table().read(options, ensemble);
     } catch (const core::Error& error) {
-      throw UsageError(error.what());
+      throw UsageError(error, "score");
     }
     if (attention.kind && !ensemble.models.empty())
       throw UsageError("--attention is one model's and not an ensemble's; leave it or --ensemble out");
     return ensemble;
   }
 
-  void write(const pipeline::LineScore& score, core::OutputFile& out) const {
-    if (format_ == "text") {
-      out.write(fmt::format("{:.6f}\n", score.score));
-      return;
-    }
+  /// All that decides about a score besides the models and the text.
+  core::Json identity() const {
+    return {{"format", format_},
+            {"length_penalty", length_penalty_.identity()},
+            {"ensemble", ensemble_.settings()},
+            {"languages", languages_.settings()},
+            {"attention", attention_.settings()},
+            {"machine", model_options_.identity()}};
+  }
+
+  void write(const pipeline::LineScore& score) {
+    job_.write(line_of(score));
+    if (score.cut) long_lines_.count_cut();
+    if (!score.error.empty()) long_lines_.count_skipped();
+    if (score.cut || !score.error.empty()) job_.note_long_line(long_lines_.policy());
+  }
+
+  std::string line_of(const pipeline::LineScore& score) const {
+    if (!score.error.empty()) return format_ == "text" ? "" : core::one_line({{"error", score.error}});
+    if (format_ == "text") return fmt::format("{:.6f}", score.score);
     core::Json line{{"score", score.score},
                     {"log_probability", score.log_probability},
                     {"tokens", score.pieces},
                     {"token_log_probabilities", score.token_log_probabilities}};
     if (score.attention) line["attention"] = pipeline::to_json(*score.attention);
-    out.write(core::one_line(line) + "\n");
+    return core::one_line(line);
   }
 
   std::string model_;
@@ -156,6 +173,8 @@ class Score final : public Command {
   std::string target_;
   std::string output_;
   std::string format_;
+  LongLinesOption long_lines_;
+  LineJob job_;
   LengthPenaltyOptions length_penalty_;
   StageOptions ensemble_{pipeline::ensemble_table().options()};
   StageOptions languages_{pipeline::language_table().options()};

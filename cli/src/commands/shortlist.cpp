@@ -1,8 +1,8 @@
 #include "options/host_options.h"
 #include "options/input_guard.h"
+#include "options/lines/pair_input.h"
 #include "options/number_option.h"
 #include "options/option_group.h"
-#include "options/pair_input.h"
 #include "program/command.h"
 
 #include <algorithm>
@@ -39,10 +39,10 @@ class Shortlist final : public Command {
 
   void add_options(po::options_description& options) override {
     options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"),
-                          "folder of the model that will use it");
+                          "required: folder of the model that will use it");
     input_.add_to(options);
     options.add_options()("alignments,a", po::value(&alignments_)->required()->value_name("FILE"),
-                          "a line of links for each pair, as in 0-0 1-2: of align, fast_align, eflomal")(
+                          "required: a line of links for each pair, as in 0-0 1-2: of align, fast_align, eflomal")(
         "units", po::value(&units_)->default_value("words")->value_name("UNITS"),
         "what the links number: words, split at blanks, or pieces of the model's tokenizer")(
         "best", whole_number("--best", best_, 0)->default_value("100")->value_name("N"),

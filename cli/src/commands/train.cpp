@@ -11,7 +11,9 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/parallel.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/yaml.h>
+#include <dragoman/training/option_table.h>
 #include <dragoman/training/trainer.h>
 
 namespace dragoman::cli {
@@ -27,12 +29,13 @@ class Train final : public Command {
     return "dragoman train train.yml\n"
            "dragoman train train.yml --set training.batch_tokens=8192 --set output=run2\n"
            "dragoman train train.yml --resume\n"
+           "dragoman train train.yml --set training.optimizer=adafactor\n"
            "mpirun -np 4 dragoman train train.yml --set training.accumulate=4\n";
   }
 
   void add_options(po::options_description& options) override {
     options.add_options()("config,c", po::value(&config_)->required()->value_name("FILE"),
-                          "training configuration in YAML; examples/multi30k/train.yml explains every key")(
+                          "required: training configuration in YAML; examples/multi30k/train.yml explains every key")(
         "set", po::value(&assignments_)->value_name("KEY=VALUE")->composing(),
         "override a key of the file, as training.schedule.warmup=2000 (may be repeated)")(
         "resume", po::bool_switch(&resume_),
@@ -45,15 +48,20 @@ class Train final : public Command {
         "threads", po::value(&threads_)->value_name("N"), "overrides the key threads; results do not depend on it")(
         "device", po::value(&device_)->value_name("NAME"),
         "overrides the key device: cpu, reference (slow, double precision), a plugin's, or auto; `doctor` lists them");
-    launch_options_.add_to(options);
+    add_collective_option(options, collective_);
+    options.add_options()("allow-commands", po::bool_switch(&allow_commands_),
+                          "let the configuration run programs (validation.metrics with a command); for files that you "
+                          "trust");
     add_host_options(options, host_options_);
   }
   std::vector<std::string> positional() const override { return {"config"}; }
+  std::vector<std::string> keys() const override { return training::known_keys(); }
 
+  bool logs() const override { return true; }
   void run(const Session& session) override {
     plugins::Host host(host_options_);
-    const collective::Launch launch = dump_config_ ? collective::Launch{} : launch_of(launch_options_);
-    const auto ranks = host.join(launch, session.log, session.stop);
+    const collective::Launch launch = dump_config_ ? collective::Launch{} : launch_of(collective_, session.log);
+    const auto ranks = host.join(launch);
     try {
       train(session, host, launch, *ranks);
     } catch (const core::Error& error) {
@@ -70,9 +78,9 @@ class Train final : public Command {
   void train(const Session& session, plugins::Host& host, const collective::Launch& launch,
              collective::Collective& ranks) const {
     training::TrainingConfig config = training::read_training_config(configuration(session.stop), config_);
-    config.device = device_of_rank(config.device, launch, host);
+    config.device = device_of_rank(config.device, ranks, host);
     if (config.threads == 0) config.threads = share_of_threads(ranks);
-    const training::RecipeConfig& recipe = config.training;
+    const training::TrainConfig& recipe = config.training;
     const tensor::Device device =  // loads the plugin that brings it
         host.device(
             config.device,
@@ -85,7 +93,9 @@ class Train final : public Command {
       fmt::print("{}\n", core::dump_yaml(training::resolved_configuration(config, environment)));
       return;
     }
+    require_allowed_commands(config);
     const auto links = host.link(launch, ranks, device, ranks.leads() ? session.log : core::LogSink(), session.stop);
+    environment.allow_commands = allow_commands_;
     environment.ranks = &ranks;
     environment.links = links.get();
     if (ranks.leads()) {
@@ -94,9 +104,20 @@ class Train final : public Command {
     }
     environment.build["dragoman"] = kVersion;
     training::Trainer trainer(config, std::move(environment), start_mode(), session.stop);
+    session.saves_work_from_now();
     const training::TrainingSummary summary = trainer.run(session.stop);
     if (ranks.leads()) session.log(core::LogLevel::kInfo, describe(summary));
     if (kernel_times_) log_kernel_times(session.log, host.runtime().backend(device).kernel_times());
+  }
+
+  void require_allowed_commands(const training::TrainingConfig& config) const {
+    if (allow_commands_) return;
+    for (const std::string& command : training::commands_of(config))
+      core::fail(
+          core::ErrorCode::kBadInput,
+          "{}: validation.metrics: a metric runs a program ({}); pass --allow-commands if you trust the file, or "
+          "leave the metric out",
+          config_, core::printable(command, 200));
   }
 
   static void log_kernel_times(const core::LogSink& log, const std::vector<tensor::KernelTime>& kernels) {
@@ -109,12 +130,12 @@ class Train final : public Command {
   }
 
   /// Where a machine has several devices of a kind, each of its processes takes one.
-  static std::string device_of_rank(const std::string& name, const collective::Launch& launch, plugins::Host& host) {
-    if (launch.size == 1 || name.find(':') != std::string::npos) return name;
+  static std::string device_of_rank(const std::string& name, const collective::Collective& ranks, plugins::Host& host) {
+    if (ranks.alone() || name.find(':') != std::string::npos) return name;
     const tensor::Device device = host.device(name);
     const int count = host.runtime().backend(device).device_count();
     if (count < 2) return name;
-    return tensor::name_of(tensor::Device::of(device.backend(), launch.local_rank % count));
+    return tensor::name_of(tensor::Device::of(device.backend(), ranks.local_rank() % count));
   }
 
   /// Processes that may use the same cores of a machine divide them; who has some of its own, as mpirun's have, takes
@@ -137,7 +158,7 @@ class Train final : public Command {
 
   core::Json configuration(const std::stop_token& stop) const {
     core::Json tree = core::load_yaml(config_, stop);
-    for (const std::string& assignment : assignments_) core::set_option(tree, assignment);
+    for (const std::string& assignment : assignments_) core::set_option(tree, assignment, "--set ");
     if (!threads_.empty()) core::set_option(tree, "threads=" + threads_);
     if (!device_.empty()) core::set_option(tree, "device=" + device_);
     return tree;
@@ -149,7 +170,7 @@ class Train final : public Command {
   }
 
   static std::string describe(const training::TrainingSummary& summary) {
-    std::string text = fmt::format("trained {} updates, {} epochs{}", summary.updates, summary.epochs,
+    std::string text = fmt::format("trained {} updates, {} whole epochs{}", summary.updates, summary.epochs,
                                    summary.stopped_early ? ", stopped early" : "");
     if (summary.best)
       text +=
@@ -163,10 +184,11 @@ class Train final : public Command {
   bool resume_ = false;
   bool fork_ = false;
   bool dump_config_ = false;
+  bool allow_commands_ = false;
   bool kernel_times_ = false;
   std::string threads_;
   std::string device_;
-  LaunchOptions launch_options_;
+  std::string collective_;
   plugins::HostOptions host_options_;
 };
 

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include <dragoman/core/json.h>
-#include <dragoman/decoding/option_table.h>
+#include <dragoman/core/option_error.h>
 #include <dragoman/pipeline/pipeline.h>
 
 namespace dragoman::cli {
@@ -34,7 +34,7 @@ class Translate final : public Command {
 
   void add_options(po::options_description& options) override {
     po::options_description files = option_group("Files");
-    translate_.add_as("model,m", "model", files);
+    translate_.add_required("model,m", "model", files);
     read_.add_as("input,i", "path", files);
     write_.add_as("output,o", "path", files);
     read_.add_as("shard", "shard", files);
@@ -66,14 +66,14 @@ class Translate final : public Command {
   void run(const Session& session) override {
     check_together();
     std::vector<std::filesystem::path> inputs = expand_inputs();
-    take_share_of_job();
+    take_share_of_job(session.log);
     inputs.emplace_back(translate_.settings()["model"].get<std::string>());
     for (const core::Json& model : translate_.settings().value("ensemble", core::Json::array()))
       inputs.emplace_back(model.get<std::string>());
     require_not_an_input(write_.settings()["path"].get<std::string>(), inputs);
     plugins::Host host(host_options_);
     const int threads = translate_.settings()["threads"].get<int>();
-    pipeline::Pipeline pipeline = pipeline::make_pipeline(configuration(), "translate", host, threads);
+    pipeline::Pipeline pipeline = make_pipeline(host, threads);
     const pipeline::LineCounts counts = pipeline.run({.threads = threads,
                                                       .fail_on_error = on_error_ == "fail",
                                                       .name = "translate",
@@ -84,9 +84,21 @@ class Translate final : public Command {
   }
 
  private:
+  /// Users of this command see no stages, so errors about its options begin with their keys.
+  pipeline::Pipeline make_pipeline(plugins::Host& host, int threads) const {
+    constexpr std::string_view kOptionsOfStage = "): ";
+    try {
+      return pipeline::make_pipeline(configuration(), "translate", host, threads);
+    } catch (const core::Error& error) {
+      const std::string_view message = error.what();
+      const std::size_t end = message.find(kOptionsOfStage);
+      if (!message.starts_with("translate: stage ") || end == message.npos) throw;
+      core::fail_again(error, message.substr(end + kOptionsOfStage.size()));
+    }
+  }
+
   void check_together() const {
     const core::Json& search = translate_.settings();
-    if (!search.contains("model")) throw UsageError("the option '--model' is required but missing");
     if (search["decoder"] == "beam" && translate_.said().contains("beam_size") &&
         search["beam_size"] < search["n_best"])
       throw UsageError(fmt::format("--n-best {} needs a --beam-size of at least that", search["n_best"].get<int>()));
@@ -104,9 +116,9 @@ class Translate final : public Command {
   }
 
   /// Of several processes of a job each translates a part, into a file of its own.
-  void take_share_of_job() {
+  void take_share_of_job(const core::LogSink& log) {
     if (read_.said().contains("shard")) return;
-    const collective::Launch launch = launch_of_environment("auto");
+    const collective::Launch launch = launch_of("auto", log);
     if (launch.size == 1) return;
     core::Json& output = write_.settings()["path"];
     if (output == "-")
@@ -132,10 +144,7 @@ class Translate final : public Command {
   }
 
   core::Json configuration() const {
-    core::Json translate = translate_.settings();
-    // What is not given is for the model's folder to say.
-    for (const core::Option& option : decoding::option_table().options())
-      if (!translate_.said().contains(option.name)) translate.erase(option.name);
+    core::Json translate = translate_.said();
     translate["details"] = format_ == "jsonl";
     core::Json write = write_.settings();
     write["format"] = format_;

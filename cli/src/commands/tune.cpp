@@ -1,5 +1,5 @@
 #include "options/input_guard.h"
-#include "options/line_pairs.h"
+#include "options/lines/line_pairs.h"
 #include "options/model_options.h"
 #include "options/number_option.h"
 #include "options/option_group.h"
@@ -11,6 +11,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/decoding/model_defaults.h>
 #include <dragoman/evaluation/bleu.h>
 #include <dragoman/evaluation/chrf.h>
@@ -50,9 +51,10 @@ class Tune final : public Command {
   }
 
   void add_options(po::options_description& options) override {
-    options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "model folder")(
-        "source", po::value(&source_)->required()->value_name("FILE"), "source lines")(
-        "target", po::value(&target_)->required()->value_name("FILE"), "target lines, as many: the references")(
+    options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "required: model folder")(
+        "source", po::value(&source_)->required()->value_name("FILE"), "required: source lines")(
+        "target", po::value(&target_)->required()->value_name("FILE"),
+        "required: reference translations, one for each source line")(
         "output,o", po::value(&output_)->value_name("DIR")->notifier([](const std::string& name) {
           require_named("--output", name);
         }),
@@ -78,18 +80,13 @@ class Tune final : public Command {
     plugins::Host host(model_options_.host());
     const formats::FolderState state(model_);
     const core::Json defaults = formats::load_model_config(model_).decoding;
-    pipeline::TranslateOptions options = pipeline::usual_translate_options(model_);
-    options.threads = model_options_.threads();
-    options.device = model_options_.device(host, session.log);
-    options.compute = model_options_.compute();
-    options.allow_non_finite = model_options_.allow_non_finite();
-    pipeline::Translator translator(model_, host, options);
+    pipeline::Translator translator(pipeline::Model(model_, host, model_options_.read(host, session.log)));
     read_lines(session);
     const auto translate = [&](const decoding::DecodingOptions& search) {
       core::report(session.progress,
                    {.stage = "tune", .done = tried_++, .total = trials(config), .unit = "searches", .figures = {}});
       return translator.translate(sources_,
-                                  {.search = std::make_shared<const decoding::Search>(search), .stop = session.stop});
+                                  {.plan = std::make_shared<const decoding::SearchPlan>(search), .stop = session.stop});
     };
     const evaluation::Bleu bleu;
     const evaluation::Chrf chrf;
@@ -111,7 +108,7 @@ class Tune final : public Command {
     training::TuneConfig config{.alpha = parse_list("--alpha", alpha_, core::kAnyNumber)};
     if (!beam_size_.empty())
       config.beam_size =
-          parse_list<std::int32_t>("--beam-size", beam_size_, {.least = 1, .most = decoding::kMostHypothesesOfFolder});
+          parse_list<std::int32_t>("--beam-size", beam_size_, {.least = 1, .most = decoding::kMaxHypothesesOfFolder});
     return config;
   }
 

@@ -1,6 +1,6 @@
 #include "options/line_format.h"
 #include "options/number_option.h"
-#include "options/tokenizer_options.h"
+#include "options/tokenizer/tokenizer_options.h"
 #include "program/command.h"
 
 #include <dragoman/core/error.h>
@@ -21,9 +21,10 @@ class Verify final : public Command {
 
   void add_options(po::options_description& options) override {
     options.add_options()                                                                                        //
-        ("first", po::value(&first_)->required()->value_name("FILE"), "a tokenizer file of any kind")            //
-        ("second", po::value(&second_)->required()->value_name("FILE"), "the tokenizer to compare it with")      //
-        ("corpus", po::value(&corpus_)->required()->value_name("FILE"), "text; - is standard input")             //
+        ("first", po::value(&first_)->required()->value_name("FILE"), "required: a tokenizer file of any kind")  //
+        ("second", po::value(&second_)->required()->value_name("FILE"),
+         "required: the tokenizer to compare it with")                                                           //
+        ("corpus", po::value(&corpus_)->required()->value_name("FILE"), "required: text; - is standard input")   //
         ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"), "compare pieces or ids")  //
         ("show", whole_number("--show", show_, std::size_t{0})->default_value("10")->value_name("N"),
          "print the first N differences");

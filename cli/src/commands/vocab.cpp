@@ -1,15 +1,16 @@
 #include "options/input_guard.h"
-#include "options/invalid_utf8_option.h"
 #include "options/number_option.h"
 #include "options/text_inputs.h"
-#include "options/tokenizer_options.h"
-#include "options/user_symbols_file.h"
+#include "options/tokenizer/invalid_utf8_option.h"
+#include "options/tokenizer/tokenizer_options.h"
+#include "options/tokenizer/user_symbols_file.h"
 #include "program/command.h"
 
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/named_file.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/corpus_statistics.h>
 #include <dragoman/tokenizer/vocabulary_editing.h>
@@ -34,11 +35,12 @@ class Vocab final : public Command {
   std::vector<std::string> positional() const override { return {"action", "tokenizer"}; }
 
   void add_options(po::options_description& options) override {
-    options.add_options()                                                                                      //
-        ("action", po::value(&action_)->required()->value_name("ACTION"), "truncate, prune, extend or merge")  //
+    options.add_options()  //
+        ("action", po::value(&action_)->required()->value_name("ACTION"),
+         "required: truncate, prune, extend or merge")  //
         ("tokenizer,t", po::value(&files_)->required()->composing()->value_name("FILE"),
-         "tokenizer.json, or another kind of file that `convert` reads; merge takes two")                   //
-        ("output,o", po::value(&output_)->required()->value_name("FILE"), "where to write tokenizer.json")  //
+         "required: tokenizer.json, or another kind of file that `convert` reads; merge takes two")                   //
+        ("output,o", po::value(&output_)->required()->value_name("FILE"), "required: where to write tokenizer.json")  //
         ("map", po::value(&map_)->value_name("FILE"),
          "where to write lines of old id, tab and new id, - for a piece that is gone; of merge, the ids of the second "
          "file")  //
@@ -82,7 +84,7 @@ class Vocab final : public Command {
     const VocabularyEdit edit = this->edit(session);
     const tokenizer::BpeTokenizer checked(edit.definition, output_);
     checked.save(output_);
-    if (!map_.empty()) core::write_file(map_, id_map_lines(edit));
+    if (!map_.empty()) core::write_named_file(map_, id_map_lines(edit));
     core::log(session.log, core::LogLevel::kInfo,
               fmt::format("{}: {} pieces, {} merges", output_, checked.size(), edit.definition.merges.size()));
   }

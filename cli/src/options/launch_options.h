@@ -5,22 +5,17 @@
 #include <boost/program_options.hpp>
 
 #include <dragoman/collective/launch.h>
+#include <dragoman/core/log.h>
 
 namespace dragoman::cli {
 
-/// --collective and --join-timeout, for what several processes may do together.
-struct LaunchOptions {
-  std::string collective = "auto";
-  int join_timeout = 300;
+/// Adds --collective, which sets `collective`.
+void add_collective_option(boost::program_options::options_description& options, std::string& collective);
 
-  void add_to(boost::program_options::options_description& options);
-};
-
-/// What the environment says of the job that this process belongs to: the variables of torchrun (RANK, WORLD_SIZE,
-/// LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT), of Open MPI's mpirun (OMPI_COMM_WORLD_*) and of Slurm's
-/// srun (SLURM_*). `collective` is auto, none, tcp, mpi, nccl, or a plugin's. Error{kInvalidArgument} names a variable
-/// that is missing or makes no sense.
-collective::Launch launch_of_environment(const std::string& collective);
-collective::Launch launch_of(const LaunchOptions& options);
+/// The job that this process belongs to, by the environment variables of Open MPI's mpirun (OMPI_COMM_WORLD_*), MPICH's
+/// mpiexec (PMI_*) and Slurm's srun (SLURM_*). `collective` is auto, none, mpi, nccl, or the name of a plugin's
+/// collective. Error{kInvalidArgument} names a variable that makes no sense, or a launcher that is missing. A warning
+/// is logged if another launcher, whose processes are not joined, has started this one among several.
+collective::Launch launch_of(const std::string& collective, const core::LogSink& log);
 
 }  // namespace dragoman::cli

@@ -2,6 +2,8 @@
 
 #include "options/number_option.h"
 
+#include <fmt/format.h>
+
 namespace dragoman::cli {
 
 namespace po = boost::program_options;
@@ -12,6 +14,10 @@ void LengthPenaltyOptions::add_to(po::options_description& options, const std::s
                         "how the score follows from the log probability: none, fairseq, gnmt, marian, ct2")(
       "alpha", real_number("--alpha", alpha_, kAnyNumber)->value_name("X"),
       "strength of the length penalty (default: the preset's)");
+}
+
+std::string LengthPenaltyOptions::identity() const {
+  return fmt::format("{} {}", preset_, alpha_ ? fmt::format("{}", *alpha_) : std::string());
 }
 
 decoding::LengthPenalty LengthPenaltyOptions::chosen() const {

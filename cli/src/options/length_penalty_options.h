@@ -17,6 +17,8 @@ class LengthPenaltyOptions {
 
   /// Whether anything was said.
   bool given() const noexcept { return !preset_.empty() || alpha_.has_value(); }
+  /// Returns the given options as text, which is one of the things that a job's lines depend on.
+  std::string identity() const;
   /// Of alpha alone: fairseq's.
   decoding::LengthPenalty chosen() const;
 

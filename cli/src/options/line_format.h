@@ -6,11 +6,12 @@
 
 namespace dragoman::cli {
 
-/// The value of --format for `encode` and `decode`.
-inline tokenizer::LineFormat line_format(const std::string& word) {
+/// The value of --format for `encode` and `decode`; `encode` writes JSON, too.
+inline tokenizer::LineFormat line_format(const std::string& word, bool json = false) {
   if (word == "pieces") return tokenizer::LineFormat::kPieces;
   if (word == "ids") return tokenizer::LineFormat::kIds;
-  throw UsageError("--format " + word + ": must be pieces or ids");
+  if (json && word == "json") return tokenizer::LineFormat::kJson;
+  throw UsageError("--format " + word + ": must be pieces" + (json ? ", ids or json" : " or ids"));
 }
 
 }  // namespace dragoman::cli

@@ -37,6 +37,11 @@ tensor::Device ModelOptions::device(plugins::Host& host, const core::LogSink& lo
   return device;
 }
 
+pipeline::ModelOptions ModelOptions::read(plugins::Host& host, const core::LogSink& log) const {
+  return {
+      .threads = threads_, .device = device(host, log), .compute = compute(), .allow_non_finite = allow_non_finite_};
+}
+
 std::optional<tensor::ComputeChoice> ModelOptions::compute() const {
   const auto found = tensor::find_compute_choice(compute_);
   if (!found && compute_ != tensor::kStoredCompute)

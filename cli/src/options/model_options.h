@@ -6,6 +6,7 @@
 #include <boost/program_options.hpp>
 
 #include <dragoman/core/log.h>
+#include <dragoman/pipeline/model.h>
 #include <dragoman/plugins/host.h>
 #include <dragoman/tensor/compute_type.h>
 
@@ -18,12 +19,13 @@ class ModelOptions {
   void add_to(boost::program_options::options_description& options);
 
   const plugins::HostOptions& host() const noexcept { return host_; }
-  int threads() const noexcept { return threads_; }
-  /// Says which it is, if it was left to the program, and so what to compute in.
+  /// Returns the options for a model. Logs the device and the number type if the program chose them.
+  pipeline::ModelOptions read(plugins::Host& host, const core::LogSink& log) const;
   tensor::Device device(plugins::Host& host, const core::LogSink& log) const;
+  /// Returns the device and the number type as text. They affect results, so a job's lines depend on them.
+  std::string identity() const { return device_ + " " + compute_; }
   /// Nothing: what the model's folder says. UsageError for a type that is none.
   std::optional<tensor::ComputeChoice> compute() const;
-  bool allow_non_finite() const noexcept { return allow_non_finite_; }
 
  private:
   int threads_ = 0;

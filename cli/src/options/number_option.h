@@ -57,12 +57,12 @@ boost::program_options::typed_value<std::string>* real_number(std::string option
 }
 
 inline boost::program_options::typed_value<std::string>* thread_count(int& threads) {
-  return whole_number("--threads", threads, 0, core::kMostThreads)->default_value("0")->value_name("N");
+  return whole_number("--threads", threads, 0, core::kMaxThreads)->default_value("0")->value_name("N");
 }
 
 /// For the help of --threads.
 inline std::string threads_help(std::string_view what) {
-  return fmt::format("{}, at most {}; 0: as many as the process may use", what, core::kMostThreads);
+  return fmt::format("{}, at most {}; 0: as many as the process may use", what, core::kMaxThreads);
 }
 
 }  // namespace dragoman::cli

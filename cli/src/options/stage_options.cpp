@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/pipeline/stage_options.h>
 
 namespace dragoman::cli {
@@ -70,7 +71,12 @@ void StageOptions::add_as(const std::string& name, std::string_view option, po::
   add(name, *std::ranges::find(*options_, option, &core::Option::name), options);
 }
 
-void StageOptions::add(const std::string& name, const core::Option& option, po::options_description& options) {
+void StageOptions::add_required(const std::string& name, std::string_view option, po::options_description& options) {
+  add(name, *std::ranges::find(*options_, option, &core::Option::name), options, true);
+}
+
+void StageOptions::add(const std::string& name, const core::Option& option, po::options_description& options,
+                       bool required) {
   const std::string word = without_letter(name);
   if (option.placeholder.empty()) {
     auto* value = po::bool_switch()->notifier([this, key = option.name](bool given) {
@@ -93,14 +99,14 @@ void StageOptions::add(const std::string& name, const core::Option& option, po::
   }
   std::string shown = option.placeholder;
   // Not a default of program_options, which does not tell it from what was given.
-  if (!option.fallback.is_null()) {
-    settings_[option.name] = option.fallback;
-    shown += fmt::format(
-        " (={})", option.fallback.is_string() ? option.fallback.get<std::string>() : core::one_line(option.fallback));
+  if (const core::Json& fallback = option.fallback.get(); !fallback.is_null()) {
+    settings_[option.name] = fallback;
+    shown += fmt::format(" (={})", fallback.is_string() ? fallback.get<std::string>() : core::one_line(fallback));
   }
   auto* value = po::value<std::string>()->value_name(shown);
   value->notifier([this, word, &option](const std::string& text) { set(option.name, parse(word, option, text)); });
-  options.add_options()(name.c_str(), value, help_of(option).c_str());
+  if (required) value->required();
+  options.add_options()(name.c_str(), value, ((required ? "required: " : "") + help_of(option)).c_str());
 }
 
 }  // namespace dragoman::cli

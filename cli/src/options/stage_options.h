@@ -25,13 +25,18 @@ class StageOptions {
   /// Adds one of them under another name: `--input,i` for the option `path`.
   void add_as(const std::string& name, std::string_view option, boost::program_options::options_description& options);
 
+  /// Adds an option without which the command cannot run, in the same way.
+  void add_required(const std::string& name, std::string_view option,
+                    boost::program_options::options_description& options);
+
   core::Json& settings() noexcept { return settings_; }
   const core::Json& settings() const noexcept { return settings_; }
   /// What was given, without defaults.
   const core::Json& said() const noexcept { return said_; }
 
  private:
-  void add(const std::string& name, const core::Option& option, boost::program_options::options_description& options);
+  void add(const std::string& name, const core::Option& option, boost::program_options::options_description& options,
+           bool required = false);
   void set(const std::string& name, const core::Json& value) { settings_[name] = said_[name] = value; }
 
   const std::vector<core::Option>* options_;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -8,6 +10,7 @@
 
 #include <boost/program_options.hpp>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/log.h>
 
 namespace dragoman::cli {
@@ -17,6 +20,9 @@ struct Session {
   core::LogSink log;
   core::ProgressSink progress;
   std::stop_token stop;
+  /// To be called before work that is saved on a stop, however long that takes, such as a checkpoint. Without it the
+  /// program has ended two seconds after the first signal.
+  std::function<void()> saves_work_from_now;
 };
 
 /// One sub-command: an option table and the wiring from options to library calls, nothing else.
@@ -32,8 +38,12 @@ class Command {
   virtual void add_options(boost::program_options::options_description& options) = 0;
   /// Names of the options that positional arguments fill, in order; the last takes all that remain.
   virtual std::vector<std::string> positional() const { return {}; }
+  /// Keys, as paths, that its option --set takes, for messages about unknown options.
+  virtual std::vector<std::string> keys() const { return {}; }
   /// Whether it prints lines while it works, to standard output or what the option --output names.
   virtual bool prints_lines() const { return false; }
+  /// Whether it runs for so long that its messages are a log, each with its time.
+  virtual bool logs() const { return false; }
   /// Does the work; throws core::Error on failure and std::logic_error-derived program_options errors on wrong usage.
   virtual void run(const Session& session) = 0;
 };
@@ -42,6 +52,15 @@ class Command {
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  /// Words an error of the library about the command's options. Its message may begin with the name of the reader of
+  /// options, which users of the command do not know; an option's key is then worded as a flag.
+  UsageError(const core::Error& error, std::string_view reader);
+
+  /// The key of the option that the message is about; empty if it is about none.
+  const std::string& option() const noexcept { return option_; }
+
+ private:
+  std::string option_;
 };
 
 /// Every command, in the order of `dragoman --help`. Each make_* stands in the command's own file.

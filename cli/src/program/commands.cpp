@@ -1,6 +1,21 @@
 #include "program/command.h"
 
+#include <fmt/format.h>
+
+#include <dragoman/core/option_error.h>
+
 namespace dragoman::cli {
+namespace {
+
+std::string without(std::string_view message, std::string_view reader) {
+  const std::string prefix = fmt::format("{}: ", reader);
+  return std::string(message.starts_with(prefix) ? message.substr(prefix.size()) : message);
+}
+
+}  // namespace
+
+UsageError::UsageError(const core::Error& error, std::string_view reader)
+    : std::runtime_error(without(error.what(), reader)), option_(core::option_of(error)) {}
 
 std::vector<std::unique_ptr<Command>> make_commands() {
   std::vector<std::unique_ptr<Command>> commands;

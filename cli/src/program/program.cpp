@@ -2,8 +2,12 @@
 
 #include "program/command.h"
 #include "program/common_options.h"
+#include "program/flag_wording.h"
+#include "program/interrupt_watch.h"
+#include "program/removed_options.h"
 #include "program/standard_streams.h"
 #include "program/terminal.h"
+#include "program/usage.h"
 #include "version.h"
 
 #include <algorithm>
@@ -12,14 +16,13 @@
 #include <new>
 #include <sstream>
 #include <system_error>
-#include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
-#include <dragoman/core/nearest_name.h>
+#include <dragoman/core/option_error.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
 
@@ -29,50 +32,12 @@ namespace {
 namespace po = boost::program_options;
 
 /// kClosedPipe is what a shell reports of a program that SIGPIPE ended, which is what others do there.
-enum ExitStatus { kDone = 0, kFailed = 1, kUsage = 2, kInterrupted = 130, kClosedPipe = 141 };
-
-/// Turns the first SIGINT, SIGTERM or SIGHUP into a stop request, so that work is saved; the second one ends the
-/// program at once. What the caller ignores (nohup, jobs in the background of a script) stays ignored.
-///
-/// The signals are blocked in every thread and fetched by one that waits for them: a handler would run on the stack of
-/// whichever thread it interrupts, and oneDNN's GEMM (before 3.11.2, its issue 4845) lets the stack pointer point at
-/// heap memory meanwhile, which the handler's frame would overwrite. Must be made before any other thread, since
-/// threads inherit the mask; it stays blocked to the program's end.
-class InterruptWatch {
- public:
-  InterruptWatch() {
-    sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-      struct sigaction action {};
-      // A signal that is both ignored and blocked would still be fetched.
-      if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&signals_, signal);
-    }
-    sigaddset(&signals_, kWake);
-    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-    watcher_ = std::jthread([this](const std::stop_token& done) { watch(done); });
-  }
-  InterruptWatch(const InterruptWatch&) = delete;
-  InterruptWatch& operator=(const InterruptWatch&) = delete;
-  ~InterruptWatch() {
-    watcher_.request_stop();
-    pthread_kill(watcher_.native_handle(), kWake);  // blocked, so it does nothing else
-  }
-  std::stop_token token() const { return stop_.get_token(); }
-
- private:
-  static constexpr int kWake = SIGUSR2;
-
-  void watch(const std::stop_token& done) {
-    for (;;) {
-      const int signal = sigwaitinfo(&signals_, nullptr);
-      if (done.stop_requested()) return;
-      if (signal > 0 && signal != kWake && !stop_.request_stop()) _exit(128 + signal);
-    }
-  }
-
-  sigset_t signals_{};
-  std::stop_source stop_;
-  std::jthread watcher_;  // last: joined while the others live
+enum ExitStatus {
+  kDone = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kInterrupted = InterruptWatch::kStatus,
+  kClosedPipe = 141,
 };
 
 void print_overview(const std::vector<std::unique_ptr<Command>>& commands) {
@@ -92,27 +57,14 @@ std::string indented(std::string_view lines) {
 }
 
 void print_help(const Command& command, const po::options_description& options) {
-  std::string arguments;
-  for (const std::string& name : command.positional()) arguments += fmt::format(" [{}]", name);
   std::ostringstream table;
   table << options;
   // Where every option stands in a group, nothing follows the title of the others.
   std::string listed = table.str();
   if (listed.starts_with("Options:\n\n")) listed.erase(0, std::string_view("Options:\n\n").size());
-  fmt::print("Usage: dragoman {} [OPTIONS]{}\n\n{}\n\n", command.name(), arguments, command.summary());
+  fmt::print("Usage: dragoman {}\n\n{}\n\n", usage_of(command, options), command.summary());
   if (!command.examples().empty()) fmt::print("Examples:\n{}\n", indented(command.examples()));
   fmt::print("{}", listed);
-}
-
-/// What the library says of an unknown option, and which one may have been meant.
-[[noreturn]] void complain_of_unknown(const po::unknown_option& error, const Command& command,
-                                      const po::options_description& options) {
-  std::vector<std::string> names;
-  for (const auto& option : options.options()) names.push_back("--" + option->long_name());
-  const std::string given = error.get_option_name();
-  const std::string nearest = core::nearest_name(given, names);
-  throw UsageError(fmt::format("unrecognised option '{}'{}; see `dragoman {} --help`", given,
-                               nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest), command.name()));
 }
 
 /// The values that were given, or are usual.
@@ -130,9 +82,26 @@ po::variables_map parse(const Command& command, const std::vector<std::string>& 
   try {
     po::store(po::command_line_parser(arguments).options(options).positional(positions).style(kStyle).run(), values);
   } catch (const po::unknown_option& error) {
-    complain_of_unknown(error, command, options);
+    const std::string whole = error.get_option_name();
+    const std::string given = whole.substr(0, whole.find('='));
+    if (const std::string_view advice = removed_option(command.name(), given); !advice.empty())
+      throw UsageError(fmt::format("{} was removed in this release: {}", given, advice));
+    throw UsageError(fmt::format("unrecognised option '{}'{}", given, guess_option(given, command, options)));
+  } catch (const po::too_many_positional_options_error&) {
+    throw UsageError(
+        fmt::format("there are more arguments than '{}' takes; an option's name is missing, such as --output",
+                    usage_of(command, options)));
   }
-  if (!values["help"].as<bool>()) po::notify(values);
+  if (values["help"].as<bool>()) return values;
+  try {
+    po::notify(values);
+  } catch (const po::required_option& error) {
+    // Nobody writes an argument that is known by its place as an option.
+    const std::string whole = error.get_option_name();
+    const std::string name = whole.substr(std::min(whole.find_first_not_of('-'), whole.size()));
+    if (std::ranges::find(names, name) == names.end()) throw;
+    throw UsageError(fmt::format("the argument '{}' is required but missing", name));
+  }
   return values;
 }
 
@@ -160,21 +129,29 @@ int run_command(Command& command, const std::vector<std::string>& arguments) {
     return kDone;
   }
   const po::variables_map values = parse(command, arguments, options);
-  const InterruptWatch interrupt;
+  InterruptWatch interrupt;
   core::set_default_stop(interrupt.token());
   ProgressStyle style = common.quiet ? ProgressStyle::kNone : progress_style(common.progress);
   if (style == ProgressStyle::kBar && command.prints_lines() && prints_to_terminal(values))
     style = ProgressStyle::kNone;
-  Terminal terminal(style);
+  Terminal terminal(style, command.logs());
   const Session session{.log =
                             [&](core::LogLevel level, std::string_view message) {
-                              if (!common.quiet || level == core::LogLevel::kWarning) terminal.message(level, message);
+                              if (!common.quiet || level == core::LogLevel::kWarning)
+                                terminal.message(level, word_for_command_line(message, options));
                             },
                         .progress = [&](const core::Progress& progress) { terminal.show(progress); },
-                        .stop = interrupt.token()};
+                        .stop = interrupt.token(),
+                        .saves_work_from_now = [&] { interrupt.wait_for_work(); }};
   try {
     command.run(session);
     terminal.finish();
+  } catch (const core::Error& error) {
+    terminal.finish();
+    core::fail_again(error, word_for_command_line(error, options));
+  } catch (const UsageError& error) {
+    terminal.finish();
+    throw UsageError(word_for_command_line(error.what(), error.option(), options));
   } catch (...) {
     terminal.finish();
     throw;
@@ -194,19 +171,21 @@ int dispatch(const std::vector<std::string>& arguments) {
     fmt::print("dragoman {}\n", kVersion);
     return kDone;
   }
-  std::vector<std::string> names;
-  for (const auto& command : commands) {
+  for (const auto& command : commands)
     if (command->name() == arguments[0]) return run_command(*command, {arguments.begin() + 1, arguments.end()});
-    names.emplace_back(command->name());
-  }
-  const std::string nearest = core::nearest_name(arguments[0], names);
-  throw UsageError(fmt::format("unknown command '{}'{}; `dragoman --help` lists them", arguments[0],
-                               nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest)));
+  throw UsageError(
+      fmt::format("unknown command '{}'{}; `dragoman --help` lists them", arguments[0], guess_command(arguments[0])));
 }
 
 int complain(ExitStatus status, std::string_view message) {
   write_to_standard_error(fmt::format("dragoman: {}\n", core::printable(message, core::Error::kLongestMessage)));
   return status;
+}
+
+/// Reports wrong usage of a command, with a pointer to its help unless the message has one.
+int complain_of_usage(std::string_view message, const std::vector<std::string>& arguments) {
+  if (message.find("--help`") != std::string_view::npos || arguments.empty()) return complain(kUsage, message);
+  return complain(kUsage, fmt::format("{}; see `dragoman {} --help`", message, arguments[0]));
 }
 
 int complain(const core::Error& error) {
@@ -252,10 +231,9 @@ int run_program(const std::vector<std::string>& arguments) {
   } catch (const core::Error& error) {
     return complain(error);
   } catch (const po::error& error) {
-    return complain(kUsage,
-                    fmt::format("{}; see `dragoman {} --help`", error.what(), arguments.empty() ? "" : arguments[0]));
+    return complain_of_usage(error.what(), arguments);
   } catch (const UsageError& error) {
-    return complain(kUsage, error.what());
+    return complain_of_usage(error.what(), arguments);
   } catch (const std::bad_alloc&) {
     return complain(kFailed, "out of memory; use smaller batches, fewer threads or a smaller model");
   } catch (const std::system_error& error) {

@@ -5,8 +5,12 @@
 
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <cmath>
+#include <ctime>
+#include <vector>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -36,22 +40,71 @@ std::size_t terminal_width() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
-/// A narrow terminal cuts the end: how far and how long stand first.
-std::string describe(const core::Progress& progress, double elapsed, double rate) {
-  std::string text = progress.stage + " ";
-  if (progress.total > 0) {
-    const double part = std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
-    text += fmt::format("{:3.0f}% {}/{} {}", 100 * part, short_number(static_cast<double>(progress.done)),
-                        short_number(static_cast<double>(progress.total)), progress.unit);
-  } else {
-    text += fmt::format("{} {}", short_number(static_cast<double>(progress.done)), progress.unit);
+/// "[######--------------]"
+std::string bar_of(double part) {
+  constexpr std::size_t kWidth = 20;
+  const auto done = static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kWidth);
+  return "[" + std::string(done, '#') + std::string(kWidth - done, '-') + "]";
+}
+
+/// The parts of a progress line by importance.
+struct ProgressLine {
+  std::string stage;
+  std::string part{};  ///< "45%"; empty if nobody knows how much there is
+  std::string bar{};
+  std::string count;
+  std::vector<std::string> more{};
+
+  std::string line() const { return text(more.size(), false); }
+  std::string text(std::size_t with_more, bool with_bar) const {
+    std::string line = stage;
+    for (const std::string& word : {part, with_bar ? bar : std::string(), count})
+      if (!word.empty()) line += " " + word;
+    for (std::size_t i = 0; i < with_more; ++i) line += ", " + more[i];
+    return line;
   }
-  text += ", " + duration(elapsed);
+  /// Returns the parts that fit in a line; less important ones are left out as a whole. The bar needs more room than
+  /// any figure.
+  std::string within(std::size_t width) const {
+    constexpr std::size_t kFiguresBeforeBar = 2;
+    const bool with_bar = text(std::min(more.size(), kFiguresBeforeBar), true).size() <= width;
+    for (std::size_t count_shown = more.size();; --count_shown) {
+      std::string line = text(count_shown, with_bar);
+      if (line.size() <= width) return line;
+      if (count_shown == 0) return core::printable(line, width);
+    }
+  }
+};
+
+ProgressLine describe(const core::Progress& progress, double elapsed, double rate) {
+  ProgressLine line{.stage = progress.stage, .count = short_number(static_cast<double>(progress.done))};
+  if (progress.total > 0) {
+    const double part = static_cast<double>(progress.done) / static_cast<double>(progress.total);
+    line.part = fmt::format("{:3.0f}%", 100 * std::min(1.0, part));
+    line.bar = bar_of(part);
+    line.count += "/" + short_number(static_cast<double>(progress.total));
+  }
+  line.count += " " + progress.unit;
+  line.more.push_back(duration(elapsed));
   if (progress.total > progress.done && rate > 0)
-    text += fmt::format(", ETA {}", duration(static_cast<double>(progress.total - progress.done) / rate));
-  if (rate > 0) text += fmt::format(", {}/s", short_number(rate));
-  for (const auto& [name, value] : progress.figures) text += fmt::format(", {} {}", name, short_number(value));
-  return text;
+    line.more.push_back(fmt::format("ETA {}", duration(static_cast<double>(progress.total - progress.done) / rate)));
+  if (rate > 0) line.more.push_back(fmt::format("{}/s", short_number(rate)));
+  for (const auto& [name, value] : progress.figures)
+    line.more.push_back(fmt::format("{} {}", name, short_number(value)));
+  return line;
+}
+
+}  // namespace
+
+std::string progress_line(const core::Progress& progress, double elapsed, double rate, std::size_t width) {
+  return describe(progress, elapsed, rate).within(width);
+}
+
+namespace {
+
+/// Local time: "2026-11-26 04:05:06".
+std::string time_stamp() {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)));
 }
 
 std::string as_json(const core::Progress& progress, double elapsed, double rate) {
@@ -73,6 +126,10 @@ ProgressStyle progress_style(const std::string& word) {
   throw UsageError(fmt::format("--progress {}: must be auto, json or none", word));
 }
 
+std::string Terminal::stamp() const {
+  return stamps_ ? time_stamp() + " " : std::string();
+}
+
 void Terminal::put(std::string_view text) {
   reachable_ = reachable_ && write_to_standard_error(text);
 }
@@ -86,10 +143,11 @@ void Terminal::message(core::LogLevel level, std::string_view text) {
   const std::lock_guard lock(mutex_);
   erase_bar();
   if (style_ == ProgressStyle::kJson) {
-    const nlohmann::ordered_json line{{level == core::LogLevel::kWarning ? "warning" : "message", text}};
+    nlohmann::ordered_json line{{level == core::LogLevel::kWarning ? "warning" : "message", text}};
+    if (stamps_) line["time"] = time_stamp();
     put(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   } else {
-    put(fmt::format("{}{}\n", level == core::LogLevel::kWarning ? "dragoman: warning: " : "",
+    put(fmt::format("{}{}{}\n", stamp(), level == core::LogLevel::kWarning ? "dragoman: warning: " : "",
                     core::printable(text, core::Error::kLongestMessage)));
   }
 }
@@ -131,11 +189,11 @@ void Terminal::show_now(const core::Progress& progress) {
       counted > 0.05 ? static_cast<double>(progress.done - std::min(progress.done, stage_first_)) / counted : 0;
   switch (style_) {
     case ProgressStyle::kBar:
-      put(fmt::format("\r{}\x1b[K", describe(progress, elapsed, rate).substr(0, terminal_width() - 1)));
+      put(fmt::format("\r{}\x1b[K", progress_line(progress, elapsed, rate, terminal_width() - 1)));
       bar_visible_ = true;
       break;
     case ProgressStyle::kLines:
-      put(describe(progress, elapsed, rate) + "\n");
+      put(stamp() + describe(progress, elapsed, rate).line() + "\n");
       break;
     case ProgressStyle::kJson:
       put(as_json(progress, elapsed, rate) + "\n");

@@ -17,11 +17,17 @@ enum class ProgressStyle { kBar, kLines, kJson, kNone };
 /// words.
 ProgressStyle progress_style(const std::string& word);
 
+/// Returns a line for a terminal of `width` columns: the stage, a bar, how much is done, the seconds so far, the time
+/// that remains at `rate` units a second, and the further figures that fit.
+std::string progress_line(const core::Progress& progress, double elapsed, double rate, std::size_t width);
+
 /// Writes messages and progress to standard error without tearing one through the other, and escapes what in a message
 /// would talk to the terminal. Goes silent once standard error takes no more. Thread-safe.
 class Terminal {
  public:
-  explicit Terminal(ProgressStyle style) : style_(style), last_report_(Clock::now()) {}
+  /// `stamps`: whether messages and lines of progress begin with the time, as logs of long runs do.
+  explicit Terminal(ProgressStyle style, bool stamps = false)
+      : style_(style), stamps_(stamps), last_report_(Clock::now()) {}
   void message(core::LogLevel level, std::string_view text);
   void show(const core::Progress& progress);
   /// Ends the line of a bar; JSON has the last figures.
@@ -33,8 +39,10 @@ class Terminal {
   void show_now(const core::Progress& progress);
   void put(std::string_view text);
   void erase_bar();
+  std::string stamp() const;
 
   ProgressStyle style_;
+  bool stamps_;
   std::mutex mutex_;
   std::string stage_;
   Clock::time_point stage_start_;

@@ -19,7 +19,7 @@ AverageAttention::AverageAttention(const nn::Scope& scope, const dragoman::trans
       sum_(layout.add_row_state(config.d_model)) {}
 
 /// Token by token out of the toolkit's ops: so it runs on every device and needs no backward function. Speed would ask
-/// for an op with a kernel per device instead, as plugins/ssru has one.
+/// for an op with a kernel for each device instead, as in examples/op.
 Variable AverageAttention::running_average(Context& context, const Variable& x, nn::DecoderState& state) const {
   const Tensor before = state.previous(context, sum_);  // empty in teaching forcing: all sums begin at zero
   const Tensor after = before.empty() ? Tensor{} : context.allocate(before.rows, before.cols);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/utf8.h>
 
@@ -139,7 +140,7 @@ tokenizer::TokenizerExample longest_match_example() {
           .texts = {"the cat", "cat  the",
                     " \xC3\xBC"
                     "act "},
-          .options = {{"space", "_"}}};
+          .options = dragoman::core::Json{{"space", "_"}}};
 }
 
 }  // namespace example

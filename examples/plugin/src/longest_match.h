@@ -4,7 +4,7 @@
 
 #include <dragoman/core/json_fwd.h>
 #include <dragoman/tokenizer/tokenizer.h>
-#include <dragoman/tokenizer/tokenizer_kind.h>
+#include <dragoman/tokenizer/tokenizer_spec.h>
 
 namespace example {
 

@@ -12,14 +12,14 @@ namespace {
 using namespace dragoman;
 
 /// No more tokens than these are looked at; with min_p = 0.01 there can be at most 100.
-constexpr std::int64_t kMostCandidates = 128;
+constexpr std::int64_t kMaxCandidates = 128;
 
 class MinPSampling final : public decoding::SearchStrategy {
  public:
   MinPSampling(const decoding::SamplingOptions& options, double min_p) : options_(options), min_p_(min_p) {}
 
   decoding::StepNeeds needs(std::int64_t vocabulary) const override {
-    return {.candidates = std::min(kMostCandidates, vocabulary), .temperature = options_.temperature, .noise = false};
+    return {.candidates = std::min(kMaxCandidates, vocabulary), .temperature = options_.temperature, .noise = false};
   }
   std::int32_t maximum_live() const override { return 1; }
 

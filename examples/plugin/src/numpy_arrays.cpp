@@ -1,6 +1,8 @@
 #include "numpy_arrays.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +15,7 @@
 #include <dragoman/core/folder.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/formats/parameters.h>
 #include <dragoman/tensor/context.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
@@ -103,25 +106,27 @@ class HeaderReader {
   std::string_view text_;
 };
 
-class NumpyArrays final : public plugins::ForeignModel {
- public:
-  NumpyArrays(path folder, bool transpose) : folder_(std::move(folder)), transpose_(transpose) {
-    const path config = folder_ / formats::ModelFiles::kConfig;
-    config_ =
-        formats::read_model_config(core::parse_json(core::read_regular_file(config), config.string()), config.string());
-    core::require(!config_.tokenizers, ErrorCode::kUnsupported,
-                  "{}: tokenizer: arrays go with a tokenizer.json; convert the tokenizer first", config.string());
-    for (const path& file : core::list_folder(folder_))
-      if (file.extension() == kExtension) waiting_.insert(file.stem().string());
-  }
+/// All but the arrays.
+formats::ModelContents contents_of(const path& folder) {
+  const path file = folder / formats::ModelFiles::kConfig;
+  formats::ModelConfig config =
+      formats::read_model_config(core::parse_json(core::read_regular_file(file), file.string()), file.string());
+  core::require(!config.tokenizers, ErrorCode::kUnsupported,
+                "{}: tokenizer: arrays go with a tokenizer.json; convert the tokenizer first", file.string());
+  return {.config = {.model_type = config.model_type,
+                     .plugin = config.plugin,
+                     .sequences = config.sequences,
+                     .model = config.model},
+          .tokenizers = {.joint = {.content = core::read_regular_file(folder / formats::ModelFiles::kTokenizer)}},
+          .card = formats::card_of(folder)};
+}
 
-  plugins::ModelDescription describe() const override {
-    return {.model_type = config_.model_type,
-            .plugin = config_.plugin,
-            .sequences = config_.sequences,
-            .model = config_.model,
-            .tokenizer = {.content = core::read_regular_file(folder_ / formats::ModelFiles::kTokenizer)},
-            .card = formats::card_of(folder_)};
+class NumpyArrays final : public formats::ImportedModel {
+ public:
+  NumpyArrays(const std::filesystem::path& folder, bool transpose)
+      : ImportedModel(folder, contents_of(folder)), folder_(folder), transpose_(transpose) {
+    for (const auto& file : core::list_folder(folder_))
+      if (file.extension() == kExtension) arrays_.insert(file.stem().string());
   }
 
   void check(const nn::ParameterStore& parameters) const override {
@@ -130,7 +135,7 @@ class NumpyArrays final : public plugins::ForeignModel {
 
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override {
     const auto [content, header] = open(parameter);
-    waiting_.erase(parameter.name);
+    read_.insert(parameter.name);
     const bool turned = is_turned(parameter);
     for (std::int64_t row = 0; row < out.rows; ++row)
       for (std::int64_t col = 0; col < out.cols; ++col) {
@@ -141,10 +146,11 @@ class NumpyArrays final : public plugins::ForeignModel {
   }
 
   void finish() override {
-    core::require(waiting_.empty(), ErrorCode::kBadInput,
+    std::vector<std::string> left;
+    std::ranges::set_difference(arrays_, read_, std::back_inserter(left));
+    core::require(left.empty(), ErrorCode::kBadInput,
                   "{}: {} arrays are of no parameter, {} is the first; the configuration is another model's",
-                  folder_.string(), waiting_.size(),
-                  waiting_.empty() ? "" : core::quote(*waiting_.begin() + kExtension));
+                  folder_.string(), left.size(), left.empty() ? "" : core::quote(left.front() + kExtension));
   }
 
  private:
@@ -159,8 +165,8 @@ class NumpyArrays final : public plugins::ForeignModel {
 
   /// The array of a parameter, which is there whole and has its shape.
   Array open(const nn::Parameter& parameter) const {
-    const path file = folder_ / (parameter.name + kExtension);
-    core::require(waiting_.contains(parameter.name), ErrorCode::kBadInput,
+    const std::filesystem::path file = folder_ / (parameter.name + kExtension);
+    core::require(arrays_.contains(parameter.name), ErrorCode::kBadInput,
                   "{}: is missing, and the configuration says that there is such a parameter", file.string());
     Array array{core::read_regular_file(file), {}};
     array.header = HeaderReader(array.content, file.string()).read();
@@ -188,10 +194,10 @@ class NumpyArrays final : public plugins::ForeignModel {
     return number;
   }
 
-  path folder_;
+  std::filesystem::path folder_;
   bool transpose_;
-  formats::ModelConfig config_;
-  std::set<std::string> waiting_;  ///< names of arrays that no parameter has asked for yet
+  std::set<std::string> arrays_;  ///< the names of all arrays
+  std::set<std::string> read_;    ///< the names of the arrays that were read
 };
 
 void write_array(const path& file, const nn::Parameter& parameter) {
@@ -210,7 +216,7 @@ void write_array(const path& file, const nn::Parameter& parameter) {
 
 }  // namespace
 
-std::unique_ptr<plugins::ForeignModel> open_numpy_arrays(const path& folder, core::OptionReader& options) {
+std::unique_ptr<formats::OpenedModel> open_numpy_arrays(const path& folder, core::OptionReader& options) {
   return std::make_unique<NumpyArrays>(folder, options.get("transpose", false));
 }
 

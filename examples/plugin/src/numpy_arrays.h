@@ -4,7 +4,7 @@
 #include <memory>
 
 #include <dragoman/core/options.h>
-#include <dragoman/plugins/model_importer.h>
+#include <dragoman/formats/model_importer.h>
 
 namespace example {
 
@@ -12,8 +12,8 @@ namespace example {
 /// and the tokenizer.json of a model folder, and for each parameter one array, NAME.npy, of 32 or 64 bit floats
 /// (https://numpy.org/neps/nep-0001-npy-format.html, versions 1 to 3, in C or Fortran order). Option `transpose`
 /// (false): weights of linear layers have their inputs first, as x @ W wants them, and are turned.
-std::unique_ptr<dragoman::plugins::ForeignModel> open_numpy_arrays(const std::filesystem::path& folder,
-                                                                   dragoman::core::OptionReader& options);
+std::unique_ptr<dragoman::formats::OpenedModel> open_numpy_arrays(const std::filesystem::path& folder,
+                                                                  dragoman::core::OptionReader& options);
 bool is_folder_of_numpy_arrays(const std::filesystem::path& folder);
 
 /// For the conformance kit.

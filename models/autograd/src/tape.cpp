@@ -16,14 +16,14 @@ std::size_t bytes_of_gradient(const Gradient& gradient) {
 
 void recycle(Context& context, Gradient* gradient) {
   if (gradient == nullptr || !gradient->recycled) return;
-  context.gradient_memory().release(gradient->value.data, bytes_of_gradient(*gradient));
+  training_mode(context).gradient_memory().release(gradient->value.data, bytes_of_gradient(*gradient));
   gradient->value = {};
   gradient->recycled = false;
 }
 
 void allocate(Context& context, Gradient& gradient) {
   gradient.value = {nullptr, gradient.rows, gradient.cols, gradient.cols, context.float_type(), context.device()};
-  gradient.value.data = context.gradient_memory().allocate(bytes_of_gradient(gradient));
+  gradient.value.data = training_mode(context).gradient_memory().allocate(bytes_of_gradient(gradient));
   gradient.recycled = true;
 }
 

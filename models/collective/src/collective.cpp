@@ -6,22 +6,6 @@
 namespace dragoman::collective {
 namespace {
 
-class Single final : public Collective {
- public:
-  int rank() const noexcept override { return 0; }
-  int size() const noexcept override { return 1; }
-  const std::string& host_of(int /*rank*/) const override { return host_; }
-  std::string describe() const override { return "one process"; }
-  void exchange(std::span<const Bytes> /*outgoing*/, std::span<const Room> /*incoming*/) override {}
-  void abort(core::ErrorCode /*code*/, std::string_view /*reason*/) noexcept override {}
-
- protected:
-  void finish() noexcept override {}
-
- private:
-  std::string host_ = "this machine";
-};
-
 /// The length of a text, as it travels.
 using Length = std::array<std::byte, sizeof(std::uint64_t)>;
 
@@ -51,6 +35,13 @@ Collective::~Collective() = default;
 
 std::string Collective::name_of(int rank) const {
   return fmt::format("rank {} ({})", rank, host_of(rank));
+}
+
+int Collective::local_rank() const {
+  int below = 0;
+  for (int other = 0; other < rank(); ++other)
+    if (host_of(other) == host_of(rank())) ++below;
+  return below;
 }
 
 void Collective::close() {
@@ -105,10 +96,6 @@ std::string Collective::broadcast_text(std::string_view mine, int root) {
   std::string text(sends ? std::string(mine) : std::string(decode(length), '\0'));
   broadcast(room_of(std::span(text)), root);
   return text;
-}
-
-std::unique_ptr<Collective> make_single() {
-  return std::make_unique<Single>();
 }
 
 }  // namespace dragoman::collective

@@ -67,7 +67,7 @@ FeedForward::FeedForward(const Scope& scope, std::int64_t width, std::int64_t in
       dropout_(dropout) {}
 
 Variable FeedForward::operator()(Context& context, const Variable& x) const {
-  const bool drops = context.training() && dropout_ > 0;
+  const bool drops = autograd::is_training(context) && dropout_ > 0;
   if (!activation_.gated && !drops) return in_.then(context, x, activation_.activation, out_);
   Variable inner;
   if (activation_.gated) {

@@ -111,8 +111,8 @@ Parameter& ParameterStore::add(std::string name, std::int64_t rows, std::int64_t
   core::require(rows > 0 && cols > 0, core::ErrorCode::kInvalidArgument,
                 "the parameter '{}' has the empty shape [{}, {}]", name, rows, cols);
   // So that no sum of sizes overflows; far above any machine's memory.
-  constexpr std::int64_t kMostValues = std::int64_t{1} << 45;
-  core::require(rows <= kMostValues / cols, core::ErrorCode::kInvalidArgument,
+  constexpr std::int64_t kMaxValues = std::int64_t{1} << 45;
+  core::require(rows <= kMaxValues / cols, core::ErrorCode::kInvalidArgument,
                 "the parameter '{}' has the shape [{}, {}], which no memory holds", name, rows, cols);
   Parameter& parameter = parameters_.emplace_back();
   parameter.name = std::move(name);

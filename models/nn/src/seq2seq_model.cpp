@@ -3,6 +3,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
+#include <dragoman/nn/pooled_state.h>
 
 namespace dragoman::nn {
 
@@ -59,17 +60,27 @@ Sequences Seq2SeqModel::prepare_source(Context& context, const RaggedTokens& sou
   return upload(context, source);
 }
 
-Sequences Seq2SeqModel::prepare_target(Context& context, const RaggedTokens& next, DecoderState& state,
-                                       const ops::NextChoices& chosen) const {
+Sequences Seq2SeqModel::begin_target(Context& context, const RaggedTokens& next, DecoderState& state) const {
   tensor::check_ragged(next, spec_.target_vocabulary);
   state.begin_step(context, next);
   for (const std::int32_t position : state.positions().host)
     core::require(position < spec_.maximum_target_length, core::ErrorCode::kInvalidArgument,
                   "a target reaches position {}; the model takes {}", position, spec_.maximum_target_length);
-  const ops::Indices tokens = context.indices(next.tokens);
-  if (!chosen.choices.empty()) ops::choose_next(context, chosen, spec_.end, tokens, state.parents());
+  return {next, context.indices(next.tokens), state.row_offsets(), state.positions()};
+}
+
+Sequences Seq2SeqModel::prepare_target(Context& context, const RaggedTokens& next, DecoderState& state) const {
+  const Sequences target = begin_target(context, next, state);
   state.complete_step(context);
-  return {next, tokens, state.row_offsets(), state.positions()};
+  return target;
+}
+
+Sequences Seq2SeqModel::prepare_target(Context& context, const RaggedTokens& next, PooledState& state,
+                                       const ops::NextChoices& chosen) const {
+  const Sequences target = begin_target(context, next, state);
+  if (!chosen.choices.empty()) ops::choose_next(context, chosen, spec_.end, target.tokens, state.parents());
+  state.complete_step(context);
+  return target;
 }
 
 Sequences upload(Context& context, const RaggedTokens& batch) {

@@ -4,6 +4,8 @@
 #include "dragoman/ops/dropout.h"
 #include "dragoman/ops/elementwise.h"
 
+#include <memory>
+
 #include <dragoman/core/error.h>
 
 namespace dragoman::ops {
@@ -53,6 +55,32 @@ std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets
   return offsets;
 }
 
+namespace {
+
+/// The observer of a context.
+class Observation final : public tensor::ContextExtension {
+ public:
+  static constexpr tensor::ExtensionSlot kSlot{1};
+
+  bool keeps_results() const override { return observer != nullptr; }
+  bool allows_recording() const override { return observer == nullptr; }
+
+  AttentionObserver* observer = nullptr;
+};
+
+}  // namespace
+
+AttentionObserver* attention_observer(const Context& context) noexcept {
+  const auto* observation = context.extension<Observation>();
+  return observation == nullptr ? nullptr : observation->observer;
+}
+
+void set_attention_observer(Context& context, AttentionObserver* observer) {
+  auto* observation = context.extension<Observation>();
+  if (observation == nullptr) observation = &context.attach(std::make_unique<Observation>());
+  observation->observer = observer;
+}
+
 bool keeps_attention_weights(const Context& context) {
   return context.kernels().find(kRecomputedAttention) == nullptr;
 }
@@ -63,9 +91,9 @@ void attend_and_recompute(Context& context, const Variable& q, const Variable& k
                           const Variable& bias, const Variable& y, const AttentionArguments& forward) {
   const RecomputedAttentionArguments arguments{.forward = forward,
                                                .log_sums = context.allocate_for_step(q.value.rows, forward.heads),
-                                               .type = context.plain_compute_type()};
+                                               .type = autograd::training_compute_type(context)};
   context.kernels().get(kRecomputedAttention)(context, arguments);
-  context.tape()->record(context, y.gradient, [q, k, v, bias, y, arguments](Context& ctx) {
+  autograd::record(context, y.gradient, [q, k, v, bias, y, arguments](Context& ctx) {
     ctx.kernels().get(kRecomputedAttentionBackward)(
         ctx, {arguments, y.gradient->value, optional_target(ctx, q), optional_target(ctx, k), optional_target(ctx, v),
               optional_target(ctx, bias)});
@@ -77,12 +105,12 @@ void attend_and_recompute(Context& context, const Variable& q, const Variable& k
 AttentionResult attention(Context& context, const Variable& q, const Variable& k, const Variable& v,
                           const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& wanted,
                           bool keep_weights, const Variable& bias) {
-  AttentionObserver* observer = context.attention_observer();
+  AttentionObserver* observer = attention_observer(context);
   AttentionOptions options = wanted;
   if (observer != nullptr) observer->before(options);
   check_operands(q.value, k.value, v.value, q_offsets, k_offsets, bias.value, options);
   const double rate = effective_rate(context, options.dropout);
-  const RandomState random = rate > 0 ? context.next_random() : RandomState{};
+  const RandomState random = rate > 0 ? autograd::next_random(context) : RandomState{};
   const bool record = autograd::recording(context, q, k, v, bias);
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
   const bool watched = keep_weights || observer != nullptr;
@@ -112,7 +140,7 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   context.kernels().get(kAttention)(context, forward);
   if (observer != nullptr) observer->after(context, forward, q_offsets, k_offsets);
   if (record)
-    context.tape()->record(context, {y.gradient, weights.gradient}, [q, k, v, bias, y, weights, forward](Context& ctx) {
+    autograd::record(context, {y.gradient, weights.gradient}, [q, k, v, bias, y, weights, forward](Context& ctx) {
       const Tensor dweights = weights.needs_gradient() ? weights.gradient->value : Tensor{};
       ctx.kernels().get(kAttentionBackward)(
           ctx, {forward, output_gradient(ctx, y), optional_target(ctx, q), optional_target(ctx, k),

@@ -32,7 +32,7 @@ Variable bias_of_head(Context& context, const Variable& bias, std::int64_t queri
 Variable attention_composite(Context& context, const Variable& q, const Variable& k, const Variable& v,
                              const Offsets& q_offsets, const Offsets& k_offsets, const AttentionOptions& options,
                              const Variable& bias) {
-  core::require(!context.training() || options.dropout == 0, core::ErrorCode::kUnsupported,
+  core::require(!autograd::is_training(context) || options.dropout == 0, core::ErrorCode::kUnsupported,
                 "attention_composite: dropout on the weights exists in the fused form only");
   const std::int64_t width = q.value.cols / options.heads;
   std::vector<Placed> blocks;

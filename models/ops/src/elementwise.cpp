@@ -16,7 +16,7 @@ Variable add(Context& context, const Variable& a, const Variable& b) {
   const Variable y = autograd::make_variable(context, context.allocate(a.value.rows, a.value.cols), record);
   context.kernels().get(kAdd)(context, {a.value, b.value, y.value});
   if (record)
-    context.tape()->record(context, y.gradient, [a, b, y](Context& ctx) {
+    autograd::record(context, y.gradient, [a, b, y](Context& ctx) {
       accumulate_gradient(ctx, a, y.gradient->value);
       accumulate_gradient(ctx, b, y.gradient->value);
     });
@@ -29,7 +29,7 @@ Variable multiply(Context& context, const Variable& a, const Variable& b) {
   const Variable y = autograd::make_variable(context, context.allocate(a.value.rows, a.value.cols), record);
   context.kernels().get(kMultiply)(context, {a.value, b.value, y.value, false});
   if (record)
-    context.tape()->record(context, y.gradient, [a, b, y](Context& ctx) {
+    autograd::record(context, y.gradient, [a, b, y](Context& ctx) {
       const auto propagate = [&](const Variable& to, const Tensor& other) {
         if (!to.needs_gradient()) return;
         const GradientTarget target = autograd::target_of(ctx, *to.gradient);
@@ -46,7 +46,7 @@ Variable scale(Context& context, const Variable& x, double factor) {
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
   context.kernels().get(kScale)(context, {x.value, factor, y.value, false});
   if (record)
-    context.tape()->record(context, y.gradient, [x, y, factor](Context& ctx) {
+    autograd::record(context, y.gradient, [x, y, factor](Context& ctx) {
       const GradientTarget target = autograd::target_of(ctx, *x.gradient);
       ctx.kernels().get(kScale)(ctx, {y.gradient->value, factor, target.value, target.accumulate});
     });
@@ -59,7 +59,7 @@ Variable add_row(Context& context, const Variable& x, const Variable& row) {
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
   context.kernels().get(kAddRow)(context, {x.value, row.value, y.value});
   if (record)
-    context.tape()->record(context, y.gradient, [x, row, y](Context& ctx) {
+    autograd::record(context, y.gradient, [x, row, y](Context& ctx) {
       accumulate_gradient(ctx, x, y.gradient->value);
       if (!row.needs_gradient()) return;
       const GradientTarget target = autograd::target_of(ctx, *row.gradient);
@@ -74,7 +74,7 @@ Variable activate(Context& context, const Variable& x, Activation activation) {
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
   context.kernels().get(kActivation)(context, {x.value, activation, y.value});
   if (record)
-    context.tape()->record(context, y.gradient, [x, y, activation](Context& ctx) {
+    autograd::record(context, y.gradient, [x, y, activation](Context& ctx) {
       const GradientTarget target = autograd::target_of(ctx, *x.gradient);
       ctx.kernels().get(kActivationBackward)(
           ctx, {x.value, y.value, activation, y.gradient->value, target.value, target.accumulate});

@@ -35,17 +35,16 @@ Variable embedding(Context& context, const Indices& ids, const Weight& weight, c
     require_in_table(positions, options.first_position, position_table.value, "the position");
   }
   const double rate = effective_rate(context, options.dropout);
-  const RandomState random = rate > 0 ? context.next_random() : RandomState{};
+  const RandomState random = rate > 0 ? autograd::next_random(context) : RandomState{};
   const bool record = autograd::recording(context, table, position_table);
   const Variable y = autograd::make_variable(context, context.allocate(ids.size(), table.value.cols), record);
   context.kernels().get(kEmbedding)(context, {ids, weight.stored(), options.scale, positions, position_table.value,
                                               options.first_position, rate, random, y.value});
   if (record)
-    context.tape()->record(context, y.gradient,
-                           [=, scale = options.scale, first = options.first_position](Context& ctx) {
-                             backward_into(ctx, ids, 0, table, y.gradient->value, scale, rate, random);
-                             backward_into(ctx, positions, first, position_table, y.gradient->value, 1, rate, random);
-                           });
+    autograd::record(context, y.gradient, [=, scale = options.scale, first = options.first_position](Context& ctx) {
+      backward_into(ctx, ids, 0, table, y.gradient->value, scale, rate, random);
+      backward_into(ctx, positions, first, position_table, y.gradient->value, 1, rate, random);
+    });
   return y;
 }
 

@@ -6,7 +6,7 @@ namespace dragoman::ops {
 namespace {
 
 bool can_be_fused(const Context& context, const Weight& in, const Weight& out) {
-  return context.tape() == nullptr && in.packed != nullptr && out.packed != nullptr &&
+  return autograd::tape_of(context) == nullptr && in.packed != nullptr && out.packed != nullptr &&
          in.packed->type() == out.packed->type() && context.kernels().find(kFeedForward) != nullptr;
 }
 

@@ -39,7 +39,7 @@ Variable normalise(Context& context, const Variable& x, const Norm& norm) {
   context.kernels().get(kLayerNorm)(context, {x.value, norm.gain.value, norm.bias.value, norm.epsilon, y.value,
                                               statistics.mean, statistics.inverse_deviation, norm.centred});
   if (record)
-    context.tape()->record(context, y.gradient, [x, norm, y, statistics](Context& ctx) {
+    autograd::record(context, y.gradient, [x, norm, y, statistics](Context& ctx) {
       ctx.kernels().get(kLayerNormBackward)(
           ctx, {x.value, norm.gain.value, statistics.mean, statistics.inverse_deviation, y.gradient->value,
                 optional_target(ctx, x), optional_target(ctx, norm.gain), optional_target(ctx, norm.bias)});
@@ -60,7 +60,7 @@ ResidualNorm normalise_sum(Context& context, const Variable& residual, const Var
   require_same_shape("residual_dropout_layer_norm", residual.value, x.value);
   check_norm(x.value, norm);
   const double applied = effective_rate(context, rate);
-  const RandomState random = applied > 0 ? context.next_random() : RandomState{};
+  const RandomState random = applied > 0 ? autograd::next_random(context) : RandomState{};
   const bool record = autograd::recording(context, residual, x, norm.gain, norm.bias);
   const Variable sum = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
@@ -68,7 +68,7 @@ ResidualNorm normalise_sum(Context& context, const Variable& residual, const Var
   kernel(context, {residual.value, x.value, applied, random, norm.gain.value, norm.bias.value, norm.epsilon, sum.value,
                    y.value, statistics.mean, statistics.inverse_deviation, norm.centred});
   if (record)
-    context.tape()->record(context, {sum.gradient, y.gradient}, [=](Context& ctx) {
+    autograd::record(context, {sum.gradient, y.gradient}, [=](Context& ctx) {
       if (!y.gradient->written) {
         // Only the sum was used: the norm has no part in the gradient.
         accumulate_gradient(ctx, residual, sum.gradient->value);

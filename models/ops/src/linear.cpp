@@ -55,13 +55,13 @@ Variable linear(Context& context, const Variable& x, const Weight& weight, const
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, shape.outputs), record);
   const Tensor z = record && needs_input(activation) ? context.allocate(x.value.rows, shape.outputs) : Tensor{};
   kernel(context, {x.value, weight.value.value, weight.packed, bias.value, activation, z, y.value,
-                   context.plain_compute_type()});
+                   autograd::training_compute_type(context)});
   if (record)
-    context.tape()->record(context, y.gradient, [x, w = weight.value, bias, activation, z, y](Context& ctx) {
+    autograd::record(context, y.gradient, [x, w = weight.value, bias, activation, z, y](Context& ctx) {
       auto* fused = ctx.kernels().find(kLinearBackward);
       (fused != nullptr ? fused : backward_composite)(
           ctx, {x.value, w.value, activation, z, y.value, y.gradient->value, optional_target(ctx, x),
-                optional_target(ctx, w), optional_target(ctx, bias), ctx.plain_compute_type()});
+                optional_target(ctx, w), optional_target(ctx, bias), autograd::training_compute_type(ctx)});
     });
   return y;
 }
@@ -72,7 +72,7 @@ Variable linear_composite(Context& context, const Variable& x, const Weight& wei
     core::fail(core::ErrorCode::kUnsupported, "linear: the {} backend cannot multiply by a packed weight",
                context.device().backend());
   check_operands(x, {weight.value, nullptr}, bias);
-  const Variable product = matmul(context, x, weight.value, true, context.plain_compute_type());
+  const Variable product = matmul(context, x, weight.value, true, autograd::training_compute_type(context));
   return activate(context, bias.empty() ? product : add_row(context, product, bias), activation);
 }
 

@@ -17,7 +17,7 @@ Variable matmul(Context& context, const Variable& a, const Variable& b, bool tra
   const Variable y = autograd::make_variable(context, context.allocate(a.value.rows, columns), record);
   context.kernels().get(kMatMul)(context, {a.value, false, b.value, transpose_b, y.value, false, type});
   if (record)
-    context.tape()->record(context, y.gradient, [a, b, y, transpose_b, type](Context& ctx) {
+    autograd::record(context, y.gradient, [a, b, y, transpose_b, type](Context& ctx) {
       const Tensor& dy = y.gradient->value;
       auto* kernel = ctx.kernels().get(kMatMul);
       if (a.needs_gradient()) {

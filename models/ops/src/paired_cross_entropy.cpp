@@ -17,14 +17,10 @@ namespace {
 constexpr std::int64_t kPairChunk = 128;
 
 Tensor unrecorded_logits(Context& context, const Tensor& hidden, const Projection& projection) {
-  autograd::Tape* const tape = context.tape();
-  context.set_tape(nullptr);
-  const Tensor logits =
-      linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
-             {projection.bias.value, nullptr})
-          .value;
-  context.set_tape(tape);
-  return logits;
+  const autograd::NoGradient unrecorded(context);
+  return linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
+                {projection.bias.value, nullptr})
+      .value;
 }
 
 void check_pairs(const Variable& hidden, const Projection& projection, const Indices& targets, bool record,
@@ -54,7 +50,7 @@ struct ProjectionGradients {
   /// Those of rows [begin, end), whose logits hold their gradients.
   void add(Context& context, const Tensor& h, const Tensor& table, std::int64_t begin, const Tensor& logits) {
     const std::int64_t end = begin + logits.rows;
-    const ComputeType type = context.plain_compute_type();
+    const ComputeType type = autograd::training_compute_type(context);
     auto* multiply = context.kernels().get(kMatMul);
     if (!hidden.empty()) multiply(context, {logits, false, table, false, hidden.row_range(begin, end), false, type});
     if (!weight.value.empty()) {
@@ -101,7 +97,7 @@ RowLosses paired_cross_entropy_rows(Context& context, const Variable& hidden, co
     gradients.add(context, h, weight.value, pairs + begin, second);
   }
   if (!dh.empty())
-    context.tape()->record(context, nullptr, [hidden, dh](Context& ctx) { accumulate_gradient(ctx, hidden, dh); });
+    autograd::record(context, nullptr, [hidden, dh](Context& ctx) { accumulate_gradient(ctx, hidden, dh); });
   return rows;
 }
 

@@ -2,7 +2,7 @@
 
 #include "check.h"
 #include "dragoman/ops/linear.h"
-#include "dragoman/ops/project_listed_top_k.h"
+#include "dragoman/ops/project_shortlist_top_k.h"
 #include "dragoman/ops/softmax.h"
 
 #include <algorithm>
@@ -22,19 +22,19 @@ namespace {
 /// Ranges that follow one another are often equal: hypotheses of one sentence.
 void check_allowed(const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary) {
   using core::ErrorCode;
-  const std::span ranges = options.allowed_of_row;
+  const std::span ranges = options.shortlist_of_row;
   if (!ranges.empty() && static_cast<std::int64_t>(ranges.size()) != rows)
     core::fail(ErrorCode::kInvalidArgument, "project_top_k: allowed tokens for {} rows but there are {}", ranges.size(),
                rows);
   for (std::size_t r = 0; r < ranges.size(); ++r) {
-    const AllowedRange& range = ranges[r];
+    const ShortlistRange& range = ranges[r];
     if (r > 0 && range == ranges[r - 1]) continue;
-    if (range.begin < 0 || range.begin > range.end || range.end > static_cast<std::int64_t>(options.allowed.size()))
+    if (range.begin < 0 || range.begin > range.end || range.end > static_cast<std::int64_t>(options.shortlist.size()))
       core::fail(ErrorCode::kInvalidArgument, "project_top_k: row {} allows [{}, {}) of {} tokens", r, range.begin,
-                 range.end, options.allowed.size());
+                 range.end, options.shortlist.size());
     std::int32_t before = -1;
     for (std::int32_t i = range.begin; i < range.end; ++i) {
-      const std::int32_t token = options.allowed[static_cast<std::size_t>(i)];
+      const std::int32_t token = options.shortlist[static_cast<std::size_t>(i)];
       if (token <= before || token >= vocabulary)
         core::fail(ErrorCode::kInvalidArgument,
                    "project_top_k: row {} allows token {} behind {}; they must rise, within a vocabulary of {}", r,
@@ -61,10 +61,10 @@ void check(const TopKOptions& options, std::int64_t rows, std::int64_t vocabular
     core::require(edit.row >= 0 && edit.row < rows && edit.token >= 0 && edit.token < vocabulary,
                   ErrorCode::kInvalidArgument, "project_top_k: an edit of row {} and token {} is outside of [{}, {}]",
                   edit.row, edit.token, rows, vocabulary);
-  for (const WantedToken& wanted : options.wanted)
-    core::require(wanted.row >= 0 && wanted.row < rows && wanted.token >= 0 && wanted.token < vocabulary,
+  for (const ScoredToken& scored : options.scored)
+    core::require(scored.row >= 0 && scored.row < rows && scored.token >= 0 && scored.token < vocabulary,
                   ErrorCode::kInvalidArgument, "project_top_k: token {} is wanted in row {}, outside of [{}, {}]",
-                  wanted.token, wanted.row, rows, vocabulary);
+                  scored.token, scored.row, rows, vocabulary);
   check_allowed(options, rows, vocabulary);
 }
 
@@ -97,13 +97,13 @@ DeviceArray<double> upload_temperatures(Context& context, std::span<const double
   return context.upload(std::span<const double>(ones, count));
 }
 
-TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k, std::size_t wanted, const TopK& into = {}) {
+TopK allocate_result(Context& context, std::int64_t rows, std::int64_t k, std::size_t scored, const TopK& into = {}) {
   TopK result = into;
   if (result.tokens.empty()) {
     result.tokens = context.arena().allocate(rows, k, tensor::DType::kI32, context.device());
     result.log_probabilities = context.allocate(rows, k);
   }
-  if (wanted > 0) result.wanted_log_probabilities = context.allocate(static_cast<std::int64_t>(wanted), 1);
+  if (scored > 0) result.scored_log_probabilities = context.allocate(static_cast<std::int64_t>(scored), 1);
   return result;
 }
 
@@ -117,20 +117,20 @@ ProjectTopKArguments arguments_of(const Context& context, const Tensor& hidden, 
           .temperatures = options.temperatures,
           .edits = options.edits,
           .noise = options.noise,
-          .allowed = options.allowed,
-          .allowed_of_row = options.allowed_of_row,
+          .shortlist = options.shortlist,
+          .shortlist_of_row = options.shortlist_of_row,
           .tokens = result.tokens,
           .log_probabilities = result.log_probabilities,
-          .wanted = options.wanted,
-          .wanted_log_probabilities = result.wanted_log_probabilities,
-          .type = context.plain_compute_type()};
+          .scored = options.scored,
+          .scored_log_probabilities = result.scored_log_probabilities,
+          .type = autograd::training_compute_type(context)};
 }
 
-void forbid_others(const Tensor& logits, std::int64_t row, std::span<const std::int32_t> allowed) {
-  auto next = allowed.begin();
-  for (std::int64_t token = 0; token < logits.cols && !allowed.empty(); ++token) {
-    const bool is_allowed = next != allowed.end() && *next == token;
-    if (is_allowed)
+void forbid_others(const Tensor& logits, std::int64_t row, std::span<const std::int32_t> shortlist) {
+  auto next = shortlist.begin();
+  for (std::int64_t token = 0; token < logits.cols && !shortlist.empty(); ++token) {
+    const bool is_in_shortlist = next != shortlist.end() && *next == token;
+    if (is_in_shortlist)
       ++next;
     else
       tensor::set_element(logits, row, token, -std::numeric_limits<double>::infinity());
@@ -139,13 +139,13 @@ void forbid_others(const Tensor& logits, std::int64_t row, std::span<const std::
 
 /// Edits come before temperatures, as in the kernels.
 void edit_and_temper(Context& context, const Tensor& logits, const TopKOptions& options) {
-  if (options.edits.empty() && options.temperatures.empty() && options.allowed_of_row.empty()) return;
+  if (options.edits.empty() && options.temperatures.empty() && options.shortlist_of_row.empty()) return;
   const auto view = tensor::HostView::of(context.memory(), logits);
-  for (std::size_t r = 0; r < options.allowed_of_row.size(); ++r) {
-    const AllowedRange& range = options.allowed_of_row[r];
+  for (std::size_t r = 0; r < options.shortlist_of_row.size(); ++r) {
+    const ShortlistRange& range = options.shortlist_of_row[r];
     forbid_others(view.tensor(), static_cast<std::int64_t>(r),
-                  options.allowed.subspan(static_cast<std::size_t>(range.begin),
-                                          static_cast<std::size_t>(range.end - range.begin)));
+                  options.shortlist.subspan(static_cast<std::size_t>(range.begin),
+                                            static_cast<std::size_t>(range.end - range.begin)));
   }
   for (const LogitEdit& edit : options.edits) {
     const double logit = tensor::element(view.tensor(), edit.row, edit.token);
@@ -197,9 +197,9 @@ UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::in
           upload_temperatures(context, options.temperatures, rows),
           upload_in_buckets(context, options.edits),
           context.upload(options.noise),
-          upload_in_buckets(context, options.wanted),
-          upload_lists(context, options.allowed),
-          context.upload(options.allowed_of_row)};
+          upload_in_buckets(context, options.scored),
+          upload_lists(context, options.shortlist),
+          context.upload(options.shortlist_of_row)};
 }
 
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection,
@@ -208,7 +208,7 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
   if (kernel == nullptr) return project_top_k_composite(context, hidden, projection, options.host);
   if (projection.weight.packed == nullptr)
     require_computable(projection.weight.value.value, hidden.dtype, "project_top_k");
-  const TopK result = allocate_result(context, hidden.rows, options.host.k, options.wanted.size(), into);
+  const TopK result = allocate_result(context, hidden.rows, options.host.k, options.scored.size(), into);
   kernel(context, arguments_of(context, hidden, projection, options, result));
   return result;
 }
@@ -217,21 +217,23 @@ TopK project_top_k(Context& context, const Tensor& hidden, const Projection& pro
   return project_top_k(context, hidden, projection, upload(context, options, hidden.rows, projection.vocabulary()));
 }
 
-DeviceArray<ListedColumn> upload(Context& context, std::span<const ListedColumn> listed) {
-  return upload_lists(context, listed);
+DeviceArray<ShortlistColumn> upload(Context& context, std::span<const ShortlistColumn> shortlist_columns) {
+  return upload_lists(context, shortlist_columns);
 }
 
-TopK project_listed_top_k(Context& context, const Tensor& hidden, const Projection& projection,
-                          const UploadedTopKOptions& options, const Listing& listing, const TopK& into) {
+TopK project_shortlist_top_k(Context& context, const Tensor& hidden, const Projection& projection,
+                             const UploadedTopKOptions& options, const Listing& listing, const TopK& into) {
   core::require(projection.weight.packed != nullptr && listing.outputs != nullptr &&
-                    options.allowed_of_row.size() == hidden.rows && listing.listed.size() == options.allowed.size() &&
+                    options.shortlist_of_row.size() == hidden.rows &&
+                    listing.shortlist_columns.size() == options.shortlist.size() &&
                     listing.columns <= listing.outputs->columns() && listing.columns % listing.outputs->panel() == 0,
                 core::ErrorCode::kInvalidArgument,
-                "project_listed_top_k: {} rows with {} lists, {} of {} tokens gathered in {} columns", hidden.rows,
-                options.allowed_of_row.size(), listing.listed.size(), options.allowed.size(), listing.columns);
-  const TopK result = allocate_result(context, hidden.rows, options.host.k, options.wanted.size(), into);
-  context.kernels().get(kProjectListedTopK)(context, {arguments_of(context, hidden, projection, options, result),
-                                                      listing.outputs, listing.columns, listing.listed});
+                "project_shortlist_top_k: {} rows with {} lists, {} of {} tokens gathered in {} columns", hidden.rows,
+                options.shortlist_of_row.size(), listing.shortlist_columns.size(), options.shortlist.size(),
+                listing.columns);
+  const TopK result = allocate_result(context, hidden.rows, options.host.k, options.scored.size(), into);
+  context.kernels().get(kProjectShortlistTopK)(context, {arguments_of(context, hidden, projection, options, result),
+                                                         listing.outputs, listing.columns, listing.shortlist_columns});
   return result;
 }
 
@@ -243,7 +245,7 @@ TopK project_top_k_composite(Context& context, const Tensor& hidden, const Proje
              {projection.bias.value, nullptr});
   edit_and_temper(context, logits.value, options);
   const Variable log_probabilities = log_softmax(context, logits);
-  const TopK result = allocate_result(context, hidden.rows, options.k, options.wanted.size());
+  const TopK result = allocate_result(context, hidden.rows, options.k, options.scored.size());
   const auto values = tensor::HostView::of(context.memory(), log_probabilities.value);
   const auto tokens = tensor::HostView::to_be_written(context.memory(), result.tokens);
   const auto best = tensor::HostView::to_be_written(context.memory(), result.log_probabilities);
@@ -251,12 +253,12 @@ TopK project_top_k_composite(Context& context, const Tensor& hidden, const Proje
     select_row(values.tensor(), row, options, {tokens.tensor(), best.tensor()});
   tokens.store();
   best.store();
-  if (options.wanted.empty()) return result;
-  const auto wanted = tensor::HostView::to_be_written(context.memory(), result.wanted_log_probabilities);
-  for (std::size_t i = 0; i < options.wanted.size(); ++i)
-    tensor::set_element(wanted.tensor(), static_cast<std::int64_t>(i), 0,
-                        tensor::element(values.tensor(), options.wanted[i].row, options.wanted[i].token));
-  wanted.store();
+  if (options.scored.empty()) return result;
+  const auto scored = tensor::HostView::to_be_written(context.memory(), result.scored_log_probabilities);
+  for (std::size_t i = 0; i < options.scored.size(); ++i)
+    tensor::set_element(scored.tensor(), static_cast<std::int64_t>(i), 0,
+                        tensor::element(values.tensor(), options.scored[i].row, options.scored[i].token));
+  scored.store();
   return result;
 }
 

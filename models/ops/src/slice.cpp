@@ -32,7 +32,7 @@ Variable slice(Context& context, const Variable& x, std::int64_t row_begin, std:
   const Tensor view = x.value.row_range(row_begin, row_end).col_range(col_begin, col_end);
   const Variable y = autograd::make_variable(context, view, record);
   if (record)
-    context.tape()->record(context, y.gradient, [=](Context& ctx) {
+    autograd::record(context, y.gradient, [=](Context& ctx) {
       const GradientTarget dx = autograd::target_of(ctx, *x.gradient);
       if (!dx.accumulate) fill_zero(ctx, dx.value);
       const Tensor block = dx.value.row_range(row_begin, row_end).col_range(col_begin, col_end);
@@ -54,7 +54,7 @@ Variable assemble(Context& context, std::int64_t rows, std::int64_t cols, std::s
   if (!record) return y;
   auto* placed = static_cast<Placed*>(context.host_arena().allocate(blocks.size_bytes()));
   std::uninitialized_copy(blocks.begin(), blocks.end(), placed);
-  context.tape()->record(context, y.gradient, [placed, count = blocks.size(), y, place](Context& ctx) {
+  autograd::record(context, y.gradient, [placed, count = blocks.size(), y, place](Context& ctx) {
     for (std::size_t i = count; i-- > 0;)
       accumulate_gradient(ctx, placed[i].block, place(y.gradient->value, placed[i]));
   });
@@ -77,7 +77,7 @@ std::array<Variable, parts> split_columns(Context& context, const Variable& x) {
     result[i].gradient->first_column = begin;
   }
   if (record)
-    context.tape()->record(context, nullptr, [x, result](Context& ctx) {
+    autograd::record(context, nullptr, [x, result](Context& ctx) {
       bool any = false;
       for (const Variable& part : result) any = any || part.gradient->written;
       if (!any) return;
@@ -106,7 +106,7 @@ Variable weighted_sum(Context& context, const Variable& x, const Tensor& weights
   const Variable y = autograd::make_variable(context, context.allocate(1, 1), record);
   context.kernels().get(kColumnSum)(context, {column, y.value, false});
   if (record)
-    context.tape()->record(context, y.gradient, [x, weights, y](Context& ctx) {
+    autograd::record(context, y.gradient, [x, weights, y](Context& ctx) {
       const GradientTarget dx = autograd::target_of(ctx, *x.gradient);
       const Tensor product = ctx.allocate(dx.value.rows, dx.value.cols);
       ctx.kernels().get(kMatMul)(ctx, {as_column(weights), false, y.gradient->value, false, as_column(product), false});

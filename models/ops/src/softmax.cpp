@@ -10,7 +10,7 @@ Variable apply(Context& context, const Variable& x, bool logarithm, std::int64_t
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
   context.kernels().get(kSoftmax)(context, {x.value, logarithm, causal_offset, y.value});
   if (record)
-    context.tape()->record(context, y.gradient, [x, y, logarithm](Context& ctx) {
+    autograd::record(context, y.gradient, [x, y, logarithm](Context& ctx) {
       ctx.kernels().get(kSoftmaxBackward)(
           ctx, {y.value, logarithm, y.gradient->value, autograd::target_of(ctx, *x.gradient)});
     });

@@ -34,15 +34,7 @@ void check_targets(const Tensor& hidden, const Indices& targets, std::int64_t vo
 
 /// The chunk's logits without a record on the tape.
 Tensor chunk_logits(Context& context, const Tensor& hidden, const Projection& projection) {
-  struct WithoutTape {
-    explicit WithoutTape(Context& of) : context(of), tape(of.tape()) { of.set_tape(nullptr); }
-    ~WithoutTape() { context.set_tape(tape); }
-    WithoutTape(const WithoutTape&) = delete;
-    WithoutTape& operator=(const WithoutTape&) = delete;
-    Context& context;
-    autograd::Tape* tape;
-  };
-  const WithoutTape unrecorded(context);
+  const autograd::NoGradient unrecorded(context);
   return linear(context, {hidden, nullptr}, {{projection.weight.value.value, nullptr}, projection.weight.packed},
                 {projection.bias.value, nullptr})
       .value;
@@ -80,7 +72,7 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
   auto* rows_kernel = context.kernels().get(kCrossEntropyRows);
   auto* matmul_kernel = context.kernels().get(kMatMul);
   auto* sum_kernel = context.kernels().get(kColumnSum);
-  const ComputeType type = context.plain_compute_type();
+  const ComputeType type = autograd::training_compute_type(context);
   const Tensor losses = allocate_doubles(context, h.rows);
   const Tensor nlls = allocate_doubles(context, h.rows);
   const DeviceIndices wanted = targets;
@@ -105,7 +97,7 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
     }
   });
   if (!dh.empty())
-    context.tape()->record(context, nullptr, [hidden, dh](Context& ctx) { accumulate_gradient(ctx, hidden, dh); });
+    autograd::record(context, nullptr, [hidden, dh](Context& ctx) { accumulate_gradient(ctx, hidden, dh); });
   return {losses, nlls};
 }
 

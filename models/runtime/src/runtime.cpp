@@ -26,7 +26,7 @@ class HostBackend : public Backend {
 
 class CpuBackend final : public HostBackend {
  public:
-  CpuBackend() : HostBackend(Device::kCpu.backend()) { backend::cpu::install_kernels(kernels()); }
+  CpuBackend() : HostBackend(Device::kCpu.backend()) { backend::cpu::install_kernels(own_kernels()); }
   tensor::DType float_type() const override { return tensor::DType::kF32; }
   bool takes_stored_types() const override { return true; }
   tensor::ComputeType inference_type(tensor::ComputeChoice choice) const override {
@@ -41,7 +41,7 @@ class CpuBackend final : public HostBackend {
 
 class ReferenceBackend final : public HostBackend {
  public:
-  ReferenceBackend() : HostBackend(Device::kReference.backend()) { backend::reference::install_kernels(kernels()); }
+  ReferenceBackend() : HostBackend(Device::kReference.backend()) { backend::reference::install_kernels(own_kernels()); }
   tensor::DType float_type() const override { return tensor::DType::kF64; }
   tensor::ComputeType inference_type(tensor::ComputeChoice choice) const override {
     switch (choice) {
@@ -68,24 +68,39 @@ std::string list(const std::vector<Device>& devices) {
   return text;
 }
 
+using Backends = std::vector<std::shared_ptr<Backend>>;
+
+Backend* find_in(const Backends& backends, std::string_view name) noexcept {
+  const auto found = std::ranges::find_if(backends, [&](const auto& backend) { return backend->name() == name; });
+  return found == backends.end() ? nullptr : found->get();
+}
+
 }  // namespace
 
-Runtime::Runtime() : backends_{std::make_shared<CpuBackend>(), std::make_shared<ReferenceBackend>()} {}
+Runtime::Runtime() : backends_({std::make_shared<CpuBackend>(), std::make_shared<ReferenceBackend>()}) {}
 
 void Runtime::add(std::shared_ptr<Backend> backend) {
-  core::require(find(backend->name()) == nullptr, core::ErrorCode::kInvalidArgument,
-                "there is a backend called '{}' already", backend->name());
-  backends_.push_back(std::move(backend));
+  add(Backends{std::move(backend)});
+}
+
+void Runtime::add(const Backends& backends) {
+  if (backends.empty()) return;
+  backends_.update([&](Backends& known) {
+    for (const std::shared_ptr<Backend>& backend : backends) {
+      core::require(find_in(known, backend->name()) == nullptr, core::ErrorCode::kInvalidArgument,
+                    "there is a backend called '{}' already", backend->name());
+      known.push_back(backend);
+    }
+  });
 }
 
 Backend* Runtime::find(std::string_view name) const noexcept {
-  const auto found = std::ranges::find_if(backends_, [&](const auto& backend) { return backend->name() == name; });
-  return found == backends_.end() ? nullptr : found->get();
+  return find_in(backends(), name);
 }
 
 std::vector<Device> Runtime::devices() const {
   std::vector<Device> devices;
-  for (const auto& backend : backends_)
+  for (const auto& backend : backends())
     for (int number = 0; number < backend->device_count(); ++number)
       devices.push_back(Device::of(backend->name(), number));
   return devices;

@@ -61,9 +61,13 @@ const core::OptionTable<Config>& option_table() {
           .number("layer_norm_epsilon", &Config::layer_norm_epsilon,
                   {.least = 0, .most = 1, .least_included = false, .most_included = false}, "X",
                   "what norms add to the mean square")
-          .flag("tied_output", &Config::tied_output,
-                "the output matrix is the table of embeddings, as in T5 1.0, and states are divided by the root of "
-                "d_model")
+          .flag(
+              "tied_output", &Config::tied_output,
+              "the output matrix is the table of embeddings, as in T5 1.0; unless scaled_output says otherwise, states "
+              "are divided by the root of d_model")
+          .flag("scaled_output", &Config::scaled_output,
+                "states are divided by the root of d_model before the output matrix; if it is not set, they are where "
+                "tied_output is set")
           .number("dropout", &Config::dropout, {.least = 0, .most = 1, .most_included = false}, "P",
                   "on embeddings, attention weights, inner activations, the output of each sub-layer and of each stack")
           .number("alignment_layer", &Config::alignment_layer, {.least = -1024, .most = 1023}, "N",
@@ -77,6 +81,7 @@ Config read_config(const core::Json& json, const std::string& where) {
   OptionReader options(json, where);
   Config config;
   option_table().read(options, config);
+  if (options.subtree("scaled_output").is_null()) config.scaled_output = config.tied_output;
   options.finish();
   check(config, options);
   return config;
@@ -85,6 +90,8 @@ Config read_config(const core::Json& json, const std::string& where) {
 core::Json to_json(const Config& config) {
   core::Json json = core::Json::object();
   option_table().write(config, json);
+  // Versions that do not know the key read all models that do not need it.
+  if (config.scaled_output == config.tied_output) json.erase("scaled_output");
   return json;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include <dragoman/ops/attention.h>
 #include <dragoman/ops/dropout.h>
 #include <dragoman/ops/elementwise.h>
 #include <dragoman/ops/slice.h>

@@ -111,8 +111,9 @@ class T5 final : public nn::Seq2SeqModel {
     nn::Decoding decoding;
     const Variable states =
         decoder_.run(context, embed(context, next), state, config_.dropout, all_layers ? &decoding.layers : nullptr);
-    decoding.states =
-        config_.tied_output ? ops::scale(context, states, 1 / std::sqrt(static_cast<double>(config_.d_model))) : states;
+    decoding.states = config_.scaled_output
+                          ? ops::scale(context, states, 1 / std::sqrt(static_cast<double>(config_.d_model)))
+                          : states;
     return decoding;
   }
 

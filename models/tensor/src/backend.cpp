@@ -6,6 +6,19 @@ namespace dragoman::tensor {
 
 Backend::~Backend() = default;
 
+const KernelTable& Backend::kernels() const noexcept {
+  const auto& extended = extended_.get();
+  return extended == nullptr ? own_kernels_ : *extended;
+}
+
+void Backend::add_kernels(const std::function<void(KernelTable&)>& install) {
+  extended_.update([&](std::shared_ptr<const KernelTable>& newest) {
+    auto table = std::make_shared<KernelTable>(newest == nullptr ? own_kernels_ : *newest);
+    install(*table);
+    newest = std::move(table);
+  });
+}
+
 ComputeType Backend::inference_type(ComputeChoice choice) const {
   core::require(choice == ComputeChoice::kF32 || choice == ComputeChoice::kAuto, core::ErrorCode::kUnsupported,
                 "the {} backend does not compute in {}; fp32 is what it has", name(), name_of(choice));

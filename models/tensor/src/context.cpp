@@ -3,11 +3,11 @@
 #include "dragoman/tensor/host_view.h"
 #include "dragoman/tensor/ragged.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/random.h>
 #include <dragoman/tensor/packed_weight.h>
 
 namespace dragoman::tensor {
@@ -18,6 +18,7 @@ constexpr std::size_t kSmallestUpload = 256;
 }  // namespace
 
 StepRecorder::~StepRecorder() = default;
+ContextExtension::~ContextExtension() = default;
 
 std::int64_t next_generation() noexcept {
   static std::atomic<std::int64_t> last{0};
@@ -57,8 +58,7 @@ const void* Context::upload_bytes(const void* values, std::size_t bytes) {
 LayerMemory::LayerMemory(Context& context, bool wanted)
     : context_(context),
       outer_(context.current_arena_),
-      active_(wanted && outer_ == &context.arena_ && context.tape() == nullptr && !context.records() &&
-              context.attention_observer() == nullptr) {}
+      active_(wanted && outer_ == &context.arena_ && !context.records() && !context.extensions_keep_results()) {}
 
 void LayerMemory::next_layer() {
   if (!active_) return;
@@ -70,27 +70,30 @@ void LayerMemory::next_layer() {
 
 void Context::start_step() {
   arena_.reset();
-  gradients_.reset();
   host_arena_.reset();
   uploads_.clear();
+  for (const auto& extension : extensions_)
+    if (extension) extension->begin_step();
 }
 
-void Context::set_random(std::uint64_t seed, std::uint64_t step) {
-  host_random_key_ = {seed, step};
-  if (random_key_.data() == nullptr) random_key_ = Buffer(*memory_, sizeof(RandomKey));
-  memory_->upload(random_key_.data(), &host_random_key_, sizeof(RandomKey));
-  random_stream_ = 0;
+bool Context::extensions_allow_recording() const {
+  return std::ranges::all_of(extensions_, [](const auto& each) { return !each || each->allows_recording(); });
 }
 
-RandomState Context::next_random() {
-  if (random_key_.data() == nullptr)
-    core::fail(core::ErrorCode::kInvalidArgument, "a random op needs a seed: call set_random() before the step");
-  return {static_cast<const RandomKey*>(random_key_.data()), random_stream_++};
+bool Context::extensions_keep_results() const {
+  return std::ranges::any_of(extensions_, [](const auto& each) { return each && each->keeps_results(); });
 }
 
-double Context::next_uniform() {
-  const std::uint64_t number = next_random().stream;
-  return core::random_uniform(host_random_key_.seed, (host_random_key_.step << 16) | (number & 0xFFFF), 0);
+ExtensionStates Context::extension_states() const {
+  ExtensionStates states{};
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (extensions_[i]) states[i] = extensions_[i]->state();
+  return states;
+}
+
+void Context::resume_extensions(const ExtensionStates& states) {
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (extensions_[i]) extensions_[i]->resume(states[i]);
 }
 
 Tensor copy_to_step(Context& context, std::span<const float> values, std::int64_t rows, std::int64_t cols) {

@@ -10,7 +10,7 @@
 namespace dragoman::tensor {
 namespace {
 
-constexpr std::size_t kMostBackends = 256;
+constexpr std::size_t kMaxBackends = 256;
 
 /// The names of backends, in the order in which they were first heard of. Never forgotten.
 class Names {
@@ -19,9 +19,9 @@ class Names {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find(names_, name);
     if (found != names_.end()) return static_cast<std::uint8_t>(found - names_.begin());
-    core::require(names_.size() < kMostBackends, core::ErrorCode::kInvalidArgument,
+    core::require(names_.size() < kMaxBackends, core::ErrorCode::kInvalidArgument,
                   "'{}' would be the name of backend number {}; there can be {}", name, names_.size() + 1,
-                  kMostBackends);
+                  kMaxBackends);
     names_.emplace_back(name);
     return static_cast<std::uint8_t>(names_.size() - 1);
   }

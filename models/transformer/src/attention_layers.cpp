@@ -1,5 +1,6 @@
 #include "dragoman/transformer/attention_layers.h"
 
+#include <dragoman/ops/attention.h>
 #include <dragoman/ops/elementwise.h>
 #include <dragoman/ops/slice.h>
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <dragoman/autograd/training_mode.h>
+
 namespace dragoman::transformer {
 
 nn::Scope layer_scope(const nn::Scope& stack, const std::vector<int>& tied, int layer) {
@@ -12,7 +14,8 @@ nn::Scope layer_scope(const nn::Scope& stack, const std::vector<int>& tied, int 
 }
 
 bool leaves_layer_out(tensor::Context& context, const Config& config) {
-  return context.training() && config.dropout.layer > 0 && context.next_uniform() < config.dropout.layer;
+  return autograd::is_training(context) && config.dropout.layer > 0 &&
+         autograd::next_uniform(context) < config.dropout.layer;
 }
 
 }  // namespace dragoman::transformer

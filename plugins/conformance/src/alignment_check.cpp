@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <dragoman/nn/whole_state.h>
+
 namespace dragoman::plugins {
 namespace {
 
@@ -25,7 +27,7 @@ Matrix whole_alignment(Subject& subject, const Pair& pair) {
   context.step([&] {
     const nn::Encoding encoding = subject.model().encode(context, source.view());
     const std::vector<nn::KeyValue> memories = subject.model().memories(context, encoding);
-    nn::DecoderState state = nn::DecoderState::whole(memories, context.indices(source.offsets));
+    nn::WholeState state(memories, context.indices(source.offsets));
     state.request_alignment(subject.model().alignment_heads());
     subject.model().decode(context, target.view(), state);
     for (std::size_t t = 0; t < pair.target.size(); ++t) append(result, state.alignment(static_cast<std::int64_t>(t)));

@@ -106,6 +106,10 @@ std::vector<Verdict> check_kernels(const Host& host, const std::string& provider
   return verdicts;
 }
 
+void require_not_stopped(const ConformanceOptions& options) {
+  core::require(!options.stop.stop_requested(), core::ErrorCode::kInterrupted, "interrupted; not all was checked");
+}
+
 }  // namespace
 
 Finding judge(const Distance& found, double allowed, std::string_view what, std::string_view fault) {
@@ -131,6 +135,7 @@ std::vector<Verdict> check_model(const Host& host, const ModelEntry& model, cons
     const Bench bench{model, host.runtime(), device, options.scratch_folder};
     for (const Check& check : kChecks) {
       if (!applies(check.where, device)) continue;
+      require_not_stopped(options);
       core::report(options.progress, {.stage = fmt::format("check {} on {}", model.name, tensor::name_of(device)),
                                       .done = verdicts.size(),
                                       .total = devices.size() * kChecks.size(),
@@ -148,16 +153,23 @@ std::vector<Verdict> check_provider(Host& host, const std::string& provider, con
   std::vector<Verdict> verdicts = check_kernels(host, provider);
   for (const ModelEntry* model : entries_of(host.registry().models(), provider))
     append(verdicts, check_model(host, *model, options));
-  for (const SearchStrategyEntry* strategy : entries_of(host.registry().search_strategies(), provider))
-    append(verdicts, check_search_strategy(host, *strategy));
-  for (const LogitsProcessorEntry* processor : entries_of(host.registry().logits_processors(), provider))
-    append(verdicts, check_logits_processor(host, *processor));
-  for (const TokenizerEntry* tokenizer : entries_of(host.registry().tokenizers(), provider))
-    append(verdicts, check_tokenizer(*tokenizer));
-  for (const StageEntry* stage : entries_of(host.registry().stages(), provider))
-    verdicts.push_back(check_stage(*stage));
-  for (const ModelImporterEntry* importer : entries_of(host.registry().model_importers(), provider))
-    append(verdicts, check_model_importer(host, *importer, options.scratch_folder));
+  const auto check_each = [&](const auto& entries, const auto& check) {
+    for (const auto* entry : entries) {
+      require_not_stopped(options);
+      append(verdicts, check(*entry));
+    }
+  };
+  const Registry& registry = host.registry();
+  check_each(entries_of(registry.search_strategies(), provider),
+             [&](const SearchStrategyEntry& entry) { return check_search_strategy(host, entry); });
+  check_each(entries_of(registry.logits_processors(), provider),
+             [&](const LogitsProcessorEntry& entry) { return check_logits_processor(host, entry); });
+  check_each(entries_of(registry.tokenizers(), provider), check_tokenizer);
+  check_each(entries_of(registry.stages(), provider),
+             [](const StageEntry& entry) { return std::vector<Verdict>{check_stage(entry)}; });
+  check_each(entries_of(registry.model_importers(), provider), [&](const ModelImporterEntry& entry) {
+    return check_model_importer(host, entry, options.scratch_folder);
+  });
   return verdicts;
 }
 

@@ -40,7 +40,7 @@ class SearchBench {
 
   /// Each sentence twice: by the search under test, and by beam search; the results of the first.
   Results run_beside_others(const std::vector<decoding::Sentence>& sentences) {
-    const auto beam = std::make_shared<const decoding::Search>(decoding::DecodingOptions{.beam_size = 3});
+    const auto beam = std::make_shared<const decoding::SearchPlan>(decoding::DecodingOptions{.beam_size = 3});
     std::vector<decoding::Sentence> both;
     for (const decoding::Sentence& sentence : sentences) {
       both.push_back(sentence);
@@ -160,7 +160,7 @@ std::vector<Verdict> check_search_strategy(const Host& host, const SearchStrateg
   const auto make = [&] {
     return make_without_options([&](core::OptionReader& own) { return entry.make(options, own); });
   };
-  return check_search(host, entry.name, std::make_shared<const decoding::Search>(options, make));
+  return check_search(host, entry.name, std::make_shared<const decoding::SearchPlan>(options, make));
 }
 
 std::vector<Verdict> check_logits_processor(const Host& host, const LogitsProcessorEntry& entry) {
@@ -172,7 +172,7 @@ std::vector<Verdict> check_logits_processor(const Host& host, const LogitsProces
   };
   const auto make_greedy = [&] { return decoding::make_strategy(options); };
   return check_search(host, entry.name,
-                      std::make_shared<const decoding::Search>(options, make_greedy, make_processors));
+                      std::make_shared<const decoding::SearchPlan>(options, make_greedy, make_processors));
 }
 
 }  // namespace dragoman::plugins

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <dragoman/nn/decoder_state.h>
+#include <dragoman/nn/pooled_state.h>
 
 namespace dragoman::plugins {
 
@@ -19,11 +19,11 @@ class Stepper {
 
   /// Row r continues as rows[r] says and gets next[r]; one row of states for each new token.
   Matrix step(const std::vector<nn::RowRef>& rows, const std::vector<Tokens>& next);
-  nn::DecoderState& state() noexcept { return state_; }
+  nn::PooledState& state() noexcept { return state_; }
 
  private:
   Subject* subject_;
-  nn::DecoderState state_;
+  nn::PooledState state_;
   Ragged next_;  ///< of the last step: its alignments are told by its offsets
 };
 

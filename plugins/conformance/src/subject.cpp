@@ -2,6 +2,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
+#include <dragoman/nn/whole_state.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
 #include <dragoman/tensor/host_view.h>
 
@@ -31,31 +32,32 @@ void disturb(nn::ParameterStore& store) {
 }
 
 nn::Decoding run_whole(tensor::Context& context, const nn::Seq2SeqModel& model, const Ragged& sources,
-                       const Ragged& targets, std::vector<nn::KeyValue>& memories, nn::DecoderState& state) {
+                       const Ragged& targets, std::vector<nn::KeyValue>& memories,
+                       std::optional<nn::WholeState>& state) {
   const nn::Encoding encoding = model.encode(context, sources.view());
   memories = model.memories(context, encoding);
-  state = nn::DecoderState::whole(memories, context.indices(sources.offsets));
-  return model.decode(context, targets.view(), state);
+  state.emplace(memories, context.indices(sources.offsets));
+  return model.decode(context, targets.view(), *state);
 }
 
 /// Sets tape and mode of a context, and takes them back.
 class ModeScope {
  public:
-  ModeScope(tensor::Context& context, const PassMode& mode) : context_(&context) {
-    context.set_tape(mode.record ? &tape_ : nullptr);
-    context.set_training(mode.training);
-    context.set_random(kParameterSeed, 0);
+  ModeScope(tensor::Context& context, const PassMode& mode) : training_(&autograd::training_mode(context)) {
+    training_->set_tape(mode.record ? &tape_ : nullptr);
+    training_->set_training(mode.training);
+    training_->set_random(kParameterSeed, 0);
   }
   ModeScope(const ModeScope&) = delete;
   ModeScope& operator=(const ModeScope&) = delete;
   ~ModeScope() {
-    context_->set_tape(nullptr);
-    context_->set_training(false);
+    training_->set_tape(nullptr);
+    training_->set_training(false);
   }
   autograd::Tape& tape() noexcept { return tape_; }
 
  private:
-  tensor::Context* context_;
+  autograd::TrainingMode* training_;
   autograd::Tape tape_;
 };
 
@@ -91,7 +93,7 @@ Matrix decode_whole(tensor::Context& context, const nn::Seq2SeqModel& model, con
   const Ragged sources = sources_of(pairs);
   const Ragged targets = targets_of(pairs);
   std::vector<nn::KeyValue> memories;
-  nn::DecoderState state(context, model.state_layout());
+  std::optional<nn::WholeState> state;
   ModeScope scope(context, mode);
   Matrix states;
   context.step(
@@ -110,7 +112,7 @@ double loss(Subject& subject, const std::vector<Pair>& pairs, bool gradients) {
   Tokens labels;
   for (std::size_t i = 0; i < targets.tokens.size(); ++i) labels.push_back(random_token(kLabelStream, i));
   std::vector<nn::KeyValue> memories;
-  nn::DecoderState state(context, subject.model().state_layout());
+  std::optional<nn::WholeState> state;
   ModeScope scope(context, {.record = gradients, .training = gradients});
   if (gradients) subject.model().parameters().begin_gradients();
   double result = 0;

@@ -20,7 +20,7 @@ using tokenizer::TokenizerFile;
 using Ids = std::vector<std::int32_t>;
 
 std::unique_ptr<Tokenizer> make_of(const TokenizerEntry& entry, std::string content) {
-  core::OptionReader own(entry.example.options, "example: options");
+  core::OptionReader own(entry.example.options.get(), "example: options");
   std::unique_ptr<Tokenizer> made = entry.make({"example", std::move(content)}, own);
   own.finish();
   core::require(made != nullptr, core::ErrorCode::kInternal, "the factory made none");

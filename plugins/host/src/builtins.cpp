@@ -57,12 +57,11 @@ TokenizerEntry tokenizer_entry(tokenizer::FileKind kind) {
 void register_builtins(Registrar& registrar) {
   registrar.add(transformer_entry());
   registrar.add(t5_entry());
-  registrar.add(CollectiveEntry{collective::kTcp, "processes that were told rank, number and where rank 0 is, by TCP",
-                                collective::join_tcp});
   for (const auto& strategy : decoding::built_in_strategies()) registrar.add(strategy_entry(strategy));
   for (const tokenizer::FileKind kind : tokenizer::registered_kinds()) registrar.add(tokenizer_entry(kind));
-  for (TokenizerEntry& kind : imports::built_in_tokenizers()) registrar.add(std::move(kind));
-  for (ModelImporterEntry& importer : imports::built_in_importers()) registrar.add(std::move(importer));
+  for (imports::TokenizerEntry& kind : imports::built_in_tokenizers())
+    registrar.add(TokenizerEntry{std::move(kind.name), std::move(kind.summary), kind.make, std::move(kind.example)});
+  for (formats::ModelImporter& importer : imports::built_in_importers()) registrar.add(std::move(importer));
 }
 
 }  // namespace dragoman::plugins

@@ -8,6 +8,7 @@
 #include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/imports/exports.h>
 
@@ -36,22 +37,24 @@ void require_free(const path& output) {
 
 }  // namespace
 
-void export_model(const path& folder, const path& output, const std::string& format, Host& host) {
+void export_model(const path& model, const path& output, const std::string& format, Host& host) {
   const imports::ExportFormat& form = format_of(format);
-  core::require_not_an_input(output, {folder});
-  core::require_not_in_the_way(folder, output);
+  core::require_not_an_input(output, {model});
+  core::require_not_in_the_way(model, output);
   require_free(output);
-  core::require(formats::is_model_folder(folder), ErrorCode::kInvalidArgument,
-                "{}: is no model folder; other toolkits' models are brought into that form first: `dragoman convert` "
-                "without --to",
-                folder.string());
-  const LoadedModel loaded = load_model(folder, host, {.trainable = true});
+  const std::shared_ptr<formats::OpenedModel> opened = host.open_model(model);
+  if (opened->is_model_folder()) formats::verify_checksums_if_there(model);
+  const LoadedModel loaded = load_model(*opened, host, {.trainable = true});
+  // The copy would be taken for a sound model.
+  loaded.model->parameters().require_finite(
+      (opened->is_model_folder() ? model / formats::ModelFiles::kWeights : model).string());
   core::require(loaded.config.languages.languages.empty(), ErrorCode::kUnsupported,
                 "{}: has a table of languages (config.json, languages), which exports do not carry yet; translations "
                 "would not begin with the token of their language",
-                folder.string());
-  const imports::ExportedModel exported{.folder = folder,
+                model.string());
+  const imports::ExportedModel exported{.path = model,
                                         .config = &loaded.config,
+                                        .tokenizers = opened->tokenizers(),
                                         .model = loaded.model.get(),
                                         .source_tokenizer = loaded.source_tokenizer.get(),
                                         .target_tokenizer = loaded.target_tokenizer.get()};

@@ -36,7 +36,7 @@ tensor::Device Host::device(const std::string& name, tensor::DeviceOptions optio
   const std::string backend(name == runtime::kAutoDevice ? kCuda : runtime::backend_of(name));
   if (runtime_.find(backend) == nullptr && loader_.find(backend) == nullptr) {
     if (loader_.is_installed(backend))
-      loader_.load(backend);
+      loader_.require_plugin(backend);
     else
       core::require(backend != kCuda || name == runtime::kAutoDevice, core::ErrorCode::kInvalidArgument,
                     "the device {} is not here: {}", core::quote(name), kHowToGetCuda);
@@ -49,20 +49,26 @@ tensor::Device Host::device(const std::string& name, tensor::DeviceOptions optio
     options.memory = 0;
     options.kernel_times = false;
   }
-  chosen.configure(options);
+  {
+    const std::lock_guard lock(configuring_);
+    chosen.configure(options);
+  }
   for (const std::string& line : chosen.missing())
     core::log(log, core::LogLevel::kWarning, fmt::format("device {}: {}", tensor::name_of(device), line));
   return device;
 }
 
-std::unique_ptr<collective::Collective> Host::join(const collective::Launch& launch, const core::LogSink& log,
-                                                   const std::stop_token& stop) {
-  collective::check(launch);
+std::unique_ptr<collective::Collective> Host::join(const collective::Launch& launch) {
   const std::string& name = launch.transport;
-  if (name == collective::kNoTransport) return collective::make_single();
-  if (registry_.collectives().find(name) == nullptr && loader_.find(name) == nullptr && loader_.is_installed(name))
-    loader_.load(name);
-  return registry_.collectives().get(name).make(launch, log, stop);
+  if (name == collective::kNone) return collective::make_single();
+  if (registry_.collectives().find(name) == nullptr && loader_.find(name) == nullptr) {
+    if (loader_.is_installed(name))
+      loader_.require_plugin(name);
+    else
+      core::require(name != collective::kMpi, core::ErrorCode::kUnsupported,
+                    "several processes work together by MPI, but {}", kHowToGetMpi);
+  }
+  return registry_.collectives().get(name).make(launch);
 }
 
 std::unique_ptr<collective::DeviceLinks> Host::link(const collective::Launch& launch, collective::Collective& ranks,
@@ -72,21 +78,56 @@ std::unique_ptr<collective::DeviceLinks> Host::link(const collective::Launch& la
   const std::string& wanted = launch.device_links;
   const DeviceLinksEntry* const entry = links_of(registry_, wanted, device);
   collective::LinkOffer offer;
-  if (wanted == collective::kNoTransport)
-    offer.trouble = fmt::format("it was started with --collective {}", launch.transport);
+  if (wanted == collective::kNone)
+    offer.trouble = "its links between devices are switched off";
   else if (entry == nullptr)
     offer.trouble = fmt::format("it computes on the device '{}', for which there is no {}", tensor::name_of(device),
                                 wanted == collective::kAutoLinks ? "way to link it" : wanted);
   else
     offer = entry->offer(device.number());
   const std::string reason = collective::reason_against_links(ranks, offer);
-  if (reason.empty())
-    return entry->make({.ranks = ranks, .device = device.number(), .timeout = launch.join_timeout, .stop = stop});
-  core::require(wanted == collective::kAutoLinks || wanted == collective::kNoTransport, core::ErrorCode::kUnsupported,
-                "--collective {}: {}", wanted, reason);
+  if (reason.empty()) return entry->make({.ranks = ranks, .device = device.number(), .stop = stop});
+  core::require(wanted == collective::kAutoLinks || wanted == collective::kNone, core::ErrorCode::kUnsupported,
+                "the devices cannot be linked by {}: {}", wanted, reason);
   if (entry != nullptr)
     core::log(log, core::LogLevel::kWarning, fmt::format("gradients go through the host's memory: {}", reason));
   return nullptr;
+}
+
+std::shared_ptr<formats::OpenedModel> Host::open_model(const std::filesystem::path& path) const {
+  std::error_code ignored;
+  const std::filesystem::path key = std::filesystem::weakly_canonical(path, ignored);
+  {
+    std::unique_lock lock(opening_);
+    // A call for a path that another thread opens gets that thread's model, or tries again if it failed.
+    no_longer_opening_.wait(lock, [&] { return !being_opened_.contains(key); });
+    std::erase_if(opened_, [](const auto& known) { return known.second.expired(); });
+    if (const auto found = opened_.find(key); found != opened_.end())
+      if (auto opened = found->second.lock()) return opened;
+    being_opened_.insert(key);
+  }
+  const auto end_opening = [&](std::shared_ptr<formats::OpenedModel> opened) {
+    {
+      const std::lock_guard lock(opening_);
+      being_opened_.erase(key);
+      if (opened) opened_[key] = opened;
+    }
+    no_longer_opening_.notify_all();
+    return opened;
+  };
+  // Without the lock: it may take long, and another path must not wait for it.
+  try {
+    return end_opening(formats::open_model(path, entries_of(registry_.model_importers())));
+  } catch (...) {
+    end_opening(nullptr);
+    throw;
+  }
+}
+
+Host& default_host() {
+  // Never destroyed: threads of the program may use models until the process ends.
+  static Host* const host = new Host({.plugin_folder = installed_plugin_folder()});
+  return *host;
 }
 
 std::filesystem::path installed_plugin_folder() {

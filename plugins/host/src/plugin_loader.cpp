@@ -10,6 +10,8 @@
 #include <dlfcn.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/option_error.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/plugins/fingerprint.h>
 
 namespace dragoman::plugins {
@@ -111,8 +113,9 @@ PluginLoader::PluginLoader(Registry& registry, std::filesystem::path folder)
     : registry_(&registry), folder_(std::move(folder)) {}
 
 const LoadedPlugin* PluginLoader::find(std::string_view name) const {
-  const auto found = std::ranges::find(loaded_, name, &LoadedPlugin::name);
-  return found == loaded_.end() ? nullptr : &*found;
+  const auto& loaded = loaded_.get();
+  const auto found = std::ranges::find_if(loaded, [&](const auto& plugin) { return plugin->name == name; });
+  return found == loaded.end() ? nullptr : found->get();
 }
 
 bool PluginLoader::is_installed(const std::string& name) const {
@@ -122,16 +125,23 @@ bool PluginLoader::is_installed(const std::string& name) const {
 
 std::filesystem::path PluginLoader::installed_file(const std::string& name) const {
   core::require(is_bare_name(name), core::ErrorCode::kInvalidArgument,
-                "'{}' is neither a file nor the name of a plugin (letters, digits, '-' and '_')", name);
+                "{} is neither a file nor the name of a plugin (letters, digits, '-' and '_')", core::Quoted{name});
   core::require(!folder_.empty(), core::ErrorCode::kInvalidArgument,
-                "the plugin '{}' is wanted by name, but no folder of installed plugins is known; give its file", name);
+                "the plugin {} is wanted by name, but no folder of installed plugins is known; give its file",
+                core::Quoted{name});
   std::filesystem::path file = folder_ / (name + ".so");
-  core::require(std::filesystem::exists(file), core::ErrorCode::kIo,
-                "the plugin '{}' is not installed: there is no {}; give its file with --plugin", name, file.string());
+  core::require_option(std::filesystem::exists(file), "plugin", core::ErrorCode::kIo,
+                       "the plugin {} is not installed: there is no {}; give its file with `plugin`",
+                       core::Quoted{name}, core::printable(file.string(), 300));
   return file;
 }
 
 const LoadedPlugin& PluginLoader::load(const std::string& file_or_name) {
+  const std::lock_guard lock(loading_);
+  return load_locked(file_or_name);
+}
+
+const LoadedPlugin& PluginLoader::load_locked(const std::string& file_or_name) {
   if (!is_file_name(file_or_name)) return load_file(installed_file(file_or_name), file_or_name);
   const std::filesystem::path file = std::filesystem::absolute(file_or_name);
   core::require(std::filesystem::exists(file), core::ErrorCode::kIo, "{}: there is no such plugin file", file_or_name);
@@ -140,9 +150,11 @@ const LoadedPlugin& PluginLoader::load(const std::string& file_or_name) {
 
 const LoadedPlugin& PluginLoader::require_plugin(const std::string& name) {
   core::require(is_bare_name(name), core::ErrorCode::kInvalidArgument,
-                "'{}' is not the name of a plugin (letters, digits, '-' and '_')", name);
-  const LoadedPlugin* loaded = find(name);
-  return loaded != nullptr ? *loaded : load(name);
+                "{} is not the name of a plugin (letters, digits, '-' and '_')", core::Quoted{name});
+  if (const LoadedPlugin* loaded = find(name)) return *loaded;
+  const std::lock_guard lock(loading_);
+  const LoadedPlugin* loaded = find(name);  // by another thread meanwhile
+  return loaded != nullptr ? *loaded : load_locked(name);
 }
 
 const LoadedPlugin& PluginLoader::load_file(const std::filesystem::path& file, const std::string& expected_name) {
@@ -156,14 +168,16 @@ const LoadedPlugin& PluginLoader::load_file(const std::filesystem::path& file, c
   core::require(twin == nullptr && std::string_view(descriptor->name) != kBuiltin, ErrorCode::kBadInput,
                 "{}: a plugin called '{}' is there already, from {}", file.string(), descriptor->name,
                 twin == nullptr ? "Dragoman itself" : twin->file.string());
-  LoadedPlugin plugin{descriptor->name, descriptor->licence, descriptor->toolkit_version, file};
+  auto plugin = std::make_shared<const LoadedPlugin>(
+      LoadedPlugin{descriptor->name, descriptor->licence, descriptor->toolkit_version, file});
   Contributions contributions = run_registration(*descriptor, file.string());
   try {
-    registry_->add(plugin.name, std::move(contributions));
+    registry_->add(plugin->name, std::move(contributions));
   } catch (const core::Error& error) {
-    core::fail(ErrorCode::kBadInput, "{}: the plugin '{}' was left out: {}", file.string(), plugin.name, error.what());
+    core::fail(ErrorCode::kBadInput, "{}: the plugin '{}' was left out: {}", file.string(), plugin->name, error.what());
   }
-  return loaded_.emplace_back(std::move(plugin));
+  loaded_.update([&](auto& loaded) { loaded.push_back(plugin); });
+  return *plugin;
 }
 
 }  // namespace dragoman::plugins

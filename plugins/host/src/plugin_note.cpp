@@ -16,7 +16,7 @@ namespace {
 
 using core::ErrorCode;
 /// Segments may overlap, so that a file of a megabyte could hold thousands of millions.
-constexpr int kMostNotes = 1000;
+constexpr int kMaxNotes = 1000;
 constexpr std::size_t kLongestDescription = std::size_t{1} << 16;
 
 using Bytes = std::span<const std::byte>;
@@ -78,8 +78,8 @@ class NoteSearch {
     const std::uint64_t size = part_of(bytes_, begin, segment.p_filesz, name_).size();
     const auto aligned = [&](std::uint64_t at) { return begin + (at - begin + alignment - 1) / alignment * alignment; };
     for (std::uint64_t at = begin; at + sizeof(Elf64_Nhdr) <= begin + size;) {
-      core::require(++seen_ <= kMostNotes, ErrorCode::kBadInput,
-                    "{}: holds more than {} ELF notes; the file is damaged", name_, kMostNotes);
+      core::require(++seen_ <= kMaxNotes, ErrorCode::kBadInput, "{}: holds more than {} ELF notes; the file is damaged",
+                    name_, kMaxNotes);
       const auto header = read_at<Elf64_Nhdr>(bytes_, at, name_);
       const std::uint64_t owner = at + sizeof header;
       const std::uint64_t description = aligned(owner + header.n_namesz);

@@ -1,6 +1,7 @@
 #include "dragoman/plugins/quantize_model.h"
 
 #include "dragoman/plugins/load_model.h"
+#include "make_model.h"
 
 #include <fmt/format.h>
 
@@ -25,13 +26,13 @@ tensor::DType stored_type(tensor::ComputeChoice type) {
   return type == tensor::ComputeChoice::kBF16 ? tensor::DType::kBF16 : tensor::DType::kI8;
 }
 
-std::string rounded_card(const path& folder, tensor::ComputeChoice type) {
-  const std::string card = formats::card_of(folder);
+std::string rounded_card(const formats::OpenedModel& opened, tensor::ComputeChoice type) {
+  const std::string card = opened.card();
   return fmt::format(
       "{}{}## Rounded weights\n\nMatrices were rounded to {} from the model {}; what stands above was said "
       "of that.\n",
       card, card.empty() ? "" : "\n", name_of(type),
-      std::filesystem::absolute(folder).lexically_normal().filename().string());
+      std::filesystem::absolute(opened.path()).lexically_normal().filename().string());
 }
 
 /// What the model was before it was rounded, if anybody has kept that.
@@ -41,36 +42,35 @@ std::string reference_of(const path& folder) {
                                        : std::string();
 }
 
-}  // namespace
-
-void quantize_model(const path& folder, const path& output, tensor::ComputeChoice type, Host& host) {
-  const tensor::DType dtype = stored_type(type);
-  core::require_not_an_input(output, {folder});
-  core::require_not_in_the_way(folder, output);
-  formats::verify_checksums_if_there(folder);
-  const LoadedModel loaded = load_model(folder, host, {.trainable = true});
-  const path weights = folder / ModelFiles::kWeights;
-  const auto file = formats::SafetensorsFile::open(weights);
+/// Reads the metadata of a model folder's weights. Error{kBadInput} if they are int8 already.
+formats::Metadata metadata_of(const path& folder) {
+  const auto file = formats::SafetensorsFile::open(folder / ModelFiles::kWeights);
   for (const formats::StoredTensor& stored : file.tensors())
     core::require(stored.dtype != tensor::DType::kI8, ErrorCode::kBadInput,
                   "{}: the model is one of int8 already; round the one that it was made of", folder.string());
-  loaded.model->parameters().require_finite(weights.string());
-  const formats::FolderTokenizers tokenizers = formats::read_tokenizers(folder, loaded.config);
-  formats::write_model_folder(output, {.model_type = loaded.config.model_type,
-                                       .plugin = loaded.config.plugin,
-                                       .model = loaded.model.get(),
-                                       .tokenizer = tokenizers.joint,
-                                       .source_tokenizer = tokenizers.source,
-                                       .target_tokenizer = tokenizers.target,
-                                       .card = rounded_card(folder, type),
-                                       .rounded = dtype,
-                                       .compute = type,
-                                       .decoding = loaded.config.decoding,
-                                       .shortlist = formats::shortlist_of(folder, loaded.config),
-                                       .languages = loaded.config.languages,
-                                       .metadata = file.metadata(),
-                                       .reference = [&](const path&) { return reference_of(folder); },
-                                       .opener = tokenizer_opener(host)});
+  return file.metadata();
+}
+
+}  // namespace
+
+void quantize_model(const path& model, const path& output, tensor::ComputeChoice type, Host& host) {
+  const tensor::DType dtype = stored_type(type);
+  core::require_not_an_input(output, {model});
+  core::require_not_in_the_way(model, output);
+  const std::shared_ptr<formats::OpenedModel> opened = host.open_model(model);
+  if (opened->is_model_folder()) formats::verify_checksums_if_there(model);
+  const LoadedModel loaded = load_model(*opened, host, {.trainable = true});
+  formats::ModelFolderContent content = folder_content(*opened, *loaded.model, host, true);
+  if (opened->is_model_folder()) {
+    content.metadata = metadata_of(model);
+    content.reference = [&](const path&) { return reference_of(model); };
+  }
+  loaded.model->parameters().require_finite(
+      (opened->is_model_folder() ? model / ModelFiles::kWeights : model).string());
+  content.card = rounded_card(*opened, type);
+  content.rounded = dtype;
+  content.compute = type;
+  formats::write_model_folder(output, content);
 }
 
 }  // namespace dragoman::plugins

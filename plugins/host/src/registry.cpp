@@ -1,5 +1,8 @@
 #include "dragoman/plugins/registry.h"
 
+#include <algorithm>
+#include <map>
+
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::plugins {
@@ -12,67 +15,62 @@ void add_all(Catalogue<Entry>& catalogue, std::vector<Entry>& entries, const std
 
 }  // namespace
 
-Registry::Registry(runtime::Runtime& runtime) : runtime_(&runtime) {
-  for (const std::string_view name : pipeline::kBuiltInStageNames) catalogues_.stages.reserve(name, kBuiltin);
-  catalogues_.search_strategies.reserve(pipeline::kMbr, kBuiltin);
+Registry::Known Registry::reserved_names() {
+  Known known;
+  for (const std::string_view name : pipeline::kBuiltInStageNames) known.stages.reserve(name, kBuiltin);
+  known.search_strategies.reserve(pipeline::kMbr, kBuiltin);
   // `convert --from` takes the names of both.
   for (const tokenizer::FileKind kind : tokenizer::registered_kinds())
-    catalogues_.model_importers.reserve(tokenizer::name_of(kind), kBuiltin);
-  catalogues_.model_importers.reserve(tokenizer::name_of(tokenizer::FileKind::kGpt2), kBuiltin);
+    known.model_importers.reserve(tokenizer::name_of(kind), kBuiltin);
+  known.model_importers.reserve(tokenizer::name_of(tokenizer::FileKind::kGpt2), kBuiltin);
+  return known;
 }
+
+Registry::Registry(runtime::Runtime& runtime) : runtime_(&runtime), known_(reserved_names()) {}
 
 void Registry::add(const std::string& provider, Contributions contributions) {
-  Catalogues extended = catalogues_;
-  add_all(extended.models, contributions.models, provider);
-  add_all(extended.search_strategies, contributions.search_strategies, provider);
-  add_all(extended.logits_processors, contributions.logits_processors, provider);
-  add_all(extended.tokenizers, contributions.tokenizers, provider);
-  add_all(extended.stages, contributions.stages, provider);
-  add_all(extended.model_importers, contributions.model_importers, provider);
-  add_all(extended.collectives, contributions.collectives, provider);
-  add_all(extended.device_links, contributions.device_links, provider);
-  std::vector<WaitingKernel> wanted = waiting_;
-  for (KernelEntry& kernel : contributions.kernels) wanted.push_back({std::move(kernel), provider});
-  const Extent before{backends_.size(), kernels_.size()};
-  try {
-    install_backends(provider, contributions);
-    waiting_ = install_kernels(std::move(wanted));
-  } catch (...) {
-    uninstall_after(before);
-    throw;
-  }
-  catalogues_ = std::move(extended);
+  known_.update([&](Known& known) {
+    add_all(known.models, contributions.models, provider);
+    add_all(known.search_strategies, contributions.search_strategies, provider);
+    add_all(known.logits_processors, contributions.logits_processors, provider);
+    add_all(known.tokenizers, contributions.tokenizers, provider);
+    add_all(known.stages, contributions.stages, provider);
+    add_all(known.model_importers, contributions.model_importers, provider);
+    add_all(known.collectives, contributions.collectives, provider);
+    add_all(known.device_links, contributions.device_links, provider);
+    for (const auto& backend : contributions.backends)
+      known.backends.push_back({std::string(backend->name()), provider});
+    for (KernelEntry& kernel : contributions.kernels) known.waiting.push_back({std::move(kernel), provider});
+    install(std::move(contributions.backends), known);
+  });
 }
 
-void Registry::install_backends(const std::string& provider, const Contributions& contributions) {
-  for (const std::shared_ptr<tensor::Backend>& backend : contributions.backends) {
-    backends_.reserve(backends_.size() + 1);
-    Backend record{std::string(backend->name()), provider};
-    runtime_->add(backend);
-    backends_.push_back(std::move(record));
+void Registry::install(std::vector<std::shared_ptr<tensor::Backend>> added, Known& known) {
+  std::map<tensor::Backend*, std::vector<const KernelEntry*>> of_backends;
+  const auto find = [&](std::string_view name) {
+    const auto found = std::ranges::find(added, name, [](const auto& backend) { return backend->name(); });
+    return found == added.end() ? runtime_->find(name) : found->get();
+  };
+  std::vector<WaitingKernel> here;
+  std::vector<WaitingKernel> waiting;
+  for (WaitingKernel& kernel : known.waiting)
+    (find(kernel.entry.backend) == nullptr ? waiting : here).push_back(std::move(kernel));
+  for (const WaitingKernel& kernel : here) {
+    of_backends[find(kernel.entry.backend)].push_back(&kernel.entry);
+    known.kernels.push_back({kernel.entry.name, kernel.entry.backend, kernel.provider});
   }
-}
-
-std::vector<Registry::WaitingKernel> Registry::install_kernels(std::vector<WaitingKernel> kernels) {
-  std::vector<WaitingKernel> left;
-  for (WaitingKernel& kernel : kernels) {
-    tensor::Backend* backend = runtime_->find(kernel.entry.backend);
-    if (backend == nullptr) {
-      left.push_back(std::move(kernel));
-      continue;
-    }
-    kernels_.reserve(kernels_.size() + 1);
-    Kernel record{kernel.entry.name, kernel.entry.backend, kernel.provider};
-    kernel.entry.install(backend->kernels());
-    kernels_.push_back(std::move(record));
+  known.waiting = std::move(waiting);
+  const auto install_all = [](const std::vector<const KernelEntry*>& kernels, tensor::KernelTable& table) {
+    for (const KernelEntry* kernel : kernels) kernel->install(table);
+  };
+  // All are tried before any table is replaced: nothing of a plugin that is refused stays.
+  for (const auto& [backend, kernels] : of_backends) {
+    tensor::KernelTable trial = backend->kernels();
+    install_all(kernels, trial);
   }
-  return left;
-}
-
-void Registry::uninstall_after(const Extent& before) noexcept {
-  for (; kernels_.size() > before.kernels; kernels_.pop_back())
-    runtime_->find(kernels_.back().backend)->kernels().erase(kernels_.back().op);
-  for (; backends_.size() > before.backends; backends_.pop_back()) runtime_->remove_last();
+  runtime_->add(added);
+  for (const auto& [backend, kernels] : of_backends)
+    backend->add_kernels([&](tensor::KernelTable& table) { install_all(kernels, table); });
 }
 
 }  // namespace dragoman::plugins

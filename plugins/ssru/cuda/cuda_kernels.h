@@ -1,10 +1,12 @@
 #pragma once
 
-#include <dragoman/tensor/kernel_table.h>
+#include <string_view>
+
+#include <dragoman/plugins/registrar.h>
 
 namespace dragoman::ssru {
 
-/// F32. They are part of the plugin `cuda`, which alone is made with CUDA's compiler.
-void install_cuda_kernels(tensor::KernelTable& table);
+/// F32. The kernels wait until a plugin brings a backend of this name.
+void register_cuda_kernels(plugins::Registrar& registrar, std::string_view backend = "cuda");
 
 }  // namespace dragoman::ssru

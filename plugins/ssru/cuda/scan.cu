@@ -1,11 +1,23 @@
-#include "access.h"
+#include "launch.h"
 #include "scan.h"
 
 namespace dragoman::ssru::device {
 namespace {
 
-namespace simt = backend::cuda::simt;
-using namespace backend::cuda::device;
+constexpr int kThreads = 256;
+
+SSRU_DEVICE float& at(const Matrix& matrix, std::int64_t row, std::int64_t col) {
+  return matrix.data[row * matrix.stride + col];
+}
+SSRU_DEVICE void put(const Target& target, std::int64_t row, std::int64_t col, float value) {
+  if (target.value.data == nullptr) return;
+  float& place = at(target.value, row, col);
+  place = target.accumulate ? place + value : value;
+}
+
+constexpr std::int64_t blocks_of(std::int64_t width) {
+  return (width + kThreads - 1) / kThreads;
+}
 
 /// A thread for each column of each sequence, which goes from token to token: neighbours read neighbouring memory.
 struct Place {
@@ -14,20 +26,20 @@ struct Place {
   std::int64_t end;
   std::int64_t column;
 };
-SIMT_DEVICE Place place_of(const Ids& offsets, std::int64_t width) {
+SSRU_DEVICE Place place_of(const Offsets& offsets, std::int64_t width) {
   const std::int64_t parts = (width + kThreads - 1) / kThreads;
-  const std::int64_t sequence = simt::block_index() / parts;
+  const std::int64_t sequence = block_index() / parts;
   return {sequence, offsets.data[sequence], offsets.data[sequence + 1],
-          simt::block_index() % parts * kThreads + simt::thread_index()};
+          block_index() % parts * kThreads + thread_index()};
 }
 template <class Kernel>
-void for_each_column(const Ids& offsets, std::int64_t width, const Kernel& kernel) {
-  simt::launch({(offsets.count - 1) * blocks_of(width, kThreads)}, kThreads, 0, kernel);
+const char* for_each_column(const Offsets& offsets, std::int64_t width, void* stream, const Kernel& kernel) {
+  return launch((offsets.count - 1) * blocks_of(width), kThreads, stream, kernel);
 }
 
 struct Forward {
   Scan scan;
-  SIMT_DEVICE void operator()() const {
+  SSRU_DEVICE void operator()() const {
     const auto [sequence, begin, end, j] = place_of(scan.offsets, scan.candidates.cols);
     if (j >= scan.candidates.cols) return;
     float cell = scan.initial.data == nullptr ? 0 : at(scan.initial, sequence, j);
@@ -42,7 +54,7 @@ struct Forward {
 
 struct Backward {
   ScanBackward scan;
-  SIMT_DEVICE void operator()() const {
+  SSRU_DEVICE void operator()() const {
     const auto [sequence, begin, end, j] = place_of(scan.offsets, scan.candidates.cols);
     if (j >= scan.candidates.cols) return;
     float carried = 0;
@@ -50,10 +62,8 @@ struct Backward {
       const float g = at(scan.dcells, t, j) + carried;
       const float f = at(scan.forget, t, j);
       const float before = t == begin ? 0 : at(scan.cells, t - 1, j);
-      if (scan.dcandidates.value.data != nullptr)
-        put(scan.dcandidates.value, t, j, g * (1 - f), scan.dcandidates.accumulate);
-      if (scan.dforget.value.data != nullptr)
-        put(scan.dforget.value, t, j, g * (before - at(scan.candidates, t, j)), scan.dforget.accumulate);
+      put(scan.dcandidates, t, j, g * (1 - f));
+      put(scan.dforget, t, j, g * (before - at(scan.candidates, t, j)));
       carried = g * f;
     }
   }
@@ -61,11 +71,11 @@ struct Backward {
 
 }  // namespace
 
-void scan(const Scan& arguments) {
-  for_each_column(arguments.offsets, arguments.candidates.cols, Forward{arguments});
+const char* scan(const Scan& arguments, void* stream) {
+  return for_each_column(arguments.offsets, arguments.candidates.cols, stream, Forward{arguments});
 }
-void scan_backward(const ScanBackward& arguments) {
-  for_each_column(arguments.offsets, arguments.candidates.cols, Backward{arguments});
+const char* scan_backward(const ScanBackward& arguments, void* stream) {
+  return for_each_column(arguments.offsets, arguments.candidates.cols, stream, Backward{arguments});
 }
 
 }  // namespace dragoman::ssru::device

@@ -1,33 +1,47 @@
 #pragma once
 
-#include "launches.h"
+#include <cstdint>
 
-/// ssru_scan.h as the host launches it: see launches.h of the CUDA backend.
+/// ssru_scan.h as the host launches it: plain values and addresses of the device, since nvcc sees none of the library's
+/// headers. Each function returns the error text of the launch, or nullptr after a success.
 namespace dragoman::ssru::device {
 
-using backend::cuda::device::Ids;
-using backend::cuda::device::Matrix;
-using backend::cuda::device::Target;
+/// A row-major matrix, whose rows are `stride` elements apart. data == nullptr: there is none.
+struct Matrix {
+  float* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t stride = 0;
+};
+/// A gradient that is added to or overwritten; without data it is not computed.
+struct Target {
+  Matrix value = {};
+  bool accumulate = false;
+};
+struct Offsets {
+  const std::int32_t* data = nullptr;
+  std::int64_t count = 0;
+};
 
 struct Scan {
   Matrix candidates = {};
   Matrix forget = {};
   Matrix initial = {};
-  Ids offsets = {};
+  Offsets offsets = {};
   Matrix cells = {};
   Matrix latest = {};
 };
-void scan(const Scan& arguments);
+const char* scan(const Scan& arguments, void* stream);
 
 struct ScanBackward {
   Matrix candidates = {};
   Matrix forget = {};
   Matrix cells = {};
-  Ids offsets = {};
+  Offsets offsets = {};
   Matrix dcells = {};
   Target dcandidates = {};
   Target dforget = {};
 };
-void scan_backward(const ScanBackward& arguments);
+const char* scan_backward(const ScanBackward& arguments, void* stream);
 
 }  // namespace dragoman::ssru::device

@@ -31,7 +31,7 @@ ScanResult scan(Context& context, const Variable& candidates, const Variable& fo
   const Tensor latest = initial.empty() ? Tensor{} : context.allocate(initial.rows, initial.cols);
   context.kernels().get(kScan)(context, {z, forget.value, initial, offsets, cells.value, latest});
   if (record)
-    context.tape()->record(context, cells.gradient, [=](Context& ctx) {
+    autograd::record(context, cells.gradient, [=](Context& ctx) {
       ctx.kernels().get(kScanBackward)(ctx,
                                        {candidates.value, forget.value, cells.value, offsets, cells.gradient->value,
                                         optional_target(ctx, candidates), optional_target(ctx, forget)});

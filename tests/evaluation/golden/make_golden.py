@@ -37,6 +37,8 @@ def options():
     for option in grid(tokenize=["13a", "intl", "char", "none"], smoothing=smoothing, lowercase=[False, True]):
         method, value = option.pop("smoothing")
         yield "bleu", option | {"smooth_method": method} | ({} if value is None else {"smooth_value": value})
+    for lowercase in [False, True]:
+        yield "bleu", {"tokenize": "zh", "lowercase": lowercase}
     for order in [1, 2, 6]:
         yield "bleu", {"max_ngram_order": order, "effective_order": True}
     for option in grid(lowercase=[False, True], whitespace=[False, True], eps_smoothing=[False, True]):
@@ -115,6 +117,18 @@ def shift_texts():
     return [" ".join(text) for text in hypotheses], [[" ".join(text) for text in references]]
 
 
+# Ends of lines, where no space pads them; and characters on either side of each limit of the ranges, among which are
+# strange ones: Python reads "\u20000" as two characters.
+ZH_LINES = ([".5 5. 5", ",a a,", "5-", "-5 5-6", "中.", ".中", "3,5公斤", "“引用”—……", "a\u2000b\u2001c", "1→2 ∑ ∞", "\U00020000\U0002a6d6字", "全角，。！", "①㈠㌀☀✂", " \u3000 前后 \u3000"]
+            + ["x" + chr(c) + "y" for limit in (0x3400, 0x4db5, 0x4e00, 0x9fa5, 0x9fbb, 0xf900, 0xfa2d, 0xfa30, 0xfa6a, 0xfa70, 0xfad9, 0x2000, 0x2a6d, 0x2f80,
+                                                0x2fa1, 0xff00, 0xffef, 0x2e80, 0x2eff, 0x3000, 0x303f, 0x31c0, 0x31ef, 0x2f00, 0x2fdf, 0x2ff0, 0x2fff, 0x3100,
+                                                0x312f, 0x31a0, 0x31bf, 0xfe10, 0xfe1f, 0xfe30, 0xfe4f, 0x3200, 0x33ff) for c in (limit - 1, limit, limit + 1)])
+
+
+def tokenize_as(name, line):
+    return _get_tokenizer(name)()(line.rstrip()).split()
+
+
 def tokens(name):
     tokenizer = _get_tokenizer(name)()
     return [tokenizer(line.rstrip()).split() for stream in [HYPOTHESES, *REFERENCES] for line in stream]
@@ -147,7 +161,8 @@ def main():
                                        ("ter", {"normalized": True, "asian_support": True})]],
         "shifts": [{"hypotheses": hypotheses, "streams": references, "counts": TER()._extract_corpus_statistics(hypotheses, references)}
                    for hypotheses, references in [shift_texts()]],
-        "tokens": [{"tokenizer": name, "lines": tokens(name)} for name in ("13a", "intl", "char", "none")],
+        "tokens": [{"tokenizer": name, "lines": tokens(name)} for name in ("13a", "intl", "char", "none", "zh")],
+        "zh": [[line, tokenize_as("zh", line)] for line in ZH_LINES],
         "confidence": [confidence_case([float(i * i % 83) / 3 for i in range(n)]) for n in (2, 39, 40, 41, 100)],
         "bootstrap": [bootstrap_case(name, 4000) for name in METRICS],
     }

@@ -10,7 +10,7 @@ namespace {
 
 class TapeTest : public ::testing::Test {
  protected:
-  TapeTest() { context_.set_tape(&tape_); }
+  TapeTest() { autograd::training_mode(context_).set_tape(&tape_); }
 
   Variable scalar(double value, bool wanted = true) {
     const Tensor tensor = context_.allocate(1, 1);
@@ -120,7 +120,7 @@ TEST_F(TapeTest, RecordsOnlyIfATapeIsSetAndAnOperandWantsAGradient) {
   const Variable constant = scalar(1, false);
   EXPECT_TRUE(recording(context_, constant, wanted));
   EXPECT_FALSE(recording(context_, constant, constant));
-  context_.set_tape(nullptr);
+  autograd::training_mode(context_).set_tape(nullptr);
   EXPECT_FALSE(recording(context_, wanted));
 }
 

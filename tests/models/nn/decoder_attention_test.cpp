@@ -1,4 +1,5 @@
-#include "dragoman/nn/decoder_state.h"
+#include "dragoman/nn/pooled_state.h"
+#include "dragoman/nn/whole_state.h"
 #include "nn_harness.h"
 
 #include <gmock/gmock.h>
@@ -44,6 +45,11 @@ void expect_near(const std::vector<double>& actual, const std::vector<double>& e
   for (std::size_t j = 0; j < actual.size(); ++j) EXPECT_NEAR(actual[j], expected[j], 1e-12) << what << ", " << j;
 }
 
+/// A state as layers use it.
+DecoderState& layers_view(DecoderState& state) {
+  return state;
+}
+
 /// Compares what a state gives to layers with attention by hand over each hypothesis's own tokens.
 class DecoderAttentionTest : public ::testing::Test {
  protected:
@@ -55,7 +61,7 @@ class DecoderAttentionTest : public ::testing::Test {
     source_values_ = random_rows(tokens, kWidth, 1001);
     return {{{reference_.tensor(source_keys_), nullptr}, {reference_.tensor(source_values_), nullptr}}};
   }
-  std::vector<std::int32_t> admit(DecoderState& state, const std::vector<std::int32_t>& offsets) {
+  std::vector<std::int32_t> admit(PooledState& state, const std::vector<std::int32_t>& offsets) {
     std::vector<std::int32_t> slots(offsets.size() - 1);
     context_.step([&] {
       state.admit(context_, offsets, slots);
@@ -64,7 +70,8 @@ class DecoderAttentionTest : public ::testing::Test {
     return slots;
   }
   /// Appends tokens to the state's rows and returns self-attention, [tokens, width].
-  Rows append(DecoderState& state, const std::vector<std::vector<std::uint64_t>>& tokens_of_rows) {
+  template <class State>
+  Rows append(State& state, const std::vector<std::vector<std::uint64_t>>& tokens_of_rows) {
     std::vector<std::int32_t> tokens, offsets{0};
     Rows queries, keys, values;
     for (const auto& row : tokens_of_rows) {
@@ -79,7 +86,7 @@ class DecoderAttentionTest : public ::testing::Test {
     Rows result;
     context_.step([&] {
       state.begin_step(context_, {tokens, offsets});
-      result = rows_of(state
+      result = rows_of(layers_view(state)
                            .attend_history(context_, history_, {reference_.tensor(queries), nullptr},
                                            {reference_.tensor(keys), nullptr}, {reference_.tensor(values), nullptr},
                                            kHeads, 0)
@@ -87,16 +94,18 @@ class DecoderAttentionTest : public ::testing::Test {
     });
     return result;
   }
-  Rows step(DecoderState& state, const std::vector<RowRef>& rows,
+  Rows step(PooledState& state, const std::vector<RowRef>& rows,
             const std::vector<std::vector<std::uint64_t>>& tokens_of_rows) {
     state.set_rows(rows);
     return append(state, tokens_of_rows);
   }
   /// Cross-attention of one query for each of so many new tokens per row.
-  Rows look_at_source(DecoderState& state, const Rows& queries, const std::vector<std::int32_t>& offsets) {
+  template <class State>
+  Rows look_at_source(State& state, const Rows& queries, const std::vector<std::int32_t>& offsets) {
     const std::vector<std::int32_t> tokens(queries.size(), 1);
     state.begin_step(context_, {tokens, offsets});
-    return rows_of(state.attend_memory(context_, memory_, {reference_.tensor(queries), nullptr}, kHeads, 0).value);
+    return rows_of(
+        layers_view(state).attend_memory(context_, memory_, {reference_.tensor(queries), nullptr}, kHeads, 0).value);
   }
   /// The same by hand, over source tokens [begin, end).
   std::vector<double> attend_to_source(const std::vector<double>& query, std::ptrdiff_t begin, std::ptrdiff_t end,
@@ -115,7 +124,7 @@ class DecoderAttentionTest : public ::testing::Test {
 };
 
 TEST_F(DecoderAttentionTest, EachHypothesisReadsItsOwnAncestors) {
-  DecoderState state(context_, layout_);
+  PooledState state(context_, layout_);
   const auto slots = admit(state, {0, 2, 5});
   // Two sentences, which take turns; beams of the first cross over, one of them is dropped and another one splits.
   Rows found = step(state, {{slots[0], -1}, {slots[1], -1}}, {{1}, {50}});
@@ -133,7 +142,7 @@ TEST_F(DecoderAttentionTest, EachHypothesisReadsItsOwnAncestors) {
 }
 
 TEST_F(DecoderAttentionTest, SeveralTokensAtOnceEqualTheSameTokensOneByOne) {
-  DecoderState state(context_, layout_);
+  PooledState state(context_, layout_);
   const auto slots = admit(state, {0, 1});
   const Rows prefix = step(state, {{slots[0], -1}}, {{1, 2, 3}});
   expect_near(prefix[0], attend_to_itself({1}), "0");
@@ -144,7 +153,7 @@ TEST_F(DecoderAttentionTest, SeveralTokensAtOnceEqualTheSameTokensOneByOne) {
 
 /// Pages hold 16 rows, and the pool moves when it grows.
 TEST_F(DecoderAttentionTest, LongHistoriesSurviveNewPagesAndMoves) {
-  DecoderState state(context_, layout_);
+  PooledState state(context_, layout_);
   const auto slots = admit(state, {0, 1, 2});
   const std::int64_t generation = state.generation();
   std::vector<std::uint64_t> one{1}, other{501};
@@ -163,7 +172,7 @@ TEST_F(DecoderAttentionTest, LongHistoriesSurviveNewPagesAndMoves) {
 
 TEST_F(DecoderAttentionTest, WholeTargetsAreCausal) {
   const std::vector<std::int32_t> source_offsets{0, 1, 2};
-  DecoderState state = DecoderState::whole({}, context_.indices(source_offsets));
+  WholeState state({}, context_.indices(source_offsets));
   const Rows found = append(state, {{1, 2, 3}, {4, 5}});
   expect_near(found[0], attend_to_itself({1}), "0");
   expect_near(found[1], attend_to_itself({1, 2}), "1");
@@ -173,7 +182,7 @@ TEST_F(DecoderAttentionTest, WholeTargetsAreCausal) {
 }
 
 TEST_F(DecoderAttentionTest, PooledRowsLookAtTheirOwnSource) {
-  DecoderState state(context_, layout_);
+  PooledState state(context_, layout_);
   const auto slots = admit(state, {0, 20, 23});
   const Rows queries = random_rows(4, kWidth, 2000);
   state.set_rows(std::vector<RowRef>{{slots[1], -1}, {slots[0], -1}, {slots[1], -1}});
@@ -188,7 +197,7 @@ TEST_F(DecoderAttentionTest, PooledRowsLookAtTheirOwnSource) {
 }
 
 TEST_F(DecoderAttentionTest, MemoriesOfASentenceThatIsReleasedAreOverwrittenByTheNext) {
-  DecoderState state(context_, layout_);
+  PooledState state(context_, layout_);
   const auto first = admit(state, {0, 5, 9});
   const Rows kept_keys = source_keys_;
   const Rows kept_values = source_values_;
@@ -211,7 +220,7 @@ TEST_F(DecoderAttentionTest, WholeTargetsLookAtTheirOwnSource) {
   const Rows queries = random_rows(3, kWidth, 2000);
   context_.step([&] {
     const std::vector<KeyValue> memories = source_memories(6);
-    DecoderState state = DecoderState::whole(memories, context_.indices(source_offsets));
+    WholeState state(memories, context_.indices(source_offsets));
     const Rows found = look_at_source(state, queries, {0, 2, 3});
     expect_near(found[0], attend_to_source(queries[0], 0, 4), "0");
     expect_near(found[1], attend_to_source(queries[1], 0, 4), "1");
@@ -223,42 +232,47 @@ TEST_F(DecoderAttentionTest, AnAlignmentIsTheMeanOfTheHeadsThatWereAskedFor) {
   const std::vector<std::int32_t> source_offsets{0, 4, 6};
   const std::vector<std::int32_t> target_offsets{0, 2, 3};  // alignment() looks at them
   const Rows queries = random_rows(3, kWidth, 2000);
-  DecoderState pooled(context_, layout_);
+  PooledState pooled(context_, layout_);
   const auto slots = admit(pooled, source_offsets);
   pooled.set_rows(std::vector<RowRef>{{slots[0], -1}, {slots[1], -1}});
-  for (const int heads : {1, 2})
-    for (const bool whole : {false, true})
-      context_.step([&] {
-        const std::vector<KeyValue> memories = source_memories(6);
-        DecoderState teacher_forced = DecoderState::whole(memories, context_.indices(source_offsets));
-        DecoderState& state = whole ? teacher_forced : pooled;
-        state.request_alignment({memory_, heads});
-        look_at_source(state, queries, target_offsets);
-        for (const std::size_t t : {0, 1, 2}) {
-          Rows weights;
-          attend_to_source(queries[t], t < 2 ? 0 : 4, t < 2 ? 4 : 6, &weights);
-          std::vector<double> expected = weights[0];
-          for (std::size_t j = 0; heads == 2 && j < expected.size(); ++j)
-            expected[j] = (expected[j] + weights[1][j]) / 2;
-          const std::vector<float> found = state.alignment(static_cast<std::int64_t>(t));
-          ASSERT_EQ(found.size(), expected.size());
-          for (std::size_t j = 0; j < found.size(); ++j)
-            EXPECT_NEAR(found[j], expected[j], 1e-6) << "heads " << heads << " whole " << whole << " token " << t;
-        }
-      });
+  const auto check = [&](auto& state, int heads) {
+    state.request_alignment({memory_, heads});
+    look_at_source(state, queries, target_offsets);
+    for (const std::size_t t : {0, 1, 2}) {
+      Rows weights;
+      attend_to_source(queries[t], t < 2 ? 0 : 4, t < 2 ? 4 : 6, &weights);
+      std::vector<double> expected = weights[0];
+      for (std::size_t j = 0; heads == 2 && j < expected.size(); ++j) expected[j] = (expected[j] + weights[1][j]) / 2;
+      const std::vector<float> found = state.alignment(static_cast<std::int64_t>(t));
+      ASSERT_EQ(found.size(), expected.size());
+      for (std::size_t j = 0; j < found.size(); ++j)
+        EXPECT_NEAR(found[j], expected[j], 1e-6) << "heads " << heads << " token " << t;
+    }
+  };
+  for (const int heads : {1, 2}) {
+    context_.step([&] {
+      const std::vector<KeyValue> memories = source_memories(6);
+      check(pooled, heads);
+    });
+    context_.step([&] {
+      const std::vector<KeyValue> memories = source_memories(6);
+      WholeState whole(memories, context_.indices(source_offsets));
+      check(whole, heads);
+    });
+  }
 }
 
 TEST_F(DecoderAttentionTest, BothKindsOfStatesRoundKeysAndValuesUnlessWeightsAreMultipliedInFp32) {
   const std::vector<std::int32_t> source_offsets{0, 4, 6};
   const Rows queries = random_rows(2, kWidth, 2000);
-  DecoderState pooled(context_, layout_, tensor::ComputeType::kI8);
+  PooledState pooled(context_, layout_, tensor::ComputeType::kI8);
   const auto slots = admit(pooled, source_offsets);
   pooled.set_rows(std::vector<RowRef>{{slots[0], -1}, {slots[1], -1}});
   context_.step([&] {
     const Rows from_pool = look_at_source(pooled, queries, {0, 1, 2});
     for (const tensor::ComputeType type : {tensor::ComputeType::kF32, tensor::ComputeType::kI8}) {
       const std::vector<KeyValue> memories = source_memories(6);
-      DecoderState state = DecoderState::whole(memories, context_.indices(source_offsets), type);
+      WholeState state(memories, context_.indices(source_offsets), type);
       const Rows found = look_at_source(state, queries, {0, 1, 2});
       for (std::size_t t = 0; t < 2; ++t) {
         double furthest = 0;
@@ -271,12 +285,12 @@ TEST_F(DecoderAttentionTest, BothKindsOfStatesRoundKeysAndValuesUnlessWeightsAre
       }
     }
   });
-  DecoderState plain(context_, layout_);
+  PooledState plain(context_, layout_);
   EXPECT_LT(pooled.bytes_of(100), plain.bytes_of(100));
 }
 
 TEST_F(DecoderAttentionTest, AlignmentsThatWereNotAskedForAreNotKept) {
-  DecoderState state(context_, layout_);
+  PooledState state(context_, layout_);
   const auto slots = admit(state, {0, 3});
   state.set_rows(std::vector<RowRef>{{slots[0], -1}});
   context_.step([&] {
@@ -300,8 +314,8 @@ class RowStateTest : public ::testing::Test {
     Rows found;
     context_.step([&] {
       state_.begin_step(context_, {tokens, offsets});
-      found = rows_of(state_.previous(context_, id_));
-      state_.store(context_, id_, reference_.tensor(latest));
+      found = rows_of(layers_view(state_).previous(context_, id_));
+      layers_view(state_).store(context_, id_, reference_.tensor(latest));
     });
     return found;
   }
@@ -310,7 +324,7 @@ class RowStateTest : public ::testing::Test {
   tensor::Context& context_ = reference_.context;
   StateLayout layout_;
   RowStateId id_;
-  DecoderState state_;
+  PooledState state_;
 };
 
 TEST_F(RowStateTest, IsThatOfTheParentAndZeroForAFreshRow) {
@@ -336,9 +350,9 @@ TEST_F(RowStateTest, SurvivesTheGrowthOfTheBatch) {
 
 TEST_F(RowStateTest, IsNotKeptBetweenWholeTargets) {
   const std::vector<std::int32_t> offsets{0, 1};
-  DecoderState whole = DecoderState::whole({}, context_.indices(offsets));
-  whole.store(context_, id_, reference_.tensor({{1, 2}}));
-  EXPECT_TRUE(whole.previous(context_, id_).empty());
+  WholeState whole({}, context_.indices(offsets));
+  layers_view(whole).store(context_, id_, reference_.tensor({{1, 2}}));
+  EXPECT_TRUE(layers_view(whole).previous(context_, id_).empty());
 }
 
 }  // namespace

@@ -177,8 +177,8 @@ TEST_F(LayersTest, FeedForwardDropsInTrainingOnlyAndScalesWhatIsKept) {
   const Variable x{reference_.tensor(ones), nullptr};
   expect_near(layer(context_, x), ones);
 
-  context_.set_training(true);
-  context_.set_random(1, 1);
+  autograd::training_mode(context_).set_training(true);
+  autograd::training_mode(context_).set_random(1, 1);
   std::int64_t dropped = 0;
   const Rows y = rows_of(layer(context_, x).value);
   for (const double value : y[0]) {
@@ -211,11 +211,11 @@ TEST_F(LayersTest, GradientsReachEveryParameter) {
   };
   context_.step([&] {
     autograd::Tape tape;
-    context_.set_tape(&tape);
+    autograd::training_mode(context_).set_tape(&tape);
     store_.begin_gradients();
     autograd::seed_gradient(context_, forward(), reference_.tensor(weights));
     tape.backward(context_);
-    context_.set_tape(nullptr);
+    autograd::training_mode(context_).set_tape(nullptr);
   });
   constexpr double kStep = 1e-6;
   for (const Parameter& parameter : store_.all()) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/json.h>
+#include <dragoman/nn/pooled_state.h>
 
 namespace dragoman::nn {
 namespace {
@@ -98,7 +99,7 @@ TEST_F(Seq2SeqModelTest, SourcesThatTheModelCannotTakeAreRefused) {
 }
 
 TEST_F(Seq2SeqModelTest, TargetsEndWhereTheModelsPositionsDo) {
-  DecoderState state(context_, model_.state_layout());
+  PooledState state(context_, model_.state_layout());
   std::vector<std::int32_t> slot(1);
   state.admit(context_, std::vector<std::int32_t>{0, 1}, slot);
   const auto append = [&](const std::vector<std::int32_t>& tokens, std::int32_t parent) {

@@ -75,8 +75,8 @@ GuidedOutcome outcome_of(Device device, const GuidedSetting& setting, std::span<
                          std::span<const double> k, double value_weight, double dropout = 0, int threads = 1) {
   Rig rig(device, threads);
   Context& context = rig.context();
-  context.set_training(true);
-  context.set_random(5, 6);
+  autograd::training_mode(context).set_training(true);
+  autograd::training_mode(context).set_random(5, 6);
   rig.record();
   const std::vector<Variable> operands{
       rig.variable(setting.queries(), setting.width, q, true), rig.variable(setting.keys(), setting.width, k, true),

@@ -59,8 +59,8 @@ struct DroppingAttention {
 
   ops::AttentionResult run(Rig& rig) const {
     Context& context = rig.context();
-    context.set_training(true);
-    context.set_random(kDropSeed, kDropStep);
+    autograd::training_mode(context).set_training(true);
+    autograd::training_mode(context).set_random(kDropSeed, kDropStep);
     const auto rows = [&](const std::vector<double>& values) {
       return rig.constant(static_cast<std::int64_t>(values.size()) / width, width, values);
     };

@@ -550,7 +550,7 @@ TEST_P(AttentionIn16Bits, IsCloseToDoublePrecision) {
   const auto in = [&](tensor::ComputeType type) {
     OpCase result = op_case;
     result.run = [=](Context& context, std::span<const Variable> x) {
-      context.set_plain_compute_type(type);
+      autograd::training_mode(context).set_compute_type(type);
       return std::vector{ops::attention(context, x[0], x[1], x[2], context.indices(kQueries), context.indices(kKeys),
                                         {.heads = kHeads, .causal = causal, .dropout = dropout}, false,
                                         with_bias ? x[3] : Variable{})

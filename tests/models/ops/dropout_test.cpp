@@ -34,8 +34,8 @@ INSTANTIATE_TEST_SUITE_P(Dropout, OpGradientTest, ::testing::ValuesIn(small(drop
 std::vector<double> dropped_ones(Device device, std::int64_t rows, std::int64_t cols, double rate, std::uint64_t seed,
                                  std::uint64_t step) {
   Rig rig(device);
-  rig.context().set_training(true);
-  rig.context().set_random(seed, step);
+  autograd::training_mode(rig.context()).set_training(true);
+  autograd::training_mode(rig.context()).set_random(seed, step);
   const Variable ones = rig.constant(rows, cols, std::vector<double>(static_cast<std::size_t>(rows * cols), 1.0));
   return values_of(ops::dropout(rig.context(), ones, rate).value);
 }
@@ -96,8 +96,8 @@ TEST_P(DropoutTest, EverySeedStepAndOpDrawsItsOwnMask) {
   EXPECT_NE(base, kept(dropped_ones(GetParam(), 8, 64, 0.5, 1, 2)));
 
   Rig rig(GetParam());
-  rig.context().set_training(true);
-  rig.context().set_random(1, 1);
+  autograd::training_mode(rig.context()).set_training(true);
+  autograd::training_mode(rig.context()).set_random(1, 1);
   const Variable ones = rig.constant(8, 64, std::vector<double>(512, 1.0));
   const auto first = kept(values_of(ops::dropout(rig.context(), ones, 0.5).value));
   const auto second = kept(values_of(ops::dropout(rig.context(), ones, 0.5).value));
@@ -107,8 +107,8 @@ TEST_P(DropoutTest, EverySeedStepAndOpDrawsItsOwnMask) {
 
 TEST_P(DropoutTest, TheMaskGoesByLogicalElementsNotByMemory) {
   Rig rig(GetParam());
-  rig.context().set_training(true);
-  rig.context().set_random(1, 1);
+  autograd::training_mode(rig.context()).set_training(true);
+  autograd::training_mode(rig.context()).set_random(1, 1);
   const Tensor wide = rig.matrix(8, 70, std::vector<double>(560, 1.0));
   const Variable view{wide.col_range(3, 67), nullptr};
   EXPECT_EQ(kept(values_of(ops::dropout(rig.context(), view, 0.5).value)),
@@ -119,7 +119,7 @@ TEST_P(DropoutTest, HandsThroughOutsideOfTrainingAndAtRateZero) {
   Rig rig(GetParam());
   const Variable x = rig.constant(2, 2, std::vector<double>{1, 2, 3, 4});
   EXPECT_EQ(ops::dropout(rig.context(), x, 0.5).value.data, x.value.data);
-  rig.context().set_training(true);
+  autograd::training_mode(rig.context()).set_training(true);
   EXPECT_EQ(ops::dropout(rig.context(), x, 0).value.data, x.value.data);
 }
 

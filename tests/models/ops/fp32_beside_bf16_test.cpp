@@ -15,7 +15,7 @@ using Operands = std::span<const Variable>;
 OpCase beside_bf16(const OpCase& op_case) {
   OpCase result = op_case;
   result.run = [run = op_case.run](Context& context, Operands x) {
-    context.set_plain_compute_type(tensor::ComputeType::kBF16);
+    autograd::training_mode(context).set_compute_type(tensor::ComputeType::kBF16);
     return run(context, x);
   };
   return result;

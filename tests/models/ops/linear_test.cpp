@@ -63,7 +63,7 @@ std::vector<OpCase> cases_in(tensor::ComputeType type) {
                                    LinearSize{67, 96, 130}, LinearSize{545, 40, 70}, LinearSize{5, 600, 33}}) {
       OpCase op_case = linear_case(size, title, activation, with_bias, /*composite=*/false);
       op_case.run = [type, inner = op_case.run](Context& context, Operands x) {
-        context.set_plain_compute_type(type);
+        autograd::training_mode(context).set_compute_type(type);
         return inner(context, x);
       };
       result.push_back(std::move(op_case));
@@ -87,7 +87,7 @@ TEST(Linear, RoundsAllProductsOfABf16Context) {
   for (const Device device : all_devices()) {
     Rig rig(device);
     rig.record();
-    rig.context().set_plain_compute_type(tensor::ComputeType::kBF16);
+    autograd::training_mode(rig.context()).set_compute_type(tensor::ComputeType::kBF16);
     const Variable x = rig.variable(1, 1, std::vector{kRoundsToOne}, true);
     const Variable weight = rig.variable(1, 1, std::vector{3 * kRoundsToOne}, true);
     const Variable y = ops::linear(rig.context(), x, {weight, nullptr}, {});
@@ -119,7 +119,7 @@ TEST(Linear, RoundsAllProductsOfAnFp16Context) {
   const auto product = [](Device device, double x_value, double weight_value) {
     Rig rig(device);
     rig.record();
-    rig.context().set_plain_compute_type(tensor::ComputeType::kF16);
+    autograd::training_mode(rig.context()).set_compute_type(tensor::ComputeType::kF16);
     const Variable x = rig.variable(1, 1, std::vector{x_value}, true);
     const Variable weight = rig.variable(1, 1, std::vector{weight_value}, true);
     const Variable y = ops::linear(rig.context(), x, {weight, nullptr}, {});

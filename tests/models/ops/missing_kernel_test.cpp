@@ -141,7 +141,7 @@ TEST(Kernels, EachBackendHasOrComposesWhatTheListsSay) {
     const tensor::KernelTable& table = test_runtime().kernels(device);
     const auto required = [&](auto key) { EXPECT_NE(table.find(key), nullptr) << key.name << " on " << name; };
     ops::for_each_key(ops::kKernels, required);
-    ops::for_each_key(ops::kGatheredKernels, required);
+    ops::for_each_key(ops::kShortlistKernels, required);
     const auto optional = [&](auto key) {
       const auto run = composed.find(key.name);
       ASSERT_NE(run, composed.end()) << key.name << ": run what it is composed of in this test";

@@ -40,8 +40,8 @@ Variable weighted_output(Rig& rig, const Variable& output, std::uint64_t index) 
 Variable build_loss(Rig& rig, const OpCase& op_case, std::span<const Variable> operands, int calls,
                     std::vector<Variable>* outputs) {
   Context& context = rig.context();
-  context.set_training(op_case.training);
-  context.set_random(kSeed, 3);
+  autograd::training_mode(context).set_training(op_case.training);
+  autograd::training_mode(context).set_random(kSeed, 3);
   Variable loss;
   std::uint64_t index = 0;
   for (int call = 0; call < calls; ++call) {
@@ -58,13 +58,13 @@ Variable build_loss(Rig& rig, const OpCase& op_case, std::span<const Variable> o
 }  // namespace
 
 const runtime::Runtime& test_runtime() {
-  static const runtime::Runtime runtime = [] {
-    runtime::Runtime made;
-    made.add(std::make_shared<HiddenBackend>(made.kernels(Device::kCpu)));
-    made.add(make_cuda_backend());
+  static const std::unique_ptr<const runtime::Runtime> runtime = [] {
+    auto made = std::make_unique<runtime::Runtime>();
+    made->add(std::make_shared<HiddenBackend>(made->kernels(Device::kCpu)));
+    made->add(make_cuda_backend());
     return made;
   }();
-  return runtime;
+  return *runtime;
 }
 
 std::vector<Device> all_devices() {

@@ -48,7 +48,7 @@ class Rig {
 
   Context& context() { return context_; }
   autograd::Tape& tape() { return tape_; }
-  void record() { context_.set_tape(&tape_); }
+  void record() { autograd::training_mode(context_).set_tape(&tape_); }
   /// Seeds `loss` [1, 1] with 1 and runs the tape.
   void backward(const Variable& loss);
 

@@ -36,7 +36,7 @@ Model make_model(Rig& rig, const Problem& problem) {
 struct Candidates {
   std::vector<std::vector<std::int32_t>> tokens;
   std::vector<std::vector<double>> log_probabilities;
-  std::vector<double> wanted;
+  std::vector<double> scored;
 };
 
 Candidates read(const ops::TopK& result) {
@@ -46,7 +46,7 @@ Candidates read(const ops::TopK& result) {
     candidates.tokens.emplace_back(tokens.begin(), tokens.end());
     candidates.log_probabilities.push_back(values_of(result.log_probabilities.row_range(r, r + 1)));
   }
-  if (!result.wanted_log_probabilities.empty()) candidates.wanted = values_of(result.wanted_log_probabilities);
+  if (!result.scored_log_probabilities.empty()) candidates.scored = values_of(result.scored_log_probabilities);
   return candidates;
 }
 
@@ -94,19 +94,19 @@ Expected expected_candidates(const Problem& problem, const ops::TopKOptions& opt
       chosen.push_back(log_probabilities[static_cast<std::size_t>(tokens.back())]);
     }
   }
-  for (const ops::WantedToken& wanted : options.wanted)
-    result.wanted.push_back(
-        result.all_log_probabilities[static_cast<std::size_t>(wanted.row)][static_cast<std::size_t>(wanted.token)]);
+  for (const ops::ScoredToken& scored : options.scored)
+    result.scored.push_back(
+        result.all_log_probabilities[static_cast<std::size_t>(scored.row)][static_cast<std::size_t>(scored.token)]);
   return result;
 }
 
 /// Two tokens may change places only if they rank within the tolerance of each other.
 void expect_same(const Candidates& actual, const Expected& expected, double tolerance, const std::string& what) {
   ASSERT_EQ(actual.tokens.size(), expected.tokens.size()) << what;
-  ASSERT_GE(actual.wanted.size(), expected.wanted.size()) << what << ": a recording device may have filled a bucket";
-  expect_close(std::vector<double>(actual.wanted.begin(),
-                                   actual.wanted.begin() + static_cast<std::ptrdiff_t>(expected.wanted.size())),
-               expected.wanted, tolerance, what + ", wanted tokens");
+  ASSERT_GE(actual.scored.size(), expected.scored.size()) << what << ": a recording device may have filled a bucket";
+  expect_close(std::vector<double>(actual.scored.begin(),
+                                   actual.scored.begin() + static_cast<std::ptrdiff_t>(expected.scored.size())),
+               expected.scored, tolerance, what + ", wanted tokens");
   for (std::size_t r = 0; r < expected.tokens.size(); ++r) {
     const auto& tokens = actual.tokens[r];
     ASSERT_EQ(std::set<std::int32_t>(tokens.begin(), tokens.end()).size(), expected.tokens[r].size()) << what;
@@ -162,7 +162,7 @@ TEST_P(TopKTest, MultipliesAPlainWeightInTheTypeOfTheContext) {
   const Problem problem{5, 16, 300};
   const auto in_type = [&](tensor::ComputeType type, Form form) {
     Rig rig(GetParam());
-    rig.context().set_plain_compute_type(type);
+    autograd::training_mode(rig.context()).set_compute_type(type);
     return find(rig, problem, {.k = 300}, form);
   };
   const Candidates exact = in_type(tensor::ComputeType::kF32, Form::kPlain);
@@ -216,21 +216,21 @@ TEST_P(TopKTest, TellsLogProbabilitiesOfWantedTokens) {
   const std::vector<ops::LogitEdit> edits = {{.row = 1, .token = 900, .penalty = 1.5F, .bias = 2},
                                              {.row = 3, .token = 7, .bias = 9}};
   const std::vector<double> temperatures{1.0, 0.5, 2.0, 1.0};
-  const std::vector<ops::WantedToken> wanted = {{0, 0}, {0, 2099}, {1, 900}, {1, 1030}, {3, 6}, {3, 7}};
-  expect_right(GetParam(), problem, {.k = 3, .wanted = wanted}, "wanted");
-  const ops::TopKOptions options{.k = 2100, .temperatures = temperatures, .edits = edits, .wanted = wanted};
+  const std::vector<ops::ScoredToken> scored = {{0, 0}, {0, 2099}, {1, 900}, {1, 1030}, {3, 6}, {3, 7}};
+  expect_right(GetParam(), problem, {.k = 3, .scored = scored}, "wanted");
+  const ops::TopKOptions options{.k = 2100, .temperatures = temperatures, .edits = edits, .scored = scored};
   expect_right(GetParam(), problem, options, "wanted of edited and tempered rows");
   // The bits that they have as candidates.
   for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
     Rig rig(GetParam());
     const Candidates found = find(rig, problem, options, form);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const auto row = static_cast<std::size_t>(wanted[i].row);
-      const auto place = std::ranges::find(found.tokens[row], wanted[i].token) - found.tokens[row].begin();
-      EXPECT_EQ(found.wanted[i], found.log_probabilities[row].at(static_cast<std::size_t>(place)));
+    for (std::size_t i = 0; i < scored.size(); ++i) {
+      const auto row = static_cast<std::size_t>(scored[i].row);
+      const auto place = std::ranges::find(found.tokens[row], scored[i].token) - found.tokens[row].begin();
+      EXPECT_EQ(found.scored[i], found.log_probabilities[row].at(static_cast<std::size_t>(place)));
     }
   }
-  const ops::TopKOptions outside{.wanted = std::span(wanted).last(1)};
+  const ops::TopKOptions outside{.scored = std::span(scored).last(1)};
   Rig rig(GetParam());
   EXPECT_THROW(find(rig, {3, 16, 2100}, outside, Form::kPlain), core::Error);
 }
@@ -319,13 +319,13 @@ TEST_P(TopKTest, ARowDoesNotDependOnTheOthersNorOnThreads) {
 /// row.
 TEST_P(TopKTest, AllowedTokensAreThoseThatNoEditForbids) {
   const Problem problem{4, 16, 2100};
-  const std::vector<std::int32_t> allowed = {0, 3, 64, 65, 1023, 1024, 2000, 2099, 5, 6, 7, 1500, 1, 2};
-  const std::vector<ops::AllowedRange> ranges = {{0, 8}, {0, 8}, {12, 12}, {8, 12}};
+  const std::vector<std::int32_t> shortlist = {0, 3, 64, 65, 1023, 1024, 2000, 2099, 5, 6, 7, 1500, 1, 2};
+  const std::vector<ops::ShortlistRange> ranges = {{0, 8}, {0, 8}, {12, 12}, {8, 12}};
   std::vector<ops::LogitEdit> suppressing;
   for (const std::int32_t row : {0, 1, 3}) {
     const auto [begin, end] = ranges[static_cast<std::size_t>(row)];
     for (std::int32_t token = 0; token < 2100; ++token)
-      if (!std::binary_search(allowed.begin() + begin, allowed.begin() + end, token))
+      if (!std::binary_search(shortlist.begin() + begin, shortlist.begin() + end, token))
         suppressing.push_back({.row = row, .token = token, .bias = ops::LogitEdit::kSuppress});
   }
   std::vector<ops::RowNoise> noise(4, {.seed = 5});
@@ -336,16 +336,16 @@ TEST_P(TopKTest, AllowedTokensAreThoseThatNoEditForbids) {
     const Expected expected = expected_candidates(problem, {.k = k, .edits = suppressing});
     for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
       Rig rig(GetParam());
-      const auto found = find(rig, problem, {.k = k, .allowed = allowed, .allowed_of_row = ranges}, form);
+      const auto found = find(rig, problem, {.k = k, .shortlist = shortlist, .shortlist_of_row = ranges}, form);
       for (std::size_t row = 0; row < 4; ++row) EXPECT_EQ(found.tokens[row], expected.tokens[row]) << row;
       const auto both = [&](ops::TopKOptions options) {
         options.k = k, options.temperatures = temperatures, options.noise = noise;
         return find(rig, problem, options, form);
       };
-      const Candidates listed = both({.allowed = allowed, .allowed_of_row = ranges});
+      const Candidates shortlist_columns = both({.shortlist = shortlist, .shortlist_of_row = ranges});
       const Candidates edited = both({.edits = suppressing});
-      EXPECT_EQ(listed.tokens, edited.tokens);
-      EXPECT_EQ(listed.log_probabilities, edited.log_probabilities);
+      EXPECT_EQ(shortlist_columns.tokens, edited.tokens);
+      EXPECT_EQ(shortlist_columns.log_probabilities, edited.log_probabilities);
     }
   }
 }
@@ -353,11 +353,11 @@ TEST_P(TopKTest, AllowedTokensAreThoseThatNoEditForbids) {
 TEST_P(TopKTest, AListOfAllTokensChangesNothing) {
   std::vector<std::int32_t> all(1300);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int32_t>(i);
-  const std::vector<ops::AllowedRange> ranges(5, {.begin = 0, .end = 1300});
+  const std::vector<ops::ShortlistRange> ranges(5, {.begin = 0, .end = 1300});
   for (const Form form : {Form::kPlain, Form::kPacked, Form::kComposite}) {
     Rig rig(GetParam());
     const Candidates without = find(rig, {5, 32, 1300}, {.k = 9}, form);
-    const Candidates with = find(rig, {5, 32, 1300}, {.k = 9, .allowed = all, .allowed_of_row = ranges}, form);
+    const Candidates with = find(rig, {5, 32, 1300}, {.k = 9, .shortlist = all, .shortlist_of_row = ranges}, form);
     EXPECT_EQ(with.tokens, without.tokens);
     EXPECT_EQ(with.log_probabilities, without.log_probabilities);
   }
@@ -408,8 +408,8 @@ TEST_P(TopKTest, RefusesWhatCannotBe) {
   EXPECT_THROW(run({.k = 1, .noise = one}), core::Error);
   for (const ops::LogitEdit& bad : {ops::LogitEdit{.row = 2}, ops::LogitEdit{.token = 5}, ops::LogitEdit{.row = -1}})
     EXPECT_THROW(run({.k = 1, .edits = std::span(&bad, 1)}), core::Error);
-  const auto allow = [&](const std::vector<std::int32_t>& allowed, const std::vector<ops::AllowedRange>& ranges) {
-    run({.k = 1, .allowed = allowed, .allowed_of_row = ranges});
+  const auto allow = [&](const std::vector<std::int32_t>& shortlist, const std::vector<ops::ShortlistRange>& ranges) {
+    run({.k = 1, .shortlist = shortlist, .shortlist_of_row = ranges});
   };
   allow({0, 4}, {{0, 2}, {1, 1}});
   EXPECT_THROW(allow({0, 4}, {{0, 2}}), core::Error) << "a row without a range";
@@ -417,7 +417,8 @@ TEST_P(TopKTest, RefusesWhatCannotBe) {
   EXPECT_THROW(allow({-1, 4}, {{0, 2}, {0, 2}}), core::Error);
   EXPECT_THROW(allow({4, 0}, {{0, 2}, {0, 2}}), core::Error) << "not rising";
   EXPECT_THROW(allow({1, 1}, {{0, 2}, {0, 2}}), core::Error);
-  for (const ops::AllowedRange& bad : {ops::AllowedRange{0, 3}, ops::AllowedRange{-1, 1}, ops::AllowedRange{2, 1}})
+  for (const ops::ShortlistRange& bad :
+       {ops::ShortlistRange{0, 3}, ops::ShortlistRange{-1, 1}, ops::ShortlistRange{2, 1}})
     EXPECT_THROW(allow({0, 4}, {bad, bad}), core::Error);
 }
 

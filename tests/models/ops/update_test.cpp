@@ -81,7 +81,7 @@ TEST_P(UpdateTest, SumsTheLossesOfManyRows) {
 TEST_P(UpdateTest, PreparesWhatThePlanSays) {
   const ops::UpdatePlan plan{.learning_rate = 0.25, .average_decay = 0.75, .loss_scale = 4, .step = 7};
   const ops::UpdateRecord record = prepare(plan, 144);
-  EXPECT_EQ(record.step.held, 0);
+  EXPECT_EQ(record.step.skip, 0);
   EXPECT_EQ(record.step.learning_rate, 0.25);
   EXPECT_EQ(record.step.average_decay, 0.75);
   EXPECT_EQ(record.step.step, 7);
@@ -103,17 +103,17 @@ TEST_P(UpdateTest, BringsTheNormDownToItsMost) {
 }
 
 TEST_P(UpdateTest, HoldsWhatIsNotFiniteAndWhatFollows) {
-  EXPECT_EQ(prepare({}, 1).step.held, 0);
+  EXPECT_EQ(prepare({}, 1).step.skip, 0);
   for (const double bad : {kInfinity, std::nan("")}) {
-    EXPECT_EQ(prepare({.follows = 1}, bad, 1.0).step.held, 1);
+    EXPECT_EQ(prepare({.depends_on_previous = 1}, bad, 1.0).step.skip, 1);
     EXPECT_FALSE(std::isfinite(read(record_).gradient_norm)) << "that of before values were clipped";
-    EXPECT_EQ(prepare({.follows = 1}, 1).step.held, 1);
-    EXPECT_EQ(prepare({.follows = 1}, 1).step.held, 1);
-    EXPECT_EQ(prepare({}, 1).step.held, 0) << "somebody has looked";
-    EXPECT_EQ(prepare({.follows = 1}, 1).step.held, 0);
+    EXPECT_EQ(prepare({.depends_on_previous = 1}, 1).step.skip, 1);
+    EXPECT_EQ(prepare({.depends_on_previous = 1}, 1).step.skip, 1);
+    EXPECT_EQ(prepare({}, 1).step.skip, 0) << "somebody has looked";
+    EXPECT_EQ(prepare({.depends_on_previous = 1}, 1).step.skip, 0);
     losses_[1].loss = bad;
     const ops::UpdateRecord record = prepare({}, 4);
-    EXPECT_EQ(record.step.held, 1);
+    EXPECT_EQ(record.step.skip, 1);
     EXPECT_EQ(record.gradient_norm, 2);
     losses_[1].loss = 0;
   }
@@ -121,7 +121,7 @@ TEST_P(UpdateTest, HoldsWhatIsNotFiniteAndWhatFollows) {
 
 TEST_P(UpdateTest, AHeldStepChangesNothing) {
   Context& context = rig_.context();
-  const auto step = context.upload_copy(ops::UpdateStep{.learning_rate = 0.5, .average_decay = 0.5, .held = 1});
+  const auto step = context.upload_copy(ops::UpdateStep{.learning_rate = 0.5, .average_decay = 0.5, .skip = 1});
   const std::vector<double> start{1, -2, 3, 4, 5, -6};
   const Tensor p = rig_.matrix(2, 3, start),
                g = rig_.matrix(2, 3, std::vector<double>{1, kInfinity, -1, 2, std::nan(""), 3});

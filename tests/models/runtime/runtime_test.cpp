@@ -147,20 +147,45 @@ TEST(Runtime, AutoIsTheFirstDeviceOfTheLastBackendThatHasAny) {
   runtime.add(std::make_shared<FakeBackend>("first", 1));
   runtime.add(std::make_shared<FakeBackend>("second", 3));
   EXPECT_EQ(runtime.device("auto"), Device::of("second", 0));
-  runtime.remove_last();
-  EXPECT_EQ(runtime.device("auto"), Device::of("first"));
 }
 
-TEST(Runtime, NamesAreTakenOnceAndGivenBack) {
+TEST(Runtime, SeveralBackendsAreAddedTogetherOrNotAtAll) {
   Runtime runtime;
   EXPECT_THAT(error_of([&] { runtime.add(std::make_shared<FakeBackend>("cpu", 1)); }),
               HasSubstr("there is a backend called 'cpu' already"));
   runtime.add(std::make_shared<FakeBackend>("twin", 1));
   EXPECT_EQ(runtime.backends().back()->name(), "twin");
   EXPECT_THROW(runtime.add(std::make_shared<FakeBackend>("twin", 1)), core::Error);
-  runtime.remove_last();
-  EXPECT_EQ(runtime.find("twin"), nullptr);
-  runtime.add(std::make_shared<FakeBackend>("twin", 1));
+  const auto other = std::make_shared<FakeBackend>("other", 1);
+  EXPECT_THROW(runtime.add({other, std::make_shared<FakeBackend>("twin", 1)}), core::Error);
+  EXPECT_THROW(runtime.add({other, other}), core::Error);
+  EXPECT_EQ(runtime.find("other"), nullptr);
+  const auto& before = runtime.backends();
+  runtime.add({other, std::make_shared<FakeBackend>("third", 1)});
+  EXPECT_EQ(runtime.find("other"), other.get());
+  EXPECT_EQ(before.size(), 3U) << "a list that was handed out stays as it is";
+  EXPECT_EQ(runtime.backends().size(), 5U);
+}
+
+TEST(Runtime, KernelsAreAddedWhileOthersUseThoseThatAreThere) {
+  constexpr tensor::KernelKey<void(tensor::Context&, const int&)> kFirst{"test_first"}, kSecond{"test_second"};
+  constexpr auto kernel = [](tensor::Context&, const int&) {};
+  const Runtime runtime;
+  tensor::Backend& cpu = runtime.backend(Device::kCpu);
+  const tensor::KernelTable& before = cpu.kernels();
+  const std::size_t count = before.count();
+  core::SequentialExecutor executor;
+  const auto context = runtime.make_context(Device::kCpu, executor);
+  cpu.add_kernels([&](tensor::KernelTable& table) { table.set(kFirst, kernel); });
+  EXPECT_THROW(cpu.add_kernels([&](tensor::KernelTable& table) {
+    table.set(kSecond, kernel);
+    table.set(kFirst, kernel);
+  }),
+               core::Error);
+  EXPECT_EQ(before.count(), count) << "that of a context does not change";
+  EXPECT_EQ(context->kernels().find(kFirst), nullptr);
+  EXPECT_NE(cpu.kernels().find(kFirst), nullptr);
+  EXPECT_EQ(cpu.kernels().find(kSecond), nullptr) << "of a change that failed nothing stays";
 }
 
 TEST(Runtime, ContextsComputeOnTheirDeviceInItsType) {

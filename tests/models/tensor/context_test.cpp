@@ -27,19 +27,6 @@ TEST_F(ContextTest, EqualStepsGetEqualAddresses) {
   }
 }
 
-TEST_F(ContextTest, EveryRandomOpOfAStepGetsItsOwnStream) {
-  context_.set_random(7, 3);
-  const RandomState a = context_.next_random();
-  const RandomState b = context_.next_random();
-  EXPECT_EQ(a.key->seed, 7U);
-  EXPECT_EQ(a.key->step, 3U);
-  EXPECT_EQ(a.stream, 0U);
-  EXPECT_EQ(b.stream, 1U);
-  context_.set_random(7, 4);
-  EXPECT_EQ(context_.next_random().stream, 0U);
-  EXPECT_EQ(a.key->step, 4U) << "the key stays where it is";
-}
-
 TEST_F(ContextTest, CopiesValuesIntoTheFloatType) {
   const std::vector<float> values{1, 2, 3, 4, 5, 6};
   const Tensor x = copy_to_step(context_, values, 2, 3);

@@ -30,6 +30,23 @@ class ResultRecorder final : public StepRecorder {
   std::optional<StepSignature> current_;
 };
 
+/// State of a layer above, as a context keeps it.
+class Counter final : public ContextExtension {
+ public:
+  static constexpr ExtensionSlot kSlot{1};
+
+  void begin_step() override { ++steps; }
+  bool keeps_results() const override { return keeps; }
+  bool allows_recording() const override { return !keeps; }
+  ExtensionState state() const override { return {mode, count}; }
+  void resume(const ExtensionState& state) override { count = state[1]; }
+
+  int steps = 0;
+  bool keeps = false;
+  std::uint64_t mode = 0;
+  std::uint64_t count = 0;
+};
+
 class Step : public ::testing::Test {
  protected:
   Step() {
@@ -68,21 +85,32 @@ TEST_F(Step, EqualKeysAreReplayedAndOthersAreNot) {
   EXPECT_TRUE(runs({"b", {1, 2}}, 10));
   EXPECT_FALSE(runs({"a", {1, 2}}, 60)) << "uploads of one bucket lie at the same place";
   EXPECT_TRUE(runs({"a", {1, 2}}, 70)) << "of another they do not";
-  context_.set_training(true);
-  EXPECT_TRUE(runs({"a", {1, 2}}, 10));
-  context_.set_training(false);
-  EXPECT_FALSE(runs({"a", {1, 2}}, 10));
   context_.step([&] { context_.allocate(1000, 100000); });
   EXPECT_TRUE(runs({"a", {1, 2}}, 10)) << "after the arena has moved";
 }
 
+TEST_F(Step, AnExtensionHasAPartInTheSignature) {
+  Counter& counter = context_.attach(std::make_unique<Counter>());
+  EXPECT_EQ(context_.extension<Counter>(), &counter);
+  EXPECT_TRUE(runs({"a"}, 10));
+  counter.mode = 1;
+  EXPECT_TRUE(runs({"a"}, 10));
+  counter.mode = 0;
+  EXPECT_FALSE(runs({"a"}, 10));
+  counter.keeps = true;
+  EXPECT_TRUE(runs({"a"}, 10)) << "it does not allow recording";
+  counter.keeps = false;
+  EXPECT_FALSE(runs({"a"}, 10));
+  EXPECT_EQ(counter.steps, 5);
+}
+
 TEST_F(Step, AReplayLeavesWhatTheBodyLeft) {
+  Counter& counter = context_.attach(std::make_unique<Counter>());
   const auto step = [&] {
-    context_.set_random(1, 2);
+    counter.count = 0;
     return context_.step([&]() -> StepKey { return {"draw"}; },
                          [&] {
-                           context_.next_random();
-                           context_.next_random();
+                           counter.count += 2;
                            return context_.allocate(3, 4);
                          });
   };
@@ -91,7 +119,7 @@ TEST_F(Step, AReplayLeavesWhatTheBodyLeft) {
   const Tensor second = step();
   EXPECT_EQ(second.data, first.data);
   EXPECT_EQ(second.rows, 3);
-  EXPECT_EQ(context_.next_random().stream, 2U);
+  EXPECT_EQ(counter.count, 2U);
   EXPECT_EQ(context_.allocate(1, 1).data, after) << "the step memory is as full as it was";
 }
 
@@ -119,6 +147,23 @@ TEST_F(Step, BucketsAreForDevicesThatKeepSteps) {
     ASSERT_LE(context_.coarse_bucket(n), n + n / 4) << n;
     ASSERT_LE(context_.coarse_bucket(n - 1), context_.coarse_bucket(n)) << n;
   }
+}
+
+TEST(LayerMemory, IsNotUsedWhereAnExtensionKeepsResults) {
+  KernelTable kernels(Device::kCpu);
+  core::SequentialExecutor executor;
+  Context context(kernels, host_memory(), DType::kF32, executor);
+  const auto reuses = [&] {
+    LayerMemory memory(context);
+    memory.next_layer();
+    const void* const first = context.arena().allocate(1, 16, DType::kF32, Device::kCpu).data;
+    memory.next_layer();
+    memory.next_layer();
+    return context.arena().allocate(1, 16, DType::kF32, Device::kCpu).data == first;
+  };
+  EXPECT_TRUE(reuses());
+  context.attach(std::make_unique<Counter>()).keeps = true;
+  EXPECT_FALSE(reuses());
 }
 
 TEST(Generations, AreNeverGivenTwice) {

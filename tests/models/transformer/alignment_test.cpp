@@ -5,6 +5,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/decoding/inner_states.h>
+#include <dragoman/nn/pooled_state.h>
 
 namespace dragoman::testing {
 namespace {
@@ -33,7 +34,7 @@ TEST_P(AlignmentTest, IsTheMeanOfTheFirstHeadsOfTheChosenLayer) {
         *bench.model, *bench.context, source.view(), targets.view(),
         {.attention = decoding::AttentionRequest{.kind = decoding::AttentionKind::kCross, .layers = {index}}});
 
-    nn::DecoderState state(*bench.context, bench.model->state_layout());
+    nn::PooledState state(*bench.context, bench.model->state_layout());
     state.request_alignment(bench.model->alignment_heads());
     std::vector<std::int32_t> slots(2);
     bench.context->step([&] {

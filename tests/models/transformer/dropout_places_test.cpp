@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/json.h>
+#include <dragoman/nn/whole_state.h>
 #include <dragoman/ops/attention.h>
 #include <dragoman/ops/dropout.h>
 #include <dragoman/ops/embedding.h>
@@ -157,7 +158,7 @@ class DropoutPlacesTest : public ::testing::TestWithParam<std::tuple<DroppedPlac
       const nn::Encoding encoding = bench_.model->encode(*bench_.context, source_.view());
       result.encoder = values_of(encoding.states.value);
       const auto memories = bench_.model->memories(*bench_.context, encoding);
-      nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
+      nn::WholeState state(memories, encoding.offsets);
       result.decoder = values_of(bench_.model->decode(*bench_.context, inputs_.view(), state).states.value);
     });
     return result;
@@ -174,8 +175,8 @@ class DropoutPlacesTest : public ::testing::TestWithParam<std::tuple<DroppedPlac
     return result;
   }
   void start(bool training) {
-    bench_.context->set_training(training);
-    bench_.context->set_random(5, 9);
+    autograd::training_mode(*bench_.context).set_training(training);
+    autograd::training_mode(*bench_.context).set_random(5, 9);
   }
 
   Bench bench_{

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/json.h>
+#include <dragoman/nn/pooled_state.h>
+#include <dragoman/nn/whole_state.h>
 
 namespace dragoman::testing {
 namespace {
@@ -134,7 +136,7 @@ TEST_P(EmbeddingsTest, EqualTheFormulaInEveryVariant) {
       const nn::Encoding encoding = model.encode(context, variant.source.view(), true);
       variant.expect_rows(encoding.layers[0].value, variant.of_encoder, variant.source);
       const auto memories = model.memories(context, encoding);
-      nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
+      nn::WholeState state(memories, encoding.offsets);
       const nn::Decoding decoding = model.decode(context, variant.inputs.view(), state, true);
       variant.expect_rows(decoding.layers[0].value, variant.of_decoder, variant.inputs);
     });
@@ -147,7 +149,7 @@ TEST_P(EmbeddingsTest, StepTHasThePositionTBehindTheOffset) {
   for_each_variant([&](EmbeddingsBench& variant) {
     nn::Seq2SeqModel& model = *variant.bench.model;
     tensor::Context& context = *variant.bench.context;
-    nn::DecoderState state(context, model.state_layout());
+    nn::PooledState state(context, model.state_layout());
     std::vector<std::int32_t> slots(2);
     context.step([&] {
       const nn::Encoding encoding = model.encode(context, variant.source.view());

@@ -11,6 +11,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/formats/safetensors.h>
+#include <dragoman/ops/attention.h>
 
 namespace dragoman::testing {
 namespace {
@@ -167,7 +168,7 @@ TEST_P(InnerStatesTest, WhatTheModelDoesNotHaveIsRefused) {
   EXPECT_THAT(message({.states = decoding::StatesRequest{.final_states = false, .layers = {3}}}),
               HasSubstr("no states 3"));
   // The context is as it was: nobody observes it.
-  EXPECT_EQ(bench_.context->attention_observer(), nullptr);
+  EXPECT_EQ(ops::attention_observer(*bench_.context), nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, InnerStatesTest,

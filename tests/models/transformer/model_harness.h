@@ -7,6 +7,7 @@
 #include <dragoman/autograd/tape.h>
 #include <dragoman/core/random.h>
 #include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/nn/whole_state.h>
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
 #include <dragoman/runtime/runtime.h>
@@ -44,7 +45,7 @@ class Bench {
   nn::Variable whole_states(const Batch& source, const Batch& inputs) {
     encoding_ = model->encode(*context, source.view());
     memories_ = model->memories(*context, encoding_);
-    state_ = std::make_unique<nn::DecoderState>(nn::DecoderState::whole(memories_, encoding_.offsets));
+    state_ = std::make_unique<nn::WholeState>(memories_, encoding_.offsets);
     return model->decode(*context, inputs.view(), *state_).states;
   }
 
@@ -56,7 +57,7 @@ class Bench {
       if (backward) {
         if (model->parameters().flat_gradients().empty()) model->parameters().attach_gradients(context->memory());
         model->parameters().begin_gradients();
-        context->set_tape(&tape);
+        autograd::training_mode(*context).set_tape(&tape);
       }
       const nn::Variable states = whole_states(source, inputs);
       value = ops::softmax_cross_entropy(*context, states, model->output(), context->indices(targets.tokens),
@@ -66,7 +67,7 @@ class Bench {
         tape.backward(*context);
         model->parameters().finish_gradients();
       }
-      context->set_tape(nullptr);
+      autograd::training_mode(*context).set_tape(nullptr);
     });
     return value;
   }
@@ -79,7 +80,7 @@ class Bench {
  private:
   nn::Encoding encoding_;
   std::vector<nn::KeyValue> memories_;
-  std::unique_ptr<nn::DecoderState> state_;
+  std::unique_ptr<nn::WholeState> state_;
 };
 
 inline void Bench::shake(std::uint64_t seed) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/json.h>
+#include <dragoman/nn/pooled_state.h>
 #include <dragoman/tensor/host_view.h>
 
 namespace dragoman::testing {
@@ -87,7 +88,7 @@ TEST_P(VariantTest, CachedStepsEqualTheFullPass) {
     Bench bench(device, kSpec, with(GetParam().changes));
     std::vector<double> whole;
     bench.context->step([&] { whole = values_of(bench.whole_states(source_, inputs_).value); });
-    nn::DecoderState state(*bench.context, bench.model->state_layout());
+    nn::PooledState state(*bench.context, bench.model->state_layout());
     std::vector<std::int32_t> slots(3);
     bench.context->step([&] {
       const nn::Encoding encoding = bench.model->encode(*bench.context, source_.view());
@@ -329,12 +330,12 @@ TEST(Transformer, LayerDropLeavesLayersOutInTrainingOnly) {
   /// Which of the five layers did nothing.
   const auto left_out = [&](Bench& on, bool training, std::uint64_t step) {
     std::array<bool, 5> result{};
-    on.context->set_training(training);
-    on.context->set_random(11, step);
+    autograd::training_mode(*on.context).set_training(training);
+    autograd::training_mode(*on.context).set_random(11, step);
     on.context->step([&] {
       const nn::Encoding encoding = on.model->encode(*on.context, source.view(), true);
       const std::vector<nn::KeyValue> memories = on.model->memories(*on.context, encoding);
-      nn::DecoderState state = nn::DecoderState::whole(memories, encoding.offsets);
+      nn::WholeState state(memories, encoding.offsets);
       const nn::Decoding decoding = on.model->decode(*on.context, inputs.view(), state, true);
       for (std::size_t i = 0; i < 3; ++i)
         result[i] = values_of(encoding.layers[i].value) == values_of(encoding.layers[i + 1].value);

@@ -8,7 +8,7 @@ using namespace dragoman;
 
 class HalfMirror final : public tensor::Backend {
  public:
-  HalfMirror() : Backend("half") { backend::cpu::install_kernels(kernels()); }
+  HalfMirror() : Backend("half") { backend::cpu::install_kernels(own_kernels()); }
   int device_count() const override { return 1; }
   tensor::DeviceMemory& memory(int /*number*/) const override { return tensor::host_memory(); }
   tensor::DType float_type() const override { return tensor::DType::kF32; }

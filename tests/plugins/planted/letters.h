@@ -7,9 +7,10 @@
 #include <vector>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/tokenizer/tokenizer.h>
-#include <dragoman/tokenizer/tokenizer_kind.h>
+#include <dragoman/tokenizer/tokenizer_spec.h>
 
 namespace planted {
 
@@ -106,7 +107,7 @@ class Letters final : public dragoman::tokenizer::Tokenizer {
 };
 
 inline dragoman::tokenizer::TokenizerExample letters_example() {
-  return {.content = "_abc\n", .texts = {"a cab", " b"}, .options = {{"upper", true}}};
+  return {.content = "_abc\n", .texts = {"a cab", " b"}, .options = dragoman::core::Json{{"upper", true}}};
 }
 
 }  // namespace planted

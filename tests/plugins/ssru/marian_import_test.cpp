@@ -15,7 +15,7 @@
 namespace dragoman::ssru {
 namespace {
 
-/// A small model as browsers have them (tests/models/imports/golden/make_marian.py): Marian's SSRU is this plugin's.
+/// A small model as browsers have them (tests/formats/golden/make_marian.py): Marian's SSRU is this plugin's.
 class BrowserModel : public ::testing::Test {
  protected:
   BrowserModel() : host_({.plugins = {DRAGOMAN_TESTED_PLUGIN}}) {
@@ -23,7 +23,7 @@ class BrowserModel : public ::testing::Test {
   }
   std::filesystem::path folder() const { return scratch_ / "imported"; }
 
-  std::filesystem::path golden_ = testing::source_folder() / "tests/models/imports/golden/marian";
+  std::filesystem::path golden_ = testing::source_folder() / "tests/formats/golden/marian";
   testing::TemporaryFolder scratch_;
   plugins::Host host_;
 };
@@ -45,11 +45,11 @@ TEST_F(BrowserModel, ComputesWhatMariansFormulasSay) {
     const auto wanted = c["log_probabilities"].get<std::vector<double>>();
     ASSERT_EQ(found.token_log_probabilities.size(), wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found.token_log_probabilities[i], wanted[i], 3e-5) << i;
-    pipeline::TranslateOptions options{.threads = 1};
-    options.decoding.strategy = "greedy";
-    options.decoding.suppress_unknown = true;
-    options.decoding.maximum_length = static_cast<std::int32_t>(2 * source.size() + 10);
-    pipeline::Translator translator(folder(), host_, options);
+    pipeline::TranslateOptions options{.ignore_model_defaults = true};
+    options.search.decoder = "greedy";
+    options.search.suppress_unknown = true;
+    options.search.maximum_length = static_cast<std::int32_t>(2 * source.size() + 10);
+    pipeline::Translator translator(pipeline::Model(folder(), host_, {.threads = 1}), options);
     EXPECT_EQ(translator.translate(c["line"].get<std::string>()), c["text"].get<std::string>());
   }
 }
@@ -58,7 +58,7 @@ TEST_F(BrowserModel, BringsItsShortlist) {
   const formats::ModelConfig config = formats::load_model_config(folder());
   EXPECT_EQ(config.decoding["shortlist"], "shortlist.bin");
   EXPECT_EQ(config.decoding["beam_size"], 1);
-  EXPECT_FALSE(formats::shortlist_of(folder(), config).empty());
+  EXPECT_FALSE(formats::ModelFolder(folder()).shortlist().empty());
 }
 
 TEST_F(BrowserModel, GoesBackBitForBit) {

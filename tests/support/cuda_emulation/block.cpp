@@ -156,8 +156,8 @@ Block::Block(int threads, std::size_t shared, void (*kernel)(const void*), const
       shared_(shared),
       cells_((shared + 3) / 4),
       copies_(static_cast<std::size_t>(threads)) {
-  if (threads < 1 || threads > kMostThreads) throw std::runtime_error(fmt::format("a block of {} threads", threads));
-  if (shared > kMostShared) throw std::runtime_error(fmt::format("a block with {} bytes of shared memory", shared));
+  if (threads < 1 || threads > kMaxThreads) throw std::runtime_error(fmt::format("a block of {} threads", threads));
+  if (shared > kMaxShared) throw std::runtime_error(fmt::format("a block with {} bytes of shared memory", shared));
 }
 
 Block::~Block() = default;

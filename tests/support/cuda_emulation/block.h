@@ -20,8 +20,8 @@
 namespace dragoman::testing::emulation {
 
 inline constexpr int kWarp = 32;
-inline constexpr int kMostThreads = 1024;                          ///< of a block
-inline constexpr std::size_t kMostShared = std::size_t{99} << 10;  ///< bytes of a block, on the smallest of devices
+inline constexpr int kMaxThreads = 1024;                          ///< of a block
+inline constexpr std::size_t kMaxShared = std::size_t{99} << 10;  ///< bytes of a block, on the smallest of devices
 
 struct Place {
   std::int64_t x = 0;

@@ -1,7 +1,6 @@
 #include "emulated_backend.h"
 
 #include "access.h"
-#include "ssru_scan.h"
 #include "use_device.h"
 
 #include <utility>
@@ -157,11 +156,14 @@ void EmulatedMemory::clear(void* data, std::size_t bytes) {
   emulation::require_no_capture("clearing");
   HiddenMemory::clear(data, bytes);
 }
+/// There is one stream for each thread, and a launch is done when it returns.
+tensor::LaunchQueue::Launch EmulatedMemory::begin_launch() {
+  emulation::use_device(device_);
+  return {};
+}
 
 EmulatedCuda::EmulatedCuda(std::string_view name, Steps steps, int devices)
     : HiddenBackend(cuda_kernels(), name, steps, Opening::kWithin), replays_(steps == Steps::kReplay) {
-  wrap(ssru::kScan, cuda_kernels());
-  wrap(ssru::kScanBackward, cuda_kernels());
   for (int number = 0; number < devices; ++number) memories_.push_back(std::make_unique<EmulatedMemory>(number));
   for (int number = 0; replays_ && number < devices; ++number) {
     // Few rows: more take long to emulate.
@@ -188,6 +190,9 @@ std::unique_ptr<tensor::StepRecorder> EmulatedCuda::make_recorder(tensor::Contex
   return std::make_unique<backend::cuda::GraphRecorder>(std::make_unique<EmulatedCapture>(), &graphs_);
 }
 
+bool emulates_cuda() {
+  return true;
+}
 std::shared_ptr<tensor::Backend> make_cuda_backend() {
   return std::make_shared<EmulatedCuda>();
 }

@@ -1,17 +1,18 @@
 #pragma once
 
 #include "block.h"
-#include "gemm.h"
-#include "graph_recorder.h"
+#include "gemm/gemm.h"
 #include "hidden_backend.h"
+#include "steps/graph_recorder.h"
 
 #include <dragoman/backend_cuda/install.h>
 #include <dragoman/backend_cuda/memory_use.h>
+#include <dragoman/tensor/kernel_launch.h>
 
 namespace dragoman::testing {
 
 /// As that of a GPU: with a bound, and closed to whoever would wait while launches are kept.
-class EmulatedMemory final : public HiddenMemory {
+class EmulatedMemory final : public HiddenMemory, public tensor::LaunchQueue {
  public:
   explicit EmulatedMemory(int device)
       : device_(device),
@@ -25,6 +26,8 @@ class EmulatedMemory final : public HiddenMemory {
   std::unique_ptr<tensor::PendingRead> begin_read(const void* from, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void clear(void* data, std::size_t bytes) override;
+  Launch begin_launch() override;
+  void end_launch(const Launch&, const char*) noexcept override {}
   backend::cuda::MemoryUse& use() noexcept { return use_; }
 
   const backend::cuda::MemoryUse& use() const noexcept { return use_; }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "emulated_backend.h"
-#include "nccl_links.h"
+#include "nccl/nccl_links.h"
 
 #include <memory>
 

@@ -13,7 +13,7 @@
 #define SIMT_UNROLL
 #define SIMT_LOOP
 
-/// The emulation of models/backend/cuda/hardware/simt.h, whose names these are: blocks run one after the other, the
+/// The emulation of plugins/cuda/hardware/simt.h, whose names these are: blocks run one after the other, the
 /// threads of a block are fibers, and shared memory is watched.
 namespace dragoman::backend::cuda::simt {
 

@@ -4,6 +4,9 @@
 
 namespace dragoman::testing {
 
+bool emulates_cuda() {
+  return false;
+}
 std::shared_ptr<tensor::Backend> make_cuda_backend() {
   return std::make_shared<backend::cuda::CudaBackend>();
 }

@@ -81,7 +81,7 @@ TEST(WordCache, TellsLongWordsApart) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     ASSERT_EQ(cache.find(word, {}, nullptr), nullptr) << word;
-    std::uint8_t packed[WordCache::kMostBytes];
+    std::uint8_t packed[WordCache::kMaxBytes];
     cache.insert(word, {}, PackedIds::pack(std::vector{static_cast<std::int32_t>(i)}, packed));
     const std::uint8_t* known = cache.find(word, {}, nullptr);
     ASSERT_NE(known, nullptr) << word;

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/json.h>
+#include <dragoman/core/white_space.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -100,7 +101,7 @@ TEST(ComposedTokenizer, ClassesHoldTheCharactersThatTheyHoldInTheLibrary) {
       {"removed_by_bert", is_removed_by_bert}, {"removed_by_nmt", is_removed_by_nmt},
       {"space_to_nmt", is_space_to_nmt},       {"chinese", is_chinese},
       {"punctuation", is_punctuation},         {"word", is_word_character},
-      {"white_space", is_white_space}};
+      {"white_space", core::is_white_space}};
   for (const auto& [name, holds] : kClasses) {
     std::vector<bool> members(0x110000);
     for (const core::Json& range : golden()["classes"][name])

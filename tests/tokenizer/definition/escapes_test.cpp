@@ -111,8 +111,8 @@ TEST(Escapes, SentencePieceGetsTheVocabularyWithoutThatOfTheMark) {
   const testing::TemporaryFolder folder;
   LearnOptions options{.vocab_size = 300};
   const BpeTokenizer tokenizer = testing::learn_from("the river (the song)\nthe song\n", options);
-  EXPECT_TRUE(loses_mark_escape(tokenizer.definition(), FileKind::kSentencePiece));
-  EXPECT_FALSE(loses_mark_escape(tokenizer.definition(), FileKind::kTokenizerJson));
+  EXPECT_THAT(difference_when_written(tokenizer.definition(), FileKind::kSentencePiece), HasSubstr("no escape"));
+  EXPECT_EQ(difference_when_written(tokenizer.definition(), FileKind::kTokenizerJson), "");
   write_tokenizer_file(tokenizer.definition(), FileKind::kSentencePiece, folder / "spm.model");
   const auto model = open_tokenizer_file(folder / "spm.model");
   EXPECT_EQ(model->encode("the  river é"), tokenizer.encode("the  river é"));

@@ -3,18 +3,22 @@
 #include "formats_test_support.h"
 #include "sentencepiece/protobuf_wire.h"
 #include "sentencepiece/sentencepiece_files.h"
+#include "test_names.h"
 
 #include <sys/stat.h>
 
 #include <fstream>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/byte_pieces.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::tokenizer {
@@ -32,8 +36,8 @@ struct Golden {
   ReadOptions options = {};
 };
 
-void PrintTo(const Golden& golden, std::ostream* out) {
-  *out << golden.file << " " << golden.section;
+std::string test_name(const Golden& golden) {
+  return golden.file + " " + golden.section;
 }
 
 class FormatTest : public ::testing::TestWithParam<Golden> {
@@ -102,14 +106,16 @@ INSTANTIATE_TEST_SUITE_P(
                       Golden{"byte_level_plain.tokenizer.json", "gpt2.json", "plain"},
                       Golden{"byte_level_prefix.tokenizer.json", "gpt2.json", "prefix"},
                       Golden{"byte_level_no_regex.tokenizer.json", "gpt2.json", "no_regex"},
-                      Golden{"byte_level_cl100k_variant.tokenizer.json", "gpt2.json", "cl100k_variant"}));
+                      Golden{"byte_level_cl100k_variant.tokenizer.json", "gpt2.json", "cl100k_variant"}),
+    dragoman::testing::kParameterName);
 
 INSTANTIATE_TEST_SUITE_P(
     Tiktoken, FormatTest,
     ::testing::Values(
         Golden{"ranks.tiktoken", "tiktoken.json", "gpt2"},
         Golden{"ranks.tiktoken", "tiktoken.json", "cl100k", {.pattern = WordPattern::kCl100k}},
-        Golden{"ranks.tiktoken", "tiktoken.json", "cl100k_variant", {.pattern = WordPattern::kCl100kVariant}}));
+        Golden{"ranks.tiktoken", "tiktoken.json", "cl100k_variant", {.pattern = WordPattern::kCl100kVariant}}),
+    dragoman::testing::kParameterName);
 
 INSTANTIATE_TEST_SUITE_P(
     SentencePiece, FormatTest,
@@ -117,7 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Golden{"sentencepiece_keeps_spaces.model", "sentencepiece.json", "keeps_spaces"},
                       Golden{"sentencepiece_bytes.model", "sentencepiece.json", "bytes"},
                       Golden{"sentencepiece_no_prefix.model", "sentencepiece.json", "no_prefix"},
-                      Golden{"sentencepiece_across_words.model", "sentencepiece.json", "across_words"}));
+                      Golden{"sentencepiece_across_words.model", "sentencepiece.json", "across_words"}),
+    dragoman::testing::kParameterName);
 
 // ---- writing
 
@@ -143,6 +150,30 @@ void expect_same(const std::string& file, const BpeTokenizer& written, const Rea
 
 std::string refusal(const std::string& file, FileKind kind) {
   return testing::error_of([&] { through(file, kind); });
+}
+
+/// Each was opened with sentencepiece 0.2.3, which refuses it.
+TEST(SentencePieceWriter, RefusesWhatTheLibraryWouldNotOpen) {
+  const auto refusal = [](const BpeDefinition& definition) {
+    return testing::error_of([&] { write_sentencepiece(definition); });
+  };
+  const auto learned = [](const std::string& text, bool bytes) {
+    LearnOptions options;
+    options.vocab_size = 290;
+    options.min_frequency = 1;
+    options.byte_fallback = bytes;
+    BpeDefinition definition = testing::learn_from(text, options).definition();
+    definition.fuse_unknown = true;
+    return definition;
+  };
+  EXPECT_THAT(refusal(learned(std::string("a\0b a\0b\n", 8), true)), HasSubstr("NUL"));
+  BpeDefinition special = learned("ab ab\n", true);
+  for (std::size_t id = 0; id < special.pieces.size(); ++id)
+    if (byte_of_piece(special.pieces[id])) special.added_tokens.push_back({static_cast<std::int32_t>(id), true});
+  EXPECT_THAT(refusal(special), HasSubstr("byte fallback needs 256 pieces that are bytes, and 0 are"));
+  special.added_tokens.resize(4);
+  EXPECT_THAT(refusal(special), HasSubstr("and 255 are"));
+  EXPECT_THAT(refusal(learned("ab ab\n", false)), ::testing::Eq("no error"));
 }
 
 TEST(WritingFormats, EveryKindReadsWhatItWrote) {

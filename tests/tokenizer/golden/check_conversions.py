@@ -52,6 +52,9 @@ CASES = [
     *[(f"sentencepiece_{name}.model", "t.model", spm) for name in ("plain", "keeps_spaces", "bytes", "no_prefix", "across_words")],
     *[(f"sentencepiece_bpe_{name}.model", "t.model", spm) for name in ("map", "symbols", "symbols_map_keeps_spaces", "wide_map", "suffix", "unescaped", "unused", "unused_bytes", "odd_types")],
     ("sentencepiece_bpe_symbols_apart.model", "t.model", spm), ("sentencepiece_bpe_symbols_apart.model", "t.json", hugging_face),
+    *[(f"sentencepiece_unigram_{name}.model", "t.json", hugging_face) for name in ("plain", "bytes", "no_prefix", "map")],
+    *[(f"sentencepiece_bpe_{name}.model", "t.json", hugging_face) for name in ("map", "map_keeps_spaces", "map_no_prefix", "wide_map")],
+    ("sentencepiece_bpe_tied.model", "t.json", hugging_face), ("sentencepiece_bpe_tied.model", "t.model", spm),
     ("default.tokenizer.json", "t.model", spm),
     ("ranks.tiktoken", "t.json", hugging_face), ("ranks.tiktoken", "t.tiktoken", ranks),
     ("gpt2.vocab.json", "t.json", hugging_face), ("gpt2.vocab.json", "t.vocab.json", gpt2), ("gpt2.merges.txt", "t.tiktoken", ranks),
@@ -71,7 +74,9 @@ def main() -> None:
             subprocess.run([program, "convert", "--quiet", HERE / source, "--output", path], check=True)
             form = "pieces" if package is codes else "ids"
             text = "".join(line + "\n" for line in LINES).encode()
-            ours = subprocess.run([program, "encode", "--quiet", "--tokenizer", HERE / source, "--format", form], input=text, capture_output=True, check=True)
+            # Sums of scores in double precision decide ties otherwise than SentencePiece does, and maps know single clusters only: docs/tokenizer.md.
+            read = path if target == "t.json" and ("unigram" in source or "map" in source) else HERE / source
+            ours = subprocess.run([program, "encode", "--quiet", "--tokenizer", read, "--format", form], input=text, capture_output=True, check=True)
             encode = package(path)
             theirs = [encode(line) for line in LINES]
             theirs = [line if form == "pieces" else " ".join(map(str, line)) for line in theirs]

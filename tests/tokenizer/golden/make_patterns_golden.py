@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes patterns.json: what Hugging Face tokenizers makes of tokenizer files with protected patterns and cuts at changes of case, and which
-characters \\w, \\s and \\d stand for there and in Python. Writes patterns_corpus.txt, too, from which the files were learned:
+characters \\w, \\s and \\d match there. Writes patterns_corpus.txt, too, from which the files were learned:
 
   dragoman learn-bpe -i corpus.txt patterns_corpus.txt -o patterns.tokenizer.json --no-escape --vocab-size 600 --user-symbol '<ph>' --split-case \\
       --protect '<x id=\\d+>' 'https?://\\S+' '[\\w.+-]+@[\\w-]+(?:\\.[\\w-]+)+' '[-+]?\\d+(?:[.,]\\d+)*\\b' '\\p{S} ?[^\\S\\t]?' '_[^_ ]{1,4}?_'
@@ -12,7 +12,6 @@ characters \\w, \\s and \\d stand for there and in Python. Writes patterns_corpu
 """
 import json
 import random
-import re
 
 from golden_lines import HERE, NASTY
 from make_golden import results
@@ -54,18 +53,12 @@ def oniguruma_class(expression: str) -> list[list[int]]:
     return ranges([c for c in code_points() if not split.pre_tokenize_str(chr(c))])
 
 
-def python_class(expression: str) -> list[list[int]]:
-    pattern = re.compile(expression)
-    return ranges([c for c in code_points() if pattern.match(chr(c))])
-
-
 def main() -> None:
     (HERE / "patterns_corpus.txt").write_text(corpus(), encoding="utf-8")
     rng = random.Random(12)
     lines = FRAGMENTS + NASTY + [random_line(rng) for _ in range(200)]
     files = [results(name, lines) for name in ("patterns", "patterns_in_words", "case") if (HERE / f"{name}.tokenizer.json").exists()]
-    expressions = ["\\w", "\\s", "\\d"]
-    classes = {"tokenizers": {e: oniguruma_class(e) for e in expressions + ["[\\w]", "\\W", "\\p{S}", "\\p{Ll}", "\\p{Zs}", "\\p{Han}", "\\p{Greek}", "."]}, "python": {e: python_class(e) for e in expressions}}
+    classes = {"tokenizers": {e: oniguruma_class(e) for e in ["\\w", "\\s", "\\d", "[\\w]", "\\W", "\\p{S}", "\\p{Ll}", "\\p{Zs}", "\\p{Han}", "\\p{Greek}", "."]}}
     with open(HERE / "patterns.json", "w", encoding="utf-8") as out:
         rows = ",\n".join(json.dumps(entry, separators=(",", ":")).replace('{"text"', '\n{"text"') for entry in files)
         out.write('{"files":[\n%s\n],\n"classes":%s}\n' % (rows, json.dumps(classes, separators=(",", ":")).replace('],"', '],\n"')))

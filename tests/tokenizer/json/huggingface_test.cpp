@@ -1,7 +1,10 @@
+#include "test_data.h"
+#include "test_names.h"
 #include "tokenizer_test_support.h"
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
@@ -54,7 +57,21 @@ TEST_P(HuggingFace, WritesTheFileThatItRead) {
   EXPECT_EQ(load().to_json(), core::read_file(testing::golden_file(std::string(GetParam()) + ".tokenizer.json")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, HuggingFace, ::testing::Values("default", "nfkc", "nfc"));
+INSTANTIATE_TEST_SUITE_P(Files, HuggingFace, ::testing::Values("default", "nfkc", "nfc"),
+                         dragoman::testing::kParameterName);
+
+/// The ids of tokenizers 0.23.3: a word is looked up without the suffix.
+TEST(IgnoredMerges, LookWordsUpWithoutTheSuffix) {
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "t.json", R"({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [
+    {"id": 0, "content": "<unk>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false,
+     "special": true}], "normalizer": null, "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": null,
+    "decoder": {"type": "BPEDecoder", "suffix": "</w>"}, "model": {"type": "BPE", "dropout": null,
+    "unk_token": "<unk>", "continuing_subword_prefix": null, "end_of_word_suffix": "</w>", "fuse_unk": false,
+    "byte_fallback": false, "ignore_merges": true,
+    "vocab": {"<unk>": 0, "a": 1, "b": 2, "b</w>": 3, "ab": 4, "ab</w>": 5}, "merges": [["a", "b"], ["a", "b</w>"]]}})");
+  EXPECT_EQ(BpeTokenizer::load(folder / "t.json").encode("ab b a"), (std::vector<std::int32_t>{4, 2, 1}));
+}
 
 TEST(GoldenVocabulary, LearningAgainGivesTheSameFile) {
   LearnOptions options;

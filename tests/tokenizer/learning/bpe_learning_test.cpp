@@ -1,6 +1,7 @@
 #include "error_message.h"
 #include "tokenizer_test_support.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -38,6 +39,75 @@ std::vector<std::string> merges_of(const BpeTokenizer& tokenizer) {
   for (const Merge& merge : tokenizer.definition().merges)
     merges.push_back(std::string(tokenizer.piece(merge.left)) + " " + std::string(tokenizer.piece(merge.right)));
   return merges;
+}
+
+TEST(BpeLearning, KindsThatCannotHoldTheResultRefuseBeforeTheCorpusIsRead) {
+  const auto refusal = [](FileKind kind, auto set) {
+    LearnOptions options;
+    options.written_as = kind;
+    set(options);
+    return testing::error_of([&] { learn_bpe({"there-is-no-such-file"}, options); });
+  };
+  const auto nothing = [](LearnOptions&) {};
+  constexpr FileKind kModel = FileKind::kSentencePiece;
+  EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.split_digits = true; }), HasSubstr("cuts words in another way"));
+  EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.lowercase = true; }), HasSubstr("normalisation"));
+  EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.normalization = Normalization::kNfc; }),
+              HasSubstr("normalisation"));
+  EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.special_tokens = {}; }), HasSubstr("no unknown token"));
+  EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.split_punctuation = true; }), HasSubstr("punctuation"));
+  EXPECT_THAT(refusal(FileKind::kTiktoken, nothing), HasSubstr("byte"));
+  EXPECT_THAT(refusal(FileKind::kYouTokenToMe, nothing), HasSubstr("only read"));
+  EXPECT_THAT(refusal(kModel, nothing), HasSubstr("there-is-no-such-file")) << "what can be written is learned";
+  EXPECT_THAT(refusal(FileKind::kTokenizerJson, [](LearnOptions& o) { o.split_digits = o.lowercase = true; }),
+              HasSubstr("there-is-no-such-file"));
+  EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.byte_fallback = false; }), HasSubstr("there-is-no-such-file"));
+  EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.sentencepiece.emplace().name = "identity"; }),
+              HasSubstr("there-is-no-such-file"));
+}
+
+TEST(BpeLearning, SentencePieceModelsHoldNoNul) {
+  LearnOptions options;
+  options.vocab_size = 270;
+  options.min_frequency = 1;
+  const std::string text("a\0b a\0b\n", 8);
+  const auto holds_nul = [&] {
+    const BpeTokenizer tokenizer = learn_from(text, options);
+    return std::ranges::any_of(tokenizer.definition().pieces,
+                               [](const std::string& piece) { return piece.find('\0') != std::string::npos; });
+  };
+  EXPECT_TRUE(holds_nul());
+  options.written_as = FileKind::kSentencePiece;
+  EXPECT_FALSE(holds_nul());
+}
+
+TEST(BpeLearning, NoMergeMakesAPieceBeyondTheLongest) {
+  LearnOptions options = bare(40);
+  const std::string text = std::string(2048, '=') + "\n" + "\u00E9\u00E9\u00E9\u00E9\u00E9\u00E9\u00E9\u00E9\n";
+  const auto longest = [&] {
+    std::size_t most = 0;
+    const auto learned = learn_from(text, options);
+    for (const std::string& piece : learned.definition().pieces)
+      most = std::max(most, piece.starts_with('=') ? piece.size() : piece.size() / 2);
+    return most;
+  };
+  EXPECT_EQ(longest(), 2048U);
+  for (const std::int32_t most : {1, 4, 5, 16}) {
+    options.max_piece_length = most;
+    EXPECT_LE(longest(), static_cast<std::size_t>(most));
+    EXPECT_EQ(longest() > 1, most > 1);
+  }
+  options.max_piece_length = -1;
+  EXPECT_THAT(error_of(text, options), HasSubstr("longest piece"));
+}
+
+TEST(BpeLearning, UserSymbolsTakeLinearTime) {
+  LearnOptions options;
+  for (int i = 0; i < 50000; ++i) options.user_symbols.push_back("[" + std::to_string(i) + "]");
+  options.vocab_size = 60000;
+  EXPECT_EQ(learn_from("[17] the river\n", options).id("[17]"), 3 + 256 + 17);
+  options.user_symbols.push_back("[17]");
+  EXPECT_THAT(error_of("a\n", options), HasSubstr("given twice"));
 }
 
 TEST(BpeLearning, WorkedExampleOfTheLiterature) {
@@ -251,8 +321,12 @@ TEST(BpeLearning, ErrorsSayWhatToDo) {
   options.special_tokens = {"<0x41>"};
   EXPECT_THAT(error_of("a", options), HasSubstr("byte piece"));
   options.special_tokens = {};
-  options.user_symbols = {"a b"};
-  EXPECT_THAT(error_of("a", options), HasSubstr("space"));
+  options.user_symbols = {"  "};
+  EXPECT_THAT(error_of("a", options), HasSubstr("consists of spaces only"));
+  options.user_symbols = {};
+  options.special_tokens = {"a b"};
+  EXPECT_THAT(error_of("a", options), HasSubstr("holds a space"));
+  options.special_tokens = {};
   options.user_symbols = {"\xFF"};
   EXPECT_THAT(error_of("a", options), HasSubstr("UTF-8"));
   EXPECT_THROW(learn_bpe({"/nonexistent/file"}, bare(10)), core::Error);
@@ -269,6 +343,33 @@ TEST(BpeLearning, StopsWhenAsked) {
   } catch (const core::Error& error) {
     EXPECT_EQ(error.code(), core::ErrorCode::kInterrupted);
   }
+}
+
+/// Pieces and merges of the library tokenizers for the words around the symbols are those of text without the symbols.
+TEST(BpeLearning, SymbolsMayHoldSpaces) {
+  LearnOptions options{.vocab_size = 300};
+  options.user_symbols = {"New York", "ad hoc"};
+  const std::string text = "the river in New York is the river ad hoc New  York\nNew York New York\n";
+  const BpeTokenizer tokenizer = testing::learn_from(text, options);
+  EXPECT_EQ(testing::pieces_of(tokenizer, "New York"), std::vector<std::string>{"New York"});
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("in New York is ad hoc")), "in New York is ad hoc");
+  for (const std::string& piece : tokenizer.definition().pieces)
+    EXPECT_TRUE(piece.find(' ') == std::string::npos || piece == "New York" || piece == "ad hoc") << piece;
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "counts", "2\tNew\n");
+  EXPECT_THAT(testing::error_of([&] { learn_bpe_from_counts({folder / "counts"}, options); }),
+              HasSubstr("a user symbol holds a space"));
+}
+
+TEST(BpeLearning, SymbolsOfSentencePieceModelsHaveMarksForSpaces) {
+  LearnOptions options{.vocab_size = 300};
+  options.sentencepiece.emplace();
+  options.written_as = FileKind::kSentencePiece;
+  options.user_symbols = {"New York", "ad\u2581hoc"};
+  const BpeTokenizer tokenizer = testing::learn_from("in New York is ad hoc\nin New York\n", options);
+  EXPECT_EQ(testing::pieces_of(tokenizer, "New York"), (std::vector<std::string>{"\u2581", "New\u2581York"}));
+  EXPECT_TRUE(tokenizer.id("ad\u2581hoc").has_value());
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("in New York ad hoc")), "in New York ad hoc");
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
+#include "test_names.h"
 #include "tokenizer_test_support.h"
 
 #include <map>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <dragoman/core/utf8.h>
@@ -160,6 +162,11 @@ struct Corpus {
   std::int32_t new_pieces;
 };
 
+std::string test_name(const Corpus& corpus) {
+  return fmt::format("letters {} words of {}", corpus.alphabet == "aabb<>" ? "aabb_marks" : corpus.alphabet,
+                     corpus.max_word);
+}
+
 class LearnerAgainstBruteForce : public ::testing::TestWithParam<Corpus> {};
 
 std::string random_corpus(std::mt19937& random, const Corpus& corpus) {
@@ -203,7 +210,8 @@ TEST_P(LearnerAgainstBruteForce, SamePiecesAndMerges) {
 INSTANTIATE_TEST_SUITE_P(Corpora, LearnerAgainstBruteForce,
                          ::testing::Values(Corpus{"a", 30, 10, 40}, Corpus{"ab", 25, 25, 60}, Corpus{"abc", 12, 60, 60},
                                            Corpus{"aaaab", 40, 12, 60}, Corpus{"abcdefgh", 6, 120, 60},
-                                           Corpus{"aabb<>", 20, 30, 60}));
+                                           Corpus{"aabb<>", 20, 30, 60}),
+                         dragoman::testing::kParameterName);
 
 }  // namespace
 }  // namespace dragoman::tokenizer

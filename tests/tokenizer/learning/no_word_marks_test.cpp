@@ -91,9 +91,9 @@ TEST(NoWordMarks, WhatNeedsWordsAloneIsRefusedWithTheReason) {
   LearnOptions options = without_marks(300);
   options.min_word_count = 2;
   EXPECT_THAT(testing::error_of([&] { learn_from("ab\n", options); }),
-              AllOf(HasSubstr("word marks"), HasSubstr("--min-word-count")));
+              AllOf(HasSubstr("word marks"), HasSubstr("`min_word_count`")));
   EXPECT_THAT(testing::error_of([&] { learn_bpe_from_counts({"words.counts"}, without_marks(300)); }),
-              AllOf(HasSubstr("count files"), HasSubstr("--input")));
+              AllOf(HasSubstr("count files"), HasSubstr("`input`")));
   options = without_marks(300);
   options.word_marks = true;
   EXPECT_THAT(testing::error_of([&] { learn_from("ab\n", options); }), HasSubstr("word marks"));

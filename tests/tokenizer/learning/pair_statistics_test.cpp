@@ -1,10 +1,13 @@
 #include "learning/pair_statistics.h"
 
+#include "test_names.h"
+
 #include <algorithm>
 #include <map>
 #include <random>
 #include <tuple>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace dragoman::tokenizer {
@@ -57,6 +60,11 @@ struct CountedCase {
   std::size_t shards;
   bool again;  ///< whether merges also lead to symbols that exist
 };
+
+std::string test_name(const CountedCase& counted) {
+  return fmt::format("{} symbols least {} shards {}{}", counted.alphabet, counted.min_count, counted.shards,
+                     counted.again ? " again" : "");
+}
 
 class MergeLearnerTest : public ::testing::TestWithParam<CountedCase> {
  protected:
@@ -117,7 +125,8 @@ INSTANTIATE_TEST_SUITE_P(Divisions, MergeLearnerTest,
                                            CountedCase{2, 1, 2, true}, CountedCase{2, 5, 3, true},
                                            CountedCase{3, 2, 3, false}, CountedCase{3, 9, 2, true},
                                            CountedCase{7, 1, 5, true}, CountedCase{7, 2, 1, true},
-                                           CountedCase{7, 3, 40, true}));
+                                           CountedCase{7, 3, 40, true}),
+                         dragoman::testing::kParameterName);
 
 }  // namespace
 }  // namespace dragoman::tokenizer

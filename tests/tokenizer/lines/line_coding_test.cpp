@@ -115,13 +115,58 @@ TEST_F(LineCoding, ADecodedLineFeedBecomesASpace) {
   EXPECT_EQ(changed_, 1U);
 }
 
-TEST_F(LineCoding, PiecesWithSpacesCannotBeListed) {
+TEST_F(LineCoding, SpacesInPiecesAreMarks) {
   LearnOptions options;
   options.vocab_size = 300;
+  options.user_symbols = {"New York", "San  Jose"};
+  tokenizer_ = testing::learn_from("in New York\nin San  Jose\nin York\n", options);
+  const std::string text = "in New York in San  Jose in New  York\n";
+  const std::string pieces = encode(text, {});
+  EXPECT_THAT(pieces, HasSubstr(" New\u2581York "));
+  EXPECT_THAT(pieces, HasSubstr(" San\u2581\u2581Jose "));
+  EXPECT_EQ(decode(pieces, {}), text);
+  EXPECT_EQ(decode(encode(text, {.format = kIds}), {.format = kIds}), text);
+  // Where a mark is a character like others, pieces with spaces may look like others.
+  options.user_symbols = {};
   options.word_marks = false;
-  tokenizer_ = testing::learn_from("a b a b a b\n", options);
+  tokenizer_ = testing::learn_from("a b a b a b a\u2581b a\u2581b\n", options);
   EXPECT_THROW(encode("a b\n", {}), core::Error);
   EXPECT_EQ(decode(encode("a b\n", {.format = kIds}), {.format = kIds}), "a b\n");
+}
+
+TEST_F(LineCoding, JsonHasOffsets) {
+  const std::string lines = encode("the  river\n\n", {.format = LineFormat::kJson, .in_front = {1}, .behind = {2}});
+  const core::Json first = core::parse_json(lines.substr(0, lines.find('\n')), "line");
+  EXPECT_EQ(first["pieces"].front(), "<s>");
+  EXPECT_EQ(first["pieces"].back(), "</s>");
+  EXPECT_EQ(first["offsets"].front(), core::Json({0, 0}));
+  EXPECT_EQ(first["offsets"].back(), core::Json({10, 10}));
+  std::vector<std::int32_t> ids{1};
+  std::size_t i = 1;
+  for (const Piece& piece : tokenizer_.encode_pieces("the  river")) {
+    ids.push_back(piece.id);
+    EXPECT_EQ(first["offsets"][i++], core::Json({piece.begin, piece.end}));
+  }
+  ids.push_back(2);
+  EXPECT_EQ(first["ids"], core::Json(ids));
+  EXPECT_THAT(lines, HasSubstr(R"({"pieces":["<s>","</s>"],"ids":[1,2],"offsets":[[0,0],[0,0]]})"));
+  EXPECT_THAT(decode_error(lines, {.format = LineFormat::kJson}), HasSubstr("not decoded"));
+  EXPECT_THROW(encode("a\n", {.format = LineFormat::kJson, .reverse = true}), core::Error);
+}
+
+TEST_F(LineCoding, AByteOrderMarkIsToldOnce) {
+  std::vector<std::string> told;
+  const auto log = [&](core::LogLevel, std::string_view message) { told.emplace_back(message); };
+  EXPECT_EQ(encode("\xEF\xBB\xBFthe\n\xEF\xBB\xBF\n", {.format = kIds, .log = log}),
+            encode("the\n\xEF\xBB\xBF\n", {.format = kIds, .log = log}));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told.front(), HasSubstr("the byte order mark at its start is left out"));
+  const testing::TemporaryFolder folder;
+  for (const char* name : {"a", "b"}) core::write_file(folder / name, "\xEF\xBB\xBFthe the\n");
+  learn_bpe({folder / "a", folder / "b"}, {.vocab_size = 280}, {}, log);
+  EXPECT_EQ(std::ranges::count_if(told, [](const auto& each) { return each.find("byte order") != std::string::npos; }),
+            2)
+      << "one message for both files";
 }
 
 TEST_F(LineCoding, ALineThatCannotBeEncodedIsNamed) {

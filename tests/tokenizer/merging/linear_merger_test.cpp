@@ -50,10 +50,10 @@ void expect_same(const std::vector<Symbol>& actual, const std::vector<Symbol>& e
 
 /// By the definition, or, where that takes too long, by the heap.
 void expect_exact(const TestTable& table, const std::vector<Symbol>& word, const std::string& what) {
-  constexpr std::size_t kMostNaively = 300;
+  constexpr std::size_t kMaxNaively = 300;
   std::vector<Symbol> expected = word;
   MergeBuffers buffers;
-  if (word.size() <= kMostNaively)
+  if (word.size() <= kMaxNaively)
     merge_naively(table.merges, expected);
   else
     merge_exact(table.table, expected, buffers);

@@ -2,11 +2,13 @@
 
 #include "merging/merge_table.h"
 #include "merging/merging_test_support.h"
+#include "test_names.h"
 
 #include <algorithm>
 #include <map>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace dragoman::tokenizer {
@@ -21,6 +23,11 @@ struct Table {
   bool shuffled;       ///< merges stand before those that make their sides
   bool two_spellings;  ///< some merges make a piece that exists
 };
+
+std::string test_name(const Table& table) {
+  return fmt::format("{} characters {} merges{}{}", table.characters, table.merges, table.shuffled ? " shuffled" : "",
+                     table.two_spellings ? " two spellings" : "");
+}
 
 class MergingTest : public ::testing::TestWithParam<Table> {
  protected:
@@ -71,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(Tables, MergingTest,
                          ::testing::Values(Table{2, 20, false, false}, Table{6, 30, false, false},
                                            Table{40, 60, false, false}, Table{40, 60, true, false},
                                            Table{12, 40, false, true}, Table{12, 40, true, true},
-                                           Table{200, 900, false, false}, Table{1, 3, false, false}));
+                                           Table{200, 900, false, false}, Table{1, 3, false, false}),
+                         dragoman::testing::kParameterName);
 
 TEST(MergeTable, FindsEveryPairAndNoOther) {
   std::mt19937 random(5);

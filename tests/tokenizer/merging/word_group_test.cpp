@@ -2,6 +2,7 @@
 
 #include "merging/merge_word.h"
 #include "merging/merging_test_support.h"
+#include "test_names.h"
 
 #include <algorithm>
 #include <map>
@@ -111,7 +112,7 @@ TEST_P(WordGroupWith, MergesTheLongestWordsAndThoseOfOneCharacter) {
   const Vocabulary vocabulary = random_vocabulary(random, 5, 200, false);
   // aa, aaaa, aaa: runs merge from the left, and what is left over last.
   const Vocabulary runs{{{0, 0, 1}, {1, 1, 2}, {1, 0, 3}}, 1, 4};
-  for (const std::size_t size : {WordGroup::kMostSymbols, WordGroup::kMostSymbols - 1}) {
+  for (const std::size_t size : {WordGroup::kMaxSymbols, WordGroup::kMaxSymbols - 1}) {
     expect_exact(vocabulary, {random_word(random, vocabulary, size), {}, {1}, random_word(random, vocabulary, 100)},
                  group, "long words");
     expect_exact(runs, {std::vector<std::int32_t>(size, 0), std::vector<std::int32_t>(7, 0)}, group, "runs");
@@ -123,7 +124,7 @@ constexpr std::int64_t kDisabled[] = {0, HWY_AVX2 - 1, HWY_SSSE3 - 1};  // targe
 #else
 constexpr std::int64_t kDisabled[] = {0};
 #endif
-INSTANTIATE_TEST_SUITE_P(Vectors, WordGroupWith, ::testing::ValuesIn(kDisabled));
+INSTANTIATE_TEST_SUITE_P(Vectors, WordGroupWith, ::testing::ValuesIn(kDisabled), dragoman::testing::kParameterName);
 
 }  // namespace
 }  // namespace dragoman::tokenizer

@@ -2,6 +2,7 @@
 #include "formats_test_support.h"
 #include "normalizing/grapheme_clusters.h"
 #include "normalizing/normalizer.h"
+#include "test_names.h"
 
 #include <algorithm>
 #include <random>
@@ -87,7 +88,8 @@ TEST_P(Precompiled, StreamsWhatItDecodes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Precompiled, ::testing::Values("always", "first", "never"));
+INSTANTIATE_TEST_SUITE_P(Files, Precompiled, ::testing::Values("always", "first", "never"),
+                         dragoman::testing::kParameterName);
 
 std::string error_of_base64(std::string_view base64) {
   std::string json = core::read_file(testing::golden_file("precompiled_always.tokenizer.json"));
@@ -161,6 +163,17 @@ TEST(PrecompiledStep, BytesThatAreNotTextStay) {
   // What could begin a character is cut short; none of its bytes comes twice.
   for (const std::string cut : {"\xE2\x96", "\xE2\x96z", "\xF0\x9F\x98 \xF0\x9F\x98", "\xF0\x9F\x98\xE2\x96\xC3"})
     EXPECT_EQ(normalizer.apply(cut, 0, false).text, cut);
+}
+
+/// Marks of Unicode 16 and 17, which the library's tables have and ICU 72's have not.
+TEST(GraphemeClusters, HaveYoungerMarks) {
+  for (const char* mark : {"\u0897", "\u1AD4", "\u1AE8", "\U000113D0", "\U0001E6F5"}) {
+    const std::string cluster = std::string("\u0132") + mark;
+    EXPECT_EQ(grapheme_cluster_end(cluster + "a", 0), cluster.size()) << mark;
+  }
+  for (const char* other : {"\u0896", "\u1ADE", "\U000113D3", "\U0001E6F6"})
+    EXPECT_EQ(grapheme_cluster_end(std::string("\u0132") + other, 0), 2U) << other;
+  EXPECT_EQ(grapheme_cluster_end("\U000113D1\u0132a", 0), 6U) << "it goes with what follows";
 }
 
 }  // namespace

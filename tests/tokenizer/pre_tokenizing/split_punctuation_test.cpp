@@ -1,4 +1,5 @@
 #include "golden_rows.h"
+#include "test_names.h"
 #include "tokenizer_test_support.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +72,8 @@ TEST_P(GoldenPunctuation, ThreadsAndAMemoryLimitChangeNothing) {
   EXPECT_EQ(learn_bpe(punctuation_corpus(), options).to_json(), json());
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, GoldenPunctuation, ::testing::Values("punctuation", "punctuation_and_all"));
+INSTANTIATE_TEST_SUITE_P(Files, GoldenPunctuation, ::testing::Values("punctuation", "punctuation_and_all"),
+                         dragoman::testing::kParameterName);
 
 TEST(SplitPunctuation, LettersNumbersAndOtherCharactersAreApart) {
   std::string text;

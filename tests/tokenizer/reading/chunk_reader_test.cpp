@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
+
 namespace dragoman::tokenizer {
 namespace {
 
@@ -30,6 +32,29 @@ class ChunkReaderTest : public ::testing::Test {
   }
   testing::TemporaryFolder folder_;
 };
+
+TEST_F(ChunkReaderTest, AByteOrderMarkAtTheStartOfAFileIsNoText) {
+  const std::string mark = "\uFEFF";
+  ChunkReader reader({put("a", mark + "one\n" + mark + "two"), put("only", mark), put("b", mark + mark + "three\n"),
+                      put("c", "four" + mark + "\n")},
+                     ChunkReader::Unit::kLine, {});
+  Chunk chunk;
+  std::string all;
+  for (reader.next(chunk); chunk.size > 0; reader.next(chunk)) all.append(chunk.text()) += '|';
+  EXPECT_EQ(all, "one\n|" + mark + "two|" + mark + "three\n|four" + mark + "\n|");
+}
+
+TEST_F(ChunkReaderTest, PlacesOfBadBytesCountTheMark) {
+  ChunkReader reader({put("a", "\uFEFFab\xFF\n")}, ChunkReader::Unit::kLine, {},
+                     std::numeric_limits<std::size_t>::max(), InvalidUtf8::kFail);
+  Chunk chunk;
+  try {
+    reader.next(chunk);
+    FAIL() << "0xFF is not UTF-8";
+  } catch (const core::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("at offset 5 of"), std::string::npos) << error.what();
+  }
+}
 
 TEST_F(ChunkReaderTest, ChunksEndAtBoundariesAndMakeUpTheFiles) {
   const std::string first = random_text(1, 5000000) + "the end without a boundary";

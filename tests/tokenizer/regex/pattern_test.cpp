@@ -19,9 +19,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<std::string> matches_of(const std::string& expression, const std::string& text,
-                                    PatternDialect dialect = PatternDialect::kOniguruma) {
-  const Pattern pattern(expression, dialect);
+std::vector<std::string> matches_of(const std::string& expression, const std::string& text) {
+  const Pattern pattern(expression);
   std::vector<std::string> found;
   Pattern::Search search(pattern, text);
   for (auto match = search.next(); match; match = search.next())
@@ -75,14 +74,9 @@ TEST(Pattern, FindsWhatABacktrackingProgramFinds) {
   EXPECT_GT(found, 5000);
 }
 
-TEST(Pattern, LooksBehindAndAtAnchors) {
+TEST(Pattern, LooksBehind) {
   EXPECT_THAT(matches_of(R"((?<=\p{Ll})\p{Lu})", "aB\xC3\xA9\xC3\x89 CD"), ElementsAre("1:B", "4:\xC3\x89"));
   EXPECT_THAT(matches_of(R"((?<!\w)a)", "a ba a"), ElementsAre("0:a", "5:a"));
-  EXPECT_THAT(matches_of("^a|a$", "aaa", PatternDialect::kPython), ElementsAre("0:a", "2:a"));
-  EXPECT_THAT(matches_of("a$", "a\n", PatternDialect::kPython), ElementsAre("0:a"));
-  EXPECT_THAT(matches_of("a\\Z", "a\n", PatternDialect::kPython), ElementsAre());
-  EXPECT_TRUE(Pattern("^(?:a|ab)$", PatternDialect::kPython).matches_at_start("ab"));
-  EXPECT_FALSE(Pattern("b", PatternDialect::kPython).matches_at_start("ab"));
 }
 
 TEST(Pattern, BytesThatAreNotUtf8AreInNoClass) {
@@ -100,30 +94,26 @@ std::vector<bool> golden_class(const core::Json& ranges) {
   return members;
 }
 
-/// golden/make_patterns_golden.py asked both programs about every character. Compared are those of Unicode 14,
-/// which both and ICU know.
+/// golden/make_patterns_golden.py asked tokenizers about every character. Compared are those of Unicode 14, which ICU
+/// knows, too.
 TEST(Pattern, ClassesHoldTheCharactersThatTheyHoldElsewhere) {
   const core::Json classes = core::load_json(testing::golden_file("patterns.json").string())["classes"];
-  for (const auto& [name, dialect] :
-       {std::pair("tokenizers", PatternDialect::kOniguruma), std::pair("python", PatternDialect::kPython)})
-    for (const auto& [expression, ranges] : classes[name].items()) {
-      const Pattern pattern(expression, dialect);
-      const std::vector<bool> members = golden_class(ranges);
-      for (char32_t c = 0; c < 0x110000; ++c) {
-        UVersionInfo age;
-        u_charAge(static_cast<UChar32>(c), age);
-        if (age[0] == 0 || age[0] > 14 || u_charType(static_cast<UChar32>(c)) == U_SURROGATE) continue;
-        std::string text;
-        core::append_utf8(text, c);
-        ASSERT_EQ(pattern.matches_at_start(text), members[c]) << name << " " << expression << " " << std::hex << +c;
-      }
+  for (const auto& [expression, ranges] : classes["tokenizers"].items()) {
+    const Pattern pattern(expression);
+    const std::vector<bool> members = golden_class(ranges);
+    for (char32_t c = 0; c < 0x110000; ++c) {
+      UVersionInfo age;
+      u_charAge(static_cast<UChar32>(c), age);
+      if (age[0] == 0 || age[0] > 14 || u_charType(static_cast<UChar32>(c)) == U_SURROGATE) continue;
+      std::string text;
+      core::append_utf8(text, c);
+      ASSERT_EQ(Pattern::Search(pattern, text).next().has_value(), members[c]) << expression << " " << std::hex << +c;
     }
+  }
 }
 
 TEST(Pattern, WhatIsNoPatternIsRefusedWithItsPlaceAndReason) {
-  const auto error = [](const std::string& expression, PatternDialect dialect = PatternDialect::kOniguruma) {
-    return testing::error_of([&] { Pattern(expression, dialect); });
-  };
+  const auto error = [](const std::string& expression) { return testing::error_of([&] { Pattern{expression}; }); };
   EXPECT_EQ(error("a(b"), "the pattern 'a(b' at offset 1: this ( is not closed; write \\( for the character");
   const std::pair<const char*, const char*> kRefused[] = {{"a)", "offset 1"},
                                                           {"[a", "offset 0: this ["},
@@ -174,8 +164,6 @@ TEST(Pattern, WhatIsNoPatternIsRefusedWithItsPlaceAndReason) {
   EXPECT_THAT(error(std::string(200, '(') + "a"), HasSubstr("nested too deeply"));
   EXPECT_THAT(error("a" + std::string(65'535, '|')), HasSubstr("4096 steps"));
   EXPECT_THAT(error("a" + std::string(65'536, '|')), HasSubstr("a pattern of 65537 bytes"));
-  EXPECT_THAT(error("(a)", PatternDialect::kPython), HasSubstr("(?:...)"));
-  EXPECT_THAT(error("\\p{L}", PatternDialect::kPython), HasSubstr("Python"));
 }
 
 /// Where spaces are marks, an expression matches what it matches in text with spaces.
@@ -205,9 +193,7 @@ TEST(Pattern, AnyTextIsAPatternOrAnError) {
   for (int i = 0; i < 30'000; ++i) {
     const std::string expression =
         testing::random_text(random, "ab.[]()|*+?{}2,^$\\-dwsSpPLxub:=!<\xE2\x96\x81 ", 12) + (i % 2 == 0 ? "a" : "");
-    for (const auto dialect : {PatternDialect::kOniguruma, PatternDialect::kPython})
-      patterns +=
-          testing::error_of([&] { Pattern(expression, dialect).matches_at_start("ab2"); }) == "no error" ? 1 : 0;
+    patterns += testing::error_of([&] { matches_of(expression, "ab2"); }) == "no error" ? 1 : 0;
   }
   EXPECT_GT(patterns, 1000);
 }

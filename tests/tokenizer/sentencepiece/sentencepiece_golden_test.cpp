@@ -1,6 +1,7 @@
 #include "formats_test_support.h"
 #include "sentencepiece/sentencepiece_files.h"
 #include "sentencepiece/sentencepiece_model.h"
+#include "test_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,10 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using Model = SentencePieceModel;
-
-std::filesystem::path model_path(const std::string& name) {
-  return testing::golden_file("sentencepiece_" + name + ".model");
-}
 
 /// A section of golden/unigram.json or golden/sentencepiece_bpe.json, which make_unigram_golden.py and
 /// make_sentencepiece_bpe_golden.py wrote, and the name of its model.
@@ -38,7 +35,7 @@ class SentencePieceGolden : public ::testing::TestWithParam<const char*> {
     const auto* bpe = dynamic_cast<const BpeTokenizer*>(tokenizer_.get());
     return bpe != nullptr && std::holds_alternative<CharacterText>(bpe->definition().text);
   }
-  const std::unique_ptr<Tokenizer> tokenizer_ = load_tokenizer(model_path(GetParam()));
+  const std::unique_ptr<Tokenizer> tokenizer_ = load_tokenizer(testing::sentencepiece_model(GetParam()));
 };
 
 TEST_P(SentencePieceGolden, SameIdsAsTheLibrary) {
@@ -89,7 +86,8 @@ using SentencePieceBpeGolden = SentencePieceGolden;
 
 TEST_P(SentencePieceBpeGolden, WrittenAgainItIsTheSameTokenizer) {
   const testing::TemporaryFolder folder;
-  write_tokenizer_file(read_tokenizer_file(model_path(GetParam())), FileKind::kSentencePiece, folder / "m.model");
+  write_tokenizer_file(read_tokenizer_file(testing::sentencepiece_model(GetParam())), FileKind::kSentencePiece,
+                       folder / "m.model");
   const auto again = load_tokenizer(folder / "m.model");
   for (const core::Json& row : rows()) {
     const auto ids = row["ids"].get<std::vector<std::int32_t>>();
@@ -100,35 +98,37 @@ TEST_P(SentencePieceBpeGolden, WrittenAgainItIsTheSameTokenizer) {
 
 INSTANTIATE_TEST_SUITE_P(Unigram, SentencePieceGolden,
                          ::testing::Values("unigram_plain", "unigram_bytes", "unigram_no_prefix", "unigram_suffix",
-                                           "unigram_symbols", "unigram_map", "unigram_scores"));
+                                           "unigram_symbols", "unigram_map", "unigram_scores"),
+                         dragoman::testing::kParameterName);
 
 const auto kBpeModels = ::testing::Values(
     "bpe_map", "bpe_map_keeps_spaces", "bpe_map_no_prefix", "bpe_symbols", "bpe_symbols_bytes", "bpe_symbols_map",
     "bpe_symbols_map_keeps_spaces", "bpe_symbols_apart", "bpe_wide_map", "bpe_wide_map_keeps_spaces", "bpe_suffix",
     "bpe_suffix_keeps_spaces", "bpe_unescaped", "bpe_unused", "bpe_unused_bytes", "bpe_odd_types");
-INSTANTIATE_TEST_SUITE_P(Bpe, SentencePieceGolden, kBpeModels);
-INSTANTIATE_TEST_SUITE_P(Bpe, SentencePieceBpeGolden, kBpeModels);
+INSTANTIATE_TEST_SUITE_P(Bpe, SentencePieceGolden, kBpeModels, dragoman::testing::kParameterName);
+INSTANTIATE_TEST_SUITE_P(Bpe, SentencePieceBpeGolden, kBpeModels, dragoman::testing::kParameterName);
 
 std::string error_of_conversion(const std::string& name) {
   const testing::TemporaryFolder folder;
   return testing::error_of([&] {
-    write_tokenizer_file(read_tokenizer_file(model_path(name)), FileKind::kTokenizerJson, folder / "t.json");
+    std::visit([&](const auto& d) { write_tokenizer_file(d, FileKind::kTokenizerJson, folder / "t.json"); },
+               read_any_tokenizer_file(testing::sentencepiece_model(name)));
   });
 }
 
 TEST(SentencePieceConversion, WhatTokenizerJsonCannotSayIsRefusedWithTheReason) {
-  EXPECT_THAT(error_of_conversion("bpe_map"), HasSubstr("character map"));
+  EXPECT_THAT(error_of_conversion("bpe_symbols_map"), HasSubstr("user-defined symbols behind which words go on"));
   EXPECT_THAT(error_of_conversion("bpe_symbols"), HasSubstr("user-defined symbols behind which words go on"));
   EXPECT_THAT(error_of_conversion("bpe_suffix"), HasSubstr("marks the ends of words"));
   EXPECT_THAT(error_of_conversion("bpe_unescaped"), HasSubstr("pieces with spaces"));
   EXPECT_THAT(error_of_conversion("bpe_unused"), HasSubstr("unused pieces"));
-  EXPECT_THAT(error_of_conversion("unigram_plain"), HasSubstr("has no merges"));
+  EXPECT_THAT(error_of_conversion("unigram_suffix"), HasSubstr("marks the ends of words"));
 }
 
 /// golden/check_conversions.py lets the library read such a file.
 TEST(SentencePieceConversion, SymbolsThatStandApartBecomeAddedTokens) {
   const testing::TemporaryFolder folder;
-  const BpeDefinition read = read_tokenizer_file(model_path("bpe_symbols_apart"));
+  const BpeDefinition read = read_tokenizer_file(testing::sentencepiece_model("bpe_symbols_apart"));
   write_tokenizer_file(read, FileKind::kTokenizerJson, folder / "t.json");
   const BpeTokenizer again = BpeTokenizer::load(folder / "t.json");
   EXPECT_EQ(again.definition().added_tokens, read.added_tokens);

@@ -17,6 +17,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -93,6 +94,15 @@ TEST(Unigram, RefusesContradictions) {
   EXPECT_THAT(error([](auto& d) { d.unknown_surface = "\xC0"; }), HasSubstr("unknown piece decodes"));
   const UnigramTokenizer tokenizer(small_definition());
   EXPECT_THAT(testing::error_of([&] { tokenizer.decode(std::vector<std::int32_t>{9}); }), HasSubstr("0 to 8"));
+}
+
+TEST(Unigram, NBestOfALongTextIsRefusedBeforeItTakesTheMemory) {
+  const UnigramTokenizer tokenizer(small_definition());
+  const std::string text(2'000'000, 'a');
+  EXPECT_THAT(testing::error_of([&] { tokenizer.encode_n_best(text, 64); }),
+              AllOf(HasSubstr("64 best segmentations of a text of 2000003 bytes would take"),
+                    HasSubstr("ask for fewer, or split the line")));
+  EXPECT_EQ(tokenizer.encode_n_best(std::string(20'000, 'a'), 4).size(), 4U);
 }
 
 TEST(Unigram, HasNoMergesToConvert) {

@@ -42,6 +42,17 @@ TextEncoder::~TextEncoder() = default;
 StreamingDecoder::~StreamingDecoder() = default;
 Tokenizer::~Tokenizer() = default;
 
+void StreamingDecoder::decode_text(std::string_view piece, std::string& text) {
+  finish(text);
+  text += piece;
+}
+
+std::vector<std::string> Tokenizer::encode_as_text(std::string_view text, const EncodeOptions& options) const {
+  std::vector<std::string> pieces;
+  for (const std::int32_t id : encode(text, options)) pieces.emplace_back(piece(id));
+  return pieces;
+}
+
 void TextEncoder::encode_all(std::span<const std::string_view> texts, std::uint64_t first_line, EncodedTexts& out) {
   for (const std::string_view text : texts) {
     encode(text, first_line++, out.ids);

@@ -4,7 +4,6 @@
 #include "merging/short_word_merge.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
@@ -20,7 +19,7 @@ using core::Quoted;
 using core::require;
 
 /// Symbols count the bytes that they span, and places of symbols, in 32 bits.
-constexpr std::size_t kMostWordBytes = 0xFFFFFFFE;
+constexpr std::size_t kMaxWordBytes = 0xFFFFFFFE;
 
 /// The added token with each id, or null.
 std::vector<const AddedToken*> added_by_id(const BpeDefinition& definition) {
@@ -29,30 +28,11 @@ std::vector<const AddedToken*> added_by_id(const BpeDefinition& definition) {
   return added;
 }
 
-std::string describe_character(std::string_view character) {
-  const core::DecodedCharacter c = core::decode_utf8(character, 0);
-  return c.valid ? fmt::format("U+{:04X}", static_cast<std::uint32_t>(c.code_point))
-                 : fmt::format("byte 0x{:02X}", static_cast<unsigned char>(character[0]));
-}
-
 std::vector<std::string> raw_pieces(const BpeDefinition& definition) {
   std::vector<std::string> raw;
   if (!std::holds_alternative<ByteLevelText>(definition.text)) return raw;
   for (const std::string& piece : definition.pieces) raw.push_back(from_byte_alphabet(piece).value_or(""));
   return raw;
-}
-
-/// core::decode_utf8(), with what most characters are in line: ASCII, and three bytes up to U+D7FF.
-core::DecodedCharacter decode(std::string_view text, std::size_t i) noexcept {
-  const auto first = static_cast<unsigned char>(text[i]);
-  if (first < 0x80) return {first, 1, true};
-  std::uint32_t bytes;
-  if (i + sizeof bytes <= text.size()) {
-    std::memcpy(&bytes, text.data() + i, sizeof bytes);
-    const std::uint32_t character = (bytes & 0xF) << 12 | (bytes >> 2 & 0xFC0) | (bytes >> 16 & 0x3F);
-    if ((bytes & 0xC0C0F0) == 0x8080E0 && character >= 0x800 && character < 0xD800) return {character, 3, true};
-  }
-  return core::decode_utf8(text, i);
 }
 
 bool in_range(std::int32_t id, const BpeDefinition& definition) {
@@ -137,12 +117,9 @@ void BpeModel::check_and_index(const std::string& name) {
     const bool listed = !unused[i] && (added[i] == nullptr || added[i]->in_vocabulary);
     if (listed && (!byte_level_ || !raw_[i].empty())) vocabulary_.add(id);
   }
-  for (int byte = 0; byte < 256 && byte_fallback_; ++byte) {
-    const std::string piece = piece_of_byte(static_cast<unsigned char>(byte));
-    bytes_[static_cast<std::size_t>(byte)] = vocabulary_.find(piece);
-    require(vocabulary_.find(piece) >= 0, ErrorCode::kBadInput, "{}: byte fallback is on, but the piece {} is missing",
-            name, piece);
-  }
+  for (std::size_t byte = 0; byte < bytes_.size() && byte_fallback_; ++byte)
+    bytes_[byte] = vocabulary_.find(piece_of_byte(static_cast<unsigned char>(byte)));
+  has_all_bytes_ = byte_fallback_ && std::ranges::find(bytes_, -1) == bytes_.end();
 }
 
 void BpeModel::check_and_index_merges(const std::string& name) {
@@ -236,12 +213,13 @@ std::vector<bool> BpeModel::find_whole_words() const {
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const std::string& piece = definition_->pieces[i];
     if (vocabulary_.find(byte_level_ ? raw_[i] : piece) < 0) continue;
-    whole[i] = definition_->ignore_merges || merges_to_itself(static_cast<std::int32_t>(i), buffers);
+    whole[i] = merges_to_itself(static_cast<std::int32_t>(i), buffers);
   }
   return whole;
 }
 
 std::int32_t BpeModel::whole_word(std::string_view word, WordBuffers& buffers) const {
+  if (definition_->ignore_merges) return vocabulary_.find(word);  // without the suffix, as the library tokenizers does
   if (!suffix_.empty()) {
     buffers.suffixed.assign(word).append(suffix_);
     word = buffers.suffixed;
@@ -253,7 +231,7 @@ std::int32_t BpeModel::whole_word(std::string_view word, WordBuffers& buffers) c
 }
 
 void BpeModel::encode_word(std::string_view word, const EncodeOptions& options, WordBuffers& buffers) const {
-  require(word.size() <= kMostWordBytes, ErrorCode::kBadInput,
+  require(word.size() <= kMaxWordBytes, ErrorCode::kBadInput,
           "a word of {} bytes is too long to be encoded; break the line", word.size());
   if (options.mode == EncodingMode::kSample)
     core::fail(ErrorCode::kUnsupported,
@@ -312,69 +290,9 @@ void BpeModel::expand(WordBuffers& buffers) const {
 
 void BpeModel::encode_rare_word(std::string_view word, WordBuffers& buffers) const {
   const bool special = definition_->ignore_merges || end_of_word_ >= 0 || !expansions_.empty();
-  if (special || word.size() > kMostWordBytes) return encode_word(word, {}, buffers);
+  if (special || word.size() > kMaxWordBytes) return encode_word(word, {}, buffers);
   split_characters(word, buffers.word);
   merge(buffers);
-}
-
-std::int32_t* BpeModel::split(std::string_view word, std::int32_t* to) const noexcept {
-  for (std::size_t i = 0; i < word.size();) {
-    const core::DecodedCharacter c = decode(word, i);
-    const std::int32_t id = c.valid ? characters_.find(c.code_point) : -1;
-    if (id >= 0)
-      *to++ = id;
-    else if (byte_fallback_)
-      to = std::transform(word.begin() + i, word.begin() + i + c.length, to,
-                          [this](char byte) { return bytes_[static_cast<unsigned char>(byte)]; });
-    else
-      return nullptr;
-    i += c.length;
-  }
-  return to;
-}
-
-void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out) const {
-  out.clear();
-  if (byte_level_) return split_bytes(word, out);
-  for (std::size_t i = 0; i < word.size();) {
-    const core::DecodedCharacter c = decode(word, i);
-    const bool last = suffix_is_attached_ && i + c.length == word.size();
-    const std::int32_t id = c.valid ? (last ? final_characters_ : characters_).find(c.code_point) : -1;
-    if (id >= 0)
-      out.push_back({id, static_cast<std::uint32_t>(c.length)});
-    else
-      add_unknown(word, i, c.length, out);
-    i += c.length;
-  }
-  if (end_of_word_ >= 0) out.push_back({end_of_word_, 0});
-}
-
-void BpeModel::split_bytes(std::string_view word, std::vector<Symbol>& out) const {
-  for (std::size_t i = 0; i < word.size(); ++i) {
-    const std::int32_t id = bytes_[static_cast<unsigned char>(word[i])];
-    if (id >= 0)
-      out.push_back({id, 1});
-    else
-      add_unknown(word, i, 1, out);
-  }
-}
-
-void BpeModel::add_unknown(std::string_view word, std::size_t begin, std::size_t length,
-                           std::vector<Symbol>& out) const {
-  if (byte_fallback_) {
-    for (const char byte : word.substr(begin, length)) out.push_back({bytes_[static_cast<unsigned char>(byte)], 1});
-    return;
-  }
-  require(definition_->unknown.has_value(), ErrorCode::kBadInput,
-          "{}{} is not in the vocabulary, which has neither byte fallback nor an unknown token; learn one with byte "
-          "fallback",
-          describe_character(word.substr(begin)),
-          word.substr(begin).starts_with(kWordMark) ? ", which stands for a space," : "");
-  const std::int32_t unknown = *definition_->unknown;
-  if (definition_->fuse_unknown && !out.empty() && out.back().id == unknown)
-    out.back().length += static_cast<std::uint32_t>(length);
-  else
-    out.push_back({unknown, static_cast<std::uint32_t>(length)});
 }
 
 void BpeModel::match_longest(std::string_view word, std::vector<Symbol>& out) const {
@@ -388,7 +306,7 @@ void BpeModel::match_longest(std::string_view word, std::vector<Symbol>& out) co
       i += match.length;
     } else {
       const std::size_t length = byte_level_ ? 1 : core::decode_utf8(word, i).length;
-      add_unknown(word, i, length, out);
+      if (!add_bytes(word.substr(i, length), false, out)) add_unknown(word, i, length, out);
       i += length;
     }
   }

@@ -13,6 +13,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/lazy.h>
+#include <dragoman/core/named_file.h>
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 #include <dragoman/tokenizer/tokenizer.h>
@@ -94,7 +95,7 @@ std::string BpeTokenizer::to_json() const {
 }
 
 void BpeTokenizer::save(const std::filesystem::path& path) const {
-  core::write_file(path, to_json());
+  core::write_named_file(path, to_json());
 }
 
 std::int32_t BpeTokenizer::size() const {
@@ -127,6 +128,25 @@ std::vector<Piece> BpeTokenizer::encode_pieces(std::string_view text, const Enco
     std::size_t at = 0;
     for (const Symbol& symbol : buffers.word) {
       pieces.push_back({symbol.id, token.origin[at], token.origin[at + symbol.length]});
+      at += symbol.length;
+    }
+  });
+  return pieces;
+}
+
+std::vector<std::string> BpeTokenizer::encode_as_text(std::string_view text, const EncodeOptions& options) const {
+  std::vector<std::string> pieces;
+  WordBuffers buffers;
+  impl_->pre_tokenizer.for_each_pre_token(text, options.match_special_tokens, false, [&](const PreToken& token) {
+    if (token.added_token >= 0) {
+      pieces.emplace_back(piece(token.added_token));
+      return;
+    }
+    impl_->model.encode_word(token.text, options, buffers);
+    std::size_t at = 0;
+    for (const Symbol& symbol : buffers.word) {
+      const bool unknown = symbol.id == impl_->definition.unknown;
+      pieces.emplace_back(unknown ? token.text.substr(at, symbol.length) : piece(symbol.id));
       at += symbol.length;
     }
   });

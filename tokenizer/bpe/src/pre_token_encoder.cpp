@@ -22,7 +22,7 @@ void PreTokenEncoder::append_word(std::string_view word, std::vector<std::int32_
   const std::size_t first = ids.size();
   for (const Symbol& symbol : buffers_.word) ids.push_back(symbol.id);
   const std::span<const std::int32_t> encoded = std::span(ids).subspan(first);
-  std::uint8_t packed[WordCache::kMostBytes];
+  std::uint8_t packed[WordCache::kMaxBytes];
   if (!word.empty() && encoded.size() <= PackedIds::most(sizeof packed))
     cache_.insert(word, key, PackedIds::pack(encoded, packed));
 }

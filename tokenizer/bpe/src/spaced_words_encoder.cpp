@@ -18,7 +18,7 @@ constexpr std::size_t kGroup = 32;
 /// In how many lines the bytes behind the end of a line are looked for: one is enough, or lines are short.
 constexpr std::size_t kLinesAhead = 4;
 /// Words of more bytes have more symbols, with their mark, than a group takes.
-constexpr std::size_t kMostBytesTogether = 4 * (WordGroup::kMostSymbols - 1);
+constexpr std::size_t kMaxBytesTogether = 4 * (WordGroup::kMaxSymbols - 1);
 
 /// How many bytes may be read from the first text on: lines lie one behind the other, with a line feed between them.
 /// Others may lie anywhere, or nowhere if they are empty, so addresses are compared as numbers.
@@ -64,7 +64,7 @@ SpacedWordsEncoder::SpacedWordsEncoder(const BpeDefinition& definition, const Pr
   try {
     std::vector<std::int32_t> mark;
     append_pre_token(kWordMark, mark);
-    mark_ids_.resize(std::max(WordCache::kMostBytes, PackedIds::bytes(mark.size())));
+    mark_ids_.resize(std::max(WordCache::kMaxBytes, PackedIds::bytes(mark.size())));
     PackedIds::pack(mark, mark_ids_.data());
   } catch (const core::Error&) {
     // The vocabulary cannot spell it. That is a fault of the first text with a space too many, if one comes.
@@ -180,7 +180,7 @@ void SpacedWordsEncoder::encode_new() {
     if (ids.empty()) ids = alone_.emplace_back(encode_alone(new_[i].word.text()));
     std::uint8_t* packed = new_ids_[i].bytes;
     words_[new_[i].place] = packed;
-    if (ids.size() <= NewIds::kMost) {
+    if (ids.size() <= NewIds::kMax) {
       PackedIds::pack(ids, packed);
     } else {
       packed[0] = NewIds::kElsewhere;
@@ -194,7 +194,7 @@ void SpacedWordsEncoder::split_new() {
   std::size_t most = 0;
   for (std::size_t i = 0; i < new_words_; ++i) {
     new_symbols_[i].size = 0;
-    if (new_[i].word.size <= kMostBytesTogether) most += kMark.size() + new_[i].word.size;
+    if (new_[i].word.size <= kMaxBytesTogether) most += kMark.size() + new_[i].word.size;
   }
   if (symbols_.size() < most) symbols_.resize(most);
   std::int32_t* begin = symbols_.data();
@@ -203,14 +203,14 @@ void SpacedWordsEncoder::split_new() {
     if (!merges_with_others(word)) continue;
     std::int32_t* end = model_.split(kMark, begin);
     if (end != nullptr) end = model_.split(word, end);
-    if (end == nullptr || end > begin + WordGroup::kMostSymbols) continue;
+    if (end == nullptr || end > begin + WordGroup::kMaxSymbols) continue;
     new_symbols_[i] = {begin, static_cast<std::uint32_t>(end - begin)};
     begin = end;
   }
 }
 
 bool SpacedWordsEncoder::merges_with_others(std::string_view word) {
-  return merges_together_ && word.size() <= kMostBytesTogether && plain_.contain(word) &&
+  return merges_together_ && word.size() <= kMaxBytesTogether && plain_.contain(word) &&
          (!inner_splits_.any() || is_one_part(word));
 }
 

@@ -44,9 +44,9 @@ class SpacedWordsEncoder final : public TextEncoder {
   };
   /// The packed ids of a new word, or in place of their number kElsewhere.
   struct NewIds {
-    static constexpr std::size_t kMost = 16;
+    static constexpr std::size_t kMax = 16;
     static constexpr std::uint8_t kElsewhere = 255;
-    std::uint8_t bytes[PackedIds::bytes(kMost)];
+    std::uint8_t bytes[PackedIds::bytes(kMax)];
   };
   struct Output {
     std::vector<std::int32_t>& ids;

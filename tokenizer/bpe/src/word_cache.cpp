@@ -5,7 +5,7 @@ namespace {
 
 template <class Recent>
 void keep(Recent& words, std::uint64_t hash, const typename Recent::Key& key, PackedIds ids) {
-  if (ids.size() > Recent::kMostIds) return;
+  if (ids.size() > Recent::kMaxIds) return;
   typename Recent::Entry entry;
   entry.key = key;
   std::memcpy(entry.ids, ids.data(), PackedIds::bytes(ids.size()));
@@ -21,7 +21,7 @@ void RecentWords<kUnits>::insert(std::uint64_t hash, const Entry& entry) {
   if (++inserted_ < 2 * capacity()) return;
   // One in four: so many words the next size would have to spare their merging to be worth its misses.
   const bool many_returned = returned_ * kSample * 4 > inserted_;
-  if (sets_.size() < kUsualSets || (many_returned && sets_.size() < kMostSets)) grow();
+  if (sets_.size() < kUsualSets || (many_returned && sets_.size() < kMaxSets)) grow();
   inserted_ = 0;
   returned_ = 0;
 }

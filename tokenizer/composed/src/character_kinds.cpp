@@ -28,10 +28,6 @@ constexpr char32_t kSandhiMark = 0x111C9;
 
 }  // namespace
 
-bool is_white_space(char32_t c) noexcept {
-  return u_isUWhiteSpace(static_cast<UChar32>(c)) != 0;
-}
-
 bool is_number(char32_t c) noexcept {
   return (category_bit(c) & U_GC_N_MASK) != 0;
 }
@@ -80,27 +76,6 @@ bool is_removed_by_nmt(char32_t c) noexcept {
 bool is_space_to_nmt(char32_t c) noexcept {
   return c == 0x09 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680 || is_in(c, 0x200B, 0x200F) || c == 0x2028 ||
          c == 0x2029 || c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
-}
-
-std::size_t white_space_end(std::string_view text, std::size_t begin) noexcept {
-  while (begin < text.size()) {
-    const core::DecodedCharacter c = core::decode_utf8(text, begin);
-    if (!c.valid || !is_white_space(c.code_point)) break;
-    begin += c.length;
-  }
-  return begin;
-}
-
-std::size_t white_space_start(std::string_view text) noexcept {
-  std::size_t start = text.size();
-  while (start > 0) {
-    std::size_t before = start - 1;
-    while (before > 0 && start - before < 4 && (static_cast<unsigned char>(text[before]) & 0xC0) == 0x80) --before;
-    const core::DecodedCharacter c = core::decode_utf8(text, before);
-    if (!c.valid || before + c.length != start || !is_white_space(c.code_point)) break;
-    start = before;
-  }
-  return start;
 }
 
 }  // namespace dragoman::tokenizer

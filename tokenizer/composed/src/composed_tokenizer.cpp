@@ -28,7 +28,7 @@ std::vector<const ComposedToken*> tokens_of(const ComposedDefinition& definition
 }
 
 /// What is looked for of tokens that are matched in normalised text.
-std::vector<std::string> texts_of(const std::vector<const ComposedToken*>& tokens, const TextNormalizer* normalizer) {
+std::vector<std::string> parts_of(const std::vector<const ComposedToken*>& tokens, const TextNormalizer* normalizer) {
   std::vector<std::string> texts;
   for (const ComposedToken* token : tokens)
     texts.push_back(normalizer == nullptr ? token->text : normalizer->apply(token->text, 0, false).text);
@@ -37,7 +37,7 @@ std::vector<std::string> texts_of(const std::vector<const ComposedToken*>& token
 
 TokenFinder finder_of(const ComposedDefinition& definition, const TextNormalizer* normalizer) {
   const auto tokens = tokens_of(definition, normalizer != nullptr);
-  return {tokens, texts_of(tokens, normalizer)};
+  return {tokens, parts_of(tokens, normalizer)};
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ class ComposedTokenizer::Encoder final : public TextEncoder {
     const std::size_t first = ids.size();
     for (const WordPiece& piece : pieces_) ids.push_back(piece.id);
     const std::span<const std::int32_t> encoded = std::span(ids).subspan(first);
-    std::uint8_t packed[WordCache::kMostBytes];
+    std::uint8_t packed[WordCache::kMaxBytes];
     if (!random && encoded.size() <= PackedIds::most(sizeof packed))
       cache_.insert(word, key, PackedIds::pack(encoded, packed));
   }
@@ -222,6 +222,10 @@ std::string_view ComposedTokenizer::piece(std::int32_t id) const {
 std::optional<std::int32_t> ComposedTokenizer::id(std::string_view piece) const {
   const std::int32_t found = impl_->by_text.find(piece);
   return found >= 0 ? std::optional(found) : std::nullopt;
+}
+
+const std::string& ComposedTokenizer::post_processor() const noexcept {
+  return impl_->definition.post_processor;
 }
 
 bool ComposedTokenizer::is_special(std::int32_t id) const {

@@ -10,6 +10,7 @@
 
 #include <dragoman/core/function_ref.h>
 #include <dragoman/core/utf8.h>
+#include <dragoman/core/white_space.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 
 namespace dragoman::tokenizer {
@@ -63,7 +64,7 @@ void find_words(std::string_view part, Stretches& out) {
   const auto run_of = [&](const core::DecodedCharacter& c) {
     if (!c.valid) return Run::kOther;
     if (is_word_character(c.code_point)) return Run::kWord;
-    return is_white_space(c.code_point) ? Run::kNone : Run::kOther;
+    return core::is_white_space(c.code_point) ? Run::kNone : Run::kOther;
   };
   for (std::size_t at = 0; at < part.size();) {
     core::DecodedCharacter c = core::decode_utf8(part, at);
@@ -217,7 +218,7 @@ void split_at(const PreTokenizerStep& step, const std::optional<Matcher>& matche
       return split(step.behavior, [&](std::string_view part, Stretches& out) { find_text(step.text, part, out); });
     case CutKind::kSplitWhitespace:
       return split(SplitBehavior::kRemoved,
-                   [](std::string_view part, Stretches& out) { find_characters(part, out, is_white_space); });
+                   [](std::string_view part, Stretches& out) { find_characters(part, out, core::is_white_space); });
     case CutKind::kSplitPunctuation:
       return split(step.behavior,
                    [](std::string_view part, Stretches& out) { find_characters(part, out, is_punctuation); });
@@ -227,8 +228,10 @@ void split_at(const PreTokenizerStep& step, const std::optional<Matcher>& matche
       return split_parts(text, SplitBehavior::kRemoved, true,
                          [](std::string_view part, Stretches& out) { find_words(part, out); });
     default:
+      SearchWork work(text.text.text.size());
       return split(step.behavior, [&](std::string_view part, Stretches& out) {
-        matcher->for_each(part, [&](std::size_t begin, std::size_t end) { add_match(out, begin, end); });
+        matcher->for_each(
+            part, [&](std::size_t begin, std::size_t end) { add_match(out, begin, end); }, work);
         add_rest(out, part.size());
       });
   }

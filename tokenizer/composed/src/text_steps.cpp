@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <dragoman/core/utf8.h>
+#include <dragoman/core/white_space.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 
 namespace dragoman::tokenizer {
@@ -28,8 +29,8 @@ AlignedText replace_matches(const Matcher& matcher, std::string_view content, co
 }
 
 AlignedText strip_white_space(const AlignedText& in, bool start, std::size_t limit) {
-  const std::size_t begin = start ? white_space_end(in.text, 0) : 0;
-  const std::size_t end = start ? in.text.size() : white_space_start(in.text);
+  const std::size_t begin = start ? core::leading_white_space(in.text) : 0;
+  const std::size_t end = start ? in.text.size() : in.text.size() - core::trailing_white_space(in.text);
   Rewriter out(in, limit);
   out.keep(begin, std::max(begin, end));
   return out.finish();
@@ -45,7 +46,7 @@ Change change_of(StepKind kind, char32_t c) {
       return is_nonspacing_mark(c) ? Change::kDrop : Change::kKeep;
     case StepKind::kCleanText:
       if (is_removed_by_bert(c)) return Change::kDrop;
-      return is_white_space(c) ? Change::kSpace : Change::kKeep;
+      return core::is_white_space(c) ? Change::kSpace : Change::kKeep;
     case StepKind::kSpaceChinese:
       return is_chinese(c) ? Change::kSpaced : Change::kKeep;
     default:

@@ -6,6 +6,7 @@
 #include <set>
 
 #include <dragoman/core/utf8.h>
+#include <dragoman/core/white_space.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -55,8 +56,9 @@ void TokenFinder::for_each(std::string_view text, bool with_special,
     const ComposedToken& token = tokens_[static_cast<std::size_t>(match.value)];
     const std::size_t match_end = at + match.length;
     if (at >= given && is_allowed(token, text, at, match_end, with_special)) {
-      const std::size_t begin = token.lstrip ? std::max(white_space_start(text.substr(0, at)), given) : at;
-      const std::size_t end = token.rstrip ? white_space_end(text, match_end) : match_end;
+      const std::size_t begin =
+          token.lstrip ? std::max(at - core::trailing_white_space(text.substr(0, at)), given) : at;
+      const std::size_t end = token.rstrip ? match_end + core::leading_white_space(text.substr(match_end)) : match_end;
       if (given < begin) visit(-1, given, begin);
       visit(token.id, begin, end);
       given = end;

@@ -80,10 +80,14 @@ BpeDecoder::BpeDecoder(const BpeDefinition& definition)
   if (const auto* text = std::get_if<SuffixedText>(&definition.text))
     for (std::size_t id = 0; id < definition.pieces.size(); ++id)
       ends_word_[id] = definition.pieces[id].ends_with(text->suffix);
+  const auto* characters = std::get_if<CharacterText>(&definition.text);
+  if (characters != nullptr && std::holds_alternative<MetaspaceDecoder>(characters->decoder))
+    replacements_ = {{kWordMark, " "}};
   if (loses_first_mark(definition.text))
     for (const std::string& piece : definition.pieces)
       first_surfaces_.push_back(replace_all(piece, {kWordMark, ""}, piece.size()));
   const DecoderSteps* steps = definition.decoder_steps();
+  if (steps != nullptr) replacements_ = steps->replacements;
   if (steps != nullptr) escapes_ = steps->escapes;
   if (steps != nullptr && steps->strip) {
     strip_ = steps->strip->character;
@@ -95,9 +99,16 @@ BpeDecoder::BpeDecoder(const BpeDefinition& definition)
       surfaces_[static_cast<std::size_t>(token.id)].clear();
       ends_word_[static_cast<std::size_t>(token.id)] = false;
     } else if (steps != nullptr && steps->drop_space_after_symbols) {
-      symbols_.push_back(surfaces_[static_cast<std::size_t>(token.id)]);
+      symbols_.add(surfaces_[static_cast<std::size_t>(token.id)]);
     }
   }
+}
+
+std::string BpeDecoder::surface_of_text(std::string_view piece, bool first) const {
+  std::string text(piece);
+  if (first && has_first_surfaces()) return replace_all(text, {kWordMark, ""}, text.size());
+  for (const Replacement& replacement : replacements_) text = replace_all(text, replacement, piece.size() * kMaxGrowth);
+  return text;
 }
 
 std::string BpeDecoder::decode(std::span<const std::int32_t> ids) const {
@@ -132,10 +143,7 @@ std::string BpeDecoder::drop_space_after_symbols(const std::string& text) const 
   std::string result;
   std::size_t begin = 0;
   for (std::size_t space = text.find(' '); space != std::string::npos; space = text.find(' ', space + 1)) {
-    const std::string_view before = std::string_view(text).substr(0, space);
-    if (std::none_of(symbols_.begin(), symbols_.end(),
-                     [&](const std::string& symbol) { return before.ends_with(symbol); }))
-      continue;
+    if (!symbols_.has_end_of(std::string_view(text).substr(0, space))) continue;
     result.append(text, begin, space - begin);
     begin = space + 1;
   }

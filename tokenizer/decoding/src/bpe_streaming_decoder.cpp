@@ -13,8 +13,8 @@ namespace {
 
 /// How many bytes at the end of the text may be the beginning of a character: such that some continuation is valid.
 std::size_t unfinished_bytes(std::string_view text) {
-  constexpr std::size_t kMost = 3;
-  for (std::size_t count = std::min(kMost, text.size()); count > 0; --count) {
+  constexpr std::size_t kMax = 3;
+  for (std::size_t count = std::min(kMax, text.size()); count > 0; --count) {
     const std::string_view tail = text.substr(text.size() - count);
     const core::DecodedCharacter c = core::decode_utf8(tail, 0);
     // An ill-formed sequence is as long as what could begin a character, so one that ends the text may yet become one.
@@ -32,18 +32,25 @@ void check_id(std::int32_t id, std::int32_t size) {
 }
 
 BpeStreamingDecoder::BpeStreamingDecoder(const BpeDecoder& decoder, std::int32_t size)
-    : decoder_(decoder), size_(size) {
-  for (const std::string& symbol : decoder.symbols()) longest_symbol_ = std::max(longest_symbol_, symbol.size());
-}
+    : decoder_(decoder), size_(size) {}
 
 void BpeStreamingDecoder::decode(std::int32_t id, std::string& text) {
   check_id(id, size_);
   const bool is_first = first_ && decoder_.has_first_surfaces() && !decoder_.is_special(id);
-  std::string_view surface = is_first ? decoder_.first_surface(id) : decoder_.surface(id);
+  const std::string_view surface = is_first ? decoder_.first_surface(id) : decoder_.surface(id);
   first_ = first_ && decoder_.is_special(id);
+  add_surface(surface, decoder_.ends_word(id), text);
+}
+
+void BpeStreamingDecoder::decode_text(std::string_view piece, std::string& text) {
+  const std::string surface = decoder_.surface_of_text(piece, std::exchange(first_, false));
+  add_surface(surface, false, text);
+}
+
+void BpeStreamingDecoder::add_surface(std::string_view surface, bool ends_word, std::string& text) {
   if (surface.empty()) return;
   if (space_waits_) add(" ", text);
-  space_waits_ = decoder_.ends_word(id);
+  space_waits_ = ends_word;
   if (space_waits_) surface.remove_suffix(1);
   add(surface, text);
 }
@@ -69,7 +76,7 @@ void BpeStreamingDecoder::add(std::string_view joined, std::string& text) {
 }
 
 void BpeStreamingDecoder::add_unescaped(std::string_view joined, std::string& text) {
-  if (longest_symbol_ > 0)
+  if (!decoder_.symbols().empty())
     drop_spaces_after_symbols(joined);
   else
     waiting_ += joined;
@@ -78,14 +85,12 @@ void BpeStreamingDecoder::add_unescaped(std::string_view joined, std::string& te
 
 void BpeStreamingDecoder::drop_spaces_after_symbols(std::string_view joined) {
   for (const char c : joined) {
-    if (c != ' ' || !follows_symbol()) waiting_ += c;
+    if (c != ' ' || !decoder_.symbols().has_end_of(before_)) waiting_ += c;
     before_ += c;
-    if (before_.size() > longest_symbol_) before_.erase(0, before_.size() - longest_symbol_);
   }
-}
-
-bool BpeStreamingDecoder::follows_symbol() const {
-  return std::ranges::any_of(decoder_.symbols(), [&](const std::string& symbol) { return before_.ends_with(symbol); });
+  // Now and then, so that each byte is moved once.
+  const std::size_t longest = decoder_.symbols().longest();
+  if (before_.size() > 2 * longest + 64) before_.erase(0, before_.size() - longest);
 }
 
 /// Takes off what goes at the start; false while that is open because `more` may come.

@@ -25,6 +25,11 @@ void SentencePieceDecoder::decode(std::int32_t id, std::string& text) {
     append(piece.text, text);
 }
 
+void SentencePieceDecoder::decode_text(std::string_view piece, std::string& text) {
+  begin_piece(text);
+  add_piece(piece, text);
+}
+
 void SentencePieceDecoder::finish(std::string& text) {
   give_characters(false, text);
   at_start_ = empty_ = true;

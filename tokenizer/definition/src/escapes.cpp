@@ -15,7 +15,7 @@ using Kind = NormalizerStep::Kind;
 constexpr char32_t kFirst = 0x2400;         // in front of a special token's number
 constexpr char32_t kEscapeItself = 0x241A;  // what stands behind U+241B for U+241B
 constexpr char32_t kMark = 0x2423;          // and for the word mark
-constexpr std::size_t kMostTokens = kEscapeItself - kFirst;
+constexpr std::size_t kMaxTokens = kEscapeItself - kFirst;
 constexpr std::size_t kLength = 6;  // of an escape: two characters of three bytes
 
 std::string escape_with(char32_t which) {
@@ -59,8 +59,8 @@ void append_token(BpeDefinition& definition, const std::string& token) {
       token);
   const auto is_of_token = [](const Replacement& undone) { return undone.pattern < escape_with(kEscapeItself); };
   const auto count = static_cast<std::size_t>(std::ranges::count_if(escapes_of(definition), is_of_token));
-  require(count < kMostTokens, ErrorCode::kInvalidArgument,
-          "the special token '{}' is one of more than {} of one character; give it two or more", token, kMostTokens);
+  require(count < kMaxTokens, ErrorCode::kInvalidArgument,
+          "the special token '{}' is one of more than {} of one character; give it two or more", token, kMaxTokens);
   append(definition, token, static_cast<char32_t>(kFirst + count));
 }
 

@@ -13,31 +13,37 @@ DictionaryTokenizer::DictionaryTokenizer(std::unique_ptr<Tokenizer> segmenter, D
 
 std::vector<std::int32_t> DictionaryTokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   std::vector<std::int32_t> ids;
-  for (const Piece& piece : encode_pieces(text, options)) ids.push_back(piece.id);
+  if (mark_.empty())
+    for (const std::string& piece : segmenter_->encode_as_text(text, options)) ids.push_back(dictionary_.find(piece));
+  else
+    for (const Piece& piece : encode_pieces(text, options)) ids.push_back(piece.id);
   return ids;
 }
 
+/// Where lines have continuation marks, a character that the segmenter does not know is looked up as it is, with its
+/// mark.
 std::vector<Piece> DictionaryTokenizer::encode_pieces(std::string_view text, const EncodeOptions& options) const {
   std::vector<Piece> pieces = segmenter_->encode_pieces(text, options);
-  for (Piece& piece : pieces) piece.id = dictionary_.find(text_of(piece, text));
+  if (mark_.empty()) {
+    const std::vector<std::int32_t> ids = encode(text, options);
+    for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i].id = ids.at(i);
+    return pieces;
+  }
+  for (Piece& piece : pieces) {
+    std::string shown;
+    append_continued_piece(static_cast<const BpeTokenizer&>(*segmenter_), piece, text, shown);
+    piece.id = dictionary_.find(shown);
+  }
   return pieces;
-}
-
-/// The piece as it stands in a line. Where lines have continuation marks, a character that the segmenter does not know
-/// stands there as it is, and may well be in the dictionary.
-std::string DictionaryTokenizer::text_of(const Piece& piece, std::string_view text) const {
-  if (mark_.empty()) return std::string(segmenter_->piece(piece.id));
-  std::string shown;
-  append_continued_piece(static_cast<const BpeTokenizer&>(*segmenter_), piece, text, shown);
-  return shown;
 }
 
 std::string DictionaryTokenizer::decode(std::span<const std::int32_t> ids) const {
   if (!mark_.empty()) return join(ids);
-  std::vector<std::int32_t> segments;
-  for (const std::int32_t id : ids)
-    if (!is_special(id) && segment_[index(id)] >= 0) segments.push_back(segment_[index(id)]);
-  return segmenter_->decode(segments);
+  const auto decoder = make_decoder();
+  std::string text;
+  for (const std::int32_t id : ids) decoder->decode(id, text);
+  decoder->finish(text);
+  return text;
 }
 
 std::string DictionaryTokenizer::join(std::span<const std::int32_t> ids) const {
@@ -57,8 +63,13 @@ class DictionaryTokenizer::Streaming final : public StreamingDecoder {
       : tokenizer_(tokenizer), decoder_(tokenizer.segmenter_->make_decoder()) {}
   void decode(std::int32_t id, std::string& text) override {
     const std::int32_t segment = tokenizer_.segment_[tokenizer_.index(id)];
-    if (segment >= 0 && !tokenizer_.is_special(id)) decoder_->decode(segment, text);
+    if (tokenizer_.is_special(id)) return;
+    if (segment >= 0)
+      decoder_->decode(segment, text);
+    else
+      decoder_->decode_text(tokenizer_.piece(id), text);
   }
+  void decode_text(std::string_view piece, std::string& text) override { decoder_->decode_text(piece, text); }
   void finish(std::string& text) override { decoder_->finish(text); }
 
  private:

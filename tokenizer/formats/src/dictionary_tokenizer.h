@@ -10,8 +10,8 @@
 namespace dragoman::tokenizer {
 
 /// Cuts text as another tokenizer does, and looks the pieces up in a dictionary, as toolkits do that read lines of
-/// pieces. A piece that is not in the dictionary is its unknown piece. In decoding, special pieces stand for nothing;
-/// so does one that the other tokenizer does not have, unless that one writes lines with continuation marks.
+/// pieces, in which text that the other tokenizer has no piece for stands as it is. A piece that is not in the
+/// dictionary is its unknown piece. In decoding, special pieces stand for nothing.
 class DictionaryTokenizer final : public Tokenizer {
  public:
   DictionaryTokenizer(std::unique_ptr<Tokenizer> segmenter, Dictionary dictionary);
@@ -30,7 +30,6 @@ class DictionaryTokenizer final : public Tokenizer {
   class StreamingJoiner;
 
   std::size_t index(std::int32_t id) const;
-  std::string text_of(const Piece& piece, std::string_view text) const;
   std::string join(std::span<const std::int32_t> ids) const;
 
   std::unique_ptr<Tokenizer> segmenter_;

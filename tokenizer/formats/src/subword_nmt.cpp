@@ -17,6 +17,7 @@
 #include <dragoman/core/hash.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
+#include <dragoman/core/white_space.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -278,7 +279,7 @@ void check_separator(const std::string& separator) {
   for (std::size_t i = 0; i < separator.size();) {
     const core::DecodedCharacter character = core::decode_utf8(separator, i);
     const auto code_point = static_cast<UChar32>(character.code_point);
-    fits = fits && character.valid && u_isUWhiteSpace(code_point) == 0;
+    fits = fits && character.valid && !core::is_white_space(character.code_point);
     can_end_words = can_end_words && (U_GET_GC_MASK(code_point) & (U_GC_L_MASK | U_GC_M_MASK | U_GC_N_MASK)) != 0;
     i += character.length;
   }
@@ -294,8 +295,7 @@ BpeDefinition read_codes(std::string_view text, FileKind kind, const std::string
   check_separator(options.separator);
   const CodesFile file = read_lines(text, kind, name);
   BpeDefinition definition = DefinitionBuilder(file).finish();
-  Codes codes = {
-      .separator = options.separator, .separate_suffix = file.separate_suffix, .glossaries = options.glossaries};
+  Codes codes = {.separator = options.separator, .separate_suffix = file.separate_suffix};
   if (file.lines.size() > file.rules.size()) codes.lines = file.lines;
   if (!options.vocabulary.empty()) {
     require(!file.separate_suffix, ErrorCode::kUnsupported,

@@ -1,24 +1,26 @@
 #include "dragoman/tokenizer/tokenizer_files.h"
 
-#include "base/base64.h"
 #include "composed/composed_tokenizer.h"
 #include "definition/escapes.h"
 #include "dictionary_tokenizer.h"
+#include "files_beside.h"
 #include "formats/byte_level.h"
 #include "formats/subword_nmt.h"
 #include "formats/youtokentome.h"
 #include "json/tokenizer_json.h"
+#include "piece_counts.h"
+#include "sentencepiece/in_steps.h"
 #include "sentencepiece/sentencepiece_files.h"
-#include "text_fields.h"
 
 #include <algorithm>
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
-#include <dragoman/core/lfs_pointer.h>
+#include <dragoman/core/named_file.h>
 #include <dragoman/core/options.h>
+#include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
 namespace dragoman::tokenizer {
@@ -27,82 +29,36 @@ namespace {
 using core::ErrorCode;
 using core::require;
 
+constexpr std::string_view kMapsClusters =
+    "the library tokenizers looks single clusters of characters up in the character map, and drops what the rule for "
+    "the beginning of one does not hold, so texts with such clusters, or with what a rule for several has, may get "
+    "other ids than from the SentencePiece model";
+
 constexpr std::uint64_t kLargestFile = TokenizerFile::kLargest;
 
-/// How many lines a kind is recognised by.
-constexpr std::size_t kLooks = 16;
-
-std::vector<std::string_view> first_lines(std::string_view content) {
-  std::vector<std::string_view> lines;
-  while (!content.empty() && lines.size() < kLooks) {
-    const std::size_t end = content.find('\n');
-    lines.push_back(strip(content.substr(0, end), "\r "));
-    content.remove_prefix(end == std::string_view::npos ? content.size() : end + 1);
-  }
-  return lines;
+/// Editors on Windows put a byte order mark in front of text; a model of SentencePiece cannot begin with these bytes.
+std::string without_byte_order_mark(std::string content) {
+  if (content.starts_with(core::kByteOrderMark)) content.erase(0, core::kByteOrderMark.size());
+  return content;
 }
 
-/// Whether every line has so many fields, of which the last is a number if `counted`.
-bool has_fields(const std::vector<std::string_view>& lines, std::size_t count, bool counted) {
-  return std::ranges::all_of(lines, [&](std::string_view line) {
-    const auto fields = split_at(line, ' ');
-    return fields.size() == count && std::ranges::none_of(fields, &std::string_view::empty) &&
-           (!counted || parse_integer(fields.back()));
-  });
+std::string read_content(const std::filesystem::path& path) {
+  return without_byte_order_mark(core::read_file(path, kLargestFile));
 }
 
-/// A message of pieces begins with the first of them: a field of bytes whose first field is its text.
-bool starts_with_a_piece(std::string_view content) {
-  return content.size() > 3 && content[0] == '\n' && content[2] == '\n' && content[1] > 0;
-}
-
-/// {"piece": 0, ...: a text and a number, where a tokenizer.json has "version": "1.0".
-bool is_plain_vocabulary(std::string_view object) {
-  std::size_t i = object.find_first_not_of(" \t\r\n", 1);
-  if (i == std::string_view::npos || object[i] != '"') return false;
-  for (++i; i < object.size() && object[i] != '"'; ++i)
-    if (object[i] == '\\') ++i;
-  i = object.find_first_not_of(" \t\r\n:", std::min(i + 1, object.size()));
-  return i != std::string_view::npos && object[i] >= '0' && object[i] <= '9';
-}
-
-/// Whether most lines are a token in base64 and their number: of a file with a bad line the reader says which it is.
-bool are_ranks(const std::vector<std::string_view>& lines) {
-  std::size_t good = 0;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const auto fields = split_at(lines[i], ' ');
-    if (fields.size() == 2 && parse_integer(fields[1]) == static_cast<std::int64_t>(i) && from_base64(fields[0]))
-      ++good;
-  }
-  return good > 0 && good * 4 >= lines.size() * 3;
-}
-
-/// vocab.json and merges.txt may have a name in front, as in "roberta-vocab.json".
-std::filesystem::path beside(const std::filesystem::path& path, std::string_view own, std::string_view other) {
-  const std::string name = path.filename().string();
-  const std::string_view front = std::string_view(name).substr(0, name.size() - std::min(name.size(), own.size()));
-  return path.parent_path() / fmt::format("{}{}", name.ends_with(own) ? front : "", other);
-}
-
-constexpr std::string_view kVocabularyName = "vocab.json";
-constexpr std::string_view kMergesName = "merges.txt";
-
-std::filesystem::path vocabulary_beside(const std::filesystem::path& merges) {
-  return beside(merges, kMergesName, kVocabularyName);
-}
-
-std::filesystem::path merges_beside(const std::filesystem::path& vocabulary) {
-  return beside(vocabulary, kVocabularyName, kMergesName);
+/// A file that the user has not named, but that belongs to one that they named: it must not be a pipe.
+std::string read_file_beside(const std::filesystem::path& path) {
+  return without_byte_order_mark(core::read_regular_file(path, kLargestFile));
 }
 
 BpeDefinition read_gpt2_files(const std::filesystem::path& path, const std::string& content, const ReadOptions&) {
   if (content.starts_with("#version:"))
-    return read_gpt2(core::read_file(vocabulary_beside(path), kLargestFile), content, path.string());
-  return read_gpt2(content, core::read_file(merges_beside(path), kLargestFile), path.string());
+    return read_gpt2(read_file_beside(vocabulary_beside(path)), content, path.string());
+  return read_gpt2(content, read_file_beside(merges_beside(path)), path.string());
 }
 
 Dictionary read_dictionary(const std::filesystem::path& path) {
-  const std::string text = core::read_file(path, kLargestFile);
+  const std::string text = read_content(path);
   const std::string extension = path.extension().string();
   const bool marian = extension == ".yml" || extension == ".yaml" || extension == ".json";
   return marian ? parse_marian_dictionary(text, path.string()) : parse_fairseq_dictionary(text, path.string());
@@ -134,8 +90,8 @@ void check_options(const ReadOptions& options, FileKind kind, const std::filesys
             kinds, name_of(kind));
   };
   constexpr std::string_view kCodes = "codes of subword-nmt or fastBPE";
-  check(codes || options.glossaries.empty(), "glossaries go", kCodes);
-  check(codes || options.vocabulary.empty(), "a vocabulary goes", kCodes);
+  check(codes || kind == FileKind::kSentencePiece || options.vocabulary.empty(), "a vocabulary goes",
+        "codes of subword-nmt or fastBPE or SentencePiece models");
   check(codes || options.separator == usual.separator, "a separator goes", kCodes);
   check(kind == FileKind::kTiktoken || (!options.pattern && options.expression.empty()), "a pattern goes",
         "rank files");
@@ -198,18 +154,41 @@ BpeDefinition read_text(const std::filesystem::path& path, const std::string& co
     return read(content, path.string());
 }
 
-template <auto write>
-void write_text(const BpeDefinition& definition, const std::filesystem::path& path) {
-  core::write_file(path, write(definition));
+BpeDefinition read_sentencepiece_file(const std::string& content, const std::string& name, const ReadOptions& options) {
+  const auto vocabulary = read_piece_counts(options);
+  return read_sentencepiece(content, name, vocabulary ? &*vocabulary : nullptr);
 }
 
-[[noreturn]] void refuse_fastbpe(const BpeDefinition&, const std::filesystem::path&) {
+BpeDefinition read_json(const std::string& content, const std::string& name, const ReadOptions& options) {
+  return read_tokenizer_json(content, name, options.log);
+}
+
+std::string write_json_in_steps(const BpeDefinition& definition) {
+  return write_tokenizer_json(in_steps(definition));
+}
+
+template <auto write>
+void write_text(const BpeDefinition& definition, const std::filesystem::path& path) {
+  core::write_named_file(path, write(definition));
+}
+
+template <auto write>
+void check_text(const BpeDefinition& definition) {
+  write(definition);
+}
+
+[[noreturn]] void refuse_fastbpe(const BpeDefinition&) {
   core::fail(ErrorCode::kUnsupported,
              "codes of fastBPE cannot be written, since the counts in them are not known; write codes of subword-nmt");
 }
 
-[[noreturn]] void refuse_youtokentome(const BpeDefinition&, const std::filesystem::path&) {
+[[noreturn]] void refuse_youtokentome(const BpeDefinition&) {
   core::fail(ErrorCode::kUnsupported, "models of YouTokenToMe are only read; write tokenizer-json");
+}
+
+template <auto refuse>
+void refuse_to_write(const BpeDefinition& definition, const std::filesystem::path& /*path*/) {
+  refuse(definition);
 }
 
 /// The one list of kinds.
@@ -218,15 +197,20 @@ struct KnownKind {
   std::string_view name;
   BpeDefinition (*read)(const std::filesystem::path& path, const std::string& content, const ReadOptions& options);
   void (*write)(const BpeDefinition& definition, const std::filesystem::path& path);
+  void (*check)(const BpeDefinition& definition);  ///< throws as write, without a file
 };
 constexpr KnownKind kKinds[] = {
-    {FileKind::kTokenizerJson, "tokenizer-json", read_text<read_tokenizer_json>, write_text<write_tokenizer_json>},
-    {FileKind::kSubwordNmt, "subword-nmt", read_codes_of<FileKind::kSubwordNmt>, write_text<write_codes>},
-    {FileKind::kFastBpe, "fastbpe", read_codes_of<FileKind::kFastBpe>, refuse_fastbpe},
-    {FileKind::kGpt2, "gpt2", read_gpt2_files, write_gpt2_files},
-    {FileKind::kSentencePiece, "sentencepiece", read_text<read_sentencepiece>, write_text<write_sentencepiece>},
-    {FileKind::kTiktoken, "tiktoken", read_text<read_tiktoken>, write_text<write_tiktoken>},
-    {FileKind::kYouTokenToMe, "youtokentome", read_text<read_youtokentome>, refuse_youtokentome},
+    {FileKind::kTokenizerJson, "tokenizer-json", read_text<read_json>, write_text<write_json_in_steps>,
+     check_text<write_json_in_steps>},
+    {FileKind::kSubwordNmt, "subword-nmt", read_codes_of<FileKind::kSubwordNmt>, write_text<write_codes>,
+     check_text<write_codes>},
+    {FileKind::kFastBpe, "fastbpe", read_codes_of<FileKind::kFastBpe>, refuse_to_write<refuse_fastbpe>, refuse_fastbpe},
+    {FileKind::kGpt2, "gpt2", read_gpt2_files, write_gpt2_files, check_text<write_gpt2>},
+    {FileKind::kSentencePiece, "sentencepiece", read_text<read_sentencepiece_file>, write_text<write_sentencepiece>,
+     check_text<write_sentencepiece>},
+    {FileKind::kTiktoken, "tiktoken", read_text<read_tiktoken>, write_text<write_tiktoken>, check_text<write_tiktoken>},
+    {FileKind::kYouTokenToMe, "youtokentome", read_text<read_youtokentome>, refuse_to_write<refuse_youtokentome>,
+     refuse_youtokentome},
 };
 
 const KnownKind& description_of(FileKind kind) {
@@ -235,8 +219,9 @@ const KnownKind& description_of(FileKind kind) {
   return *found;
 }
 
-std::unique_ptr<Tokenizer> open_tokenizer_json(const std::filesystem::path& path, const std::string& content) {
-  auto definition = read_any_tokenizer_json(content, path.string());
+std::unique_ptr<Tokenizer> open_tokenizer_json(const std::filesystem::path& path, const std::string& content,
+                                               const core::LogSink& log) {
+  auto definition = read_any_tokenizer_json(content, path.string(), log);
   if (auto* merges = std::get_if<BpeDefinition>(&definition))
     return std::make_unique<BpeTokenizer>(std::move(*merges), path.string());
   return std::make_unique<ComposedTokenizer>(std::get<ComposedDefinition>(std::move(definition)), path.string());
@@ -270,11 +255,14 @@ std::unique_ptr<Tokenizer> open_ranks(const std::filesystem::path& path, const s
 std::unique_ptr<Tokenizer> open_content(const std::filesystem::path& path, const std::string& content,
                                         const ReadOptions& options) {
   const FileKind kind = kind_of(path, content, options);
-  if (kind == FileKind::kTokenizerJson) return open_tokenizer_json(path, content);
+  if (kind == FileKind::kTokenizerJson) return open_tokenizer_json(path, content, options.log);
   if (kind == FileKind::kTiktoken)
     if (const std::string expression = expression_of_ranks(content, options); !expression.empty())
       return open_ranks(path, content, options, expression);
-  if (kind == FileKind::kSentencePiece) return open_sentencepiece(content, path.string(), options.listed);
+  if (kind == FileKind::kSentencePiece) {
+    const auto vocabulary = read_piece_counts(options);
+    return open_sentencepiece(content, path.string(), options.listed, vocabulary ? &*vocabulary : nullptr);
+  }
   return std::make_unique<BpeTokenizer>(description_of(kind).read(path, content, options), path.string());
 }
 
@@ -312,25 +300,6 @@ std::vector<std::string> file_kind_names() {
   return names;
 }
 
-FileKind recognise(const std::filesystem::path& path, std::string_view content) {
-  core::require_no_lfs_pointer(content, path.string());
-  const std::size_t first = content.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && content[first] == '{')
-    return is_plain_vocabulary(content.substr(first)) ? FileKind::kGpt2 : FileKind::kTokenizerJson;
-  if (starts_with_a_piece(content)) return FileKind::kSentencePiece;
-  const auto lines = first_lines(content);
-  if (content.starts_with("#version:"))
-    return std::filesystem::exists(vocabulary_beside(path)) && path.filename().string().ends_with("merges.txt")
-               ? FileKind::kGpt2
-               : FileKind::kSubwordNmt;
-  if (looks_like_youtokentome(content, lines)) return FileKind::kYouTokenToMe;
-  if (are_ranks(lines)) return FileKind::kTiktoken;
-  if (!lines.empty() && has_fields(lines, 3, true)) return FileKind::kFastBpe;
-  if (!lines.empty() && has_fields(lines, 2, false)) return FileKind::kSubwordNmt;
-  core::fail(ErrorCode::kBadInput, "{}: not a tokenizer file of a known kind ({}); name the kind if it is one",
-             path.string(), fmt::join(file_kind_names(), ", "));
-}
-
 BpeDefinition parse_tokenizer_file(const std::filesystem::path& path, const std::string& content,
                                    const ReadOptions& options) {
   require(options.dictionary.empty(), ErrorCode::kUnsupported,
@@ -343,7 +312,21 @@ BpeDefinition parse_tokenizer_file(const std::filesystem::path& path, const std:
 }
 
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
-  return parse_tokenizer_file(path, core::read_file(path, kLargestFile), options);
+  return parse_tokenizer_file(path, read_content(path), options);
+}
+
+AnyDefinition read_any_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
+  return parse_any_tokenizer_file(path, read_content(path), options);
+}
+
+AnyDefinition parse_any_tokenizer_file(const std::filesystem::path& path, const std::string& content,
+                                       const ReadOptions& options) {
+  if (options.dictionary.empty() && kind_of(path, content, options) == FileKind::kSentencePiece) {
+    const auto vocabulary = read_piece_counts(options);
+    if (auto unigram = read_sentencepiece_unigram(content, path.string(), vocabulary ? &*vocabulary : nullptr))
+      return *std::move(unigram);
+  }
+  return parse_tokenizer_file(path, content, options);
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options) {
@@ -353,26 +336,35 @@ std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path
     return std::make_unique<DictionaryTokenizer>(open_tokenizer_file(path, segmenter),
                                                  read_dictionary(options.dictionary));
   }
-  return open_content(path, core::read_file(path, kLargestFile), options);
+  return open_content(path, read_content(path), options);
 }
 
 std::unique_ptr<Tokenizer> make_tokenizer(FileKind kind, const TokenizerFile& file, core::OptionReader& own) {
-  return open_content(file.path, file.content, read_own_options(kind, own));
+  return open_content(file.path, without_byte_order_mark(file.content), read_own_options(kind, own));
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path) {
   return open_tokenizer_file(path);
 }
 
-bool loses_mark_escape(const BpeDefinition& definition, FileKind kind) {
-  return kind == FileKind::kSentencePiece && escapes_only_mark(definition);
+std::string difference_when_written(const BpeDefinition& definition, FileKind kind) {
+  if (kind == FileKind::kSentencePiece && escapes_only_mark(definition))
+    return "SentencePiece has no escape for U+2581: where a text holds that character, it comes back as a space";
+  return kind == FileKind::kTokenizerJson && maps_clusters(definition) ? std::string(kMapsClusters) : std::string();
+}
+
+std::string difference_when_written(const UnigramDefinition& definition, FileKind kind) {
+  if (kind != FileKind::kTokenizerJson) return {};
+  std::string difference =
+      "`<unk>` decodes to nothing; of two ways to cut a text whose scores are equal but for rounding, the library "
+      "tokenizers may take the other one; and a text that spells a special piece or a byte in characters that are "
+      "unknown becomes that piece";
+  if (maps_clusters(definition)) difference.append("; ").append(kMapsClusters);
+  return difference;
 }
 
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path) {
   try {
-    const Codes* codes = definition.codes();
-    require(codes == nullptr || codes->glossaries.empty(), ErrorCode::kUnsupported,
-            "no file has a place for glossaries; give them where text is encoded (encode --glossary)");
     if (kind != FileKind::kTokenizerJson) check_cuts(definition, kind);
     description_of(kind).write(definition, path);
   } catch (const core::Error& error) {
@@ -381,11 +373,26 @@ void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const 
   }
 }
 
-void write_tokenizer_file(const UnigramDefinition& definition, FileKind kind, const std::filesystem::path& path) {
+void check_can_be_written(const BpeDefinition& definition, FileKind kind) {
+  if (kind != FileKind::kTokenizerJson) check_cuts(definition, kind);
+  description_of(kind).check(definition);
+}
+
+std::string written_unigram(const UnigramDefinition& definition, FileKind kind) {
+  if (kind == FileKind::kTokenizerJson) return write_unigram_as_json(definition);
   require(kind == FileKind::kSentencePiece, ErrorCode::kUnsupported,
-          "{}: a unigram model has no merges, so it is not written as {}; write {}", path.string(), name_of(kind),
-          name_of(FileKind::kSentencePiece));
-  core::write_file(path, write_sentencepiece_unigram(definition));
+          "a unigram model has no merges, so it is not written as {}; write {} or {}", name_of(kind),
+          name_of(FileKind::kSentencePiece), name_of(FileKind::kTokenizerJson));
+  return write_sentencepiece_unigram(definition);
+}
+
+void write_tokenizer_file(const UnigramDefinition& definition, FileKind kind, const std::filesystem::path& path) {
+  try {
+    core::write_named_file(path, written_unigram(definition, kind));
+  } catch (const core::Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    core::fail(ErrorCode::kUnsupported, "{}: {}", path.string(), error.what());
+  }
 }
 
 }  // namespace dragoman::tokenizer

@@ -21,7 +21,7 @@ using Numbers = std::vector<std::int64_t>;
 
 /// The specials in the order in which the last line of the file gives their ids.
 constexpr const char* kSpecialsInOrder[] = {"<UNK>", "<PAD>", "<BOS>", "<EOS>"};
-constexpr std::int64_t kMostLines = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxLines = std::int64_t{1} << 30;
 /// What the program takes for a space, all of which end a word.
 constexpr const char* kSpaces[] = {"\t", "\n", "\v", "\f", "\r", kWordMark};
 
@@ -47,7 +47,7 @@ class ModelReader {
     const Numbers counts = next(2, "the number of characters and the number of merges");
     const std::int64_t characters = counts[0];
     const std::int64_t merges = counts[1];
-    check(characters > 0 && merges >= 0 && characters < kMostLines && merges < kMostLines,
+    check(characters > 0 && merges >= 0 && characters < kMaxLines && merges < kMaxLines,
           fmt::format("there cannot be {} characters and {} merges", characters, merges));
     check(characters + merges + 2 == static_cast<std::int64_t>(lines_.size()),
           fmt::format("{} characters and {} merges need {} lines, but the file has {}; it is damaged", characters,
@@ -120,7 +120,7 @@ class ModelReader {
   std::int32_t set_piece(std::int64_t id, const std::string& text) {
     check(in_range(id), fmt::format("the id {} is not one of the {} pieces", id, definition_.pieces.size()));
     total_ += text.size();
-    check(total_ < kMostText, "the pieces are too long together; the file is damaged");
+    check(total_ < kMaxText, "the pieces are too long together; the file is damaged");
     std::string& place = definition_.pieces[static_cast<std::size_t>(id)];
     check(place.empty(), fmt::format("the id {} is that of {} already", id, Quoted{place}));
     const auto [known, is_new] = ids_.emplace(text, id);
@@ -153,7 +153,7 @@ class ModelReader {
   }
 
   /// Merges that double a piece again and again could fill any memory.
-  static constexpr std::size_t kMostText = std::size_t{1} << 28;
+  static constexpr std::size_t kMaxText = std::size_t{1} << 28;
 
   std::vector<std::string_view> lines_;
   std::string name_;
@@ -170,7 +170,7 @@ bool looks_like_youtokentome(std::string_view content, const std::vector<std::st
   const auto counts = parse_numbers(lines[0]);
   if (!counts || counts->size() != 2) return false;
   const auto [characters, merges] = std::pair((*counts)[0], (*counts)[1]);
-  if (characters <= 0 || characters >= kMostLines || merges < 0 || merges >= kMostLines) return false;
+  if (characters <= 0 || characters >= kMaxLines || merges < 0 || merges >= kMaxLines) return false;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const auto numbers = parse_numbers(lines[i]);
     const auto line = static_cast<std::int64_t>(i);

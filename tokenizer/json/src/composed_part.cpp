@@ -314,6 +314,12 @@ WordPieces read_word_piece_model(const JsonPart& model, const ListedPieces& list
 /// Words come as characters already, those of a byte alphabet, too.
 MergesOfWords read_merging_model(const JsonPart& top, const TokenizerDocument& document) {
   ModelPart part = read_model(top, document);
+  // Merges look at texts: an id without a piece has one that no text is, and is not made from text.
+  for (std::size_t id = 0; id < part.definition.pieces.size(); ++id)
+    if (std::string& piece = part.definition.pieces[id]; piece.empty()) {
+      piece = fmt::format("\n<gap {}>\n", id);
+      part.definition.unused.push_back({.id = static_cast<std::int32_t>(id)});
+    }
   // Merges may make what the added tokens look for, too; what the model does not list they may not.
   std::erase_if(part.definition.added_tokens, [](const AddedToken& token) { return token.in_vocabulary; });
   if (part.suffix.empty())
@@ -326,7 +332,7 @@ MergesOfWords read_merging_model(const JsonPart& top, const TokenizerDocument& d
 void read_any_model(const JsonPart& top, const TokenizerDocument& document, const ListedPieces& listed,
                     ComposedDefinition& definition) {
   const JsonPart model = child(top, "model");
-  const std::string type = model.type();
+  const std::string type = model_type(model);
   if (type == "BPE") {
     definition.model = read_merging_model(top, document);
   } else if (type == "Unigram") {
@@ -349,15 +355,16 @@ ComposedDefinition read_composed(const JsonPart& top, const TokenizerDocument& d
   const ListedPieces listed(document, top.at("model.vocab"));
   const std::vector<AddedPiece> added = read_added_tokens(top, listed);
   definition.pieces = pieces_by_id(listed.all(), added, top.where());
-  definition.listed.assign(definition.pieces.size(), true);
-  for (const AddedPiece& piece : added) {
-    definition.added_tokens.push_back(piece.token);
-    definition.listed[static_cast<std::size_t>(piece.token.id)] = piece.in_vocabulary;
-  }
+  definition.listed.assign(definition.pieces.size(), false);
+  for (const auto& [piece, id] : listed.all()) definition.listed[static_cast<std::size_t>(id)] = true;
+  for (const AddedPiece& piece : added) definition.added_tokens.push_back(piece.token);
   read_any_model(top, document, listed, definition);
   if (!top.is_null("normalizer")) add_normalizer(child(top, "normalizer"), definition.normalizer);
   if (!top.is_null("pre_tokenizer")) add_cuts(child(top, "pre_tokenizer"), definition.pre_tokenizer);
-  if (!top.is_null("post_processor")) check_any_post_processor(child(top, "post_processor"));
+  if (!top.is_null("post_processor")) {
+    check_any_post_processor(child(top, "post_processor"));
+    definition.post_processor = top.get("post_processor").dump();
+  }
   definition.joins_with_spaces = top.is_null("decoder");
   if (!definition.joins_with_spaces) add_decoder_steps(child(top, "decoder"), definition.decoder);
   return definition;

@@ -1,15 +1,19 @@
 #include "model_part.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/tokenizer/byte_pieces.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -19,9 +23,10 @@ using core::Quoted;
 using core::require;
 
 ModelPart read_model_options(const JsonPart& model) {
-  require(model.type() == "BPE", ErrorCode::kUnsupported,
-          "{}: a model of the type {} has no merges; it encodes and decodes, but cannot be converted or changed",
-          model.where(), Quoted{model.type()});
+  require(model_type(model) == "BPE", ErrorCode::kUnsupported,
+          "{}: a model of the type {} has no merges; it encodes and decodes, but cannot be converted or changed; to "
+          "train with it as it is, name its kind (data.tokenizer: {{file: FILE, type: tokenizer-json}})",
+          model.where(), Quoted{model_type(model)});
   model.allow({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
                "byte_fallback", "ignore_merges", "vocab", "merges"});
   if (!model.is_null("dropout") && model.get("dropout") != 0) unsupported(model.where(), "a stored dropout");
@@ -33,6 +38,27 @@ ModelPart read_model_options(const JsonPart& model) {
   result.byte_fallback = model.flag("byte_fallback");
   result.definition.ignore_merges = model.flag("ignore_merges");
   return result;
+}
+
+/// If a pair has several merges, the library takes the last.
+std::vector<Merge> without_repeated(std::vector<Merge> merges) {
+  std::unordered_set<std::uint64_t> seen;
+  const auto is_repeated = [&](const Merge& merge) {
+    return !seen.insert(std::uint64_t{static_cast<std::uint32_t>(merge.left)} << 32 |
+                        static_cast<std::uint32_t>(merge.right))
+                .second;
+  };
+  std::ranges::reverse(merges);
+  std::erase_if(merges, is_repeated);
+  std::ranges::reverse(merges);
+  return merges;
+}
+
+/// Without a single piece for a byte, byte fallback never falls back.
+bool has_byte_pieces(const ListedPieces& listed) {
+  for (int byte = 0; byte < 256; ++byte)
+    if (listed.id_of(piece_of_byte(static_cast<unsigned char>(byte))) >= 0) return true;
+  return false;
 }
 
 std::vector<Merge> read_merges(const JsonPart& model, const TokenizerDocument& document, const ListedPieces& listed) {
@@ -48,10 +74,11 @@ std::vector<Merge> read_merges(const JsonPart& model, const TokenizerDocument& d
   };
   std::string joined;
   for (const auto& [left, right] : document.merges) {
+    if (left.starts_with("#version")) continue;  // of the files that the list was built from
     joined.assign(left).append(right);
     merges.push_back({id_of(left), id_of(right), id_of(joined)});
   }
-  return merges;
+  return without_repeated(std::move(merges));
 }
 
 std::optional<std::int32_t> read_unknown(const JsonPart& model, const ListedPieces& listed) {
@@ -64,12 +91,17 @@ std::optional<std::int32_t> read_unknown(const JsonPart& model, const ListedPiec
 
 }  // namespace
 
+std::string model_type(const JsonPart& model) {
+  return model.is_null("type") && model.get("merges").is_array() ? "BPE" : model.type();
+}
+
 ModelPart read_model(const JsonPart& top, const TokenizerDocument& document) {
   const JsonPart model = child(top, "model");
   ModelPart result = read_model_options(model);
   require(model.get("vocab").is_object(), ErrorCode::kBadInput, "{}: expected an object, not {}", model.at("vocab"),
           model.get("vocab").type_name());
   const ListedPieces listed(document, model.at("vocab"));
+  result.byte_fallback = result.byte_fallback && has_byte_pieces(listed);
   result.added = read_added_tokens(top, listed);
   for (const AddedPiece& piece : result.added)
     result.definition.added_tokens.push_back({piece.token.id, piece.token.special, piece.in_vocabulary});

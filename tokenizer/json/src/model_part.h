@@ -19,6 +19,9 @@ struct ModelPart {
   bool byte_fallback = false;
 };
 
+/// "BPE" and the like; files of old versions do not name that one.
+std::string model_type(const JsonPart& model);
+
 /// `top` is the whole file.
 ModelPart read_model(const JsonPart& top, const TokenizerDocument& document);
 

@@ -25,10 +25,13 @@ PiecesWithIds numbered(const TokenizerDocument& document) {
   return pieces;
 }
 
-void place_piece(std::vector<std::string>& pieces, std::int32_t id, std::string_view piece, const std::string& where) {
+/// How many ids without a piece a file may have.
+constexpr std::size_t kMaxGaps = 65536;
+
+void place_piece(std::vector<std::string>& pieces, std::int32_t id, std::string_view piece, std::size_t count,
+                 const std::string& where) {
   require(static_cast<std::size_t>(id) < pieces.size(), ErrorCode::kBadInput,
-          "{}: the piece {} has the id {}, but there are {} pieces; ids must run from 0 without a gap", where,
-          Quoted{piece}, id, pieces.size());
+          "{}: the piece {} has the id {}, but there are only {} pieces", where, Quoted{piece}, id, count);
   std::string& place = pieces[static_cast<std::size_t>(id)];
   require(!piece.empty(), ErrorCode::kBadInput, "{}: the piece with the id {} is empty", where, id);
   require(place.empty(), ErrorCode::kBadInput, "{}: the pieces {} and {} share the id {}", where, Quoted{place},
@@ -57,17 +60,24 @@ std::vector<AddedPiece> read_added_tokens(const JsonPart& top, const ListedPiece
   std::vector<AddedPiece> added;
   if (top.is_null("added_tokens")) return added;
   std::set<std::string> seen;
+  std::set<std::int32_t> listed_ids;
+  for (const auto& [piece, id] : listed.all()) listed_ids.insert(id);
+  auto next = static_cast<std::int32_t>(listed.all().size());
   for (std::size_t i = 0; i < top.array("added_tokens").size(); ++i) {
     const JsonPart token = element(top, "added_tokens", i);
     token.allow({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
-    const std::int32_t id = token.number("id");
+    const std::int32_t stored_id = token.number("id");
     const std::string content = token.text("content");
+    if (content.empty() || !seen.insert(content).second) continue;
     const std::int32_t listed_id = listed.id_of(content);
     const bool in_vocabulary = listed_id >= 0;
-    require(!in_vocabulary || listed_id == id, ErrorCode::kBadInput, "{}: {} has another id in the vocabulary",
+    require(!in_vocabulary || listed_id == stored_id, ErrorCode::kBadInput, "{}: {} has another id in the vocabulary",
             token.where(), Quoted{content});
-    require(seen.insert(content).second, ErrorCode::kBadInput, "{}: {} is listed twice", token.where(),
-            Quoted{content});
+    const std::int32_t id = in_vocabulary ? listed_id : next++;
+    require(in_vocabulary || !listed_ids.contains(id), ErrorCode::kUnsupported,
+            "{}: the library tokenizers gives {} the id {}, which a piece of the vocabulary has already; number the "
+            "vocabulary without a gap",
+            token.where(), Quoted{content}, id);
     added.push_back({.token = {.id = id,
                                .text = content,
                                .single_word = token.flag("single_word"),
@@ -82,11 +92,17 @@ std::vector<AddedPiece> read_added_tokens(const JsonPart& top, const ListedPiece
 
 std::vector<std::string> pieces_by_id(const PiecesWithIds& vocabulary, const std::vector<AddedPiece>& added,
                                       const std::string& where) {
-  const auto beyond = static_cast<std::size_t>(std::ranges::count(added, false, &AddedPiece::in_vocabulary));
-  std::vector<std::string> pieces(vocabulary.size() + beyond);
-  for (const auto& [piece, id] : vocabulary) place_piece(pieces, id, piece, where);
+  std::size_t count = vocabulary.size();
+  std::size_t size = 0;
+  for (const auto& [piece, id] : vocabulary) size = std::max(size, static_cast<std::size_t>(id) + 1);
+  for (const AddedPiece& piece : added) {
+    count += piece.in_vocabulary ? 0 : 1;
+    size = std::max(size, static_cast<std::size_t>(piece.token.id) + 1);
+  }
+  std::vector<std::string> pieces(std::min(size, count + kMaxGaps));
+  for (const auto& [piece, id] : vocabulary) place_piece(pieces, id, piece, count, where);
   for (const AddedPiece& piece : added)
-    if (!piece.in_vocabulary) place_piece(pieces, piece.token.id, piece.token.text, where);
+    if (!piece.in_vocabulary) place_piece(pieces, piece.token.id, piece.token.text, count, where);
   return pieces;
 }
 

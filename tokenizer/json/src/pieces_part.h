@@ -39,9 +39,11 @@ struct AddedPiece {
   bool in_vocabulary;  ///< the model lists it, too
 };
 
+/// The first of those with one text counts. Tokens that the model does not list have the ids that the library
+/// tokenizers gives them, whatever ids are in the file: the next ones, in the order of the file.
 std::vector<AddedPiece> read_added_tokens(const JsonPart& top, const ListedPieces& listed);
 
-/// Pieces come from the model's vocabulary and, beyond it, from the added tokens; together their ids have no gap.
+/// Pieces come from the model's vocabulary and, beyond it, from the added tokens. Empty: no piece has the id.
 std::vector<std::string> pieces_by_id(const PiecesWithIds& vocabulary, const std::vector<AddedPiece>& added,
                                       const std::string& where);
 

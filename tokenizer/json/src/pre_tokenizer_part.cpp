@@ -31,7 +31,7 @@ void read_isolated(const JsonPart& part, InnerCuts& inner) {
     return;
   }
   try {
-    parse_pattern(expression, PatternDialect::kOniguruma);
+    parse_pattern(expression);
   } catch (const core::Error& error) {
     unsupported(part.where(), fmt::format("its regular expression ({})", error.what()));
   }

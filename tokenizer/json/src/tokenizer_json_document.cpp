@@ -7,6 +7,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -164,8 +165,7 @@ class DocumentReader {
 
 TokenizerDocument parse_tokenizer_document(std::string_view json, const std::string& name) {
   require(json.size() < simdjson::SIMDJSON_MAXSIZE_BYTES, ErrorCode::kBadInput, "{}: larger than 4 GiB", name);
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (json.starts_with(kByteOrderMark)) json.remove_prefix(kByteOrderMark.size());
+  if (json.starts_with(core::kByteOrderMark)) json.remove_prefix(core::kByteOrderMark.size());
   const auto parser = std::make_shared<simdjson::dom::parser>();
   simdjson::dom::element top;
   if (const auto error = parser->parse(simdjson::padded_string(json)).get(top)) fail_for_syntax(json, name, error);

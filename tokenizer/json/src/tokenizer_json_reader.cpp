@@ -8,6 +8,7 @@
 #include "pre_tokenizer_part.h"
 #include "tokenizer_json_document.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <variant>
@@ -33,13 +34,18 @@ struct FileParts {
   DecoderPart decoder = {};
 };
 
-void check_top(const JsonPart& top) {
+void check_top(const JsonPart& top, const core::LogSink& log) {
   top.allow({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
              "decoder", "model"});
-  if (top.text("version") != "1.0")
+  if (!top.is_null("version") && top.text("version") != "1.0")
     unsupported(top.at("version"), fmt::format("version {}", Quoted{top.text("version")}));
-  for (const char* key : {"truncation", "padding"})
-    if (!top.is_null(key)) unsupported(top.where(), key);
+  // Truncation and padding are the library's for batches of models; encode() gives all ids of a text and no others.
+  if (!top.is_null("truncation") || !top.is_null("padding"))
+    core::log(log, core::LogLevel::kWarning,
+              fmt::format("{}: its {} ignored: texts are neither cut nor padded", top.where(),
+                          top.is_null("padding")      ? "truncation is"
+                          : top.is_null("truncation") ? "padding is"
+                                                      : "truncation and padding are"));
 }
 
 /// These add special tokens or move offsets, which encode() does not.
@@ -61,18 +67,17 @@ std::string read_post_processor(const JsonPart& top, bool byte_level) {
 }
 
 void check_added_tokens(const FileParts& parts) {
-  for (std::size_t i = 0; i < parts.model.added.size(); ++i)
-    for (const char* key : {"single_word", "lstrip", "rstrip"}) {
-      const JsonPart token = element(parts.top, "added_tokens", i);
-      if (token.flag(key)) unsupported(token.where(), key);
-    }
+  for (const AddedPiece& added : parts.model.added)
+    if (added.token.single_word || added.token.lstrip || added.token.rstrip)
+      unsupported(parts.top.at("added_tokens"),
+                  fmt::format("single_word, lstrip or rstrip of {}", Quoted{added.token.text}));
 }
 
 void check_normalizer(const FileParts& parts) {
-  for (std::size_t i = 0; i < parts.model.definition.added_tokens.size() && !parts.normalizer.empty(); ++i) {
-    const JsonPart token = element(parts.top, "added_tokens", i);
-    if (token.flag("normalized")) unsupported(token.where(), "'normalized' together with a normalizer");
-  }
+  for (const AddedPiece& added : parts.model.added)
+    if (added.token.normalized && !parts.normalizer.empty())
+      unsupported(parts.top.at("added_tokens"),
+                  fmt::format("'normalized' of {} together with a normalizer", Quoted{added.token.text}));
   require(parts.normalizer.size() <= kMaxSteps, ErrorCode::kBadInput, "{}: more than {} steps",
           parts.top.at("normalizer"), kMaxSteps);
 }
@@ -140,6 +145,8 @@ TextDefinition text_of(FileParts parts) {
 /// The layouts that BpeDefinition has.
 BpeDefinition read_layout(const JsonPart& top, const TokenizerDocument& document) {
   FileParts parts{.top = top, .model = read_model(top, document)};
+  if (std::ranges::find(parts.model.definition.pieces, "") != parts.model.definition.pieces.end())
+    unsupported(top.at("model.vocab"), "a vocabulary with a gap in its ids");
   check_added_tokens(parts);
   if (!top.is_null("normalizer")) parts.normalizer = read_normalizer(child(top, "normalizer"));
   if (!top.is_null("pre_tokenizer")) parts.pre_tokenizer = read_pre_tokenizer(child(top, "pre_tokenizer"));
@@ -158,19 +165,19 @@ BpeDefinition read_layout(const JsonPart& top, const TokenizerDocument& document
 
 }  // namespace
 
-BpeDefinition read_tokenizer_json(std::string_view text, const std::string& name) {
+BpeDefinition read_tokenizer_json(std::string_view text, const std::string& name, const core::LogSink& log) {
   const TokenizerDocument document = parse_tokenizer_document(text, name);
   const JsonPart top(document.rest, name);
-  check_top(top);
+  check_top(top, log);
   return read_layout(top, document);
 }
 
-std::variant<BpeDefinition, ComposedDefinition> read_any_tokenizer_json(std::string_view text,
-                                                                        const std::string& name) {
+std::variant<BpeDefinition, ComposedDefinition> read_any_tokenizer_json(std::string_view text, const std::string& name,
+                                                                        const core::LogSink& log) {
   const TokenizerDocument document = parse_tokenizer_document(text, name);
   const JsonPart top(document.rest, name);
-  check_top(top);
-  if (child(top, "model").type() == "BPE") try {
+  check_top(top, log);
+  if (model_type(child(top, "model")) == "BPE") try {
       return read_layout(top, document);
     } catch (const core::Error& error) {
       if (error.code() != ErrorCode::kUnsupported) throw;  // it may be put together of other parts

@@ -189,11 +189,12 @@ void check_added_tokens_follow(const BpeDefinition& d) {
                   d.pieces[static_cast<std::size_t>(token.id)]);
 }
 
-std::string_view why_not_steps(const SentencePieceNormalization& normalization) {
-  if (!normalization.character_map.empty())
-    return "it normalises with a character map, which the library tokenizers applies to clusters of characters";
+std::string_view why_not_steps(const SentencePieceNormalization& normalization, bool has_symbols) {
   if (normalization.space_as_suffix) return "it marks the ends of words, and the end of a text even without a space";
   if (!normalization.escape_spaces) return "it has pieces with spaces";
+  if (!normalization.character_map.empty() && !has_symbols)
+    return "its character map normalises the whole text, and there one cluster of letters and marks after the other, "
+           "so ids could differ";
   return "it has user-defined symbols behind which words go on, where the library tokenizers begins a text with its "
          "own mark, and without extra spaces";
 }
@@ -207,15 +208,46 @@ void check_writable(const BpeDefinition& d) {
   check(codes == nullptr || !codes->separate_suffix, "the end of a word is a symbol of its own (codes of version 0.1)");
   check(codes == nullptr || !rounds_matter(d.merges, d.pieces.size()),
         "its merges stand in an order in which subword-nmt gives other pieces than everybody else");
-  check(codes == nullptr || codes->glossaries.empty(), "it has glossaries");
   check(d.unused.empty(), "it has unused pieces, which merges make on the way to others and which fall apart again");
   check(codes == nullptr || !codes->expansions, "it has a restricted vocabulary");
   check(codes == nullptr || codes->separator == "@@", "its separator is not @@");
-  if (const auto* text = std::get_if<SentencePieceText>(&d.text)) check(false, why_not_steps(text->normalization));
+  const bool has_symbols = std::ranges::any_of(d.added_tokens, [](const AddedToken& token) { return !token.special; });
+  if (const auto* text = std::get_if<SentencePieceText>(&d.text))
+    check(false, why_not_steps(text->normalization, has_symbols));
   if (const auto* text = std::get_if<ByteLevelText>(&d.text))
     check(!text->add_prefix_space || !text->pattern || text->pattern == WordPattern::kGpt2,
           "it puts a space in front of a text and cuts it by another pattern than GPT-2's");
   check_added_tokens_follow(d);
+}
+
+/// The file up to and with the brace that opens the model.
+std::string parts_around_model(const BpeDefinition& definition) {
+  std::string out =
+      "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  \"added_tokens\": [\n";
+  write_lines(out, added_token_lines(definition), "    ");
+  out += fmt::format(
+      "  ],\n  \"normalizer\": {},\n  \"pre_tokenizer\": {},\n  \"post_processor\": {},\n  \"decoder\": {},\n",
+      normalizer(definition).dump(), std::visit(WritePreTokenizer(), definition.text).dump(),
+      definition.post_processor.empty() ? "null" : definition.post_processor,
+      std::visit(WriteDecoder{definition}, definition.text).dump());
+  return out + "  \"model\": {\n";
+}
+
+std::string merges_model(const BpeDefinition& definition) {
+  const auto* suffixed = std::get_if<SuffixedText>(&definition.text);
+  const OrderedJson unknown = definition.unknown
+                                  ? OrderedJson(definition.pieces[static_cast<std::size_t>(*definition.unknown)])
+                                  : OrderedJson(nullptr);
+  std::string out = fmt::format(
+      "    \"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": {},\n    "
+      "\"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": {},\n    \"fuse_unk\": {},\n"
+      "    \"byte_fallback\": {},\n    \"ignore_merges\": {},\n    \"vocab\": {{\n",
+      unknown.dump(), suffixed == nullptr ? "null" : quote(suffixed->suffix), definition.fuse_unknown,
+      definition.byte_fallback(), definition.ignore_merges);
+  write_lines(out, vocabulary_lines(definition), "      ");
+  out += "    },\n    \"merges\": [\n";
+  write_lines(out, merge_lines(definition), "      ");
+  return out + "    ]\n";
 }
 
 }  // namespace
@@ -249,28 +281,18 @@ std::vector<std::string> user_symbols(const BpeDefinition& definition) {
 
 std::string write_tokenizer_json(const BpeDefinition& definition) {
   check_writable(definition);
-  const auto* suffixed = std::get_if<SuffixedText>(&definition.text);
-  const OrderedJson unknown = definition.unknown
-                                  ? OrderedJson(definition.pieces[static_cast<std::size_t>(*definition.unknown)])
-                                  : OrderedJson(nullptr);
-  std::string out =
-      "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  \"added_tokens\": [\n";
-  write_lines(out, added_token_lines(definition), "    ");
-  out += fmt::format(
-      "  ],\n  \"normalizer\": {},\n  \"pre_tokenizer\": {},\n  \"post_processor\": {},\n  \"decoder\": {},\n",
-      normalizer(definition).dump(), std::visit(WritePreTokenizer(), definition.text).dump(),
-      definition.post_processor.empty() ? "null" : definition.post_processor,
-      std::visit(WriteDecoder{definition}, definition.text).dump());
-  out += "  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n";
-  out += fmt::format(
-      "    \"unk_token\": {},\n    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": {},\n    "
-      "\"fuse_unk\": {},\n"
-      "    \"byte_fallback\": {},\n    \"ignore_merges\": {},\n    \"vocab\": {{\n",
-      unknown.dump(), suffixed == nullptr ? "null" : quote(suffixed->suffix), definition.fuse_unknown,
-      definition.byte_fallback(), definition.ignore_merges);
-  write_lines(out, vocabulary_lines(definition), "      ");
-  out += "    },\n    \"merges\": [\n";
-  write_lines(out, merge_lines(definition), "      ");
+  return fmt::format("{}{}  }}\n}}\n", parts_around_model(definition), merges_model(definition));
+}
+
+std::string write_unigram_json(const BpeDefinition& parts, const UnigramOfWords& unigram) {
+  check_writable(parts);
+  std::string out = parts_around_model(parts);
+  out += fmt::format("    \"type\": \"Unigram\",\n    \"unk_id\": {},\n    \"byte_fallback\": {},\n    \"vocab\": [\n",
+                     unigram.unknown ? std::to_string(*unigram.unknown) : "null", unigram.byte_fallback);
+  std::vector<std::string> lines;
+  for (std::size_t id = 0; id < parts.pieces.size(); ++id)
+    lines.push_back(fmt::format("[{}, {}]", quote(parts.pieces[id]), OrderedJson(unigram.scores[id]).dump()));
+  write_lines(out, lines, "      ");
   return out + "    ]\n  }\n}\n";
 }
 

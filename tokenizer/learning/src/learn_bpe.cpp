@@ -2,7 +2,6 @@
 
 #include "definition/add_token.h"
 #include "definition/escapes.h"
-#include "learn_reproduced.h"
 #include "learning/alphabet.h"
 #include "learning/learn_within.h"
 #include "learning/learning_corpus.h"
@@ -13,11 +12,14 @@
 #include "regex/pattern.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/option_error.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/byte_pieces.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/tokenizer/word_mark.h>
 
 namespace dragoman::tokenizer {
@@ -25,6 +27,7 @@ namespace {
 
 using core::ErrorCode;
 using core::require;
+using core::require_option;
 
 void check_sentencepiece(const LearnOptions& options) {
   const auto check = [](bool condition, std::string_view what) {
@@ -50,20 +53,23 @@ void check_options(const std::vector<std::filesystem::path>& inputs, const Learn
           options.smallest_vocab_size, options.vocab_size);
   require(options.threads >= 0, ErrorCode::kInvalidArgument, "the number of threads is {}; it must not be negative",
           options.threads);
+  require(options.max_piece_length >= 0, ErrorCode::kInvalidArgument,
+          "the longest piece has {} characters; it must be 0 (any length) or more", options.max_piece_length);
   require(!options.split_case || !options.lowercase, ErrorCode::kInvalidArgument,
           "there is nothing to cut at changes of case in lower-cased text; leave one of the two out");
   require(!options.spaces_apart || !options.word_marks, ErrorCode::kInvalidArgument,
           "spaces are pieces of their own only without word marks; leave the marks out");
-  require(!options.spaces_apart || options.min_word_count < 2, ErrorCode::kInvalidArgument,
-          "without word marks whole lines are counted, so rare words cannot be left out by their count; leave the "
-          "smallest count of words (--min-word-count) at 1");
+  require_option(
+      !options.spaces_apart || options.min_word_count < 2, "min_word_count", ErrorCode::kInvalidArgument,
+      "without word marks whole lines are counted, so rare words cannot be left out by their count; leave the "
+      "smallest count of words (`min_word_count`) at 1");
   if (options.sentencepiece) check_sentencepiece(options);
 }
 
 /// Whether words can be counted apart: none of the patterns sees what follows the space behind a word.
 bool patterns_stay_in_words(const LearnOptions& options) {
   if (options.protected_patterns.empty()) return true;
-  const Pattern pattern(join_patterns(options.protected_patterns, true), PatternDialect::kOniguruma);
+  const Pattern pattern(join_patterns(options.protected_patterns, true));
   return pattern.stops_before(kWordMarkCharacter);
 }
 
@@ -72,27 +78,34 @@ bool rules_stay_in_words(const LearnOptions& options) {
          !CharacterMap(options.sentencepiece->character_map, "character map").has_rule_over(' ');
 }
 
+bool symbols_stay_in_words(const LearnOptions& options) {
+  return std::ranges::none_of(options.user_symbols, [](const std::string& symbol) {
+    return symbol.find(' ') != std::string::npos || symbol.find(kWordMark) != std::string::npos;
+  });
+}
+
 bool needs_whole_lines(WordSource::Kind kind, const LearnOptions& options) {
-  require(!options.spaces_apart || kind == WordSource::Kind::kTexts, ErrorCode::kInvalidArgument,
-          "without word marks a space is a piece like others, but count files hold none; learn from the text itself "
-          "(--input)");
+  require_option(
+      !options.spaces_apart || kind == WordSource::Kind::kTexts, "input", ErrorCode::kInvalidArgument,
+      "without word marks a space is a piece like others, but count files hold none; learn from the text itself "
+      "(`input`)");
   if (!options.word_marks) return true;
-  const bool in_words = patterns_stay_in_words(options) && rules_stay_in_words(options);
-  require(
-      in_words || kind == WordSource::Kind::kTexts, ErrorCode::kInvalidArgument,
-      "a protected pattern or a rule of normalisation can match a space, or depends on what follows a word, but count "
-      "files hold single words; learn from the text itself (--input)");
+  const bool in_words =
+      patterns_stay_in_words(options) && rules_stay_in_words(options) && symbols_stay_in_words(options);
+  require_option(
+      in_words || kind == WordSource::Kind::kTexts, "input", ErrorCode::kInvalidArgument,
+      "a user symbol holds a space, or a protected pattern or a rule of normalisation can match one or depends on what "
+      "follows a word, but count files hold single words; learn from the text itself (`input`)");
   return !in_words;
 }
 
 void add_first_pieces(BpeDefinition& definition, const LearnOptions& options) {
-  for (const std::string& token : options.special_tokens) {
-    if (token == "<unk>") definition.unknown = static_cast<std::int32_t>(definition.pieces.size());
-    add_token(definition, token, true);
-  }
+  add_tokens(definition, options.special_tokens, true);
+  if (const auto unknown = std::ranges::find(definition.pieces, "<unk>"); unknown != definition.pieces.end())
+    definition.unknown = static_cast<std::int32_t>(unknown - definition.pieces.begin());
   for (int byte = 0; byte < 256 && options.byte_fallback; ++byte)
     definition.pieces.push_back(piece_of_byte(static_cast<unsigned char>(byte)));
-  for (const std::string& symbol : options.user_symbols) add_token(definition, symbol, false);
+  add_tokens(definition, options.user_symbols, false, options.sentencepiece ? kWordMark : " ");
 }
 
 /// What is apart from the text around it: what the user names and, where spaces stand apart, the mark of each.
@@ -116,6 +129,7 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   }
   using Kind = NormalizerStep::Kind;
   auto& text = definition.text.emplace<CharacterText>();
+  definition.fuse_unknown = options.written_as == FileKind::kSentencePiece;
   text.byte_fallback = options.byte_fallback;
   if (options.normalization == Normalization::kNfc) text.normalizer.push_back({Kind::kNfc, {}, {}});
   if (options.normalization == Normalization::kNfkc) text.normalizer.push_back({Kind::kNfkc, {}, {}});
@@ -140,10 +154,11 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
 /// alone.
 CharacterTable add_alphabet(BpeDefinition& definition, const std::vector<char32_t>& alphabet) {
   CharacterTable ids;
+  const std::unordered_set<std::string> known(definition.pieces.begin(), definition.pieces.end());
   for (const char32_t character : alphabet) {
     std::string piece;
     core::append_utf8(piece, character);
-    if (std::find(definition.pieces.begin(), definition.pieces.end(), piece) != definition.pieces.end()) continue;
+    if (known.contains(piece)) continue;
     ids.set(character, static_cast<std::int32_t>(definition.pieces.size()));
     definition.pieces.push_back(piece);
   }
@@ -166,6 +181,26 @@ std::string file_list(const std::vector<std::filesystem::path>& files) {
                            : fmt::format("{} and {} further files", files.front().string(), files.size() - 1);
 }
 
+/// Writes a vocabulary of these options with two characters and a merge, so that what the kind has no place for is
+/// refused before the corpus is read.
+void check_kind(BpeDefinition sample, FileKind kind) {
+  for (const char* piece : {kWordMark, "a"})
+    if (std::ranges::find(sample.pieces, piece) == sample.pieces.end()) sample.pieces.emplace_back(piece);
+  const std::string merged = std::string(kWordMark) + "a";
+  const auto id_of = [&](std::string_view piece) {
+    return static_cast<std::int32_t>(std::ranges::find(sample.pieces, piece) - sample.pieces.begin());
+  };
+  const bool symbol = std::ranges::any_of(sample.added_tokens, [&](const AddedToken& token) {
+    const std::string& text = sample.pieces[static_cast<std::size_t>(token.id)];
+    return text == "a" || text == kWordMark || text == merged;
+  });
+  if (!symbol) {
+    sample.pieces.push_back(merged);
+    sample.merges.push_back({id_of(kWordMark), id_of("a"), id_of(merged)});
+  }
+  check_can_be_written(sample, kind);
+}
+
 /// One call that learns. The words on their way: counted, then a corpus of them, then nothing but its layout.
 class Learning {
  public:
@@ -174,6 +209,7 @@ class Learning {
       : plan_(plan), source_(source), options_(options), progress_(progress), log_(log), stop_(stop) {
     add_first_pieces(definition_, options);
     add_text_steps(definition_, options);
+    if (options.written_as) check_kind(definition_, *options.written_as);
   }
 
   BpeTokenizer run() {
@@ -182,7 +218,8 @@ class Learning {
     const PairStatistics::Division division = PairStatistics::divide(text, arena);
     PairStatistics statistics(std::move(text), options_.min_frequency, arena, division);
     const auto wanted = static_cast<std::size_t>(options_.vocab_size);
-    MergeLearner(definition_, wanted).run(statistics, progress_, stop_);
+    MergeLearner(definition_, wanted, static_cast<std::size_t>(options_.max_piece_length))
+        .run(statistics, progress_, stop_);
     warn_if_short(definition_, wanted, options_.min_frequency, log_);
     return BpeTokenizer(std::move(definition_), "learned vocabulary");
   }
@@ -213,7 +250,9 @@ class Learning {
     core::log(log_, core::LogLevel::kInfo, fmt::format("{} distinct words", corpus.distinct_words()));
     const std::size_t first_character = definition_.pieces.size();
     const auto mark = options_.spaces_are_marks() ? std::optional(kWordMarkCharacter) : std::nullopt;
-    const auto alphabet = choose_alphabet(corpus.count_characters(), options_.character_coverage, mark);
+    auto alphabet = choose_alphabet(corpus.count_characters(), options_.character_coverage, mark);
+    // SentencePiece's library ends texts of pieces there.
+    if (options_.written_as == FileKind::kSentencePiece) std::erase(alphabet, U'\0');
     const CharacterTable ids = add_alphabet(definition_, alphabet);
     check_size(definition_, first_character, options_);
     if (corpus.cells() > most_cells()) fail_for_memory(corpus.distinct_words(), corpus.cells(), min_count_that_fits());
@@ -226,11 +265,12 @@ class Learning {
 
   [[noreturn]] void fail_for_memory(std::uint64_t words, std::uint64_t cells, std::uint64_t min_count) const {
     const std::string needed = in_megabytes(learning_bytes(cells, static_cast<std::uint64_t>(options_.vocab_size)));
-    core::fail(ErrorCode::kInvalidArgument,
-               "{}: learning from its {} distinct words takes {} of memory and the budget is {}; allow more (--memory "
-               "{}), or leave out rare words (--min-word-count {})",
-               file_list(source_.files), words, needed, in_megabytes(plan_.budget), needed,
-               min_count == 0 ? "N" : std::to_string(min_count));
+    core::fail_option(
+        "memory", ErrorCode::kInvalidArgument,
+        "{}: learning from its {} distinct words takes {} of memory and the budget is {}; allow more (`memory` "
+        "{}), or leave out rare words (`min_word_count` {})",
+        file_list(source_.files), words, needed, in_megabytes(plan_.budget), needed,
+        min_count == 0 ? "N" : std::to_string(min_count));
   }
 
   const MemoryPlan& plan_;
@@ -249,9 +289,8 @@ BpeTokenizer learn_from_files(const std::vector<std::filesystem::path>& files, W
   const WordSource source{.files = files,
                           .kind = kind,
                           .whole_lines = needs_whole_lines(kind, options),
-                          .invalid_utf8 = options.invalid_utf8};
-  if (!std::holds_alternative<std::monostate>(options.reproduce))
-    return learn_reproduced(source, options, progress, log, stop);
+                          .invalid_utf8 = options.invalid_utf8,
+                          .log = log};
   return learn_within(MemoryPlan::of(options.memory, options.threads), source, options, progress, log, stop);
 }
 

@@ -1,10 +1,10 @@
 #include "learning/learning_corpus.h"
 
 #include "base/characters.h"
-#include "counting/collect_words.h"
 #include "learned_words.h"
 #include "pre_tokenizing/pre_tokenizer.h"
 #include "pre_tokenizing/spaced_words.h"
+#include "reading/collect_words.h"
 
 #include <algorithm>
 #include <numeric>
@@ -19,16 +19,16 @@ namespace {
 constexpr std::size_t kBlockWords = std::size_t{1} << 14;
 
 /// What pairs occur in all must fit in 63 bits. The sum is rounded, so it stops well before.
-constexpr double kMostOccurrences = 4e18;
+constexpr double kMaxOccurrences = 4e18;
 
 }  // namespace
 
 void check_corpus_size(std::uint64_t cells, double occurrences) {
-  core::require(cells <= kMostCells, core::ErrorCode::kBadInput,
+  core::require(cells <= kMaxCells, core::ErrorCode::kBadInput,
                 "the distinct words of the corpus hold more than {} characters; leave out rare words, or learn from a "
                 "sample of its lines",
-                kMostCells);
-  core::require(occurrences < kMostOccurrences, core::ErrorCode::kBadInput,
+                kMaxCells);
+  core::require(occurrences < kMaxOccurrences, core::ErrorCode::kBadInput,
                 "the corpus holds about {:.2g} characters, more than can be counted; divide the counts of its words",
                 occurrences);
 }

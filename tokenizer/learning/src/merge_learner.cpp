@@ -1,6 +1,7 @@
 #include "learning/merge_learner.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <dragoman/core/error.h>
@@ -12,10 +13,15 @@ namespace {
 /// How many merges pass between looks at the stop request and reports of progress.
 constexpr std::size_t kMergesPerReport = 256;
 
+std::size_t count_characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
 }  // namespace
 
-MergeLearner::MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces)
-    : definition_(definition), wanted_(wanted_pieces) {
+MergeLearner::MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces, std::size_t max_piece_length)
+    : definition_(definition), wanted_(wanted_pieces), max_piece_length_(max_piece_length) {
   for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
     ids_.emplace(definition.pieces[id], static_cast<std::int32_t>(id));
     reserved_.push_back(definition.byte_fallback() && byte_of_piece(definition.pieces[id]).has_value());
@@ -44,10 +50,12 @@ void MergeLearner::report(const core::ProgressSink& progress, const std::stop_to
       {.stage = "learn merges", .done = definition_.pieces.size(), .total = wanted_, .unit = "pieces", .figures = {}});
 }
 
-/// The piece that a merge makes, new or known; -1 if it would spell a special token, a byte piece or a user symbol.
+/// The piece that a merge makes, new or known; -1 if it would spell a special token, a byte piece or a user symbol, or
+/// would be too long.
 std::int32_t MergeLearner::result_of(const PairStatistics::Pair& pair) {
   std::string text = definition_.pieces[static_cast<std::size_t>(pair.left)] +
                      definition_.pieces[static_cast<std::size_t>(pair.right)];
+  if (max_piece_length_ > 0 && count_characters(text) > max_piece_length_) return -1;
   const auto [found, is_new] = ids_.try_emplace(text, static_cast<std::int32_t>(definition_.pieces.size()));
   if (is_new) definition_.pieces.push_back(std::move(text));
   const auto id = static_cast<std::size_t>(found->second);

@@ -226,8 +226,8 @@ std::int64_t PairShard::weight_at(std::uint32_t cell) {
 /// Files the new beginnings by neighbour at the end of the positions: those of one neighbour lie together afterwards,
 /// in their order, and end where its Change says.
 void PairShard::file_positions(Side& side) {
-  core::require(positions_.size() + side.begins_.size() < kMostCells, core::ErrorCode::kBadInput,
-                "the corpus is too large: more than {} places of pairs; learn from a sample of its lines", kMostCells);
+  core::require(positions_.size() + side.begins_.size() < kMaxCells, core::ErrorCode::kBadInput,
+                "the corpus is too large: more than {} places of pairs; learn from a sample of its lines", kMaxCells);
   auto place = static_cast<std::uint32_t>(positions_.size());
   positions_.resize(positions_.size() + side.begins_.size());
   for (const std::int32_t neighbour : side.touched_) {

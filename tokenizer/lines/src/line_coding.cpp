@@ -98,25 +98,65 @@ std::int32_t parse_id(std::string_view word, const Tokenizer& tokenizer, const s
   return id;
 }
 
-std::int32_t parse_piece(std::string_view word, const Tokenizer& tokenizer, const std::string& where) {
-  const auto id = tokenizer.id(word);
-  require(id.has_value(), ErrorCode::kBadInput, "{}: {} is not a piece of this tokenizer", where, Quoted{word});
-  return *id;
-}
-
-std::vector<std::int32_t> parse_line(std::string_view line, LineFormat format, const Tokenizer& tokenizer,
-                                     const std::string& where) {
-  std::vector<std::int32_t> ids;
+/// Visits the words of a line.
+template <class Visit>
+void for_each_word(std::string_view line, Visit&& visit) {
   for (std::size_t begin = 0; begin < line.size();) {
     const std::size_t end = std::min(line.find(' ', begin), line.size());
-    const std::string_view word = line.substr(begin, end - begin);
-    if (!word.empty())
-      ids.push_back(format == LineFormat::kIds ? parse_id(word, tokenizer, where)
-                                               : parse_piece(word, tokenizer, where));
+    if (end > begin) visit(line.substr(begin, end - begin));
     begin = end + 1;
   }
-  return ids;
 }
+
+/// Lines of ids or pieces to text.
+class LineDecoder {
+ public:
+  LineDecoder(const Tokenizer& tokenizer, LineFormat format)
+      : tokenizer_(tokenizer),
+        format_(format),
+        takes_text_(format == LineFormat::kPieces && id_of_text_without_piece(tokenizer) >= 0) {
+    if (format == LineFormat::kPieces) spaced_ = pieces_with_spaces(tokenizer);
+  }
+
+  std::string decode(std::string_view line, const std::string& where) const {
+    std::vector<std::int32_t> ids;
+    bool all_have_ids = true;
+    for_each_word(line, [&](std::string_view word) {
+      const std::optional<std::int32_t> id =
+          format_ == LineFormat::kIds ? parse_id(word, tokenizer_, where) : id_of_piece(word);
+      require(id || takes_text_, ErrorCode::kBadInput, "{}: {} is not a piece of this tokenizer", where, Quoted{word});
+      all_have_ids = all_have_ids && id;
+      ids.push_back(id.value_or(-1));
+    });
+    return all_have_ids ? tokenizer_.decode(ids) : decode_with_text(line, ids);
+  }
+
+ private:
+  std::optional<std::int32_t> id_of_piece(std::string_view word) const {
+    const auto spaced = spaced_.empty() ? spaced_.end() : spaced_.find(word);
+    return spaced == spaced_.end() ? tokenizer_.id(word) : std::optional(spaced->second);
+  }
+
+  std::string decode_with_text(std::string_view line, const std::vector<std::int32_t>& ids) const {
+    const auto decoder = tokenizer_.make_decoder();
+    std::string text;
+    auto id = ids.begin();
+    for_each_word(line, [&](std::string_view word) {
+      if (*id >= 0)
+        decoder->decode(*id, text);
+      else
+        decoder->decode_text(word, text);
+      ++id;
+    });
+    decoder->finish(text);
+    return text;
+  }
+
+  const Tokenizer& tokenizer_;
+  LineFormat format_;
+  bool takes_text_;
+  SpacedPieces spaced_;
+};
 
 }  // namespace
 
@@ -142,25 +182,26 @@ void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input
   };
   const core::RunStop run_stop(stop);
   ChunkReader reader({input}, ChunkReader::Unit::kLine, run_stop.token(), std::numeric_limits<std::size_t>::max(),
-                     options.invalid_utf8);
+                     options.invalid_utf8, options.log);
   for_each_chunk(reader, output, options.threads, "encode", progress, run_stop, encode);
 }
 
 std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
                            const LineCodingOptions& options, const core::ProgressSink& progress,
                            const std::stop_token& stop) {
-  if (options.format == LineFormat::kPieces) check_pieces_can_be_listed(tokenizer);
+  require(options.format != LineFormat::kJson, ErrorCode::kUnsupported, "lines of JSON are not decoded; write ids");
   const std::string joined_mark = options.format == LineFormat::kPieces ? continuation_mark(tokenizer) : std::string();
   std::atomic<std::uint64_t> lines_with_line_feed = 0;
   const core::RunStop run_stop(stop);
-  ChunkReader reader({input}, ChunkReader::Unit::kLine, run_stop.token());
+  ChunkReader reader({input}, ChunkReader::Unit::kLine, run_stop.token(), std::numeric_limits<std::size_t>::max(),
+                     InvalidUtf8::kKeep, options.log);
   const std::string name = shown_name(input);
+  const LineDecoder decoder(tokenizer, options.format);
   const auto decode = [&](const Chunk& chunk) {
     std::string text;
     for_each_line(chunk, [&](std::string_view coded, std::uint64_t number) {
       const std::string where = fmt::format("{}: line {}", name, number + 1);
-      std::string line = joined_mark.empty() ? tokenizer.decode(parse_line(coded, options.format, tokenizer, where))
-                                             : join_continued(coded, joined_mark);
+      std::string line = joined_mark.empty() ? decoder.decode(coded, where) : join_continued(coded, joined_mark);
       if (line.find('\n') != std::string::npos) {
         std::replace(line.begin(), line.end(), '\n', ' ');
         ++lines_with_line_feed;

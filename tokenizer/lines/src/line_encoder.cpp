@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+
+#include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
@@ -19,12 +22,40 @@ constexpr std::size_t kPieceSlot = 16;
 
 }  // namespace
 
-void check_pieces_can_be_listed(const Tokenizer& tokenizer) {
-  for (std::int32_t id = 0; id < tokenizer.size(); ++id)
-    require(tokenizer.piece(id).find_first_of(" \n") == std::string_view::npos, ErrorCode::kUnsupported,
-            "the piece {} of this tokenizer holds a space or a line feed, so that a line of pieces could not be read "
-            "back; use ids",
-            id);
+std::string piece_in_lines(std::string_view piece) {
+  std::string text;
+  for (const char c : piece) text.append(c == ' ' ? std::string_view(kWordMark) : std::string_view(&c, 1));
+  return text;
+}
+
+SpacedPieces pieces_with_spaces(const Tokenizer& tokenizer) {
+  SpacedPieces spaced;
+  for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
+    const std::string_view piece = tokenizer.piece(id);
+    const auto check = [&](bool condition, std::string_view what) {
+      require(condition, ErrorCode::kUnsupported,
+              "the piece {} of this tokenizer {}, so that a line of pieces could not be read back; use ids", id, what);
+    };
+    check(piece.find('\n') == std::string_view::npos, "holds a line feed");
+    if (piece.find(' ') == std::string_view::npos) continue;
+    const std::string written = piece_in_lines(piece);
+    check(!tokenizer.id(written) && spaced.emplace(written, id).second,
+          "holds a space, and with U+2581 in its place looks like another");
+  }
+  return spaced;
+}
+
+std::int32_t id_of_text_without_piece(const Tokenizer& tokenizer) {
+  constexpr const char* kNowhere = "\U0010FFFE";  // no character, so in no vocabulary
+  try {
+    const std::vector<std::string> pieces = tokenizer.encode_as_text(kNowhere);
+    const std::vector<std::int32_t> ids = tokenizer.encode(kNowhere);
+    for (std::size_t i = 0; i < std::min(pieces.size(), ids.size()); ++i)
+      if (!tokenizer.id(pieces[i])) return ids[i];
+  } catch (const core::Error&) {
+    return -1;  // it has no unknown token, or encodes nothing
+  }
+  return -1;
 }
 
 std::string continuation_mark(const Tokenizer& tokenizer) {
@@ -39,10 +70,7 @@ void append_continued_piece(const BpeTokenizer& tokenizer, const Piece& piece, s
   const auto& words = std::get<SuffixedText>(definition.text);
   const bool unknown = piece.id == definition.unknown;
   out.append(unknown ? text.substr(piece.begin, piece.end - piece.begin) : tokenizer.piece(piece.id));
-  const bool has_glossaries = words.codes && !words.codes->glossaries.empty();
-  const bool ends_segment =
-      unknown || (has_glossaries && definition.pieces[static_cast<std::size_t>(piece.id)].ends_with(words.suffix));
-  if (ends_segment && piece.end < text.size() && text[piece.end] != ' ') out.append(words.continuation_mark());
+  if (unknown && piece.end < text.size() && text[piece.end] != ' ') out.append(words.continuation_mark());
 }
 
 std::string join_continued(std::string_view line, std::string_view mark) {
@@ -61,7 +89,7 @@ IdTexts::IdTexts(const Tokenizer& tokenizer, LineFormat format)
       slots_(slot_ * static_cast<std::size_t>(tokenizer.size())) {
   for (std::int32_t id = 0; id < tokenizer.size(); ++id)
     set(slots_.data() + slot_ * static_cast<std::size_t>(id),
-        (format == LineFormat::kIds ? std::to_string(id) : std::string(tokenizer.piece(id))) + ' ');
+        (format == LineFormat::kIds ? std::to_string(id) : piece_in_lines(tokenizer.piece(id))) + ' ');
 }
 
 void IdTexts::set(char* slot, const std::string& text) {
@@ -115,10 +143,15 @@ LineEncoding::LineEncoding(const Tokenizer& t, const LineCodingOptions& o)
       options(o),
       mark(o.format == LineFormat::kPieces ? continuation_mark(t) : std::string()),
       texts(t, o.format) {
-  if (o.format == LineFormat::kPieces) check_pieces_can_be_listed(t);
+  if (o.format == LineFormat::kPieces) pieces_with_spaces(t);  // throws
+  if (o.format == LineFormat::kPieces && mark.empty()) unknown = id_of_text_without_piece(t);
   const bool plain = !o.reverse && o.in_front.empty() && o.behind.empty() && o.n_best == 0;
   require(plain || mark.empty(), ErrorCode::kUnsupported,
           "lines of codes are text with marks: they have no n best segmentations, begin, end or other order; use ids");
+  require(o.n_best == 0 || o.format != LineFormat::kJson, ErrorCode::kUnsupported,
+          "n best segmentations are JSON already, without offsets; write pieces or ids");
+  require(!o.reverse || o.format != LineFormat::kJson, ErrorCode::kUnsupported,
+          "offsets go with the order of the text; leave out that it is turned round");
   require(o.n_best == 0 || !o.encode.match_special_tokens, ErrorCode::kUnsupported,
           "n best segmentations are those of plain text; special tokens in it cannot be matched");
 }
@@ -126,9 +159,39 @@ LineEncoding::LineEncoding(const Tokenizer& t, const LineCodingOptions& o)
 void LineEncoder::append(std::string_view line, std::uint64_t number, std::string& out) {
   if (!encoding_->mark.empty()) return append_continued(line, number, out);
   if (encoding_->options.n_best > 0) return append_n_best(line, out);
+  if (encoding_->options.format == LineFormat::kJson) return append_json(line, number, out);
   ids_.clear();
   encoder_->encode(line, number, ids_);
+  if (has_text(ids_)) return append_with_text(line, number, out);
   encoding_->texts.append(dressed(ids_), out);
+}
+
+bool LineEncoder::has_text(std::span<const std::int32_t> ids) const {
+  return encoding_->unknown >= 0 && std::ranges::find(ids, encoding_->unknown) != ids.end();
+}
+
+/// Few lines have text without a piece. Where it could not be read back the unknown piece stands for it.
+void LineEncoder::append_with_text(std::string_view line, std::uint64_t number, std::string& out) const {
+  const LineCodingOptions& options = encoding_->options;
+  EncodeOptions encode = options.encode;
+  encode.line = number;
+  std::vector<std::string> pieces = encoding_->tokenizer.encode_as_text(line, encode);
+  for (std::string& piece : pieces)
+    if (encoding_->tokenizer.id(piece))
+      piece = piece_in_lines(piece);
+    else if (piece.empty() || piece.find_first_of(" \n") != std::string::npos)
+      piece = encoding_->tokenizer.piece(encoding_->unknown);
+  if (options.reverse) std::ranges::reverse(pieces);
+  const auto named = [&](const std::vector<std::int32_t>& ids) {
+    std::vector<std::string> names;
+    for (const std::int32_t id : ids) names.push_back(piece_in_lines(encoding_->tokenizer.piece(id)));
+    return names;
+  };
+  const std::vector<std::string> in_front = named(options.in_front);
+  const std::vector<std::string> behind = named(options.behind);
+  pieces.insert(pieces.begin(), in_front.begin(), in_front.end());
+  pieces.insert(pieces.end(), behind.begin(), behind.end());
+  fmt::format_to(std::back_inserter(out), "{}\n", fmt::join(pieces, " "));
 }
 
 /// Reversed if that is asked for, and with what stands in front and behind.
@@ -167,20 +230,44 @@ void LineEncoder::append_n_best(std::string_view line, std::string& out) const {
   out.append(object.dump()) += '\n';
 }
 
+void LineEncoder::append_json(std::string_view line, std::uint64_t number, std::string& out) const {
+  const LineCodingOptions& options = encoding_->options;
+  EncodeOptions encode = options.encode;
+  encode.line = number;
+  core::Json pieces = core::Json::array(), ids = core::Json::array(), offsets = core::Json::array();
+  const auto add = [&](const Piece& piece) {
+    pieces.push_back(std::string(encoding_->tokenizer.piece(piece.id)));
+    ids.push_back(piece.id);
+    offsets.push_back({piece.begin, piece.end});
+  };
+  for (const std::int32_t id : options.in_front) add({id, 0, 0});
+  for (const Piece& piece : encoding_->tokenizer.encode_pieces(line, encode)) add(piece);
+  for (const std::int32_t id : options.behind) add({id, line.size(), line.size()});
+  core::Json object;
+  object["pieces"] = std::move(pieces);
+  object["ids"] = std::move(ids);
+  object["offsets"] = std::move(offsets);
+  out.append(object.dump()) += '\n';
+}
+
 void LineEncoder::append_all(std::span<const std::string_view> lines, std::uint64_t number, std::string& out) {
   constexpr std::size_t kLines = 64;  // so few that their ids stay in a cache
   if (!encoding_->mark.empty()) {
     for (const std::string_view line : lines) append_continued(line, number++, out);
     return;
   }
-  if (encoding_->options.n_best > 0) {
-    for (const std::string_view line : lines) append_n_best(line, out);
+  if (encoding_->options.n_best > 0 || encoding_->options.format == LineFormat::kJson) {
+    for (const std::string_view line : lines) append(line, number++, out);
     return;
   }
   for (std::size_t first = 0; first < lines.size(); first += kLines) {
     encoded_.clear();
     encoder_->encode_all(lines.subspan(first, std::min(kLines, lines.size() - first)), number + first, encoded_);
-    for (std::size_t i = 0; i < encoded_.size(); ++i) encoding_->texts.append(dressed(encoded_[i]), out);
+    for (std::size_t i = 0; i < encoded_.size(); ++i)
+      if (has_text(encoded_[i]))
+        append_with_text(lines[first + i], number + first + i, out);
+      else
+        encoding_->texts.append(dressed(encoded_[i]), out);
   }
 }
 

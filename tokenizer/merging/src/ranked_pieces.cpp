@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <queue>
+#include <span>
 #include <tuple>
+#include <unordered_map>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
@@ -101,6 +103,69 @@ class PieceMerging {
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> heap_;
 };
 
+[[noreturn]] void fail_for_tie(const Merge& a, const Merge& b, const RankedPieces& pieces, const std::string& name) {
+  core::fail(
+      core::ErrorCode::kUnsupported,
+      "{}: the pieces {} and {} have the same score, so that the leftmost merges first, which no order of merges "
+      "does for these; give them different scores",
+      name, core::Quoted{pieces.texts[index(a.result)]}, core::Quoted{pieces.texts[index(b.result)]});
+}
+
+/// Puts merges of one rank into an order that has the effect of "the leftmost first". `better` are the merges of better
+/// ranks.
+///
+/// Where two of them want the same symbol, the left one must come first, so a merge whose right side is the left side
+/// of another comes before that. A merge comes after the one that makes a side of it. In such an order, a merge is
+/// applied only where no other can ever take its left symbol from the left, as with the leftmost first. A better merge
+/// must not need what one of these makes: it would come between them.
+void order_tied(std::span<const Merge> better, std::span<Merge> tied, const RankedPieces& pieces,
+                const std::string& name) {
+  constexpr std::size_t kMaxEdges = std::size_t{1} << 22;
+  std::unordered_map<std::int32_t, std::vector<std::size_t>> by_left;
+  std::unordered_map<std::int32_t, std::size_t> by_result;
+  for (std::size_t i = 0; i < tied.size(); ++i) {
+    by_left[tied[i].left].push_back(i);
+    by_result.emplace(tied[i].result, i);
+  }
+  for (const Merge& merge : better)
+    for (const std::int32_t part : {merge.left, merge.right})
+      if (const auto made = by_result.find(part); made != by_result.end())
+        fail_for_tie(tied[made->second], tied[made->second == 0 ? 1 : 0], pieces, name);
+  std::vector<std::vector<std::size_t>> later(tied.size());
+  std::vector<std::size_t> waits_for(tied.size(), 0);
+  std::size_t edges = 0;
+  const auto add = [&](std::size_t first, std::size_t second) {
+    if (first == second) return;
+    if (++edges > kMaxEdges) fail_for_tie(tied[first], tied[second], pieces, name);
+    later[first].push_back(second);
+    ++waits_for[second];
+  };
+  for (std::size_t i = 0; i < tied.size(); ++i) {
+    if (const auto wanted = by_left.find(tied[i].right); wanted != by_left.end())
+      for (const std::size_t other : wanted->second) add(i, other);
+    for (const std::int32_t part : {tied[i].left, tied[i].right})
+      if (const auto made = by_result.find(part); made != by_result.end()) add(made->second, i);
+  }
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t i = 0; i < tied.size(); ++i)
+    if (waits_for[i] == 0) ready.push(i);
+  std::vector<Merge> ordered;
+  while (!ready.empty()) {
+    const std::size_t next = ready.top();
+    ready.pop();
+    ordered.push_back(tied[next]);
+    for (const std::size_t other : later[next])
+      if (--waits_for[other] == 0) ready.push(other);
+  }
+  if (ordered.size() < tied.size()) {
+    const auto stuck = std::ranges::find_if(waits_for, [](std::size_t count) { return count > 0; });
+    const auto other = std::find_if(stuck + 1, waits_for.end(), [](std::size_t count) { return count > 0; });
+    fail_for_tie(tied[static_cast<std::size_t>(stuck - waits_for.begin())],
+                 tied[static_cast<std::size_t>(other - waits_for.begin())], pieces, name);
+  }
+  std::ranges::copy(ordered, tied.begin());
+}
+
 /// The pieces of the characters of a text; empty if one is missing.
 std::vector<std::int32_t> spell(std::string_view text, const CharacterTable& characters) {
   std::vector<std::int32_t> ids;
@@ -161,12 +226,11 @@ std::vector<Merge> explicit_merges(const RankedPieces& pieces, const std::string
     if (pieces.ranks[i] >= 0 && merging.last_merge(static_cast<std::int32_t>(i), last)) merges.push_back(last);
   const auto rank = [&](const Merge& merge) { return pieces.ranks[index(merge.result)]; };
   std::ranges::sort(merges, std::less<>(), rank);
-  const auto tie = std::ranges::adjacent_find(merges, std::equal_to<>(), rank);
-  core::require(tie == merges.end(), core::ErrorCode::kUnsupported,
-                "{}: the pieces {} and {} have the same score, so that the leftmost merges first; that is not "
-                "supported",
-                name, core::Quoted{tie == merges.end() ? "" : pieces.texts[index(tie->result)]},
-                core::Quoted{tie == merges.end() ? "" : pieces.texts[index((tie + 1)->result)]});
+  for (auto first = merges.begin(); first != merges.end();) {
+    const auto end = std::find_if(first, merges.end(), [&](const Merge& merge) { return rank(merge) != rank(*first); });
+    if (end - first > 1) order_tied({merges.begin(), first}, {first, end}, pieces, name);
+    first = end;
+  }
   return merges;
 }
 

@@ -150,7 +150,7 @@ namespace dragoman::tokenizer {
 HWY_EXPORT(merge_by_size);
 
 void WordGroup::merge(const MergeTable& table, std::span<WordIds> words) {
-  std::array<std::uint32_t, kMostSymbols + 2> begins{};
+  std::array<std::uint32_t, kMaxSymbols + 2> begins{};
   for (const WordIds& word : words) ++begins[word.size + 1];
   for (std::size_t size = 1; size < begins.size(); ++size) begins[size] += begins[size - 1];
   by_size_.resize(words.size());

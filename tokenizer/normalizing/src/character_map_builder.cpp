@@ -21,7 +21,7 @@ constexpr std::uint32_t kEndBit = std::uint32_t{1} << 8;
 constexpr unsigned kOffsetShift = 10;
 constexpr std::size_t kBlockUnits = 256;
 /// What an offset of 21 bits reaches.
-constexpr std::size_t kMostUnits = std::size_t{1} << 21;
+constexpr std::size_t kMaxUnits = std::size_t{1} << 21;
 
 std::string to_utf8(std::u32string_view text) {
   std::string out;
@@ -131,7 +131,7 @@ class DoubleArrayBuilder {
   }
 
   void grow() {
-    core::require(units_.size() < kMostUnits, core::ErrorCode::kUnsupported,
+    core::require(units_.size() < kMaxUnits, core::ErrorCode::kUnsupported,
                   "the rules of the normalisation are too many for a character map");
     units_.resize(units_.size() + kBlockUnits, kValueBit);  // no label is like it
     taken_.resize(units_.size());

@@ -1,5 +1,11 @@
 #include "normalizing/grapheme_clusters.h"
 
+#include "younger_characters.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
 #include <unicode/uchar.h>
 
 #include <dragoman/core/utf8.h>
@@ -36,7 +42,11 @@ class Cluster {
 
  private:
   static int property(char32_t c) {
-    return u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_GRAPHEME_CLUSTER_BREAK);
+    const int known = u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_GRAPHEME_CLUSTER_BREAK);
+    if (known != U_GCB_OTHER || c < kYoungerMarks[0].first) return known;
+    if (c == kYoungerPrepend) return U_GCB_PREPEND;
+    const auto* range = std::ranges::lower_bound(kYoungerMarks, c, std::less<>(), &YoungerMarks::last);
+    return range != std::end(kYoungerMarks) && range->first <= c ? U_GCB_EXTEND : known;
   }
   static bool is_control(int property) {
     return property == U_GCB_CONTROL || property == U_GCB_CR || property == U_GCB_LF;

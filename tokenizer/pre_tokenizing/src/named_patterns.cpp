@@ -4,7 +4,7 @@
 
 #include <unicode/uchar.h>
 
-#include <dragoman/core/utf8.h>
+#include <dragoman/core/white_space.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -28,7 +28,7 @@ Class class_of(char32_t code_point) {
   const auto mask = U_GET_GC_MASK(c);
   if ((mask & U_GC_L_MASK) != 0) return Class::kLetter;
   if ((mask & U_GC_N_MASK) != 0) return Class::kNumber;
-  return u_isUWhiteSpace(c) != 0 ? Class::kSpace : Class::kOther;
+  return core::is_white_space(code_point) ? Class::kSpace : Class::kOther;
 }
 
 Character character_at(std::string_view text, std::size_t i) {

@@ -45,15 +45,12 @@ PreTokenizer::PreTokenizer(const BpeDefinition& definition)
       symbols_(AddedTokenFinder::in_normal_text(definition)),
       words_(definition.text),
       inner_splits_(InnerSplits::of(definition)),
-      unknown_(definition.unknown.value_or(-1)),
       add_prefix_space_(puts_space_in_front(definition.text)) {
   if (const Metaspace* metaspace = definition.metaspace()) metaspace_ = metaspace->prepend;
   if (const auto* text = std::get_if<SentencePieceText>(&definition.text))
     sentencepiece_.emplace(text->normalization, user_symbols(definition), "the tokenizer");
   if (const std::string& pattern = definition.inner_cuts().protected_pattern; !pattern.empty())
-    protected_.emplace(pattern, PatternDialect::kOniguruma);
-  if (const Codes* codes = definition.codes(); codes != nullptr && !codes->glossaries.empty())
-    glossaries_.emplace(codes->glossaries);
+    protected_.emplace(pattern);
 }
 
 bool PreTokenizer::words_stand_alone() const {
@@ -121,10 +118,7 @@ void PreTokenizer::visit_words(const Stretch& stretch, core::FunctionRef<void(co
     Stretch word = stretch;
     word.begin = start;
     word.end = words_.end(text, start);
-    if (glossaries_)
-      visit_glossary_segments(word, visit);
-    else
-      visit_word(word, visit);
+    visit_word(word, visit);
     start = words_.next(text, word.end);
   }
 }
@@ -137,23 +131,6 @@ void PreTokenizer::visit_word(const Stretch& word, core::FunctionRef<void(const 
            .origin = origin,
            .is_protected = word.is_protected});
   });
-}
-
-/// Without tracking, the place of a glossary's text is not known; whoever asks for ids alone does not look at it.
-void PreTokenizer::visit_glossary_segments(const Stretch& word, core::FunctionRef<void(const PreToken&)> visit) const {
-  for (const Glossaries::Segment& segment : glossaries_->cut(word.whole.substr(word.begin, word.end - word.begin))) {
-    Stretch part = word;
-    part.begin = word.begin + segment.begin;
-    part.end = word.begin + segment.end;
-    if (!segment.listed)
-      visit_word(part, visit);
-    else
-      visit({.added_token = unknown_,
-             .text = {},
-             .origin = {},
-             .begin = word.origin.empty() ? 0 : word.origin[part.begin],
-             .end = word.origin.empty() ? 0 : word.origin[part.end]});
-  }
 }
 
 }  // namespace dragoman::tokenizer

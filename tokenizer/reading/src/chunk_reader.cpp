@@ -3,8 +3,12 @@
 #include "reading/count_lines.h"
 
 #include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -60,6 +64,7 @@ bool ChunkReader::fill(Chunk& chunk) {
   const std::size_t got = file_->read({chunk.bytes.data() + begin, kChunkBytes});
   chunk.size += got;
   bytes_read_ += got;
+  if (std::exchange(at_file_start_, false)) drop_byte_order_mark(chunk, begin);
   if (got == 0) {
     file_.reset();
     return chunk.size > 0;
@@ -71,10 +76,22 @@ bool ChunkReader::fill(Chunk& chunk) {
   return true;
 }
 
+/// The mark names the encoding and is no text; core::LineReader drops it as well.
+void ChunkReader::drop_byte_order_mark(Chunk& chunk, std::size_t begin) {
+  if (!chunk.text().substr(begin).starts_with(core::kByteOrderMark)) return;
+  core::log(std::exchange(log_, {}), core::LogLevel::kInfo,
+            fmt::format("{}: the byte order mark at its start is left out", name_));
+  const auto text = chunk.bytes.begin() + static_cast<std::ptrdiff_t>(begin);
+  std::copy(text + core::kByteOrderMark.size(), chunk.bytes.begin() + static_cast<std::ptrdiff_t>(chunk.size), text);
+  chunk.size -= core::kByteOrderMark.size();
+  utf8_.skip(core::kByteOrderMark.size());
+}
+
 bool ChunkReader::open_next() {
   if (!file_ && next_input_ < inputs_.size()) {
     file_.emplace(inputs_[next_input_++], stop_);
     name_ = file_->name();
+    at_file_start_ = true;
     utf8_.begin_file();
   }
   return file_.has_value();

@@ -39,7 +39,7 @@ bool is_ascii_punctuation(char c) {
 
 class AtomReader {
  public:
-  AtomReader(PatternScanner& in, PatternDialect dialect) : in_(in), dialect_(dialect) {}
+  explicit AtomReader(PatternScanner& in) : in_(in) {}
 
   Item read() {
     if (in_.peek() == '[') return bracket();
@@ -65,8 +65,7 @@ class AtomReader {
     if (is_ascii_punctuation(letter) || letter == ' ') return one_character(static_cast<unsigned char>(letter));
     if (letter == 'p' || letter == 'P') return property(begin, letter == 'P');
     const bool negated = letter >= 'A' && letter <= 'Z';
-    const auto known =
-        class_of_escape(negated ? static_cast<char>(letter - 'A' + 'a') : letter, dialect_, in_brackets_);
+    const auto known = class_of_escape(negated ? static_cast<char>(letter - 'A' + 'a') : letter, in_brackets_);
     if (!known) in_.fail_at(begin, "this escape is not supported");
     return finish(*known, negated);
   }
@@ -91,7 +90,6 @@ class AtomReader {
   }
 
   Item property(std::size_t begin, bool negated) {
-    if (dialect_ == PatternDialect::kPython) in_.fail_at(begin, "Python has no \\p{...}");
     const std::string_view rest = in_.rest();
     const std::size_t close = rest.find('}');
     if (!rest.starts_with('{') || close == std::string_view::npos) in_.fail_at(begin, "write \\p{Lu} or \\p{Greek}");
@@ -149,7 +147,6 @@ class AtomReader {
   }
 
   PatternScanner& in_;
-  PatternDialect dialect_;
   bool in_brackets_ = false;
 };
 
@@ -160,10 +157,10 @@ PatternAtom::Kind kind_of(std::string_view text) {
 
 }  // namespace
 
-std::uint32_t read_atom(PatternScanner& in, PatternDialect dialect, ParsedPattern& parsed, bool in_look_around) {
+std::uint32_t read_atom(PatternScanner& in, ParsedPattern& parsed, bool in_look_around) {
   const std::size_t begin = in.offset();
   const std::string_view text = in.rest();
-  const Item item = AtomReader(in, dialect).read();
+  const Item item = AtomReader(in).read();
   const auto number = static_cast<std::uint32_t>(parsed.program.classes.size());
   parsed.atoms.push_back({.kind = item.single ? PatternAtom::Kind::kLiteral : kind_of(text),
                           .begin = begin,

@@ -34,21 +34,15 @@ const icu::UnicodeSet& digits() {
   return set;
 }
 
-const icu::UnicodeSet& oniguruma_word(bool in_brackets) {
+const icu::UnicodeSet& word_characters(bool in_brackets) {
   static const icu::UnicodeSet inside = set_of(u"[[:Alphabetic:][:M:][:Nd:][:Pc:]]");
   static const icu::UnicodeSet outside = set_of(u"[[:Alphabetic:][:M:][:Nd:][:Pc:]\u00B2\u00B3\u00B9\u00BC-\u00BE]");
   return in_brackets ? inside : outside;
 }
 
-const icu::UnicodeSet& python_word() {
-  static const icu::UnicodeSet set = set_of(u"[[:L:][:N:]_]");
+const icu::UnicodeSet& white_space() {
+  static const icu::UnicodeSet set = set_of(u"[:White_Space:]");
   return set;
-}
-
-const icu::UnicodeSet& white_space(bool python) {
-  static const icu::UnicodeSet oniguruma = set_of(u"[:White_Space:]");
-  static const icu::UnicodeSet with_separators = set_of(u"[[:White_Space:]\\u001C-\\u001F]");
-  return python ? with_separators : oniguruma;
 }
 
 /// The long name of a value, or nothing where the property has no such value.
@@ -59,11 +53,10 @@ std::string_view long_name(UProperty property, std::int32_t value) {
 
 }  // namespace
 
-std::optional<icu::UnicodeSet> class_of_escape(char letter, PatternDialect dialect, bool in_brackets) {
-  const bool python = dialect == PatternDialect::kPython;
+std::optional<icu::UnicodeSet> class_of_escape(char letter, bool in_brackets) {
   if (letter == 'd') return digits();
-  if (letter == 'w') return python ? python_word() : oniguruma_word(in_brackets);
-  if (letter == 's') return white_space(python);
+  if (letter == 'w') return word_characters(in_brackets);
+  if (letter == 's') return white_space();
   return std::nullopt;
 }
 

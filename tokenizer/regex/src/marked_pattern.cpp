@@ -26,8 +26,7 @@ std::string class_without_mark(std::string_view escape) {
 /// Writes patterns anew for text with marks.
 class MarkedPattern {
  public:
-  explicit MarkedPattern(std::string_view pattern)
-      : pattern_(pattern), parsed_(parse_pattern(pattern, PatternDialect::kOniguruma)) {}
+  explicit MarkedPattern(std::string_view pattern) : pattern_(pattern), parsed_(parse_pattern(pattern)) {}
 
   std::string write() const {
     std::string out;
@@ -87,12 +86,12 @@ class MarkedPattern {
 std::string join_patterns(const std::vector<std::string>& patterns, bool marked) {
   std::string joined;
   for (const std::string& pattern : patterns) {
-    parse_pattern(pattern, PatternDialect::kOniguruma);  // each by itself: one could end what another begins
+    parse_pattern(pattern);  // parsed separately: one could end a group that another begins
     const std::string written = marked ? MarkedPattern(pattern).write() : pattern;
     if (!joined.empty()) joined += '|';
     joined += patterns.size() > 1 ? "(?:" + written + ")" : written;
   }
-  if (!joined.empty()) parse_pattern(joined, PatternDialect::kOniguruma);
+  if (!joined.empty()) parse_pattern(joined);
   return joined;
 }
 

@@ -1,7 +1,10 @@
 #include "regex/matcher.h"
 
+#include "counted_expression.h"
 #include "regex/pattern.h"
 
+#include <algorithm>
+#include <limits>
 #include <string>
 
 #include <dlfcn.h>
@@ -19,11 +22,15 @@ using core::Quoted;
 using core::require;
 
 constexpr std::size_t kLongestExpression = std::size_t{1} << 16;
-/// What a text may cost in steps back beside some for each of its bytes: more than any pattern of a tokenizer needs.
-constexpr std::size_t kMostRetries = 1'000'000;
-constexpr std::size_t kRetriesPerByte = 64;
-/// A search that needs no more steps back is not counted.
-constexpr std::size_t kFreeRetries = 128;
+/// Oniguruma compiles letters of any case in the square of their number: 32 KB of them took over a second.
+constexpr std::size_t kLongestForOniguruma = std::size_t{1} << 13;
+/// A call of a counting function takes about as long as this number of steps of our engine.
+constexpr std::size_t kStepsOfACall = 4;
+/// This number of characters of an expression, or of a text that a reference compares, costs about the same as a call.
+constexpr std::size_t kCharactersPerCall = 16;
+constexpr unsigned long kUnlimited = std::numeric_limits<unsigned long>::max();
+/// The places that a search may come back to are held in memory, some 50 bytes each.
+constexpr unsigned kMaxWaiting = 1U << 22;
 
 const OnigUChar* bytes_of(std::string_view text) {
   return reinterpret_cast<const OnigUChar*>(text.data());
@@ -33,6 +40,12 @@ const OnigUChar* bytes_of(std::string_view text) {
 /// (regcomp, regexec), which would take the place of the C library's in whole programs.
 class OnigurumaLibrary {
  public:
+  /// The data that the counting functions get.
+  struct Counted {
+    SearchWork& work;
+    std::size_t steps_of_a_call;
+  };
+
   /// Error{kUnsupported} if it is not installed.
   static const OnigurumaLibrary& instance() {
     static const OnigurumaLibrary library;
@@ -50,6 +63,12 @@ class OnigurumaLibrary {
   decltype(&onig_initialize_match_param) initialize_parameters = nullptr;
   decltype(&onig_set_retry_limit_in_match_of_match_param) set_match_retries = nullptr;
   decltype(&onig_set_retry_limit_in_search_of_match_param) set_search_retries = nullptr;
+  decltype(&onig_set_match_stack_limit_size_of_match_param) set_stack_limit = nullptr;
+  decltype(&onig_set_callout_user_data_of_match_param) set_user_data = nullptr;
+  decltype(&onig_set_callout_of_name) set_callout = nullptr;
+  decltype(&onig_get_regex_by_callout_args) regex_of_callout = nullptr;
+  decltype(&onig_number_of_captures) number_of_captures = nullptr;
+  decltype(&onig_get_capture_range_in_callout) capture_range = nullptr;
   decltype(&onig_search_with_param) search = nullptr;
   OnigEncoding utf8 = nullptr;
   OnigSyntaxType* const* default_syntax = nullptr;
@@ -75,11 +94,48 @@ class OnigurumaLibrary {
     find(initialize_parameters, "onig_initialize_match_param");
     find(set_match_retries, "onig_set_retry_limit_in_match_of_match_param");
     find(set_search_retries, "onig_set_retry_limit_in_search_of_match_param");
+    find(set_stack_limit, "onig_set_match_stack_limit_size_of_match_param");
+    find(set_user_data, "onig_set_callout_user_data_of_match_param");
+    find(set_callout, "onig_set_callout_of_name");
+    find(regex_of_callout, "onig_get_regex_by_callout_args");
+    find(number_of_captures, "onig_number_of_captures");
+    find(capture_range, "onig_get_capture_range_in_callout");
     find(search, "onig_search_with_param");
     find(utf8, "OnigEncodingUTF8");
     find(default_syntax, "OnigDefaultSyntax");
     OnigEncoding encodings[] = {utf8};
     initialize(encodings, 1);
+    define(kCountStep, count_step);
+    define(kCountReference, count_reference);
+  }
+
+  static int count_step(OnigCalloutArgs* /*arguments*/, void* counted) {
+    auto& [work, steps] = *static_cast<Counted*>(counted);
+    return work.take(steps) ? ONIG_CALLOUT_SUCCESS : ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
+  }
+
+  /// A reference compares up to the number of characters of the longest text that it may stand for.
+  static int count_reference(OnigCalloutArgs* arguments, void* counted) {
+    const OnigurumaLibrary& library = instance();
+    auto& [work, steps] = *static_cast<Counted*>(counted);
+    const int captures = library.number_of_captures(library.regex_of_callout(arguments));
+    int longest = 0;
+    for (int i = 1; i <= captures; ++i) {
+      int begin = -1;
+      int end = -1;
+      if (library.capture_range(arguments, i, &begin, &end) == ONIG_NORMAL) longest = std::max(longest, end - begin);
+    }
+    const auto characters = static_cast<std::size_t>(longest) + static_cast<std::size_t>(captures);
+    return work.take(steps + kStepsOfACall * characters / kCharactersPerCall) ? ONIG_CALLOUT_SUCCESS
+                                                                              : ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
+  }
+
+  void define(std::string_view name, OnigCalloutFunc function) const {
+    const std::string copy(name);  // not const to Oniguruma
+    auto* const begin = const_cast<OnigUChar*>(bytes_of(copy));
+    const int id = set_callout(utf8, ONIG_CALLOUT_TYPE_SINGLE, begin, begin + copy.size(), ONIG_CALLOUT_IN_PROGRESS,
+                               function, nullptr, 0, nullptr, 0, nullptr);
+    require(id >= 0, ErrorCode::kUnsupported, "{} cannot count the steps of a search", kFile);
   }
 
   template <class Pointer>
@@ -114,16 +170,18 @@ std::string without_invalid_bytes(std::string_view text) {
 class Matcher::Searcher {
  public:
   virtual ~Searcher() = default;
-  virtual void for_each(std::string_view text, core::FunctionRef<void(std::size_t, std::size_t)> visit) const = 0;
+  virtual void for_each(std::string_view text, core::FunctionRef<void(std::size_t, std::size_t)> visit,
+                        SearchWork& work) const = 0;
   virtual Engine engine() const noexcept = 0;
 };
 
 class Matcher::Linear final : public Searcher {
  public:
-  explicit Linear(std::string_view expression) : pattern_(expression, PatternDialect::kOniguruma) {}
+  explicit Linear(std::string_view expression) : pattern_(expression) {}
 
-  void for_each(std::string_view text, core::FunctionRef<void(std::size_t, std::size_t)> visit) const override {
-    Pattern::Search search(pattern_, text);
+  void for_each(std::string_view text, core::FunctionRef<void(std::size_t, std::size_t)> visit,
+                SearchWork& work) const override {
+    Pattern::Search search(pattern_, text, work);
     for (auto match = search.next(); match; match = search.next()) visit(match->begin, match->end);
   }
   Engine engine() const noexcept override { return Engine::kLinear; }
@@ -136,16 +194,18 @@ class Matcher::Oniguruma final : public Searcher {
  public:
   explicit Oniguruma(std::string_view expression)
       : library_(OnigurumaLibrary::instance()), expression_(expression), regex_(nullptr, library_.free) {
-    regex_t* compiled = nullptr;
-    OnigErrorInfo info;
-    const int code = library_.make(&compiled, bytes_of(expression), bytes_of(expression) + expression.size(),
-                                   ONIG_OPTION_NONE, library_.utf8, *library_.default_syntax, &info);
-    regex_.reset(compiled);  // null if it failed
-    if (code != ONIG_NORMAL)
-      core::fail(ErrorCode::kBadInput, "the pattern {}: {}", Quoted{expression_}, message_of(code, &info));
+    require(expression.size() <= kLongestForOniguruma, ErrorCode::kBadInput,
+            "the pattern {} of {} bytes is too long for one that cannot be searched for in linear time; at most {} are "
+            "supported",
+            Quoted{expression}, expression.size(), kLongestForOniguruma);
+    compile(expression);  // so that messages are about what the user wrote
+    const CountedExpression counted = count_steps_of(expression);
+    compile(counted.text);
+    steps_of_a_call_ = kStepsOfACall * (1 + counted.longest_run / kCharactersPerCall);
   }
 
-  void for_each(std::string_view text, core::FunctionRef<void(std::size_t, std::size_t)> visit) const override {
+  void for_each(std::string_view text, core::FunctionRef<void(std::size_t, std::size_t)> visit,
+                SearchWork& work) const override {
     constexpr std::size_t kNone = static_cast<std::size_t>(-1);
     const auto free_region = [this](OnigRegion* used) { library_.free_region(used, 1); };
     const std::unique_ptr<OnigRegion, decltype(free_region)> region(library_.make_region(), free_region);
@@ -153,12 +213,18 @@ class Matcher::Oniguruma final : public Searcher {
                                                                                          library_.free_parameters);
     require(region != nullptr && parameters != nullptr, ErrorCode::kInternal, "no memory to look for a pattern");
     library_.initialize_parameters(parameters.get());
-    std::size_t retries = kMostRetries + kRetriesPerByte * text.size();
+    library_.set_match_retries(parameters.get(), kUnlimited);  // the calls count
+    library_.set_search_retries(parameters.get(), kUnlimited);
+    library_.set_stack_limit(parameters.get(), kMaxWaiting);
+    OnigurumaLibrary::Counted counted{work, steps_of_a_call_};
+    library_.set_user_data(parameters.get(), &counted);
     std::size_t last = kNone;
     for (std::size_t from = 0; from <= text.size();) {
-      const int found = search(text, from, *region, *parameters, retries);
+      const int found =
+          library_.search(regex_.get(), bytes_of(text), bytes_of(text) + text.size(), bytes_of(text) + from,
+                          bytes_of(text) + text.size(), region.get(), ONIG_OPTION_NONE, parameters.get());
       if (found == ONIG_MISMATCH) return;
-      if (found < 0) fail_for_search(found, text.size());
+      if (found < 0) fail_for_search(found, text.size(), work);
       const auto begin = static_cast<std::size_t>(region->beg[0]);
       const auto end = static_cast<std::size_t>(region->end[0]);
       // \K can put the beginning behind the end.
@@ -175,35 +241,29 @@ class Matcher::Oniguruma final : public Searcher {
   Engine engine() const noexcept override { return Engine::kOniguruma; }
 
  private:
-  /// Oniguruma does not say how often it has gone back. So it is given few steps, and more if they were not enough;
-  /// what it was given comes off `retries`, which are those of all searches in the text together.
-  int search(std::string_view text, std::size_t from, OnigRegion& region, OnigMatchParam& parameters,
-             std::size_t& retries) const {
-    for (std::size_t allowed = kFreeRetries;; allowed *= 4) {
-      library_.set_match_retries(&parameters, allowed);
-      library_.set_search_retries(&parameters, allowed);
-      const int found =
-          library_.search(regex_.get(), bytes_of(text), bytes_of(text) + text.size(), bytes_of(text) + from,
-                          bytes_of(text) + text.size(), &region, ONIG_OPTION_NONE, &parameters);
-      if (allowed > kFreeRetries) retries -= allowed;
-      if (!is_out_of_retries(found) || retries < 4 * allowed) return found;
-    }
+  void compile(std::string_view expression) {
+    regex_t* compiled = nullptr;
+    OnigErrorInfo info;
+    const int code = library_.make(&compiled, bytes_of(expression), bytes_of(expression) + expression.size(),
+                                   ONIG_OPTION_NONE, library_.utf8, *library_.default_syntax, &info);
+    regex_.reset(compiled);  // null if it failed
+    if (code != ONIG_NORMAL)
+      core::fail(ErrorCode::kBadInput, "the pattern {}: {}", Quoted{expression_}, message_of(code, &info));
   }
 
-  static bool is_out_of_retries(int code) {
-    return code == ONIGERR_RETRY_LIMIT_IN_MATCH_OVER || code == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
-  }
-
-  [[noreturn]] void fail_for_search(int code, std::size_t length) const {
-    core::fail(ErrorCode::kBadInput, "the pattern {} gives up on a text of {} bytes: {}; {}", Quoted{expression_},
-               length, message_of(code, nullptr),
-               is_out_of_retries(code) ? "cut the text into lines, or write the pattern so that it goes back less"
-                                       : "cut the text");
+  [[noreturn]] void fail_for_search(int code, std::size_t length, const SearchWork& work) const {
+    work.require_not_stopped();
+    core::fail(ErrorCode::kBadInput,
+               "the pattern {} gives up on a text of {} bytes: {}; cut the text into lines, or write the pattern so "
+               "that it goes over the text less often",
+               Quoted{expression_}, length,
+               code == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER ? "too many steps" : message_of(code, nullptr));
   }
 
   const OnigurumaLibrary& library_;
   std::string expression_;
   std::unique_ptr<regex_t, decltype(library_.free)> regex_;
+  std::size_t steps_of_a_call_ = 0;
 };
 
 std::unique_ptr<const Matcher::Searcher> Matcher::make(std::string_view expression, std::optional<Engine> engine) {
@@ -232,8 +292,14 @@ Matcher::Engine Matcher::engine() const noexcept {
 }
 
 void Matcher::for_each(std::string_view text, core::FunctionRef<void(std::size_t, std::size_t)> visit) const {
-  if (core::find_invalid_utf8(text) == std::string::npos) return searcher_->for_each(text, visit);
-  searcher_->for_each(without_invalid_bytes(text), visit);
+  SearchWork work(text.size());
+  for_each(text, visit, work);
+}
+
+void Matcher::for_each(std::string_view text, core::FunctionRef<void(std::size_t, std::size_t)> visit,
+                       SearchWork& work) const {
+  if (core::find_invalid_utf8(text) == std::string::npos) return searcher_->for_each(text, visit, work);
+  searcher_->for_each(without_invalid_bytes(text), visit, work);
 }
 
 }  // namespace dragoman::tokenizer

@@ -22,16 +22,6 @@ bool at_word_boundary(const icu::UnicodeSet& word, std::string_view text, std::s
 
 /// Whether a step that takes no character lets pass here.
 bool holds(const Instruction& step, const PatternProgram& program, std::string_view text, std::size_t at) {
-  switch (step.kind) {
-    case Kind::kTextBegin:
-      return at == 0;
-    case Kind::kTextEnd:
-      return at == text.size();
-    case Kind::kLineFeedAtEnd:
-      return at == text.size() || (at + 1 == text.size() && text[at] == '\n');
-    default:
-      break;
-  }
   const icu::UnicodeSet& characters = program.classes[step.characters];
   switch (step.kind) {
     case Kind::kAhead:
@@ -55,7 +45,7 @@ std::uint32_t target(std::uint32_t step, std::int32_t jump) {
 
 }  // namespace
 
-Pattern::Pattern(std::string_view pattern, PatternDialect dialect) : program_(parse_pattern(pattern, dialect).program) {
+Pattern::Pattern(std::string_view pattern) : program_(parse_pattern(pattern).program) {
   find_first_bytes();
 }
 
@@ -84,10 +74,6 @@ void Pattern::add_first_bytes(const icu::UnicodeSet& characters) {
   if (characters.containsSome(0x80, 0x10FFFF) != 0) std::fill(first_bytes_.begin() + 0x80, first_bytes_.end(), true);
 }
 
-bool Pattern::matches_at_start(std::string_view text) const {
-  return Search(*this, text).end_of_match(0).has_value();
-}
-
 bool Pattern::stops_before(char32_t character) const {
   return std::none_of(program_.code.begin(), program_.code.end(), [&](const Instruction& step) {
     const bool takes = step.kind == Kind::kCharacter || step.kind == Kind::kAhead || step.kind == Kind::kNotAhead;
@@ -113,6 +99,7 @@ std::optional<std::size_t> Pattern::Search::end_of_match(std::size_t begin) {
   std::uint32_t step = 0;
   for (std::size_t at = begin;;) {
     const Instruction& now = program.code[step];
+    if (!work_.take()) give_up();
     bool alive = true;
     if (now.kind == Kind::kMatch) return at;
     if (now.kind == Kind::kCharacter) {
@@ -134,6 +121,14 @@ std::optional<std::size_t> Pattern::Search::end_of_match(std::size_t begin) {
       waiting_.pop_back();
     }
   }
+}
+
+void Pattern::Search::give_up() const {
+  work_.require_not_stopped();
+  core::fail(core::ErrorCode::kBadInput,
+             "a pattern gives up on a text of {} bytes: too many steps; cut the text into lines, or simplify the "
+             "pattern",
+             text_.size());
 }
 
 /// Places fit into 32 bits: otherwise make_memory() would have refused the text.

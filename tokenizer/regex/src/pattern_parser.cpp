@@ -29,9 +29,23 @@ struct Quantifier {
   bool possessive = false;  ///< what it has taken it does not give back
 };
 
+/// Does to a set of ASCII what closeOver(USET_CASE_INSENSITIVE) does, in a hundredth of its time: patterns may have ten
+/// thousands of letters.
+void add_other_cases(icu::UnicodeSet& ascii) {
+  constexpr UChar32 kToUpper = 'A' - 'a';
+  constexpr UChar32 kKelvin = 0x212A;
+  constexpr UChar32 kLongS = 0x17F;
+  for (UChar32 lower = 'a'; lower <= 'z'; ++lower) {
+    if (ascii.contains(lower) == 0 && ascii.contains(lower + kToUpper) == 0) continue;
+    ascii.add(lower).add(lower + kToUpper);
+    if (lower == 'k') ascii.add(kKelvin);
+    if (lower == 's') ascii.add(kLongS);
+  }
+}
+
 class PatternParser {
  public:
-  PatternParser(std::string_view pattern, PatternDialect dialect) : in_(pattern), dialect_(dialect) {}
+  explicit PatternParser(std::string_view pattern) : in_(pattern) {}
 
   ParsedPattern parse() {
     Code code = alternatives();
@@ -75,7 +89,9 @@ class PatternParser {
         return group();
       case '^':
       case '$':
-        return anchor();
+        in_.fail(
+            "^ and $ are not supported: words are learned without the lines that they stand in; write \\^ or \\$ for "
+            "the character");
       case '*':
       case '+':
       case '?':
@@ -92,17 +108,10 @@ class PatternParser {
     const std::size_t begin = in_.offset();
     if (++depth_ > kMaxDepth) in_.fail("groups are nested too deeply");
     in_.take('(');
-    Code code = in_.take('?') ? special_group(begin) : capturing_group(begin);
+    Code code = in_.take('?') ? special_group(begin) : alternatives();
     if (!in_.take(')')) in_.fail_at(begin, "this ( is not closed; write \\( for the character");
     --depth_;
     return code;
-  }
-
-  /// subword-nmt would write the text of a group once more.
-  Code capturing_group(std::size_t begin) {
-    if (dialect_ == PatternDialect::kPython)
-      in_.fail_at(begin, "a group that captures makes subword-nmt repeat text; write (?:...)");
-    return alternatives();
   }
 
   Code special_group(std::size_t begin) {
@@ -111,8 +120,10 @@ class PatternParser {
     const bool behind = in_.take('<');
     const bool negative = in_.take('!');
     if (!negative && !in_.take('=')) in_.fail_at(begin, "of groups with (?, only (?: (?= (?! (?<= (?<! are supported");
-    if (in_.at_end() || in_.peek() == ')' || in_.peek() == '(') in_.fail("look-around takes one character or class");
-    const std::uint32_t characters = read_atom(in_, dialect_, parsed_, true);
+    constexpr std::string_view kNoCharacter = ")(^$|*+?{";
+    if (in_.at_end() || kNoCharacter.find(static_cast<char>(in_.peek())) != std::string_view::npos)
+      in_.fail("look-around takes one character or class");
+    const std::uint32_t characters = read_atom(in_, parsed_, true);
     if (!in_.at_end() && in_.peek() != ')') in_.fail("look-around takes one character or class");
     return assertion(
         behind ? (negative ? Kind::kNotBehind : Kind::kBehind) : (negative ? Kind::kNotAhead : Kind::kAhead),
@@ -121,7 +132,6 @@ class PatternParser {
 
   /// Of ASCII characters only, and not where several together fold to another, as `ss` does: Oniguruma matches that.
   Code any_case(std::size_t begin) {
-    if (dialect_ == PatternDialect::kPython) in_.fail_at(begin, "flags are not supported");
     in_.skip(2);
     const bool before = std::exchange(ignore_case_, true);
     const std::size_t inside = in_.offset();
@@ -147,23 +157,12 @@ class PatternParser {
   /// The class of an atom, in both cases where that is asked for.
   std::uint32_t read_class() {
     const std::size_t begin = in_.offset();
-    const std::uint32_t number = read_atom(in_, dialect_, parsed_, false);
+    const std::uint32_t number = read_atom(in_, parsed_, false);
     if (!ignore_case_) return number;
     icu::UnicodeSet& set = parsed_.program.classes[number];
     if (set.containsSome(0x80, 0x10FFFF) != 0) in_.fail_at(begin, "only ASCII characters are supported with (?i:");
-    set.closeOver(USET_CASE_INSENSITIVE);
-    set.removeAllStrings();
+    add_other_cases(set);
     return number;
-  }
-
-  Code anchor() {
-    if (dialect_ != PatternDialect::kPython)
-      in_.fail(
-          "^ and $ are not supported: words are learned without the lines that they stand in; write \\^ or \\$ "
-          "for the character");
-    const bool begin = in_.take('^');
-    if (!begin) in_.take('$');
-    return assertion(begin ? Kind::kTextBegin : Kind::kLineFeedAtEnd, 0);
   }
 
   Code escape() {
@@ -172,15 +171,11 @@ class PatternParser {
       in_.skip(2);
       return assertion(letter == 'b' ? Kind::kWordBoundary : Kind::kNoWordBoundary, word_class());
     }
-    if (dialect_ == PatternDialect::kPython && (letter == 'A' || letter == 'Z')) {
-      in_.skip(2);
-      return assertion(letter == 'A' ? Kind::kTextBegin : Kind::kTextEnd, 0);
-    }
     return single(read_class());
   }
 
   std::uint32_t word_class() {
-    parsed_.program.classes.push_back(*class_of_escape('w', dialect_, false));
+    parsed_.program.classes.push_back(*class_of_escape('w', false));
     return static_cast<std::uint32_t>(parsed_.program.classes.size() - 1);
   }
 
@@ -209,11 +204,11 @@ class PatternParser {
     return quantifier;
   }
 
-  /// Behind {m,n} a + is another quantifier to Oniguruma, and Python has none before version 3.11.
+  /// After {m,n} a + is another quantifier to Oniguruma.
   bool take_possessive(const Quantifier& quantifier) {
     if (!in_.take('+')) return false;
     const bool interval = in_.since(in_.offset() - 2).front() == '}';
-    if (dialect_ == PatternDialect::kPython || interval) in_.fail_before("this possessive quantifier is not supported");
+    if (interval) in_.fail_before("this possessive quantifier is not supported");
     return quantifier.least <= 1;
   }
 
@@ -308,7 +303,6 @@ class PatternParser {
   }
 
   PatternScanner in_;
-  PatternDialect dialect_;
   ParsedPattern parsed_;
   int depth_ = 0;
   bool ignore_case_ = false;  // inside (?i:...)
@@ -316,8 +310,8 @@ class PatternParser {
 
 }  // namespace
 
-ParsedPattern parse_pattern(std::string_view pattern, PatternDialect dialect) {
-  return PatternParser(pattern, dialect).parse();
+ParsedPattern parse_pattern(std::string_view pattern) {
+  return PatternParser(pattern).parse();
 }
 
 }  // namespace dragoman::tokenizer

@@ -60,6 +60,7 @@ class ListedTokenizer::Decoder final : public StreamingDecoder {
   explicit Decoder(const ListedTokenizer& tokenizer)
       : tokenizer_(tokenizer), decoder_(tokenizer.segmenter_->make_decoder()) {}
   void decode(std::int32_t id, std::string& text) override { decoder_->decode(tokenizer_.checked(id), text); }
+  void decode_text(std::string_view piece, std::string& text) override { decoder_->decode_text(piece, text); }
   void finish(std::string& text) override { decoder_->finish(text); }
 
  private:

@@ -17,6 +17,9 @@ class ListedTokenizer final : public Tokenizer {
   std::int32_t size() const override { return listed_; }
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options) const override;
   std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options) const override;
+  std::vector<std::string> encode_as_text(std::string_view text, const EncodeOptions& options) const override {
+    return segmenter_->encode_as_text(text, options);
+  }
   std::unique_ptr<TextEncoder> make_encoder(const EncodeOptions& options) const override;
   std::string decode(std::span<const std::int32_t> ids) const override;
   std::unique_ptr<StreamingDecoder> make_decoder() const override;

@@ -6,6 +6,7 @@
 #include "merging/ranked_pieces.h"
 #include "normalizing/character_map.h"
 #include "pre_tokenizing/word_cutter.h"
+#include "sentencepiece/in_steps.h"
 #include "sentencepiece/sentencepiece_model.h"
 #include "sentencepiece_unigram.h"
 
@@ -25,18 +26,16 @@ namespace {
 using core::ErrorCode;
 using core::Quoted;
 using core::require;
-using Kind = NormalizerStep::Kind;
 using Model = SentencePieceModel;
 using StoredPiece = Model::Piece;
-
-constexpr std::size_t kAllSpaces = 0x7FFFFFFF;
 
 void check_supported(const Model& model, const std::string& name) {
   const auto check = [&](bool condition, std::string_view reason) {
     require(condition, ErrorCode::kUnsupported, "{}: {}", name, reason);
   };
   check(model.model_type != Model::kUnigram,
-        "a SentencePiece model of the type unigram has no merges; it encodes and decodes, but cannot be converted");
+        "a SentencePiece model of the type unigram has no merges; it encodes, decodes and is written as "
+        "tokenizer-json, but its pieces cannot be edited");
   check(model.model_type == Model::kBpe,
         fmt::format("a SentencePiece model of the type {}; bpe and unigram are supported",
                     name_of_model_type(model.model_type)));
@@ -67,38 +66,17 @@ SentencePieceNormalization normalization_of(const Model& model) {
           .space_as_suffix = model.space_as_suffix};
 }
 
-NormalizerSteps normalizer_of(const Model& model) {
-  NormalizerSteps steps;
-  if (model.remove_extra_spaces)
-    for (const Kind kind : {Kind::kTrimStart, Kind::kTrimEnd, Kind::kSqueeze}) steps.push_back({kind, " ", {}});
-  if (model.dummy_prefix) steps.push_back({Kind::kPrepend, {}, kWordMark});
-  steps.push_back({Kind::kReplace, " ", kWordMark});
-  // SentencePiece takes marks off at the end only after spaces became marks, so those of the text vanish, too.
-  if (model.remove_extra_spaces) steps.push_back({Kind::kTrimEnd, kWordMark, {}});
-  return steps;
-}
-
 bool has_byte_pieces(const Model& model) {
   return std::ranges::find(model.pieces, Model::kByte, &StoredPiece::type) != model.pieces.end();
 }
 
-DecoderSteps decoder_of(const Model& model) {
-  DecoderSteps steps{.replacements = {{kWordMark, " "}}, .byte_fallback = has_byte_pieces(model)};
-  if (model.dummy_prefix || model.remove_extra_spaces)
-    steps.strip = Strip{.character = " ", .most = model.remove_extra_spaces ? kAllSpaces : 1};
-  return steps;
-}
-
 TextDefinition text_of(const Model& model, bool words_are_apart) {
-  if (has_steps(model))
-    return CharacterText{.normalizer = normalizer_of(model),
-                         .pre_tokenizer = SplitBefore{.mark = words_are_apart ? kWordMark : ""},
+  SentencePieceText text{.normalization = normalization_of(model),
+                         .split_at_marks = words_are_apart,
                          .byte_fallback = model.byte_fallback,
-                         .decoder = decoder_of(model)};
-  return SentencePieceText{.normalization = normalization_of(model),
-                           .split_at_marks = words_are_apart,
-                           .byte_fallback = model.byte_fallback,
-                           .decodes_bytes = has_byte_pieces(model)};
+                         .decodes_bytes = has_byte_pieces(model)};
+  if (has_steps(model)) return text_in_steps(text);
+  return text;
 }
 
 /// Ranks by falling score, equal for equal scores.
@@ -110,10 +88,6 @@ std::vector<std::int64_t> rank_scores(const std::vector<StoredPiece>& pieces) {
   for (const StoredPiece& piece : pieces)
     ranks.push_back(std::ranges::lower_bound(scores, piece.score, std::greater<>()) - scores.begin());
   return ranks;
-}
-
-bool is_one_character(std::string_view text) {
-  return !text.empty() && core::decode_utf8(text, 0).length == text.size();
 }
 
 using CharacterIds = std::unordered_map<std::string_view, std::int32_t, core::TextHash>;
@@ -260,7 +234,7 @@ Model normalizer_options(const BpeDefinition& definition) {
     for (const bool remove_extra_spaces : {true, false}) {
       model.dummy_prefix = dummy_prefix;
       model.remove_extra_spaces = remove_extra_spaces;
-      if (definition.normalizer() == normalizer_of(model)) return model;
+      if (definition.normalizer() == normalizer_steps(normalization_of(model))) return model;
     }
   cannot_write("its normalisation is not one that such a model can describe");
 }
@@ -286,11 +260,10 @@ std::vector<StoredPiece> stored_pieces(const BpeDefinition& d, const std::vector
   return pieces;
 }
 
-bool normalised_alike(const BpeDefinition& a, const BpeDefinition& b) {
-  const auto* first = std::get_if<SentencePieceText>(&a.text);
-  const auto* second = std::get_if<SentencePieceText>(&b.text);
-  if (first == nullptr || second == nullptr) return first == second && a.normalizer() == b.normalizer();
-  return first->normalization == second->normalization;
+/// A definition that normalises as SentencePiece is in the model as it is, whatever reading makes of that.
+bool normalised_alike(const BpeDefinition& read, const BpeDefinition& definition) {
+  if (std::holds_alternative<SentencePieceText>(definition.text)) return true;
+  return !std::holds_alternative<SentencePieceText>(read.text) && read.normalizer() == definition.normalizer();
 }
 
 /// Where words are not cut, merges reach as far as the model's do: a cut only says whether words can be encoded apart.
@@ -311,8 +284,8 @@ void check_same(const BpeDefinition& read, const BpeDefinition& definition, cons
 
 }  // namespace
 
-BpeDefinition read_sentencepiece(std::string_view bytes, const std::string& name) {
-  const Model model = parse_sentencepiece_model(bytes, name);
+BpeDefinition read_sentencepiece(std::string_view bytes, const std::string& name, const VocabularyOfTexts* vocabulary) {
+  const Model model = parse_restricted_model(bytes, name, vocabulary);
   check_supported(model, name);
   if (!model.character_map.empty()) CharacterMap(model.character_map, name);  // throws if it is damaged
   BpeDefinition definition;
@@ -326,15 +299,15 @@ BpeDefinition read_sentencepiece(std::string_view bytes, const std::string& name
 }
 
 std::unique_ptr<Tokenizer> open_sentencepiece(std::string_view bytes, const std::string& name,
-                                              std::optional<std::int32_t> listed) {
-  const Model model = parse_sentencepiece_model(bytes, name);
+                                              std::optional<std::int32_t> listed, const VocabularyOfTexts* vocabulary) {
+  const Model model = parse_restricted_model(bytes, name, vocabulary);
   std::unique_ptr<Tokenizer> tokenizer;
   if (model.model_type == Model::kUnigram) {
     UnigramDefinition definition = read_unigram(model, name);
     definition.unknown_by_text = listed.has_value();
     tokenizer = std::make_unique<UnigramTokenizer>(std::move(definition), name);
   } else {
-    tokenizer = std::make_unique<BpeTokenizer>(read_sentencepiece(bytes, name), name);
+    tokenizer = std::make_unique<BpeTokenizer>(read_sentencepiece(bytes, name, vocabulary), name);
   }
   if (!listed) return tokenizer;
   const auto unknown = std::ranges::find(model.pieces, std::uint64_t{Model::kUnknown}, &StoredPiece::type);
@@ -354,6 +327,7 @@ std::string write_sentencepiece(const BpeDefinition& escaped) {
   model.model_type = Model::kBpe;
   model.byte_fallback = definition.byte_fallback();
   model.pieces = stored_pieces(definition, merges);
+  check_library_opens(model);
   std::string bytes = serialize(model);
   check_same(read_sentencepiece(bytes, "the model as written"), definition, merges);
   return bytes;

@@ -1,9 +1,11 @@
 #include "sentencepiece/sentencepiece_model.h"
 
 #include <cmath>
+#include <unordered_set>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/tokenizer/byte_pieces.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -82,6 +84,32 @@ SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::
   }
   require(!model.pieces.empty(), ErrorCode::kBadInput, "{}: no pieces; not a SentencePiece model", name);
   return model;
+}
+
+void check_library_opens(const SentencePieceModel& model) {
+  const auto check = [](bool condition, std::string_view text, std::string_view reason) {
+    require(condition, ErrorCode::kUnsupported, "the SentencePiece library would not open the model: {} {}",
+            Quoted{text}, reason);
+  };
+  std::unordered_set<std::string_view> texts;
+  std::size_t bytes = 0;
+  std::size_t unknown = 0;
+  for (const Model::Piece& piece : model.pieces) {
+    check(!piece.text.empty(), piece.text, "is an empty piece");
+    check(piece.text.find('\0') == std::string::npos, piece.text, "holds the character NUL");
+    check(texts.insert(piece.text).second, piece.text, "is a piece twice");
+    bytes += piece.type == Model::kByte ? 1 : 0;
+    unknown += piece.type == Model::kUnknown ? 1 : 0;
+    check(piece.type != Model::kUnknown || unknown == 1, piece.text, "is a second unknown piece");
+    check(piece.type != Model::kByte || byte_of_piece(piece.text), piece.text, "is no name of a byte");
+    check(piece.type != Model::kByte || model.byte_fallback, piece.text, "is a byte, but there is no byte fallback");
+  }
+  require(unknown == 1, ErrorCode::kUnsupported,
+          "the SentencePiece library would not open the model: it has no unknown piece");
+  require(!model.byte_fallback || bytes == 256, ErrorCode::kUnsupported,
+          "the SentencePiece library would not open the model: byte fallback needs 256 pieces that are bytes, and {} "
+          "are; byte pieces cannot be special tokens or user-defined symbols as well",
+          bytes);
 }
 
 void write_piece(const Model::Piece& piece, WireWriter& file) {

@@ -166,13 +166,24 @@ std::vector<ScoredSegments> UnigramModel::n_best(std::string_view text, std::siz
     const Edge* edge;
     std::uint32_t rank;
   };
+  // Each place holds the best ways to it.
+  constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
+  const std::size_t bytes_of_place = most * sizeof(Way) + sizeof(std::vector<Way>);
+  require(text.size() < kMaxBytes / bytes_of_place, ErrorCode::kBadInput,
+          "the {} best segmentations of a text of {} bytes would take {} MB of memory, and at most {} MB are taken for "
+          "one text; ask for fewer, or split the line",
+          most, text.size(), (text.size() + 1) * bytes_of_place >> 20, kMaxBytes >> 20);
   const std::vector<Edge> all = edges(text);
   std::vector<std::vector<Way>> ways(text.size() + 1);
   ways[0] = {{0, nullptr, 0}};
   std::size_t finished = 0;
-  const auto finish = [&](std::vector<Way>& at) {
+  const auto keep_best = [&](std::vector<Way>& at) {
     std::ranges::stable_sort(at, std::greater<>(), &Way::score);
     if (at.size() > most) at.resize(most);
+  };
+  const auto finish = [&](std::vector<Way>& at) {
+    keep_best(at);
+    at.shrink_to_fit();
   };
   for (const Edge& edge : all) {
     for (; finished < edge.begin; ++finished) finish(ways[finished + 1]);
@@ -180,7 +191,7 @@ std::vector<ScoredSegments> UnigramModel::n_best(std::string_view text, std::siz
     for (std::uint32_t rank = 0; rank < before.size(); ++rank)
       ways[edge.end].push_back({before[rank].score + static_cast<double>(edge.score), &edge, rank});
     // So that a place holds no more than a few times what will be kept.
-    if (ways[edge.end].size() > 4 * most + 64) finish(ways[edge.end]);
+    if (ways[edge.end].size() > 4 * most + 64) keep_best(ways[edge.end]);
   }
   finish(ways.back());
   std::vector<ScoredSegments> found;

@@ -19,7 +19,7 @@ using core::ErrorCode;
 using core::require;
 using Type = UnigramPiece::Type;
 
-std::vector<std::string> texts_of(const UnigramDefinition& definition) {
+std::vector<std::string> parts_of(const UnigramDefinition& definition) {
   std::vector<std::string> texts;
   for (const UnigramPiece& piece : definition.pieces) texts.push_back(piece.text);
   return texts;
@@ -87,7 +87,7 @@ struct Buffers {
 struct UnigramTokenizer::Impl {
   Impl(UnigramDefinition d, const std::string& name)
       : definition(std::move(d)),
-        texts(texts_of(definition)),
+        texts(parts_of(definition)),
         model(definition, texts, name),
         normalizer(normalization_of(definition), texts_of_type(definition, Type::kUserDefined), name),
         special(special_pieces(definition)),
@@ -101,12 +101,14 @@ struct UnigramTokenizer::Impl {
     return definition.pieces[static_cast<std::size_t>(id)];
   }
 
-  /// Calls visit(id, begin, end) for each piece of the text; offsets are those of the text if `track`, else 0.
+  enum class Offsets { kNone, kOfText, kOfNormalText };
+
+  /// Calls visit(id, begin, end) for each piece of the text. A special piece that is matched has none in normal text.
   template <class Visitor>
-  void for_each_piece(std::string_view text, const EncodeOptions& options, bool track, Buffers& buffers,
+  void for_each_piece(std::string_view text, const EncodeOptions& options, Offsets offsets, Buffers& buffers,
                       Visitor&& visit) const {
     buffers.unigram.draws = 0;
-    if (!options.match_special_tokens) return encode_stretch(text, 0, options, track, buffers, visit);
+    if (!options.match_special_tokens) return encode_stretch(text, 0, options, offsets, buffers, visit);
     std::size_t begin = 0;
     for (std::size_t at = 0; at < text.size();) {
       const Trie::Match match = special.longest_prefix(text.substr(at));
@@ -114,19 +116,20 @@ struct UnigramTokenizer::Impl {
         ++at;
         continue;
       }
-      encode_stretch(text.substr(begin, at - begin), begin, options, track, buffers, visit);
-      visit(match.value, at, at + match.length);
+      encode_stretch(text.substr(begin, at - begin), begin, options, offsets, buffers, visit);
+      const bool of_text = offsets == Offsets::kOfText;
+      visit(match.value, of_text ? at : 0, of_text ? at + match.length : 0);
       begin = at += match.length;
     }
-    encode_stretch(text.substr(begin), begin, options, track, buffers, visit);
+    encode_stretch(text.substr(begin), begin, options, offsets, buffers, visit);
   }
 
   template <class Visitor>
-  void encode_stretch(std::string_view text, std::size_t begin, const EncodeOptions& options, bool track,
+  void encode_stretch(std::string_view text, std::size_t begin, const EncodeOptions& options, Offsets offsets,
                       Buffers& buffers, Visitor&& visit) const {
-    normalizer.apply(text, begin, track, buffers.normal);
+    normalizer.apply(text, begin, offsets == Offsets::kOfText, buffers.normal);
     segment(options, buffers);
-    visit_segments(buffers, track, visit);
+    visit_segments(buffers, offsets, visit);
   }
 
   /// The segments of the normalised text.
@@ -150,8 +153,10 @@ struct UnigramTokenizer::Impl {
   }
 
   template <class Visitor>
-  void visit_segments(const Buffers& buffers, bool track, Visitor&& visit) const {
-    const auto origin = [&](std::size_t at) { return track ? buffers.normal.origin[at] : 0; };
+  void visit_segments(const Buffers& buffers, Offsets offsets, Visitor&& visit) const {
+    const auto origin = [&](std::size_t at) {
+      return offsets == Offsets::kOfText ? buffers.normal.origin[at] : offsets == Offsets::kNone ? 0 : at;
+    };
     const auto& segments = buffers.unigram.segments;
     for (std::size_t i = 0; i < segments.size(); ++i) {
       const Segment& first = segments[i];
@@ -204,9 +209,22 @@ std::vector<Piece> UnigramTokenizer::encode_pieces(std::string_view text, const 
   check(options);
   Buffers buffers;
   std::vector<Piece> pieces;
-  impl_->for_each_piece(text, options, true, buffers, [&](std::int32_t id, std::size_t begin, std::size_t end) {
-    pieces.push_back({id, begin, end});
-  });
+  impl_->for_each_piece(text, options, Impl::Offsets::kOfText, buffers,
+                        [&](std::int32_t id, std::size_t begin, std::size_t end) {
+                          pieces.push_back({id, begin, end});
+                        });
+  return pieces;
+}
+
+std::vector<std::string> UnigramTokenizer::encode_as_text(std::string_view text, const EncodeOptions& options) const {
+  check(options);
+  Buffers buffers;
+  std::vector<std::string> pieces;
+  const auto add = [&](std::int32_t id, std::size_t begin, std::size_t end) {
+    const bool unknown = id == impl_->model.unknown() && begin < end && end <= buffers.normal.text.size();
+    pieces.emplace_back(unknown ? std::string_view(buffers.normal.text).substr(begin, end - begin) : piece(id));
+  };
+  impl_->for_each_piece(text, options, Impl::Offsets::kOfNormalText, buffers, add);
   return pieces;
 }
 
@@ -219,7 +237,8 @@ std::vector<Segmentation> UnigramTokenizer::encode_n_best(std::string_view text,
   for (ScoredSegments& each : impl_->model.n_best(buffers.normal.text, static_cast<std::size_t>(most))) {
     buffers.unigram.segments = std::move(each.segments);
     Segmentation& next = found.emplace_back(Segmentation{.ids = {}, .score = each.score});
-    impl_->visit_segments(buffers, false, [&](std::int32_t id, std::size_t, std::size_t) { next.ids.push_back(id); });
+    impl_->visit_segments(buffers, Impl::Offsets::kNone,
+                          [&](std::int32_t id, std::size_t, std::size_t) { next.ids.push_back(id); });
   }
   return found;
 }
@@ -230,7 +249,7 @@ std::unique_ptr<TextEncoder> UnigramTokenizer::make_encoder(const EncodeOptions&
     Encoder(const Impl& impl, const EncodeOptions& options) : impl_(impl), options_(options) { check(options_); }
     void encode(std::string_view text, std::uint64_t line, std::vector<std::int32_t>& ids) override {
       options_.line = line;
-      impl_.for_each_piece(text, options_, false, buffers_,
+      impl_.for_each_piece(text, options_, Impl::Offsets::kNone, buffers_,
                            [&](std::int32_t id, std::size_t, std::size_t) { ids.push_back(id); });
     }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/json.h>
+
 namespace dragoman::cli {
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
-#include <dragoman/core/options.h>
+#include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
@@ -27,17 +27,17 @@ void add_checksums(Report& report, const fs::path& folder) {
 }
 
 /// What config.json says of a tokenizer's kind, and, of a built-in one, what the file says.
-Report describe_stored_tokenizer(const formats::StoredTokenizer* stored, const tokenizer::Tokenizer* tokenizer,
+Report describe_stored_tokenizer(const tokenizer::TokenizerSpec* stored, const tokenizer::Tokenizer* tokenizer,
                                  const std::string& label) {
   Report report;
   if (stored != nullptr) {
-    report.add_value("type", stored->kind.type);
+    report.add_value("type", stored->kind());
     report.add_value("plugin", stored->plugin);
-    report.add_value("options", stored->kind.options);
+    report.add_value("options", stored->options.get());
     report.add_row(label + " type", stored->plugin.empty()
-                                        ? stored->kind.type
-                                        : fmt::format("{}, of the plugin {}", stored->kind.type, stored->plugin));
-    if (!stored->kind.options.empty()) report.add_row(label + " options", core::one_line(stored->kind.options));
+                                        ? std::string(stored->kind())
+                                        : fmt::format("{}, of the plugin {}", stored->kind(), stored->plugin));
+    if (!stored->options.empty()) report.add_row(label + " options", core::one_line(stored->options.get()));
   }
   if (tokenizer != nullptr) report.append(describe_tokenizer(*tokenizer, label));
   return report;
@@ -45,8 +45,8 @@ Report describe_stored_tokenizer(const formats::StoredTokenizer* stored, const t
 
 void add_tokenizers(Report& report, const formats::ModelFolder& folder) {
   const std::optional<formats::StoredTokenizers>& stored = folder.config().tokenizers;
-  const formats::StoredTokenizer* source = stored ? &stored->source : nullptr;
-  const formats::StoredTokenizer* target = stored ? &stored->target : nullptr;
+  const tokenizer::TokenizerSpec* source = stored ? &stored->source : nullptr;
+  const tokenizer::TokenizerSpec* target = stored ? &stored->target : nullptr;
   if (folder.has_joint_tokenizer())
     return report.add_part("tokenizer",
                            describe_stored_tokenizer(source, folder.source_tokenizer().get(), "tokenizer"));
@@ -162,8 +162,16 @@ void add_languages(Report& report, const formats::LanguageTable& table) {
                            : fmt::format("{}{}: {}", codes.size(), usual, fmt::join(codes, " ")));
 }
 
-const plugins::ModelImporterEntry* foreign_importer(const fs::path& path) {
-  static const std::vector<plugins::ModelImporterEntry> importers = imports::built_in_importers();
+/// Adds the properties that every model has, whatever its files are.
+void add_configuration(Report& report, const formats::ModelConfig& config) {
+  report.add_settings("sequences", nn::to_json(config.sequences));
+  report.add_settings("model", config.model);
+  if (!config.decoding.empty()) report.add_settings("decoding", config.decoding, "decoding.");
+  if (!config.languages.empty()) add_languages(report, config.languages);
+}
+
+const formats::ModelImporter* foreign_importer(const fs::path& path) {
+  static const std::vector<formats::ModelImporter> importers = imports::built_in_importers();
   const auto found = std::ranges::find_if(importers, [&](const auto& importer) { return importer.recognises(path); });
   return found == importers.end() ? nullptr : &*found;
 }
@@ -183,10 +191,7 @@ Report describe_model_folder(const fs::path& path, const InspectOptions& options
   report.add("compute", std::string(name_of(config.compute)));
   if (options.verify) add_checksums(report, path);
   add_tokenizers(report, folder);
-  report.add_settings("sequences", nn::to_json(config.sequences));
-  report.add_settings("model", config.model);
-  if (!config.decoding.empty()) report.add_settings("decoding", config.decoding, "decoding.");
-  if (!config.languages.empty()) add_languages(report, config.languages);
+  add_configuration(report, config);
   report.add_part("weights", describe_weights(folder.weights_path(), options));
   return report;
 }
@@ -196,19 +201,15 @@ bool is_foreign_model(const fs::path& path) {
 }
 
 Report describe_foreign_model(const fs::path& path, const InspectOptions&) {
-  const plugins::ModelImporterEntry& importer = *foreign_importer(path);
-  const Json none = Json::object();
-  core::OptionReader own(none, "options of the importer " + importer.name);
-  const plugins::ModelDescription described = importer.make(path, own)->describe();
+  const formats::ModelImporter& importer = *foreign_importer(path);
+  const std::unique_ptr<formats::OpenedModel> opened = formats::open_with(importer, path);
+  const std::vector<std::string> warnings = opened->warnings();
   Report report;
   report.add("importer", importer.name);
-  report.add("type", described.model_type);
-  report.add_settings("sequences", nn::to_json(described.sequences));
-  report.add_settings("model", described.model);
-  if (!described.decoding.empty()) report.add_settings("decoding", described.decoding, "decoding.");
-  if (!described.languages.empty()) add_languages(report, described.languages);
-  report.add_value("warnings", described.warnings);
-  for (const std::string& warning : described.warnings) report.add_row("warning", warning);
+  report.add("type", opened->config().model_type);
+  add_configuration(report, opened->config());
+  report.add_value("warnings", warnings);
+  for (const std::string& warning : warnings) report.add_row("warning", warning);
   return report;
 }
 

@@ -1,7 +1,7 @@
 #include "compute.h"
 #include "inspector.h"
 #include "options/host_options.h"
-#include "options/line_pairs.h"
+#include "options/lines/line_pairs.h"
 #include "options/number_option.h"
 #include "options/text_inputs.h"
 #include "program/command.h"
@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/pipeline/compute_comparison.h>
 #include <dragoman/pipeline/model_verification.h>
@@ -72,9 +73,9 @@ class Inspect final : public Command {
   }
 
   void add_options(po::options_description& options) override {
-    options.add_options()                                                                  //
-        ("path", po::value(&path_)->required()->value_name("PATH"), "the file or folder")  //
-        ("tensors", po::bool_switch(&options_.tensors), "list every tensor")               //
+    options.add_options()                                                                            //
+        ("path", po::value(&path_)->required()->value_name("PATH"), "required: the file or folder")  //
+        ("tensors", po::bool_switch(&options_.tensors), "list every tensor")                         //
         ("verify", po::bool_switch(&options_.verify),
          "check SHA256SUMS; reads every byte of a model folder or checkpoint; and run an imported model, or one of "
          "another toolkit, again on what is known of it")  //
@@ -174,10 +175,8 @@ class Inspect final : public Command {
     }
     std::optional<pipeline::Translator> translator;
     if (target_.empty())
-      translator.emplace(
-          path_, host,
-          pipeline::TranslateOptions{
-              .decoding = {.strategy = "greedy"}, .threads = threads_, .compute = tensor::ComputeChoice::kF32});
+      translator.emplace(pipeline::Model(path_, host, {.threads = threads_, .compute = tensor::ComputeChoice::kF32}),
+                         pipeline::TranslateOptions{.search = {.decoder = "greedy"}, .ignore_model_defaults = true});
     LinePairReader reader(input_, target_, session.stop);
     for (bool more = true; more;) {
       std::vector<pipeline::LinePair> pairs;

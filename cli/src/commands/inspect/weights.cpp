@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/formats/safetensors.h>
 

@@ -20,7 +20,7 @@ struct CommandReference {
   std::string name;
   std::string summary;
   std::string examples;  ///< one a line
-  std::vector<std::string> arguments;
+  std::string usage;     ///< usage_of()
   std::vector<OptionReference> options;
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/pipeline/stage_options.h>
 #include <dragoman/t5/option_table.h>
 #include <dragoman/training/option_table.h>
@@ -16,12 +17,6 @@ namespace {
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
-  return text;
-}
-
-std::string arguments_of(const CommandReference& command) {
-  std::string text;
-  for (const std::string& argument : command.arguments) text += fmt::format(" [{}]", argument);
   return text;
 }
 
@@ -50,9 +45,10 @@ std::string markdown_table(const std::vector<core::Option>& options) {
     const std::string value = !option.choices.empty()      ? fmt::format("{}", fmt::join(option.choices, ", "))
                               : option.placeholder.empty() ? "true or false"
                                                            : option.placeholder;
-    const std::string fallback = option.fallback.is_null()     ? ""
-                                 : option.fallback.is_string() ? option.fallback.get<std::string>()
-                                                               : core::one_line(option.fallback);
+    const core::Json& said = option.fallback.get();
+    const std::string fallback = said.is_null()     ? ""
+                                 : said.is_string() ? said.get<std::string>()
+                                                    : core::one_line(said);
     table += fmt::format("| `{}` | {} | {} | {} |\n", option.name, escaped(value),
                          fallback.empty() ? "" : fmt::format("`{}`", fallback), escaped(option.help));
   }
@@ -95,12 +91,12 @@ std::string as_markdown(const std::vector<CommandReference>& commands) {
   std::string page =
       "# Commands\n\n"
       "What `dragoman COMMAND --help` says, in one page; `dragoman reference` writes it. Every command also takes\n"
-      "`-h, --help`, `-q, --quiet` (no progress and no notes, only errors) and `--progress auto|json|none`. What "
-      "stands in\n"
-      "`[ ]` behind a command may stand there without the name of its option.\n";
+      "`-h, --help`, `-q, --quiet` (no progress and no notes, only errors) and `--progress auto|json|none`.\n"
+      "Options before `[OPTIONS]` and names without brackets are required. A name after `[OPTIONS]` is an option "
+      "whose\n"
+      "value may be given without `--NAME`.\n";
   for (const CommandReference& command : commands) {
-    page += fmt::format("\n## {}\n\n`dragoman {} [OPTIONS]{}`: {}.\n", command.name, command.name,
-                        arguments_of(command), command.summary);
+    page += fmt::format("\n## {}\n\n`dragoman {}`: {}.\n", command.name, command.usage, command.summary);
     if (!command.examples.empty())
       page += fmt::format("\n<!-- not run by tests: files that you have -->\n\n```\n{}```\n", command.examples);
     std::string rows;
@@ -118,8 +114,8 @@ std::string as_man_page(const std::vector<CommandReference>& commands) {
   for (const CommandReference& command : commands)
     page += fmt::format(".TP\n.B {}\n{}\n", roff(command.name), roff(command.summary));
   for (const CommandReference& command : commands) {
-    page += fmt::format(".SH {}\n.B dragoman {}\n[\\fIOPTIONS\\fR]{}\n.PP\n{}.\n", roff(upper(command.name)),
-                        roff(command.name), roff(arguments_of(command)), roff(command.summary));
+    page += fmt::format(".SH {}\n.B dragoman {}\n{}\n.PP\n{}.\n", roff(upper(command.name)), roff(command.name),
+                        roff(command.usage.substr(command.name.size() + 1)), roff(command.summary));
     if (!command.examples.empty()) {
       page += ".PP\n.nf\n";
       for (std::size_t begin = 0; begin < command.examples.size();) {

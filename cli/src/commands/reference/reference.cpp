@@ -1,6 +1,7 @@
 #include "command_reference.h"
 #include "program/command.h"
 #include "program/common_options.h"
+#include "program/usage.h"
 
 #include <array>
 
@@ -75,10 +76,11 @@ std::vector<CommandReference> all_commands() {
     CommandReference reference{.name = std::string(command->name()),
                                .summary = std::string(command->summary()),
                                .examples = std::string(command->examples()),
-                               .arguments = command->positional(),
+                               .usage = {},
                                .options = {}};
     po::options_description options;
     command->add_options(options);
+    reference.usage = usage_of(*command, options);
     CommonOptions common;
     common.add_to(options);
     for (const auto& option : options.options()) reference.options.push_back(refer_to(*option));

@@ -1,25 +1,30 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <dragoman/core/json.h>
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/core/numbers.h>
 #include <dragoman/core/options.h>
+#include <dragoman/core/shared_json.h>
 
 namespace dragoman::core {
 
 /// An option as people meet it: `beam_size: 4` in YAML, `--beam-size 4` on a command line.
 struct Option {
-  std::string name;                    ///< as in YAML; `outer.inner` for a key of an object
-  std::string placeholder;             ///< of its value: N, FILE; empty for a switch
-  std::string help;                    ///< half a sentence
-  Json fallback = {};                  ///< its value where nothing is said; null: none, and `help` says what follows
+  std::string name;         ///< as in YAML; `outer.inner` for a key of an object
+  std::string placeholder;  ///< of its value: N, FILE; empty for a switch
+  std::string help;         ///< half a sentence
+  /// Its value where nothing is said; null: none, and `help` says what follows.
+  SharedJson fallback = SharedJson::null();
   std::vector<std::string> choices{};  ///< all the values that it takes; empty: there are more
   /// The value that a word of a command line stands for. Error{kInvalidArgument}: "must be ...".
   std::function<Json(const std::string& word)> parse{};
@@ -35,24 +40,51 @@ std::function<Json(const std::string& word)> number_parser(NumberRange<Number> r
 /// The options of a struct whose type it does not know, so that its code exists once: see OptionTable, which does.
 class UntypedOptionTable {
  public:
-  /// Where a member is in a struct.
-  using Place = std::function<const void*(const void* object)>;
+  /// Where a member is in a struct, and for a std::optional how its value is reached. No function of each member, since
+  /// tables of hundreds of them would spend most of their compile time on these.
+  struct Place {
+    std::ptrdiff_t offset = 0;
+    const void* (*value_of)(const void* member) = nullptr;  ///< of a std::optional; gives nullptr if it has none
+    void* (*emplace)(void* member) = nullptr;               ///< gives a std::optional a value
+
+    /// nullptr: a std::optional without a value.
+    const void* find(const void* object) const {
+      const void* member = static_cast<const char*>(object) + offset;
+      return value_of == nullptr ? member : value_of(member);
+    }
+    /// Gives a std::optional a value.
+    void* make(void* object) const {
+      void* member = static_cast<char*>(object) + offset;
+      return emplace == nullptr ? member : emplace(member);
+    }
+  };
   using Read = std::function<void(OptionReader&, void* object)>;
   using Write = std::function<void(const void* object, Json&)>;
   using Check = std::function<std::string(const void* object)>;
-  /// A member that has one of a few values, as the index of the value; an index behind the last: none of them.
+  /// Sets the members that are unset in `object` and set in `behind`.
+  using Complete = std::function<void(void* object, const void* behind)>;
+  /// A member that has one of a few values.
   struct Choice {
-    std::function<std::size_t(const void* object)> index;
-    std::function<void(void* object, std::size_t)> assign;
+    Place place;
+    std::vector<std::string> names;
+    std::shared_ptr<const void> values;  ///< an array, which the two functions know the type of
+    bool (*equal)(const void* member, const void* values, std::size_t index);
+    void (*assign)(void* member, const void* values, std::size_t index);
+
+    /// Behind the last: none of them.
+    std::size_t index(const void* object) const;
   };
 
-  /// Of the functions below, `defaults` is a struct that nobody has changed; `option` has name, placeholder and help.
+  /// Each adds a row. `option` has name, placeholder and help.
   template <class Number>
-  void add_number(Option option, const Place& place, const void* defaults, NumberRange<Number> range);
-  void add_flag(Option option, const Place& place, const void* defaults);
-  void add_text(Option option, const Place& place, const void* defaults);
-  void add_choice(Option option, const Choice& choice, const void* defaults, const std::vector<std::string>& names);
-  void add_custom(std::vector<Option> options, Read read, Write write);
+  void add_number(Option option, const Place& place, Number fallback, NumberRange<Number> range);
+  void add_flag(Option option, const Place& place, bool fallback);
+  /// An empty `fallback` is none.
+  void add_text(Option option, const Place& place, const std::string& fallback);
+  void add_choice(Option option, const Choice& choice, const void* defaults);
+  /// One of a few texts, in a std::optional.
+  void add_named_choice(Option option, const Place& place, const std::string& fallback, std::vector<std::string> names);
+  void add_custom(std::vector<Option> options, Read read, Write write, Complete complete);
   void include(const Place& place, const UntypedOptionTable& part);
   void nest(const std::string& name, const Place& place, const UntypedOptionTable& part);
   void set_group(std::string title) { group_ = std::move(title); }
@@ -60,13 +92,15 @@ class UntypedOptionTable {
   void read(OptionReader& reader, void* object) const;
   void write(const void* object, Json& json) const;
   std::string problem(const void* object) const;
+  void complete(void* object, const void* behind) const;
   const std::vector<Option>& options() const noexcept { return options_; }
 
  private:
   struct Entry {
     Read read;
-    Write write;  ///< may be empty
-    Check check;  ///< may be empty
+    Write write;        ///< may be empty
+    Check check;        ///< may be empty
+    Complete complete;  ///< may be empty: the member is always set
   };
 
   template <class Value>
@@ -86,12 +120,15 @@ class UntypedOptionTable {
 ///         .flag("alignment", &Search::alignment, "report attention weights");
 ///     table.read(option_reader, search);
 ///
-/// The defaults are those of the struct. Thread-safe once it is made.
+/// A member has the option's type, and the struct's own value is then the default. Or it is a std::optional of that
+/// type, which tells whether the option was set, and the row has the default. complete() merges the settings of several
+/// sources. A finished table is thread-safe.
 template <class T>
 class OptionTable {
  public:
   using Read = std::function<void(OptionReader&, T&)>;
   using Write = std::function<void(const T&, Json&)>;
+  using Complete = std::function<void(T&, const T& behind)>;
 
   /// Options from here on are listed under this title.
   OptionTable& group(std::string title) {
@@ -102,18 +139,34 @@ class OptionTable {
   template <class Number>
   OptionTable& number(std::string name, Number T::*member, NumberRange<std::type_identity_t<Number>> range,
                       std::string placeholder, std::string help) {
-    table_.add_number(described(std::move(name), std::move(placeholder), std::move(help)), place(member), &defaults_,
+    table_.add_number({std::move(name), std::move(placeholder), std::move(help)}, place(member), defaults_.*member,
                       range);
+    return *this;
+  }
+  template <class Number>
+  OptionTable& number(std::string name, std::optional<Number> T::*member, std::type_identity_t<Number> fallback,
+                      NumberRange<std::type_identity_t<Number>> range, std::string placeholder, std::string help) {
+    table_.add_number({std::move(name), std::move(placeholder), std::move(help)}, place(member), fallback, range);
     return *this;
   }
 
   OptionTable& flag(std::string name, bool T::*member, std::string help) {
-    table_.add_flag(described(std::move(name), {}, std::move(help)), place(member), &defaults_);
+    table_.add_flag({std::move(name), {}, std::move(help)}, place(member), defaults_.*member);
+    return *this;
+  }
+  OptionTable& flag(std::string name, std::optional<bool> T::*member, bool fallback, std::string help) {
+    table_.add_flag({std::move(name), {}, std::move(help)}, place(member), fallback);
     return *this;
   }
 
+  /// An empty default is none.
   OptionTable& text(std::string name, std::string T::*member, std::string placeholder, std::string help) {
-    table_.add_text(described(std::move(name), std::move(placeholder), std::move(help)), place(member), &defaults_);
+    table_.add_text({std::move(name), std::move(placeholder), std::move(help)}, place(member), defaults_.*member);
+    return *this;
+  }
+  OptionTable& text(std::string name, std::optional<std::string> T::*member, const std::string& fallback,
+                    std::string placeholder, std::string help) {
+    table_.add_text({std::move(name), std::move(placeholder), std::move(help)}, place(member), fallback);
     return *this;
   }
 
@@ -122,46 +175,62 @@ class OptionTable {
   OptionTable& choice(std::string name, Value T::*member,
                       std::vector<std::pair<std::string_view, std::type_identity_t<Value>>> choices,
                       std::string placeholder, std::string help) {
-    std::vector<std::string> names;
+    UntypedOptionTable::Choice choice{
+        {offset(member)},  // of a std::optional, too: a choice may stand for one without a value
+        {},
+        {},
+        [](const void* place, const void* values, std::size_t index) {
+          return *static_cast<const Value*>(place) == (*static_cast<const std::vector<Value>*>(values))[index];
+        },
+        [](void* place, const void* values, std::size_t index) {
+          *static_cast<Value*>(place) = (*static_cast<const std::vector<Value>*>(values))[index];
+        }};
     std::vector<Value> values;
     for (const auto& [text, value] : choices) {
-      names.emplace_back(text);
+      choice.names.emplace_back(text);
       values.push_back(value);
     }
-    const UntypedOptionTable::Choice access{
-        [member, values](const void* object) {
-          std::size_t index = 0;
-          while (index < values.size() && values[index] != static_cast<const T*>(object)->*member) ++index;
-          return index;
-        },
-        [member, values](void* object, std::size_t index) { static_cast<T*>(object)->*member = values[index]; }};
-    table_.add_choice(described(std::move(name), std::move(placeholder), std::move(help)), access, &defaults_, names);
+    choice.values = std::make_shared<const std::vector<Value>>(std::move(values));
+    table_.add_choice({std::move(name), std::move(placeholder), std::move(help)}, choice, &defaults_);
     return *this;
   }
 
-  /// What fits none of the above. `write` may be empty for what is never written.
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved
-  OptionTable& custom(std::vector<Option> options, Read read, Write write = {}) {
+  /// One of a few texts, in a member that may be unset.
+  OptionTable& choice(std::string name, std::optional<std::string> T::*member, const std::string& fallback,
+                      const std::vector<std::string>& names, std::string placeholder, std::string help) {
+    table_.add_named_choice({std::move(name), std::move(placeholder), std::move(help)}, place(member), fallback, names);
+    return *this;
+  }
+
+  /// Adds options that none of the functions above fits. `write` may be empty for options that are never written, and
+  /// `complete` for options that are always set.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved
+  OptionTable& custom(std::vector<Option> options, Read read, Write write = {}, Complete complete = {}) {
     UntypedOptionTable::Write untyped_write;
     if (write)
       untyped_write = [write = std::move(write)](const void* object, Json& json) {
         write(*static_cast<const T*>(object), json);
       };
+    UntypedOptionTable::Complete untyped_complete;
+    if (complete)
+      untyped_complete = [complete = std::move(complete)](void* object, const void* behind) {
+        complete(*static_cast<T*>(object), *static_cast<const T*>(behind));
+      };
     table_.add_custom(
         std::move(options),
         [read = std::move(read)](OptionReader& reader, void* object) { read(reader, *static_cast<T*>(object)); },
-        std::move(untyped_write));
+        std::move(untyped_write), std::move(untyped_complete));
     return *this;
   }
 
-  /// All options of a part, beside the own ones and under their own titles.
+  /// Adds all options of a part to the options of the struct, under the part's own titles.
   template <class Part>
   OptionTable& include(Part T::*member, const OptionTable<Part>& table) {
     table_.include(place(member), table.untyped());
     return *this;
   }
 
-  /// The options of a part as an object of its own.
+  /// Adds the options of a part as a nested object.
   template <class Part>
   OptionTable& nested(const std::string& name, Part T::*member, const OptionTable<Part>& table) {
     table_.nest(name, place(member), table.untyped());
@@ -170,21 +239,36 @@ class OptionTable {
 
   /// Sets what `reader` has a key for. Error{kBadInput} names the key whose value is of another type or out of range.
   void read(OptionReader& reader, T& value) const { table_.read(reader, &value); }
-  /// Adds every option to the object.
+  /// Adds every option that is set to the object.
   void write(const T& value, Json& json) const { table_.write(&value, json); }
   /// "beam_size is 0; it must be ..." for the first option whose value is out of range; empty if there is none.
   std::string problem(const T& value) const { return table_.problem(&value); }
+  /// Sets the members that are unset in `value` to their values in `behind`. Members that cannot be unset keep their
+  /// values.
+  void complete(T& value, const T& behind) const { table_.complete(&value, &behind); }
   const std::vector<Option>& options() const noexcept { return table_.options(); }
   const UntypedOptionTable& untyped() const noexcept { return table_; }
 
  private:
-  static Option described(std::string name, std::string placeholder, std::string help) {
-    return {.name = std::move(name), .placeholder = std::move(placeholder), .help = std::move(help)};
+  template <class Member>
+  std::ptrdiff_t offset(Member T::*member) const {
+    return reinterpret_cast<const char*>(&(defaults_.*member)) - reinterpret_cast<const char*>(&defaults_);
   }
-
   template <class Value>
-  static UntypedOptionTable::Place place(Value T::*member) {
-    return [member](const void* object) -> const void* { return &(static_cast<const T*>(object)->*member); };
+  UntypedOptionTable::Place place(Value T::*member) const {
+    return {offset(member)};
+  }
+  template <class Value>
+  UntypedOptionTable::Place place(std::optional<Value> T::*member) const {
+    return {offset(member),
+            [](const void* place) -> const void* {
+              const auto& value = *static_cast<const std::optional<Value>*>(place);
+              return value ? &*value : nullptr;
+            },
+            [](void* place) -> void* {
+              auto& value = *static_cast<std::optional<Value>*>(place);
+              return value ? &*value : &value.emplace();
+            }};
   }
 
   T defaults_{};

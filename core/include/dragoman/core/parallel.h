@@ -12,10 +12,10 @@
 namespace dragoman::core {
 
 /// More threads than any machine has cores: a larger number is a mistake and not a wish.
-inline constexpr int kMostThreads = 1024;
+inline constexpr int kMaxThreads = 1024;
 
 /// How many threads `threads` asks for: itself, or default_threads() for 0. Error{kInvalidArgument} if it is negative
-/// or more than kMostThreads.
+/// or more than kMaxThreads.
 int thread_count(int threads);
 
 /// Starts a thread that runs `body`; nothing if the operating system has none to give (limits of processes or memory).

@@ -8,6 +8,9 @@ namespace dragoman::core {
 
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 
+/// U+FEFF at the start of a file.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 struct DecodedCharacter {
   char32_t code_point;  ///< kReplacementCharacter if invalid
   std::size_t length;   ///< bytes consumed, at least 1

@@ -18,7 +18,7 @@ Json load_yaml(const std::string& path, const std::stop_token& stop = {});
 /// Applies "a.b.c=value" to the tree; the value is read as YAML, so numbers, lists and quoted texts work as in the
 /// file. The path need not exist yet; an element of a list is named by its index. Messages begin with `option` and
 /// the assignment.
-void set_option(Json& tree, std::string_view assignment, std::string_view option = "--set ");
+void set_option(Json& tree, std::string_view assignment, std::string_view option = {});
 /// What the assignment makes of an empty object, for Option::parse.
 Json parse_assignment(std::string_view assignment);
 

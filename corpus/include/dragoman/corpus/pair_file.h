@@ -18,7 +18,7 @@ enum class PairFormat : std::uint8_t {
   kJsonl,  ///< one file, a JSON object a line
 };
 
-inline constexpr std::uint64_t kMostColumns = 65536;
+inline constexpr std::uint64_t kMaxColumns = 65536;
 
 /// Where sentence pairs stand. Names are as those of core::InputFile: gzip and Zstandard are recognised by content, "-"
 /// is standard input.

@@ -7,7 +7,8 @@
 #include <stop_token>
 #include <vector>
 
-#include <dragoman/decoding/search.h>
+#include <dragoman/decoding/loop_limits.h>
+#include <dragoman/decoding/search_plan.h>
 #include <dragoman/decoding/sentence.h>
 #include <dragoman/decoding/step_model.h>
 
@@ -53,16 +54,7 @@ class HypothesisSink {
 /// which every living hypothesis begins, and so does the best of those that have ended, which may yet be the result.
 /// They never become fewer or others. Of searches with one hypothesis they are all of its tokens; of others, those on
 /// which the whole beam has agreed. 0 if nothing is alive.
-std::size_t decided_tokens(const SentenceState& sentence);
-
-struct LoopLimits {
-  /// Hypotheses in flight; at least one sentence always is. 0: 64 of searches with one hypothesis, 96 of others.
-  std::int64_t maximum_rows = 0;
-  /// Source tokens encoded together; at least one sentence always is.
-  std::int64_t maximum_encoder_tokens = 256;
-  /// Admission stops where keys and values would pass this; 0: no limit. At least one sentence is always admitted.
-  std::size_t maximum_state_bytes = 0;
-};
+std::size_t stable_prefix_length(const SentenceState& sentence);
 
 struct LoopStatistics {
   std::uint64_t sentences = 0;

@@ -46,6 +46,10 @@ struct LengthPenalty {
   double word_penalty = 0;
   StopRule stop = StopRule::kBeamFinished;
   EndedPlace ended_place = EndedPlace::kRefilled;
+  /// The preset that it is, whatever its alpha and word penalty.
+  std::string_view name = "fairseq";
+
+  bool operator==(const LengthPenalty&) const = default;
 
   static LengthPenalty none();
   static LengthPenalty gnmt(double alpha = 0.6);

@@ -3,28 +3,24 @@
 #include <cstdint>
 #include <string>
 
-#include <dragoman/core/json.h>
-#include <dragoman/decoding/options.h>
+#include <dragoman/core/json_fwd.h>
+#include <dragoman/decoding/search.h>
 
 namespace dragoman::decoding {
 
-// A model may say how it is best searched: an object of settings, keys and values of option_table(). What it does not
-// say is as the program has it; what a user says goes before both.
+// A model folder may contain search defaults for its model: an object with keys and values of search_table(). The
+// user's settings take precedence over them, and they take precedence over the program's defaults.
 
-/// The key that says that the model has a shortlist of its own, and the file of the folder, which is all that it may
-/// name: decoding::Shortlist in its binary form.
+/// The key which declares that the model has its own shortlist, and the only value that it may have: the name of the
+/// shortlist's file in the folder, a decoding::Shortlist in binary form.
 inline constexpr const char* kShortlistKey = "shortlist";
 inline constexpr const char* kShortlistFile = "shortlist.bin";
 
-/// The largest beam that a folder, which may come from a stranger, asks for.
-inline constexpr std::int32_t kMostHypothesesOfFolder = 128;
+/// The largest beam that a model folder may set. A folder may come from an untrusted source.
+inline constexpr std::int32_t kMaxHypothesesOfFolder = 128;
 
-/// What they come to if nobody says anything else. Error{kBadInput} naming `where` and the key, for what is no option,
-/// makes no sense, or is not a model's to say (n_best, alignment: what is returned).
-DecodingOptions read_model_defaults(const core::Json& settings, const std::string& where);
-
-/// A user's settings, and for each option of option_table() that they do not say what the model's defaults say, else
-/// the program's. A length penalty that the user names comes with its own alpha. Other keys stay as they are.
-core::Json complete_settings(core::Json said, const core::Json& model_defaults);
+/// Reads the search defaults of a model folder. Error{kBadInput} names `where` and the key if a key is not an option,
+/// if its value is invalid, or if a model must not set it (n_best and alignment, which decide what a search returns).
+Search read_model_defaults(const core::Json& settings, const std::string& where);
 
 }  // namespace dragoman::decoding

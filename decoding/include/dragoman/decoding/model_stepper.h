@@ -4,13 +4,14 @@
 #include <optional>
 
 #include <dragoman/decoding/step_model.h>
+#include <dragoman/nn/pooled_state.h>
 #include <dragoman/ops/project_top_k.h>
 #include <dragoman/tensor/context.h>
 #include <dragoman/tensor/host_view.h>
 
 namespace dragoman::decoding {
 
-class ListedOutputs;
+class ShortlistCache;
 
 /// A StepModel over a Seq2SeqModel: pooled decoder state, cached steps, fused projection and selection. Model and
 /// context must outlive it; the context is its own while it works: every call frees the step memory of the last one.
@@ -51,8 +52,8 @@ class ModelStepper final : public StepModel {
 
   const nn::Seq2SeqModel* model_;
   tensor::Context* context_;
-  nn::DecoderState state_;
-  std::unique_ptr<ListedOutputs> listed_outputs_;
+  nn::PooledState state_;
+  std::unique_ptr<ShortlistCache> shortlist_cache_;
   /// Of the last step, where a model runs ahead: the next one chooses from them. Tokens lie behind log probabilities.
   ops::TopK candidates_;
   tensor::Buffer candidate_buffer_;

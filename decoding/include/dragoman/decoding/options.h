@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
 #include <dragoman/decoding/length_penalty.h>
+#include <dragoman/decoding/mbr_options.h>
+#include <dragoman/decoding/search.h>
 #include <dragoman/nn/seq2seq_model.h>
 
 namespace dragoman::decoding {
@@ -17,10 +20,13 @@ struct SamplingOptions {
   /// 2020); 1: no such cut. Without top_k the set has at most kNucleusLimit tokens.
   double top_p = 1;
   std::uint64_t seed = 1;
+  bool operator==(const SamplingOptions&) const = default;
 };
 inline constexpr std::int32_t kNucleusLimit = 1024;
 
-/// All that can be said about a search. Lengths count tokens without the closing end, of source and target alike.
+/// The options of a search as its strategy sees them: every one has a value. resolve() makes them of what was said; the
+/// values here are the program's defaults, which search_table() shows. Lengths count tokens without the closing end, of
+/// source and target alike.
 struct DecodingOptions {
   /// "beam", "greedy", "sampling", or what a plugin registered.
   std::string strategy = "beam";
@@ -66,13 +72,27 @@ struct DecodingOptions {
   std::int32_t given_tokens = 0;
 
   SamplingOptions sampling{};
+  MbrOptions mbr{};
 
   /// Return the attention of every target token to the source.
   bool want_alignment = false;
   /// The caller will replace unknown tokens by the source word that they attend to (aligned_source()): keeps
   /// alignments.
   bool replace_unknown = false;
+
+  bool operator==(const DecodingOptions&) const = default;
 };
+
+/// Merges settings of a search, in order of precedence: each option has the value of the first set that contains it,
+/// else that of `program`. A set that names a length penalty also decides its alpha: the set's own, else the default of
+/// the penalty. An alpha without a penalty applies to the penalty of the next set that names one.
+/// Error{kInvalidArgument} as check().
+DecodingOptions resolve(std::initializer_list<const Search*> said, const DecodingOptions& program = {});
+/// Returns `said`, with options that it leaves unset taken from `behind`.
+Search merged(Search said, const Search& behind);
+
+/// Returns all options as set values, except for options that have no key.
+Search search_of(const DecodingOptions& options);
 
 /// Error{kInvalidArgument} naming the option and its value, where it makes no sense: for any model, or for models of
 /// this spec.

@@ -1,46 +1,49 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-
-#include <dragoman/decoding/logits_processor.h>
-#include <dragoman/decoding/options.h>
-#include <dragoman/decoding/strategy.h>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace dragoman::decoding {
 
-/// How sentences are to be searched: options, and what makes a strategy and logits processors for them. Immutable, and
-/// shared by all sentences that want the same (SharedSearch), in any number of loops: each loop makes objects of its
-/// own.
-class Search {
- public:
-  using MakeStrategy = std::function<std::unique_ptr<SearchStrategy>()>;
-  using MakeProcessors = std::function<LogitsProcessors(const nn::SequenceSpec&)>;
+/// The settings of a search from one source, each option under its key: a command line, YAML, a JSON line, a model
+/// folder or C++. A source may leave options unset. In order of precedence the sources are a record, a request, the
+/// translator's options, the model folder and the program. resolve() merges them.
+///
+///     translator.translate(text, {.search = {.beam_size = 5, .n_best = 3}});
+///
+/// search_table() has a row for each member, with its range, default and help; DecodingOptions explains what each does.
+struct Search {
+  std::optional<std::string> decoder{};  ///< "beam", "greedy", "sampling", "mbr", or the name of a plugin's
+  std::optional<std::int32_t> beam_size{};
+  std::optional<std::int32_t> n_best{};
+  std::optional<std::string> length_penalty{};  ///< a preset: see LengthPenalty
+  std::optional<double> alpha{};                ///< of the length penalty
+  std::optional<double> coverage_penalty{};
+  std::optional<double> patience{};
+  std::optional<std::int32_t> beam_groups{};
+  std::optional<double> diversity_strength{};
+  std::optional<std::int32_t> minimum_length{};
+  std::optional<double> minimum_length_factor{};
+  std::optional<std::int32_t> maximum_length{};
+  std::optional<double> maximum_length_factor{};
+  std::optional<std::int32_t> maximum_length_offset{};
+  std::optional<double> repetition_penalty{};
+  std::optional<std::int32_t> no_repeat_ngram{};
+  std::optional<std::vector<std::vector<std::int32_t>>> suppress_tokens{};
+  std::optional<bool> suppress_unknown{};
+  std::optional<bool> replace_unknown{};
+  std::optional<bool> alignment{};
+  std::optional<double> temperature{};
+  std::optional<std::int32_t> top_k{};
+  std::optional<double> top_p{};
+  std::optional<std::uint64_t> seed{};
+  std::optional<std::string> mbr_candidates{};  ///< "samples" or "beam"
+  std::optional<std::int32_t> mbr_samples{};
+  std::optional<std::string> mbr_utility{};  ///< "chrf" or "bleu"
 
-  /// The built-in strategy that the options name; Error{kInvalidArgument} if there is none or the options make no
-  /// sense.
-  explicit Search(DecodingOptions options);
-  /// With any strategy (none: the built-in one), and processors that run after those that the options ask for.
-  Search(DecodingOptions options, MakeStrategy make_strategy, MakeProcessors make_further_processors = {});
-
-  const DecodingOptions& options() const noexcept { return options_; }
-  /// The same search under other options. Error{kUnsupported} if its strategy is not a built-in one, which options
-  /// name.
-  Search with(DecodingOptions options) const;
-  /// Both for one loop. Factories of plugins need not bear more than one thread: in this process one is called at a
-  /// time.
-  std::unique_ptr<SearchStrategy> strategy() const;
-  LogitsProcessors processors(const nn::SequenceSpec& spec) const;
-
-  /// Error if it makes no sense for models of this spec: makes both once, so that it need not be found out by a loop.
-  void check(const nn::SequenceSpec& spec) const;
-
- private:
-  DecodingOptions options_;
-  MakeStrategy make_strategy_;
-  MakeProcessors make_further_processors_;
+  bool operator==(const Search&) const = default;
 };
-
-using SharedSearch = std::shared_ptr<const Search>;
 
 }  // namespace dragoman::decoding

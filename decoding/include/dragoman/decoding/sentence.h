@@ -12,7 +12,7 @@
 
 namespace dragoman::decoding {
 
-class Search;
+class SearchPlan;
 class Shortlist;
 
 /// What is to be translated.
@@ -32,7 +32,7 @@ struct Sentence {
   /// 2^48.
   std::uint64_t line = 0;
   /// How it is searched; nullptr: as the loop's other sentences without one.
-  std::shared_ptr<const Search> search{};
+  std::shared_ptr<const SearchPlan> search{};
   /// Which tokens may follow; nullptr: all of the vocabulary. Must outlive the sentence.
   const Shortlist* shortlist = nullptr;
 };

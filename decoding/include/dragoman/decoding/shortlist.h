@@ -63,6 +63,9 @@ class Shortlist {
   static Shortlist read(const std::filesystem::path& path, const ShortlistVocabularies& vocabularies,
                         const ShortlistLimits& limits = {});
 
+  /// Returns whether a file has the binary form.
+  static bool is_binary(const std::filesystem::path& path);
+
   /// Replaces `candidates` by the tokens, rising and unique, that may stand in a translation of `source`, whose tokens
   /// must be of the vocabulary. The end is always among them.
   void candidates(std::span<const std::int32_t> source, std::vector<std::int32_t>& candidates) const;

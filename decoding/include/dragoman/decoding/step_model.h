@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include <dragoman/nn/row_ref.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/ops/project_top_k.h>
 
@@ -25,11 +26,11 @@ struct StepRequest {
   /// Empty, or one per row: candidates are then ranked by log probability plus noise, where it is drawn.
   std::span<const ops::RowNoise> noise{};
   /// Tokens whose log probabilities are wanted besides those of the candidates. Sorted by (row, token), unique.
-  std::span<const ops::WantedToken> wanted{};
-  /// What rows may choose from: `allowed_of_row` is empty, or has a range of `allowed` for each row. Candidates and
-  /// their softmax see nothing else; forced tokens see everything.
-  std::span<const std::int32_t> allowed{};
-  std::span<const ops::AllowedRange> allowed_of_row{};
+  std::span<const ops::ScoredToken> scored{};
+  /// The tokens that rows may choose from. `shortlist_of_row` is empty, or has a range of `shortlist` for each row. The
+  /// softmax and the candidates are restricted to them; forced tokens are not.
+  std::span<const std::int32_t> shortlist{};
+  std::span<const ops::ShortlistRange> shortlist_of_row{};
   bool alignment = false;
   /// Rows whose tokens and parents the model takes from the candidates of the last step, which was begun and may be
   /// under way; `next` has any token for them, and their `parent` is any row of the sentence.
@@ -45,7 +46,7 @@ struct StepResult {
   std::vector<double> log_probabilities{};
   /// One for each wanted token, under the distribution of the candidates. Empty from a model that cannot tell: then no
   /// search that wants some works with it.
-  std::vector<double> wanted_log_probabilities{};
+  std::vector<double> scored_log_probabilities{};
   /// [T]: the model's own (no edits, temperature 1) log probability of token t of `next` given what precedes it in its
   /// row; 0 for the first token of a row, whose probability an earlier step has told.
   std::vector<double> forced_log_probabilities{};

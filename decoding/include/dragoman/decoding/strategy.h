@@ -18,8 +18,8 @@ struct Candidates {
   std::span<const double> log_probabilities{};
   std::int64_t per_row = 1;
   /// What the strategy wanted besides; rows count from `first_row`.
-  std::span<const ops::WantedToken> wanted{};
-  std::span<const double> wanted_log_probabilities{};
+  std::span<const ops::ScoredToken> scored{};
+  std::span<const double> scored_log_probabilities{};
   std::int32_t first_row = 0;
 
   std::int64_t rows() const noexcept { return static_cast<std::int64_t>(tokens.size()) / per_row; }
@@ -83,8 +83,8 @@ class SearchStrategy {
   virtual bool takes_constraints() const { return false; }
   /// Appends tokens whose log probabilities are wanted in the next step of a living hypothesis, whether or not they
   /// will be among its candidates. In any order.
-  virtual void want(const SentenceState& state, const LiveHypothesis& hypothesis,
-                    std::vector<std::int32_t>& tokens) const {
+  virtual void request_scores(const SentenceState& state, const LiveHypothesis& hypothesis,
+                              std::vector<std::int32_t>& tokens) const {
     static_cast<void>(state), static_cast<void>(hypothesis), static_cast<void>(tokens);
   }
   /// Decides the next step. `result` arrives empty. At state.length == maximum_length there may be endings only; a
@@ -97,7 +97,8 @@ class SearchStrategy {
   }
   /// For devices that go on before the host knows a step's candidates. n > 0 is a promise about the next advance():
   /// it continues with the best n candidates that are not the end, or with the first of these, by the sum of log
-  /// probabilities, then the better parent, then the rank; want() wants nothing. 0: it may decide otherwise.
+  /// probabilities, then the better parent, then the rank; request_scores() requests nothing. 0: it may decide
+  /// otherwise.
   virtual std::int32_t next_rows(const SentenceState& state) const {
     static_cast<void>(state);
     return 0;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dragoman/evaluation/bleu_tokenizer.h>
@@ -18,8 +20,17 @@ enum class BleuSmoothing {
   kExponential,  ///< 1/2, 1/4, 1/8, ... matches for the first, second, ... such order (mteval-v13a)
 };
 
+/// A tokenizer for BLEU that is not one of BleuTokenizer, such as a SentencePiece model.
+struct OtherBleuTokenizer {
+  /// In signatures: "flores200".
+  std::string name{};
+  /// Returns the tokens of a segment with spaces between them. Called from any thread.
+  std::function<std::string(std::string_view segment)> separate{};
+};
+
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::k13a;
+  OtherBleuTokenizer other_tokenizer{};  ///< takes the place of `tokenizer` if it is set
   BleuSmoothing smoothing = BleuSmoothing::kExponential;
   std::optional<double> smoothing_value = std::nullopt;  ///< for kFloor (default 0.1) and kAddK (default 1)
   bool lowercase = false;                                ///< full Unicode lower-casing before tokenisation
@@ -47,6 +58,7 @@ class Bleu final : public Metric {
   struct Parts;
   Parts compute(std::span<const double> statistics) const;
   double smoothing_value() const;
+  std::string tokenised(std::string_view text) const;
 
   BleuOptions options_;
 };

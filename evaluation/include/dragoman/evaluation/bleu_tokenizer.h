@@ -12,9 +12,10 @@ enum class BleuTokenizer {
   kInternational,  ///< mteval-v14: Unicode punctuation and symbols; categories as of the ICU that is linked
   kCharacter,      ///< each code point that is not white space
   kNone,           ///< at white space
+  kChinese,        ///< each Chinese character, and mteval-v13a's rules for the rest
 };
 
-/// The name in signatures and on the command line: "13a", "intl", "char", "none".
+/// The name in signatures and on the command line: "13a", "intl", "char", "none", "zh".
 std::string_view tokenizer_name(BleuTokenizer tokenizer);
 
 /// The tokens of one segment (valid UTF-8), as sacreBLEU's tokenizer of that name makes them.

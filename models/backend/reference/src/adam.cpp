@@ -14,7 +14,7 @@ void kernel(Context&, const ops::AdamArguments& arguments) {
   const Matrix m(arguments.first_moment, "adam");
   const Matrix v(arguments.second_moment, "adam");
   const ops::UpdateStep& step = arguments.step[0];
-  if (step.held != 0) return;
+  if (step.skip != 0) return;
   const double first_correction = 1 - std::pow(arguments.beta1, static_cast<double>(step.step));
   const double second_correction = 1 - std::pow(arguments.beta2, static_cast<double>(step.step));
   for (std::int64_t j = 0; j < p.cols(); ++j) {
@@ -32,7 +32,7 @@ template <>
 void kernel(Context&, const ops::MovingAverageArguments& arguments) {
   const Matrix average(arguments.average, "moving_average");
   const Matrix values(arguments.values, "moving_average");
-  if (arguments.step[0].held != 0) return;
+  if (arguments.step[0].skip != 0) return;
   const double decay = arguments.step[0].average_decay;
   for (std::int64_t j = 0; j < average.cols(); ++j) average(0, j) = decay * average(0, j) + (1 - decay) * values(0, j);
 }

@@ -4,7 +4,7 @@
 #include <span>
 
 #include <dragoman/ops/elementwise.h>
-#include <dragoman/ops/project_listed_top_k.h>
+#include <dragoman/ops/project_shortlist_top_k.h>
 #include <dragoman/tensor/packed_weight.h>
 
 namespace dragoman::backend::reference {
@@ -20,8 +20,8 @@ template <class Arguments>
 void kernel(Context& context, const Arguments& arguments);
 /// That of ops::kPackWeight.
 std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, tensor::ComputeType type);
-/// That of ops::kMakeGatheredOutputs.
-std::unique_ptr<ops::GatheredOutputs> kernel(Context& context, const PackedWeight& weight, std::int64_t columns);
+/// That of ops::kMakeShortlistOutputs.
+std::unique_ptr<ops::ShortlistOutputs> kernel(Context& context, const PackedWeight& weight, std::int64_t columns);
 
 /// activation(x), one number.
 double activate(ops::Activation activation, double x);

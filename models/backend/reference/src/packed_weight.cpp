@@ -63,8 +63,8 @@ std::unique_ptr<PackedWeight> kernel(Context&, const tensor::StoredMatrix& weigh
   const bool numbers = dtype == DType::kI8 && !weight.scales.empty();
   core::require(numbers || (dtype != DType::kI8 && dtype != DType::kI32), core::ErrorCode::kUnsupported,
                 "pack_weight: the reference backend packs real numbers, not {}", tensor::describe(weight.values));
-  core::require(!tensor::is_int8(type) || weight.values.cols <= tensor::kMostInt8Inputs, core::ErrorCode::kUnsupported,
-                "a product of int8 has at most {} inputs, but the weight is {}", tensor::kMostInt8Inputs,
+  core::require(!tensor::is_int8(type) || weight.values.cols <= tensor::kMaxInt8Inputs, core::ErrorCode::kUnsupported,
+                "a product of int8 has at most {} inputs, but the weight is {}", tensor::kMaxInt8Inputs,
                 tensor::describe(weight.values));
   return std::make_unique<PackedMatrix>(weight, type);
 }

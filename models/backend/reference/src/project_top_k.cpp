@@ -8,20 +8,20 @@
 #include <numeric>
 #include <vector>
 
-#include <dragoman/ops/project_listed_top_k.h>
+#include <dragoman/ops/project_shortlist_top_k.h>
 
 namespace dragoman::backend::reference {
 namespace {
 
 void forbid_others(const ops::ProjectTopKArguments& arguments, std::int64_t row, std::vector<double>& logits) {
-  if (arguments.allowed_of_row.empty()) return;
-  const ops::AllowedRange range = arguments.allowed_of_row[row];
+  if (arguments.shortlist_of_row.empty()) return;
+  const ops::ShortlistRange range = arguments.shortlist_of_row[row];
   if (range.begin == range.end) return;
-  std::vector<bool> is_allowed(logits.size());
+  std::vector<bool> is_in_shortlist(logits.size());
   for (std::int32_t i = range.begin; i < range.end; ++i)
-    is_allowed[static_cast<std::size_t>(arguments.allowed[i])] = true;
+    is_in_shortlist[static_cast<std::size_t>(arguments.shortlist[i])] = true;
   for (std::size_t v = 0; v < logits.size(); ++v)
-    if (!is_allowed[v]) logits[v] = -std::numeric_limits<double>::infinity();
+    if (!is_in_shortlist[v]) logits[v] = -std::numeric_limits<double>::infinity();
 }
 
 void apply_edits(ops::DeviceArray<ops::LogitEdit> edits, std::int64_t row, std::vector<double>& logits) {
@@ -57,14 +57,14 @@ std::vector<std::int32_t> best_first(const std::vector<double>& ranks) {
 /// Logits before masks, edits and temperature to what row r of the results holds.
 void choose(const ops::ProjectTopKArguments& arguments, std::int64_t r, std::vector<double>& row) {
   const Matrix log_probabilities(arguments.log_probabilities, "project_top_k");
-  const Matrix wanted(arguments.wanted_log_probabilities, "project_top_k");
+  const Matrix scored(arguments.scored_log_probabilities, "project_top_k");
   forbid_others(arguments, r, row);
   apply_edits(arguments.edits, r, row);
   if (!arguments.temperatures.empty())
     for (double& logit : row) logit /= arguments.temperatures[r];
   log_softmax_in_place(row);
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(arguments.wanted.size()); ++i)
-    if (arguments.wanted[i].row == r) wanted(i, 0) = row[static_cast<std::size_t>(arguments.wanted[i].token)];
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(arguments.scored.size()); ++i)
+    if (arguments.scored[i].row == r) scored(i, 0) = row[static_cast<std::size_t>(arguments.scored[i].token)];
   const std::vector<std::int32_t> order = best_first(ranks(arguments, r, row));
   for (std::int64_t i = 0; i < arguments.k; ++i) {
     const std::int32_t token = order[static_cast<std::size_t>(i)];
@@ -74,14 +74,14 @@ void choose(const ops::ProjectTopKArguments& arguments, std::int64_t r, std::vec
 }
 
 /// Which token stands in which column, with its bias: there is nothing to be won by more.
-class GatheredTokens final : public ops::GatheredOutputs {
+class ShortlistTokens final : public ops::ShortlistOutputs {
  public:
-  explicit GatheredTokens(std::int64_t columns)
+  explicit ShortlistTokens(std::int64_t columns)
       : tokens_(static_cast<std::size_t>(columns), -1), bias_(tokens_.size()) {}
 
   std::int64_t columns() const override { return static_cast<std::int64_t>(tokens_.size()); }
   std::int64_t panel() const override { return 1; }
-  void put(const ops::GatheredColumn& at, double bias) {
+  void put(const ops::ShortlistSource& at, double bias) {
     tokens_.at(static_cast<std::size_t>(at.column)) = at.token;
     bias_.at(static_cast<std::size_t>(at.column)) = bias;
   }
@@ -110,34 +110,34 @@ void kernel(Context&, const ops::ProjectTopKArguments& arguments) {
   }
 }
 
-std::unique_ptr<ops::GatheredOutputs> kernel(Context&, const PackedWeight&, std::int64_t columns) {
-  return std::make_unique<GatheredTokens>(columns);
+std::unique_ptr<ops::ShortlistOutputs> kernel(Context&, const PackedWeight&, std::int64_t columns) {
+  return std::make_unique<ShortlistTokens>(columns);
 }
 
 template <>
 void kernel(Context&, const ops::GatherOutputsArguments& arguments) {
   const Matrix bias(arguments.bias, "gather_outputs");
-  auto& outputs = dynamic_cast<GatheredTokens&>(*arguments.outputs);
-  for (const ops::GatheredColumn& at : arguments.columns.span()) outputs.put(at, bias ? bias(0, at.token) : 0);
+  auto& outputs = dynamic_cast<ShortlistTokens&>(*arguments.outputs);
+  for (const ops::ShortlistSource& at : arguments.columns.span()) outputs.put(at, bias ? bias(0, at.token) : 0);
 }
 
 template <>
-void kernel(Context&, const ops::ProjectListedTopKArguments& arguments) {
+void kernel(Context&, const ops::ProjectShortlistTopKArguments& arguments) {
   const ops::ProjectTopKArguments& top_k = arguments.top_k;
-  const auto& outputs = dynamic_cast<const GatheredTokens&>(*arguments.outputs);
-  const Matrix hidden(top_k.hidden, "project_listed_top_k");
-  WeightReader weight(top_k.packed, "project_listed_top_k");
+  const auto& outputs = dynamic_cast<const ShortlistTokens&>(*arguments.outputs);
+  const Matrix hidden(top_k.hidden, "project_shortlist_top_k");
+  WeightReader weight(top_k.packed, "project_shortlist_top_k");
   std::vector<double> row(static_cast<std::size_t>(weight.rows()));
   for (std::int64_t r = 0; r < hidden.rows(); ++r) {
     // What is read without having been listed shows.
     std::ranges::fill(row, std::numeric_limits<double>::quiet_NaN());
     weight.take_row(&hidden(r, 0));
-    const ops::AllowedRange range = top_k.allowed_of_row[r];
+    const ops::ShortlistRange range = top_k.shortlist_of_row[r];
     for (std::int32_t i = range.begin; i < range.end; ++i) {
-      const std::int32_t column = arguments.listed[i].column;
+      const std::int32_t column = arguments.shortlist_columns[i].column;
       core::require(column < arguments.columns, core::ErrorCode::kInvalidArgument,
-                    "project_listed_top_k: a list has column {} of {}", column, arguments.columns);
-      row[static_cast<std::size_t>(top_k.allowed[range.begin + arguments.listed[i].place])] =
+                    "project_shortlist_top_k: a list has column {} of {}", column, arguments.columns);
+      row[static_cast<std::size_t>(top_k.shortlist[range.begin + arguments.shortlist_columns[i].place])] =
           weight.product(outputs.token(column)) + outputs.bias(column);
     }
     choose(top_k, r, row);

@@ -44,9 +44,9 @@ void kernel(Context&, const ops::PrepareUpdateArguments& arguments) {
                      .negative_log_likelihood = record.losses.negative_log_likelihood + batch.negative_log_likelihood,
                      .alignment = record.losses.alignment + batch.alignment};
   }
-  if (!std::isfinite(record.losses.loss + record.gradient_norm)) record.step.held = 1;
-  if (plan.follows != 0 && arguments.record->step.held != 0) record.step.held = 1;
-  if (record.step.held == 0 && !arguments.clipped_sum_of_squares.empty())
+  if (!std::isfinite(record.losses.loss + record.gradient_norm)) record.step.skip = 1;
+  if (plan.depends_on_previous != 0 && arguments.record->step.skip != 0) record.step.skip = 1;
+  if (record.step.skip == 0 && !arguments.clipped_sum_of_squares.empty())
     record.gradient_norm = root_of(arguments.clipped_sum_of_squares) / plan.loss_scale;
   if (plan.clip_norm > 0 && record.gradient_norm > plan.clip_norm)
     record.step.gradient_scale = plan.clip_norm / record.gradient_norm;

@@ -14,7 +14,7 @@ void kernel(Context&, const ops::LionArguments& arguments) {
   const Matrix gradients(arguments.gradients, "lion");
   const Matrix m(arguments.first_moment, "lion");
   const ops::UpdateStep& step = arguments.step[0];
-  if (step.held != 0) return;
+  if (step.skip != 0) return;
   for (std::int64_t j = 0; j < p.cols(); ++j) {
     const double g = step.gradient_scale * gradients(0, j);
     const double mixed = arguments.beta1 * m(0, j) + (1 - arguments.beta1) * g;
@@ -30,7 +30,7 @@ void kernel(Context&, const ops::SgdArguments& arguments) {
   const Matrix gradients(arguments.gradients, "sgd");
   const Matrix m(arguments.first_moment, "sgd");
   const ops::UpdateStep& step = arguments.step[0];
-  if (step.held != 0) return;
+  if (step.skip != 0) return;
   for (std::int64_t j = 0; j < p.cols(); ++j) {
     const double g = step.gradient_scale * gradients(0, j) + arguments.weight_decay * p(0, j);
     double direction = g;
@@ -73,7 +73,7 @@ void kernel(Context&, const ops::AdafactorArguments& arguments) {
   const Matrix c(arguments.column_moment, "adafactor");
   const Matrix v(arguments.second_moment, "adafactor");
   const ops::UpdateStep& step = arguments.step[0];
-  if (step.held != 0) return;
+  if (step.skip != 0) return;
   const double b = 1 - std::pow(static_cast<double>(step.step), -arguments.decay_rate);
   const auto g = [&](std::int64_t i, std::int64_t j) { return step.gradient_scale * gradients(i, j); };
   const auto square = [&](std::int64_t i, std::int64_t j) { return g(i, j) * g(i, j) + arguments.square_epsilon; };

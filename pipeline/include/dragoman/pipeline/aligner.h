@@ -1,17 +1,16 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
-#include <dragoman/core/json.h>
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/core/option_table.h>
+#include <dragoman/corpus/word_alignment.h>
+#include <dragoman/pipeline/alignment_weights.h>
 #include <dragoman/pipeline/scorer.h>
-#include <dragoman/pipeline/word_alignment.h>
-#include <dragoman/plugins/host.h>
 
 namespace dragoman::pipeline {
 
@@ -37,7 +36,7 @@ struct AlignmentSettings {
   /// Above 0: all links of at least this weight in place of the best of every unit.
   double threshold = 0;
   /// With a reverse model.
-  Symmetrization symmetrization = Symmetrization::kGrowDiagFinalAnd;
+  corpus::Symmetrization symmetrization = corpus::Symmetrization::kGrowDiagFinalAnd;
 };
 const core::OptionTable<AlignmentSettings>& alignment_table();
 /// Error{kBadInput} that names the option which makes no sense without another.
@@ -45,17 +44,12 @@ void check(const AlignmentSettings& settings, const core::OptionReader& options)
 
 struct AlignerOptions {
   AlignmentSettings alignment{};
-  /// A folder of a model that translates the target into the source, for alignments in both directions; empty: none.
-  std::filesystem::path reverse_model{};
-  /// As TranslateOptions'.
-  int threads = 0;
-  tensor::Device device = tensor::Device::kCpu;
-  std::optional<tensor::ComputeChoice> compute{};
-  bool allow_non_finite = false;
+  /// A model that translates the target into the source, for alignments in both directions.
+  std::optional<Model> reverse_model{};
 };
 
 struct PairAlignment {
-  Links links{};
+  corpus::Links links{};
   /// What links number: words or pieces.
   std::vector<std::string> source{};
   std::vector<std::string> target{};
@@ -73,14 +67,13 @@ core::Json to_json(const PairAlignment& alignment);
 
 /// Word alignments out of forced decoding: who attends to what while the model reads both sides.
 ///
-///     dragoman::pipeline::Aligner aligner("models/de-en", host);
+///     dragoman::pipeline::Aligner aligner(model);
 ///     const auto links = aligner.align({{"Guten Morgen !", "Good morning !", "greeting"}}).front().links;
 ///
-/// Calls from any number of threads share its workers. Making one may load a plugin into the host: see Translator.
+/// Calls from any number of threads share the models' workers. Error{kUnsupported} for an ensemble.
 class Aligner {
  public:
-  /// The host must outlive the aligner.
-  Aligner(const std::filesystem::path& model_folder, plugins::Host& host, const AlignerOptions& options = {});
+  explicit Aligner(const Model& model, const AlignerOptions& options = {});
   ~Aligner();
   Aligner(Aligner&&) noexcept;
   Aligner& operator=(Aligner&&) noexcept;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <dragoman/core/json.h>
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/core/option_table.h>
 #include <dragoman/decoding/inner_states.h>
 #include <dragoman/nn/seq2seq_model.h>
@@ -14,7 +14,7 @@
 
 namespace dragoman::pipeline {
 
-struct TranslationModel;
+struct ModelView;  // model_view.h
 
 /// What to show of a model's attention, as people ask for it. The table has the keys `attention`, `attention_layers`
 /// and so on.
@@ -43,7 +43,7 @@ struct SentenceAttention {
 };
 
 /// `source` with its end, `target` without.
-SentenceAttention label_attention(const TranslationModel& model, const AttentionSettings& settings,
+SentenceAttention label_attention(const ModelView& model, const AttentionSettings& settings,
                                   decoding::AttentionMaps maps, std::span<const std::int32_t> source,
                                   std::span<const std::int32_t> target);
 
@@ -51,8 +51,10 @@ SentenceAttention label_attention(const TranslationModel& model, const Attention
 /// [layers][heads][queries][keys]}; what causality forbids is null in scores.
 core::Json to_json(const SentenceAttention& attention);
 
+/// Each takes some 160 bytes.
+inline constexpr std::size_t kMaxSquaresOfPicture = std::size_t{1} << 18;
 /// A picture that needs nothing else: a panel for each layer and head, a square for each weight, with its number as
-/// tooltip. `title` stands above.
+/// tooltip. `title` is above. If there are more than kMaxSquaresOfPicture weights, the picture is a message about this.
 std::string to_svg(const SentenceAttention& attention, const std::string& title);
 
 /// Error{kBadInput} if one of these folders holds anything: an earlier run's files would be mixed with this one's, or

@@ -1,15 +1,12 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include <dragoman/decoding/inner_states.h>
 #include <dragoman/pipeline/scorer.h>
-#include <dragoman/plugins/host.h>
 
 namespace dragoman::pipeline {
 
@@ -24,13 +21,7 @@ enum class Pooling : std::uint8_t {
 struct EmbedderOptions {
   Pooling pooling = Pooling::kMean;
   decoding::StatesRequest states{};
-  /// Lines of more tokens than the model takes: the first ones that it takes, in place of an error.
-  bool cut_long_lines = false;
-  /// As TranslateOptions'.
-  int threads = 0;
-  tensor::Device device = tensor::Device::kCpu;
-  std::optional<tensor::ComputeChoice> compute{};
-  bool allow_non_finite = false;
+  LongLines long_lines = LongLines::kFail;
 };
 
 struct LineEmbedding {
@@ -38,25 +29,26 @@ struct LineEmbedding {
   decoding::TokenStates states{};
   /// What the rows are of: the source's pieces and the end; of the decoder the start and the target's pieces.
   std::vector<std::string> pieces{};
+  bool cut = false;     ///< with LongLines::kCut, whether tokens were left out
+  std::string error{};  ///< with LongLines::kSkip, the reason why there are no states; otherwise empty
 };
 
 /// The states of a trained model's encoder as embeddings of text; or those of its decoder, before they are projected to
 /// the vocabulary, when it reads given targets.
 ///
-///     dragoman::pipeline::Embedder embedder("models/de-en", host);
+///     dragoman::pipeline::Embedder embedder(model);
 ///     const auto vectors = embedder.embed({{"Guten Morgen!", "", "greeting"}});
 ///
-/// Calls from any number of threads share its workers. Making one may load a plugin into the host: see Translator.
+/// Calls from any number of threads share the model's workers. Error{kUnsupported} for an ensemble.
 class Embedder {
  public:
-  /// The host must outlive the embedder.
-  Embedder(const std::filesystem::path& model_folder, plugins::Host& host, const EmbedderOptions& options = {});
+  explicit Embedder(const Model& model, const EmbedderOptions& options = {});
   ~Embedder();
   Embedder(Embedder&&) noexcept;
   Embedder& operator=(Embedder&&) noexcept;
 
   /// One result per line, in order; targets are read for the decoder's states only. A line's result depends on nothing
-  /// but the line. Error{kBadInput} that says where, if a line has more tokens than the model takes;
+  /// but the line. EmbedderOptions::long_lines decides about lines of more tokens than the model takes.
   /// Error{kInterrupted} if `stop` asks.
   std::vector<LineEmbedding> embed(std::vector<LinePair> lines, const std::stop_token& stop = {});
 

@@ -9,7 +9,6 @@
 #include <dragoman/core/file.h>
 #include <dragoman/decoding/shortlist.h>
 #include <dragoman/pipeline/aligner.h>
-#include <dragoman/pipeline/word_alignment.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::pipeline {
@@ -26,7 +25,7 @@ class LexiconBuilder {
   /// `unit`: what links number. Both tokenizers must outlive it.
   LexiconBuilder(const tokenizer::Tokenizer& source, const tokenizer::Tokenizer& target, AlignmentUnit unit);
 
-  /// Counts a pair, whose `line` of an alignment is in Pharaoh's form. Error{kBadInput} as of parse_pharaoh().
+  /// Counts a pair, whose `line` of an alignment is in Pharaoh's form. Error{kBadInput} as of corpus::parse_pharaoh().
   void add(std::string_view source, std::string_view target, std::string_view line);
 
   /// Writes what Marian's `--shortlist` and decoding::Shortlist read: "target source probability", by source piece,

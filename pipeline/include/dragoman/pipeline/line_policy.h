@@ -24,7 +24,4 @@ std::string describe(const LineCounts& counts);
 /// replacements.
 std::size_t clean_line(std::string& line);
 
-/// Makes translated text fit for one output line: line feeds and carriage returns become spaces.
-void keep_on_one_line(std::string& text);
-
 }  // namespace dragoman::pipeline

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <dragoman/core/option_table.h>
+#include <dragoman/decoding/mbr_options.h>
 #include <dragoman/pipeline_api/stage.h>
 
 namespace dragoman::pipeline {
@@ -14,23 +14,8 @@ namespace dragoman::pipeline {
 // Minimum Bayes risk decoding: of candidate translations the one that has the most in common with all of them, by the
 // mean of a metric that compares two sentences (Kumar & Byrne 2004; Eikema & Aziz 2022; Freitag et al. 2022).
 
-enum class MbrUtility : std::uint8_t { kChrf, kBleu };
-
-/// What stands for the distribution of translations.
-enum class MbrCandidates : std::uint8_t {
-  kSamples,  ///< samples, all of one weight (Eikema & Aziz 2022)
-  kBeam,     ///< what a beam search finds, each weighted by its probability (Kumar & Byrne 2004)
-};
-
-/// How decoding::DecodingOptions with the strategy `mbr` are to be read. Their sampling and beam options are those
-/// of the search for candidates, n_best is the number of translations that are returned.
-struct MbrOptions {
-  MbrCandidates candidates = MbrCandidates::kSamples;
-  std::int32_t samples = 32;
-  MbrUtility utility = MbrUtility::kChrf;
-};
-
-const core::OptionTable<MbrOptions>& mbr_table();
+using decoding::MbrCandidates;
+using decoding::MbrUtility;
 
 /// What is done with the hypotheses that a search found.
 struct MbrRanking {

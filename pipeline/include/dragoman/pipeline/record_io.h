@@ -20,7 +20,7 @@ enum class RecordFormat : std::uint8_t {
   kTsv,    ///< columns with a tab between them
 };
 
-inline constexpr std::uint64_t kMostColumns = 65536;
+inline constexpr std::uint64_t kMaxColumns = 65536;
 
 /// One of `count` parts of consecutive lines whose lengths differ by one line at most; all, in order, are the whole.
 struct Shard {
@@ -33,8 +33,8 @@ struct Shard {
   std::uint64_t last_of(std::uint64_t lines) const noexcept;
 };
 
-/// `I/N`. Error{kInvalidArgument} unless 1 <= I <= N <= kMostShards.
-inline constexpr std::uint64_t kMostShards = 1000000;
+/// `I/N`. Error{kInvalidArgument} unless 1 <= I <= N <= kMaxShards.
+inline constexpr std::uint64_t kMaxShards = 1000000;
 Shard parse_shard(const std::string& text);
 
 struct ReadOptions {
@@ -49,7 +49,7 @@ struct ReadOptions {
   /// input go into the object Record::fields["input"], since that is what the output calls its own. Of a key that
   /// stands twice in an object the last value counts.
   std::string key = "source";
-  /// kTsv: the column that holds the text, from 1 to kMostColumns. The line's columns stay in
+  /// kTsv: the column that holds the text, from 1 to kMaxColumns. The line's columns stay in
   /// Record::fields["columns"].
   std::uint64_t column = 1;
   /// Not for kJsonl: a file with as many lines, which become Record::fields["target_prefix"] where they are not empty.
@@ -129,7 +129,7 @@ class RecordReader {
 struct WriteOptions {
   std::filesystem::path path = "-";
   RecordFormat format = RecordFormat::kText;
-  /// kTsv: the column, from 1 to kMostColumns, that the text replaces; beyond the last it is appended.
+  /// kTsv: the column, from 1 to kMaxColumns, that the text replaces; beyond the last it is appended.
   std::uint64_t column = 1;
   /// What to do with the partial file of an interrupted run.
   core::PartialPolicy partial = core::PartialPolicy::kRefuse;

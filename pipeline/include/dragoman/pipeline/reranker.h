@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -20,6 +19,8 @@ struct NBestLine {
   std::string source;
   std::vector<std::string> translations;
   std::vector<double> scores;  ///< that the list has: one for each translation
+  bool cut = false;            ///< with LongLines::kCut, whether a model scored less than the whole of a translation
+  std::string error{};         ///< with LongLines::kSkip, the reason why the list was not ranked; otherwise empty
 
   /// False of what has no list: a line that failed, or was translated in parts, or has nothing to translate.
   bool can_be_ranked() const noexcept { return !translations.empty(); }
@@ -31,12 +32,12 @@ NBestLine read_n_best_line(std::string_view line, const std::string& where);
 
 /// A model that scores each translation, and what its score is multiplied by.
 struct RerankModel {
-  std::filesystem::path folder;
+  Model model;
   double weight = 1;
   /// Of the other direction: how probable it finds the source, given the translation.
   bool reverse = false;
   /// What its scores are called.
-  std::string name() const { return (reverse ? "reverse " : "") + folder.string(); }
+  std::string name() const { return (reverse ? "reverse " : "") + model.path().string(); }
 };
 
 struct RerankOptions {
@@ -52,8 +53,8 @@ struct RerankOptions {
 ///     rerank_score = list_weight * score + sum_i weight_i * score_i
 class Reranker {
  public:
-  /// The host must outlive the reranker. Throws as Scorer.
-  Reranker(plugins::Host& host, const RerankOptions& options);
+  /// Error{kInvalidArgument} without a model; else throws as Scorer.
+  explicit Reranker(const RerankOptions& options);
   ~Reranker();
   Reranker(Reranker&&) noexcept;
   Reranker& operator=(Reranker&&) noexcept;
@@ -61,7 +62,8 @@ class Reranker {
   /// Puts each line's best translation first: the record's `n_best` is sorted, each entry gets `rerank_score` and
   /// `rerank_parts` (the scores that it is the sum of, not multiplied: `list`, and each model's by its name), and what
   /// the record says of its translation becomes that of the best. Of equally good ones that stay first which were.
-  /// Error{kBadInput} naming `where` and the line if a model cannot read a pair, as Scorer::score().
+  /// A line with a translation that a model cannot read is treated by ScorerOptions::long_lines: with kSkip the list
+  /// stays as it is, and the record gets `rerank_error`.
   void rerank(std::span<NBestLine> lines, std::span<const std::string> where, const std::stop_token& stop = {});
 
  private:

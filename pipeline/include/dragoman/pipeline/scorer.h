@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,25 +9,25 @@
 
 #include <dragoman/decoding/length_penalty.h>
 #include <dragoman/pipeline/attention.h>
-#include <dragoman/pipeline/ensemble.h>
+#include <dragoman/pipeline/model.h>
 #include <dragoman/pipeline/translate_service.h>
-#include <dragoman/plugins/host.h>
 
 namespace dragoman::pipeline {
+
+/// The result for a line of more tokens than the model takes.
+enum class LongLines : std::uint8_t {
+  kFail,  ///< Error{kBadInput} that names the line
+  kCut,   ///< the first tokens, up to the model's limit
+  kSkip,  ///< the line has an error in place of a result
+};
 
 struct ScorerOptions {
   /// How the score follows from the log probability.
   decoding::LengthPenalty length_penalty{};
-  /// Not of an ensemble: it is one model's.
+  /// Not for an ensemble: attention is one model's.
   AttentionSettings attention{};
-  /// Models that score together with the one that is named first; they have the same tokenizers.
-  EnsembleOptions ensemble{};
   LanguagePair languages{};
-  /// As TranslateOptions'.
-  int threads = 0;
-  tensor::Device device = tensor::Device::kCpu;
-  std::optional<tensor::ComputeChoice> compute{};
-  bool allow_non_finite = false;
+  LongLines long_lines = LongLines::kFail;
 };
 
 struct LinePair {
@@ -51,24 +50,25 @@ struct LineScore {
   std::vector<double> token_log_probabilities;
   /// Where it was asked for.
   std::optional<SentenceAttention> attention{};
+  bool cut = false;     ///< with LongLines::kCut, whether tokens were left out
+  std::string error{};  ///< with LongLines::kSkip, the reason why there is no score; otherwise empty
 };
 
-/// The embedded API for forced decoding: how probable a model finds given translations.
+/// Forced decoding: how probable a model finds given translations.
 ///
-///     dragoman::pipeline::Scorer scorer("models/de-en", host);
+///     dragoman::pipeline::Scorer scorer(model);
 ///     const double score = scorer.score({{"Guten Morgen!", "Good morning!", "greeting"}}).front().score;
 ///
-/// Calls from any number of threads share its workers. Making one may load a plugin into the host: see Translator.
+/// Calls from any number of threads share the model's workers.
 class Scorer {
  public:
-  /// The host must outlive the scorer.
-  Scorer(const std::filesystem::path& model_folder, plugins::Host& host, const ScorerOptions& options = {});
+  explicit Scorer(const Model& model, const ScorerOptions& options = {});
   ~Scorer();
   Scorer(Scorer&&) noexcept;
   Scorer& operator=(Scorer&&) noexcept;
 
-  /// One score per pair, in order. Error{kBadInput} that says where, if a pair has more tokens than the model takes;
-  /// Error{kInterrupted} if `stop` asks.
+  /// Returns one score per pair, in order. ScorerOptions::long_lines decides about pairs of more tokens than the model
+  /// takes. Error{kInterrupted} if `stop` asks.
   std::vector<LineScore> score(std::vector<LinePair> pairs, const std::stop_token& stop = {});
 
  private:

@@ -14,8 +14,8 @@ struct BuiltInStage {
   std::string_view summary;  ///< half a sentence
   const std::vector<core::Option>* options;
   /// Options that name files whose content decides about the lines, and options that decide nothing about them.
-  std::vector<std::string> content_options{};
-  std::vector<std::string> idle_options{};
+  std::vector<std::string> input_file_options{};
+  std::vector<std::string> non_semantic_options{};
 };
 
 /// All of them; `read` and `write` are the first and the last of a pipeline.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,77 +12,38 @@
 #include <dragoman/core/option_table.h>
 #include <dragoman/decoding/shortlist.h>
 #include <dragoman/engine/translation_engine.h>
-#include <dragoman/formats/languages.h>
-#include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/pipeline/attention.h>
-#include <dragoman/pipeline/ensemble.h>
 #include <dragoman/pipeline/mbr.h>
+#include <dragoman/pipeline/model.h>
+#include <dragoman/pipeline/model_view.h>
 #include <dragoman/pipeline/service.h>
+#include <dragoman/pipeline/translation.h>
 #include <dragoman/pipeline/unknown_dictionary.h>
-#include <dragoman/runtime/runtime.h>
-#include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::pipeline {
 
 class Glossary;
-
-/// The languages of a sentence, by the codes of the model's table; empty: the table's defaults.
-struct LanguagePair {
-  std::string source{};
-  std::string target{};
-};
-
-/// What a translation needs of a loaded model. All const, shared by all workers; the owners must outlive the service.
-struct TranslationModel {
-  const nn::Seq2SeqModel* model = nullptr;
-  const tokenizer::Tokenizer* source_tokenizer = nullptr;
-  const tokenizer::Tokenizer* target_tokenizer = nullptr;
-  /// What each sentence's translation is chosen from; nullptr: the whole vocabulary.
-  const decoding::Shortlist* shortlist = nullptr;
-  /// If not empty: all models, `model` first.
-  decoding::Ensemble ensemble{};
-  /// nullptr: nothing stands around the tokens of sentences.
-  const formats::LanguageTable* languages = nullptr;
-
-  decoding::Ensemble models() const {
-    return ensemble.models.empty() ? decoding::Ensemble{.models = {model}} : ensemble;
-  }
-  /// What stands around the tokens of a sentence. Throws as formats::LanguageTable::tags().
-  formats::SequenceTags tags(const LanguagePair& pair = {}) const {
-    static const formats::LanguageTable none;
-    return (languages != nullptr ? *languages : none).tags(pair.source, pair.target);
-  }
-  /// Of all models together.
-  nn::SequenceSpec spec() const { return ensemble.models.empty() ? model->spec() : ensemble.spec(); }
-};
 
 /// The keys `source_language` and `target_language`.
 const core::OptionTable<LanguagePair>& language_table();
 
 /// The table has the keys `shortlist`, `shortlist_first` and `shortlist_best`.
 struct ShortlistSettings {
-  static constexpr const char* kNone = "none";  ///< what a user says who does not want the model's own
-  std::string path{};                           ///< as decoding::Shortlist::read() takes it; empty, or kNone: none
+  static constexpr const char* kNone = "none";  ///< disables the model's own shortlist
+  /// A path that decoding::Shortlist::read() takes, or kNone for no shortlist. If it is empty, a single model uses its
+  /// own shortlist if it has one; an ensemble uses none.
+  std::string path{};
   bool none() const noexcept { return path.empty() || path == kNone; }
-  bool models_own = false;  ///< which an ensemble does without
   decoding::ShortlistLimits limits{};
 };
 
+/// How texts are translated. Settings that `search` and `shortlist` leave unset come from the model folder, else from
+/// the program's defaults.
 struct TranslateOptions {
-  /// The strategy may also be `mbr`, which `mbr` describes.
-  decoding::DecodingOptions decoding{};
-  MbrOptions mbr{};
-  /// Whoever loads the models looks at it.
-  EnsembleOptions ensemble{};
-  decoding::LoopLimits limits{};
-  /// Workers, each with its own decoding loop on one core; 0: as many as the process may keep busy. Where the operating
-  /// system refuses to start so many, there are fewer.
-  int threads = 0;
-  /// Whether workers that have nothing to do share the steps of those that have: engine::EngineOptions.
-  bool latency = true;
-  tensor::Device device = tensor::Device::kCpu;
-  /// What weights are multiplied in; nothing: what the model's folder says. Whoever loads the model packs it so.
-  std::optional<tensor::ComputeChoice> compute{};
+  /// Its decoder may also be `mbr`: minimum Bayes risk.
+  decoding::Search search{};
+  /// Whether the search defaults and the shortlist of the model's folder are left alone.
+  bool ignore_model_defaults = false;
   /// Fill Record::fields with scores, tokens, alignments and alternatives.
   bool details = false;
   /// Attention of the best translations, in a pass of its own: into Record::fields with `details`, and into files.
@@ -99,25 +61,29 @@ struct TranslateOptions {
   std::vector<std::string> constraints{};
   /// Whether records say nothing about their own translation: see RecordOptions.
   bool ignore_line_options = false;
-  /// Whoever loads the model reads it.
+  /// Read once per model: Model::shortlist().
   ShortlistSettings shortlist{};
-  /// A file of what unknown tokens become where decoding.replace_unknown is set, as UnknownDictionary::read() takes it;
+  /// A file of what unknown tokens become where search.replace_unknown is set, as UnknownDictionary::read() takes it;
   /// empty: the source words themselves.
   std::string unknown_dictionary{};
-  /// Whether the model may hold weights that are NaN or infinite; for research. Whoever loads the model looks at it.
-  bool allow_non_finite = false;
   /// Replaces the built-in strategies, for one that a plugin registered, and adds logits processors, as
-  /// decoding::Search has them.
-  decoding::Search::MakeStrategy make_strategy{};
-  decoding::Search::MakeProcessors make_further_processors{};
+  /// decoding::SearchPlan has them.
+  decoding::SearchPlan::MakeStrategy make_strategy{};
+  decoding::SearchPlan::MakeProcessors make_further_processors{};
 
-  /// The options of the search; where the strategy is `mbr`, of that for its candidates.
-  decoding::DecodingOptions searched() const;
-  /// The search that they describe, for a model with this target tokenizer; Error{kInvalidArgument} if it makes no
-  /// sense.
-  decoding::SharedSearch search(const TranslationModel& model) const;
-  /// Where the strategy is `mbr`: what is done with what that search finds.
-  std::optional<MbrRanking> mbr_ranking() const;
+  /// Returns `search` resolved, with precedence over the search defaults of a model folder. Error{kInvalidArgument} as
+  /// decoding::resolve().
+  decoding::DecodingOptions resolved(const decoding::Search& model_defaults) const;
+  /// Returns the options of the search that runs: resolved() or, if the decoder is `mbr`, the search for its
+  /// candidates.
+  decoding::DecodingOptions searched(const decoding::Search& model_defaults) const;
+  /// Returns searched(). Throws an OptionError{kInvalidArgument} for values that make no sense, and for options that
+  /// this search does not look at, unless the model folder has the same values.
+  decoding::DecodingOptions checked_search(const decoding::Search& model_defaults) const;
+  /// Returns the search that the options describe for this model. Error{kInvalidArgument} if they are invalid.
+  decoding::SharedSearch plan(const ModelView& model) const;
+  /// Where the decoder is `mbr`: what is done with the hypotheses of that search.
+  std::optional<MbrRanking> mbr_ranking(const decoding::Search& model_defaults) const;
   /// nullptr if they name none. Throws as UnknownDictionary::read().
   std::shared_ptr<const UnknownDictionary> read_unknown_dictionary() const;
 };
@@ -125,13 +91,15 @@ struct TranslateOptions {
 /// What is known of a record's translation while it is made. Valid during the call that it is given to.
 struct PartialRecord {
   std::uint64_t line = 0;
-  /// What the translation will begin with, whatever comes: whole characters. Greedy search and sampling decide token by
-  /// token; of beam search it is what all hypotheses that may yet win have in common, and so comes in leaps. With the
-  /// decoder mbr, and behind an unknown token that will be replaced, nothing is known before the sentence is done.
+  /// The prefix that the final translation is certain to have, in whole characters. Greedy search and sampling decide
+  /// token by token. A beam search decides the prefix that is common to all hypotheses that may yet win, so it advances
+  /// in leaps. With the decoder mbr, and after an unknown token that will be replaced, nothing is known before the
+  /// sentence is done.
   std::string_view text{};
-  /// The end of it: what the last call did not have yet.
+  /// The end of `text` that the last call did not have.
   std::string_view more{};
-  /// Of beam search: what the leading hypothesis has behind it, which may change. Worked out when it is called.
+  /// For beam search: returns the rest of the leading hypothesis after `text`, which may change. It is computed when
+  /// called.
   std::function<std::string()> tail{};
 };
 
@@ -150,11 +118,15 @@ struct TranslatedSentence {
 /// a text or a list of texts any of which will do; `decoding`, an object with options of the search. What makes no
 /// sense there fails the record.
 struct RecordOptions {
-  // What is left out is as the translator's options say.
-  /// One search may be shared by any number of records and translators.
-  decoding::SharedSearch search{};
+  // Members that are unset have the values of the translator's options.
+  // Takes precedence over the search of the translator, or over `plan`; a record's `decoding` takes precedence over it.
+  // With the decoder mbr, n_best is the number of translations, and the decoder and the options of mbr come from the
+  // translator. Submitting a record throws Error{kInvalidArgument} if the search is invalid.
+  decoding::Search search{};
+  /// Replaces the translator's search. Any number of records and translators may share one.
+  decoding::SharedSearch plan{};
   /// The hypotheses of the search are candidates, and what is returned are the best of them by expected utility. Goes
-  /// with `search`: looked at only with one.
+  /// with `plan`: used only with one.
   std::optional<MbrRanking> mbr{};
   std::optional<bool> details{};
   /// Not with `mbr`: it is of what the search finds best.
@@ -170,25 +142,39 @@ struct RecordOptions {
   std::shared_ptr<const UnknownDictionary> unknown_dictionary{};
   /// When it asks, the record ends with Error{kInterrupted}.
   std::stop_token stop{};
-  /// Called by workers, before the record is done: whenever more of it is known or may have another tail, and with each
-  /// sentence. Of a record
-  /// one call at a time. They must be quick and must not call the translator; what they throw ends the record with that
-  /// error.
+  /// Called by workers before the record is done, whenever more of its translation is known or its end may change. One
+  /// record has one call of on_partial or on_sentence at a time. Both must be quick and must not call the translator.
+  /// An exception ends the record with that error.
   std::function<void(const PartialRecord&)> on_partial{};
+  /// Called in the same way with each sentence that is complete.
   std::function<void(const TranslatedSentence&)> on_sentence{};
+  /// Called once, before a record that did not fail is done: its translations as values, best first. Under the same
+  /// rules.
+  std::function<void(std::vector<Translation>)> on_translations{};
 };
 
-/// Translates records: text in, text out. What has no tokens becomes an empty text; what is longer than the model takes
-/// is cut at blanks, translated part by part, and joined again. The workers of an engine that lives as long as the
-/// service do it; a result does not depend on their number or on the order of the records. Memory is bounded: a record
+/// The result of a record.
+struct TranslatedRecord {
+  Record record;
+  bool split_for_length = false;
+  /// Parts whose translation reached the length limit.
+  std::size_t parts_cut = 0;
+  /// Parts whose translation lacks a required term.
+  std::size_t parts_lacking_terms = 0;
+  /// Why there is no translation, unless the record itself is at fault.
+  std::exception_ptr error;
+};
+
+class Translator;  // translator.h
+
+/// The service over Translator::submit(): hands on records in the order in which they came. Memory is bounded: a record
 /// enters only while less than kBytesInFlight of text is under way. A record for which the model's scores are not
 /// finite numbers fails.
 class TranslateService final : public Service {
  public:
   static constexpr std::size_t kBytesInFlight = std::size_t{16} << 20;
 
-  /// `runtime` must outlive the service.
-  TranslateService(const runtime::Runtime& runtime, const TranslationModel& model, const TranslateOptions& options);
+  TranslateService(const Model& model, const TranslateOptions& options);
   ~TranslateService() override;
 
   /// Any number of runs at a time.
@@ -200,9 +186,8 @@ class TranslateService final : public Service {
   void add_figures(std::vector<std::pair<std::string, double>>& figures) const override;
 
  private:
-  TranslationModel model_;
-  RecordOptions options_;
-  engine::TranslationEngine engine_;
+  Model model_;
+  std::unique_ptr<Translator> translator_;
   std::atomic<std::uint64_t> records_split_ = 0;
   std::atomic<std::uint64_t> translations_cut_ = 0;
   std::atomic<std::uint64_t> translations_lacking_terms_ = 0;

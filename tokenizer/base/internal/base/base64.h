@@ -40,8 +40,8 @@ inline std::optional<std::string> from_base64(std::string_view text) {
     }
     for (int shift = 16; shift >= 0; shift -= 8) bytes += static_cast<char>(bits >> shift & 255);
   }
-  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  bytes.resize(bytes.size() - padding);
+  if (text.ends_with('=')) bytes.pop_back();
+  if (text.ends_with("==")) bytes.pop_back();
   if (to_base64(bytes) != text) return std::nullopt;
   return bytes;
 }

@@ -66,6 +66,8 @@ class BpeModel {
   /// The word as one piece where that is what its merges give, else -1.
   std::int32_t whole_word(std::string_view word, WordBuffers& buffers) const;
   void split_characters(std::string_view word, std::vector<Symbol>& out) const;
+  void split_with_few_bytes(std::string_view word, std::vector<Symbol>& out) const;
+  bool add_bytes(std::string_view character, bool last, std::vector<Symbol>& out) const;
   void split_bytes(std::string_view word, std::vector<Symbol>& out) const;
   void merge(WordBuffers& buffers) const;
   bool merge_linear(std::vector<Symbol>& word) const;
@@ -90,10 +92,11 @@ class BpeModel {
   std::vector<std::vector<std::int32_t>> expansions_;  // by id, or empty: the pieces that are written in place of one
   bool merge_in_rounds_ = false;
   bool merges_together_ = false;
-  std::array<std::int32_t, 256> bytes_{};
-  core::Lazy<Trie> trie_;                // for greedy matching only
-  core::Lazy<LinearMerger> linear_;      // for long words only
-  core::Lazy<std::vector<bool>> whole_;  // by id: the characters of the piece merge into the piece
+  std::array<std::int32_t, 256> bytes_{};  // -1: the byte has no piece
+  bool has_all_bytes_ = false;             // with byte fallback
+  core::Lazy<Trie> trie_;                  // for greedy matching only
+  core::Lazy<LinearMerger> linear_;        // for long words only
+  core::Lazy<std::vector<bool>> whole_;    // by id: the characters of the piece merge into the piece
 };
 
 }  // namespace dragoman::tokenizer

@@ -50,7 +50,7 @@ template <std::size_t kUnits>
 class RecentWords {
  public:
   static constexpr std::size_t kKeyBytes = 8 * kUnits;
-  static constexpr std::size_t kMostIds = PackedIds::most(kKeyBytes);
+  static constexpr std::size_t kMaxIds = PackedIds::most(kKeyBytes);
 
   /// What tells words apart. All zeros are no word's.
   struct Key {
@@ -89,7 +89,7 @@ class RecentWords {
   };
   static constexpr std::size_t kFirstSets = 512;
   static constexpr std::size_t kUsualSets = (std::size_t{1} << 19) / sizeof(Set);
-  static constexpr std::size_t kMostSets = (std::size_t{1} << 23) / sizeof(Set);
+  static constexpr std::size_t kMaxSets = (std::size_t{1} << 23) / sizeof(Set);
   static constexpr std::size_t kSample = 8;  // one word in so many is remembered when it is forgotten
 
   std::size_t mask() const noexcept { return sets_.size() - 1; }
@@ -118,7 +118,7 @@ class WordCache {
   static constexpr std::size_t kLongest = 31;
   using Short = RecentWords<2>;
   using Long = RecentWords<4>;
-  static constexpr std::size_t kMostBytes = Long::kKeyBytes;  ///< of packed ids
+  static constexpr std::size_t kMaxBytes = Long::kKeyBytes;  ///< of packed ids
 
   /// Whether prefetch() pays.
   bool is_large() const noexcept { return short_.capacity() > std::size_t{1} << 14; }

@@ -1,14 +1,9 @@
 #pragma once
 
-#include <cstddef>
-#include <string_view>
-
 /// Classes of characters as the library tokenizers has them, which takes them from tables of different versions of
 /// Unicode. tests/tokenizer/golden/make_composed_golden.py asked it about every character.
 namespace dragoman::tokenizer {
 
-/// Unicode's White_Space.
-bool is_white_space(char32_t c) noexcept;
 /// Unicode's category N.
 bool is_number(char32_t c) noexcept;
 /// Unicode's categories P of version 8, and ASCII's symbols.
@@ -24,9 +19,5 @@ bool is_removed_by_bert(char32_t c) noexcept;
 bool is_chinese(char32_t c) noexcept;
 bool is_removed_by_nmt(char32_t c) noexcept;
 bool is_space_to_nmt(char32_t c) noexcept;
-
-/// Where the white space at `begin` ends, and that at the end of the text starts.
-std::size_t white_space_end(std::string_view text, std::size_t begin) noexcept;
-std::size_t white_space_start(std::string_view text) noexcept;
 
 }  // namespace dragoman::tokenizer

@@ -25,6 +25,7 @@ class ComposedTokenizer final : public Tokenizer {
   std::string_view piece(std::int32_t id) const override;
   std::optional<std::int32_t> id(std::string_view piece) const override;
   bool is_special(std::int32_t id) const override;
+  const std::string& post_processor() const noexcept;
 
  private:
   struct Impl;

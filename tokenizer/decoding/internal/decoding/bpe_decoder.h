@@ -1,5 +1,7 @@
 #pragma once
 
+#include "decoding/suffix_set.h"
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -27,10 +29,12 @@ class BpeDecoder {
   /// Whether the first id that is no special token has another surface, and which.
   bool has_first_surfaces() const { return !first_surfaces_.empty(); }
   std::string_view first_surface(std::int32_t id) const { return first_surfaces_[static_cast<std::size_t>(id)]; }
+  /// The surface of a token that has no piece; `first`: no other but special tokens come before it.
+  std::string surface_of_text(std::string_view piece, bool first) const;
   bool is_special(std::int32_t id) const { return special_[static_cast<std::size_t>(id)]; }
   bool ends_word(std::int32_t id) const { return ends_word_[static_cast<std::size_t>(id)]; }
   const std::vector<Replacement>& escapes() const { return escapes_; }
-  const std::vector<std::string>& symbols() const { return symbols_; }
+  const SuffixSet& symbols() const { return symbols_; }
   const std::string& strip() const { return strip_; }
   std::size_t strip_count() const { return strip_count_; }
 
@@ -42,8 +46,9 @@ class BpeDecoder {
   std::vector<std::string> first_surfaces_;  // by id, or empty
   std::vector<bool> special_;                // by id
   std::vector<bool> ends_word_;              // by id: a space stands at the end of the surface, unless it is the last
+  std::vector<Replacement> replacements_;
   std::vector<Replacement> escapes_;
-  std::vector<std::string> symbols_;  // empty unless the space after them is dropped
+  SuffixSet symbols_;  // empty unless the space after them is dropped
   std::string strip_;
   std::size_t strip_count_ = 0;
 };

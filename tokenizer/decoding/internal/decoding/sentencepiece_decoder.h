@@ -30,6 +30,7 @@ class SentencePieceDecoder final : public StreamingDecoder {
       : pieces_(pieces), strips_marks_(dummy_prefix || remove_extra_spaces), all_marks_(remove_extra_spaces) {}
 
   void decode(std::int32_t id, std::string& text) override;
+  void decode_text(std::string_view piece, std::string& text) override;
   void finish(std::string& text) override;
 
  private:

@@ -120,7 +120,8 @@ struct ComposedDefinition {
   std::vector<PreTokenizerStep> pre_tokenizer;
   std::variant<MergesOfWords, UnigramOfWords, WordPieces, WholeWords> model;
   std::vector<DecoderStep> decoder;
-  bool joins_with_spaces = false;  ///< there is no decoder at all
+  bool joins_with_spaces = false;   ///< there is no decoder at all
+  std::string post_processor = {};  ///< as BpeDefinition's
 };
 
 }  // namespace dragoman::tokenizer

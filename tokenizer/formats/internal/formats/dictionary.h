@@ -29,7 +29,8 @@ struct Dictionary {
 /// ids 0 to 3. `name` begins every message. Throws Error{kBadInput}, naming the line.
 Dictionary parse_fairseq_dictionary(std::string_view text, const std::string& name);
 
-/// Marian's vocab.yml: `piece: id` on each line, or the same as JSON. Throws as above.
+/// Marian's vocab.yml: a YAML mapping of pieces to ids, or the same as JSON. Throws as above, and as
+/// core::parse_yaml().
 Dictionary parse_marian_dictionary(std::string_view text, const std::string& name);
 
 }  // namespace dragoman::tokenizer

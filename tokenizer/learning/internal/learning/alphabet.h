@@ -1,6 +1,6 @@
 #pragma once
 
-#include "counting/character_counts.h"
+#include "reading/character_counts.h"
 
 #include <optional>
 #include <vector>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "counting/collect_words.h"
-#include "counting/memory_plan.h"
 #include "dragoman/tokenizer/learn_bpe.h"
+#include "reading/collect_words.h"
+#include "reading/memory_plan.h"
 
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "base/character_table.h"
-#include "counting/character_counts.h"
-#include "counting/word_table.h"
 #include "learning/pair_statistics.h"
+#include "reading/character_counts.h"
 #include "reading/thread_arena.h"
+#include "reading/word_table.h"
 
 #include <cstdint>
 #include <vector>

@@ -18,8 +18,9 @@ namespace dragoman::tokenizer {
 /// Learns merges into a definition until it has so many pieces, or no pair is left.
 class MergeLearner {
  public:
-  /// `definition`, which has the symbols of the statistics as its pieces, must outlive this.
-  MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces);
+  /// `definition`, which has the symbols of the statistics as its pieces, must outlive this. No merge makes a piece of
+  /// more than `max_piece_length` characters; 0: pieces may have any length.
+  MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces, std::size_t max_piece_length = 0);
 
   void run(PairStatistics& statistics, const core::ProgressSink& progress, const std::stop_token& stop);
 
@@ -29,6 +30,7 @@ class MergeLearner {
 
   BpeDefinition& definition_;
   std::size_t wanted_;
+  std::size_t max_piece_length_;
   std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
   std::vector<bool> reserved_;  // by id of the first pieces: not to be made by merges
 };

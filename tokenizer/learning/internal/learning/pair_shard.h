@@ -14,7 +14,7 @@ namespace dragoman::tokenizer {
 
 inline constexpr std::int32_t kBarrierCell = -1;
 /// The most cells of a text, and places of pairs: both are numbered in 32 bits.
-inline constexpr std::size_t kMostCells = 0xFFFFFFFE;
+inline constexpr std::size_t kMaxCells = 0xFFFFFFFE;
 
 /// The words from cell `begin` on occur so often in the corpus.
 struct WordWeight {

@@ -47,7 +47,7 @@ class PairStatistics {
   /// As many shards as threads, unless the text is too small for that.
   static Division divide(const Text& text, const ThreadArena& arena);
 
-  /// Counts all pairs of a text of at most kMostCells. Pairs with fewer than `min_count` (at least 1) occurrences are
+  /// Counts all pairs of a text of at most kMaxCells. Pairs with fewer than `min_count` (at least 1) occurrences are
   /// never offered. The arena must outlive the statistics.
   PairStatistics(Text text, std::uint64_t min_count, ThreadArena& arena, const Division& division);
   PairStatistics(const PairStatistics&) = delete;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "base/character_table.h"
-#include "counting/character_counts.h"
-#include "counting/memory_plan.h"
-#include "counting/word_runs.h"
 #include "learning/pair_statistics.h"
+#include "reading/character_counts.h"
+#include "reading/memory_plan.h"
+#include "reading/word_runs.h"
 
 #include <cstdint>
 #include <stop_token>

@@ -3,6 +3,7 @@
 #include "dragoman/tokenizer/line_coding.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,13 +14,19 @@
 
 namespace dragoman::tokenizer {
 
-/// Throws Error{kUnsupported} if a piece holds a space or a line feed.
-void check_pieces_can_be_listed(const Tokenizer& tokenizer);
+/// A piece as lines of pieces have it: with word marks in place of its spaces.
+std::string piece_in_lines(std::string_view piece);
+/// The pieces that hold spaces, by what lines have in their place. Throws Error{kUnsupported} if that is another piece
+/// as well, or if a piece holds a line feed.
+using SpacedPieces = std::map<std::string, std::int32_t, std::less<>>;
+SpacedPieces pieces_with_spaces(const Tokenizer& tokenizer);
 
+/// The id that encode() has where the lines of pieces of this tokenizer have text that is no piece; -1 if it has none.
+std::int32_t id_of_text_without_piece(const Tokenizer& tokenizer);
 /// The mark behind pieces that do not end their word, if the lines of this tokenizer have one; else empty.
 std::string continuation_mark(const Tokenizer& tokenizer);
-/// Appends a piece of `text` as it stands in a line with such marks. One that is not in the vocabulary, or that ends a
-/// segment between glossaries, gets its mark by what follows in the text.
+/// Appends a piece of `text` in the form of a line with such marks. If a piece is not in the vocabulary, the character
+/// that follows it in the text decides whether it has a mark.
 void append_continued_piece(const BpeTokenizer& tokenizer, const Piece& piece, std::string_view text, std::string& out);
 /// The text of a line of pieces with such a mark.
 std::string join_continued(std::string_view line, std::string_view mark);
@@ -53,6 +60,7 @@ struct LineEncoding {
   const LineCodingOptions& options;
   std::string mark;  ///< lines with continuation marks keep characters that have no piece
   IdTexts texts;
+  std::int32_t unknown = -1;  ///< id_of_text_without_piece(), for lines of pieces
 };
 
 /// Lines of text to lines of pieces or ids. One thread at a time; the encoding must outlive it.
@@ -67,7 +75,10 @@ class LineEncoder {
   void append_all(std::span<const std::string_view> lines, std::uint64_t number, std::string& out);
 
  private:
+  void append_with_text(std::string_view line, std::uint64_t number, std::string& out) const;
+  bool has_text(std::span<const std::int32_t> ids) const;
   void append_n_best(std::string_view line, std::string& out) const;
+  void append_json(std::string_view line, std::uint64_t number, std::string& out) const;
   std::span<const std::int32_t> dressed(std::span<const std::int32_t> ids);
   void append_continued(std::string_view line, std::uint64_t number, std::string& out) const;
 

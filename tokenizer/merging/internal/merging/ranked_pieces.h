@@ -20,8 +20,8 @@ struct RankedPieces {
 ///
 /// A piece is made in a text only if no merge crosses its ends, and then what happens inside happens in the same order
 /// as in the piece alone; so the last merge of the piece alone is the only one that ever makes it, and a piece that
-/// does not become one piece alone is never made. Throws Error{kUnsupported}, beginning with `name`, if two pieces that
-/// merges make share a rank, since explicit merges cannot say "the leftmost of both".
+/// does not become one piece alone is never made. Merges of pieces that share a rank are put into an order that has the
+/// effect of "the leftmost first". Throws Error{kUnsupported}, beginning with `name`, if there is no such order.
 std::vector<Merge> explicit_merges(const RankedPieces& pieces, const std::string& name);
 
 /// The merges of the definition that are ever applied when a text is encoded exactly, by the same argument.

@@ -31,15 +31,15 @@ class WordGroup {
  public:
   /// The most symbols of a word. Time is linear in it for text, but words can be made up that take a round for each
   /// merge.
-  static constexpr std::size_t kMostSymbols = 254;
+  static constexpr std::size_t kMaxSymbols = 254;
 
-  /// Leaves in each word, of at most kMostSymbols, what merge_exact() does, and changes its size.
+  /// Leaves in each word, of at most kMaxSymbols, what merge_exact() does, and changes its size.
   void merge(const MergeTable& table, std::span<WordIds> words);
 
   static constexpr std::size_t kWords = 32;  ///< side by side
   /// One more at each end, which merge with nothing; and one so that rows of one number do not lie a multiple of 4096
   /// bytes apart, where a processor takes the reading of one for the reading of what was written to another.
-  static constexpr std::size_t kRows = kMostSymbols + 3;
+  static constexpr std::size_t kRows = kMaxSymbols + 3;
   static constexpr std::size_t kPlaces = kWords * kRows;
   /// Row by row, a symbol of each word in each; what is about the boundary behind a symbol lies at the symbol.
   struct Rows {

@@ -3,7 +3,6 @@
 #include "normalizing/normalizer.h"
 #include "normalizing/sentencepiece_normalizer.h"
 #include "pre_tokenizing/added_token_finder.h"
-#include "pre_tokenizing/glossaries.h"
 #include "pre_tokenizing/inner_splits.h"
 #include "pre_tokenizing/word_cutter.h"
 #include "regex/pattern.h"
@@ -16,8 +15,7 @@
 
 namespace dragoman::tokenizer {
 
-/// One word of a stretch of text between added tokens, after normalisation, or an added token. What a glossary keeps
-/// is the unknown token with its place in the text.
+/// One word of a stretch of text between added tokens, after normalisation, or an added token.
 struct PreToken {
   std::int32_t added_token = -1;  ///< its id, or -1 for a word
   std::string_view text;          ///< the word after normalisation; valid during the call only
@@ -55,7 +53,6 @@ class PreTokenizer {
   void visit_between_protected(const AlignedText& normal, core::FunctionRef<void(const PreToken&)> visit) const;
   void visit_words(const Stretch& stretch, core::FunctionRef<void(const PreToken&)> visit) const;
   void visit_word(const Stretch& word, core::FunctionRef<void(const PreToken&)> visit) const;
-  void visit_glossary_segments(const Stretch& word, core::FunctionRef<void(const PreToken&)> visit) const;
 
   AddedTokenFinder added_;
   Normalizer normalizer_;
@@ -65,8 +62,6 @@ class PreTokenizer {
   WordCutter words_;
   InnerSplits inner_splits_;
   std::optional<Pattern> protected_;
-  std::optional<Glossaries> glossaries_;
-  std::int32_t unknown_;
   bool add_prefix_space_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace dragoman::tokenizer {
 
-/// Cuts normalised text into words, which inner cuts and glossaries then cut further. Any thread may call.
+/// Cuts normalised text into words, which inner cuts then cut further. Any thread may call.
 class WordCutter {
  public:
   explicit WordCutter(const TextDefinition& text);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/log.h>
 
 namespace dragoman::tokenizer {
 
@@ -30,17 +31,23 @@ class ChunkPool {
 };
 
 /// Reads files one after the other in chunks of about a megabyte that end where a word (or line) does; a longer word
-/// makes a longer chunk. The end of a file ends its last word. One thread at a time.
+/// makes a longer chunk. The end of a file ends its last word. A byte order mark at the start of a file is no part of
+/// its text. One thread at a time.
 class ChunkReader {
  public:
   enum class Unit { kWord, kLine };
 
   /// A word (or line) that would need a chunk of more than `limit` bytes is an Error{kBadInput}, as may be what is not
-  /// UTF-8.
+  /// UTF-8. `log` receives one message about byte order marks.
   ChunkReader(std::vector<std::filesystem::path> inputs, Unit unit, std::stop_token stop,
               std::size_t limit = std::numeric_limits<std::size_t>::max(),
-              InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep)
-      : inputs_(std::move(inputs)), unit_(unit), limit_(limit), stop_(std::move(stop)), utf8_(invalid_utf8) {}
+              InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep, core::LogSink log = {})
+      : inputs_(std::move(inputs)),
+        unit_(unit),
+        limit_(limit),
+        stop_(std::move(stop)),
+        utf8_(invalid_utf8),
+        log_(std::move(log)) {}
 
   /// Fills the chunk; it stays empty at the end.
   void next(Chunk& chunk);
@@ -52,6 +59,7 @@ class ChunkReader {
 
  private:
   bool fill(Chunk& chunk);
+  void drop_byte_order_mark(Chunk& chunk, std::size_t begin);
   bool open_next();
   std::size_t last_boundary(std::string_view text, std::size_t from) const;
 
@@ -60,8 +68,10 @@ class ChunkReader {
   std::size_t limit_;
   std::stop_token stop_;
   Utf8Policy utf8_;
+  core::LogSink log_;  // empty after the message
   std::size_t next_input_ = 0;
   std::optional<core::InputFile> file_;
+  bool at_file_start_ = false;
   std::string name_;
   std::string rest_;
   std::uint64_t bytes_read_ = 0;

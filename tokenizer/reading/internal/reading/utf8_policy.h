@@ -16,6 +16,8 @@ class Utf8Policy {
 
   /// The chunks that follow are of another file.
   void begin_file() noexcept { lines_ = bytes_ = 0; }
+  /// So many bytes of the file come before the next chunk and are in none.
+  void skip(std::uint64_t bytes) noexcept { bytes_ += bytes; }
   /// Changes the chunk, or throws Error{kBadInput} that names `file`.
   void apply(Chunk& chunk, const std::string& file);
 

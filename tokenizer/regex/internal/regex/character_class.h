@@ -8,16 +8,9 @@
 
 namespace dragoman::tokenizer {
 
-/// Whose regular expressions a pattern is written in: where the programs differ in what they mean by \w, \s and `$`,
-/// ours means what theirs does.
-enum class PatternDialect {
-  kOniguruma,  ///< the library tokenizers, in tokenizer.json
-  kPython,     ///< `re` for texts, in subword-nmt's glossaries
-};
-
-/// What \d, \w and \s stand for, by their lower-case letter; nothing if the letter is none. In brackets Oniguruma's \w
-/// leaves out the numbers of Latin-1 that it holds elsewhere.
-std::optional<icu::UnicodeSet> class_of_escape(char letter, PatternDialect dialect, bool in_brackets);
+/// The characters that \d, \w and \s match in Oniguruma, by their lower-case letter. Returns nothing for other letters.
+/// In brackets Oniguruma's \w leaves out the numbers of Latin-1 that it matches elsewhere.
+std::optional<icu::UnicodeSet> class_of_escape(char letter, bool in_brackets);
 /// What \p{name} stands for: a general category other than C, or a script by its long name; nothing if it is neither.
 std::optional<icu::UnicodeSet> class_of_property(std::string_view name);
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "regex/search_work.h"
+
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -17,7 +19,7 @@ class Matcher {
  public:
   enum class Engine {
     kLinear,     ///< Pattern
-    kOniguruma,  ///< all that Oniguruma reads, with a limit on its retries
+    kOniguruma,  ///< what Oniguruma reads, with calls that count its steps
   };
 
   /// Throws Error{kBadInput}, showing the expression, if no engine reads it.
@@ -30,8 +32,11 @@ class Matcher {
 
   /// Calls visit(begin, end) for each match, from left to right. An empty match counts, unless it stands at the end of
   /// the one before. A byte that is not UTF-8 is read as some control character. Throws Error{kBadInput} for a text
-  /// with which the expression needs too much memory or, with Oniguruma, too many retries.
+  /// with which the expression needs too much memory or more steps than SearchWork allows, and Error{kInterrupted}
+  /// after a stop request (core::default_stop()).
   void for_each(std::string_view text, core::FunctionRef<void(std::size_t, std::size_t)> visit) const;
+  /// Calls visit() likewise for one of several parts of a text, whose searches have one budget.
+  void for_each(std::string_view text, core::FunctionRef<void(std::size_t, std::size_t)> visit, SearchWork& work) const;
 
   Engine engine() const noexcept;
   const std::string& expression() const noexcept { return expression_; }

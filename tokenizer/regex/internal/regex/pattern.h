@@ -1,6 +1,7 @@
 #pragma once
 
 #include "regex/pattern_program.h"
+#include "regex/search_work.h"
 
 #include <array>
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace dragoman::tokenizer {
 class Pattern {
  public:
   /// Throws as parse_pattern().
-  Pattern(std::string_view pattern, PatternDialect dialect);
+  explicit Pattern(std::string_view pattern);
 
   struct Match {
     std::size_t begin;
@@ -27,14 +28,22 @@ class Pattern {
   /// Matches in one text, from left to right. Pattern and text must outlive it.
   class Search {
    public:
-    Search(const Pattern& pattern, std::string_view text) : pattern_(pattern), text_(text) {}
-    /// The next match behind the last one. Throws Error{kBadInput} for a text that is too long for the pattern: 128 MiB
-    /// of memory hold a bit for each byte of the text and each alternative and repetition of the pattern, and as much
-    /// those of one match that there may be to come back to, of eight bytes each.
+    Search(const Pattern& pattern, std::string_view text)
+        : pattern_(pattern), text_(text), own_work_(text.size()), work_(own_work_) {}
+    /// With the budget of several searches, which must outlive it.
+    Search(const Pattern& pattern, std::string_view text, SearchWork& work)
+        : pattern_(pattern), text_(text), own_work_(0), work_(work) {}
+    Search(const Search&) = delete;
+    Search& operator=(const Search&) = delete;
+
+    /// The next match after the last one. Throws Error{kBadInput} for a text that is too long for the pattern: 128 MiB
+    /// of memory hold a bit for each byte of the text and each alternative and repetition of the pattern. Another
+    /// 128 MiB hold the alternatives and repetitions to come back to in one match, of eight bytes each. Throws
+    /// Error{kBadInput}, too, if the search needs more steps than SearchWork allows, and Error{kInterrupted} after a
+    /// stop request.
     std::optional<Match> next();
 
    private:
-    friend class Pattern;
     struct State {
       std::uint32_t step;
       std::uint32_t at;
@@ -44,16 +53,17 @@ class Pattern {
     bool enter_split(std::uint32_t memory, std::size_t at);
     void put_off(std::uint32_t step, std::size_t at);
     void make_memory();
+    [[noreturn]] void give_up() const;
 
     const Pattern& pattern_;
     std::string_view text_;
+    SearchWork own_work_;
+    SearchWork& work_;
     std::size_t at_ = 0;
     std::vector<std::uint64_t> failed_;  ///< by place and split
     std::vector<State> waiting_;         ///< second ways of splits, the latest last
   };
 
-  /// Whether a match begins at the first byte.
-  bool matches_at_start(std::string_view text) const;
   /// Whether no match holds this character, nor depends on whether it follows or the text ends.
   bool stops_before(char32_t character) const;
 

@@ -20,9 +20,6 @@ struct Instruction {
     kNotBehind,       ///< or if none does
     kWordBoundary,    ///< the class is that of \w
     kNoWordBoundary,  ///< likewise
-    kTextBegin,
-    kTextEnd,
-    kLineFeedAtEnd,  ///< the end of the text, or a line feed that is its last character: Python's `$`
     kMatch,
   };
   Kind kind;

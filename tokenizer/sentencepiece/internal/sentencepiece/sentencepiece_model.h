@@ -41,6 +41,9 @@ inline constexpr std::uint32_t kVocabularySize = 4;
 /// `name` begins every message. Throws Error{kBadInput}, with the offset, for bytes that are not such a file.
 SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& name);
 
+/// Throws Error{kUnsupported}, naming the piece, for a model that the SentencePiece library would refuse to open.
+void check_library_opens(const SentencePieceModel& model);
+
 std::string serialize(const SentencePieceModel& model);
 /// The next piece of a model.
 void write_piece(const SentencePieceModel::Piece& piece, WireWriter& file);

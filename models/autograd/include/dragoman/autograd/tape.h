@@ -7,12 +7,11 @@
 #include <type_traits>
 #include <utility>
 
+#include <dragoman/autograd/training_mode.h>
 #include <dragoman/autograd/variable.h>
 #include <dragoman/tensor/context.h>
 
 namespace dragoman::autograd {
-
-using tensor::Context;
 
 /// The record of one step's ops, in the order in which they ran. It knows no op: a record is a closure in the
 /// host's step memory.
@@ -80,9 +79,16 @@ class Tape {
 /// its records write, before it makes the first of these records.
 template <class... Variables>
 bool recording(const Context& context, const Variables&... variables) {
-  if (context.tape() == nullptr || !(variables.needs_gradient() || ...)) return false;
-  (context.tape()->note(variables.gradient), ...);
+  const Tape* const tape = tape_of(context);
+  if (tape == nullptr || !(variables.needs_gradient() || ...)) return false;
+  (tape->note(variables.gradient), ...);
   return true;
+}
+
+/// Appends a record to the context's tape, as Tape::record() does. Only after recording() has returned true.
+template <class Backward>
+void record(Context& context, Tape::Outputs outputs, Backward backward) {
+  tape_of(context)->record(context, outputs, std::move(backward));
 }
 
 /// A Variable around `value` with a fresh gradient in step memory if `wanted`.

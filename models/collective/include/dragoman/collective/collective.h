@@ -29,9 +29,8 @@ namespace dragoman::collective {
 ///
 /// **Errors**: Error{kIo} that names rank and host if another process has ended, cannot be reached any more, or speaks
 /// of something else; if it has called abort(), the error has the code and the words that it gave. After an error the
-/// object is of no use: every further call fails with the same. A process that dies ends the calls that wait for it at
-/// once, and a machine that vanishes from the network within a minute, as far as the transport can know of it: over MPI
-/// it is the launcher that sees it, and ends the others. One that is merely slow, or stopped, is waited for.
+/// object is of no use: every further call fails with the same. Over MPI it is the launcher that notices a process that
+/// was killed, and ends the others. One that is merely slow, or stopped, is waited for.
 class Collective {
  public:
   using Bytes = std::span<const std::byte>;
@@ -46,7 +45,7 @@ class Collective {
   virtual int size() const noexcept = 0;
   /// Of the machine that a process runs on, for messages.
   virtual const std::string& host_of(int rank) const = 0;
-  /// "TCP", "Open MPI 4.1.4".
+  /// "Open MPI v4.1.4".
   virtual std::string describe() const = 0;
   /// Sends outgoing[r] to each rank r and fills incoming[r] with what that sends, which must be as long. There are
   /// size() of both; an empty one is nothing to be sent, and what a process has for itself is left alone.
@@ -75,6 +74,8 @@ class Collective {
 
   /// "rank 1 (host)".
   std::string name_of(int rank) const;
+  /// The number of processes of lower rank on the same machine.
+  int local_rank() const;
   /// Whether this is the process that writes files and says what happens: rank 0.
   bool leads() const noexcept { return rank() == 0; }
   bool alone() const noexcept { return size() == 1; }
@@ -94,7 +95,11 @@ Collective::Room room_of(std::span<T> values) noexcept {
   return std::as_writable_bytes(values);
 }
 
-/// One process that is all of them.
+/// Makes a job whose processes are threads of this process, for tests and experiments on one machine. Returns the
+/// object of each rank, for one thread each. Destroying an object without close() counts as the death of a process. An
+/// exchange copies from the memory of one rank to another, and returns when both have called it.
+std::vector<std::unique_ptr<Collective>> make_threads(int size);
+/// A job of one process.
 std::unique_ptr<Collective> make_single();
 
 }  // namespace dragoman::collective

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <dragoman/core/json_fwd.h>
+#include <dragoman/nn/alignment.h>
 #include <dragoman/nn/decoder_state.h>
 #include <dragoman/nn/parameters.h>
 #include <dragoman/nn/sequences.h>
@@ -12,6 +13,8 @@
 #include <dragoman/ops/types.h>
 
 namespace dragoman::nn {
+
+class PooledState;
 
 /// What every model needs to know about its token sequences. Lives in config.json, not in the tokenizer.
 struct SequenceSpec {
@@ -60,8 +63,8 @@ class Seq2SeqModel {
   Seq2SeqModel& operator=(const Seq2SeqModel&) = delete;
   virtual ~Seq2SeqModel();
 
-  /// Checks and uploads B ragged sources, each with its closing end token: what belongs to the preparation of a step.
-  /// Tokens outside the vocabulary, and empty or over-long sources are Error{kInvalidArgument}.
+  /// Checks and uploads B ragged sources, each with its closing end token. It is part of the preparation of a step.
+  /// Error{kInvalidArgument} for tokens outside the vocabulary, and for empty or over-long sources.
   Sequences prepare_source(Context& context, const RaggedTokens& source) const;
   Encoding encode(Context& context, const Sequences& source, bool all_layers = false) const {
     return run_encoder(context, source, all_layers);
@@ -72,14 +75,16 @@ class Seq2SeqModel {
   }
   /// Keys and values of every MemoryId of the layout, [T_source, width], from an encoding: made once per sentence.
   virtual std::vector<KeyValue> memories(Context& context, const Encoding& encoding) const = 0;
-  /// Checks and uploads what decode() is to append, and makes room for it in the state. Tokens and parents of the rows
-  /// that `chosen` names (one token each) are what the device chooses, instead of those of the host, which must be
-  /// possible ones.
-  Sequences prepare_target(Context& context, const RaggedTokens& next, DecoderState& state,
-                           const ops::NextChoices& chosen = {}) const;
+  /// Checks and uploads the tokens that decode() appends, and makes room for them in the state.
+  Sequences prepare_target(Context& context, const RaggedTokens& next, DecoderState& state) const;
+  /// Prepares a step that begins before the host has read the candidates of the last one. For the rows that `chosen`
+  /// names (one token each), the device chooses tokens and parents. The host passes any valid ones in `next` and
+  /// `state`.
+  Sequences prepare_target(Context& context, const RaggedTokens& next, PooledState& state,
+                           const ops::NextChoices& chosen) const;
   /// Row r of the state gets next.sequence(r) (at least one token) appended; the result has one row per new token.
-  /// Teacher forcing is one call with whole targets on DecoderState::whole; a forced prefix is several tokens, a step
-  /// is one token, on a pooled state.
+  /// Teacher forcing is one call with whole targets on a WholeState. On a PooledState, a step is one token and a forced
+  /// prefix is several.
   Decoding decode(Context& context, const Sequences& next, DecoderState& state, bool all_layers = false) const {
     return run_decoder(context, next, state, all_layers);
   }
@@ -114,6 +119,8 @@ class Seq2SeqModel {
   StateLayout& mutable_layout() noexcept { return layout_; }
 
  private:
+  Sequences begin_target(Context& context, const RaggedTokens& next, DecoderState& state) const;
+
   SequenceSpec spec_;
   StateLayout layout_;
   ParameterStore parameters_;

@@ -5,7 +5,7 @@
 namespace dragoman::ops {
 
 /// One Adam step (Kingma & Ba 2015, algorithm 1) over flat buffers [1, n], with decoupled weight decay (Loshchilov &
-/// Hutter 2019), unless the step is held (UpdateStep):
+/// Hutter 2019), unless the step is skipped (UpdateStep):
 ///   g = gradient_scale * gradient;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
 ///   p -= learning_rate * (m / (1 - b1^step) / (sqrt(v / (1 - b2^step)) + epsilon) + weight_decay * p)
 /// With `coupled` the decay is the gradient of a penalty in place of that (L2 regularisation): g += weight_decay * p.

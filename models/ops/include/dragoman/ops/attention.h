@@ -98,7 +98,7 @@ struct AttentionResult {
   Variable weights;  ///< AttentionArguments::probabilities, or empty
 };
 
-/// Sees each attention() of the context in which it is set, so that one can look inside of any model without its help.
+/// Is called at each attention() of a context, so that the attention of any model can be read without its help.
 class AttentionObserver {
  public:
   virtual ~AttentionObserver() = default;
@@ -108,6 +108,11 @@ class AttentionObserver {
   virtual void after(Context& context, const AttentionArguments& forward, const Offsets& q_offsets,
                      const Offsets& k_offsets) = 0;
 };
+
+/// The observer of a context; nullptr: none.
+AttentionObserver* attention_observer(const Context& context) noexcept;
+/// Sets it; nullptr removes it. Steps that are observed keep the results of all layers, and devices do not record them.
+void set_attention_observer(Context& context, AttentionObserver* observer);
 
 /// How many pairs of a query and a key of the same sequence there are.
 std::int64_t pairs_of_rows(std::span<const std::int32_t> q_offsets, std::span<const std::int32_t> k_offsets);

@@ -42,7 +42,7 @@ Variable dropout(Context& context, const Variable& x, double rate);
 inline double effective_rate(const Context& context, double rate) {
   core::require(rate >= 0 && rate < 1 && dropout_threshold(rate) < 65536, core::ErrorCode::kInvalidArgument,
                 "the dropout rate must lie in [0, 1 - 2^-17) but is {}", rate);
-  return context.training() ? rate : 0;
+  return autograd::is_training(context) ? rate : 0;
 }
 
 }  // namespace dragoman::ops

@@ -15,7 +15,7 @@
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/matmul.h>
 #include <dragoman/ops/paired_cross_entropy.h>
-#include <dragoman/ops/project_listed_top_k.h>
+#include <dragoman/ops/project_shortlist_top_k.h>
 #include <dragoman/ops/project_top_k.h>
 #include <dragoman/ops/rows.h>
 #include <dragoman/ops/softmax.h>
@@ -85,10 +85,10 @@ inline constexpr std::tuple kRecomputingKernels{
 
 /// What a backend may leave out, all of it together: the decoding then computes all outputs, and masks those that are
 /// not on a row's list.
-inline constexpr std::tuple kGatheredKernels{
-    kMakeGatheredOutputs,
+inline constexpr std::tuple kShortlistKernels{
+    kMakeShortlistOutputs,
     kGatherOutputs,
-    kProjectListedTopK,
+    kProjectShortlistTopK,
 };
 
 /// Calls visit(key) for each key of a list. Backends find a key's kernel by its arguments, so each key has a struct of

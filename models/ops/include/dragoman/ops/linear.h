@@ -47,12 +47,12 @@ struct LinearBackwardArguments {
 };
 inline constexpr KernelKey<void(Context&, const LinearBackwardArguments&)> kLinearBackward{"linear_backward"};
 
-/// Fused where the device has the kernel, else matmul + add_row + activate. A plain weight is multiplied in the
-/// context's plain_compute_type(), and so are the products of the gradients, which
-/// are fused where the device has that kernel. A gradient through a packed weight is an
-/// Error{kInvalidArgument}.
+/// Returns activation(x * weight^T + bias), fused where the device has the kernel. A plain weight and the products of
+/// its gradients are multiplied in the context's autograd::training_compute_type(). A gradient through a packed weight
+/// is an Error{kInvalidArgument}.
 Variable linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
                 Activation activation = Activation::kNone);
+/// Returns the result of linear() for a plain weight, composed of matmul, add_row and activate.
 Variable linear_composite(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
                           Activation activation);
 

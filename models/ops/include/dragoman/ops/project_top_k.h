@@ -16,7 +16,7 @@ T edited(T logit, const LogitEdit& edit) {
 /// id, rising) and their log probabilities under the edited, tempered softmax. The vocabulary goes through in panels,
 /// logits [R, V] never exist (unless k is near V). Row-stable. Where a row has fewer tokens to choose from than k,
 /// others follow with log probability -infinity, as those of edits do. `tokens` is [R, k] I32; `log_probabilities`
-/// [R, k]; `wanted_log_probabilities` [W, 1] has the same bits for a token as its row's candidates (not written for a
+/// [R, k]; `scored_log_probabilities` [W, 1] has the same bits for a token as its row's candidates (not written for a
 /// wanted token of no row). k <= V. A plain weight is multiplied in `type`, kF32, kBF16 or kF16.
 struct ProjectTopKArguments {
   Tensor hidden;
@@ -27,12 +27,12 @@ struct ProjectTopKArguments {
   DeviceArray<double> temperatures;  ///< one per row, or empty: 1
   DeviceArray<LogitEdit> edits;
   DeviceArray<RowNoise> noise;  ///< empty, or one per row
-  DeviceArray<std::int32_t> allowed;
-  DeviceArray<AllowedRange> allowed_of_row;  ///< of `allowed`: empty, or one per row
+  DeviceArray<std::int32_t> shortlist;
+  DeviceArray<ShortlistRange> shortlist_of_row;  ///< of `shortlist`: empty, or one per row
   Tensor tokens;
   Tensor log_probabilities;
-  DeviceArray<WantedToken> wanted;
-  Tensor wanted_log_probabilities;
+  DeviceArray<ScoredToken> scored;
+  Tensor scored_log_probabilities;
   ComputeType type = ComputeType::kF32;
 };
 inline constexpr KernelKey<void(Context&, const ProjectTopKArguments&)> kProjectTopK{"project_top_k"};
@@ -43,9 +43,9 @@ struct TopKOptions {
   std::span<const double> temperatures = {};
   std::span<const LogitEdit> edits = {};
   std::span<const RowNoise> noise = {};
-  std::span<const WantedToken> wanted = {};
-  std::span<const std::int32_t> allowed = {};
-  std::span<const AllowedRange> allowed_of_row = {};
+  std::span<const ScoredToken> scored = {};
+  std::span<const std::int32_t> shortlist = {};
+  std::span<const ShortlistRange> shortlist_of_row = {};
 };
 
 /// Options, and as kernels read them.
@@ -54,9 +54,9 @@ struct UploadedTopKOptions {
   DeviceArray<double> temperatures;
   DeviceArray<LogitEdit> edits;
   DeviceArray<RowNoise> noise;
-  DeviceArray<WantedToken> wanted;
-  DeviceArray<std::int32_t> allowed;
-  DeviceArray<AllowedRange> allowed_of_row;
+  DeviceArray<ScoredToken> scored;
+  DeviceArray<std::int32_t> shortlist;
+  DeviceArray<ShortlistRange> shortlist_of_row;
 };
 /// For `rows` rows of a vocabulary of so many tokens: what belongs to the preparation of a step. Checks the options.
 UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary);
@@ -66,7 +66,7 @@ UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::in
 struct TopK {
   Tensor tokens;
   Tensor log_probabilities;
-  Tensor wanted_log_probabilities = {};
+  Tensor scored_log_probabilities = {};
 };
 
 /// Fused where the device has the kernel, else linear + log_softmax + selection on the host, which no device can

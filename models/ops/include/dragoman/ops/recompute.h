@@ -13,7 +13,7 @@ namespace dragoman::ops {
 ///
 /// `body(context, inputs) -> results`: an array of as many variables, each [rows, cols] of inputs[0] or empty, and the
 /// same ones empty each time. It is called up to twice, may hold nothing that owns, and what it refers to must live
-/// until the backward pass is over. Without Context::recomputes() or a tape it is simply called.
+/// until the backward pass is over. Without TrainingMode::recomputes() or a tape it is simply called.
 template <std::size_t n, class Body>
 std::array<Variable, n> recompute(Context& context, const std::array<Variable, n>& inputs, const Body& body);
 
@@ -22,20 +22,20 @@ namespace detail {
 /// Puts back what tape and place in the random numbers a context had, whatever is thrown.
 class PassScope {
  public:
-  PassScope(Context& context, autograd::Tape* tape, std::uint64_t random_stream)
-      : context_(context), tape_(context.tape()), random_stream_(context.random_stream()) {
-    context.set_tape(tape);
-    context.set_random_stream(random_stream);
+  PassScope(autograd::TrainingMode& mode, autograd::Tape* tape, std::uint64_t random_stream)
+      : mode_(mode), tape_(mode.tape()), random_stream_(mode.random_stream()) {
+    mode.set_tape(tape);
+    mode.set_random_stream(random_stream);
   }
   PassScope(const PassScope&) = delete;
   PassScope& operator=(const PassScope&) = delete;
   ~PassScope() {
-    context_.set_tape(tape_);
-    context_.set_random_stream(random_stream_);
+    mode_.set_tape(tape_);
+    mode_.set_random_stream(random_stream_);
   }
 
  private:
-  Context& context_;
+  autograd::TrainingMode& mode_;
   autograd::Tape* tape_;
   std::uint64_t random_stream_;
 };
@@ -59,9 +59,10 @@ std::array<Variable, n> recompute(Context& context, const std::array<Variable, n
       if (!input.empty() && input.needs_gradient()) return true;
     return false;
   };
-  if (!context.recomputes() || context.tape() == nullptr || !any_wanted()) return body(context, inputs);
+  auto* const mode = context.extension<autograd::TrainingMode>();
+  if (mode == nullptr || !mode->recomputes() || mode->tape() == nullptr || !any_wanted()) return body(context, inputs);
 
-  const std::uint64_t random_stream = context.random_stream();
+  const std::uint64_t random_stream = mode->random_stream();
   std::array<Variable, n> results;
   for (Variable& result : results) {
     const Tensor& like = inputs[0].value;
@@ -70,7 +71,7 @@ std::array<Variable, n> recompute(Context& context, const std::array<Variable, n
   std::uint64_t next_stream = random_stream;
   {
     const tensor::ScratchScope scratch(context.arena());
-    const detail::PassScope pass(context, nullptr, random_stream);
+    const detail::PassScope pass(*mode, nullptr, random_stream);
     const std::array<Variable, n> made = body(context, inputs);
     for (std::size_t i = 0; i < n; ++i) {
       if (made[i].empty())
@@ -78,22 +79,21 @@ std::array<Variable, n> recompute(Context& context, const std::array<Variable, n
       else
         context.kernels().get(kScale)(context, {made[i].value, 1.0, results[i].value, false});
     }
-    next_stream = context.random_stream();
+    next_stream = mode->random_stream();
   }
-  context.set_random_stream(next_stream);
-  context.tape()->record(context, {results[0].gradient, results[n - 1].gradient},
-                         [inputs, results, body, random_stream](Context& ctx) {
-                           autograd::Tape tape;
-                           const detail::PassScope pass(ctx, &tape, random_stream);
-                           const std::array<Variable, n> again = body(ctx, inputs);
-                           for (std::size_t i = 0; i < n; ++i) {
-                             bool is_input = false;
-                             for (const Variable& input : inputs)
-                               is_input = is_input || again[i].gradient == input.gradient;
-                             detail::pass_gradient(ctx, results[i], again[i], is_input);
-                           }
-                           tape.backward(ctx);
-                         });
+  mode->set_random_stream(next_stream);
+  autograd::record(context, {results[0].gradient, results[n - 1].gradient},
+                   [mode, inputs, results, body, random_stream](Context& ctx) {
+                     autograd::Tape tape;
+                     const detail::PassScope pass(*mode, &tape, random_stream);
+                     const std::array<Variable, n> again = body(ctx, inputs);
+                     for (std::size_t i = 0; i < n; ++i) {
+                       bool is_input = false;
+                       for (const Variable& input : inputs) is_input = is_input || again[i].gradient == input.gradient;
+                       detail::pass_gradient(ctx, results[i], again[i], is_input);
+                     }
+                     tape.backward(ctx);
+                   });
   return results;
 }
 

@@ -8,8 +8,9 @@ namespace dragoman::ops {
 /// s = plan.loss_scale:
 ///   losses               the sums over all of `losses`, in their order
 ///   gradient_norm        sqrt(sum_of_squares) / s
-///   step.held            1 if that loss or norm is not finite, or if the plan follows an update that was held; else 0,
-///                        and then, where values were clipped, gradient_norm is sqrt(clipped_sum_of_squares) / s
+///   step.skip            1 if that loss or norm is not finite, or if the plan depends on an update that was skipped;
+///                        else 0, and then, where values were clipped, gradient_norm is
+///                        sqrt(clipped_sum_of_squares) / s
 ///   step.gradient_scale  c / s, where c brings a norm of more than plan.clip_norm down to that, and is else 1
 /// The rest of `step` is the plan's.
 struct PrepareUpdateArguments {

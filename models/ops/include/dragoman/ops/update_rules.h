@@ -3,7 +3,7 @@
 #include <dragoman/ops/types.h>
 
 // What optimisers other than Adam (adam.h) do to parameters. In all of them g = step.gradient_scale * gradient, and
-// `step` is one UpdateStep; if it is held, nothing changes.
+// `step` is one UpdateStep; if it is skipped, nothing changes.
 namespace dragoman::ops {
 
 /// One step of Lion (Chen et al. 2023, algorithm 2) over flat buffers [1, n]:

@@ -47,26 +47,26 @@ struct RowNoise {
 
 /// A token whose log probability is wanted whether or not it is among the best of its row. Sorted by (row, token) and
 /// unique in a call.
-struct WantedToken {
+struct ScoredToken {
   std::int32_t row = 0;
   std::int32_t token = 0;
 };
 
 /// The tokens that a row may choose from: [begin, end) of a list, strictly rising; begin == end: the whole vocabulary.
 /// Rows may share a range.
-struct AllowedRange {
+struct ShortlistRange {
   std::int32_t begin = 0;
   std::int32_t end = 0;
-  bool operator==(const AllowedRange&) const = default;
+  bool operator==(const ShortlistRange&) const = default;
 };
 
 /// An output of a projection, and the column of gathered outputs that holds it.
-struct GatheredColumn {
+struct ShortlistSource {
   std::int32_t token = 0;
   std::int32_t column = 0;
 };
 /// Where a token of a list is gathered: the token is number `place` of its list.
-struct ListedColumn {
+struct ShortlistColumn {
   std::int32_t column = 0;
   std::int32_t place = 0;
 };
@@ -88,8 +88,8 @@ struct UpdateStep {
   /// Of the moving average of the parameters.
   double average_decay = 0;
   std::int64_t step = 1;  ///< counts from 1
-  /// Not 0: the update is to change nothing.
-  std::int64_t held = 0;
+  /// 1: the update is skipped and changes nothing; else 0.
+  std::int64_t skip = 0;
 };
 
 /// What the host knows of an update before its gradients are there.
@@ -101,8 +101,8 @@ struct UpdatePlan {
   /// Gradients are so many times what they are meant to be.
   double loss_scale = 1;
   std::int64_t step = 1;  ///< counts from 1
-  /// Not 0: nobody has looked at the update before, so this one is held if that is.
-  std::int64_t follows = 0;
+  /// 1: the host has not read the outcome of the previous update, so this one is skipped if that was; else 0.
+  std::int64_t depends_on_previous = 0;
 };
 
 /// Sums over the rows of batches, in natural logarithms.

@@ -4,24 +4,24 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/core/versioned.h>
 #include <dragoman/tensor/backend.h>
 #include <dragoman/tensor/context.h>
 
 namespace dragoman::runtime {
 
-/// The backends of this process and their devices. Make one at start-up, let plugins add backends and kernels, then
-/// share it read-only between threads.
+/// The backends of this process and their devices. It is thread-safe: backends and their kernels may be added while
+/// other threads use registered ones. A backend stays as long as the runtime lives.
 class Runtime {
  public:
   /// With the CPU and the reference backend.
   Runtime();
 
-  /// Error{kInvalidArgument} if there is a backend of this name.
+  /// Adds one backend or several. Error{kInvalidArgument} if one of the names is taken; then none is added.
   void add(std::shared_ptr<tensor::Backend> backend);
-  /// Takes out the backend that was added last, so that a plugin that is refused leaves nothing behind.
-  void remove_last() noexcept { backends_.pop_back(); }
-  /// In the order in which they were added.
-  const std::vector<std::shared_ptr<tensor::Backend>>& backends() const noexcept { return backends_; }
+  void add(const std::vector<std::shared_ptr<tensor::Backend>>& backends);
+  /// In the order in which they were added. The reference stays valid and does not show what is added later.
+  const std::vector<std::shared_ptr<tensor::Backend>>& backends() const noexcept { return backends_.get(); }
   /// nullptr if there is none of this name.
   tensor::Backend* find(std::string_view name) const noexcept;
 
@@ -35,7 +35,7 @@ class Runtime {
 
   /// Of all below: Error{kUnsupported} if the device is not here.
   tensor::Backend& backend(tensor::Device device) const;
-  tensor::KernelTable& kernels(tensor::Device device) const { return backend(device).kernels(); }
+  const tensor::KernelTable& kernels(tensor::Device device) const { return backend(device).kernels(); }
   tensor::DeviceMemory& memory(tensor::Device device) const { return backend(device).memory(device.number()); }
   /// The type in which the device keeps parameters and activations.
   tensor::DType float_type(tensor::Device device) const { return backend(device).float_type(); }
@@ -54,7 +54,7 @@ class Runtime {
   std::unique_ptr<tensor::Context> make_context(tensor::Device device, core::Executor& executor) const;
 
  private:
-  std::vector<std::shared_ptr<tensor::Backend>> backends_;
+  core::Versioned<std::vector<std::shared_ptr<tensor::Backend>>> backends_;
 };
 
 /// The device name that leaves the choice to the runtime.

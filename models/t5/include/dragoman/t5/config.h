@@ -23,8 +23,9 @@ struct Config {
   std::int64_t relative_distance = 128;      ///< from here on all distances are in one bucket
   bool relative_bias_of_each_layer = false;  ///< as in umT5; else each stack has one for all of its layers
   double layer_norm_epsilon = 1e-6;
-  bool tied_output = false;  ///< the output matrix is the table of embeddings, and states are scaled by d_model^-0.5
-  double dropout = 0.1;      ///< wherever T5 has one
+  bool tied_output = false;    ///< the output matrix is the table of embeddings
+  bool scaled_output = false;  ///< states are multiplied by d_model^-0.5 before the output matrix; unset: tied_output
+  double dropout = 0.1;        ///< wherever T5 has one
   /// The decoder layer (from 0; negative counts from the last) and how many of its first heads serve as word alignment.
   int alignment_layer = -1;
   int alignment_heads = 1;

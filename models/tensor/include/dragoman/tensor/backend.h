@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <dragoman/core/versioned.h>
 #include <dragoman/tensor/arena.h>
 #include <dragoman/tensor/compute_type.h>
 #include <dragoman/tensor/dtype.h>
@@ -36,19 +38,21 @@ struct KernelTime {
 };
 
 /// One kind of device: its kernels, the memory of each of its devices, and the type that they compute in. The CPU and
-/// the reference backend are built in; others come from plugins (Registrar::add). Made at start-up, then shared
-/// read-only between threads.
+/// the reference backend are built in; others come from plugins (Registrar::add). Shared by threads.
 class Backend {
  public:
   /// `name` is what --device calls it; see Device::of().
-  explicit Backend(std::string_view name) : kernels_(Device::of(name)) {}
+  explicit Backend(std::string_view name) : own_kernels_(Device::of(name)) {}
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
   virtual ~Backend();
 
-  std::string_view name() const noexcept { return kernels_.device().backend(); }
-  KernelTable& kernels() noexcept { return kernels_; }
-  const KernelTable& kernels() const noexcept { return kernels_; }
+  std::string_view name() const noexcept { return own_kernels_.device().backend(); }
+  /// The kernels for contexts that are made from now on. The table stays as it is as long as the backend lives.
+  const KernelTable& kernels() const noexcept;
+  /// Calls install(table) with a copy of the newest table, which then takes its place. If it throws, the old one stays.
+  /// Thread-safe: contexts that other threads use keep the table that they were made with.
+  void add_kernels(const std::function<void(KernelTable&)>& install);
 
   /// How many devices of this kind are here, numbered from 0. None: the backend works, but not on this machine.
   virtual int device_count() const = 0;
@@ -62,8 +66,8 @@ class Backend {
   /// a timing, so that results stay what they are. Error{kUnsupported} for what the backend does not have; fp32 is all
   /// that one has which does not say otherwise.
   virtual ComputeType inference_type(ComputeChoice choice) const;
-  /// The same of plain weights, of which training also makes gradients: Context::plain_compute_type(). There is
-  /// no int8.
+  /// Returns the type for plain weights, which training multiplies together with their gradients. int8 is not
+  /// available.
   virtual ComputeType training_type(ComputeChoice choice) const;
   /// What it computes with, in the words that a bug report needs and a training run records: "avx512, oneDNN 2.6.3".
   /// Results may differ in rounding where this differs.
@@ -85,8 +89,14 @@ class Backend {
   /// What keeps the steps of a context on one of the devices; nullptr if this kind of device does not keep steps.
   virtual std::unique_ptr<StepRecorder> make_recorder(Context& context) const;
 
+ protected:
+  /// For the constructors of backends, which fill it.
+  KernelTable& own_kernels() noexcept { return own_kernels_; }
+
  private:
-  KernelTable kernels_;
+  KernelTable own_kernels_;
+  /// Null: nothing was added to the backend's own.
+  core::Versioned<std::shared_ptr<const KernelTable>> extended_;
 };
 
 }  // namespace dragoman::tensor

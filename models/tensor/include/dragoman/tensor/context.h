@@ -13,29 +13,13 @@
 
 #include <dragoman/core/parallel.h>
 #include <dragoman/tensor/arena.h>
-#include <dragoman/tensor/compute_type.h>
+#include <dragoman/tensor/context_extension.h>
 #include <dragoman/tensor/device_array.h>
 #include <dragoman/tensor/kernel_table.h>
-#include <dragoman/tensor/random_key.h>
-#include <dragoman/tensor/recycled_memory.h>
 #include <dragoman/tensor/step_recorder.h>
 #include <dragoman/tensor/tensor.h>
 
-namespace dragoman::autograd {
-class Tape;
-}
-namespace dragoman::ops {
-class AttentionObserver;
-}
-
 namespace dragoman::tensor {
-
-/// Randomness of one op. A dropout mask is a pure function of (seed, step, stream, element). The key is what differs
-/// between two equal steps, so kernels find it in the device's memory, at the same address in every step.
-struct RandomState {
-  const RandomKey* key = nullptr;
-  std::uint64_t stream = 0;  ///< counts the random ops within a step
-};
 
 /// Integers on the host together with the same integers where the device reads them. Ops take these, kernels only get
 /// the device's.
@@ -46,8 +30,13 @@ struct Indices {
   operator DeviceArray<std::int32_t>() const noexcept { return {device, size()}; }  // NOLINT(google-explicit-*)
 };
 
-/// Everything an op needs besides its operands: device, kernels, step memory, executor, gradient mode, randomness.
-/// Belongs to one thread at a time; several contexts may share a kernel table and a memory.
+/// The environment of an op besides its operands: the device and its kernels, an executor, and the memory of the
+/// current step. It belongs to one thread at a time; several contexts may share a kernel table and a device memory.
+///
+///  - Kernels use device(), memory(), executor() and arena().
+///  - Ops also use kernels(), allocate() and upload().
+///  - Loops run steps: step(), bucket(), records().
+///  - Layers above attach their state to a context as extensions.
 class Context {
  public:
   /// `kernels` and `executor` must outlive the context. `float_type` is what activations are computed in: F32, or F64
@@ -63,7 +52,6 @@ class Context {
         executor_(&executor),
         arena_(memory),
         layer_arenas_{Arena(memory), Arena(memory)},
-        gradients_(memory),
         host_arena_(host_memory()) {}
 
   Device device() const noexcept { return device_; }
@@ -73,8 +61,8 @@ class Context {
   core::Executor& executor() const noexcept { return *executor_; }
   /// The device's step memory: tensors and kernels' scratch.
   Arena& arena() noexcept { return *current_arena_; }
-  /// The host's: records of the tape, headers of gradients, integers that are yet to be uploaded. Kernels read it
-  /// only through indices(), where host and device share their memory.
+  /// The host's step memory: what ops keep until the step ends, and integers that are yet to be uploaded. Kernels read
+  /// it only through indices(), where host and device share their memory.
   Arena& host_arena() noexcept { return host_arena_; }
 
   /// Step memory of the context's float type; uninitialised.
@@ -83,8 +71,6 @@ class Context {
   Tensor allocate_for_step(std::int64_t rows, std::int64_t cols) {
     return arena_.allocate(rows, cols, float_type_, device());
   }
-  /// Memory of the gradients of activations, which are given back as soon as nobody reads them any more.
-  RecycledMemory& gradient_memory() noexcept { return gradients_; }
   /// Makes host values readable by kernels until the step ends. On host devices this is the same memory, so `values`
   /// must outlive the step.
   template <class T>
@@ -113,38 +99,18 @@ class Context {
   Indices indices(std::span<const std::int32_t> values) { return {values, upload(values).data}; }
   void indices(const std::same_as<std::vector<std::int32_t>> auto&& temporary) = delete;
 
-  /// Gradients are recorded while a tape is set. nullptr: inference.
-  autograd::Tape* tape() const noexcept { return tape_; }
-  void set_tape(autograd::Tape* tape) noexcept { tape_ = tape; }
-
-  /// Whoever looks at each attention that is computed; nullptr: nobody. Steps that are watched are not recorded.
-  ops::AttentionObserver* attention_observer() const noexcept { return attention_observer_; }
-  void set_attention_observer(ops::AttentionObserver* observer) noexcept { attention_observer_ = observer; }
-
-  /// What plain weights are multiplied in, and with them their gradients; Backend::training_type() gives that of a
-  /// training. Packed weights bring a type of their own, PackedWeight::type().
-  ComputeType plain_compute_type() const noexcept { return plain_compute_type_; }
-  void set_plain_compute_type(ComputeType type) noexcept { plain_compute_type_ = type; }
-
-  /// Dropout is applied only in training mode.
-  bool training() const noexcept { return training_; }
-  void set_training(bool training) noexcept { training_ = training; }
-
-  /// Whether ops::recompute() keeps only what goes in and out of its body, and computes the rest again in the backward
-  /// pass.
-  bool recomputes() const noexcept { return recomputes_; }
-  void set_recomputes(bool recomputes) noexcept { recomputes_ = recomputes; }
-
-  /// Randomness of what is run from now on. Without it next_random() is an error.
-  void set_random(std::uint64_t seed, std::uint64_t step);
-  /// The state for one random op; the next call gets another stream.
-  RandomState next_random();
-  /// The stream that the next random op of the step gets; set by who runs some of them again.
-  std::uint64_t random_stream() const noexcept { return random_stream_; }
-  void set_random_stream(std::uint64_t stream) noexcept { random_stream_ = stream; }
-  /// A number of [0, 1) for the host to decide by, of a stream of its own as next_random() gives one. What is decided
-  /// is another thing in the next step, so that step cannot be recorded.
-  double next_uniform();
+  /// The extension of type T; nullptr if none is attached. Costs one load.
+  template <class T>
+  T* extension() const noexcept {
+    return static_cast<T*>(extensions_[T::kSlot.index].get());
+  }
+  /// Attaches an extension in place of the one in its slot. The context owns it.
+  template <class T>
+  T& attach(std::unique_ptr<T> extension) {
+    T& attached = *extension;
+    extensions_[T::kSlot.index] = std::move(extension);
+    return attached;
+  }
 
   /// Runs one step: frees the step memory of the last one, then calls prepare() and body(), and returns what body()
   /// returns.
@@ -158,7 +124,7 @@ class Context {
   auto step(Prepare&& prepare, Body&& body) -> std::invoke_result_t<Body> {
     start_step();
     const StepKey key = prepare();
-    if (recorder_ == nullptr || key == StepKey::never() || attention_observer_ != nullptr) return body();
+    if (recorder_ == nullptr || key == StepKey::never() || !extensions_allow_recording()) return body();
     return recorded_step(key, body);
   }
   /// A step that is never recorded.
@@ -187,7 +153,7 @@ class Context {
   template <class Output>
   struct Kept {
     Output output;
-    std::uint64_t random_stream;
+    ExtensionStates extensions;
     Arena::Mark arena;
   };
   /// From the start of a body to its end or its exception.
@@ -216,26 +182,24 @@ class Context {
   template <class Body>
   auto recorded_step(const StepKey& key, Body& body) -> std::invoke_result_t<Body> {
     using Output = std::invoke_result_t<Body>;
-    const StepSignature signature{key,
-                                  uploads_,
-                                  arena_.generation() + gradients_.generation(),  // neither ever falls
-                                  random_stream_,
-                                  plain_compute_type_,
-                                  training_,
-                                  tape_ != nullptr};
+    const StepSignature signature{key, uploads_, arena_.generation(), extension_states()};
     if (const std::any* kept = recorder_->replay(signature)) {
       const auto& last = std::any_cast<const Kept<Output>&>(*kept);
-      random_stream_ = last.random_stream;
+      resume_extensions(last.extensions);
       arena_.advance(last.arena);
       return last.output;
     }
     BodyScope scope(*this, signature);
-    Kept<Output> kept{body(), random_stream_, arena_.mark()};
+    Kept<Output> kept{body(), extension_states(), arena_.mark()};
     scope.end(kept);
     return std::move(kept.output);
   }
 
   void start_step();
+  bool extensions_allow_recording() const;
+  bool extensions_keep_results() const;
+  ExtensionStates extension_states() const;
+  void resume_extensions(const ExtensionStates& states);
   void* upload_room(std::size_t bytes);
   const void* upload_bytes(const void* values, std::size_t bytes);
 
@@ -246,25 +210,17 @@ class Context {
   core::Executor* executor_;
   Arena arena_;
   std::array<Arena, 2> layer_arenas_;
-  RecycledMemory gradients_;
   Arena* current_arena_ = &arena_;
   Arena host_arena_;
-  autograd::Tape* tape_ = nullptr;
-  ops::AttentionObserver* attention_observer_ = nullptr;
-  ComputeType plain_compute_type_ = ComputeType::kF32;
-  bool training_ = false;
-  bool recomputes_ = false;
+  std::array<std::unique_ptr<ContextExtension>, ExtensionSlot::kCount> extensions_;
   std::unique_ptr<StepRecorder> recorder_;
   std::vector<std::pair<const void*, std::size_t>> uploads_;  ///< of this step, where the device keeps steps
   bool in_body_ = false;
-  Buffer random_key_;
-  RandomKey host_random_key_;  ///< the same
-  std::uint64_t random_stream_ = 0;
 };
 
 /// Lets a stack of layers work in the memory of two of them: what a layer allocates is freed when the next but one
-/// begins, so a layer may read what the one before it left. Only where nobody looks at it later: it does nothing while
-/// gradients are recorded, while somebody watches, and on devices that keep steps.
+/// begins, so a layer may read the results of the layer before it. Does nothing where results are read later: if an
+/// extension of the context keeps them, or if the device records steps.
 ///
 ///     tensor::LayerMemory memory(context);
 ///     for (const Layer& layer : layers) {

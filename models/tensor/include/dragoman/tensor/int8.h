@@ -19,7 +19,7 @@ constexpr int activation_range(ComputeType type) {
 /// Rows whose largest magnitude is below this count as zero: 127 divided by it is finite.
 inline constexpr float kLeastMaximum = 0x1p-100F;
 /// The most inputs of a product whose sum of bytes (from 0 to 255) times bytes (from -128 to 127) fits into 32 bits.
-inline constexpr std::int64_t kMostInt8Inputs = 65'000;
+inline constexpr std::int64_t kMaxInt8Inputs = 65'000;
 
 /// The largest magnitude of a row; NaN if the row holds a value that is not finite.
 float largest_magnitude(std::span<const float> row);

@@ -8,19 +8,19 @@
 #include <string_view>
 #include <vector>
 
-#include <dragoman/tensor/compute_type.h>
+#include <dragoman/tensor/context_extension.h>
 
 namespace dragoman::tensor {
 
 /// Names everything that decides which kernels a step calls, and with which shapes and addresses: numbers of rows and
 /// tokens, buckets, choices. Two steps of equal keys differ in nothing but the contents of device memory.
 struct StepKey {
-  static constexpr std::size_t kMostNumbers = 14;
+  static constexpr std::size_t kMaxNumbers = 14;
 
   /// `name` is a literal that says which piece of code the step is.
   constexpr StepKey(std::string_view name_in) : name(name_in) {}
   template <std::size_t N>
-  requires(N <= kMostNumbers) constexpr StepKey(std::string_view name_in, const std::int64_t (&numbers_in)[N])
+  requires(N <= kMaxNumbers) constexpr StepKey(std::string_view name_in, const std::int64_t (&numbers_in)[N])
       : name(name_in) {
     std::copy_n(numbers_in, N, numbers.begin());
   }
@@ -29,7 +29,7 @@ struct StepKey {
   auto operator<=>(const StepKey&) const = default;
 
   std::string_view name;
-  std::array<std::int64_t, kMostNumbers> numbers{};
+  std::array<std::int64_t, kMaxNumbers> numbers{};
 };
 
 /// A number that this process has not had before. Whoever keeps device memory that kernels are given takes one whenever
@@ -42,10 +42,7 @@ struct StepSignature {
   /// Where what was uploaded lies, and how much room each piece has.
   std::vector<std::pair<const void*, std::size_t>> uploads;
   std::uint64_t arena_generation = 0;
-  std::uint64_t random_stream = 0;
-  ComputeType plain_compute_type = ComputeType::kF32;
-  bool training = false;
-  bool gradients = false;
+  ExtensionStates extensions{};
   auto operator<=>(const StepSignature&) const = default;
 };
 

@@ -3,7 +3,7 @@
 #include <deque>
 #include <optional>
 
-#include <dragoman/core/json.h>
+#include <dragoman/core/json_fwd.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/transformer/attention_layers.h>
 #include <dragoman/transformer/residual_stream.h>

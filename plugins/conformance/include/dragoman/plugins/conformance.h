@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ struct ConformanceOptions {
   /// Where models are saved and loaded again; what is written there is removed.
   std::filesystem::path scratch_folder;
   core::ProgressSink progress = {};
+  /// Ends the checks before the next one, with Error{kInterrupted}.
+  std::stop_token stop = {};
 };
 
 /// Runs every check on a model, made of its example configuration with random parameters, on every device of the host;

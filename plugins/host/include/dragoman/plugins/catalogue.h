@@ -8,6 +8,8 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/nearest_name.h>
+#include <dragoman/core/option_error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::plugins {
 
@@ -74,9 +76,10 @@ class Catalogue {
     for (const auto& known : entries_) add(known->entry.name);
     for (const Reserved& known : reserved_) add(known.name);
     const std::string nearest = core::nearest_name(name, names);
-    core::fail(core::ErrorCode::kInvalidArgument,
-               "no {} is called '{}'{}; registered are: {}; others need --plugin FILE", kind_, name,
-               nearest.empty() ? "" : ", did you mean '" + nearest + "'?", listed.empty() ? "none" : listed);
+    core::fail_option("plugin", core::ErrorCode::kInvalidArgument,
+                      "no {} is called {}{}; registered are: {}; others come with a plugin (`plugin`)", kind_,
+                      core::Quoted{name}, nearest.empty() ? "" : ", did you mean '" + nearest + "'?",
+                      listed.empty() ? "none" : listed);
   }
 
   struct Reserved {
@@ -88,5 +91,13 @@ class Catalogue {
   std::vector<std::shared_ptr<const Registered<Entry>>> entries_;
   std::vector<Reserved> reserved_;
 };
+
+/// The entries of a catalogue, which live as long as it.
+template <class Entry>
+std::vector<const Entry*> entries_of(const Catalogue<Entry>& catalogue) {
+  std::vector<const Entry*> entries;
+  for (const auto& registered : catalogue.all()) entries.push_back(&registered->entry);
+  return entries;
+}
 
 }  // namespace dragoman::plugins

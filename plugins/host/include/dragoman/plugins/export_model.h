@@ -7,10 +7,11 @@
 
 namespace dragoman::plugins {
 
-/// Writes a model folder in a form of another toolkit (imports::export_formats()). `output` must not exist, or be an
-/// empty folder where the form is one; it appears when it is complete. Error{kUnsupported} says what the form cannot
-/// express; Error{kInvalidArgument} for an unknown form.
-void export_model(const std::filesystem::path& folder, const std::filesystem::path& output, const std::string& format,
+/// Writes a model in a format of another toolkit (imports::export_formats()). `model` is a model folder, or a model of
+/// another toolkit that a registered importer recognises. `output` must not exist, or must be an empty folder if the
+/// format is a folder. It appears when it is complete. Throws Error{kUnsupported} that names the parts which the format
+/// cannot express, and Error{kInvalidArgument} for an unknown format.
+void export_model(const std::filesystem::path& model, const std::filesystem::path& output, const std::string& format,
                   Host& host);
 
 }  // namespace dragoman::plugins

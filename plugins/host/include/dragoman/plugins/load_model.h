@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/formats/opened_model.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/plugins/host.h>
 #include <dragoman/tokenizer/tokenizer.h>
@@ -21,7 +22,7 @@ struct LoadModelOptions {
   bool may_load_plugin = true;
 };
 
-/// A model folder in memory. Immutable as far as translation goes: any number of threads may share it.
+/// A model in memory. Immutable as far as translation goes: any number of threads may share it.
 struct LoadedModel {
   std::unique_ptr<nn::Seq2SeqModel> model;
   /// shared_ptr: both sides often have one and the same tokenizer.
@@ -30,23 +31,24 @@ struct LoadedModel {
   formats::ModelConfig config;
 };
 
-/// What config.json of a model folder says. Of a folder or file that is none, and that a registered importer knows,
-/// what that says of it, without the tokenizers: it can be opened as it is. Throws as formats::load_model_config() and
-/// the importer do.
-formats::ModelConfig load_config(const std::filesystem::path& path, const Registry& registry);
+/// Returns the configuration with which load_model() loads a model. For a model that an importer opened it has no
+/// shortlist: only a model folder contains one in the form that searches read.
+formats::ModelConfig config_of(const formats::OpenedModel& opened);
+/// Opens the model at a path and returns its config_of(). Throws as Host::open_model() does.
+formats::ModelConfig load_config(const std::filesystem::path& path, const Host& host);
 
-/// Opens a model folder, makes the model that its config.json names and gives it its weights, in the device's float
-/// type; those that are not to be trained may stay mapped in the type that the file has, until they are packed. Loads,
-/// if allowed, the plugins that config.json names. Weights are not packed: see ParameterStore::prepare.
-/// Error{kBadInput} names the file and what is wrong in it.
-///
-/// A folder or file of another toolkit that a registered importer recognises is opened as it is, with the importer's
-/// usual options: its weights are read into memory of our own. A shortlist that it brings is left out.
-LoadedModel load_model(const std::filesystem::path& folder, Host& host, const LoadModelOptions& options = {});
+/// Makes the model that the configuration of an opened model names and sets its weights, in the device's float type.
+/// Weights of a model folder that are not to be trained may stay mapped in the type of the file until they are packed.
+/// Weights in another toolkit's files are read into memory that the model owns. The plugins that the configuration
+/// names are loaded, if allowed. Weights are not packed: see ParameterStore::prepare. Error{kBadInput} names the file
+/// and its fault.
+LoadedModel load_model(formats::OpenedModel& opened, Host& host, const LoadModelOptions& options = {});
+/// Opens the model at a path with Host::open_model() and loads it.
+LoadedModel load_model(const std::filesystem::path& path, Host& host, const LoadModelOptions& options = {});
 
-/// How many parameters the model has that load_model() would open, as its files describe it: none of their values is
-/// read, and no memory is taken for any. Throws as load_config() does; Error{kBadInput} for a configuration that the
-/// model's type refuses.
+/// Returns the number of parameters of the model that load_model() would load. It reads none of their values and
+/// allocates no memory for them. Error{kBadInput} for a configuration that the model's type refuses.
+std::int64_t count_parameters(const formats::OpenedModel& opened, Host& host, bool may_load_plugin = true);
 std::int64_t count_parameters(const std::filesystem::path& path, Host& host, bool may_load_plugin = true);
 
 /// Opens the tokenizers of a model folder: looks kinds up in the host's registry, after loading, if allowed, the

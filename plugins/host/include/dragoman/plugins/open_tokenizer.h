@@ -6,18 +6,18 @@
 
 #include <dragoman/plugins/registry.h>
 #include <dragoman/tokenizer/tokenizer.h>
-#include <dragoman/tokenizer/tokenizer_kind.h>
+#include <dragoman/tokenizer/tokenizer_spec.h>
 
 namespace dragoman::plugins {
 
-/// The tokenizer of a file: of the registered kind that `kind` names, or, if it names none, of the built-in one that
-/// the file's content shows. Throws Error{kIo}; Error{kInvalidArgument} for a type that nobody has registered, with the
-/// nearest name; Error{kBadInput} for options that the kind does not know, and what its factory throws.
+/// Opens the tokenizer of a file: of the registered kind that `spec` names or, if it names none, of the built-in kind
+/// that the file's content shows. Throws Error{kIo}; Error{kInvalidArgument} for a type that is not registered, with
+/// the nearest name; Error{kBadInput} for unknown options of the kind; and the errors of its factory.
 std::unique_ptr<tokenizer::Tokenizer> open_tokenizer(const Registry& registry, const std::filesystem::path& file,
-                                                     const tokenizer::TokenizerKind& kind = {});
+                                                     const tokenizer::TokenizerSpec& spec = {});
 
-/// The same of what the caller has read, by a kind that has a name.
-std::unique_ptr<tokenizer::Tokenizer> make_tokenizer(const Registry& registry, const tokenizer::TokenizerKind& kind,
+/// Makes a tokenizer from a file that the caller has read. A spec without a type means a tokenizer.json.
+std::unique_ptr<tokenizer::Tokenizer> make_tokenizer(const Registry& registry, const tokenizer::TokenizerSpec& spec,
                                                      const tokenizer::TokenizerFile& file);
 
 }  // namespace dragoman::plugins

@@ -1,10 +1,13 @@
 #pragma once
 
-#include <deque>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include <dragoman/core/versioned.h>
 #include <dragoman/plugins/descriptor.h>
 #include <dragoman/plugins/registry.h>
 
@@ -18,7 +21,7 @@ struct LoadedPlugin {
 };
 
 /// Loads plugins into a registry. Loading a shared library runs its code, so nothing is loaded that was not named. A
-/// library stays in the process for ever, even if it was refused. Not thread-safe.
+/// library stays in the process for ever, even if it was refused. Thread-safe: plugins are loaded one after the other.
 class PluginLoader {
  public:
   /// Bare names are looked up as `folder`/NAME.so; with an empty folder only files can be named. `registry` must
@@ -33,23 +36,28 @@ class PluginLoader {
   /// the registry is what it was.
   const LoadedPlugin& load(const std::string& file_or_name);
 
-  /// load() unless a plugin of that bare name is there already: for the plugin that a model's config.json names. A name
-  /// with a '/' is refused: a model never says which file to run.
+  /// Calls load() unless a plugin of that bare name is loaded already: for the plugin that a model's config.json names.
+  /// Threads that need the same plugin at the same time load it once. A name with a '/' is refused: a model never
+  /// decides which file is run.
   const LoadedPlugin& require_plugin(const std::string& name);
 
   /// Whether there is a plugin of this name in the folder.
   bool is_installed(const std::string& name) const;
   const LoadedPlugin* find(std::string_view name) const;
-  const std::deque<LoadedPlugin>& loaded() const noexcept { return loaded_; }
+  /// In the order in which they were loaded. The reference stays valid and does not show what is loaded later.
+  const std::vector<std::shared_ptr<const LoadedPlugin>>& loaded() const noexcept { return loaded_.get(); }
   const std::filesystem::path& folder() const noexcept { return folder_; }
 
  private:
   std::filesystem::path installed_file(const std::string& name) const;
+  /// Both with loading_ locked.
+  const LoadedPlugin& load_locked(const std::string& file_or_name);
   const LoadedPlugin& load_file(const std::filesystem::path& file, const std::string& expected_name);
 
   Registry* registry_;
   std::filesystem::path folder_;
-  std::deque<LoadedPlugin> loaded_;
+  std::mutex loading_;
+  core::Versioned<std::vector<std::shared_ptr<const LoadedPlugin>>> loaded_;
 };
 
 /// Throws Error{kBadInput}, naming `file`, unless the descriptor is complete and its fingerprint equals the host's.

@@ -6,12 +6,12 @@
 
 namespace dragoman::plugins {
 
-/// Writes the model of `folder` to `output` with weights and tables rounded to bf16 or int8 (kBF16 or kI8;
-/// docs/numerics.md), which is then also what translation multiplies them in unless it is told otherwise. Everything
-/// else is as in `folder`, in fp32. Takes the place of `output` as write_model_folder() does. Error{kBadInput} for a
-/// model that is of int8 already or holds a value that is not a finite number; Error{kInvalidArgument} for another
-/// type, or if `output` is `folder`.
-void quantize_model(const std::filesystem::path& folder, const std::filesystem::path& output,
-                    tensor::ComputeChoice type, Host& host);
+/// Writes a model (a model folder, or a model that a registered importer recognises) to the model folder `output` with
+/// weights and tables rounded to bf16 or int8 (kBF16 or kI8; docs/numerics.md). Translation then also multiplies in
+/// that type by default. Everything else is as in `model`, in fp32. The folder replaces `output` as with
+/// write_model_folder(). Error{kBadInput} for a model that is in int8 already or contains a non-finite value;
+/// Error{kInvalidArgument} for another type, or if `output` is `model`.
+void quantize_model(const std::filesystem::path& model, const std::filesystem::path& output, tensor::ComputeChoice type,
+                    Host& host);
 
 }  // namespace dragoman::plugins

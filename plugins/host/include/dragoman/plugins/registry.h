@@ -4,25 +4,28 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/core/versioned.h>
 #include <dragoman/plugins/catalogue.h>
 #include <dragoman/plugins/registrar.h>
 #include <dragoman/runtime/runtime.h>
 
 namespace dragoman::plugins {
 
-/// The provider of what is built in.
+/// The provider name of built-in entries.
 inline constexpr const char* kBuiltin = "dragoman";
 
-/// What config.json says under `plugin` of a type of this name: who has registered it; nothing for what is built in, or
-/// not there.
+/// Returns the value of `plugin` in config.json for a type of this name: the provider that registered it; empty for a
+/// built-in or unknown type.
 template <class Entry>
 std::string plugin_of(const Catalogue<Entry>& catalogue, std::string_view type) {
   const Registered<Entry>* registered = catalogue.find(type);
   return registered == nullptr || registered->provider == kBuiltin ? std::string() : registered->provider;
 }
 
-/// What is registered, and by whom. One for a process is the rule, made at start-up; add() and look-ups must not
-/// overlap, look-ups may come from any thread.
+/// The registered types of models, tokenizers, strategies and so on, each with its provider. It is thread-safe:
+/// look-ups take no lock, and a plugin may be registered while other threads use registered entries. The result of a
+/// look-up (a catalogue, an entry, a list) stays valid and unchanged as long as the registry lives. A later look-up
+/// returns a catalogue with the entries that were added meanwhile.
 class Registry {
  public:
   /// Kernels go to `runtime`, which must outlive the registry.
@@ -31,22 +34,22 @@ class Registry {
   /// Takes all of `contributions` or, if a name is taken or anything else throws, nothing.
   void add(const std::string& provider, Contributions contributions);
 
-  const Catalogue<ModelEntry>& models() const noexcept { return catalogues_.models; }
-  const Catalogue<SearchStrategyEntry>& search_strategies() const noexcept { return catalogues_.search_strategies; }
-  const Catalogue<LogitsProcessorEntry>& logits_processors() const noexcept { return catalogues_.logits_processors; }
-  const Catalogue<TokenizerEntry>& tokenizers() const noexcept { return catalogues_.tokenizers; }
-  const Catalogue<StageEntry>& stages() const noexcept { return catalogues_.stages; }
-  const Catalogue<ModelImporterEntry>& model_importers() const noexcept { return catalogues_.model_importers; }
+  const Catalogue<ModelEntry>& models() const noexcept { return known().models; }
+  const Catalogue<SearchStrategyEntry>& search_strategies() const noexcept { return known().search_strategies; }
+  const Catalogue<LogitsProcessorEntry>& logits_processors() const noexcept { return known().logits_processors; }
+  const Catalogue<TokenizerEntry>& tokenizers() const noexcept { return known().tokenizers; }
+  const Catalogue<StageEntry>& stages() const noexcept { return known().stages; }
+  const Catalogue<ModelImporterEntry>& model_importers() const noexcept { return known().model_importers; }
 
-  const Catalogue<CollectiveEntry>& collectives() const noexcept { return catalogues_.collectives; }
-  const Catalogue<DeviceLinksEntry>& device_links() const noexcept { return catalogues_.device_links; }
+  const Catalogue<CollectiveEntry>& collectives() const noexcept { return known().collectives; }
+  const Catalogue<DeviceLinksEntry>& device_links() const noexcept { return known().device_links; }
 
   /// Backends that came from plugins; all are in the runtime.
   struct Backend {
     std::string name;
     std::string provider;
   };
-  const std::vector<Backend>& backends() const noexcept { return backends_; }
+  const std::vector<Backend>& backends() const noexcept { return known().backends; }
 
   /// Kernels that came from plugins; those of the backends are in the runtime's tables.
   struct Kernel {
@@ -54,10 +57,14 @@ class Registry {
     std::string backend;
     std::string provider;
   };
-  const std::vector<Kernel>& kernels() const noexcept { return kernels_; }
+  const std::vector<Kernel>& kernels() const noexcept { return known().kernels; }
 
  private:
-  struct Catalogues {
+  struct WaitingKernel {
+    KernelEntry entry;
+    std::string provider;
+  };
+  struct Known {
     Catalogue<ModelEntry> models{"model"};
     Catalogue<SearchStrategyEntry> search_strategies{"search strategy"};
     Catalogue<LogitsProcessorEntry> logits_processors{"logits processor"};
@@ -66,27 +73,19 @@ class Registry {
     Catalogue<ModelImporterEntry> model_importers{"model importer"};
     Catalogue<CollectiveEntry> collectives{"collective"};
     Catalogue<DeviceLinksEntry> device_links{"device links"};
+    std::vector<Backend> backends;
+    std::vector<Kernel> kernels;
+    /// Kernels for backends that are not registered yet.
+    std::vector<WaitingKernel> waiting;
   };
 
-  struct WaitingKernel {
-    KernelEntry entry;
-    std::string provider;
-  };
-  struct Extent {
-    std::size_t backends;
-    std::size_t kernels;
-  };
-
-  void install_backends(const std::string& provider, const Contributions& contributions);
-  /// Those for which there is a backend; returns the others.
-  std::vector<WaitingKernel> install_kernels(std::vector<WaitingKernel> kernels);
-  void uninstall_after(const Extent& before) noexcept;
+  const Known& known() const noexcept { return known_.get(); }
+  static Known reserved_names();
+  /// Installs kernels in backends: the kernels of the new entries, and waiting kernels whose backend is registered now.
+  void install(std::vector<std::shared_ptr<tensor::Backend>> added, Known& known);
 
   runtime::Runtime* runtime_;
-  Catalogues catalogues_;
-  std::vector<Backend> backends_;
-  std::vector<Kernel> kernels_;
-  std::vector<WaitingKernel> waiting_;
+  core::Versioned<Known> known_;
 };
 
 }  // namespace dragoman::plugins

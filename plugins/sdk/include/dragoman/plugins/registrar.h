@@ -11,13 +11,13 @@
 #include <dragoman/core/json.h>
 #include <dragoman/decoding/logits_processor.h>
 #include <dragoman/decoding/strategy.h>
+#include <dragoman/formats/model_importer.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/pipeline_api/stage.h>
-#include <dragoman/plugins/model_importer.h>
 #include <dragoman/tensor/backend.h>
 #include <dragoman/tensor/kernel_table.h>
 #include <dragoman/tokenizer/tokenizer.h>
-#include <dragoman/tokenizer/tokenizer_kind.h>
+#include <dragoman/tokenizer/tokenizer_spec.h>
 
 namespace dragoman::plugins {
 
@@ -74,13 +74,15 @@ struct StageEntry {
   pipeline::StageFactory make;
   /// Options that name files whose content decides about the lines: a job is not resumed with other content, and does
   /// not write there. And options that decide nothing about the lines.
-  std::vector<std::string> content_options{};
-  std::vector<std::string> idle_options{};
+  std::vector<std::string> input_file_options{};
+  std::vector<std::string> non_semantic_options{};
 };
 
-/// Joins this process to the others of its job (collective::join_tcp() is an example of the contract); called once.
-using CollectiveFactory = std::function<std::unique_ptr<collective::Collective>(
-    const collective::Launch& launch, const core::LogSink& log, const std::stop_token& stop)>;
+/// Opens the models of another toolkit: see formats::OpenedModel.
+using ModelImporterEntry = formats::ModelImporter;
+
+/// Joins this process to the others of its job; called once. It waits for processes that have not come yet.
+using CollectiveFactory = std::function<std::unique_ptr<collective::Collective>(const collective::Launch& launch)>;
 
 /// A way for the processes of a job to exchange data: what collective::Launch::transport names.
 struct CollectiveEntry {

@@ -84,6 +84,9 @@ class StreamingDecoder {
   virtual ~StreamingDecoder();
   /// Appends to `text` what is certain with this id. Throws as Tokenizer::decode(), and then as if it was not called.
   virtual void decode(std::int32_t id, std::string& text) = 0;
+  /// Appends what is certain with a token that has no piece, as Tokenizer::encode_as_text() writes it. This one ends
+  /// the text so far and appends the token as it is.
+  virtual void decode_text(std::string_view piece, std::string& text);
   /// Appends what has waited, even half a character; the next id begins another text.
   virtual void finish(std::string& text) = 0;
 };
@@ -98,6 +101,9 @@ class Tokenizer {
   /// The ids of one line of text, which may hold any bytes; no special tokens are added.
   virtual std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
   virtual std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  /// The tokens of encode() as lines of pieces have them: the pieces, and of what has none the normalised text itself,
+  /// as SentencePiece writes it. This one returns the pieces, the unknown one among them.
+  virtual std::vector<std::string> encode_as_text(std::string_view text, const EncodeOptions& options = {}) const;
   /// An encoder that gives what encode() gives. This one calls it; a tokenizer that can do better overrides it.
   virtual std::unique_ptr<TextEncoder> make_encoder(const EncodeOptions& options = {}) const;
   /// The text of the ids; special tokens are left out. Byte pieces in an order that encode() never gives can make

@@ -38,6 +38,7 @@ class BpeTokenizer final : public Tokenizer {
   /// nor an unknown token, and for a word of 4 GiB or more.
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const override;
   std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const override;
+  std::vector<std::string> encode_as_text(std::string_view text, const EncodeOptions& options = {}) const override;
   std::unique_ptr<TextEncoder> make_encoder(const EncodeOptions& options = {}) const override;
   std::string decode(std::span<const std::int32_t> ids) const override;
   std::unique_ptr<StreamingDecoder> make_decoder() const override;

@@ -177,9 +177,6 @@ struct Codes {
   bool separate_suffix = false;
   /// Empty, or the rank of the merge on each line, where some stand on several lines. The first one counts.
   std::vector<std::size_t> lines = {};
-  /// Regular expressions as Python understands them, subword-nmt's --glossaries. What they match in a word is an
-  /// unknown piece, which lines show as it stands; what is left of the word is encoded part by part.
-  std::vector<std::string> glossaries = {};
   /// If pieces are restricted to a vocabulary: what is written in place of those outside it that merges make, by id.
   std::optional<std::map<std::int32_t, std::vector<std::int32_t>>> expansions = {};
   bool operator==(const Codes&) const = default;

@@ -6,26 +6,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <dragoman/core/json_fwd.h>
+#include <dragoman/core/log.h>
 #include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/file_kind.h>
 #include <dragoman/tokenizer/tokenizer.h>
-#include <dragoman/tokenizer/tokenizer_kind.h>
+#include <dragoman/tokenizer/tokenizer_spec.h>
 #include <dragoman/tokenizer/unigram_tokenizer.h>
 
 namespace dragoman::tokenizer {
-
-/// The kinds of tokenizer files that can be read; docs/tokenizer.md says what of each.
-enum class FileKind {
-  kTokenizerJson,  ///< Hugging Face `tokenizer.json`, our native file
-  kSubwordNmt,     ///< codes of subword-nmt, version 0.1 or 0.2
-  kFastBpe,        ///< codes of fastBPE: a count behind each merge, no version
-  kGpt2,           ///< `vocab.json` with `merges.txt` beside it
-  kSentencePiece,  ///< a SentencePiece `.model` of type BPE or unigram
-  kTiktoken,       ///< a rank file of tiktoken: a token in base64 and its rank on each line
-  kYouTokenToMe,   ///< a model of YouTokenToMe
-};
 
 /// "tokenizer-json", "subword-nmt", "fastbpe", "gpt2", "sentencepiece", "tiktoken", "youtokentome".
 std::string_view name_of(FileKind kind) noexcept;
@@ -46,12 +38,10 @@ struct ReadOptions {
   std::optional<FileKind> kind = {};
   /// Codes: what subword-nmt's --separator says.
   std::string separator = "@@";
-  /// Codes: subword-nmt's --vocabulary, or empty, and its --vocabulary-threshold.
+  /// Codes and SentencePiece models: the file of --vocabulary of subword-nmt or spm_encode (pieces with their counts),
+  /// or empty, and --vocabulary-threshold.
   std::filesystem::path vocabulary = {};
   std::int64_t vocabulary_threshold = 0;
-  /// Codes: subword-nmt's --glossaries, regular expressions for words and parts of words that stay as they are. Lines
-  /// of pieces, and ids of a `dictionary`, are as there; the codes' own ids have <unk> for them. Other files refuse.
-  std::vector<std::string> glossaries = {};
   /// A list of pieces whose ids take the place of the file's own: fairseq's dict.txt or, if its name ends with .yml,
   /// .yaml or .json, Marian's vocabulary. A piece that is not in it becomes its unknown piece. Empty: none.
   std::filesystem::path dictionary = {};
@@ -67,6 +57,8 @@ struct ReadOptions {
   /// Files of several kinds are read with these, so what says nothing about one of them is no mistake; else it is an
   /// Error{kInvalidArgument}.
   bool for_several = false;
+  /// Receives a warning about what a file holds and encode() does not do: truncation and padding.
+  core::LogSink log = {};
 };
 
 /// What kind of file `content` is; `path` is looked at for the files that a kind keeps beside it. Throws
@@ -91,6 +83,16 @@ TokenizerExample example_of(FileKind kind);
 /// files and `listed` for SentencePiece models; the caller finish()es it.
 std::unique_ptr<Tokenizer> make_tokenizer(FileKind kind, const TokenizerFile& file, core::OptionReader& own);
 
+/// The ids before and after the ids of a text.
+struct SurroundingIds {
+  std::vector<std::int32_t> in_front = {};
+  std::vector<std::int32_t> behind = {};
+  bool operator==(const SurroundingIds&) const = default;
+};
+/// Returns what the post-processor of a tokenizer.json adds to a text; encode() does not add it. Nothing: the tokenizer
+/// has no post-processor. Throws Error{kUnsupported} for one that does more than surround a text.
+std::optional<SurroundingIds> ids_of_post_processor(const Tokenizer& tokenizer);
+
 /// What a file of merges says, to be looked at, changed or written as another kind. Throws as open_tokenizer_file()
 /// does, and Error{kUnsupported} for a unigram model or with a dictionary.
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
@@ -98,16 +100,31 @@ BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadO
 BpeDefinition parse_tokenizer_file(const std::filesystem::path& path, const std::string& content,
                                    const ReadOptions& options = {});
 
-/// Whether write_tokenizer_file() would write a file that treats texts with U+2581 or U+241B in another way.
-bool loses_mark_escape(const BpeDefinition& definition, FileKind kind);
+/// A tokenizer with merges, or a unigram model.
+using AnyDefinition = std::variant<BpeDefinition, UnigramDefinition>;
+/// Like read_tokenizer_file() and parse_tokenizer_file(), but a SentencePiece model of the type unigram is read, too.
+AnyDefinition read_any_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
+AnyDefinition parse_any_tokenizer_file(const std::filesystem::path& path, const std::string& content,
+                                       const ReadOptions& options = {});
+
+/// Returns what a file that write_tokenizer_file() writes does otherwise than the definition, as a sentence without a
+/// full stop. Empty: nothing.
+std::string difference_when_written(const BpeDefinition& definition, FileKind kind);
+std::string difference_when_written(const UnigramDefinition& definition, FileKind kind);
 
 /// Writes `definition` as a file of the kind, with the same pieces or ids for every text of valid UTF-8. Throws
 /// Error{kUnsupported}, naming the path and the reason, if the kind cannot represent it. kGpt2 takes the path of the
-/// vocab.json and writes merges.txt beside it. The one exception: kSentencePiece has no escapes, so there a U+2581 of
-/// the text is a space, as in all models of that kind (loses_mark_escape()).
+/// vocab.json and writes merges.txt next to it. Exceptions are what difference_when_written() returns: kSentencePiece
+/// has no escapes, so there a U+2581 of the text is a space, and kTokenizerJson has character maps for clusters only.
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path);
 
-/// Writes a unigram model: kSentencePiece. Throws Error{kUnsupported}, naming the path and the reason, for other kinds.
+/// Throws as write_tokenizer_file() would for what the kind cannot represent, without the path, and writes nothing.
+void check_can_be_written(const BpeDefinition& definition, FileKind kind);
+
+/// Writes a unigram model as kSentencePiece or kTokenizerJson. Throws Error{kUnsupported}, naming the path and the
+/// reason, for other kinds and for models that a tokenizer.json cannot represent.
 void write_tokenizer_file(const UnigramDefinition& definition, FileKind kind, const std::filesystem::path& path);
+/// Returns the text of that file. Throws as write_tokenizer_file(), without the path.
+std::string written_unigram(const UnigramDefinition& definition, FileKind kind);
 
 }  // namespace dragoman::tokenizer

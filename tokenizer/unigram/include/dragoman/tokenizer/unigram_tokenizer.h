@@ -59,6 +59,7 @@ class UnigramTokenizer final : public Tokenizer {
   std::int32_t size() const override;
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const override;
   std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const override;
+  std::vector<std::string> encode_as_text(std::string_view text, const EncodeOptions& options = {}) const override;
   std::unique_ptr<TextEncoder> make_encoder(const EncodeOptions& options = {}) const override;
   /// Control pieces are left out; the unknown piece gives UnigramDefinition::unknown_surface, and byte pieces that are
   /// not UTF-8 give U+FFFD.

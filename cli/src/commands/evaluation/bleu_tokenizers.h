@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include <dragoman/evaluation/bleu.h>
+
+namespace dragoman::cli {
+
+/// The names that `evaluate --tokenize` takes, for its help.
+inline constexpr const char* kBleuTokenizers = "13a, intl, char, none, zh, spm (flores101), flores200 or spBLEU-1K";
+
+/// Sets the tokenizer of that name. SentencePiece models of sacreBLEU are read from `model`, or, if that is empty, from
+/// the folder where sacreBLEU keeps them. UsageError for an unknown name, and for a model that no tokenizer needs.
+void set_bleu_tokenizer(const std::string& name, const std::string& model, evaluation::BleuOptions& options);
+
+}  // namespace dragoman::cli

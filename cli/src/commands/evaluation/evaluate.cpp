@@ -1,0 +1,351 @@
+#include "commands/evaluation/bleu_tokenizers.h"
+#include "commands/evaluation/system_comparison.h"
+#include "options/number_option.h"
+#include "program/command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+#include <dragoman/core/options.h>
+#include <dragoman/evaluation/bleu.h>
+#include <dragoman/evaluation/bootstrap.h>
+#include <dragoman/evaluation/chrf.h>
+#include <dragoman/evaluation/ter.h>
+#include <dragoman/evaluation/text_file.h>
+
+namespace dragoman::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+/// More would change no digit that is printed.
+constexpr std::uint32_t kMaxResamples = 1'000'000;
+
+template <class Value>
+Value choose(std::string_view option, const std::string& word,
+             std::initializer_list<std::pair<std::string_view, Value>> choices) {
+  std::string known;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  throw UsageError(fmt::format("--{} {}: must be one of {}", option, word, known));
+}
+
+std::vector<std::string> split_at_commas(const std::string& list) {
+  std::vector<std::string> words(1);
+  for (const char c : list) {
+    if (c == ',')
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+/// The object that sacreBLEU prints: the signature's fields appear again one by one.
+core::Json as_json(const evaluation::Score& score, int decimals) {
+  const auto rounded = [&](double value) { return std::stod(fmt::format("{:.{}f}", value, decimals)); };
+  core::Json json{{"name", score.name}, {"score", rounded(score.value)}, {"signature", score.signature}};
+  if (score.confidence && score.confidence->mean > 0) {
+    json["confidence_mean"] = rounded(score.confidence->mean);
+    json["confidence_var"] = rounded(score.confidence->half_width);
+    json["confidence"] =
+        fmt::format("μ = {:.{}f} ± {:.{}f}", score.confidence->mean, decimals, score.confidence->half_width, decimals);
+  }
+  if (!score.details.empty()) json["verbose_score"] = score.details;
+  for (std::size_t begin = 0; begin < score.signature.size();) {
+    const std::size_t end = std::min(score.signature.find('|', begin), score.signature.size());
+    const std::string field = score.signature.substr(begin, end - begin);
+    const std::size_t colon = field.find(':');
+    json[field.substr(0, colon)] = field.substr(colon + 1);
+    begin = end + 1;
+  }
+  return json;
+}
+
+class Evaluate final : public Command {
+ public:
+  std::string_view name() const override { return "evaluate"; }
+  std::string_view summary() const override {
+    return "score translations against references: BLEU, chrF, TER, as sacreBLEU does";
+  }
+  std::string_view examples() const override {
+    return "dragoman evaluate hypothesis.en --reference test.en\n"
+           "dragoman evaluate new.en --reference test.en --metrics bleu chrf --confidence --baseline old.en\n"
+           "dragoman evaluate old.en new.en newest.en --reference test.en --metrics bleu,chrf,ter --paired-bs\n";
+  }
+
+  void add_options(po::options_description& options) override {
+    options.add_options()  //
+        ("hypothesis,i", po::value(&hypotheses_)->multitoken()->composing()->value_name("FILE..."),
+         "translations, one a line (may be gz or zst); - is standard input, and the default. Of several files a table "
+         "with a row for each is printed")  //
+        ("reference,r", po::value(&references_)->required()->multitoken()->composing()->value_name("FILE..."),
+         "required: one or more references, each with as many lines")  //
+        ("metrics,m",
+         po::value(&metrics_)->multitoken()->composing()->default_value({"bleu"}, "bleu")->value_name("NAME..."),
+         "which of bleu, chrf, chrf++ and ter, with spaces or commas between")                                      //
+        ("score-only,b", po::bool_switch(&score_only_), "print only the number of each metric, one a line")         //
+        ("json", po::bool_switch(&json_), "print JSON as sacreBLEU does: an object, or a list if several metrics")  //
+        ("width,w", whole_number("--width", decimals_, 0, 15)->default_value("1")->value_name("N"),
+         "digits after the decimal point")                                                                   //
+        ("sentence-level", po::bool_switch(&sentence_level_), "score each line by itself, with one metric")  //
+        ("lowercase", po::bool_switch(&lowercase_),
+         "BLEU and chrF without regard to case; TER disregards it unless --ter-case-sensitive")  //
+        ("tokenize", po::value(&tokenizer_)->default_value("13a")->value_name("NAME"),
+         fmt::format("BLEU: {}", kBleuTokenizers).c_str())  //
+        ("tokenize-model", po::value(&tokenizer_model_)->value_name("FILE"),
+         "the SentencePiece model of spm, flores200 or spBLEU-1K (default: where sacreBLEU keeps it)")  //
+        ("smooth-method", po::value(&smoothing_)->default_value("exp")->value_name("NAME"),
+         "BLEU: exp, floor, add-k or none")  //
+        ("smooth-value", real_number("--smooth-value", bleu_.smoothing_value, {.least = 0})->value_name("X"),
+         "BLEU: for floor (default 0.1) and add-k (default 1)")                                                   //
+        ("ter-normalized", po::bool_switch(&ter_.normalized), "TER: separate punctuation, resolve XML entities")  //
+        ("ter-no-punct", po::bool_switch(&ter_.no_punct), "TER: remove punctuation")                              //
+        ("ter-asian-support", po::bool_switch(&ter_.asian_support),
+         "TER: the two above for Chinese and Japanese, too")                                       //
+        ("ter-case-sensitive", po::bool_switch(&ter_.case_sensitive), "TER: with regard to case")  //
+        ("confidence",
+         whole_number("--confidence", confidence_samples_, std::uint32_t{2}, kMaxResamples)
+             ->implicit_value("1000")
+             ->value_name("N"),
+         "add the 95 % confidence interval of N bootstrap resamples (1000 if N is not given)")  //
+        ("baseline", po::value(&baseline_)->value_name("FILE"),
+         "other translations of the same lines: add the p-value of the difference (paired bootstrap)")  //
+        ("paired-bs",
+         whole_number("--paired-bs", paired_bootstrap_, std::uint32_t{1}, kMaxResamples)
+             ->implicit_value("1000")
+             ->value_name("N"),
+         "compare each system with the first by paired bootstrap resampling, N times (1000 if N is not given)")  //
+        ("paired-ar",
+         whole_number("--paired-ar", paired_randomization_, std::uint32_t{1}, kMaxResamples)
+             ->implicit_value("10000")
+             ->value_name("N"),
+         "the same by paired approximate randomisation, in N trials (10000 if N is not given)")  //
+        ("seed", whole_number("--seed", bootstrap_.seed, std::uint64_t{0})->default_value("12345")->value_name("N"),
+         "for --confidence, --baseline, --paired-bs and --paired-ar; one seed draws what sacreBLEU's does");
+  }
+  std::vector<std::string> positional() const override { return {"hypothesis"}; }
+
+  void run(const Session& session) override {
+    read_metric_names();
+    const bool named = !hypotheses_.empty();
+    if (!named) hypotheses_ = {"-"};
+    check_usage();
+    if (confidence_samples_) bootstrap_.samples = *confidence_samples_;
+    const auto metrics = make_metrics();
+    const evaluation::TextFile hypothesis = read_hypothesis(named, session.stop);
+    const auto references = read_parallel(references_, hypothesis, session.stop);
+    warn_if_tokenized(hypothesis, session);
+    if (hypotheses_.size() > 1)
+      print_systems(metrics, hypothesis, references, session);
+    else if (sentence_level_)
+      print_sentences(*metrics.front(), hypothesis.lines, references);
+    else
+      print_corpus(metrics, hypothesis, references, session);
+  }
+
+ private:
+  using Metrics = std::vector<std::unique_ptr<evaluation::Metric>>;
+  using Streams = std::vector<std::vector<std::string>>;
+
+  /// In `-m bleu chrf out.txt`, the words after the metrics that are files are translations.
+  void read_metric_names() {
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (const std::string& word : metrics_) {
+      const bool is_file = !names.empty() && !is_metric(word) && std::filesystem::exists(word, ignored);
+      if (is_file)
+        hypotheses_.push_back(word);
+      else
+        for (std::string& name : split_at_commas(word)) names.push_back(std::move(name));
+    }
+    metrics_ = std::move(names);
+  }
+
+  static bool is_metric(const std::string& word) {
+    return word == "bleu" || word == "chrf" || word == "chrf++" || word == "ter";
+  }
+
+  void check_usage() const {
+    const auto from_input = std::count(references_.begin(), references_.end(), "-") +
+                            std::count(hypotheses_.begin(), hypotheses_.end(), "-") + (baseline_ == "-");
+    const bool tested = paired_bootstrap_ || paired_randomization_;
+    if (paired_bootstrap_ && paired_randomization_) throw UsageError("give --paired-bs or --paired-ar, not both");
+    if (tested && hypotheses_.size() < 2)
+      throw UsageError(
+          "--paired-bs and --paired-ar compare systems: give several files as --hypothesis, baseline first");
+    if (hypotheses_.size() > 1 && (confidence_samples_ || !baseline_.empty()))
+      throw UsageError(
+          "--confidence and --baseline are of one system; for several there are --paired-bs and --paired-ar");
+    if (hypotheses_.size() > 1 && sentence_level_) throw UsageError("--sentence-level is of one system");
+    if (from_input > 1)
+      throw UsageError("only one of --hypothesis, --reference and --baseline can be standard input (-)");
+    if (!sentence_level_) return;
+    if (metrics_.size() > 1) throw UsageError("--sentence-level takes one metric");
+    if (confidence_samples_ || !baseline_.empty())
+      throw UsageError("--sentence-level has no confidence interval and no baseline");
+  }
+
+  Metrics make_metrics() {
+    bleu_.lowercase = lowercase_;
+    bleu_.effective_order = sentence_level_;
+    set_bleu_tokenizer(tokenizer_, tokenizer_model_, bleu_);
+    bleu_.smoothing = choose<evaluation::BleuSmoothing>("smooth-method", smoothing_,
+                                                        {{"exp", evaluation::BleuSmoothing::kExponential},
+                                                         {"floor", evaluation::BleuSmoothing::kFloor},
+                                                         {"add-k", evaluation::BleuSmoothing::kAddK},
+                                                         {"none", evaluation::BleuSmoothing::kNone}});
+    Metrics metrics;
+    for (const std::string& name : metrics_) metrics.push_back(make_metric(name));
+    return metrics;
+  }
+
+  std::unique_ptr<evaluation::Metric> make_metric(const std::string& name) const {
+    if (name == "bleu") return std::make_unique<evaluation::Bleu>(bleu_);
+    if (name == "ter") return std::make_unique<evaluation::Ter>(ter_);
+    const int word_order = choose<int>("metrics", name, {{"bleu", 0}, {"chrf", 0}, {"chrf++", 2}, {"ter", 0}});
+    return std::make_unique<evaluation::Chrf>(
+        evaluation::ChrfOptions{.word_order = word_order, .lowercase = lowercase_});
+  }
+
+  /// --reference takes all names that follow it, so one of its files may be meant as the hypothesis.
+  evaluation::TextFile read_hypothesis(bool named, const std::stop_token& stop) const {
+    try {
+      return evaluation::read_text_file(hypotheses_.front(), stop);
+    } catch (const core::Error& error) {
+      if (named || references_.size() < 2 || error.code() != core::ErrorCode::kBadInput) throw;
+      throw UsageError(
+          fmt::format("no hypothesis was named, and {}; put the hypothesis before --reference, which takes "
+                      "all names that follow it, or name it by --hypothesis",
+                      error.what()));
+    }
+  }
+  static Streams read_parallel(const std::vector<std::string>& paths, const evaluation::TextFile& hypothesis,
+                               const std::stop_token& stop) {
+    Streams streams;
+    for (const std::string& path : paths) {
+      evaluation::TextFile file = evaluation::read_text_file(path, stop);
+      evaluation::check_parallel(hypothesis, file);
+      streams.push_back(std::move(file.lines));
+    }
+    return streams;
+  }
+
+  /// A period set off by a space is the mark of text that was tokenised and not joined again, which changes scores.
+  static void warn_if_tokenized(const evaluation::TextFile& hypothesis, const Session& session) {
+    constexpr std::ptrdiff_t kSuspicious = 100;
+    const auto count = std::count_if(hypothesis.lines.begin(), hypothesis.lines.end(),
+                                     [](const auto& line) { return line.ends_with(" ."); });
+    if (count >= kSuspicious)
+      core::log(
+          session.log, core::LogLevel::kWarning,
+          fmt::format("{} lines of {} end in \" .\": scores of tokenised text cannot be compared, detokenise it first",
+                      count, hypothesis.name));
+  }
+
+  void print_sentences(const evaluation::Metric& metric, const std::vector<std::string>& hypotheses,
+                       const Streams& references) const {
+    core::OutputFile output("-");
+    for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+      std::vector<std::string> of_sentence;
+      for (const auto& stream : references) of_sentence.push_back(stream[i]);
+      const evaluation::Score score = sentence_score(metric, hypotheses[i], of_sentence);
+      output.write((json_ ? as_json(score, decimals_).dump() : score_line(score)) + "\n");
+    }
+    output.commit();
+  }
+
+  void print_corpus(const Metrics& metrics, const evaluation::TextFile& hypothesis, const Streams& references,
+                    const Session& session) const {
+    const Streams baselines = baseline_.empty() ? Streams{} : read_parallel({baseline_}, hypothesis, session.stop);
+    const auto confidence = confidence_samples_ ? std::optional(bootstrap_) : std::nullopt;
+    core::Json list = core::Json::array();
+    std::string lines;
+    for (const auto& metric : metrics) {
+      core::require(!session.stop.stop_requested(), core::ErrorCode::kInterrupted,
+                    "interrupted while scoring; nothing was printed");
+      const auto statistics = evaluation::count_segments(*metric, hypothesis.lines, references);
+      const evaluation::Score score = evaluation::score_segments(*metric, statistics, confidence);
+      list.push_back(as_json(score, decimals_));
+      lines += score_line(score) + "\n";
+      for (const auto& baseline : baselines)
+        compare(*metric, statistics, count_segments(*metric, baseline, references), list, lines);
+    }
+    core::OutputFile output("-");
+    output.write(json_ ? (list.size() == 1 ? list.front() : list).dump(1) + "\n" : lines);
+    output.commit();
+  }
+
+  void print_systems(const Metrics& metrics, const evaluation::TextFile& first, const Streams& references,
+                     const Session& session) const {
+    std::vector<NamedSystem> systems{{.name = first.name, .lines = first.lines}};
+    for (std::size_t i = 1; i < hypotheses_.size(); ++i) {
+      evaluation::TextFile file = evaluation::read_text_file(hypotheses_[i], session.stop);
+      evaluation::check_parallel(first, file);
+      warn_if_tokenized(file, session);
+      systems.push_back({.name = file.name, .lines = std::move(file.lines)});
+    }
+    ComparisonOptions options{.decimals = decimals_, .json = json_, .score_only = score_only_};
+    if (paired_bootstrap_)
+      options.test = {
+          .test = evaluation::PairedTest::kBootstrap, .samples = *paired_bootstrap_, .seed = bootstrap_.seed};
+    if (paired_randomization_)
+      options.test = {.test = evaluation::PairedTest::kApproximateRandomization,
+                      .samples = *paired_randomization_,
+                      .seed = bootstrap_.seed};
+    const std::string text = compare_systems(metrics, systems, references, options, session.stop);
+    core::OutputFile output("-");
+    output.write(text);
+    output.commit();
+  }
+
+  void compare(const evaluation::Metric& metric, const evaluation::SegmentStatistics& system,
+               const evaluation::SegmentStatistics& baseline, core::Json& list, std::string& lines) const {
+    const double value = metric.value(baseline.sum());
+    const double p_value = evaluation::paired_bootstrap(metric, baseline, system, bootstrap_);
+    list.back()["baseline_score"] = value;
+    list.back()["p_value"] = p_value;
+    if (!score_only_)
+      lines += fmt::format("{}|baseline|bs:{}|seed:{} = {:.{}f} (p = {:.4f})\n", metric.name(), bootstrap_.samples,
+                           bootstrap_.seed, value, decimals_, p_value);
+  }
+
+  std::string score_line(const evaluation::Score& score) const {
+    return score_only_ ? score.number(decimals_) : score.text(decimals_);
+  }
+
+  evaluation::BleuOptions bleu_;
+  evaluation::TerOptions ter_;
+  evaluation::BootstrapOptions bootstrap_;
+  std::vector<std::string> hypotheses_;
+  std::vector<std::string> references_;
+  std::string baseline_;
+  std::vector<std::string> metrics_;
+  std::string tokenizer_;
+  std::string tokenizer_model_;
+  std::string smoothing_;
+  int decimals_ = 1;
+  bool score_only_ = false;
+  bool json_ = false;
+  bool sentence_level_ = false;
+  bool lowercase_ = false;
+  std::optional<std::uint32_t> confidence_samples_;
+  std::optional<std::uint32_t> paired_bootstrap_;
+  std::optional<std::uint32_t> paired_randomization_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_evaluate() {
+  return std::make_unique<Evaluate>();
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,136 @@
+#include "commands/evaluation/system_comparison.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
+#include <dragoman/core/quote.h>
+
+namespace dragoman::cli {
+namespace {
+
+using evaluation::PairedResult;
+
+/// What is marked with a star.
+constexpr double kSignificant = 0.05;
+
+struct Column {
+  std::string name;
+  std::string signature;
+  std::vector<PairedResult> results{};  ///< one of each system
+};
+
+Column score_column(const evaluation::Metric& metric, const std::vector<NamedSystem>& systems,
+                    const std::vector<std::vector<std::string>>& references, const ComparisonOptions& options,
+                    const std::stop_token& stop) {
+  std::vector<evaluation::SegmentStatistics> counts;
+  for (const NamedSystem& system : systems) {
+    core::require(!stop.stop_requested(), core::ErrorCode::kInterrupted,
+                  "interrupted while scoring; nothing was printed");
+    counts.push_back(evaluation::count_segments(metric, system.lines, references));
+  }
+  Column column{.name = metric.name(), .signature = paired_signature(metric, references.size(), options.test)};
+  if (options.test) {
+    column.results = evaluation::paired_test(metric, counts, *options.test);
+    return column;
+  }
+  for (const auto& of_system : counts) column.results.push_back({.score = metric.value(of_system.sum())});
+  return column;
+}
+
+std::string shown_name(const NamedSystem& system, bool baseline) {
+  return (baseline ? "Baseline: " : "") + system.name;
+}
+
+core::Json as_json(const std::vector<Column>& columns, const std::vector<NamedSystem>& systems, bool tested) {
+  core::Json list = core::Json::array();
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    core::Json item{{"system", shown_name(systems[i], tested && i == 0)}};
+    for (const Column& column : columns) {
+      const PairedResult& result = column.results[i];
+      core::Json& of_metric = item[column.name];
+      of_metric["score"] = result.score;
+      if (tested) {
+        of_metric["p_value"] = result.p_value ? core::Json(*result.p_value) : core::Json();
+        of_metric["mean"] = result.confidence ? core::Json(result.confidence->mean) : core::Json();
+        of_metric["ci"] = result.confidence ? core::Json(result.confidence->half_width) : core::Json();
+      }
+      of_metric["signature"] = column.signature;
+    }
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+std::string cell(const PairedResult& result, int decimals, bool score_only) {
+  std::string text = fmt::format("{:.{}f}", result.score, decimals);
+  if (score_only) return text;
+  if (result.confidence)
+    text +=
+        fmt::format(" ({:.{}f} ± {:.{}f})", result.confidence->mean, decimals, result.confidence->half_width, decimals);
+  if (result.p_value)
+    text += fmt::format(" (p = {:.4f}){}", *result.p_value, *result.p_value < kSignificant ? "*" : "");
+  return text;
+}
+
+/// Of characters, as far as they are one column wide each.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+/// Columns side by side, two spaces between them.
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += row[i] + std::string(i + 1 < row.size() ? widths[i] - width_of(row[i]) + 2 : 0, ' ');
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string as_text(const std::vector<Column>& columns, const std::vector<NamedSystem>& systems,
+                    const ComparisonOptions& options) {
+  const bool tested = options.test.has_value();
+  const bool bootstrap = tested && options.test->test == evaluation::PairedTest::kBootstrap;
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back({"System"});
+  for (const Column& column : columns)
+    rows.back().push_back(column.name + (bootstrap && !options.score_only ? " (μ ± 95% CI)" : ""));
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    constexpr std::size_t kLongestName = 200;
+    rows.push_back({core::printable(shown_name(systems[i], tested && i == 0), kLongestName)});
+    for (const Column& column : columns)
+      rows.back().push_back(cell(column.results[i], options.decimals, options.score_only));
+  }
+  std::string text = table(rows);
+  if (options.score_only) return text;
+  if (tested) text += "\np: how likely so large a difference to the baseline is by chance; * below 0.05\n";
+  text += "\n";
+  for (const Column& column : columns) text += fmt::format("{}|{}\n", column.name, column.signature);
+  return text;
+}
+
+}  // namespace
+
+std::string compare_systems(const std::vector<std::unique_ptr<evaluation::Metric>>& metrics,
+                            const std::vector<NamedSystem>& systems,
+                            const std::vector<std::vector<std::string>>& references, const ComparisonOptions& options,
+                            const std::stop_token& stop) {
+  std::vector<Column> columns;
+  for (const auto& metric : metrics) columns.push_back(score_column(*metric, systems, references, options, stop));
+  if (options.json)
+    return as_json(columns, systems, options.test.has_value())
+               .dump(1, ' ', false, core::Json::error_handler_t::replace) +
+           "\n";
+  return as_text(columns, systems, options);
+}
+
+}  // namespace dragoman::cli

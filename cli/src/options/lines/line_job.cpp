@@ -1,0 +1,107 @@
+#include "options/lines/line_job.h"
+
+#include "program/command.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/option_error.h>
+#include <dragoman/pipeline/job_identity.h>
+
+namespace dragoman::cli {
+
+namespace po = boost::program_options;
+using core::ErrorCode;
+
+namespace {
+
+constexpr const char* kLongLines = "long_lines";
+
+/// Returns the policy for long lines that the notes of the previous run record.
+std::string long_lines_of(const std::vector<std::string>& notes) {
+  std::string policy;
+  for (const std::string& note : notes) {
+    const core::Json json = core::try_parse_json(note).tree;
+    if (json.is_object() && json.value(kLongLines, core::Json()).is_string()) policy = json[kLongLines];
+  }
+  return policy;
+}
+
+}  // namespace
+
+void LineJob::add_to(po::options_description& options) {
+  options.add_options()("resume", po::bool_switch(&resume_),
+                        "go on with the output of an interrupted run (OUTPUT.partial) of the same job")(
+      "overwrite", po::bool_switch(&overwrite_), "throw the output of an interrupted run away");
+}
+
+void LineJob::open(const std::string& command, core::Json identity, const std::vector<std::string>& models,
+                   const std::string& output, const std::stop_token& stop) {
+  if (resume_ && overwrite_) throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
+  const bool is_stream = output == "-";
+  if (is_stream && resume_) throw UsageError("--resume needs --output FILE: what went to standard output is gone");
+  if (is_stream && overwrite_) throw UsageError("--overwrite needs --output FILE: standard output has no partial one");
+  pipeline::JobIdentity job(!is_stream);
+  identity["model"] = models;
+  job.add_stage(command, identity, {"model"}, {});
+  core::OutputOptions options{.partial = core::PartialPolicy::kRefuse,
+                              .identity = is_stream ? std::string() : job.text(),
+                              .vouched = pipeline::vouched_lines,
+                              .stop = stop};
+  if (resume_) options.partial = core::PartialPolicy::kResume;
+  if (overwrite_) options.partial = core::PartialPolicy::kReplace;
+  out_.emplace(output, options);
+  if (out_->lines_kept() > 0) long_lines_ = long_lines_of(out_->notes());
+}
+
+void LineJob::write(std::string_view line) {
+  out_->write(std::string(line) + "\n");
+  ++written_;
+}
+
+void LineJob::note(std::uint64_t lines, std::uint64_t hash) {
+  out_->flush();
+  // Notes are kept from the first line on that is in the file.
+  if (!std::exchange(long_lines_noted_, true)) out_->note(core::Json{{kLongLines, long_lines_}}.dump());
+  out_->note(pipeline::to_note({.lines = lines, .hash = hash}));
+}
+
+void LineJob::note_long_line(const std::string& policy) {
+  if (long_lines_ == policy) return;
+  core::require_option(long_lines_.empty(), "overwrite", ErrorCode::kInvalidArgument,
+                       "{}: `long_lines` was {} when its lines were written, and is {}; resume with {}, or begin anew "
+                       "with `overwrite`",
+                       out_->partial_name(), long_lines_, policy, long_lines_);
+  long_lines_ = policy;
+  long_lines_noted_ = false;
+}
+
+void LineJob::interrupt() const {
+  const bool is_partial = out_->partial_name() != out_->name();
+  core::require(is_partial, ErrorCode::kInterrupted, "interrupted after {} lines", written_);
+  core::fail_option("resume", ErrorCode::kInterrupted,
+                    "interrupted after {} lines, which are in {}; run again with `resume` to continue", written_,
+                    out_->partial_name());
+}
+
+void LongLinesOption::add_to(po::options_description& options, const std::string& help) {
+  options.add_options()("long-lines", po::value(&policy_)->default_value("fail")->value_name("POLICY"), help.c_str());
+}
+
+pipeline::LongLines LongLinesOption::read() const {
+  if (policy_ == "fail") return pipeline::LongLines::kFail;
+  if (policy_ == "cut") return pipeline::LongLines::kCut;
+  if (policy_ == "skip") return pipeline::LongLines::kSkip;
+  throw UsageError("--long-lines must be fail, cut or skip");
+}
+
+std::string LongLinesOption::describe(std::string_view line) const {
+  const std::uint64_t count = cut_ + skipped_;  // a run has one policy
+  if (count == 0) return {};
+  return fmt::format("{} {}{} of more tokens than the model takes {} {}", count, line, count == 1 ? "" : "s",
+                     count == 1 ? "was" : "were", cut_ > 0 ? "cut" : "skipped");
+}
+
+}  // namespace dragoman::cli

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/program_options.hpp>
+
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+#include <dragoman/pipeline/input_notes.h>
+#include <dragoman/pipeline/scorer.h>
+
+namespace dragoman::cli {
+
+/// The output of a command that writes a line for each line of its input, and can go on after an interruption:
+/// --resume and --overwrite, which translate has, too.
+class LineJob {
+ public:
+  void add_to(boost::program_options::options_description& options);
+
+  bool resumes() const noexcept { return resume_; }
+  bool overwrites() const noexcept { return overwrite_; }
+
+  /// Opens the output. `identity` names everything that decides about a line, the input apart: the command and its
+  /// options. The files of `models` belong to it. UsageError for options that do not go together.
+  void open(const std::string& command, core::Json identity, const std::vector<std::string>& models,
+            const std::string& output, const std::stop_token& stop);
+  /// Reads over the input whose output is there already.
+  template <class Reader>
+  void skip_lines_kept(Reader& reader) {
+    pipeline::skip_lines_kept(reader, *out_);
+    written_ = out_->lines_kept();
+  }
+
+  /// Writes a line without its LF.
+  void write(std::string_view line);
+  /// Flushes the lines that were written, and notes that they are of the first `lines` lines of the input.
+  void note(std::uint64_t lines, std::uint64_t hash);
+  /// Notes what became of a long line. A run that goes on must do the same to others.
+  void note_long_line(const std::string& policy);
+  std::uint64_t written() const noexcept { return written_; }
+  void commit() { out_->commit(); }
+  /// Error{kInterrupted} that names the partial file.
+  [[noreturn]] void interrupt() const;
+
+ private:
+  bool resume_ = false;
+  bool overwrite_ = false;
+  bool long_lines_noted_ = true;
+  std::string long_lines_;  ///< that the lines before an interruption, or of this run, were treated by
+  std::optional<core::OutputFile> out_;
+  std::uint64_t written_ = 0;
+};
+
+/// --long-lines fail|cut|skip.
+class LongLinesOption {
+ public:
+  void add_to(boost::program_options::options_description& options, const std::string& help);
+  /// UsageError for a policy that there is not.
+  pipeline::LongLines read() const;
+  const std::string& policy() const noexcept { return policy_; }
+
+  void count_cut() { ++cut_; }
+  void count_skipped() { ++skipped_; }
+  /// "3 pairs of more tokens than the model takes were skipped", for `line` "pair", or an empty text.
+  std::string describe(std::string_view line) const;
+
+ private:
+  std::string policy_;
+  std::uint64_t cut_ = 0;
+  std::uint64_t skipped_ = 0;
+};
+
+}  // namespace dragoman::cli

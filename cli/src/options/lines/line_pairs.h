@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <dragoman/core/file.h>
+#include <dragoman/core/fingerprint.h>
+#include <dragoman/pipeline/line_policy.h>
+#include <dragoman/pipeline/record_io.h>
+#include <dragoman/pipeline/scorer.h>
+
+namespace dragoman::cli {
+
+/// Where the two sides of a pair stand in a line of one file.
+struct PairFields {
+  pipeline::RecordFormat format = pipeline::RecordFormat::kTsv;  ///< or kJsonl
+  std::uint64_t source_column = 1;
+  std::uint64_t target_column = 2;
+  std::string source_key = "source";
+  std::string target_key = "target";
+};
+
+/// Reads two files line by line, or one, whose lines hold both sides, or a source alone.
+class LinePairReader {
+ public:
+  /// Bytes that keep all threads busy; and of lines whose results are a thousand times as large as they are.
+  static constexpr std::size_t kUsualBytes = std::size_t{1} << 18;
+  static constexpr std::size_t kFewBytes = std::size_t{1} << 14;
+
+  /// An empty `target`: none.
+  LinePairReader(const std::string& source, const std::string& target, const std::stop_token& stop);
+  /// Both sides in one file.
+  LinePairReader(const std::string& path, PairFields fields, const std::stop_token& stop);
+
+  /// Adds the next lines, of about so many bytes; false at the end. Error{kBadInput} if one file ends before the other,
+  /// or a line does not hold both sides.
+  bool read(std::vector<pipeline::LinePair>& pairs, std::size_t bytes);
+  std::uint64_t lines_read() const { return sources_.line_number(); }
+  /// The core::fingerprint_of_line() of all lines that were read, of both files.
+  std::uint64_t hash() const noexcept { return hash_; }
+  /// Reads over lines. Error{kBadInput} if there are fewer.
+  void skip(std::uint64_t lines);
+  const std::string& name() const noexcept { return sources_.name(); }
+  /// Of what was read.
+  const pipeline::LineCounts& counts() const noexcept { return counts_; }
+
+ private:
+  bool next_lines(std::string& source, std::string& target);
+  bool next(pipeline::LinePair& pair);
+
+  core::LineReader sources_;
+  std::unique_ptr<core::LineReader> targets_;
+  std::optional<PairFields> fields_;
+  pipeline::LineCounts counts_;
+  std::uint64_t hash_ = core::kFingerprintOfNothing;
+};
+
+}  // namespace dragoman::cli

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "options/number_option.h"
+#include "program/command.h"
+
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/tokenizer/bpe_definition.h>
+#include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
+
+namespace dragoman::cli {
+
+/// The options of commands that read tokenizer files other than `tokenizer.json`, which leave some things open.
+class TokenizerOptions {
+ public:
+  void add_to(boost::program_options::options_description& options) {
+    namespace po = boost::program_options;
+    options.add_options()  //
+        ("separator", po::value(&read_.separator)->default_value(read_.separator)->value_name("MARK"),
+         "codes: what stands behind a piece that does not end its word")  //
+        ("vocabulary", po::value(&vocabulary_)->value_name("FILE"),
+         "codes and SentencePiece models: pieces that are not in this list of pieces and counts are split, as "
+         "subword-nmt and spm_encode do")  //
+        ("vocabulary-threshold",
+         whole_number("--vocabulary-threshold", read_.vocabulary_threshold, std::int64_t{0})
+             ->default_value("0")
+             ->value_name("N"),
+         "with --vocabulary: nor those that are counted less often")  //
+        ("dictionary", po::value(&dictionary_)->value_name("FILE"),
+         "take the ids from fairseq's dict.txt or from Marian's vocab.yml")  //
+        ("pattern", po::value(&pattern_)->value_name("PATTERN"),
+         "rank files: how text is cut into words, gpt2, cl100k, cl100k-earlier, o200k, or a regular expression");
+  }
+
+  tokenizer::ReadOptions read_options(const std::string& kind = "") const {
+    tokenizer::ReadOptions read = read_;
+    read.vocabulary = vocabulary_;
+    read.dictionary = dictionary_;
+    if (!pattern_.empty()) read_pattern(read);
+    if (!kind.empty()) read.kind = file_kind(kind, "--from");
+    return read;
+  }
+
+  /// --from, for commands that only read.
+  void add_kind_to(boost::program_options::options_description& options) {
+    options.add_options()("from", boost::program_options::value(&from_)->value_name("KIND"),
+                          fmt::format("of the tokenizer's file, if it is not to be recognised: {}",
+                                      fmt::join(tokenizer::file_kind_names(), ", "))
+                              .c_str());
+  }
+
+  std::unique_ptr<tokenizer::Tokenizer> load(const std::string& path, const core::LogSink& log = {}) const {
+    tokenizer::ReadOptions read = read_options(from_);
+    read.log = log;
+    return tokenizer::open_tokenizer_file(path, read);
+  }
+
+  /// The files that are read beside the tokenizer's; empty if there is none.
+  const std::string& vocabulary() const noexcept { return vocabulary_; }
+  const std::string& dictionary() const noexcept { return dictionary_; }
+
+  /// Whether any of them is given.
+  bool any() const {
+    const tokenizer::ReadOptions usual;
+    return !from_.empty() || read_.separator != usual.separator ||
+           read_.vocabulary_threshold != usual.vocabulary_threshold ||
+           !(vocabulary_.empty() && dictionary_.empty() && pattern_.empty());
+  }
+
+  static tokenizer::FileKind file_kind(const std::string& name, std::string_view option) {
+    if (const auto kind = tokenizer::file_kind(name)) return *kind;
+    throw UsageError(
+        fmt::format("{} {}: must be one of: {}", option, name, fmt::join(tokenizer::file_kind_names(), ", ")));
+  }
+
+ private:
+  void read_pattern(tokenizer::ReadOptions& read) const {
+    read.pattern = tokenizer::word_pattern(pattern_);
+    try {
+      if (!read.pattern) read.expression = tokenizer::word_expression(pattern_);
+    } catch (const core::Error& error) {
+      throw UsageError(fmt::format("--pattern {}: {}", pattern_, error.what()));
+    }
+  }
+
+  tokenizer::ReadOptions read_;
+  std::string vocabulary_;
+  std::string dictionary_;
+  std::string pattern_;
+  std::string from_;
+};
+
+}  // namespace dragoman::cli

@@ -1,0 +1,61 @@
+#include "program/interrupt_watch.h"
+
+#include "program/standard_streams.h"
+
+#include <cerrno>
+
+#include <poll.h>
+#include <unistd.h>
+
+namespace dragoman::cli {
+namespace {
+
+/// The system needs the rest of the two seconds to take back the memory of a large process.
+constexpr timespec kPatience{.tv_sec = 1, .tv_nsec = 500'000'000};
+
+[[noreturn]] void end_now() {
+  pollfd standard_error{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  // A short text fits where there is room at all; where there is none, nobody reads.
+  if (::poll(&standard_error, 1, 0) > 0)
+    write_to_standard_error(
+        "dragoman: interrupted; it did not stop by itself in time, and was ended where it was: what was written before "
+        "is kept\n");
+  ::_exit(InterruptWatch::kStatus);
+}
+
+}  // namespace
+
+InterruptWatch::InterruptWatch() {
+  sigemptyset(&signals_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    // A signal that is both ignored and blocked would still be fetched.
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&signals_, signal);
+  }
+  sigaddset(&signals_, kWake);
+  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+  watcher_ = std::jthread([this](const std::stop_token& done) { watch(done); });
+}
+
+InterruptWatch::~InterruptWatch() {
+  watcher_.request_stop();
+  pthread_kill(watcher_.native_handle(), kWake);  // blocked, so it does nothing else
+}
+
+/// Waits for a signal, once a stop was requested no longer than patience lasts. -1 with EAGAIN is its end.
+int InterruptWatch::next_signal() const {
+  const bool limited = stop_.stop_requested() && !waits_for_work_;
+  return limited ? sigtimedwait(&signals_, nullptr, &kPatience) : sigwaitinfo(&signals_, nullptr);
+}
+
+void InterruptWatch::watch(const std::stop_token& done) {
+  for (;;) {
+    const int signal = next_signal();
+    const int error = errno;
+    if (done.stop_requested()) return;
+    if (signal < 0 && error == EAGAIN && !waits_for_work_) end_now();
+    if (signal > 0 && signal != kWake && !stop_.request_stop()) ::_exit(128 + signal);
+  }
+}
+
+}  // namespace dragoman::cli

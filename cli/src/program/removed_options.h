@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string_view>
+
+namespace dragoman::cli {
+
+/// Returns what to use in place of an option that a command had in the last release. Empty if it had no such option.
+/// `option` begins with its dashes. An entry goes one release after the option.
+std::string_view removed_option(std::string_view command, std::string_view option);
+
+}  // namespace dragoman::cli

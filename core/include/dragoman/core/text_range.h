@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstddef>
+
+namespace dragoman::core {
+
+/// Bytes [begin, end) of a text.
+struct TextRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+}  // namespace dragoman::core

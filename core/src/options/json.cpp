@@ -1,0 +1,181 @@
+#include "dragoman/core/json.h"
+
+#include "dragoman/core/error.h"
+#include "dragoman/core/file.h"
+#include "dragoman/core/quote.h"
+#include "tree_builder.h"
+
+#include <algorithm>
+
+namespace dragoman::core {
+namespace {
+
+std::string place_of(std::string_view text, std::size_t byte) {
+  byte = std::min(byte, text.size());
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
+  const auto start = text.substr(0, byte).rfind('\n');
+  const auto column = start == std::string_view::npos ? byte + 1 : byte - start;
+  return fmt::format("line {}, column {}", line, column);
+}
+
+constexpr int kDeepest = 100;
+/// The library's reasons show between apostrophes what it read last, which may be a text of any length.
+constexpr std::size_t kLongestReason = 180;
+constexpr std::size_t kLongestText = 120;
+
+/// Where the text opens a level too many, or npos. Printing, copying and comparing a tree recurse once per level: a
+/// hostile file must not exhaust the stack.
+std::size_t too_deep(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (!quoted && (c == '{' || c == '['))
+      ++depth;
+    else if (!quoted && (c == '}' || c == ']'))
+      --depth;
+    if (depth > kDeepest) return i;
+  }
+  return std::string_view::npos;
+}
+
+/// Makes the tree from the parser's events; see TreeBuilder. Of equal keys the last one's value stands at the place of
+/// the first, as in JavaScript.
+class JsonReader final : public nlohmann::json_sax<Json> {
+ public:
+  ParsedJson take() { return problem_.empty() ? ParsedJson{builder_.take()} : ParsedJson{{}, problem_, position_}; }
+
+  bool null() override { return value(nullptr); }
+  bool boolean(bool value_read) override { return value(value_read); }
+  bool number_integer(std::int64_t number) override { return value(number); }
+  bool number_unsigned(std::uint64_t number) override { return value(number); }
+  bool number_float(double number, const std::string&) override { return value(number); }
+  bool string(std::string& text) override { return value(std::move(text)); }
+  bool binary(binary_t&) override { return false; }  // JSON has none
+  bool key(std::string& name) override {
+    builder_.key(std::move(name));
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    builder_.begin_array();
+    return true;
+  }
+  bool start_object(std::size_t) override {
+    builder_.begin_object();
+    return true;
+  }
+  bool end_array() override {
+    builder_.end();
+    return true;
+  }
+  bool end_object() override {
+    merge_repeated_keys();
+    builder_.end();
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) override {
+    problem_ = syntax_problem(error);
+    position_ = position == 0 ? 0 : position - 1;
+    return false;
+  }
+
+ private:
+  bool value(Json leaf) {
+    builder_.value(std::move(leaf));
+    return true;
+  }
+
+  void merge_repeated_keys() {
+    auto& entries = builder_.entries();
+    const std::vector<std::size_t> order = sorted_by_key(entries);
+    std::vector<bool> repeated(entries.size(), false);
+    for (std::size_t i = 1, first = 0; i < order.size(); ++i) {
+      if (entries[order[i]].first != entries[order[first]].first) {
+        first = i;
+        continue;
+      }
+      entries[order[first]].second = std::move(entries[order[i]].second);
+      repeated[order[i]] = true;
+    }
+    std::size_t i = 0;
+    std::erase_if(entries, [&](const TreeBuilder::Entry&) { return repeated[i++]; });
+  }
+
+  TreeBuilder builder_;
+  std::string problem_;
+  std::size_t position_ = 0;
+};
+
+std::string shown(const Json& value) {
+  constexpr std::size_t kLongest = 80;
+  return value.is_null() ? std::string("absent") : printable(one_line(value), kLongest);
+}
+
+}  // namespace
+
+std::string syntax_problem(const nlohmann::json::exception& error) {
+  // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
+  // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
+  std::string_view what = error.what();
+  const auto drop = [&](std::string_view begin, std::string_view end) {
+    const std::size_t found = what.find(end);
+    if (what.starts_with(begin) && found != what.npos) what.remove_prefix(found + end.size());
+  };
+  drop("[json.exception.", "] ");
+  drop("parse error", ": ");
+  const std::size_t begin = what.find('\'');
+  const std::size_t end = what.rfind('\'');
+  if (begin == what.npos || end - begin <= kLongestText)
+    return fmt::format("not valid JSON: {}", printable(what, kLongestReason + kLongestText));
+  return fmt::format("not valid JSON: {}'{}{}", printable(what.substr(0, begin), kLongestReason),
+                     printable(what.substr(begin + 1, end - begin - 1), kLongestText),
+                     printable(what.substr(end), kLongestReason));
+}
+
+ParsedJson try_parse_json(std::string_view text) {
+  if (const std::size_t place = too_deep(text); place != std::string_view::npos)
+    return {{}, fmt::format("nested deeper than {} levels", kDeepest), place};
+  JsonReader reader;
+  Json::sax_parse(text, &reader);
+  return reader.take();
+}
+
+Json parse_json(std::string_view text, const std::string& name) {
+  ParsedJson parsed = try_parse_json(text);
+  if (!parsed.problem.empty())
+    fail(ErrorCode::kBadInput, "{}: {} at {}", name, parsed.problem, place_of(text, parsed.position));
+  return std::move(parsed.tree);
+}
+
+Json load_json(const std::string& path) {
+  return parse_json(read_regular_file(path, std::uint64_t{256} << 20), path);
+}
+
+std::string one_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string differences(const Json& before, const Json& now) {
+  constexpr std::size_t kLongestKey = 80;
+  constexpr std::size_t kMaxShown = 5;
+  std::string text;
+  std::size_t count = 0;
+  const auto add = [&](const std::string& key, const Json& old_value, const Json& new_value) {
+    if (++count > kMaxShown) return;
+    text += fmt::format("{}{} was {} and is now {}", text.empty() ? "" : "; ", printable(key, kLongestKey),
+                        shown(old_value), shown(new_value));
+  };
+  for (const auto& [key, value] : now.items()) {
+    const Json old_value = before.contains(key) ? before[key] : Json();
+    if (old_value != value) add(key, old_value, value);
+  }
+  for (const auto& [key, value] : before.items())
+    if (!now.contains(key)) add(key, value, Json());
+  return count <= kMaxShown ? text : fmt::format("{}; and {} more", text, count - kMaxShown);
+}
+
+}  // namespace dragoman::core

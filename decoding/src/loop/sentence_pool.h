@@ -1,0 +1,70 @@
+#pragma once
+
+#include "active_sentence.h"
+#include "dragoman/decoding/decoding_loop.h"
+#include "strategies/searcher.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace dragoman::decoding {
+
+/// The sentences that a loop has in the model: takes them from a source as rows become free, encodes them together, and
+/// hands results over. Belongs to one loop.
+class SentencePool {
+ public:
+  using Active = std::unique_ptr<ActiveSentence>;
+
+  /// `usual` is the search of sentences that name none. Error if it is none for this model. All must outlive the pool.
+  SentencePool(StepModel& model, SharedSearch usual, const LoopLimits& limits, LoopStatistics& statistics);
+
+  /// Before a run: its source may have sentences again.
+  void open() noexcept { exhausted_ = false; }
+  /// Ends those that their source has stopped.
+  void drop_stopped(SentenceSource& source, HypothesisSink& sink);
+  /// Fills free rows, if there are enough of them.
+  void admit(SentenceSource& source, HypothesisSink& sink);
+  /// Hands over those that have no living hypothesis left.
+  void deliver(HypothesisSink& sink);
+  /// Takes all out of the model, without results.
+  void release_all() noexcept;
+
+  /// Those in the model.
+  const std::vector<Active>& active() const noexcept { return active_; }
+  /// Nothing is in the model, and nothing will come.
+  bool done() const noexcept { return active_.empty() && exhausted_ && pending_ == nullptr; }
+
+ private:
+  std::int64_t maximum_rows() const;
+  bool wants_more() const;
+  void collect_group(SentenceSource& source, HypothesisSink& sink);
+  Active pull(SentenceSource& source, HypothesisSink& sink, bool may_wait);
+  bool fits(const ActiveSentence& sentence, std::int64_t group_tokens) const;
+  void admit_group();
+  void hand_over(ActiveSentence& sentence, HypothesisSink& sink);
+  void count(const Hypothesis& best, std::size_t source_tokens);
+
+  StepModel& model_;
+  SharedSearch usual_;
+  LoopLimits limits_;
+  LoopStatistics& statistics_;
+  Searchers searchers_;
+
+  std::vector<Active> active_;
+  std::vector<Active> group_;
+  std::vector<Active> spare_;
+  /// Was pulled, but did not fit yet.
+  Active pending_;
+  /// Hypotheses that the sentences in `active_` and `group_` may keep, and those of the last sentence pulled: the next
+  /// is likely to be of its kind, and is left where it is if there is no room for it.
+  std::int64_t reserved_rows_ = 0;
+  std::int64_t expected_rows_ = 1;
+  bool exhausted_ = false;
+
+  std::vector<std::int32_t> tokens_;
+  std::vector<std::int32_t> offsets_;
+  std::vector<std::int32_t> slots_;
+};
+
+}  // namespace dragoman::decoding

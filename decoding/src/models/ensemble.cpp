@@ -1,0 +1,282 @@
+#include "dragoman/decoding/ensemble.h"
+
+#include "ensemble_mean.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+#include <dragoman/core/error.h>
+
+namespace dragoman::decoding {
+namespace {
+
+void require_same(std::int64_t value, std::int64_t expected, const char* name, std::size_t model) {
+  core::require(value == expected, core::ErrorCode::kInvalidArgument,
+                "ensemble: {} is {} in model {}, but {} in the first one; models that are searched together share "
+                "vocabularies and special tokens",
+                name, value, model + 1, expected);
+}
+
+}  // namespace
+
+nn::SequenceSpec Ensemble::spec() const {
+  core::require(!models.empty(), core::ErrorCode::kInvalidArgument, "ensemble: there are no models");
+  core::require(weights.empty() || weights.size() == models.size(), core::ErrorCode::kInvalidArgument,
+                "ensemble: there are {} weights for {} models", weights.size(), models.size());
+  for (const double weight : weights)
+    core::require(weight > 0 && std::isfinite(weight), core::ErrorCode::kInvalidArgument,
+                  "ensemble: a weight is {}; it must be above 0", weight);
+  nn::SequenceSpec spec = models.front()->spec();
+  for (std::size_t i = 1; i < models.size(); ++i) {
+    const nn::SequenceSpec& other = models[i]->spec();
+    require_same(other.source_vocabulary, spec.source_vocabulary, "the size of the source vocabulary", i);
+    require_same(other.target_vocabulary, spec.target_vocabulary, "the size of the target vocabulary", i);
+    require_same(other.begin, spec.begin, "the begin token", i);
+    require_same(other.end, spec.end, "the end token", i);
+    require_same(other.unknown, spec.unknown, "the unknown token", i);
+    require_same(other.decoder_start, spec.decoder_start, "the decoder's first token", i);
+    spec.maximum_source_length = std::min(spec.maximum_source_length, other.maximum_source_length);
+    spec.maximum_target_length = std::min(spec.maximum_target_length, other.maximum_target_length);
+  }
+  return spec;
+}
+
+std::vector<double> Ensemble::normalised_weights() const {
+  std::vector<double> result = weights;
+  if (result.empty()) result.assign(models.size(), 1);
+  // The largest first: the sum of large ones may be no number.
+  const double largest = *std::ranges::max_element(result);
+  for (double& weight : result) weight /= largest;
+  const double sum = std::accumulate(result.begin(), result.end(), 0.0);
+  for (double& weight : result) weight /= sum;
+  return result;
+}
+
+struct EnsembleStepper::Member {
+  Member(const nn::Seq2SeqModel& model, tensor::Context& context) : stepper(model, context) {}
+
+  ModelStepper stepper;
+  std::unordered_map<std::int32_t, std::int32_t> slots;  ///< those of the ensemble to the model's own
+  std::vector<nn::RowRef> rows;
+  StepResult result;
+};
+
+/// One row of all models' distributions: what candidates it has.
+class EnsembleStepper::RowCombiner {
+ public:
+  RowCombiner(EnsembleMean mean, std::span<const double> weights, std::span<const tensor::HostView> distributions)
+      : mean_(mean, weights), distributions_(distributions) {}
+
+  double combined(std::int64_t row, std::int64_t token) const {
+    terms_.clear();
+    for (const tensor::HostView& own : distributions_) terms_.push_back(tensor::element(own.tensor(), row, token));
+    return mean_.combine(terms_);
+  }
+
+  /// The whole row as a distribution.
+  void all(std::int64_t row, std::vector<double>& result) const {
+    result.resize(static_cast<std::size_t>(distributions_.front().tensor().cols));
+    for (std::size_t v = 0; v < result.size(); ++v) result[v] = combined(row, static_cast<std::int64_t>(v));
+    if (!mean_.is_normalised()) normalise(result);
+  }
+
+  /// Tokens among which the `k` best by mean probability are. A token's lies between its largest term and that many
+  /// times it, so most of the vocabulary needs no exponential.
+  void likely(std::int64_t row, std::int64_t k, std::vector<std::int32_t>& tokens) {
+    const auto size = static_cast<std::size_t>(distributions_.front().tensor().cols);
+    largest_.assign(size, kNone);
+    for (std::size_t i = 0; i < distributions_.size(); ++i) {
+      const tensor::Tensor& own = distributions_[i].tensor();
+      tensor::visit_float(own.dtype, [&]<class Float>(Float) {
+        const Float* values = own.row<Float>(row);
+        for (std::size_t v = 0; v < size; ++v)
+          largest_[v] = std::max(largest_[v], static_cast<double>(values[v]) + mean_.log_weight(i));
+      });
+    }
+    tokens.clear();
+    best_.assign(largest_.begin(), largest_.begin() + k);
+    std::make_heap(best_.begin(), best_.end(), std::greater<>());
+    for (std::size_t v = static_cast<std::size_t>(k); v < size; ++v) {
+      if (!(largest_[v] > best_.front())) continue;
+      std::pop_heap(best_.begin(), best_.end(), std::greater<>());
+      best_.back() = largest_[v];
+      std::push_heap(best_.begin(), best_.end(), std::greater<>());
+    }
+    const double least = best_.front() - std::log(static_cast<double>(distributions_.size())) - 1e-9;
+    for (std::size_t v = 0; v < size; ++v)
+      if (largest_[v] >= least) tokens.push_back(static_cast<std::int32_t>(v));
+  }
+
+ private:
+  WeightedMean mean_;
+  std::span<const tensor::HostView> distributions_;
+  mutable std::vector<double> terms_;
+  std::vector<double> largest_;
+  std::vector<double> best_;
+};
+
+namespace {
+
+/// Writes the k best of `tokens`, as ops::project_top_k() ranks them.
+void select_best(std::span<const std::int32_t> tokens, std::span<const double> log_probabilities,
+                 std::span<const double> ranks, std::int64_t k, StepResult& result) {
+  std::vector<std::size_t> order(tokens.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto rank = [&](std::size_t i) { return std::isnan(ranks[i]) ? kNone : ranks[i]; };
+  std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](std::size_t a, std::size_t b) {
+    return rank(a) > rank(b) || (rank(a) == rank(b) && tokens[a] < tokens[b]);
+  });
+  for (std::int64_t i = 0; i < k; ++i) {
+    result.tokens.push_back(tokens[order[static_cast<std::size_t>(i)]]);
+    result.log_probabilities.push_back(log_probabilities[order[static_cast<std::size_t>(i)]]);
+  }
+}
+
+}  // namespace
+
+EnsembleStepper::EnsembleStepper(const Ensemble& ensemble, std::span<tensor::Context* const> contexts)
+    : spec_(ensemble.spec()), mean_(ensemble.mean), weights_(ensemble.normalised_weights()) {
+  core::require(contexts.size() == ensemble.models.size(), core::ErrorCode::kInvalidArgument,
+                "ensemble: there are {} contexts for {} models", contexts.size(), ensemble.models.size());
+  for (std::size_t i = 0; i < contexts.size(); ++i)
+    members_.push_back(std::make_unique<Member>(*ensemble.models[i], *contexts[i]));
+}
+
+EnsembleStepper::~EnsembleStepper() = default;
+
+void EnsembleStepper::admit(const tensor::RaggedTokens& sources, std::span<std::int32_t> slots) {
+  std::vector<std::vector<std::int32_t>> own(members_.size(), std::vector<std::int32_t>(slots.size(), -1));
+  std::size_t admitted = 0;
+  try {
+    for (; admitted < members_.size(); ++admitted) members_[admitted]->stepper.admit(sources, own[admitted]);
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      for (std::size_t s = 0; s < slots.size(); ++s) members_[i]->slots[own.front()[s]] = own[i][s];
+  } catch (...) {
+    for (std::size_t i = 0; i < admitted; ++i)
+      for (std::size_t s = 0; s < slots.size(); ++s) {
+        members_[i]->stepper.release(own[i][s]);
+        members_[i]->slots.erase(own.front()[s]);
+      }
+    throw;
+  }
+  std::copy(own.front().begin(), own.front().end(), slots.begin());
+}
+
+void EnsembleStepper::release(std::int32_t slot) {
+  for (const auto& member : members_) {
+    const auto found = member->slots.find(slot);
+    if (found == member->slots.end()) continue;
+    member->stepper.release(found->second);
+    member->slots.erase(found);
+  }
+}
+
+bool EnsembleStepper::has_alignment() const {
+  return std::ranges::all_of(members_, [](const auto& member) { return member->stepper.has_alignment(); });
+}
+
+std::size_t EnsembleStepper::bytes_in_use() const {
+  std::size_t bytes = 0;
+  for (const auto& member : members_) bytes += member->stepper.bytes_in_use();
+  return bytes;
+}
+
+std::size_t EnsembleStepper::expected_bytes(std::int64_t source_tokens, std::int64_t target_tokens) const {
+  std::size_t bytes = 0;
+  for (const auto& member : members_) bytes += member->stepper.expected_bytes(source_tokens, target_tokens);
+  return bytes;
+}
+
+void EnsembleStepper::step(const StepRequest& request, StepResult& result) {
+  core::require(!request.alignment || has_alignment(), core::ErrorCode::kUnsupported,
+                "a model of this ensemble has no attention to take alignments from");
+  std::vector<tensor::HostView> last;
+  std::vector<tensor::HostView> before_forced;
+  for (const auto& member : members_) {
+    member->rows.assign(request.rows.begin(), request.rows.end());
+    for (nn::RowRef& row : member->rows) row.slot = member->slots.at(row.slot);
+    StepRequest own = request;
+    own.rows = member->rows;
+    ModelStepper::Distributions distributions = member->stepper.distributions(own, member->result);
+    last.push_back(std::move(distributions.last));
+    if (distributions.before_forced) before_forced.push_back(std::move(*distributions.before_forced));
+  }
+
+  // Of the tokens of a prefix, in the order in which the steppers look at them.
+  std::vector<double> row;
+  result.forced_log_probabilities.assign(request.next.tokens.size(), 0);
+  if (!before_forced.empty()) {
+    RowCombiner combiner(mean_, weights_, before_forced);
+    std::int64_t scored = 0;
+    for (std::int64_t r = 0; r < request.next.batch(); ++r) {
+      const std::int32_t begin = request.next.offsets[static_cast<std::size_t>(r)];
+      for (std::int32_t i = 1; i < request.next.length(r); ++i) {
+        const auto place = static_cast<std::size_t>(begin + i);
+        combiner.all(scored++, row);
+        result.forced_log_probabilities[place] = row[static_cast<std::size_t>(request.next.tokens[place])];
+      }
+    }
+  }
+
+  result.alignments = members_.front()->result.alignments;
+  for (std::size_t t = 0; t < result.alignments.size(); ++t)
+    for (std::size_t s = 0; s < result.alignments[t].size(); ++s) {
+      double sum = 0;
+      for (const auto& member : members_) sum += member->result.alignments[t][s];
+      result.alignments[t][s] = static_cast<float>(sum / static_cast<double>(members_.size()));
+    }
+
+  RowCombiner combiner(mean_, weights_, last);
+  result.tokens.clear();
+  result.log_probabilities.clear();
+  result.scored_log_probabilities.clear();
+  std::vector<std::int32_t> tokens;
+  std::vector<double> ranks;
+  auto scored = request.scored.begin();
+  const auto tell_wanted = [&](std::size_t r, const auto& log_probability_of) {
+    for (; scored != request.scored.end() && scored->row == static_cast<std::int32_t>(r); ++scored)
+      result.scored_log_probabilities.push_back(log_probability_of(scored->token));
+  };
+  core::require(request.shortlist_of_row.empty(), core::ErrorCode::kUnsupported,
+                "decoding: an ensemble needs each model's whole distribution, so a shortlist would save nothing; leave "
+                "it out");
+  auto edit = request.edits.begin();
+  for (std::size_t r = 0; r < request.rows.size(); ++r) {
+    const auto edits_begin = edit;
+    while (edit != request.edits.end() && edit->row == static_cast<std::int32_t>(r)) ++edit;
+    const double temperature = request.temperatures.empty() ? 1 : request.temperatures[r];
+    const bool changed = edits_begin != edit || temperature != 1;
+    const bool noisy = !request.noise.empty() && request.noise[r].drawn;
+    tokens.clear();
+    if (mean_ == EnsembleMean::kProbability && !changed && !noisy)
+      combiner.likely(static_cast<std::int64_t>(r), request.candidates, tokens);
+    if (!tokens.empty()) {
+      row.clear();
+      for (const std::int32_t token : tokens) row.push_back(combiner.combined(static_cast<std::int64_t>(r), token));
+      select_best(tokens, row, row, request.candidates, result);
+      tell_wanted(r, [&](std::int32_t token) { return combiner.combined(static_cast<std::int64_t>(r), token); });
+      continue;
+    }
+    combiner.all(static_cast<std::int64_t>(r), row);
+    for (auto one = edits_begin; one != edit; ++one) {
+      double& logit = row[static_cast<std::size_t>(one->token)];
+      logit = ops::edited(logit, *one);
+    }
+    if (temperature != 1)
+      for (double& logit : row) logit /= temperature;
+    if (changed) normalise(row);
+    tell_wanted(r, [&](std::int32_t token) { return row[static_cast<std::size_t>(token)]; });
+    tokens.resize(row.size());
+    std::iota(tokens.begin(), tokens.end(), 0);
+    ranks = row;
+    if (noisy)
+      for (std::size_t v = 0; v < ranks.size(); ++v)
+        ranks[v] += ops::gumbel_noise(request.noise[r], spec_.target_vocabulary, static_cast<std::int64_t>(v));
+    select_best(tokens, row, ranks, request.candidates, result);
+  }
+}
+
+}  // namespace dragoman::decoding

@@ -1,0 +1,170 @@
+#include "dragoman/decoding/option_table.h"
+
+#include "dragoman/decoding/options.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include <dragoman/core/json.h>
+#include <dragoman/core/quote.h>
+
+namespace dragoman::decoding {
+namespace {
+
+using core::Json;
+using core::OptionReader;
+using core::OptionTable;
+
+constexpr std::int32_t kMaxHypotheses = 10000;
+
+/// The preset and its strength belong together: who names a preset does not mean another one's strength.
+void add_length_penalty(OptionTable<Search>& table, const LengthPenalty& usual) {
+  core::Option preset{.name = "length_penalty",
+                      .placeholder = "PRESET",
+                      .help = "how scores follow from lengths, and when to stop, as in another toolkit",
+                      .fallback = Json(std::string(usual.name))};
+  for (const std::string_view name : LengthPenalty::kPresets) preset.choices.emplace_back(name);
+  core::Option alpha{.name = "alpha",
+                     .placeholder = "X",
+                     .help = "strength of the length penalty (default: the preset's)",
+                     .parse = core::number_parser(core::kAnyNumber)};
+  table.custom(
+      {std::move(preset), std::move(alpha)},
+      [](OptionReader& reader, Search& search) {
+        if (reader.has("length_penalty")) {
+          const auto name = reader.get("length_penalty", std::string());
+          reader.check(
+              std::ranges::find(LengthPenalty::kPresets, name) != LengthPenalty::kPresets.end(), "length_penalty",
+              fmt::format("is {}; it must be one of: {}", core::quote(name), fmt::join(LengthPenalty::kPresets, ", ")));
+          search.length_penalty = name;
+        }
+        if (reader.has("alpha")) search.alpha = reader.get("alpha", 0.0);
+      },
+      [](const Search& search, Json& json) {
+        if (search.length_penalty) json["length_penalty"] = *search.length_penalty;
+        if (search.alpha) json["alpha"] = *search.alpha;
+      },
+      [](Search& search, const Search& behind) {
+        if (!search.length_penalty && !search.alpha) search.alpha = behind.alpha;
+        if (!search.length_penalty) search.length_penalty = behind.length_penalty;
+      });
+}
+
+/// "5", "[5, 9]" or "[[5, 9]]": tokens, and sequences of them.
+Json parse_suppressed(const std::string& word) {
+  const core::ParsedJson parsed = core::try_parse_json(word);
+  core::require(parsed.problem.empty(), core::ErrorCode::kInvalidArgument, "must be ids of tokens: 5, [5, 9]");
+  return parsed.tree.is_array() ? parsed.tree : Json::array({parsed.tree});
+}
+
+void add_suppress_tokens(OptionTable<Search>& table) {
+  core::Option option{.name = "suppress_tokens",
+                      .placeholder = "[ID, ...]",
+                      .help =
+                          "tokens that are never chosen, by id; a list of ids among them is a sequence of tokens "
+                          "that no translation holds",
+                      .parse = parse_suppressed,
+                      .repeated = true};
+  table.custom(
+      {std::move(option)},
+      [](OptionReader& reader, Search& search) {
+        constexpr std::size_t kMax = 10000;
+        if (!reader.has("suppress_tokens")) return;
+        const Json& list = reader.subtree("suppress_tokens");
+        reader.check(list.is_array() && list.size() <= kMax, "suppress_tokens", "must be a list of ids of tokens");
+        auto& suppressed = search.suppress_tokens.emplace();
+        for (const Json& entry : list) {
+          const Json sequence = entry.is_array() ? entry : Json::array({entry});
+          std::vector<std::int32_t> tokens;
+          for (const Json& id : sequence) {
+            reader.check(id.is_number_integer() && id >= 0 && id < (1 << 24), "suppress_tokens",
+                         "must hold ids of tokens, and lists of them");
+            tokens.push_back(id.get<std::int32_t>());
+          }
+          reader.check(!tokens.empty() && tokens.size() <= kMax, "suppress_tokens",
+                       "holds an empty or endless sequence");
+          suppressed.push_back(std::move(tokens));
+        }
+      },
+      [](const Search& search, Json& json) {
+        if (search.suppress_tokens) json["suppress_tokens"] = *search.suppress_tokens;
+      },
+      [](Search& search, const Search& behind) {
+        if (!search.suppress_tokens) search.suppress_tokens = behind.suppress_tokens;
+      });
+}
+
+template <class Choices>
+std::vector<std::string> names_of(const Choices& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) names.emplace_back(name);
+  return names;
+}
+
+OptionTable<Search> make_table() {
+  const DecodingOptions usual;
+  OptionTable<Search> table;
+  table.group("Search")
+      .text("decoder", &Search::decoder, usual.strategy, "NAME",
+            "beam, greedy, sampling, mbr (minimum Bayes risk), or a plugin's")
+      .number("beam_size", &Search::beam_size, usual.beam_size, {.least = 1, .most = kMaxHypotheses}, "N",
+              "hypotheses kept")
+      .number("n_best", &Search::n_best, usual.n_best, {.least = 1, .most = kMaxHypotheses}, "N",
+              "hypotheses returned (jsonl)");
+  add_length_penalty(table, usual.length_penalty);
+  table
+      .number("coverage_penalty", &Search::coverage_penalty, usual.coverage_penalty, {}, "X",
+              "score less what leaves source tokens unattended; needs a model with an alignment; 0: off")
+      .number("patience", &Search::patience, usual.patience, {.least = 0, .most = 1000, .least_included = false}, "X",
+              "above 1: look at more ended hypotheses before stopping")
+      .number("beam_groups", &Search::beam_groups, usual.beam_groups, {.least = 1, .most = kMaxHypotheses}, "G",
+              "diverse beam search: groups that divide the beam and avoid each other's tokens; 1: off")
+      .number("diversity_strength", &Search::diversity_strength, usual.diversity_strength, {}, "X",
+              "what a token costs for each time that an earlier group has chosen it in the same step")
+      .number("minimum_length", &Search::minimum_length, usual.minimum_length, {}, "N",
+              "shortest translation in tokens; never more than the longest that is allowed")
+      .number("minimum_length_factor", &Search::minimum_length_factor, usual.minimum_length_factor,
+              {.least = 0, .most = 1000}, "X", "shortest translation, in source tokens")
+      .number("maximum_length", &Search::maximum_length, usual.maximum_length, {}, "N",
+              "longest translation in tokens; 0: as the factor and the offset say")
+      .number("maximum_length_factor", &Search::maximum_length_factor, usual.maximum_length_factor,
+              {.least = 0, .most = 1000}, "X", "longest translation, in source tokens")
+      .number("maximum_length_offset", &Search::maximum_length_offset, usual.maximum_length_offset, {}, "N",
+              "and so many tokens more")
+      .number("repetition_penalty", &Search::repetition_penalty, usual.repetition_penalty,
+              {.least = 0.001, .most = 1000}, "X", "above 1: repeat less")
+      .number("no_repeat_ngram", &Search::no_repeat_ngram, usual.no_repeat_ngram, {}, "N",
+              "no N-gram of tokens twice; 0: off");
+  add_suppress_tokens(table);
+  table.flag("suppress_unknown", &Search::suppress_unknown, usual.suppress_unknown, "never choose the unknown token")
+      .flag("replace_unknown", &Search::replace_unknown, usual.replace_unknown,
+            "put the source word in the place of an unknown token")
+      .flag("alignment", &Search::alignment, usual.want_alignment, "report attention weights (jsonl)")
+      .group("Sampling (decoder sampling or mbr)")
+      .number("temperature", &Search::temperature, usual.sampling.temperature, {.least = 0.001}, "X", "flatter above 1")
+      .number("top_k", &Search::top_k, usual.sampling.top_k, {}, "N",
+              "draw from the N most probable tokens; 0: from all")
+      .number("top_p", &Search::top_p, usual.sampling.top_p, core::kShare, "P",
+              "draw from the most probable tokens of total probability P")
+      .number("seed", &Search::seed, usual.sampling.seed, {}, "N",
+              "what the draws follow from, with the number of the line")
+      .group("Minimum Bayes risk (decoder mbr)")
+      .choice("mbr_candidates", &Search::mbr_candidates, name_of_choice(kMbrCandidates, usual.mbr.candidates),
+              names_of(kMbrCandidates), "KIND",
+              "samples, drawn as the options of sampling say, or the best of a beam search")
+      .number("mbr_samples", &Search::mbr_samples, usual.mbr.samples, {.least = 1, .most = 1000}, "N",
+              "samples to draw; the work grows with the square")
+      .choice("mbr_utility", &Search::mbr_utility, name_of_choice(kMbrUtilities, usual.mbr.utility),
+              names_of(kMbrUtilities), "METRIC", "what candidates are compared by, sentence by sentence");
+  return table;
+}
+
+}  // namespace
+
+const OptionTable<Search>& search_table() {
+  static const OptionTable<Search> table = make_table();
+  return table;
+}
+
+}  // namespace dragoman::decoding

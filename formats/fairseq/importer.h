@@ -1,0 +1,10 @@
+#pragma once
+
+#include <dragoman/formats/model_importer.h>
+
+namespace dragoman::imports {
+
+/// Imports fairseq's checkpoints of translation Transformers, with the dictionaries in their folder.
+formats::ModelImporter fairseq_importer();
+
+}  // namespace dragoman::imports

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <dragoman/core/json.h>
+#include <dragoman/formats/languages.h>
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/tensor/compute_type.h>
+#include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_spec.h>
+
+namespace dragoman::formats {
+
+/// The tokenizers that config.json names, where not all of them are a plain tokenizer.json: without content.
+struct StoredTokenizers {
+  tokenizer::TokenizerSpec source;
+  tokenizer::TokenizerSpec target;  ///< of a joint one: the same
+  bool joint = true;
+  bool operator==(const StoredTokenizers&) const = default;
+};
+
+/// A model's tokenizers with their content: the joint one, or both of the others.
+struct ModelTokenizers {
+  tokenizer::TokenizerSpec joint{};
+  tokenizer::TokenizerSpec source{};
+  tokenizer::TokenizerSpec target{};
+
+  bool is_joint() const noexcept { return !joint.empty(); }
+  const tokenizer::TokenizerSpec& of_source() const noexcept { return is_joint() ? joint : source; }
+  const tokenizer::TokenizerSpec& of_target() const noexcept { return is_joint() ? joint : target; }
+};
+
+/// Makes a tokenizer that config.json names; `where` names the place there, for messages. nullptr: this is not the time
+/// to make one of that kind, and it is not checked.
+using TokenizerOpener = std::function<std::unique_ptr<tokenizer::Tokenizer>(
+    const tokenizer::TokenizerSpec& tokenizer, const tokenizer::TokenizerFile& file, const std::string& where)>;
+
+/// Opens tokenizers of built-in kinds, whatever plugin their entries name. Returns nullptr for other kinds.
+std::unique_ptr<tokenizer::Tokenizer> open_built_in_tokenizer(const tokenizer::TokenizerSpec& tokenizer,
+                                                              const tokenizer::TokenizerFile& file,
+                                                              const std::string& where);
+
+/// A model without its tokenizers and the values of its parameters. A model folder keeps it in config.json; importers
+/// read it from the files of other toolkits.
+struct ModelConfig {
+  /// Version 2 added `compute`, `tokenizer` and `decoding`, version 3 added `languages`. A configuration is written in
+  /// the oldest version that can express it.
+  static constexpr int kFormatVersion = 3;
+
+  std::string model_type;  ///< the name under which a factory is registered: "transformer", ...
+  std::string plugin;      ///< name of the plugin that brings the factory; empty for what is built in
+  nn::SequenceSpec sequences;
+  core::Json model = core::Json::object();  ///< the model's own part, which its factory checks
+  /// The kinds of the tokenizers of a model folder. Nothing: they are tokenizer.json files.
+  std::optional<StoredTokenizers> tokenizers{};
+  /// The default type in which weights are multiplied.
+  tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
+  /// The search defaults of the model, in the form that decoding::read_model_defaults() takes.
+  core::Json decoding = core::Json::object();
+  /// The tags that surround the tokens of sentences, for each language.
+  LanguageTable languages{};
+};
+
+/// Throws Error{kBadInput} naming `where` and the key. A newer format_version is refused, older ones are read.
+ModelConfig read_model_config(const core::Json& json, const std::string& where);
+core::Json to_json(const ModelConfig& config);
+}  // namespace dragoman::formats

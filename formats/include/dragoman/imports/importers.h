@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dragoman/core/options.h>
+#include <dragoman/formats/model_importer.h>
+#include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_spec.h>
+
+namespace dragoman::imports {
+
+/// The importers of other toolkits' models that the library has of itself, in the order in which lists show them.
+std::vector<formats::ModelImporter> built_in_importers();
+
+/// A kind of tokenizer that imported models need and the tokenizer library does not have.
+struct TokenizerEntry {
+  std::string name;
+  std::string summary;
+  std::unique_ptr<tokenizer::Tokenizer> (*make)(const tokenizer::TokenizerFile& file, core::OptionReader& own);
+  tokenizer::TokenizerExample example;
+};
+std::vector<TokenizerEntry> built_in_tokenizers();
+
+}  // namespace dragoman::imports

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <dragoman/formats/model_importer.h>
+
+namespace dragoman::imports {
+
+/// Models of Marian: .npz, .bin, or a folder or configuration of marian-decoder that names one.
+formats::ModelImporter marian_importer();
+
+}  // namespace dragoman::imports

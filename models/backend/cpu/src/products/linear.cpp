@@ -1,0 +1,90 @@
+#include <algorithm>
+
+#include "layers/bias_activation.h"
+#include "kernels.h"
+#include "matmul.h"
+#include "packing/packed_weight.h"
+
+#include <dragoman/ops/linear.h>
+
+namespace dragoman::backend::cpu {
+namespace {
+
+/// Rows of x that one block multiplies with one panel of packed weight.
+constexpr std::int64_t kPackedRows = 256;
+
+/// Finishes a tile of y from `product`, which holds the tile of x * weight^T and may be that tile of y itself.
+void finish(const ops::LinearArguments& arguments, const Tile& tile, const ProductRows& product) {
+  const Tensor& pre = arguments.pre_activation;
+  bias_activation_rows({.x = product.data,
+                        .x_stride = product.stride,
+                        .dequantization = product.dequantization,
+                        .bias = arguments.bias.empty() ? nullptr : arguments.bias.as<float>() + tile.col_begin,
+                        .activation = arguments.activation,
+                        .pre_activation = pre.empty() ? nullptr : pre.row<float>(tile.row_begin) + tile.col_begin,
+                        .pre_stride = pre.stride,
+                        .y = arguments.y.row<float>(tile.row_begin) + tile.col_begin,
+                        .y_stride = arguments.y.stride,
+                        .rows = tile.row_end - tile.row_begin,
+                        .cols = tile.col_end - tile.col_begin});
+}
+
+/// Where a tile of y begins.
+ProductRows place_in(const Tensor& y, const Tile& tile) {
+  return {y.row<float>(tile.row_begin) + tile.col_begin, y.stride};
+}
+
+void linear_plain(Context& context, const ops::LinearArguments& arguments) {
+  multiply(context,
+           {.a = arguments.x, .b = arguments.weight, .transpose_b = true, .c = arguments.y, .type = arguments.type},
+           [&](const Tile& tile) { finish(arguments, tile, place_in(arguments.y, tile)); });
+}
+
+/// Few rows, by all threads together; false: in the usual way.
+bool linear_shared(Context& context, const ops::LinearArguments& arguments, const Panel& panel) {
+  if (arguments.y.rows > kMaxSharedRows || context.executor().threads() == 1) return false;
+  const tensor::ScratchScope scratch_scope(context.arena());
+  auto* scratch =
+      static_cast<float*>(context.arena().allocate(multiply_scratch(panel, arguments.y.rows) * sizeof(float)));
+  const FloatRows x{arguments.x.as<float>(), arguments.x.stride, arguments.x.rows, arguments.x.cols};
+  return multiply_rows_shared(context.executor(), panel, x, scratch,
+                              [&](const Tile& tile, const ProductRows& product) { finish(arguments, tile, product); });
+}
+
+void linear_packed(Context& context, const ops::LinearArguments& arguments) {
+  const std::span<const Panel> panels = panels_of(*arguments.packed).panels();
+  if (panels.size() == 1 && linear_shared(context, arguments, panels.front())) return;
+  const std::int64_t rows = arguments.y.rows;
+  const std::int64_t row_blocks = (rows + kPackedRows - 1) / kPackedRows;
+  const tensor::ScratchScope scratch_scope(context.arena());
+  std::size_t scratch_size = 0;
+  for (const Panel& panel : panels) scratch_size = std::max(scratch_size, multiply_scratch(panel));
+  const auto blocks = row_blocks * static_cast<std::int64_t>(panels.size());
+  auto* scratch =
+      static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(blocks) * scratch_size * sizeof(float)));
+  context.executor().for_each(blocks, [&](std::int64_t block) {
+    const std::int64_t number = block / row_blocks;
+    const Panel& panel = panels[static_cast<std::size_t>(number)];
+    const std::int64_t row = block % row_blocks * kPackedRows;
+    const std::int64_t col = number * panels.front().matrix.outputs();
+    const Tile all{row, std::min(rows, row + kPackedRows), col, col + panel.matrix.outputs()};
+    const FloatRows x{arguments.x.row<float>(row), arguments.x.stride, all.row_end - row, arguments.x.cols};
+    multiply_rows(panel, x, place_in(arguments.y, all), scratch + static_cast<std::size_t>(block) * scratch_size,
+                  [&](std::int64_t first, std::int64_t count, const ProductRows& product) {
+                    finish(arguments, {row + first, row + first + count, all.col_begin, all.col_end}, product);
+                  });
+  });
+}
+
+}  // namespace
+
+template <>
+void kernel(Context& context, const ops::LinearArguments& arguments) {
+  if (arguments.y.size() == 0) return;
+  if (arguments.packed != nullptr)
+    linear_packed(context, arguments);
+  else
+    linear_plain(context, arguments);
+}
+
+}  // namespace dragoman::backend::cpu

@@ -1,0 +1,221 @@
+#include "byte_matmul.h"
+#include "simd/prefetch.h"
+#include "simd/x86.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <dragoman/core/error.h>
+
+/// oneDNN's kernels are as fast where the weight is in a cache; what is won here is that it gets there in time, and
+/// that any number of rows is multiplied without padding. Measured gains: docs/performance.md.
+namespace dragoman::backend::cpu {
+
+#ifdef __x86_64__
+
+namespace {
+
+constexpr std::int64_t kVectorOutputs = 16;
+constexpr std::int64_t kBlockVectors = 2;
+constexpr std::int64_t kBlockOutputs = kBlockVectors * kVectorOutputs;
+static_assert(kByteOutputUnit % kBlockOutputs == 0);
+/// Inputs that are multiplied at a time: so much of a block stays in the first-level cache beside the next.
+constexpr std::int64_t kChunkInputs = 512;
+constexpr std::int64_t kMaxRows = 8;
+
+/// To whole vectors.
+std::int64_t rounded_up(std::int64_t outputs) {
+  return (outputs + kVectorOutputs - 1) / kVectorOutputs * kVectorOutputs;
+}
+
+/// 32 outputs, the last ones perhaps 16: of each group of inputs four numbers of every output, outputs innermost.
+struct Block {
+  std::int8_t* numbers;
+  std::int64_t outputs;  ///< those that are not padding
+  std::int64_t vectors;
+
+  std::int64_t group_bytes() const noexcept { return vectors * kVectorOutputs * kGroupInputs; }
+};
+
+Block block_of(const ByteShape& shape, const void* packed, std::int64_t number) {
+  const std::int64_t first = number * kBlockOutputs;
+  const std::int64_t outputs = std::min(kBlockOutputs, shape.outputs - first);
+  return {static_cast<std::int8_t*>(const_cast<void*>(packed)) + first * shape.inputs, outputs,
+          rounded_up(outputs) / kVectorOutputs};
+}
+
+/// Where the numbers of an output begin, in its block.
+std::int8_t* numbers_of(const ByteShape& shape, const void* packed, std::int64_t output) {
+  return block_of(shape, packed, output / kBlockOutputs).numbers + output % kBlockOutputs * kGroupInputs;
+}
+
+/// A piece of a product.
+struct Piece {
+  const std::uint8_t* x;
+  std::int64_t x_stride;
+  const std::int8_t* numbers;
+  std::int64_t groups;
+  std::int32_t* y;
+  std::int64_t y_stride;
+  bool adds;             ///< to what y holds
+  std::uint16_t stored;  ///< of the outputs of the last vector: a bit for each that y has
+};
+
+/// As an instruction, since GCC 12 copies the sums before and after its intrinsic.
+DRAGOMAN_VNNI DRAGOMAN_INLINE void add_products(__m512i& sums, __m512i x, __m512i weights) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(x), "v"(weights));
+}
+
+template <int kRows, int kVectors>
+DRAGOMAN_VNNI void multiply_piece(const Piece& piece) {
+  __m512i sums[kRows][kVectors];
+  DRAGOMAN_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    DRAGOMAN_UNROLL
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_setzero_si512();
+  }
+  const std::int8_t* numbers = piece.numbers;
+  const std::uint8_t* x = piece.x;
+  const std::int64_t stride = piece.x_stride;
+  for (std::int64_t group = 0; group < piece.groups; ++group) {
+    __m512i weights[kVectors];
+    DRAGOMAN_UNROLL
+    for (int v = 0; v < kVectors; ++v, numbers += sizeof(__m512i)) weights[v] = _mm512_load_si512(numbers);
+    DRAGOMAN_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      std::int32_t bits = 0;
+      std::memcpy(&bits, x + r * stride, sizeof bits);
+      const __m512i four = _mm512_set1_epi32(bits);
+      DRAGOMAN_UNROLL
+      for (int v = 0; v < kVectors; ++v) add_products(sums[r][v], four, weights[v]);
+    }
+    x += kGroupInputs;
+  }
+  std::int32_t* const y = piece.y;
+  const std::int64_t y_stride = piece.y_stride;
+  const __mmask16 last = piece.stored;
+  if (piece.adds) {
+    DRAGOMAN_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      DRAGOMAN_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        const __mmask16 mask = v + 1 == kVectors ? last : __mmask16{0xFFFF};
+        const __m512i before = _mm512_maskz_loadu_epi32(mask, y + r * y_stride + v * kVectorOutputs);
+        sums[r][v] = _mm512_add_epi32(sums[r][v], before);
+      }
+    }
+  }
+  DRAGOMAN_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    DRAGOMAN_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      const __mmask16 mask = v + 1 == kVectors ? last : __mmask16{0xFFFF};
+      _mm512_mask_storeu_epi32(y + r * y_stride + v * kVectorOutputs, mask, sums[r][v]);
+    }
+  }
+}
+
+using MultiplyPiece = void (*)(const Piece&);
+
+/// By the number of rows, from 1.
+template <int kVectors, int... kLess>
+constexpr std::array<MultiplyPiece, kMaxRows> kernels_by_rows(std::integer_sequence<int, kLess...>) {
+  return {multiply_piece<kLess + 1, kVectors>...};
+}
+/// By the number of vectors, from 1.
+constexpr std::array kMultiplyPiece = {kernels_by_rows<1>(std::make_integer_sequence<int, kMaxRows>()),
+                                       kernels_by_rows<2>(std::make_integer_sequence<int, kMaxRows>())};
+
+class VnniMatmul final : public ByteMatmul {
+ public:
+  std::size_t bytes(const ByteShape& shape) const override {
+    return static_cast<std::size_t>(rounded_up(shape.outputs) * shape.inputs);
+  }
+
+  void pack(const ByteShape& shape, const std::int8_t* weight, std::int64_t stride, void* packed) const override {
+    pack_zeros(shape, packed);
+    for (std::int64_t output = 0; output < shape.outputs; ++output)
+      spread(weight + output * stride, kGroupInputs, shape, packed, output);
+  }
+
+  void pack_zeros(const ByteShape& shape, void* packed) const override { std::memset(packed, 0, bytes(shape)); }
+
+  void copy(const ByteShape& from_shape, const void* from, std::int64_t output, const ByteShape& to_shape, void* to,
+            std::int64_t to_output) const override {
+    const Block block = block_of(from_shape, from, output / kBlockOutputs);
+    spread(numbers_of(from_shape, from, output), block.group_bytes(), to_shape, to, to_output);
+  }
+
+  void multiply(const ByteShape& shape, const void* packed, const OutputRange& part, const std::uint8_t* x,
+                std::int64_t rows, std::int32_t* y) const override {
+    const Rows product{x, rows, y, part.count};
+    const std::int64_t part_end = part.first + part.count;
+    const std::int8_t* end =
+        block_of(shape, packed, part.first / kBlockOutputs).numbers + rounded_up(part.count) * shape.inputs;
+    for (std::int64_t first = part.first; first < part_end; first += kBlockOutputs) {
+      const Block block = block_of(shape, packed, first / kBlockOutputs);
+      for (std::int64_t input = 0; input < shape.inputs; input += kChunkInputs)
+        multiply_chunk(shape, block, input, end, product, first - part.first);
+    }
+  }
+
+ private:
+  /// `numbers`: four of each group, `stride` from those of the next.
+  static void spread(const std::int8_t* numbers, std::int64_t stride, const ByteShape& shape, void* packed,
+                     std::int64_t output) {
+    const std::int64_t step = block_of(shape, packed, output / kBlockOutputs).group_bytes();
+    std::int8_t* to = numbers_of(shape, packed, output);
+    for (std::int64_t group = 0; group < shape.inputs / kGroupInputs; ++group)
+      std::memcpy(to + group * step, numbers + group * stride, kGroupInputs);
+  }
+
+  struct Rows {
+    const std::uint8_t* x;
+    std::int64_t count;
+    std::int32_t* y;
+    std::int64_t y_stride;
+  };
+
+  /// What the inputs from `input` on add to the outputs of a block, which stand at `column` of y.
+  static void multiply_chunk(const ByteShape& shape, const Block& block, std::int64_t input, const std::int8_t* end,
+                             const Rows& rows, std::int64_t column) {
+    const std::int64_t groups = std::min(kChunkInputs, shape.inputs - input) / kGroupInputs;
+    const std::int8_t* numbers = block.numbers + input / kGroupInputs * block.group_bytes();
+    const std::int8_t* next = numbers + groups * block.group_bytes();
+    const Prefetch prefetch(next, std::min<std::int64_t>(end - next, kChunkInputs * kBlockOutputs),
+                            (rows.count + kMaxRows - 1) / kMaxRows);
+    const std::int64_t last = block.outputs - (block.vectors - 1) * kVectorOutputs;
+    for (std::int64_t row = 0; row < rows.count; row += kMaxRows) {
+      prefetch.part(row / kMaxRows);
+      const std::int64_t count = std::min(kMaxRows, rows.count - row);
+      kMultiplyPiece[static_cast<std::size_t>(block.vectors - 1)][static_cast<std::size_t>(count - 1)](
+          {.x = rows.x + row * shape.inputs + input,
+           .x_stride = shape.inputs,
+           .numbers = numbers,
+           .groups = groups,
+           .y = rows.y + row * rows.y_stride + column,
+           .y_stride = rows.y_stride,
+           .adds = input > 0,
+           .stored = static_cast<std::uint16_t>((1U << last) - 1)});
+    }
+  }
+};
+
+}  // namespace
+
+const ByteMatmul& vnni_matmul() {
+  static const VnniMatmul matmul;
+  return matmul;
+}
+
+#else
+
+const ByteMatmul& vnni_matmul() {
+  core::fail(core::ErrorCode::kInternal, "not made for this processor");
+}
+
+#endif
+
+}  // namespace dragoman::backend::cpu

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <dragoman/nn/decoder_state.h>
+#include <dragoman/tensor/host_view.h>
+
+namespace dragoman::nn {
+
+/// The attention that serves as word alignment: the mean of the first `heads` heads of one cross-attention.
+struct AlignmentHeads {
+  MemoryId memory{-1};
+  int heads = 1;
+};
+
+/// The attention weights that a decoder state keeps of one decode() call, on request, and reads on the host.
+class KeptAttention {
+ public:
+  void request(const AlignmentHeads& heads) noexcept { request_ = heads; }
+  /// Whether the weights of this memory are requested.
+  bool wants(MemoryId id) const noexcept { return request_.memory.index == id.index; }
+
+  void clear() noexcept {
+    weights_ = {};
+    on_host_.reset();
+  }
+  void keep(const Tensor& weights) noexcept { weights_ = weights; }
+  /// Sets the number of heads of the attention whose weights are kept.
+  void set_total_heads(int heads) noexcept { total_heads_ = heads; }
+  int total_heads() const noexcept { return total_heads_; }
+  const Tensor& weights() const noexcept { return weights_; }
+
+  /// The position of one query's weights: its first head has `keys` elements of row `row` from `column`, and each
+  /// further head begins `head_stride` elements later.
+  struct Place {
+    std::int64_t row = 0;
+    std::int64_t column = 0;
+    std::int64_t head_stride = 0;
+    std::int64_t keys = 0;
+  };
+  /// The mean of the weights of the requested heads, [keys]. Waits for the device.
+  std::vector<float> mean(tensor::DeviceMemory& memory, const Place& place);
+  /// Error{kInvalidArgument} if nothing was kept.
+  void require_kept() const;
+
+ private:
+  AlignmentHeads request_;
+  Tensor weights_;
+  std::optional<tensor::HostView> on_host_;
+  int total_heads_ = 1;
+};
+
+}  // namespace dragoman::nn

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <dragoman/nn/alignment.h>
+#include <dragoman/nn/decoder_state.h>
+#include <dragoman/nn/row_pool.h>
+#include <dragoman/nn/row_ref.h>
+#include <dragoman/ops/attention.h>
+
+namespace dragoman::nn {
+
+/// The state of stepping, for decoding loops: admits and releases sentences at any time, and each step continues any
+/// set of hypotheses of the admitted sentences by one or more tokens.
+///
+///     state.admit(context, source_offsets, slots);
+///     state.store_memories(context, model.memories(context, encoding));
+///     state.set_rows(rows);
+///     model.decode(context, next, state);
+///
+/// Keys and values are kept in the context's float type where weights are multiplied in fp32, else rounded to fp16 or
+/// bf16 (docs/numerics.md). Memory comes from the context's device and is recycled, so steps of a warm pool do not
+/// allocate.
+class PooledState final : public DecoderState {
+ public:
+  /// An empty pool for models of this layout, whose decoder weights are multiplied in `type`.
+  PooledState(const Context& context, const StateLayout& layout, tensor::ComputeType type = tensor::ComputeType::kF32);
+
+  // --- sentences ---
+
+  /// Admits B sentences and writes their slots. Call store_memories() next.
+  void admit(Context& context, std::span<const std::int32_t> source_offsets, std::span<std::int32_t> slots);
+  /// Copies the memories of the sentences that were admitted last, [T_source, width] each.
+  void store_memories(Context& context, std::span<const KeyValue> memories);
+  /// Frees a sentence and all its hypotheses. Error{kInvalidArgument} if the slot holds none.
+  void release(std::int32_t slot);
+  /// Source tokens of the sentence in a slot.
+  std::int32_t source_length(std::int32_t slot) const;
+
+  // --- steps ---
+
+  /// Names the rows of the next decode() call, which checks them: each continues a row of the last step that had the
+  /// same slot, in a slot that holds a sentence. Else decode() throws Error{kInvalidArgument}.
+  void set_rows(std::span<const RowRef> rows);
+  /// Number of tokens in the history of row r of the last step.
+  std::int32_t history_length(std::int64_t row) const;
+
+  /// From now on, decode() keeps the attention that `heads` names.
+  void request_alignment(const AlignmentHeads& heads) { attention_.request(heads); }
+  /// After decode(): the weights of new token t (row of the result) over its source positions. Waits for the device.
+  std::vector<float> alignment(std::int64_t token);
+  /// The weights that alignment() reads; empty if none were requested. The body of a recorded step returns them in its
+  /// result, and the caller sets them again after a replay.
+  const Tensor& kept_attention() const noexcept { return attention_.weights(); }
+  void keep_attention(const Tensor& weights) noexcept { attention_.keep(weights); }
+
+  // --- keys of recorded steps ---
+
+  /// Changes whenever histories, memories or row states move.
+  std::int64_t generation() const noexcept {
+    return std::max({history_.generation(), memory_.generation(), row_state_generation_});
+  }
+  /// The longest lists of keys of this step, in buckets.
+  std::int64_t longest_history() const noexcept { return step_.ancestors.longest; }
+  std::int64_t longest_source() const noexcept { return step_.sources.longest; }
+
+  // --- memory ---
+
+  /// Bytes of a number of elements of keys or values.
+  std::size_t bytes_of(std::int64_t elements) const noexcept;
+  /// Bytes of keys and values of the sentences in the pool.
+  std::size_t bytes_in_use() const noexcept { return history_.bytes_in_use() + memory_.bytes_in_use(); }
+
+  // --- as Seq2SeqModel::prepare_target() calls it ---
+
+  void begin_step(Context& context, const tensor::RaggedTokens& next) override;
+  /// Where kernels read which row of the last step each row continues. Kernels may change it between begin_step() and
+  /// complete_step(), on devices that cannot read the host's memory.
+  const ops::DeviceIndices& parents() const noexcept { return step_.parents; }
+  /// Lists each row's ancestors where the device does that.
+  void complete_step(Context& context) override;
+
+ private:
+  struct Slot {
+    bool live = false;
+    std::int32_t source_rows = 0;
+    std::vector<std::int32_t> memory_pages;
+    std::vector<std::int32_t> pages;  ///< of the history
+    std::int32_t rows_used = 0;       ///< of those
+    std::int32_t memory_begin = -1;   ///< of its entries in sources_.rows in this step
+  };
+  /// Which rows of a pool each new token attends to.
+  struct KeyLists {
+    std::vector<std::int32_t> rows;
+    std::vector<ops::KeyRange> ranges;
+    std::int32_t longest = 0;
+  };
+  /// KeyLists in the form that kernels read.
+  struct DeviceKeyLists {
+    ops::DeviceIndices rows;
+    ops::DeviceArray<ops::KeyRange> ranges;
+    std::int32_t longest = 0;
+  };
+  /// The structure of a step, as kernels read it. The last two members are used on devices that list ancestors.
+  struct DeviceStep {
+    ops::DeviceIndices admitted;  ///< rows of the memories that are stored next
+    ops::DeviceIndices parents;
+    ops::DeviceIndices new_rows;
+    DeviceKeyLists ancestors;
+    DeviceKeyLists sources;
+    ops::DeviceIndices previous_ancestor_offsets;
+    ops::DeviceIndices ancestor_offsets;
+  };
+
+  Variable attend_history(Context& context, HistoryId id, const Variable& q, const Variable& k, const Variable& v,
+                          int heads, double dropout, double scale, const Variable& bias) override;
+  Variable attend_memory(Context& context, MemoryId id, const Variable& q, int heads, double dropout,
+                         double scale) override;
+  Tensor previous(Context& context, RowStateId id) const override;
+  void store(Context& context, RowStateId id, const Tensor& latest) override;
+
+  std::int32_t append_history_row(Slot& slot);
+  std::int32_t free_slot();
+  bool is_live(std::int32_t slot) const;
+  void check_step(const tensor::RaggedTokens& next) const;
+  void append_histories(const tensor::RaggedTokens& next);
+  void list_memories(const tensor::RaggedTokens& next);
+  void make_room_for_row_states();
+  static DeviceKeyLists upload(Context& context, const KeyLists& lists);
+  void upload_ancestors(Context& context);
+  /// Keys are tensor `first` of the pool, values the next one.
+  Variable attend_cached(Context& context, const Variable& q, const RowPool& pool, int first,
+                         const DeviceKeyLists& lists, int heads, double scale, const Tensor& bias, bool keep_weights);
+
+  StateLayout layout_;
+  tensor::DeviceMemory* device_memory_;
+  tensor::DType kept_type_;  ///< of keys and values
+  // keys of an id are tensor 2 * index of the pool, values the next one
+  RowPool history_;
+  RowPool memory_;
+  std::vector<Slot> slots_;
+  std::vector<RowRef> rows_;
+  std::vector<RowRef> previous_rows_;
+  std::vector<std::int32_t> host_positions_;
+  std::vector<std::int32_t> parents_;
+  std::vector<std::int32_t> new_rows_;
+  /// The history rows of row r's ancestors are [ancestor_offsets_[r], ancestor_offsets_[r + 1]) of ancestors_.rows. The
+  /// previous_ members describe the previous step in this form. A device with separate memory lists ancestors itself,
+  /// since only the device may know which row a row continues. One of two buffers keeps the lists of the last step.
+  bool lists_on_device_;
+  std::array<tensor::Buffer, 2> kept_lists_;
+  KeyLists ancestors_;
+  std::vector<std::int32_t> ancestor_offsets_{0};
+  std::vector<std::int32_t> previous_ancestors_;
+  std::vector<std::int32_t> previous_ancestor_offsets_;
+  KeyLists sources_;
+  std::vector<tensor::Buffer> row_state_buffers_;
+  std::int64_t row_state_generation_ = 0;
+  std::vector<Tensor> row_states_;
+  DeviceStep step_;
+  KeptAttention attention_;
+};
+
+}  // namespace dragoman::nn

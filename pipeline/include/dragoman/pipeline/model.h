@@ -1,0 +1,112 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <dragoman/decoding/loop_limits.h>
+#include <dragoman/tensor/compute_type.h>
+#include <dragoman/tensor/device.h>
+
+namespace dragoman::decoding {
+class Shortlist;
+}
+namespace dragoman::engine {
+class TranslationEngine;
+}
+namespace dragoman::formats {
+struct ModelConfig;
+}
+namespace dragoman::plugins {
+class Host;
+}
+namespace dragoman::tokenizer {
+class Tokenizer;
+}
+
+namespace dragoman::pipeline {
+
+struct EnsembleOptions;    // ensemble.h
+struct ModelView;          // model_view.h
+struct ShortlistSettings;  // translate_service.h
+
+/// The device of a model: a name, which the host resolves when the model is loaded, or a device that the host has
+/// resolved already.
+class DeviceChoice {
+ public:
+  DeviceChoice() = default;                                            ///< the CPU
+  DeviceChoice(tensor::Device device) : device_(device) {}             // NOLINT: meant to be implicit
+  DeviceChoice(std::string name) : name_(std::move(name)) {}           // NOLINT
+  DeviceChoice(const char* name) : DeviceChoice(std::string(name)) {}  // NOLINT
+
+  /// Resolves a name as plugins::Host::device() does, which may load the plugin of the device.
+  tensor::Device resolve(plugins::Host& host) const;
+
+ private:
+  std::string name_{};
+  tensor::Device device_{};
+};
+
+/// How a model is loaded, packed and run.
+struct ModelOptions {
+  /// The number of worker threads, which everything that uses the model shares; 0: the number of cores that the process
+  /// may use. The operating system may refuse to start that many; the model then has fewer. Results do not depend on
+  /// the number.
+  int threads = 0;
+  /// "cpu", "cuda", "cuda:1", "auto", ...
+  DeviceChoice device{};
+  /// The number type that weights are multiplied in. Unset: the type that the model folder specifies.
+  std::optional<tensor::ComputeChoice> compute{};
+  /// Whether weights may be NaN or infinite; for research.
+  bool allow_non_finite = false;
+  /// Whether idle workers share the steps of busy ones: engine::EngineOptions. Results do not depend on it.
+  bool latency = true;
+  /// Limits of each worker.
+  decoding::LoopLimits limits{};
+};
+
+/// A model that is ready for use: loaded, packed for inference, with its tokenizers and its workers. Copies are handles
+/// of one model. Translator, Scorer, Embedder, Aligner and Reranker all take a Model, so none of them loads or packs
+/// anything again. Thread-safe: any number of threads may share a model and create translators from it.
+///
+/// The path is a model folder, or a file or folder of another toolkit that a registered importer recognises.
+class Model {
+ public:
+  /// Uses plugins::default_host(). Throws core::Error as plugins::load_model() does. A non-finite value is an
+  /// Error{kBadInput} that names its tensor, unless such values are allowed.
+  explicit Model(const std::filesystem::path& path, const ModelOptions& options = {});
+  /// The host must outlive the model.
+  Model(const std::filesystem::path& path, plugins::Host& host, const ModelOptions& options = {});
+  /// Loads an ensemble: this model first, then the models of `ensemble`, all with these options. Error{kBadInput} if
+  /// the models differ in tokenizers or vocabularies.
+  Model(const std::filesystem::path& path, plugins::Host& host, const ModelOptions& options,
+        const EnsembleOptions& ensemble);
+
+  const std::filesystem::path& path() const noexcept;
+  const ModelOptions& options() const noexcept;
+  plugins::Host& host() const noexcept;
+  tensor::Device device() const noexcept;
+  /// The number type that weights are multiplied in on this machine.
+  tensor::ComputeType compute_type() const noexcept;
+  /// The content of config.json.
+  const formats::ModelConfig& config() const noexcept;
+  /// One object for both sides if the model has a joint tokenizer.
+  const std::shared_ptr<const tokenizer::Tokenizer>& source_tokenizer() const noexcept;
+  const std::shared_ptr<const tokenizer::Tokenizer>& target_tokenizer() const noexcept;
+
+  /// The parts of the model, for code that works with them directly. Valid as long as a handle of the model exists.
+  ModelView view() const;
+  /// The workers that everything which uses this model shares. They start with the first request.
+  engine::TranslationEngine& engine() const;
+  /// Reads a shortlist once per model: the one that the settings name, else the model's own. nullptr if there is none,
+  /// and for the model's own if this is an ensemble. Error{kUnsupported} for another shortlist of an ensemble.
+  std::shared_ptr<const decoding::Shortlist> shortlist(const ShortlistSettings& settings) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace dragoman::pipeline

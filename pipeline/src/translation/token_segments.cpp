@@ -1,0 +1,99 @@
+#include "token_segments.h"
+
+#include <algorithm>
+
+#include <dragoman/core/white_space.h>
+
+namespace dragoman::pipeline {
+namespace {
+
+constexpr std::size_t kWidest = 3;  // bytes of a character of white space
+
+/// Whether a cut before piece `i` > 0 tears no word: the piece begins with white space, or right after it. All pieces
+/// of a character's bytes begin where the character does, so no cut is within one.
+bool starts_word(std::string_view text, const std::vector<tokenizer::Piece>& pieces, std::size_t i) {
+  const std::size_t begin = pieces[i].begin;
+  if (begin >= text.size() || pieces[i - 1].begin == begin) return false;
+  return core::leading_white_space(text.substr(begin, kWidest)) > 0 ||
+         core::trailing_white_space(text.substr(0, begin).substr(begin - std::min(begin, kWidest))) > 0;
+}
+
+std::size_t segment_end(std::string_view text, const std::vector<tokenizer::Piece>& pieces, std::size_t begin,
+                        std::size_t limit) {
+  if (pieces.size() - begin <= limit) return pieces.size();
+  for (std::size_t end = begin + limit; end > begin; --end)
+    if (starts_word(text, pieces, end)) return end;
+  return begin + limit;
+}
+
+/// Encodes a text stretch by stretch, since the pieces of all of it at once, with their places and what the tokenizer
+/// keeps meanwhile, would take 30 times its size. The pieces equal the pieces of the whole text as long as a piece
+/// depends on its surroundings less far than a segment reaches. Each stretch begins one segment early and ends at white
+/// space, and the pieces in its last segment are left to the next.
+class SegmentReader {
+ public:
+  SegmentReader(const tokenizer::Tokenizer& tokenizer, std::string_view text, std::size_t limit, bool with_places)
+      : tokenizer_(tokenizer), text_(text), limit_(limit), with_places_(with_places) {}
+
+  std::vector<TokenSegment> read() {
+    std::size_t size = kStretch;
+    while (!read_stretch(stretch_end(size))) size = advanced_ ? kStretch : 2 * size;
+    return std::move(segments_);
+  }
+
+ private:
+  static constexpr std::size_t kStretch = std::size_t{1} << 20;
+
+  /// The last white space within `size` bytes of the next segment, or the end of the text.
+  std::size_t stretch_end(std::size_t size) const {
+    if (text_.size() - next_ <= size) return text_.size();
+    for (std::size_t end = next_ + size; end > next_; --end)
+      if (core::leading_white_space(text_.substr(end, kWidest)) > 0) return end;
+    return next_;
+  }
+
+  /// True if that was the rest of the text. Nothing is `advanced_` if the stretch does not hold a whole segment.
+  bool read_stretch(std::size_t end) {
+    const bool last = end == text_.size();
+    const std::size_t origin = context_;
+    const std::string_view stretch = text_.substr(origin, end - origin);
+    const std::vector<tokenizer::Piece> pieces = tokenizer_.encode_pieces(stretch);
+    std::size_t begin = 0;
+    const std::size_t done = next_ - origin;
+    while (begin < pieces.size() && pieces[begin].begin < done && pieces[begin].end <= done) ++begin;
+    advanced_ = false;
+    while (begin < pieces.size()) {
+      const std::size_t segment = segment_end(stretch, pieces, begin, limit_);
+      if (segment == pieces.size() && !last) break;
+      TokenSegment& made = segments_.emplace_back();
+      context_ = origin + pieces[begin].begin;
+      made.text.begin = next_;
+      next_ = segment < pieces.size() ? origin + pieces[segment].begin : end;
+      made.text.end = next_;
+      for (; begin < segment; ++begin) {
+        made.ids.push_back(pieces[begin].id);
+        if (with_places_) made.places.push_back({origin + pieces[begin].begin, origin + pieces[begin].end});
+      }
+      advanced_ = true;
+    }
+    return last;
+  }
+
+  const tokenizer::Tokenizer& tokenizer_;
+  std::string_view text_;
+  std::size_t limit_;
+  bool with_places_;
+  std::size_t context_ = 0;  ///< where the next stretch begins
+  std::size_t next_ = 0;     ///< where its first new segment does
+  bool advanced_ = false;
+  std::vector<TokenSegment> segments_;
+};
+
+}  // namespace
+
+std::vector<TokenSegment> token_segments(const tokenizer::Tokenizer& tokenizer, std::string_view text,
+                                         std::size_t limit, bool with_places) {
+  return SegmentReader(tokenizer, text, limit, with_places).read();
+}
+
+}  // namespace dragoman::pipeline

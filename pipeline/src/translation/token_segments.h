@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <dragoman/core/text_range.h>
+#include <dragoman/tokenizer/tokenizer.h>
+
+namespace dragoman::pipeline {
+
+/// A stretch of a text and its tokens.
+struct TokenSegment {
+  std::vector<std::int32_t> ids{};
+  core::TextRange text{};                 ///< the bytes of the text that the segment stands for
+  std::vector<core::TextRange> places{};  ///< the bytes of the text that each token stands for, if requested
+};
+
+/// Cuts the pieces of a text into runs of at most `limit` tokens, each run ending where possible before a piece that
+/// starts at whitespace, so that no word is torn. Text within the limit is one segment; text without tokens has none.
+/// The segments' texts follow one another and cover the text.
+std::vector<TokenSegment> token_segments(const tokenizer::Tokenizer& tokenizer, std::string_view text,
+                                         std::size_t limit, bool with_places = false);
+
+}  // namespace dragoman::pipeline

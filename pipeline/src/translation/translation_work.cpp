@@ -1,0 +1,337 @@
+#include "translation_work.h"
+
+#include "pipeline/glossary.h"
+#include "stream/result_fields.h"
+#include "tagged_source.h"
+#include "target_terms.h"
+#include "token_segments.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
+#include <dragoman/core/quote.h>
+#include <dragoman/core/utf8.h>
+#include <dragoman/core/white_space.h>
+
+namespace dragoman::pipeline {
+namespace {
+
+using core::Json;
+using decoding::Hypothesis;
+using decoding::StoppedBy;
+
+/// The text of a segment of `sentence`, and the places of its tokens in it. Tags stand for no text.
+SourceText source_text_of(std::string_view sentence, const TokenSegment& segment, const formats::SequenceTags& tags) {
+  const auto& [begin, end] = segment.text;
+  SourceText source{.text = std::string(sentence.substr(begin, end - begin)), .tags = tags.source_prefix.size()};
+  for (const core::TextRange& place : segment.places) {
+    // Pieces of one character are all of it, also where a segment ends between them.
+    const std::size_t first = std::clamp(place.begin, begin, end);
+    source.tokens.push_back({first - begin, std::clamp(place.end, first, end) - begin});
+  }
+  return source;
+}
+
+/// Cuts texts into parts.
+class PartCutter {
+ public:
+  PartCutter(const ModelView& model, const formats::SequenceTags& tags, bool keeps_text, TranslationWork& work)
+      : model_(model), tags_(tags), keeps_text_(keeps_text), work_(work) {}
+
+  void cut() {
+    const std::string_view text = work_.record.text;
+    if (work_.record.failed() || core::is_blank(text)) return;
+    if (work_.record.sentences.empty()) return add_sentence({0, text.size()}, "");
+    std::size_t done = 0;
+    for (const TextRange& range : work_.record.sentences) {
+      add_sentence(range, std::string(text.substr(done, range.begin - done)));
+      done = range.end;
+    }
+    work_.after = text.substr(done);
+  }
+
+ private:
+  void add_sentence(const TextRange& range, std::string before) {
+    const std::string_view sentence = std::string_view(work_.record.text).substr(range.begin, range.end - range.begin);
+    const nn::SequenceSpec spec = model_.spec();
+    auto segments = token_segments(*model_.source_tokenizer, sentence, room_for_source(spec, tags_), keeps_text_);
+    work_.split_for_length = work_.split_for_length || segments.size() > 1;
+    for (TokenSegment& segment : segments) {
+      TranslationPart part{.before = std::exchange(before, std::string(1, ' ')),
+                           .source = tagged_source(std::move(segment.ids), spec, tags_),
+                           .text = {range.begin + segment.text.begin, range.begin + segment.text.end}};
+      if (keeps_text_) part.source_text = source_text_of(sentence, segment, tags_);
+      work_.parts.push_back(std::move(part));
+    }
+  }
+
+  const ModelView& model_;
+  const formats::SequenceTags& tags_;
+  bool keeps_text_;
+  TranslationWork& work_;
+};
+
+/// The constraints of one part. Constraints with equal targets are merged.
+class PartConstraints {
+ public:
+  PartConstraints(const ModelView& model, TranslationPart& part) : model_(model), part_(part) {}
+
+  /// Any of the targets.
+  void add(const std::vector<std::string>& targets) {
+    const std::string name = fmt::format("{}", fmt::join(targets, " | "));
+    if (std::ranges::find(part_.terms, name) != part_.terms.end()) return;
+    decoding::Constraint constraint;
+    for (const std::string& target : targets) {
+      TermTokens tokens = term_tokens(model_, target);
+      if (tokens.first != tokens.inside) constraint.forms.push_back({std::move(tokens.first), true});
+      constraint.forms.push_back({std::move(tokens.inside), false});
+    }
+    part_.constraints.push_back(std::move(constraint));
+    part_.terms.push_back(name);
+  }
+
+ private:
+  const ModelView& model_;
+  TranslationPart& part_;
+};
+
+void add_constraints(const ModelView& model, const RecordOptions& options, const LineDemands& demands,
+                     TranslationWork& work) {
+  const bool one_part = work.parts.size() == 1;
+  for (TranslationPart& part : work.parts) {
+    PartConstraints constraints(model, part);
+    if (options.constraints)
+      for (const std::string& text : *options.constraints) constraints.add({text});
+    const bool any_terms = options.glossary != nullptr || !demands.constraints.empty();
+    std::string source;
+    if (any_terms)
+      source = one_part ? work.record.text : work.record.text.substr(part.text.begin, part.text.end - part.text.begin);
+    for (const LineConstraint& constraint : demands.constraints) {
+      core::require(one_part || constraint.source, core::ErrorCode::kBadInput,
+                    "{}: the line is translated in {} parts; say by {{\"source\": ..., \"target\": ...}} which of them "
+                    "must hold {}",
+                    kConstraintsField, work.parts.size(), core::quote(constraint.targets.front()));
+      if (!constraint.source || !Glossary({{*constraint.source, {}}}).find(source).empty())
+        constraints.add(constraint.targets);
+    }
+    if (options.glossary != nullptr)
+      for (const std::size_t entry : options.glossary->find(source))
+        constraints.add(options.glossary->entries()[entry].targets);
+    core::require(part.constraints.empty() || meets_constraints(*options.plan), core::ErrorCode::kBadInput,
+                  "only a beam search of at least 2 hypotheses in one group meets constraints such as {}",
+                  core::quote(part.terms.empty() ? std::string() : part.terms.front()));
+  }
+}
+
+void add_demands(const ModelView& model, const formats::SequenceTags& tags, const RecordOptions& options,
+                 const LineDemands& demands, TranslationWork& work) {
+  if (work.parts.empty()) return;
+  const auto behind_tags = [&](const std::string& text) {
+    std::vector<std::int32_t> prefix = tags.target_prefix;
+    const std::vector<std::int32_t> own = prefix_tokens(model, text);
+    prefix.insert(prefix.end(), own.begin(), own.end());
+    return prefix;
+  };
+  const std::vector<std::int32_t> usual = behind_tags(demands.target_prefix);
+  for (TranslationPart& part : work.parts) part.target_prefix = usual;
+  if (demands.first_target_prefix) work.parts.front().target_prefix = behind_tags(*demands.first_target_prefix);
+  add_constraints(model, options, demands, work);
+}
+
+std::string decode_hypothesis(const ModelView& model, const RecordOptions& options, const TranslationPart& part,
+                              const Hypothesis& hypothesis) {
+  std::string text =
+      options.plan->options().replace_unknown
+          ? decode_replacing_unknown(*model.target_tokenizer, hypothesis, model.model->spec().unknown,
+                                     *model.source_tokenizer, part.source_text, options.unknown_dictionary.get())
+          : model.target_tokenizer->decode(hypothesis.tokens);
+  core::replace_invalid_utf8(text);
+  core::keep_on_one_line(text);
+  return text;
+}
+
+/// Translation `number` of a part as a value.
+Translation translation_of(const ModelView& model, const RecordOptions& options, const TranslationPart& part,
+                           std::size_t number) {
+  const Hypothesis& hypothesis = part.hypotheses[number];
+  Translation translation{.text = decode_hypothesis(model, options, part, hypothesis),
+                          .score = hypothesis.score,
+                          .log_probability = hypothesis.log_probability,
+                          .token_scores = hypothesis.token_log_probabilities,
+                          .alignment = hypothesis.alignment,
+                          .cut = hypothesis.stopped_by != StoppedBy::kEnd};
+  for (const std::int32_t token : hypothesis.tokens)
+    translation.tokens.emplace_back(model.target_tokenizer->piece(token));
+  if (!part.utilities.empty()) translation.expected_utility = part.utilities[number];
+  for (const std::int32_t constraint : hypothesis.unmet)
+    translation.unmet_constraints.push_back(part.terms[static_cast<std::size_t>(constraint)]);
+  return translation;
+}
+
+std::vector<Translation> translations_of(const ModelView& model, const RecordOptions& options,
+                                         const TranslationPart& part) {
+  std::vector<Translation> translations;
+  for (std::size_t i = 0; i < part.hypotheses.size(); ++i)
+    translations.push_back(translation_of(model, options, part, i));
+  return translations;
+}
+
+Json details_of(const Translation& translation) {
+  Json details{{"translation", translation.text},
+               {"score", translation.score},
+               {"log_probability", translation.log_probability},
+               {"tokens", translation.tokens},
+               {"token_log_probabilities", translation.token_scores},
+               {"stopped_by", translation.cut ? "length" : "end"}};
+  if (!translation.alignment.empty()) details["alignment"] = translation.alignment;
+  if (translation.expected_utility) details["expected_utility"] = *translation.expected_utility;
+  return details;
+}
+
+Json details_of(const ModelView& model, const RecordOptions& options, const TranslationPart& part) {
+  const std::vector<Translation> translations = translations_of(model, options, part);
+  Json details = details_of(translations.front());
+  if (!part.lacking.empty()) details["unmet_constraints"] = part.lacking;
+  if (part.attention) details["attention"] = to_json(*part.attention);
+  if (translations.size() == 1) return details;
+  Json& alternatives = details["n_best"] = Json::array();
+  for (const Translation& translation : translations) alternatives.push_back(details_of(translation));
+  return details;
+}
+
+/// All translations of the whole text; see Translation::parts for a text in several parts.
+std::vector<Translation> translations_of(const ModelView& model, const RecordOptions& options,
+                                         const TranslationWork& work) {
+  if (work.parts.size() == 1) {
+    std::vector<Translation> translations = translations_of(model, options, work.parts.front());
+    for (Translation& translation : translations)
+      translation.text = work.parts.front().before + translation.text + work.after;
+    return translations;
+  }
+  Translation whole{.text = work.record.text};
+  for (const TranslationPart& part : work.parts) {
+    const Translation& best = whole.parts.emplace_back(translations_of(model, options, part)).front();
+    whole.score += best.score;
+    whole.log_probability += best.log_probability;
+    whole.tokens.insert(whole.tokens.end(), best.tokens.begin(), best.tokens.end());
+    whole.token_scores.insert(whole.token_scores.end(), best.token_scores.begin(), best.token_scores.end());
+    whole.cut = whole.cut || best.cut;
+    whole.unmet_constraints.insert(whole.unmet_constraints.end(), best.unmet_constraints.begin(),
+                                   best.unmet_constraints.end());
+  }
+  return {std::move(whole)};
+}
+
+/// Leaves the best of the candidates.
+void choose_by_expected_utility(const ModelView& model, const RecordOptions& options,
+                                std::vector<Hypothesis>& hypotheses, TranslationPart& part) {
+  std::vector<std::string> texts;
+  std::vector<double> log_probabilities;
+  for (const Hypothesis& hypothesis : hypotheses) {
+    texts.push_back(decode_hypothesis(model, options, part, hypothesis));
+    log_probabilities.push_back(hypothesis.log_probability);
+  }
+  std::vector<Hypothesis> chosen;
+  for (const RankedCandidate& candidate : rank_by_expected_utility(texts, log_probabilities, *options.mbr)) {
+    chosen.push_back(std::move(hypotheses[candidate.index]));
+    part.utilities.push_back(candidate.expected_utility);
+  }
+  hypotheses = std::move(chosen);
+}
+
+/// One part: its details join the record's fields. Several: they become a list.
+void add_details(const ModelView& model, const RecordOptions& options, TranslationWork& work,
+                 const std::string& source) {
+  set_result(work.record, "source", source);
+  if (work.parts.size() == 1) {
+    const Json details = details_of(model, options, work.parts.front());
+    for (const auto& [key, value] : details.items()) set_result(work.record, key, value);
+    return;
+  }
+  Json segments = Json::array();
+  for (const TranslationPart& part : work.parts) segments.push_back(details_of(model, options, part));
+  set_result(work.record, "segments", std::move(segments));
+}
+
+void write_attention(const RecordOptions& options, const TranslationWork& work) {
+  if (options.attention->svg.empty() && options.attention->npy.empty()) return;
+  std::size_t number = 0;
+  for (const TranslationPart& part : work.parts) {
+    ++number;
+    if (!part.attention) continue;
+    const std::string line = std::to_string(work.record.line);
+    write_attention(*part.attention, *options.attention,
+                    work.parts.size() == 1 ? line : fmt::format("{}-{}", line, number));
+  }
+}
+
+}  // namespace
+
+TranslationWork prepare_translation(const ModelView& model, const RecordOptions& options, const LineDemands& demands,
+                                    Record record) {
+  TranslationWork work;
+  work.record = std::move(record);
+  if (work.record.failed()) return work;
+  try {
+    // If the model has no table of languages, the languages of a line are ignored.
+    const formats::SequenceTags tags =
+        model.tags(model.languages != nullptr ? demands.languages : options.languages.value_or(LanguagePair{}));
+    PartCutter(model, tags, options.plan->options().replace_unknown, work).cut();
+    add_demands(model, tags, options, demands, work);
+  } catch (const core::Error& error) {
+    work.record.mark_failed(error.what());
+    work.parts.clear();
+  }
+  return work;
+}
+
+void finish_part(const ModelView& model, const RecordOptions& options, engine::TranslationResult result,
+                 TranslationPart& part) {
+  std::vector<Hypothesis>& hypotheses = result.hypotheses;
+  if (options.mbr && hypotheses.front().stopped_by != StoppedBy::kNotFinite)
+    choose_by_expected_utility(model, options, hypotheses, part);
+  const Hypothesis& best = hypotheses.front();
+  if (options.attention->kind && !result.inner.attention.values.empty())
+    part.attention =
+        label_attention(model, *options.attention, std::move(result.inner.attention), part.source, best.tokens);
+  part.stopped_by = best.stopped_by;
+  for (const std::int32_t constraint : best.unmet)
+    part.lacking.push_back(part.terms[static_cast<std::size_t>(constraint)]);
+  part.translation = decode_hypothesis(model, options, part, best);
+  if (*options.details || options.on_translations) {
+    part.hypotheses = std::move(hypotheses);
+  } else {
+    part.source = {};
+    part.source_text = {};
+  }
+}
+
+std::size_t finish_translation(const ModelView& model, const RecordOptions& options, TranslationWork& work) {
+  if (work.record.failed()) return 0;
+  std::size_t cut = 0;
+  for (const TranslationPart& part : work.parts) {
+    if (part.stopped_by == StoppedBy::kNotFinite) {
+      work.record.mark_failed("the model's scores are not finite numbers (NaN or infinite)");
+      return 0;
+    }
+    cut += part.stopped_by == StoppedBy::kLength ? 1 : 0;
+  }
+  const std::string source = std::exchange(work.record.text, {});
+  for (TranslationPart& part : work.parts) {
+    work.record.text.append(part.before).append(part.translation);
+    if (!*options.details) part.translation = {};
+  }
+  write_attention(options, work);
+  work.record.text += work.after;
+  work.record.sentences.clear();
+  if (options.on_translations) options.on_translations(translations_of(model, options, work));
+  if (*options.details) add_details(model, options, work, source);
+  return cut;
+}
+
+}  // namespace dragoman::pipeline

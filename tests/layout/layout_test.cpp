@@ -1,0 +1,191 @@
+#include "source_tree.h"
+#include "test_data.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <regex>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace dragoman::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string architecture_page() {
+  std::ifstream in(source_folder() / "docs" / "architecture.md");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::set<std::string> keys_of(const std::map<std::string, std::set<std::string>>& allowed) {
+  std::set<std::string> keys;
+  for (const auto& [folder, below] : allowed) keys.insert(folder);
+  return keys;
+}
+
+/// The tree as it is, and what the page says of it.
+class Layout : public ::testing::Test {
+ protected:
+  const std::map<std::string, std::set<std::string>> allowed_ = read_allowed_arrows(architecture_page());
+  const std::vector<SourceFile> files_ = read_sources(source_folder(), keys_of(allowed_));
+};
+
+TEST_F(Layout, ThePageNamesEveryFolderOfTheLibrary) {
+  std::set<std::string> folders;
+  for (const auto& entry : fs::directory_iterator(source_folder()))
+    if (entry.is_directory() && fs::exists(entry.path() / "CMakeLists.txt")) folders.insert(entry.path().filename());
+  for (const fs::path root : {"models", "plugins"})  // whose components register themselves
+    if (fs::is_directory(source_folder() / root)) folders.insert(root);
+  for (const char* other : {"tests", "bench", "build"}) folders.erase(other);
+  EXPECT_EQ(keys_of(allowed_), folders);
+}
+
+TEST_F(Layout, FoldersIncludeOnlyWhatThePageAllows) {
+  const Arrows arrows = arrows_between(files_);
+  ASSERT_GT(arrows.size(), 20u);
+  for (const auto& [arrow, example] : arrows) EXPECT_TRUE(allowed_.at(arrow.first).contains(arrow.second)) << example;
+}
+
+TEST_F(Layout, NoTwoFoldersMayIncludeEachOther) {
+  for (const auto& [folder, below] : allowed_)
+    for (const std::string& other : below)
+      EXPECT_FALSE(allowed_.at(other).contains(folder)) << folder << " and " << other;
+}
+
+TEST_F(Layout, NoFolderHasMoreThanAFifthOfTheLibrary) {
+  std::map<std::string, std::size_t> lines;
+  for (const SourceFile& file : files_) lines[file.top_level()] += file.lines;
+  const std::size_t all = std::accumulate(lines.begin(), lines.end(), std::size_t{0},
+                                          [](std::size_t sum, const auto& folder) { return sum + folder.second; });
+  ASSERT_GT(all, 50'000u);
+  for (const auto& [folder, count] : lines)
+    EXPECT_LE(5 * count, all) << folder << " has " << count << " lines of " << all;
+}
+
+TEST_F(Layout, NoSourceFolderHasMoreThan25Files) {
+  std::map<fs::path, int> sources;
+  for (const SourceFile& file : files_)
+    if (file.path.find("include/dragoman/") == std::string::npos) ++sources[fs::path(file.path).parent_path()];
+  for (const auto& [folder, count] : sources) EXPECT_LE(count, 25) << folder;
+}
+
+/// Folders of tests that are about the whole, or about what is no part of the library.
+const std::set<std::string> kOfTheWhole = {"allocations", "bench",  "docs",    "faults", "fuzz",
+                                           "gpu",         "layout", "recipes", "support"};
+
+/// "plugins/cuda/nccl" is the folder of that name, or plugins/cuda/src/nccl.
+bool is_in_the_library(const fs::path& folder) {
+  return fs::is_directory(source_folder() / folder) ||
+         fs::is_directory(source_folder() / folder.parent_path() / "src" / folder.filename());
+}
+
+TEST_F(Layout, TestsMirrorTheTree) {
+  const fs::path tests = source_folder() / "tests";
+  std::set<std::string> strangers;
+  for (const auto& entry : fs::recursive_directory_iterator(tests)) {
+    if (!entry.is_regular_file() || !entry.path().filename().string().ends_with("_test.cpp")) continue;
+    const fs::path folder = fs::relative(entry.path().parent_path(), tests);
+    if (!kOfTheWhole.contains(folder.begin()->string()) && !is_in_the_library(folder))
+      strangers.insert(folder.generic_string());
+  }
+  EXPECT_EQ(strangers, std::set<std::string>{});
+}
+
+/// Options of other programs, by the words before them.
+const std::regex kOfOtherPrograms("marian-conv --gemm-type|srun --mpi");
+/// Custom properties of CSS look like flags.
+const std::set<std::string> kStyles = {"report/src/page_script.cpp", "report/src/page_style.cpp"};
+
+/// Errors name the keys of options, and the command line makes flags of them: a program in Python has none.
+TEST_F(Layout, TheLibraryNamesNoFlagsOfTheCommandLine) {
+  const std::regex flag(R"re("[^"]*--[a-z][^"]*")re");
+  int of_other_programs = 0;
+  for (const SourceFile& file : files_) {
+    if (file.top_level() == "cli" || kStyles.contains(file.path)) continue;
+    std::ifstream in(source_folder() / file.path);
+    for (std::string line; std::getline(in, line);) {
+      if (line.find_first_not_of(' ') == line.find("//")) continue;
+      if (!std::regex_search(line, flag)) continue;
+      if (std::regex_search(line, kOfOtherPrograms))
+        ++of_other_programs;
+      else
+        ADD_FAILURE() << file.path << ": " << line << ": name the option by its key, in backquotes";
+    }
+  }
+  EXPECT_EQ(of_other_programs, 2) << "flags in string literals are found";
+}
+
+/// Public headers that include the whole JSON library, since their structs have trees as members. It costs two seconds
+/// in each source that it reaches: what is new includes core/json_fwd.h, and core/shared_json.h for a member.
+const std::set<std::string> kIncludeJson = {
+    "dragoman/formats/model_config.h", "dragoman/formats/model_folder.h", "dragoman/formats/model_importer.h",
+    "dragoman/imports/adapters.h",     "dragoman/pipeline/reranker.h",    "dragoman/pipeline_api/record.h",
+    "dragoman/plugins/import_model.h", "dragoman/plugins/registrar.h",    "dragoman/plugins/sdk.h",
+    "dragoman/report/run_history.h",   "dragoman/training/config.h",      "dragoman/training/training_state.h",
+    "dragoman/training/tune.h"};
+
+TEST_F(Layout, NoOtherPublicHeaderIncludesTheJsonLibrary) {
+  std::set<std::string> including;
+  for (const auto& [name, path] : headers_by_name(files_)) {
+    std::ifstream in(source_folder() / path);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const bool includes = text.find("#include <dragoman/core/json.h>") != std::string::npos ||
+                          text.find("#include <nlohmann/json.hpp>") != std::string::npos;
+    if (includes && name != "dragoman/core/json.h") including.insert(name);
+  }
+  EXPECT_EQ(including, kIncludeJson) << "those that no longer do are taken from the list";
+}
+
+TEST(SourceTree, FindsAnArrowThatThePageDoesNotAllow) {
+  const TemporaryFolder tree;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    fs::create_directories((tree / name).parent_path());
+    std::ofstream(tree / name) << text;
+  };
+  write("low/include/dragoman/low/a.h", "#include <dragoman/high/b.h>\n");
+  write("high/include/dragoman/high/b.h", "#pragma once\n#include <string>\n");
+  write("high/src/b.cpp", "#include \"dragoman/high/b.h\"\n#include <dragoman/low/a.h>\n");
+  const Arrows arrows = arrows_between(read_sources(tree.path(), {"low", "high"}));
+  EXPECT_EQ(arrows, (Arrows{{{"low", "high"}, "low/include/dragoman/low/a.h includes dragoman/high/b.h"},
+                            {{"high", "low"}, "high/src/b.cpp includes dragoman/low/a.h"}}));
+  const auto allowed = read_allowed_arrows(
+      "# Page\n\n## Where things are\n\n| folder | contents | may include |\n|---|---|---|\n| `low/` | x | |\n"
+      "| `middle/` | x | low |\n| `high/` | x | middle |\n\n## More\n\n| `other/` | x | high |\n");
+  EXPECT_EQ(allowed, (std::map<std::string, std::set<std::string>>{
+                         {"low", {}}, {"middle", {"low"}}, {"high", {"low", "middle"}}}));
+}
+
+/// Files are opened in core/src/files alone, where links, pipes and devices are dealt with. Each exception has its
+/// reason.
+TEST_F(Layout, FilesAreOpenedInOnePlace) {
+  const std::map<std::string, std::string> exceptions = {
+      {"core/src/base/resident_memory.cpp", "/proc"},
+      {"core/src/threads/parallel.cpp", "/sys"},
+      {"formats/folder/src/mapped_file.cpp", "mappings: without waiting, and regular files only"},
+      {"formats/folder/src/scratch_file.cpp", "a file without a name"},
+      {"formats/folder/src/checksums.cpp", "regular files only"},
+      {"training/run/src/records/run_log.cpp", "appends to what the run has checked"},
+      {"training/run/src/records/event_file.cpp", "new files only (wx)"},
+      {"cli/src/program/standard_streams.cpp", "/dev/null"},
+      {"tokenizer/reading/src/word_runs.cpp", "a file without a name"},
+  };
+  const std::regex opening(
+      R"(\bf(re|d)?open\(|std::[io]?fstream\b|std::(basic_)?filebuf\b|(^|[^\w>])::(open(at)?|creat)\(|\bmkos?temps?\()");
+  std::set<std::string> used;
+  for (const SourceFile& file : files_) {
+    if (file.path.starts_with("core/src/files/")) continue;
+    std::ifstream in(source_folder() / file.path);
+    for (std::string line; std::getline(in, line);) {
+      if (!std::regex_search(line, opening)) continue;
+      EXPECT_TRUE(exceptions.contains(file.path)) << file.path << ": " << line;
+      used.insert(file.path);
+    }
+  }
+  for (const auto& [path, reason] : exceptions) EXPECT_TRUE(used.contains(path)) << path << " opens nothing any more";
+}
+
+}  // namespace
+}  // namespace dragoman::testing

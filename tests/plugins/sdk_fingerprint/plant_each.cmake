@@ -1,0 +1,52 @@
+# Plants a change of layout in a copy of the headers, one header after the other, and prints the hash that the fingerprint would have; then in
+# all headers at once that the SDK does not include. Given with -D: CMAKE_FOLDER (of SdkHeaders.cmake), ROOTS_FILE, WORK, OUTPUT.
+#   sdk NAME HASH        for each header of the SDK
+#   unchanged HASH       nothing planted
+#   others COUNT HASH    planted in all headers that do not belong to the SDK
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_FOLDER}/SdkHeaders.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/plant.cmake)
+
+file(STRINGS ${ROOTS_FILE} roots)
+file(REMOVE_RECURSE ${WORK})
+set(copies "")
+set(count 0)
+foreach(root IN LISTS roots)
+  file(COPY ${root}/dragoman DESTINATION ${WORK}/${count} FILES_MATCHING PATTERN *.h)
+  list(APPEND copies ${WORK}/${count})
+  math(EXPR count "${count} + 1")
+endforeach()
+
+function(hash_copy result)
+  dragoman_sdk_headers(names paths ${copies})
+  dragoman_hash_headers(hash NAMES ${names} PATHS ${paths})
+  set(${result} ${hash} PARENT_SCOPE)
+  set(sdk_names "${names}" PARENT_SCOPE)
+  set(sdk_paths "${paths}" PARENT_SCOPE)
+endfunction()
+
+hash_copy(hash)
+set(lines "unchanged ${hash}\n")
+set(names "${sdk_names}")
+set(paths "${sdk_paths}")
+foreach(name path IN ZIP_LISTS names paths)
+  file(READ ${path} original)
+  set(planted "${original}")
+  dragoman_plant_member(planted)
+  file(WRITE ${path} "${planted}")
+  hash_copy(hash)
+  string(APPEND lines "sdk ${name} ${hash}\n")
+  file(WRITE ${path} "${original}")
+endforeach()
+
+file(GLOB_RECURSE others ${WORK}/*.h)
+list(REMOVE_ITEM others ${paths})
+foreach(path IN LISTS others)
+  file(READ ${path} planted)
+  dragoman_plant_member(planted)
+  file(WRITE ${path} "${planted}")
+endforeach()
+hash_copy(hash)
+list(LENGTH others count)
+string(APPEND lines "others ${count} ${hash}\n")
+file(WRITE ${OUTPUT} "${lines}")

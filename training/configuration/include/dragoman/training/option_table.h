@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <dragoman/core/option_table.h>
+#include <dragoman/training/config.h>
+
+namespace dragoman::training {
+
+/// Returns the options of every key of a training configuration, except for the keys of the model types. A dot
+/// separates the key of an object from a key within it.
+const std::vector<core::Option>& config_options();
+
+/// The paths of these keys and of a Transformer's under `model`, for messages about unknown keys.
+const std::vector<std::string>& known_keys();
+
+}  // namespace dragoman::training

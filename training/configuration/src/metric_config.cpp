@@ -1,0 +1,176 @@
+#include "metric_config.h"
+
+#include "configuration/config_tables.h"
+
+#include <algorithm>
+#include <array>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
+#include <dragoman/core/options.h>
+#include <dragoman/core/quote.h>
+
+namespace dragoman::training {
+namespace {
+
+using core::Json;
+using core::OptionReader;
+
+constexpr std::array<std::pair<std::string_view, ValidationMetric>, 6> kBuiltIn{
+    {{"loss", ValidationMetric::kLoss},
+     {"perplexity", ValidationMetric::kPerplexity},
+     {"bleu", ValidationMetric::kBleu},
+     {"chrf", ValidationMetric::kChrf},
+     {"chrf++", ValidationMetric::kChrfPlusPlus},
+     {"ter", ValidationMetric::kTer}}};
+constexpr const char* kKnown = "loss, perplexity, bleu, chrf, chrf++ and ter, and {name: NAME, command: COMMAND}";
+constexpr std::array<std::string_view, 3> kPlaceholders{"{hypotheses}", "{references}", "{sources}"};
+
+const ValidationMetric* built_in(std::string_view name) {
+  const auto* const found = std::ranges::find(kBuiltIn, name, &decltype(kBuiltIn)::value_type::first);
+  return found == kBuiltIn.end() ? nullptr : &found->second;
+}
+
+/// A line for a shell, or a list of words for none.
+std::vector<std::string> read_command(OptionReader& reader) {
+  const Json& value = reader.subtree("command");
+  if (value.is_string()) return {value.get<std::string>()};
+  reader.check(value.is_array() && value.size() >= 2, "command",
+               "must be a line for a shell, or a list of a program and its arguments");
+  std::vector<std::string> words;
+  for (const Json& word : value) {
+    reader.check(word.is_string(), "command", "must hold a program and its arguments, as texts");
+    words.push_back(word.get<std::string>());
+  }
+  return words;
+}
+
+/// Names are keys of metrics.jsonl, where others stand as well, and titles in reports.
+bool is_free_name(std::string_view name) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.' || c == '+';
+  };
+  constexpr std::array<std::string_view, 11> kTaken{"type",  "update",  "epoch",      "best",    "BLEU",         "TER",
+                                                    "chrF2", "chrF2++", "signatures", "seconds", "target_tokens"};
+  return !name.empty() && name.size() <= 40 && std::ranges::all_of(name, plain) && built_in(name) == nullptr &&
+         std::ranges::find(kTaken, name) == kTaken.end();
+}
+
+MetricChoice read_external(OptionReader& options, const Json& tree) {
+  OptionReader reader(tree, options.where() + ": metrics");
+  MetricChoice metric{.kind = ValidationMetric::kCommand};
+  ExternalMetric& external = metric.external;
+  external.name = reader.require_key<std::string>("name");
+  reader.check(is_free_name(external.name), "name",
+               "must be 1 to 40 letters, digits and -_.+, and not what metrics.jsonl has already");
+  reader.check(reader.has("command"), "command", "is missing: say which program finds the figure");
+  external.command = read_command(reader);
+  const bool told = std::ranges::any_of(
+      external.command, [](const std::string& word) { return word.find(kPlaceholders[0]) != std::string::npos; });
+  reader.check(told, "command", "must say where the file of translations stands: {hypotheses}");
+  external.higher_is_better = reader.choice("better", true, {{"higher", true}, {"lower", false}});
+  external.timeout = reader.get("timeout", external.timeout);
+  constexpr core::NumberRange<std::int64_t> kSeconds{.least = 1, .most = 1'000'000};
+  reader.check(kSeconds.contains(external.timeout), "timeout", kSeconds.demand());
+  external.failure = reader.choice("on_failure", MetricFailure::kWarn,
+                                   {{"warn", MetricFailure::kWarn}, {"stop", MetricFailure::kStop}});
+  reader.finish();
+  return metric;
+}
+
+MetricChoice read_metric(OptionReader& options, const Json& tree) {
+  if (tree.is_object()) return read_external(options, tree);
+  const ValidationMetric* kind = tree.is_string() ? built_in(tree.get_ref<const std::string&>()) : nullptr;
+  options.check(kind != nullptr, "metrics", fmt::format("may hold {}", kKnown));
+  return {.kind = *kind};
+}
+
+Json external_json(const ExternalMetric& external) {
+  return {{"name", external.name},
+          {"command", external.command.size() == 1 ? Json(external.command.front()) : Json(external.command)},
+          {"better", external.higher_is_better ? "higher" : "lower"},
+          {"timeout", external.timeout},
+          {"on_failure", external.failure == MetricFailure::kStop ? "stop" : "warn"}};
+}
+
+/// Loss and perplexity are measured in any case.
+const MetricChoice* find_metric(const std::vector<MetricChoice>& metrics, std::string_view name) {
+  static const MetricChoice loss{.kind = ValidationMetric::kLoss};
+  static const MetricChoice perplexity{.kind = ValidationMetric::kPerplexity};
+  if (name == "loss") return &loss;
+  if (name == "perplexity") return &perplexity;
+  const auto found = std::ranges::find(metrics, name, &MetricChoice::name);
+  return found == metrics.end() ? nullptr : &*found;
+}
+
+void read_list(OptionReader& options, ValidationConfig& config) {
+  const Json& list = options.subtree("metrics");
+  options.check(list.is_array() && list.size() <= 100, "metrics",
+                fmt::format("must be a list of {}; [] reports the loss alone", kKnown));
+  config.metrics.clear();
+  for (const Json& item : list) {
+    MetricChoice metric = read_metric(options, item);
+    if (!metric.decodes()) continue;  // reported anyway
+    const bool again = std::ranges::find(config.metrics, metric.name(), &MetricChoice::name) != config.metrics.end();
+    options.check(!again, "metrics", fmt::format("holds {} twice", metric.name()));
+    config.metrics.push_back(std::move(metric));
+  }
+}
+
+}  // namespace
+
+std::string MetricChoice::name() const {
+  if (kind == ValidationMetric::kCommand) return external.name;
+  for (const auto& [name, known] : kBuiltIn)
+    if (known == kind) return std::string(name);
+  return {};
+}
+
+bool MetricChoice::higher_is_better() const noexcept {
+  switch (kind) {
+    case ValidationMetric::kLoss:
+    case ValidationMetric::kPerplexity:
+    case ValidationMetric::kTer:
+      return false;
+    case ValidationMetric::kCommand:
+      return external.higher_is_better;
+    default:
+      return true;
+  }
+}
+
+void read_metrics(OptionReader& options, ValidationConfig& config) {
+  if (options.has("metrics")) read_list(options, config);
+  const std::string usual = config.metrics.empty() ? "loss" : config.metrics.front().name();
+  const auto name = options.get<std::string>("metric", usual);
+  const MetricChoice* metric = find_metric(config.metrics, name);
+  if (metric == nullptr && built_in(name) == nullptr)
+    options.check(false, "metric",
+                  fmt::format("is {}; it must be one of {}, or what metrics lists", core::quote(name),
+                              "loss, perplexity, bleu, chrf, chrf++, ter"));
+  options.check(metric != nullptr, "metric", fmt::format("is {}, but metrics does not list it", name));
+  config.metric = *metric;
+}
+
+void write_metrics(const ValidationConfig& config, Json& json) {
+  Json metrics = Json::array();
+  for (const MetricChoice& metric : config.metrics)
+    metrics.push_back(metric.kind == ValidationMetric::kCommand ? external_json(metric.external) : Json(metric.name()));
+  json["metrics"] = std::move(metrics);
+  json["metric"] = config.metric.name();
+}
+
+std::vector<core::Option> metric_options() {
+  return {{.name = "metrics",
+           .placeholder = "[NAME, ...]",
+           .help = "what is reported besides loss and perplexity: bleu, chrf, chrf++, ter, and programs: `{name: NAME, "
+                   "command: COMMAND, better: higher, timeout: SECONDS, on_failure: warn}`",
+           .fallback = Json(Json::array({"bleu", "chrf"}))},
+          {.name = "metric",
+           .placeholder = "NAME",
+           .help = "what chooses the best model and ends training: loss, perplexity, or what `metrics` lists (default: "
+                   "the first of it, else loss)"}};
+}
+
+}  // namespace dragoman::training

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+
+#include <dragoman/training/corpus.h>
+
+namespace dragoman::training {
+
+/// Writes data.json of a run to `path`: how many pairs there are of each length, so that a report can show it when the
+/// data are gone.
+///
+///     {"format_version": 1, "train": {"pairs": N, "source": [[length, pairs], ...], "target": [...]},
+///      "validation": {...}}
+///
+/// Lengths are in tokens with the end, ascending. `validation` may be nullptr.
+void write_data_account(const std::filesystem::path& path, const Corpus& train, const Corpus* validation);
+
+}  // namespace dragoman::training

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "start/run_tokenizers.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <dragoman/formats/model_folder.h>
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/training/config.h>
+#include <dragoman/training/optimizer.h>
+#include <dragoman/training/validation.h>
+
+namespace dragoman::training {
+
+/// What a model card says about where a model comes from.
+struct ModelOrigin {
+  std::string title;  ///< "best of the run", ...
+  std::int64_t update = 0;
+  const ValidationResult* scores = nullptr;  ///< nullptr: never validated
+};
+
+/// Throws Error{kInvalidArgument} if something that is not of a model is where a model of the run will have to be: that
+/// is better known before it is trained.
+void require_room_for_models(const TrainingConfig& config);
+
+/// A state of a run as translation uses it, without gradients.
+struct Snapshot {
+  std::unique_ptr<nn::Seq2SeqModel> model;
+  /// The values of the adapters that are merged in it; nullptr: the run trains none.
+  std::unique_ptr<nn::ParameterStore> adapters;
+};
+
+/// What the folder of a model's adapters is called, behind the name of the model's.
+inline constexpr const char* kAdapterSuffix = "-adapters";
+/// And that of the model that they are for.
+inline constexpr const char* kBaseFolder = "base";
+
+/// The model folders of a run. One that cannot be written is a warning, since training can go on without it.
+class ModelExports {
+ public:
+  /// The references must outlive the object. `plugin` brings the model type; empty for what is built in.
+  ModelExports(const TrainingConfig& config, const RunTokenizers& tokenizers, const core::Json& run_record,
+               std::string plugin, const TrainerEnvironment& environment)
+      : config_(&config),
+        tokenizers_(&tokenizers),
+        record_(&run_record),
+        plugin_(std::move(plugin)),
+        environment_(&environment) {}
+
+  /// Writes the folder `name` of the run, in one step as far as readers can tell; false if it cannot be written.
+  bool write(const std::string& name, const Snapshot& state, const ModelOrigin& origin);
+  /// Writes a model to any folder, as write() does in the run's; what is wrong is thrown.
+  void write_to(const std::filesystem::path& folder, const nn::Seq2SeqModel& model, const ModelOrigin& origin) const;
+  /// Writes the folder `base`: the model that the adapters of a run are for. What is wrong is thrown.
+  void write_base(const nn::Seq2SeqModel& model) const;
+  /// Gives a folder that was written its decoding defaults.
+  void set_decoding(const std::filesystem::path& folder, const core::Json& decoding) const;
+  /// Error{kIo} if a model is still not written; `checkpoint` is what the message says is kept.
+  void require_written(const std::filesystem::path& checkpoint) const;
+
+ private:
+  formats::TokenizerOpener opener() const;
+  std::string card(const ModelOrigin& origin) const;
+  void write_folder(const std::filesystem::path& folder, const nn::Seq2SeqModel& model, const ModelOrigin& origin,
+                    tensor::DType dtype) const;
+  void note_unwritten(const std::string& name, std::string_view reason);
+  void write_adapters(const std::string& name, const nn::ParameterStore& adapters, const nn::Seq2SeqModel& model) const;
+
+  const TrainingConfig* config_;
+  const RunTokenizers* tokenizers_;
+  const core::Json* record_;
+  std::string plugin_;
+  const TrainerEnvironment* environment_;
+  std::map<std::string, std::string> unwritten_;  ///< names, and why
+};
+
+/// Fills `parameters` with the mean, taken in double precision, of the files' tensors of the same names.
+void average_tensors(std::span<const std::filesystem::path> files, const nn::ParameterStore& parameters);
+
+}  // namespace dragoman::training

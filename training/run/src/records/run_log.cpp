@@ -1,0 +1,76 @@
+#include "run/run_log.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <unistd.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+
+namespace dragoman::training {
+namespace {
+
+/// The complete lines of the file, at most `most`.
+std::vector<std::string> first_lines(const std::filesystem::path& path, std::uint64_t most) {
+  std::vector<std::string> lines;
+  std::error_code ignored;
+  if (most == 0 || !std::filesystem::exists(path, ignored)) return lines;
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;  // millions of lines
+  const std::string text = core::read_regular_file(path, kLargest);
+  for (std::size_t begin = 0; lines.size() < most;) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string::npos) break;  // a killed process left half a line
+    lines.push_back(text.substr(begin, end + 1 - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+/// Whether the line is of an update after `update`.
+bool is_later(const std::string& line, std::int64_t update) {
+  const core::Json json = core::try_parse_json(line).tree;
+  return json.is_object() && json.contains("update") && json["update"].is_number_integer() && json["update"] > update;
+}
+
+bool is_of(const std::string& line, std::int64_t update) {
+  const core::Json json = core::try_parse_json(line).tree;
+  return json.is_object() && json.contains("update") && json["update"] == update;
+}
+
+}  // namespace
+
+RunLog::RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t update) : path_(std::move(path)) {
+  std::vector<std::string> kept = first_lines(path_, lines);
+  // A file that lost lines before the checkpoint's end may have some from after it among the first.
+  if (kept.size() < lines) std::erase_if(kept, [&](const std::string& line) { return is_later(line, update); });
+  std::string text;
+  for (const std::string& line : kept) text += line;
+  core::write_file(path_, text);
+  lines_ = kept.size();
+  kept_of_update_ = static_cast<std::uint64_t>(
+      std::ranges::count_if(kept, [&](const std::string& line) { return is_of(line, update); }));
+  file_.reset(std::fopen(path_.c_str(), "ae"));
+  const int error = errno;
+  core::require(file_ != nullptr, core::ErrorCode::kIo, "{}: cannot open for writing: {}", path_.string(),
+                std::generic_category().message(error));
+}
+
+void RunLog::append(const core::Json& line) {
+  const std::string text = core::one_line(line) + "\n";
+  // Not through the stream's buffer, which gives up where a signal interrupts it.
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t n = ::write(::fileno(file_.get()), rest.data(), rest.size());
+    const int error = errno;
+    core::require(n >= 0 || error == EINTR, core::ErrorCode::kIo, "{}: cannot write: {}; is the disk full?",
+                  path_.string(), std::generic_category().message(error));
+    rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  }
+  ++lines_;
+}
+
+}  // namespace dragoman::training

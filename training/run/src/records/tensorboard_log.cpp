@@ -1,0 +1,129 @@
+#include "records/tensorboard_log.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <system_error>
+#include <vector>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/folder.h>
+#include <dragoman/core/json.h>
+
+namespace dragoman::training {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Json;
+
+constexpr std::string_view kEventFilePrefix = "events.out.tfevents.";
+constexpr std::string_view kEventFileSuffix = ".dragoman";
+constexpr std::size_t kDigits = 10;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// The seconds in the name of a file that this program may have written; nothing for any other name: others' files stay
+/// as they are, whatever they are called.
+std::optional<std::int64_t> seconds_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (name.size() != kEventFilePrefix.size() + kDigits + kEventFileSuffix.size()) return std::nullopt;
+  if (!name.starts_with(kEventFilePrefix) || !name.ends_with(kEventFileSuffix)) return std::nullopt;
+  std::int64_t seconds = 0;
+  const char* const end = name.data() + kEventFilePrefix.size() + kDigits;
+  const auto [stop, error] = std::from_chars(end - kDigits, end, seconds);
+  if (error != std::errc{} || stop != end || seconds < 0) return std::nullopt;
+  return seconds;
+}
+
+std::vector<fs::path> own_event_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const fs::path& entry : core::list_folder(folder))
+    if (seconds_of(entry)) files.push_back(entry);
+  std::ranges::sort(files);
+  return files;
+}
+
+/// Leaves the file's events of updates before `update`, and the first `lines` events of that one, which are counted
+/// down. A file without a remaining event is removed. Links are not followed.
+void cut(const fs::path& path, std::int64_t update, std::uint64_t& lines) {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 32;
+  if (!fs::is_regular_file(fs::symlink_status(path))) return;
+  const std::string before = core::read_regular_file(path, kLargest);
+  std::string after;
+  bool empty = true;
+  const std::vector<StoredEvent> events = read_events(before);
+  if (events.empty() && !before.empty()) return;  // something else of this name
+  for (const StoredEvent& event : events) {
+    if (!event.is_version && (event.step > update || (event.step == update && lines == 0))) continue;
+    if (!event.is_version && event.step == update) --lines;
+    after += event.record;
+    empty = empty && event.is_version;
+  }
+  if (empty)
+    fs::remove(path);
+  else if (after != before)
+    core::write_file(path, after);
+}
+
+/// TensorBoard reads the files of a folder in the order of their names, which begin with the seconds of their making.
+fs::path new_name(const fs::path& folder) {
+  auto seconds = static_cast<std::int64_t>(now());
+  for (const fs::path& file : own_event_files(folder)) seconds = std::max(seconds, seconds_of(file).value_or(0) + 1);
+  fs::path name = folder / fmt::format("{}{:0{}}{}", kEventFilePrefix, seconds, kDigits, kEventFileSuffix);
+  core::require(seconds_of(name).has_value(), core::ErrorCode::kBadInput,
+                "{}: an event file has a time that is too late to go on after it; remove it", folder.string());
+  return name;
+}
+
+std::string as_markdown(const Json& sample) {
+  const auto quoted = [&](const char* key) {
+    std::string text = sample.value(key, std::string());
+    // Markdown ends the quotation at the end of a line, and line ends have several forms.
+    std::ranges::replace_if(
+        text, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+    return "    " + text + "\n\n";  // as it is, whatever marks it holds
+  };
+  return "source\n\n" + quoted("source") + "prediction\n\n" + quoted("prediction") + "reference\n\n" +
+         quoted("reference");
+}
+
+/// Whether a number of a line is its time rather than a result.
+bool is_time(const std::string& key) {
+  return key == "update" || key == "target_tokens" || key == "seconds";
+}
+
+}  // namespace
+
+TensorBoardLog::TensorBoardLog(const fs::path& folder, std::int64_t update, std::uint64_t lines) {
+  std::error_code ignored;
+  fs::create_directories(folder, ignored);  // what is wrong with it, writing finds out
+  for (const fs::path& file : own_event_files(folder)) cut(file, update, lines);
+  file_.emplace(new_name(folder));
+  if (update > 0) file_->append({.wall_time = now(), .step = update + 1, .restarts = true});
+}
+
+void TensorBoardLog::append(const Json& line) {
+  const auto type = line.value("type", std::string());
+  TensorBoardEvent event{.wall_time = now(), .step = line.value("update", std::int64_t{0})};
+  if (type == "sample") {
+    samples_ = sampled_update_ == event.step ? samples_ + 1 : 1;
+    sampled_update_ = event.step;
+    event.texts.emplace_back(fmt::format("samples/{}/text_summary", samples_), as_markdown(line));
+    file_->append(event);
+    return;
+  }
+  const std::string group = type == "training" ? "train" : type;
+  for (const auto& [key, value] : line.items())
+    if (value.is_number() && !is_time(key) && std::isfinite(value.get<double>()))
+      event.scalars.emplace_back(group + "/" + key, value.get<double>());
+  const double seconds = line.value("seconds", 0.0);
+  if (type == "training" && seconds > 0)
+    event.scalars.emplace_back("train/tokens_per_second", line.value("target_tokens", 0.0) / seconds);
+  file_->append(event);  // one for each line, by which they are cut
+}
+
+}  // namespace dragoman::training

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "data/batch_source.h"
+
+#include <string>
+
+#include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/training/config.h>
+#include <dragoman/training/training_state.h>
+
+namespace dragoman::training {
+
+/// The inputs of an update's computation.
+struct UpdateInputs {
+  const TrainConfig& recipe;
+  nn::Seq2SeqModel& model;
+  bool aligned;  ///< whether the training data has word alignments
+  BatchSource& batches;
+  const tensor::Context& context;      ///< of the run
+  const tensor::KernelTable& kernels;  ///< of its device
+};
+
+/// Says where the gradient of the update that comes after `state` stops being finite, for messages: a parameter that is
+/// not finite itself, or the first op of a forward or backward pass with such a result, found by computing the update
+/// once more while the results of each op are checked. Overwrites the gradients.
+std::string first_non_finite(const UpdateInputs& inputs, const TrainingState& state);
+
+/// The first parameter with a number that is not finite, for messages.
+std::string first_non_finite_parameter(const nn::ParameterStore& parameters);
+
+}  // namespace dragoman::training
