@@ -231,9 +231,15 @@ void judge_files(const Evidence& evidence, Problems& problems) {
   if (!evidence.expectation.folder_vanishes) judge_losses(evidence, problems);
 }
 
+/// On a busy machine the program may have no time to stop by itself after a signal. It then says that it ended where it
+/// was, which is as safe as being killed, and as untidy.
+bool ended_in_place(const Outcome& outcome) {
+  return outcome.error.find("was ended where it was") != std::string::npos;
+}
+
 void judge_scratch(const Evidence& evidence, Problems& problems) {
-  const bool killed =
-      std::ranges::any_of(evidence.outcomes, [](const Outcome& o) { return o.signal != 0 || !o.ended; });
+  const bool killed = std::ranges::any_of(
+      evidence.outcomes, [](const Outcome& o) { return o.signal != 0 || !o.ended || ended_in_place(o); });
   if (!evidence.scratch_after.empty() && !killed && !evidence.expectation.may_litter)
     problems.push_back("temporary files left behind: " + evidence.scratch_after.front());
 }

@@ -1,9 +1,9 @@
 // Writes the seeds that are made by the program itself: make_seeds tests/fuzz/corpus
-#include "fairseq_harness.h"
-#include "huggingface_harness.h"
-#include "model_folder_harness.h"
-#include "peft_harness.h"
-#include "resume_harness.h"
+#include "targets/fairseq_harness.h"
+#include "targets/huggingface_harness.h"
+#include "targets/model_folder_harness.h"
+#include "targets/peft_harness.h"
+#include "targets/resume_harness.h"
 #include "test_data.h"
 
 #include <fstream>

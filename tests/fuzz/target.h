@@ -19,8 +19,8 @@ struct Budget {
   std::size_t bytes_per_byte = 64;
 };
 
-/// A reader under test. Each has a header NAME_harness.h with a function NAME_target(); the libFuzzer program and the
-/// ordinary tests both use it.
+/// A reader under test. Each has a header targets/NAME_harness.h with a function NAME_target(), which the libFuzzer
+/// program and the ordinary tests both use.
 struct Target {
   std::string_view name;
   /// Reads the bytes and uses what was read. True if they were well-formed, false if they were refused. Any exception

@@ -1,4 +1,4 @@
-#include "safetensors_harness.h"
+#include "targets/safetensors_harness.h"
 #include "test_data.h"
 #include "test_names.h"
 

@@ -1,7 +1,7 @@
 #include "formats/dictionary.h"
 
-#include "dictionary_harness.h"
 #include "formats_test_support.h"
+#include "targets/dictionary_harness.h"
 #include "test_data.h"
 
 #include <random>

@@ -1,6 +1,6 @@
 #include "formats_test_support.h"
+#include "targets/tokenizer_formats_harness.h"
 #include "test_data.h"
-#include "tokenizer_formats_harness.h"
 
 #include <gtest/gtest.h>
 

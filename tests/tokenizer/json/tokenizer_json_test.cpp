@@ -1,6 +1,6 @@
 #include "error_message.h"
+#include "targets/tokenizer_json_harness.h"
 #include "test_data.h"
-#include "tokenizer_json_harness.h"
 #include "tokenizer_test_support.h"
 
 #include <algorithm>

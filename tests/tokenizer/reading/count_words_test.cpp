@@ -1,6 +1,6 @@
-#include "count_lines_harness.h"
 #include "learning/learn_within.h"
 #include "learning/spilled_corpus.h"
+#include "targets/count_lines_harness.h"
 #include "test_data.h"
 #include "tokenizer_test_support.h"
 

@@ -1,5 +1,5 @@
 #include "formats_test_support.h"
-#include "pattern_harness.h"
+#include "targets/pattern_harness.h"
 #include "test_data.h"
 
 #include <random>

@@ -1,4 +1,4 @@
-#include "../models/collective/ranks.h"
+#include "../../models/collective/ranks.h"
 #include "small_task.h"
 #include "test_data.h"
 
