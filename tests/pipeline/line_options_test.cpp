@@ -136,6 +136,8 @@ TEST_F(LineOptionsTest, WhatMakesNoSenseFailsItsLineOnly) {
       {{{"decoding", {{"beam_size", 0}}}}, "beam_size"},
       {{{"decoding", {{"beem_size", 2}}}}, "beam_size"},
       {{{"decoding", {{"beam_size", 129}}}}, "may be at most 128 in a line"},
+      {{{"decoding", {{"top_k", 5}}}}, "only sampling search looks at it"},
+      {{{"decoding", {{"decoder", "greedy"}, {"beam_size", 3}}}}, "only beam search looks at it"},
       {{{"decoding", {{"decoder", "magic"}}}}, "unknown search strategy 'magic'"},
       {{{"decoding", {{"repetition_penalty", 1e300}}}}, "repetition_penalty"},
   };

@@ -81,22 +81,16 @@ class Align final : public Command {
               models, output_, session.stop);
     job_.skip_lines_kept(reader);
     pipeline::LineCounts counts;
-    for (bool more = true; more;) {
-      std::vector<pipeline::PairAlignment> alignments;
-      try {
-        std::vector<pipeline::LinePair> pairs;
-        more = reader.read(pairs, LinePairReader::kFewBytes);
-        alignments = aligner.align(std::move(pairs), session.stop);
-      } catch (const core::Error& error) {
-        if (error.code() != ErrorCode::kInterrupted) throw;
-      }
-      if (session.stop.stop_requested()) job_.interrupt();
+    std::vector<pipeline::PairAlignment> alignments;
+    const auto compute = [&] {
+      std::vector<pipeline::LinePair> pairs;
+      const bool more = reader.read(pairs, LinePairReader::kFewBytes);
+      alignments = aligner.align(std::move(pairs), session.stop);
+      return more;
+    };
+    job_.run(session, "align", reader, compute, [&] {
       for (const pipeline::PairAlignment& alignment : alignments) write(alignment, counts);
-      job_.note(reader.lines_read(), reader.hash());
-      core::report(session.progress,
-                   {.stage = "align", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
-    }
-    job_.commit();
+    });
     counts.with_invalid_utf8 = reader.counts().with_invalid_utf8;
     if (const std::string text = pipeline::describe(counts); !text.empty()) session.log(core::LogLevel::kInfo, text);
   }

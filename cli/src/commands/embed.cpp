@@ -39,7 +39,7 @@ class EmbeddingWriter {
  public:
   virtual ~EmbeddingWriter() = default;
   virtual void write(const pipeline::LineEmbedding& line) = 0;
-  virtual void finish() = 0;
+  virtual void finish() {}  ///< writes what is written at the end
 };
 
 /// {"tokens": [..], "embedding": [..]}, or "states" with a row for each token; with all layers a list of these.
@@ -60,7 +60,6 @@ class JsonLines final : public EmbeddingWriter {
                       {pooled_ ? "embedding" : "states", all_layers_ ? std::move(layers) : std::move(layers.front())}};
     job_->write(core::one_line(object));
   }
-  void finish() override { job_->commit(); }
 
  private:
   LineJob* job_;
@@ -187,21 +186,17 @@ class Embed final : public Command {
       job_.skip_lines_kept(reader);
     }
     const std::unique_ptr<EmbeddingWriter> writer = make_writer(pooling, states);
-    for (bool more = true; more;) {
-      std::vector<pipeline::LineEmbedding> lines;
-      try {
-        std::vector<pipeline::LinePair> pairs;
-        more = reader.read(pairs, pooling == Pooling::kNone ? LinePairReader::kFewBytes : LinePairReader::kUsualBytes);
-        lines = embedder.embed(std::move(pairs), session.stop);
-      } catch (const core::Error& error) {
-        if (error.code() != ErrorCode::kInterrupted) throw;
-      }
-      if (session.stop.stop_requested()) interrupt(reader.lines_read());
+    std::vector<pipeline::LineEmbedding> lines;
+    const auto compute = [&] {
+      std::vector<pipeline::LinePair> pairs;
+      const bool more =
+          reader.read(pairs, pooling == Pooling::kNone ? LinePairReader::kFewBytes : LinePairReader::kUsualBytes);
+      lines = embedder.embed(std::move(pairs), session.stop);
+      return more;
+    };
+    job_.run(session, "embed", reader, compute, [&] {
       for (const pipeline::LineEmbedding& line : lines) write(line, *writer);
-      if (format_ == "jsonl") job_.note(reader.lines_read(), reader.hash());
-      core::report(session.progress,
-                   {.stage = "embed", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
-    }
+    });
     writer->finish();
     for (const std::string& text : {pipeline::describe(reader.counts()), long_lines_.describe("line")})
       if (!text.empty()) session.log(core::LogLevel::kInfo, text);
@@ -270,11 +265,6 @@ class Embed final : public Command {
     if (line.cut) long_lines_.count_cut();
     if (!line.error.empty()) long_lines_.count_skipped();
     if (format_ == "jsonl" && (line.cut || !line.error.empty())) job_.note_long_line(long_lines_.policy());
-  }
-
-  [[noreturn]] void interrupt(std::uint64_t lines) const {
-    if (format_ == "jsonl") job_.interrupt();
-    core::fail(ErrorCode::kInterrupted, "interrupted after {} lines, of which nothing was written", lines);
   }
 
   std::string model_;

@@ -77,20 +77,14 @@ class Rerank final : public Command {
     for (const NamedModel& model : named) folders.push_back(model.folder.string());
     job_.open("rerank", identity(named), folders, output_, session.stop);
     job_.skip_lines_kept(reader);
-    for (bool more = true; more;) {
-      try {
-        more = read_batch(reader);
-        reranker.rerank(lines_, where_, session.stop);
-      } catch (const core::Error& error) {
-        if (error.code() != core::ErrorCode::kInterrupted) throw;
-      }
-      if (session.stop.stop_requested()) job_.interrupt();
+    const auto compute = [&] {
+      const bool more = read_batch(reader);
+      reranker.rerank(lines_, where_, session.stop);
+      return more;
+    };
+    job_.run(session, "rerank", reader, compute, [&] {
       for (const pipeline::NBestLine& line : lines_) write(line);
-      job_.note(reader.lines_read(), reader.hash());
-      core::report(session.progress,
-                   {.stage = "rerank", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
-    }
-    job_.commit();
+    });
     if (const std::string text = long_lines_.describe("list"); !text.empty())
       core::log(session.log, core::LogLevel::kInfo, text);
     if (unranked_ > 0)

@@ -23,7 +23,6 @@ namespace dragoman::cli {
 namespace {
 
 namespace po = boost::program_options;
-using core::ErrorCode;
 
 class Score final : public Command {
  public:
@@ -82,25 +81,19 @@ class Score final : public Command {
     models.insert(models.end(), ensemble.models.begin(), ensemble.models.end());
     job_.open("score", identity(), models, output_, session.stop);
     job_.skip_lines_kept(reader);
-    for (bool more = true; more;) {
-      std::vector<pipeline::LineScore> scores;
-      try {
-        std::vector<pipeline::LinePair> pairs;
-        more = reader.read(pairs, attention.kind ? LinePairReader::kFewBytes : LinePairReader::kUsualBytes);
-        scores = scorer.score(std::move(pairs), session.stop);
-      } catch (const core::Error& error) {
-        if (error.code() != ErrorCode::kInterrupted) throw;
-      }
-      if (session.stop.stop_requested()) job_.interrupt();
+    std::vector<pipeline::LineScore> scores;
+    const auto compute = [&] {
+      std::vector<pipeline::LinePair> pairs;
+      const bool more = reader.read(pairs, attention.kind ? LinePairReader::kFewBytes : LinePairReader::kUsualBytes);
+      scores = scorer.score(std::move(pairs), session.stop);
+      return more;
+    };
+    job_.run(session, "score", reader, compute, [&] {
       for (const pipeline::LineScore& line : scores) {
         write(line);
         if (line.attention) pipeline::write_attention(*line.attention, attention, std::to_string(job_.written()));
       }
-      job_.note(reader.lines_read(), reader.hash());
-      core::report(session.progress,
-                   {.stage = "score", .done = reader.lines_read(), .total = 0, .unit = "lines", .figures = {}});
-    }
-    job_.commit();
+    });
     for (const std::string& text : {pipeline::describe(reader.counts()), long_lines_.describe("pair")})
       if (!text.empty()) session.log(core::LogLevel::kInfo, text);
   }

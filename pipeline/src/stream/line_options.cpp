@@ -139,6 +139,7 @@ decoding::SharedSearch LineSearches::get(const decoding::SharedSearch& usual, co
 decoding::SharedSearch LineSearches::make(const decoding::SearchPlan& usual, const decoding::Search& said,
                                           const std::vector<std::string>& suppress) const {
   decoding::DecodingOptions options = usual.options_with(said);
+  decoding::require_all_used(options, usual.options());
   add_suppressed(model_, suppress, options);
   auto search = std::make_shared<const decoding::SearchPlan>(usual.with(std::move(options)));
   search->check(model_.model->spec());

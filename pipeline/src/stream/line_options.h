@@ -45,7 +45,7 @@ class LineSearches {
   explicit LineSearches(const ModelView& model) : model_(model) {}
 
   /// Returns `usual` with the settings `said`, which take precedence, and with further suppressed texts.
-  /// Error{kInvalidArgument} if the search is then invalid.
+  /// Error{kInvalidArgument} if the search is then invalid, or does not look at an option that `said` changes.
   decoding::SharedSearch get(const decoding::SharedSearch& usual, const decoding::Search& said,
                              const std::vector<std::string>& suppress = {});
 

@@ -61,11 +61,27 @@ void LineJob::write(std::string_view line) {
   ++written_;
 }
 
-void LineJob::note(std::uint64_t lines, std::uint64_t hash) {
-  out_->flush();
-  // Notes are kept from the first line on that is in the file.
-  if (!std::exchange(long_lines_noted_, true)) out_->note(core::Json{{kLongLines, long_lines_}}.dump());
-  out_->note(pipeline::to_note({.lines = lines, .hash = hash}));
+bool LineJob::compute_batch(const Session& session, const std::function<bool()>& compute) {
+  try {
+    return compute();
+  } catch (const core::Error& error) {
+    if (error.code() != ErrorCode::kInterrupted || !was_stopped(session)) throw;
+    return false;
+  }
+}
+
+bool LineJob::was_stopped(const Session& session) {
+  return session.stop.stop_requested();
+}
+
+void LineJob::note(const Session& session, const std::string& stage, std::uint64_t lines, std::uint64_t hash) {
+  if (out_) {
+    out_->flush();
+    // Notes are kept from the first line on that is in the file.
+    if (!std::exchange(long_lines_noted_, true)) out_->note(core::Json{{kLongLines, long_lines_}}.dump());
+    out_->note(pipeline::to_note({.lines = lines, .hash = hash}));
+  }
+  core::report(session.progress, {.stage = stage, .done = lines, .total = 0, .unit = "lines", .figures = {}});
 }
 
 void LineJob::note_long_line(const std::string& policy) {
@@ -78,7 +94,9 @@ void LineJob::note_long_line(const std::string& policy) {
   long_lines_noted_ = false;
 }
 
-void LineJob::interrupt() const {
+void LineJob::interrupt(std::uint64_t lines) const {
+  core::require(out_.has_value(), ErrorCode::kInterrupted, "interrupted after {} lines, of which nothing was written",
+                lines);
   const bool is_partial = out_->partial_name() != out_->name();
   core::require(is_partial, ErrorCode::kInterrupted, "interrupted after {} lines", written_);
   core::fail_option("resume", ErrorCode::kInterrupted,

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <concepts>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +15,8 @@
 #include <dragoman/pipeline/scorer.h>
 
 namespace dragoman::cli {
+
+struct Session;
 
 /// The output of a command that writes a line for each line of its input, and can go on after an interruption:
 /// --resume and --overwrite, which translate has, too.
@@ -35,16 +40,34 @@ class LineJob {
 
   /// Writes a line without its LF.
   void write(std::string_view line);
-  /// Flushes the lines that were written, and notes that they are of the first `lines` lines of the input.
-  void note(std::uint64_t lines, std::uint64_t hash);
+  /// Takes the input batch by batch to its end: `compute` reads a batch and computes its results, and is false at the
+  /// end of the input; `write` writes them. A batch during which a stop was requested is not written:
+  /// Error{kInterrupted} that names the partial file. Without open(), as for outputs that are written at the end, it
+  /// says that nothing was written.
+  template <class Reader>
+  void run(const Session& session, const std::string& stage, const Reader& reader, std::predicate auto&& compute,
+           std::invocable auto&& write) {
+    for (bool more = true; more;) {
+      more = compute_batch(session, compute);
+      if (was_stopped(session)) interrupt(reader.lines_read());
+      write();
+      note(session, stage, reader.lines_read(), reader.hash());
+    }
+    if (out_) out_->commit();
+  }
   /// Notes what became of a long line. A run that goes on must do the same to others.
   void note_long_line(const std::string& policy);
   std::uint64_t written() const noexcept { return written_; }
-  void commit() { out_->commit(); }
-  /// Error{kInterrupted} that names the partial file.
-  [[noreturn]] void interrupt() const;
 
  private:
+  /// False at the end of the input, or where a stop request ended the computation.
+  static bool compute_batch(const Session& session, const std::function<bool()>& compute);
+  static bool was_stopped(const Session& session);
+  /// Flushes the lines that were written, notes that they are of the first `lines` lines of the input, and reports
+  /// that.
+  void note(const Session& session, const std::string& stage, std::uint64_t lines, std::uint64_t hash);
+  [[noreturn]] void interrupt(std::uint64_t lines) const;
+
   bool resume_ = false;
   bool overwrite_ = false;
   bool long_lines_noted_ = true;
