@@ -74,7 +74,8 @@ class PeftConfig {
 
  private:
   static Json read(const path& file) {
-    Json json = core::parse_json(core::read_regular_file(file, kLongestConfig), file.string());
+    Json json =
+        core::parse_json(core::read_regular_file(file, kLongestConfig), file.string(), core::EqualKeys::kLastCounts);
     core::require(json.is_object(), ErrorCode::kBadInput, "{}: must hold keys and values", file.string());
     return json;
   }

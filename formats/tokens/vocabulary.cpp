@@ -88,7 +88,8 @@ Vocabulary Vocabulary::read_fairseq(const std::filesystem::path& path) {
 }
 
 Vocabulary Vocabulary::read_json_list(const std::filesystem::path& path) {
-  const core::Json list = core::parse_json(core::read_regular_file(path, kLargestFile), path.string());
+  const core::Json list =
+      core::parse_json(core::read_regular_file(path, kLargestFile), path.string(), core::EqualKeys::kLastCounts);
   core::require(list.is_array(), ErrorCode::kBadInput, "{}: expected a list of pieces, as in [\"<unk>\", \"a\"]",
                 path.string());
   std::vector<std::string> pieces;
