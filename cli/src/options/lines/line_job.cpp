@@ -81,6 +81,8 @@ void LineJob::note_long_line(const std::string& policy) {
 void LineJob::interrupt() const {
   const bool is_partial = out_->partial_name() != out_->name();
   core::require(is_partial, ErrorCode::kInterrupted, "interrupted after {} lines", written_);
+  core::require(written_ > 0, ErrorCode::kInterrupted,
+                "interrupted before the first line was done; nothing was written");
   core::fail_option("resume", ErrorCode::kInterrupted,
                     "interrupted after {} lines, which are in {}; run again with `resume` to continue", written_,
                     out_->partial_name());
