@@ -126,7 +126,7 @@ void PairParser::parse_object(std::string_view line, ParsedPair& pair) const {
   pair.alignment.clear();
   const core::ParsedJson parsed = core::try_parse_json(line);
   if (!parsed.problem.empty()) {
-    pair.problem = fmt::format("not a JSON object: {} at byte {}", parsed.problem, parsed.position + 1);
+    pair.problem = fmt::format("{} at byte {}", parsed.problem, parsed.position + 1);
     return;
   }
   if (!parsed.tree.is_object()) {

@@ -106,7 +106,9 @@ class Preparation {
         train_(options.train, stop),
         validation_(options.validation_output, stop),
         test_(options.test_output, stop),
-        rejected_(options.rejected, stop) {}
+        rejected_(options.rejected, stop) {
+    core::require_places_for_marks(files());
+  }
 
   PrepareSummary run() {
     find_scripts();
@@ -247,19 +249,25 @@ class Preparation {
                   "none of the {} lines holds a pair where the options say it is (columns of TSV, keys of JSON lines); "
                   "nothing was written",
                   summary_.lines);
-    const auto each = [this](const auto& step) {
-      step(train_);
-      step(validation_);
-      step(test_);
-      step(rejected_);
-    };
-    each([](auto& output) { output.complete(); });
-    std::vector<core::OutputFile*> files;
-    each([&](auto& output) { output.add_files(files); });
-    core::publish_together(files);
+    for_each_output([](auto& output) { output.complete(); });
+    core::publish_together(files());
     summary_.train = train_.pairs();
     summary_.validation = validation_.pairs();
     summary_.test = test_.pairs();
+  }
+
+  template <class Step>
+  void for_each_output(const Step& step) {
+    step(train_);
+    step(validation_);
+    step(test_);
+    step(rejected_);
+  }
+
+  std::vector<core::OutputFile*> files() {
+    std::vector<core::OutputFile*> files;
+    for_each_output([&](auto& output) { output.add_files(files); });
+    return files;
   }
 
   void write_splits() {

@@ -149,7 +149,8 @@ class Folder {
   void read_config_file() {
     const path config_path = folder_ / kConfig;
     core::Json json = core::Json::object();
-    if (std::filesystem::exists(config_path)) json = core::load_json(config_path.string());
+    if (std::filesystem::exists(config_path))
+      json = core::load_json(config_path.string(), core::EqualKeys::kLastCounts);
     core::OptionReader config(json, config_path.string());
     if (file_->version() < 6) {
       tokens_.unknown = text_setting("unk_token", tokens_.unknown);

@@ -28,7 +28,7 @@ Json read_object(const path& file, std::uint64_t longest) {
   const std::string text = core::read_regular_file(file, longest);
   core::require_no_lfs_pointer(text, file.string());
   core::require(!text.empty(), ErrorCode::kBadInput, "{}: is empty; get it again", file.string());
-  Json json = core::parse_json(text, file.string());
+  Json json = core::parse_json(text, file.string(), core::EqualKeys::kLastCounts);
   core::require(json.is_object(), ErrorCode::kBadInput, "{}: must hold keys and values", file.string());
   return json;
 }

@@ -4,6 +4,7 @@
 #include "peft/example.h"
 #include "peft/module_names.h"
 #include "peft/peft_files.h"
+#include "peft/selected_modules.h"
 #include "weights/foreign_tensors.h"
 
 #include <algorithm>
@@ -29,22 +30,32 @@ using std::filesystem::path;
 constexpr std::uint64_t kLongestConfig = std::uint64_t{1} << 20;
 /// Above any that somebody uses; what is larger is damage.
 constexpr std::int64_t kLargestRank = 65536;
+constexpr double kLargestAlpha = 1e9;
 
 /// Keys of adapter_config.json that are read and checked.
-const std::set<std::string_view> kReadKeys = {"peft_type",    "base_model_name_or_path", "r",         "lora_alpha",
-                                              "rank_pattern", "alpha_pattern",           "use_rslora"};
+const std::set<std::string_view> kReadKeys = {"peft_type",
+                                              "base_model_name_or_path",
+                                              "r",
+                                              "lora_alpha",
+                                              "rank_pattern",
+                                              "alpha_pattern",
+                                              "use_rslora",
+                                              "target_modules",
+                                              "exclude_modules",
+                                              "layers_to_transform",
+                                              "layers_pattern"};
 
-/// Keys that record how the adapters were trained, or where they belong, which the tensors' names record, too. The
-/// others belong to ways to begin and to compute that are refused by another key.
+/// Keys that record how the adapters were trained. The others belong to ways to begin and to compute that are refused
+/// by another key.
 const std::set<std::string_view> kMeaninglessKeys = {
-    "task_type",       "auto_mapping",        "peft_version",   "revision",       "inference_mode",   "target_modules",
-    "exclude_modules", "layers_to_transform", "layers_pattern", "lora_dropout",   "megatron_core",    "loftq_config",
-    "eva_config",      "corda_config",        "lora_ga_config", "runtime_config", "qalora_group_size"};
+    "task_type",      "auto_mapping",   "peft_version",     "revision",   "inference_mode",
+    "lora_dropout",   "megatron_core",  "loftq_config",     "eva_config", "corda_config",
+    "lora_ga_config", "runtime_config", "qalora_group_size"};
 
 /// The contents of adapter_config.json.
 class PeftConfig {
  public:
-  explicit PeftConfig(const path& file) : file_(file.string()), json_(read(file)) {
+  explicit PeftConfig(const path& file) : file_(file.string()), json_(read(file)), selected_(json_, file_) {
     require(json_.value("peft_type", Json()) == "LORA",
             fmt::format("peft_type is {}; adapters of the type LORA are read", shown("peft_type")));
     for (const auto& [key, value] : json_.items()) check_known(key, value);
@@ -60,6 +71,15 @@ class PeftConfig {
     const auto found = json_.find("base_model_name_or_path");
     return found == json_.end() || found->is_null() ? std::string() : found->get<std::string>();
   }
+  /// PEFT would drop the weights of a module that the keys do not select.
+  void require_selected(std::string_view module) const {
+    const auto key = selected_.left_out_by(module);
+    if (key)
+      core::fail(ErrorCode::kBadInput,
+                 "{}: {} is {}, which leaves out the module {}, but the weights hold adapters of it; restore the key "
+                 "that the adapters were trained with",
+                 file_, *key, shown(std::string(*key).c_str()), core::quote(module));
+  }
   /// The factor by which the product of a module's matrices is multiplied.
   double scale_of(std::string_view module, std::int64_t rank) const {
     const double expected = of_module("rank_pattern", "r", module);
@@ -74,7 +94,8 @@ class PeftConfig {
 
  private:
   static Json read(const path& file) {
-    Json json = core::parse_json(core::read_regular_file(file, kLongestConfig), file.string());
+    Json json =
+        core::parse_json(core::read_regular_file(file, kLongestConfig), file.string(), core::EqualKeys::kLastCounts);
     core::require(json.is_object(), ErrorCode::kBadInput, "{}: must hold keys and values", file.string());
     return json;
   }
@@ -124,14 +145,16 @@ class PeftConfig {
     return first == nullptr ? nullptr : first->second;
   }
   double of_module(const char* pattern, const char* usual, std::string_view module) const {
-    if (const Json* value = value_for(module, pattern)) return positive(*value, pattern);
+    const double most = std::string_view(usual) == "r" ? static_cast<double>(kLargestRank) : kLargestAlpha;
+    if (const Json* value = value_for(module, pattern)) return positive(*value, pattern, most);
     const auto found = json_.find(usual);
     require(found != json_.end(), fmt::format("{} is missing", usual));
-    return positive(*found, usual);
+    return positive(*found, usual, most);
   }
-  double positive(const Json& value, const char* key) const {
-    require(value.is_number() && value.get<double>() > 0 && value.get<double>() <= 1e9,
-            fmt::format("{} is {}; it must be a number above 0", key, core::quote(core::one_line(value))));
+  double positive(const Json& value, const char* key, double most) const {
+    require(value.is_number() && value.get<double>() > 0 && value.get<double>() <= most,
+            fmt::format("{} is {}; it must be a number above 0, and at most {:.0f}", key,
+                        core::quote(core::one_line(value)), most));
     return value.get<double>();
   }
 
@@ -139,6 +162,7 @@ class PeftConfig {
 
   std::string file_;
   Json json_;
+  SelectedModules selected_;
   mutable std::map<std::string, NamesOfPattern, std::less<>> patterns_;  ///< of rank_pattern and alpha_pattern
 };
 
@@ -177,7 +201,9 @@ class PeftModel final : public formats::OpenedModel {
         config_(std::move(config)),
         tensors_(open_adapters(folder_)),
         known_(base_->config().model_type, base_->config().model),
-        names_(modules_in(tensors_)) {}
+        names_(modules_in(tensors_)) {
+    for (const std::string& module : names_) config_.require_selected(module);
+  }
 
   const std::filesystem::path& path() const noexcept override { return folder_; }
   const formats::ModelConfig& config() const noexcept override { return base_->config(); }

@@ -63,7 +63,7 @@ tokenizer::TokenizerSpec fit_tokenizer_json(const path& file, std::string conten
   auto opened = open();
   if (opened->size() < vocabulary.size()) {
     // Pieces that the file has not: made up, or padding of the table.
-    core::Json json = core::parse_json(content, file.string());
+    core::Json json = core::parse_json(content, file.string(), core::EqualKeys::kLastCounts);
     for (std::int32_t id = opened->size(); id < vocabulary.size(); ++id)
       json["added_tokens"].push_back({{"id", id},
                                       {"content", vocabulary.pieces()[static_cast<std::size_t>(id)]},

@@ -34,7 +34,8 @@ std::vector<std::string> lines_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-Vocabulary::Vocabulary(std::vector<std::string> pieces, std::string name) : name_(std::move(name)) {
+Vocabulary::Vocabulary(std::vector<std::string> pieces, std::string name)
+    : name_(std::move(name)), listed_(pieces.size()) {
   core::require(!pieces.empty() && pieces.size() < std::size_t{1} << 30, ErrorCode::kBadInput,
                 "{}: has {} pieces; take the file as the toolkit wrote it", name_, pieces.size());
   for (std::string& piece : pieces) place(std::move(piece));
@@ -88,7 +89,8 @@ Vocabulary Vocabulary::read_fairseq(const std::filesystem::path& path) {
 }
 
 Vocabulary Vocabulary::read_json_list(const std::filesystem::path& path) {
-  const core::Json list = core::parse_json(core::read_regular_file(path, kLargestFile), path.string());
+  const core::Json list =
+      core::parse_json(core::read_regular_file(path, kLargestFile), path.string(), core::EqualKeys::kLastCounts);
   core::require(list.is_array(), ErrorCode::kBadInput, "{}: expected a list of pieces, as in [\"<unk>\", \"a\"]",
                 path.string());
   std::vector<std::string> pieces;
@@ -144,18 +146,25 @@ void Vocabulary::swap(std::int32_t one, std::int32_t other) {
 }
 
 void Vocabulary::fill_up_to(std::int64_t rows, const std::string& where) {
-  core::require(size() <= rows, ErrorCode::kBadInput, "{}: has {} pieces, but the model's table {} has {} rows", name_,
-                size(), where, rows);
+  // The message counts as a reader of the file does.
+  const auto counted = [&] {
+    std::string text = fmt::format("{}: has {} pieces", name_, listed_);
+    for (std::size_t id = listed_; id < pieces_.size(); ++id) text += fmt::format(", without {}", Quoted{pieces_[id]});
+    return text;
+  };
+  if (size() > rows)
+    core::fail(ErrorCode::kBadInput, "{}, but the model's table {} has {} rows{}", counted(), where, rows,
+               pieces_.size() > listed_ ? ", and each missing piece needs one" : "");
   // Tables are padded to a multiple of 8 or of a larger power of two, or have a few rows more. Anything else is a list
   // that was cut, or another model's list, with which the model would translate into rubbish.
   constexpr std::int64_t kMultiple = 8;
   constexpr std::int64_t kMaxPadding = 512;
   const std::int64_t padding = rows - size();
   const std::int64_t share = rows % kMultiple == 0 ? 4 : 20;
-  core::require(padding < kMaxPadding && padding * share <= rows, ErrorCode::kBadInput,
-                "{}: has {} pieces, but the model's table {} has {} rows; was it cut, or is it the vocabulary of "
-                "another model?",
-                name_, size(), where, rows);
+  if (padding >= kMaxPadding || padding * share > rows)
+    core::fail(ErrorCode::kBadInput,
+               "{}, but the model's table {} has {} rows; was it cut, or is it the vocabulary of another model?",
+               counted(), where, rows);
   while (size() < rows) add(fmt::format("<unused{}>", size()));
 }
 

@@ -46,6 +46,7 @@ class Vocabulary {
   void place(std::string piece);
 
   std::string name_;
+  std::size_t listed_ = 0;  ///< in the file; the others were added
   std::vector<std::string> pieces_;
   std::unordered_map<std::string, std::int32_t, core::TextHash, std::equal_to<>> ids_;
 };

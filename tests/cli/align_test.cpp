@@ -51,7 +51,7 @@ TEST_F(AlignTest, ReadsPairsOfEveryFormat) {
   EXPECT_THAT(align("pairs.tsv --input-format tsv --source-column 4").error,
               HasSubstr("pairs.tsv: line 1: 3 columns, but column 4"));
   EXPECT_THAT(align("pairs.jsonl --input-format jsonl").error, HasSubstr("pairs.jsonl: line 1: no text under the key"));
-  EXPECT_THAT(align("s.de --input-format jsonl").error, HasSubstr("s.de: line 1: not a JSON object"));
+  EXPECT_THAT(align("s.de --input-format jsonl").error, HasSubstr("s.de: line 1: not valid JSON"));
   EXPECT_THAT(align("s.de").error, HasSubstr("target lines"));
   EXPECT_THAT(align("s.de t.en --input-format tsv").error, HasSubstr("one file"));
 }

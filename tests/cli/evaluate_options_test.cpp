@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <dragoman/core/json.h>
+#include <dragoman/formats/checksums.h>
 
 namespace dragoman::testing {
 namespace {
@@ -47,24 +48,35 @@ TEST_F(EvaluateOptions, TokenizersMayBeModels) {
   std::ofstream(folder_ / "ref.pieces") << output_of("encode ref --tokenizer spm.model");
   const auto score = [](const std::string& json) { return core::Json::parse(json)["score"].get<double>(); };
   const double expected = score(output_of("evaluate out.pieces -r ref.pieces --tokenize none --json --width 6"));
-  for (const auto& [option, name] : {std::pair("spm", "flores101"),
-                                     {"flores101", "flores101"},
-                                     {"flores200", "flores200"},
-                                     {"spBLEU-1K", "spBLEU-1K"}}) {
-    const std::string json = output_of("evaluate out -r ref --tokenize " + std::string(option) +
-                                       " --tokenize-model spm.model --json --width 6");
+  // Nothing shows that the model is sacreBLEU's.
+  const std::string sum = formats::sha256_of_file(folder_ / "spm.model").substr(0, 12);
+  for (const std::string option : {"spm", "flores101", "flores200", "spBLEU-1K"}) {
+    const std::string json =
+        output_of("evaluate out -r ref --tokenize " + option + " --tokenize-model spm.model --json --width 6");
     EXPECT_EQ(score(json), expected);
-    EXPECT_EQ(core::Json::parse(json)["tok"], name);
+    EXPECT_EQ(core::Json::parse(json)["tok"], "spm-" + sum);
   }
   EXPECT_NE(expected, score(output_of("evaluate out -r ref --json --width 6")));
   // Where sacreBLEU keeps them.
   std::filesystem::create_directories(folder_ / "home/models");
   std::filesystem::copy(folder_ / "spm.model", folder_ / "home/models/flores200sacrebleuspm");
   ::setenv("SACREBLEU", (folder_ / "home").c_str(), 1);
-  EXPECT_EQ(score(output_of("evaluate out -r ref --tokenize flores200 --json --width 6")), expected);
+  std::filesystem::copy(folder_ / "spm.model", folder_ / "home/models/spbleu-1k_tokenizer_spm.model");
+  for (const std::string name : {"flores200", "spBLEU-1K"}) {
+    const std::string json = output_of("evaluate out -r ref --json --width 6 --tokenize " + name);
+    EXPECT_EQ(score(json), expected);
+    EXPECT_EQ(core::Json::parse(json)["tok"], name);
+  }
   EXPECT_THAT(run("evaluate out -r ref --tokenize spm").error,
               AllOf(HasSubstr("home/models/sacrebleu_tokenizer_spm.model"), HasSubstr("--tokenize-model")));
+  for (const std::string metrics : {"chrf", "ter", "chrf,ter"})
+    EXPECT_EQ(output_of("evaluate out -r ref --tokenize spm -m " + metrics),
+              output_of("evaluate out -r ref -m " + metrics));
+  EXPECT_EQ(run("evaluate out -r ref -m chrf --tokenize some").status, 2);
   ::unsetenv("SACREBLEU");
+  output_of("learn-bpe out --vocab-size 300 --output tokenizer.json --quiet");
+  EXPECT_THAT(run("evaluate out -r ref --tokenize flores200 --tokenize-model tokenizer.json").error,
+              AllOf(HasSubstr("tokenizer.json: "), HasSubstr("kind tokenizer-json"), HasSubstr("SentencePiece")));
   EXPECT_THAT(run("evaluate out -r ref --tokenize zh --tokenize-model spm.model").error, HasSubstr("needs no model"));
   EXPECT_THAT(run("evaluate out -r ref --tokenize ja-mecab").error, HasSubstr("--tokenize none"));
   EXPECT_THAT(run("evaluate out -r ref --tokenize some").error, AllOf(HasSubstr("zh"), HasSubstr("flores200")));

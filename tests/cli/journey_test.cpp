@@ -9,6 +9,7 @@ namespace dragoman::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A user's way from a corpus to a translation, on a language so simple that a small model learns it in seconds: each
 /// word has one translation, order is kept.
@@ -125,6 +126,23 @@ TEST_F(JourneyTest, InterruptedOnASilentInputTranslateKeepsItsLinesAndResumes) {
   EXPECT_EQ(content("stopped"), expected);
 }
 
+TEST_F(JourneyTest, AnInterruptionBeforeTheFirstLineNamesNoFile) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"translate", "--model", "run/best"},
+      {"score", "--model", "run/best", "--source", "-", "--target", "test.src"},
+      {"encode", "--tokenizer", "run/best/tokenizer.json"}};
+  for (std::vector<std::string> command : commands) {
+    command.insert(command.end(), {"--quiet", "--output", "none"});
+    BackgroundProgram program(folder_->path(), command);
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(*folder_ / "none.partial"); })) << program.error();
+    program.signal(SIGINT);
+    EXPECT_EQ(program.wait(), 130);
+    EXPECT_THAT(program.error(), HasSubstr("interrupted before the first line"));
+    EXPECT_THAT(program.error(), Not(HasSubstr("none.partial")));
+    EXPECT_FALSE(std::filesystem::exists(*folder_ / "none.partial"));
+  }
+}
+
 TEST_F(JourneyTest, AnInterruptedScoreSaysHowManyLinesItHasWritten) {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += "\u2581 \u2581 \u2581\n";  // more than is scored together
@@ -235,6 +253,9 @@ TEST_F(JourneyTest, EncodeAndDecodeAreInverse) {
 
 TEST_F(JourneyTest, AveragingAModelWithItselfChangesNothing) {
   must("average --output averaged run/best run/best");
+  const Outcome misnamed = run("average --output averaged.safetensors run/best run/best");
+  EXPECT_EQ(misnamed.status, 2);
+  EXPECT_THAT(misnamed.error, HasSubstr("--output averaged.safetensors: the mean of model folders"));
   EXPECT_EQ(must("translate --quiet --model averaged --input test.src").output,
             must("translate --quiet --model run/best --input test.src").output);
 }

@@ -55,11 +55,25 @@ TEST(ParseJson, DeepNestingDoesNotCrash) {
   }
 }
 
-TEST(ParseJson, KeepsTheOrderOfKeysAndTheLastOfEqualOnes) {
-  EXPECT_EQ(parse_json(R"({"z": 1, "a": {"b": []}, "z": {"y": 2}, "m": [{}, 1.5, -1, true, null, "t"]})", "t").dump(),
+TEST(ParseJson, KeepsTheOrderOfKeys) {
+  EXPECT_EQ(parse_json(R"({"z": {"y": 2}, "a": {"b": []}, "m": [{}, 1.5, -1, true, null, "t"]})", "t").dump(),
             R"({"z":{"y":2},"a":{"b":[]},"m":[{},1.5,-1,true,null,"t"]})");
   EXPECT_EQ(parse_json("7", "t"), 7);
   EXPECT_TRUE(parse_json("18446744073709551615", "t").is_number_unsigned());
+}
+
+TEST(ParseJson, AKeyThatAnObjectHasTwiceIsRefusedWithItsPlace) {
+  EXPECT_EQ(message_of([] { parse_json("{\"a\": 1, \"b\": {\"a\": 1},\n \"a\": 2, \"b\": 3}", "x.json"); }),
+            "x.json: the key 'a' is in this object twice at line 2, column 2");
+  EXPECT_EQ(message_of([] { parse_json(R"([{"a": 1}, {"a": 1, "b": {"c": 1, "c": 1}}])", "x.json"); }),
+            "x.json: the key 'c' is in this object twice at line 1, column 35");
+  // Spelled otherwise, with quotes and backslashes in the key.
+  EXPECT_EQ(try_parse_json(R"({"\\\"": 1, "\u005c\"" : 2})").position, 12U);
+}
+
+TEST(ParseJson, OfAKeyThatAnObjectHasTwiceTheLastValueCountsInFilesOfOtherPrograms) {
+  EXPECT_EQ(parse_json(R"({"z": 1, "a": {"b": 1, "b": []}, "z": {"y": 2}})", "t", EqualKeys::kLastCounts).dump(),
+            R"({"z":{"y":2},"a":{"b":[]}})");
 }
 
 // Row 13 of issue 8: looking each key up among all before it took minutes.
@@ -67,7 +81,8 @@ TEST(ParseJson, ManyKeysTakeNoTime) {
   std::string text = "{";
   for (int i = 0; i < 300'000; ++i) text += fmt::format("{}\"key{}\":{}", i == 0 ? "" : ",", i % 299'999, i);
   const std::clock_t begin = std::clock();
-  const Json tree = parse_json(text + "}", "t");
+  const Json tree = parse_json(text + "}", "t", EqualKeys::kLastCounts);
+  EXPECT_THAT(try_parse_json(text + "}").problem, HasSubstr("'key0' is in this object twice"));
   EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 10);
   ASSERT_EQ(tree.size(), 299'999U);
   EXPECT_EQ(tree.begin().value(), 299'999);

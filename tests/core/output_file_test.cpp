@@ -16,7 +16,6 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file_lock.h>
 #include <dragoman/core/named_file.h>
-#include <dragoman/core/publish_together.h>
 
 namespace dragoman::core {
 namespace {
@@ -512,70 +511,6 @@ TEST_F(OutputFileTest, ALockEndsWithTheProcessThatHeldIt) {
 }
 
 /// The program's own files are in folders that may come from a stranger.
-/// Two files that belong together, of which there is an earlier version. What publishing them leaves is what a process
-/// leaves that is killed there.
-class PublishTogether : public OutputFileTest {
- protected:
-  PublishTogether() {
-    for (const char* name : {"a", "b"}) put(folder_ / name, std::string("old ") + name);
-  }
-  /// Writes both. The rename of the file `lost` fails, if there is one.
-  void publish(const char* lost = nullptr) const {
-    OutputFile a(folder_ / "a", {.partial = PartialPolicy::kTemporary});
-    OutputFile b(folder_ / "b", {.partial = PartialPolicy::kTemporary});
-    OutputFile* const files[] = {&a, &b};
-    for (OutputFile* file : files) {
-      file->write("new " + file->name().substr(file->name().size() - 1));
-      file->complete();
-    }
-    if (lost != nullptr) fs::remove(folder_ / (std::string(lost) + ".partial"));
-    publish_together(files);
-  }
-};
-
-TEST_F(PublishTogether, ReplacesAllAndLeavesNoMark) {
-  publish();
-  EXPECT_EQ(read_file(folder_ / "a") + read_file(folder_ / "b"), "new anew b");
-  EXPECT_EQ(names_in(folder_.path()), (std::vector<std::string>{"a", "b"}));
-}
-
-TEST_F(PublishTogether, ThePairStaysAsItWasIfTheFirstCannotBeReplaced) {
-  EXPECT_THROW(publish("a"), Error);
-  EXPECT_EQ(read_file(folder_ / "a") + read_file(folder_ / "b"), "old aold b");
-  EXPECT_EQ(names_in(folder_.path()), (std::vector<std::string>{"a", "b"}));
-}
-
-TEST_F(PublishTogether, AnOldFileBesideANewOneIsNotRead) {
-  EXPECT_THROW(publish("b"), Error);
-  EXPECT_EQ(read_file(folder_ / "a"), "new a");
-  fs::create_symlink("b", folder_ / "link");
-  for (const char* name : {"b", "link"})
-    EXPECT_THAT(expect_error(ErrorCode::kIo, folder_ / name, [&] { read_file(folder_ / name); }),
-                HasSubstr("is older than the files that belong to it"));
-  EXPECT_EQ(raw(folder_ / "b"), "old b") << "nor lost";
-  publish();
-  EXPECT_EQ(read_file(folder_ / "a") + read_file(folder_ / "b"), "new anew b");
-}
-
-/// As a killed process leaves it, the new file is complete: what comes next, even if it fails, does not lose it.
-TEST_F(PublishTogether, WhatWasCompleteGetsItsNameWhenTheFileIsWrittenAgain) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    OutputFile b(folder_ / "b", {.partial = PartialPolicy::kTemporary});
-    b.write("new b");
-    b.complete();
-    put(folder_ / ("b" + std::string(kSupersededSuffix)), "");
-    ::kill(::getpid(), SIGKILL);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status));
-  expect_error(ErrorCode::kIo, folder_ / "b", [&] { read_file(folder_ / "b"); });
-  { OutputFile fails(folder_ / "b"); }
-  EXPECT_EQ(read_file(folder_ / "b"), "new b");
-  EXPECT_EQ(names_in(folder_.path()), (std::vector<std::string>{"a", "b"}));
-}
-
 TEST(WriteFile, WritesThroughNothing) {
   testing::TemporaryFolder folder;
   write_file(folder / "kept", "as it was");

@@ -74,7 +74,10 @@ TEST_F(PairReaderOf, BadJsonNamesFileLineAndReason) {
     return error_of({.format = PairFormat::kJsonl, .source = write("p.jsonl", text)});
   };
   const std::string good = "{\"source\":\"a\",\"target\":\"b\"}\n";
-  EXPECT_THAT(json(good + "{\"source\":\n"), AllOf(HasSubstr("p.jsonl: line 2: not a JSON object"), HasSubstr("byte")));
+  EXPECT_THAT(json(good + "{\"source\":\n"), AllOf(HasSubstr("p.jsonl: line 2: not valid JSON"), HasSubstr("byte")));
+  EXPECT_THAT(json(R"({"source":"a","target":"x","target":"y"})"
+                   "\n"),
+              HasSubstr("line 1: the key 'target' is in this object twice at byte 28"));
   EXPECT_THAT(json("[1]\n"), HasSubstr("line 1: not a JSON object"));
   EXPECT_THAT(json("{\"source\":\"a\",\"target\":5}\n"), HasSubstr("no text under the key"));
 }

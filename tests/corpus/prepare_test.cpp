@@ -50,6 +50,19 @@ class PrepareOf : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(PrepareOf, FindsOutFirstThatAnOutputCannotBeMarked) {
+  PrepareOptions prepared = options("ein Haus\n", "a house\n");
+  std::filesystem::create_directory(folder_ / "train.t.superseded");
+  prepared.inputs.front().source = path("missing");
+  try {
+    prepare(prepared);
+    ADD_FAILURE() << "no error";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("train.t.superseded: is in the way"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "train.s.partial"));
+}
+
 TEST_F(PrepareOf, KeepsOrDropsBothSidesAndCountsWhy) {
   PrepareOptions prepared =
       options("ein Haus\n\ngleich\nein Haus\nein Baum\nein\xFF Tag\n", "a house\nx\ngleich\na house\na tree\na day\n");

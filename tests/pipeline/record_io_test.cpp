@@ -262,13 +262,18 @@ TEST_F(RecordIoTest, ResultsWinOverKeysOfTheInput) {
             "\n");
 }
 
-TEST_F(RecordIoTest, OfAKeyThatStandsTwiceTheLastValueCounts) {
-  const auto records =
-      read({.path = write(R"({"a": 1, "source": "x", "b": {"c": 1, "c": 2}, "a": 3, "source": "y", "a": 4})"
-                          "\n"),
-            .format = RecordFormat::kJsonl});
-  EXPECT_EQ(records.front().text, "y");
-  EXPECT_EQ(records.front().fields.dump(), R"({"a":4,"b":{"c":2}})");
+TEST_F(RecordIoTest, ALineWithAKeyTwiceFails) {
+  const auto records = read({.path = write(R"({"source": "x", "source": "y"})"
+                                           "\n"
+                                           R"({"source": "x", "b": {"c": 1, "c": 2}})"
+                                           "\n"
+                                           R"({"source": "x", "b": {"source": 1}})"
+                                           "\n"),
+                             .format = RecordFormat::kJsonl});
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[0].message, "the key 'source' is in this object twice at byte 17");
+  EXPECT_EQ(records[1].message, "the key 'c' is in this object twice at byte 31");
+  EXPECT_FALSE(records[2].failed()) << records[2].message;
 }
 
 TEST_F(RecordIoTest, AHundredThousandKeysTakeNoTimeToSpeakOf) {

@@ -60,6 +60,19 @@ else()
   build_example(op op -DCMAKE_CUDA_COMPILER=NOTFOUND)
 endif()
 
+# The plugin of docs/plugins.md, to the letter.
+file(READ ${SOURCE}/docs/plugins.md page)
+foreach(block "cmake\n# (CMakeLists.txt)" "cpp\n// (mine.cpp)" "yaml\n# (shout.yml)")
+  string(REGEX MATCH "```${block}\n([^`]*)```" found "${page}")
+  if(NOT found)
+    message(FATAL_ERROR "docs/plugins.md has no whole file: ${block}")
+  endif()
+  file(WRITE ${WORK}/page/${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
+endforeach()
+run(${CMAKE_COMMAND} -S ${WORK}/page -B ${WORK}/page/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${WORK}/prefix
+  -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS})
+run(${CMAKE_COMMAND} --build ${WORK}/page/build)
+
 # The build tree is not taken for an installation.
 file(WRITE ${WORK}/finder/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
 project(finder LANGUAGES NONE)
@@ -99,6 +112,15 @@ run(${program} plugins check ${WORK}/example/example.so)
 expect("example: all [0-9]+ checks passed")
 expect("average-attention +cpu +device")
 expect("longest-match +- +text-round-trip")
+
+run(${program} plugins check ${WORK}/page/build/mine.so)
+expect("mine: all [0-9]+ checks passed")
+file(WRITE ${WORK}/page/greetings.txt "Guten Tag\n\nna?\n")
+run(${CMAKE_COMMAND} -E chdir ${WORK}/page ${program} run --quiet --plugin build/mine.so shout.yml)
+file(READ ${WORK}/page/loud.txt loud)
+if(NOT loud STREQUAL "GUTEN TAG!!\n\nNA?!!\n")
+  message(FATAL_ERROR "the stage of docs/plugins.md wrote '${loud}'")
+endif()
 
 run(${program} plugins check ${WORK}/op/leaky-relu.so)
 expect("leaky-relu: all [0-9]+ checks passed")

@@ -47,8 +47,10 @@ class Average final : public Command {
     require_not_an_input(output_, inputs);
     const auto all = [&](bool (*is_of_kind)(const path&)) { return std::ranges::all_of(inputs, is_of_kind); };
     if (all(formats::is_model_folder)) {
+      require_name_of_a_folder();
       formats::average_models(inputs, output_);
     } else if (all(training::is_checkpoint)) {
+      require_name_of_a_folder();
       plugins::Host host(host_options_);
       training::TrainerEnvironment environment = training::make_environment(host);
       environment.log = session.log;
@@ -64,6 +66,15 @@ class Average final : public Command {
   }
 
  private:
+  void require_name_of_a_folder() const {
+    const path output(output_);
+    if (output.extension() == ".safetensors" && !std::filesystem::is_directory(output))
+      throw UsageError(
+          fmt::format("--output {}: the mean of model folders or checkpoints is a model folder; name it without "
+                      ".safetensors",
+                      output_));
+  }
+
   std::vector<std::string> inputs_;
   std::string output_;
   plugins::HostOptions host_options_;

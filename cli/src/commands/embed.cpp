@@ -159,9 +159,10 @@ class Embed final : public Command {
         "layer", po::value(&layer_)->default_value("final")->value_name("N"),
         "final: what the stack hands on; 0: the embedded tokens; N: what layer N hands to the next, -1 the last; all: "
         "0 to the last");
-    long_lines_.add_to(options,
-                       "lines of more tokens than the model takes: fail; cut, which takes as many as it does; or skip, "
-                       "which writes an `error` in place of a vector (jsonl)");
+    long_lines_.add_to(
+        options,
+        "lines of more tokens than the model takes: fail; cut, which takes as many as it does; or skip, "
+        "which writes an `error` in place of a vector (jsonl). After a failure, --resume --long-lines skip goes on");
     job_.add_to(options);
     po::options_description machine = option_group("Machine");
     model_options_.add_to(machine);

@@ -48,7 +48,8 @@ class Rerank final : public Command {
         "text: the best translation of each line; jsonl: the lists, sorted, with each model's score");
     long_lines_.add_to(options,
                        "a list with a translation of more tokens than a model takes: fail; cut, which scores as many "
-                       "as it takes; or skip, which leaves the list as it is, in jsonl with a `rerank_error`");
+                       "as it takes; or skip, which leaves the list as it is, in jsonl with a `rerank_error`. After a "
+                       "failure, --resume --long-lines skip goes on");
     job_.add_to(options);
     length_penalty_.add_to(options, "that of the first --model's folder");
     po::options_description machine = option_group("Machine");

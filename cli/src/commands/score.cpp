@@ -45,9 +45,10 @@ class Score final : public Command {
         "output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "scores; - is stdout")(
         "format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
         "text: the log probability of each line; jsonl: with each token's, and attention");
-    long_lines_.add_to(options,
-                       "a pair of more tokens than the model takes: fail; cut, which scores as many as it takes; or "
-                       "skip, which gives it an empty line, of jsonl an `error`");
+    long_lines_.add_to(
+        options,
+        "a pair of more tokens than the model takes: fail; cut, which scores as many as it takes; or "
+        "skip, which gives it an empty line, of jsonl an `error`. After a failure, --resume --long-lines skip goes on");
     job_.add_to(options);
     length_penalty_.add_to(options, "none");
     ensemble_.add_to(options);

@@ -10,6 +10,7 @@
 #include "locking.h"
 #include "output_target.h"
 #include "own_file.h"
+#include "superseded_mark.h"
 
 #include <sys/stat.h>
 
@@ -98,7 +99,10 @@ struct OutputFile::Impl {
         compression(compression_of(target.path)),
         descriptor(open_own_file(partial, existed)) {
     try {
-      if (existed && is_superseded(final_path)) finish_publication();
+      if (existed && is_superseded(final_path))
+        finish_publication();
+      else
+        remove_mark_without_meaning(final_path);
       open_job(target, options);
     } catch (...) {
       if (!existed) ::unlink(partial.c_str());
@@ -245,7 +249,7 @@ struct OutputFile::Impl {
   void rename_to_final() const {
     const int error = std::rename(partial.c_str(), final_path.c_str()) == 0 ? 0 : errno;
     require(error == 0, ErrorCode::kIo, "{}: cannot rename to {}: {}", partial, final_path, describe_error(error));
-    if (is_superseded(final_path)) ::unlink((final_path + std::string(kSupersededSuffix)).c_str());
+    remove_mark(final_path);
     const fs::path parent = fs::path(final_path).parent_path();
     sync_folder(parent.empty() ? fs::path(".") : parent);
   }

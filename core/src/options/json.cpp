@@ -3,6 +3,7 @@
 #include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
 #include "dragoman/core/quote.h"
+#include "dragoman/core/tracked_iterator.h"
 #include "tree_builder.h"
 
 #include <algorithm>
@@ -43,11 +44,27 @@ std::size_t too_deep(std::string_view text) {
   return std::string_view::npos;
 }
 
-/// Makes the tree from the parser's events; see TreeBuilder. Of equal keys the last one's value stands at the place of
-/// the first, as in JavaScript.
+/// Returns the beginning of the string whose closing quote is before `end`. A quote in a string follows an odd number
+/// of backslashes.
+std::size_t begin_of_string(std::string_view text, std::size_t end) {
+  for (std::size_t quote = end - 1; (quote = text.rfind('"', quote - 1)) != std::string_view::npos;) {
+    const std::size_t before = text.substr(0, quote).find_last_not_of('\\');
+    if ((quote - (before + 1)) % 2 == 0) return quote;
+  }
+  return 0;
+}
+
+/// Makes the tree from the parser's events; see TreeBuilder.
 class JsonReader final : public nlohmann::json_sax<Json> {
  public:
-  ParsedJson take() { return problem_.empty() ? ParsedJson{builder_.take()} : ParsedJson{{}, problem_, position_}; }
+  JsonReader(std::string_view text, EqualKeys equal_keys)
+      : text_(text), furthest_(text.data()), equal_keys_(equal_keys) {}
+
+  ParsedJson parse() {
+    Json::sax_parse(TrackedIterator(text_.data(), furthest_), TrackedIterator(text_.data() + text_.size(), furthest_),
+                    this);
+    return problem_.empty() ? ParsedJson{builder_.take()} : ParsedJson{{}, problem_, position_};
+  }
 
   bool null() override { return value(nullptr); }
   bool boolean(bool value_read) override { return value(value_read); }
@@ -58,6 +75,8 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { return false; }  // JSON has none
   bool key(std::string& name) override {
     builder_.key(std::move(name));
+    if (equal_keys_ == EqualKeys::kRefused)
+      key_ends_.back().push_back(static_cast<std::size_t>(furthest_ - text_.data()));
     return true;
   }
   bool start_array(std::size_t) override {
@@ -66,6 +85,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   }
   bool start_object(std::size_t) override {
     builder_.begin_object();
+    key_ends_.emplace_back();
     return true;
   }
   bool end_array() override {
@@ -73,7 +93,8 @@ class JsonReader final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool end_object() override {
-    merge_repeated_keys();
+    if (!take_repeated_keys()) return false;
+    key_ends_.pop_back();
     builder_.end();
     return true;
   }
@@ -89,10 +110,11 @@ class JsonReader final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  void merge_repeated_keys() {
+  bool take_repeated_keys() {
     auto& entries = builder_.entries();
     const std::vector<std::size_t> order = sorted_by_key(entries);
     std::vector<bool> repeated(entries.size(), false);
+    std::size_t first_repeated = entries.size();
     for (std::size_t i = 1, first = 0; i < order.size(); ++i) {
       if (entries[order[i]].first != entries[order[first]].first) {
         first = i;
@@ -100,11 +122,25 @@ class JsonReader final : public nlohmann::json_sax<Json> {
       }
       entries[order[first]].second = std::move(entries[order[i]].second);
       repeated[order[i]] = true;
+      first_repeated = std::min(first_repeated, order[i]);
     }
+    if (first_repeated == entries.size()) return true;
+    if (equal_keys_ == EqualKeys::kRefused) return refuse_repeated_key(entries[first_repeated].first, first_repeated);
     std::size_t i = 0;
     std::erase_if(entries, [&](const TreeBuilder::Entry&) { return repeated[i++]; });
+    return true;
   }
 
+  bool refuse_repeated_key(const std::string& name, std::size_t index) {
+    problem_ = fmt::format("the key {} is in this object twice", quote(name));
+    position_ = begin_of_string(text_, key_ends_.back()[index]);
+    return false;
+  }
+
+  std::string_view text_;
+  const char* furthest_;
+  EqualKeys equal_keys_;
+  std::vector<std::vector<std::size_t>> key_ends_;  ///< of the objects that are open, if equal keys are refused
   TreeBuilder builder_;
   std::string problem_;
   std::size_t position_ = 0;
@@ -136,23 +172,21 @@ std::string syntax_problem(const nlohmann::json::exception& error) {
                      printable(what.substr(end), kLongestReason));
 }
 
-ParsedJson try_parse_json(std::string_view text) {
+ParsedJson try_parse_json(std::string_view text, EqualKeys equal_keys) {
   if (const std::size_t place = too_deep(text); place != std::string_view::npos)
     return {{}, fmt::format("nested deeper than {} levels", kDeepest), place};
-  JsonReader reader;
-  Json::sax_parse(text, &reader);
-  return reader.take();
+  return JsonReader(text, equal_keys).parse();
 }
 
-Json parse_json(std::string_view text, const std::string& name) {
-  ParsedJson parsed = try_parse_json(text);
+Json parse_json(std::string_view text, const std::string& name, EqualKeys equal_keys) {
+  ParsedJson parsed = try_parse_json(text, equal_keys);
   if (!parsed.problem.empty())
     fail(ErrorCode::kBadInput, "{}: {} at {}", name, parsed.problem, place_of(text, parsed.position));
   return std::move(parsed.tree);
 }
 
-Json load_json(const std::string& path) {
-  return parse_json(read_regular_file(path, std::uint64_t{256} << 20), path);
+Json load_json(const std::string& path, EqualKeys equal_keys) {
+  return parse_json(read_regular_file(path, std::uint64_t{256} << 20), path, equal_keys);
 }
 
 std::string one_line(const Json& value) {

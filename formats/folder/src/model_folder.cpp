@@ -267,7 +267,8 @@ namespace {
 bool is_config_of_transformers(const Path& file) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
   try {
-    const Json config = core::try_parse_json(core::read_regular_file(file, kLargest)).tree;
+    const Json config =
+        core::try_parse_json(core::read_regular_file(file, kLargest), core::EqualKeys::kLastCounts).tree;
     return config.is_object() && config.contains("model_type") && !config.contains("format_version") &&
            !config.contains("sequences");
   } catch (const core::Error&) {

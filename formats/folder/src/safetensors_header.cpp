@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <unordered_set>
 
@@ -15,12 +14,14 @@
 #include <dragoman/core/hash.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/tracked_iterator.h>
 
 namespace dragoman::formats {
 namespace {
 
 using core::ErrorCode;
 using core::quote;
+using core::TrackedIterator;
 using tensor::DType;
 using Sizes = std::vector<std::uint64_t>;
 
@@ -63,33 +64,6 @@ const ElementType* find_type(std::string_view name) {
       std::find_if(kTypes.begin(), kTypes.end(), [&](const ElementType& type) { return type.name == name; });
   return found == kTypes.end() ? nullptr : found;
 }
-
-/// Tells a bystander how far the parser has read: its event handlers are not told.
-class TrackedIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  TrackedIterator(const char* at, const char*& furthest) : at_(at), furthest_(&furthest) {}
-  reference operator*() const { return *at_; }
-  TrackedIterator& operator++() {
-    *furthest_ = ++at_;
-    return *this;
-  }
-  TrackedIterator operator++(int) {
-    TrackedIterator before = *this;
-    ++*this;
-    return before;
-  }
-  bool operator==(const TrackedIterator& other) const { return at_ == other.at_; }
-
- private:
-  const char* at_;
-  const char** furthest_;
-};
 
 /// Takes the header from the parser's events. Events rather than a tree: from a hostile header of 100 MB a tree of
 /// gigabytes would grow. A handler that returns false ends the parse; `reason()` then says why.

@@ -336,6 +336,8 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
   if (stop.stop_requested()) {
     sink.keep();
     core::require(writer.can_resume(), ErrorCode::kInterrupted, "interrupted after {} lines", sink.lines_done());
+    core::require(sink.lines_done() > 0, ErrorCode::kInterrupted,
+                  "interrupted before the first line was done; nothing was written");
     core::fail_option("resume", ErrorCode::kInterrupted,
                       "interrupted after {} lines, which are in {}; run again with `resume` to continue",
                       sink.lines_done(), writer.partial_name());

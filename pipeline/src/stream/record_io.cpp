@@ -50,8 +50,7 @@ Json other_fields(Json::object_t& members, const std::string& text_key) {
 
 void parse_jsonl(Record& record, const std::string& key) {
   core::ParsedJson line = core::try_parse_json(record.text);
-  if (!line.problem.empty())
-    return record.mark_failed(fmt::format("not a JSON object: {} at byte {}", line.problem, line.position + 1));
+  if (!line.problem.empty()) return record.mark_failed(fmt::format("{} at byte {}", line.problem, line.position + 1));
   if (!line.tree.is_object()) return record.mark_failed("not a JSON object");
   const auto found = line.tree.find(key);
   if (found == line.tree.end() || !found->is_string())

@@ -233,6 +233,12 @@ TEST_F(ChangedFolder, VocabulariesMustFit) {
   for (int i = 0; i < 40; ++i) many += fmt::format(", \"{}\"", i);
   core::write_file(folder_ / "source_vocabulary.json", many + "]");
   EXPECT_THAT(error_of_import(), HasSubstr("has 43 pieces, but the model's table encoder/embeddings_0/weight has 21"));
+  // The library adds an unknown piece that is missing, which the file does not count.
+  std::string all = R"(["<s>", "</s>")";
+  for (int i = 0; i < 19; ++i) all += fmt::format(", \"{}\"", i);
+  core::write_file(folder_ / "source_vocabulary.json", all + "]");
+  EXPECT_THAT(error_of_import(), HasSubstr("has 21 pieces, without '<unk>', but the model's table "
+                                           "encoder/embeddings_0/weight has 21 rows, and each missing piece"));
 }
 
 TEST_F(ChangedFolder, SaysWhereItIsDamaged) {

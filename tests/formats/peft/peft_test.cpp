@@ -104,7 +104,19 @@ TEST_F(ChangedPeftFolder, RefusesWhatItWouldNotMerge) {
       {{{"rank_pattern", {{"fc[12]", 2}}}}, "rank_pattern"},
       {{{"rank_pattern", {{"fc1", 3}}}}, "r of the module"},
       {{{"lora_alpha", "many"}}, "lora_alpha"},
-      {{{"r", 0}}, "r is"},
+      {{{"r", 0}}, "r is '0'; it must be a number above 0, and at most 65536"},
+      {{{"r", std::int64_t{1} << 40}}, "r is '1099511627776'; it must be a number above 0, and at most 65536"},
+      {{{"lora_alpha", 1e10}}, "at most 1000000000"},
+      {{{"target_modules", {"fc1", "q_proj", "v_proj"}}}, "target_modules is"},
+      {{{"target_modules", {"fc1", "proj", "q_proj", "v_proj"}}}, "target_modules is"},
+      {{{"target_modules", Json::array()}}, "target_modules is"},
+      {{{"target_modules", "q_proj"}}, "target_modules is"},
+      {{{"target_modules", 7}}, "target_modules must be a name or a list of names"},
+      {{{"exclude_modules", {"fc1"}}}, "exclude_modules is '[\"fc1\"]', which leaves out the module 'model."},
+      {{{"layers_to_transform", {0}}}, "layers_to_transform is '[0]', which leaves out the module 'model."},
+      {{{"layers_to_transform", 1}}, ".layers.0."},
+      {{{"layers_to_transform", {0, 1}}, {"layers_pattern", "blocks"}}, "layers_to_transform is"},
+      {{{"layers_to_transform", "all"}}, "layers_to_transform must be the index of a layer or a list of them"},
   };
   const Json before = core::load_json((adapters() / "adapter_config.json").string());
   for (const auto& [keys, message] : cases) {
@@ -147,6 +159,34 @@ TEST_F(ChangedPeftFolder, TakesWhatChangesNothing) {
           {"modules_to_save", nullptr},
           {"init_lora_weights", "gaussian"},
           {"a_key_of_next_year", false}});
+  EXPECT_EQ(error_of_import(), "no error");
+}
+
+/// Of regular expressions nothing is known, and PEFT reads further keys only beside a list.
+TEST_F(ChangedPeftFolder, TakesKeysThatSelectItsModules) {
+  const Json before = core::load_json((adapters() / "adapter_config.json").string());
+  const Json cases[] = {
+      {{"target_modules", ".*(fc1|proj)"}, {"layers_to_transform", {7}}},
+      {{"target_modules", "all-linear"}},
+      {{"target_modules", nullptr}},
+      {{"target_modules", {"fc1", "self_attn.out_proj", "encoder_attn.out_proj", "q_proj", "v_proj", "another"}}},
+      {{"exclude_modules", {"fc", "lm_head"}}},
+      {{"exclude_modules", Json::array()}, {"layers_to_transform", Json::array()}},
+      {{"layers_to_transform", {0, 1}}, {"layers_pattern", {"blocks", "layers"}}},
+      {{"layers_to_transform", {7}}, {"layers_pattern", "h|layers"}},
+  };
+  for (const Json& keys : cases) {
+    core::write_file(adapters() / "adapter_config.json", before.dump());
+    change(keys);
+    EXPECT_EQ(error_of_import(), "no error") << keys.dump();
+    std::filesystem::remove_all(scratch_ / "out");
+  }
+}
+
+/// As Python reads it.
+TEST_F(ChangedPeftFolder, OfAKeyThatIsThereTwiceTheLastValueCounts) {
+  const std::string before = core::read_file(adapters() / "adapter_config.json");
+  core::write_file(adapters() / "adapter_config.json", R"({"r": 99, )" + before.substr(1));
   EXPECT_EQ(error_of_import(), "no error");
 }
 

@@ -6,6 +6,7 @@
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/comparison.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
+#include <dragoman/tokenizer/unigram_tokenizer.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -48,6 +49,22 @@ TEST_F(ComparisonTest, ALineThatOneCannotEncodeIsADifference) {
   EXPECT_EQ(result.different, 1U);
   EXPECT_THAT(result.differences[0].first, HasSubstr("U+0064"));
   EXPECT_EQ(result.differences[0].second, "d");
+}
+
+// Lines of pieces have the text of an unknown token, but not of every kind of file.
+TEST_F(ComparisonTest, UnknownPiecesAreEqualToEachOtherAndToNothingElse) {
+  const std::filesystem::path model = testing::golden_file("learned_unigram_plain.model");
+  auto definition = std::get<UnigramDefinition>(read_any_tokenizer_file(model));
+  write_tokenizer_file(definition, FileKind::kTokenizerJson, folder_ / "t.json");
+  const auto converted = load_tokenizer(folder_ / "t.json");
+  const UnigramTokenizer original(definition);
+  for (const LineFormat format : {LineFormat::kPieces, LineFormat::kIds})
+    EXPECT_EQ(compare(original, *converted, {"\u4e2d", "the \u4e2d\u4e2d cat"}, format).different, 0U);
+  definition.pieces.push_back({.text = "\u4e2d", .score = -1});
+  const Comparison result = compare(original, UnigramTokenizer(definition), {"\u4e2d"});
+  ASSERT_EQ(result.differences.size(), 1U);
+  EXPECT_THAT(result.differences[0].first, HasSubstr("<unk>"));
+  EXPECT_THAT(result.differences[0].second, HasSubstr("\u4e2d"));
 }
 
 TEST_F(ComparisonTest, ConvertedFilesAreEqual) {

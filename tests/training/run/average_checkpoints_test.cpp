@@ -20,6 +20,7 @@ using dragoman::testing::error_of;
 using dragoman::testing::TemporaryFolder;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::SmallTask;
 
 class AverageCheckpoints : public ::testing::Test {
@@ -82,6 +83,51 @@ TEST_F(AverageCheckpoints, NeedOnlyTheFolderOfTheRun) {
   const std::filesystem::path aside = task_.file("aside");
   std::filesystem::rename(checkpoint("moved", 24), aside);
   EXPECT_THAT(error_of([&] { average({aside}, "other"); }), AllOf(HasSubstr("aside"), HasSubstr("run.json")));
+}
+
+TEST_F(AverageCheckpoints, ReadTheNamedTokenizerIfTheCopyOfTheRunIsLost) {
+  train("run");
+  const std::string named = core::read_file(task_.file("tokenizer.json"));
+  std::filesystem::remove(task_.file("run/tokenizer.json"));
+  average({checkpoint("run", 16), checkpoint("run", 24)});
+  expect_equals_average_of("run");
+
+  const auto problem = [&] { return error_of([&] { average({checkpoint("run", 24)}, "other"); }); };
+  core::write_file(task_.file("tokenizer.json"), named + "\n");
+  EXPECT_THAT(problem(), AllOf(HasSubstr("not the tokenizer that the run began with"),
+                               HasSubstr((task_.file("run/tokenizer.json")).string() + ", is lost or damaged"),
+                               Not(HasSubstr("fork"))));
+  std::filesystem::remove(task_.file("tokenizer.json"));
+  EXPECT_THAT(problem(), HasSubstr("tokenizer.json is gone; restore either of them"));
+  core::write_file(task_.file("tokenizer.json"), named);
+  EXPECT_EQ(problem(), "no error");
+}
+
+TEST_F(AverageCheckpoints, MayBeNamedByLinks) {
+  train("run");
+  for (const int update : {16, 24})
+    std::filesystem::create_directory_symlink(checkpoint("run", update), task_.file("link" + std::to_string(update)));
+  average({task_.file("link24"), task_.file("link16")});
+  expect_equals_average_of("run");
+  // The run has the link, and the checkpoint is elsewhere.
+  std::filesystem::rename(checkpoint("run", 24), task_.file("moved"));
+  std::filesystem::create_directory_symlink(task_.file("moved"), checkpoint("run", 24));
+  std::filesystem::remove_all(task_.file("mean"));
+  average({checkpoint("run", 24), checkpoint("run", 16)});
+  expect_equals_average_of("run");
+}
+
+TEST_F(AverageCheckpoints, NameThePartThatACheckpointLacks) {
+  train("run");
+  for (const char* part : {"state.json", "model.safetensors"}) {
+    const std::filesystem::path file = checkpoint("run", 16) / part;
+    const std::string content = core::read_file(file);
+    std::filesystem::remove(file);
+    ASSERT_TRUE(is_checkpoint(checkpoint("run", 16))) << part;
+    EXPECT_THAT(error_of([&] { average({checkpoint("run", 16)}, "other"); }),
+                AllOf(HasSubstr("checkpoint-16"), HasSubstr(part)));
+    core::write_file(file, content);
+  }
 }
 
 TEST_F(AverageCheckpoints, OfARunThatBeganWithAModel) {

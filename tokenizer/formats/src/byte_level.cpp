@@ -39,7 +39,7 @@ Json parse_vocabulary(std::string_view text, const std::string& name) {
     require(vocabulary.is_object(), ErrorCode::kBadInput, "{}: expected an object with pieces and ids", name);
     return vocabulary;
   } catch (const Json::exception& error) {
-    core::parse_json(text, name);  // says the place
+    core::parse_json(text, name, core::EqualKeys::kLastCounts);  // throws with the place
     core::fail(ErrorCode::kBadInput, "{}: {}", name, core::syntax_problem(error));
   }
 }

@@ -115,7 +115,8 @@ Dictionary parse_fairseq_dictionary(std::string_view text, const std::string& na
 Dictionary parse_marian_dictionary(std::string_view text, const std::string& name) {
   // JSON may write one character as two \uXXXX, which YAML does not know.
   const bool json = strip(text, " \t\r\n").starts_with('{');
-  const core::Json document = json ? core::parse_json(text, name) : parse_listed_yaml(text, name);
+  const core::Json document =
+      json ? core::parse_json(text, name, core::EqualKeys::kLastCounts) : parse_listed_yaml(text, name);
   require(document.is_object(), ErrorCode::kBadInput, "{}: holds no pieces with ids; {}", name, kHowToList);
   Dictionary dictionary;
   for (const auto& [piece, id] : document.items()) {

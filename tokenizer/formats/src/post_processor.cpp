@@ -96,7 +96,7 @@ std::optional<SurroundingIds> ids_of_post_processor(const Tokenizer& tokenizer) 
   const std::string text = post_processor_of(tokenizer);
   if (text.empty()) return std::nullopt;
   try {
-    return PostProcessor(tokenizer).read(core::parse_json(text, "post_processor"));
+    return PostProcessor(tokenizer).read(core::parse_json(text, "post_processor", core::EqualKeys::kLastCounts));
   } catch (const nlohmann::json::exception& error) {
     core::fail(ErrorCode::kBadInput, "the post-processor of the tokenizer lacks a part or has one of another type: {}",
                error.what());

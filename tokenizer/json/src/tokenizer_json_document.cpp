@@ -23,7 +23,7 @@ constexpr std::size_t kMaxDepth = 64;
 /// simdjson is ten times as fast as nlohmann-json but does not say where a mistake is.
 [[noreturn]] void fail_for_syntax(std::string_view json, const std::string& name, simdjson::error_code error) {
   require(error != simdjson::DEPTH_ERROR, ErrorCode::kBadInput, "{}: nested deeper than {} levels", name, kMaxDepth);
-  core::parse_json(json, name);
+  core::parse_json(json, name, core::EqualKeys::kLastCounts);
   core::fail(ErrorCode::kBadInput, "{}: not valid JSON: {}", name, simdjson::error_message(error));
 }
 

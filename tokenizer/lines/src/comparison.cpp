@@ -21,13 +21,21 @@ std::string encoded(LineEncoder& encoder, const std::string& line, std::uint64_t
   }
 }
 
+/// Lines of pieces have text where a SentencePiece model has no piece. That text may be a piece of the other tokenizer,
+/// and the other file of the same tokenizer may write its unknown piece there. So the unknown piece is compared.
+LineEncoding with_unknown_pieces(const Tokenizer& tokenizer, const LineCodingOptions& options) {
+  LineEncoding encoding(tokenizer, options);
+  encoding.unknown = -1;
+  return encoding;
+}
+
 }  // namespace
 
 Comparison compare_tokenizers(const Tokenizer& first, const Tokenizer& second, const std::filesystem::path& corpus,
                               const LineCodingOptions& options, std::size_t shown, const core::ProgressSink& progress,
                               std::stop_token stop) {
-  const LineEncoding first_encoding(first, options);
-  const LineEncoding second_encoding(second, options);
+  const LineEncoding first_encoding = with_unknown_pieces(first, options);
+  const LineEncoding second_encoding = with_unknown_pieces(second, options);
   LineEncoder first_encoder(first_encoding);
   LineEncoder second_encoder(second_encoding);
   Comparison comparison;

@@ -67,6 +67,8 @@ void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, 
     return true;
   };
   process_chunks(*core::make_executor(threads), stop, read, code, write);
+  require(!interrupted || lines > 0, ErrorCode::kInterrupted,
+          "interrupted before the first line of {} was done; nothing was written", reader.name());
   require(!interrupted, ErrorCode::kInterrupted, "interrupted after {} lines of {}, which are in {}", lines,
           reader.name(), output.partial_name());
 }

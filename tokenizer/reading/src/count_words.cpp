@@ -43,7 +43,7 @@ class CountWriter {
   }
   void report() const {
     core::require(!stop_.stop_requested(), core::ErrorCode::kInterrupted, "interrupted while writing counts to {}",
-                  output_.partial_name());
+                  output_.name());
     core::report(progress_, {.stage = "write counts", .done = all_.words, .total = 0, .unit = "words", .figures = {}});
   }
 

@@ -2,20 +2,27 @@
 
 #include "program/command.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
+#include <dragoman/core/options.h>
+#include <dragoman/formats/checksums.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using core::ErrorCode;
 using evaluation::BleuTokenizer;
 
 /// A tokenizer of sacreBLEU that is a SentencePiece model.
@@ -36,27 +43,41 @@ fs::path folder_of_sacrebleu() {
   return home != nullptr && *home != '\0' ? fs::path(home) / ".sacrebleu" : fs::path();
 }
 
+const ModelTokenizer* find_model_tokenizer(std::string_view name) {
+  const auto* const found = std::ranges::find(kModelTokenizers, name, &ModelTokenizer::option);
+  return found == std::end(kModelTokenizers) ? nullptr : found;
+}
+
+/// sacreBLEU publishes no checksums of its models. So only a file in sacreBLEU's own folder has sacreBLEU's name in
+/// signatures, as there. A file that the user names is identified by the beginning of its SHA-256.
+std::string name_in_signature(const ModelTokenizer& known, bool is_named, std::string_view content) {
+  constexpr std::size_t kDigits = 12;
+  return is_named ? "spm-" + formats::sha256_of(content).substr(0, kDigits) : std::string(known.name);
+}
+
 evaluation::OtherBleuTokenizer open(const ModelTokenizer& known, const std::string& model) {
   const fs::path file = model.empty() ? folder_of_sacrebleu() / "models" / known.file : fs::path(model);
   std::error_code ignored;
-  core::require(fs::exists(file, ignored), core::ErrorCode::kIo,
+  core::require(fs::exists(file, ignored), ErrorCode::kIo,
                 "{}: there is no such file, the SentencePiece model of the BLEU tokenizer {}; sacreBLEU downloads it "
                 "with its first score, or name another place by --tokenize-model",
                 file.string(), known.option);
-  const std::shared_ptr<const tokenizer::Tokenizer> tokenizer = tokenizer::load_tokenizer(file);
-  return {.name = std::string(known.name), .separate = [tokenizer](std::string_view segment) {
+  const std::string content = core::read_file(file, tokenizer::TokenizerFile::kLargest);
+  const tokenizer::FileKind kind = tokenizer::recognise(file, content);
+  core::require(kind == tokenizer::FileKind::kSentencePiece, ErrorCode::kBadInput,
+                "{}: is a tokenizer of the kind {}, but the BLEU tokenizer {} is a SentencePiece model; name such a "
+                "model, or encode the texts and use --tokenize none",
+                file.string(), tokenizer::name_of(kind), known.option);
+  const core::Json no_options = core::Json::object();
+  core::OptionReader own(no_options, file.string());
+  const std::shared_ptr<const tokenizer::Tokenizer> tokenizer =
+      tokenizer::make_tokenizer(kind, {.path = file, .content = content}, own);
+  return {.name = name_in_signature(known, !model.empty(), content), .separate = [tokenizer](std::string_view segment) {
             return fmt::format("{}", fmt::join(tokenizer->encode_as_text(segment), " "));
           }};
 }
 
-}  // namespace
-
-void set_bleu_tokenizer(const std::string& name, const std::string& model, evaluation::BleuOptions& options) {
-  for (const ModelTokenizer& known : kModelTokenizers)
-    if (known.option == name) {
-      options.other_tokenizer = open(known, model);
-      return;
-    }
+BleuTokenizer without_model(const std::string& name, const std::string& model) {
   if (!model.empty()) throw UsageError(fmt::format("--tokenize-model: the tokenizer {} needs no model", name));
   if (name == "ja-mecab" || name == "ko-mecab")
     throw UsageError(
@@ -65,11 +86,21 @@ void set_bleu_tokenizer(const std::string& name, const std::string& model, evalu
                     name));
   for (const BleuTokenizer tokenizer : {BleuTokenizer::k13a, BleuTokenizer::kInternational, BleuTokenizer::kCharacter,
                                         BleuTokenizer::kNone, BleuTokenizer::kChinese})
-    if (tokenizer_name(tokenizer) == name) {
-      options.tokenizer = tokenizer;
-      return;
-    }
+    if (tokenizer_name(tokenizer) == name) return tokenizer;
   throw UsageError(fmt::format("--tokenize {}: must be one of {}", name, kBleuTokenizers));
+}
+
+}  // namespace
+
+void set_bleu_tokenizer(const std::string& name, const std::string& model, evaluation::BleuOptions& options) {
+  if (const ModelTokenizer* const known = find_model_tokenizer(name))
+    options.other_tokenizer = open(*known, model);
+  else
+    options.tokenizer = without_model(name, model);
+}
+
+void check_bleu_tokenizer(const std::string& name, const std::string& model) {
+  if (find_model_tokenizer(name) == nullptr) without_model(name, model);
 }
 
 }  // namespace dragoman::cli

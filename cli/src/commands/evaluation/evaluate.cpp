@@ -102,7 +102,9 @@ class Evaluate final : public Command {
         ("tokenize", po::value(&tokenizer_)->default_value("13a")->value_name("NAME"),
          fmt::format("BLEU: {}", kBleuTokenizers).c_str())  //
         ("tokenize-model", po::value(&tokenizer_model_)->value_name("FILE"),
-         "the SentencePiece model of spm, flores200 or spBLEU-1K (default: where sacreBLEU keeps it)")  //
+         "the SentencePiece model of spm, flores200 or spBLEU-1K, named by its SHA-256 in the signature (default: "
+         "where "
+         "sacreBLEU keeps it)")  //
         ("smooth-method", po::value(&smoothing_)->default_value("exp")->value_name("NAME"),
          "BLEU: exp, floor, add-k or none")  //
         ("smooth-value", real_number("--smooth-value", bleu_.smoothing_value, {.least = 0})->value_name("X"),
@@ -197,7 +199,8 @@ class Evaluate final : public Command {
   Metrics make_metrics() {
     bleu_.lowercase = lowercase_;
     bleu_.effective_order = sentence_level_;
-    set_bleu_tokenizer(tokenizer_, tokenizer_model_, bleu_);
+    check_bleu_tokenizer(tokenizer_, tokenizer_model_);
+    if (std::ranges::find(metrics_, "bleu") != metrics_.end()) set_bleu_tokenizer(tokenizer_, tokenizer_model_, bleu_);
     bleu_.smoothing = choose<evaluation::BleuSmoothing>("smooth-method", smoothing_,
                                                         {{"exp", evaluation::BleuSmoothing::kExponential},
                                                          {"floor", evaluation::BleuSmoothing::kFloor},

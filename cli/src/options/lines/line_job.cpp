@@ -99,6 +99,8 @@ void LineJob::interrupt(std::uint64_t lines) const {
                 lines);
   const bool is_partial = out_->partial_name() != out_->name();
   core::require(is_partial, ErrorCode::kInterrupted, "interrupted after {} lines", written_);
+  core::require(written_ > 0, ErrorCode::kInterrupted,
+                "interrupted before the first line was done; nothing was written");
   core::fail_option("resume", ErrorCode::kInterrupted,
                     "interrupted after {} lines, which are in {}; run again with `resume` to continue", written_,
                     out_->partial_name());

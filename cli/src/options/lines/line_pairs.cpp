@@ -43,9 +43,9 @@ void split_line(const PairFields& fields, pipeline::LinePair& pair) {
     return;
   }
   const core::ParsedJson parsed = core::try_parse_json(line);
-  if (!parsed.problem.empty() || !parsed.tree.is_object())
-    core::fail(ErrorCode::kBadInput, "{}: not a JSON object{}{}", pair.where, parsed.problem.empty() ? "" : ": ",
-               parsed.problem);
+  if (!parsed.problem.empty())
+    core::fail(ErrorCode::kBadInput, "{}: {} at byte {}", pair.where, parsed.problem, parsed.position + 1);
+  if (!parsed.tree.is_object()) core::fail(ErrorCode::kBadInput, "{}: not a JSON object", pair.where);
   pair.source = value_of(parsed.tree, fields.source_key, pair.where);
   pair.target = value_of(parsed.tree, fields.target_key, pair.where);
 }

@@ -46,8 +46,8 @@ struct ReadOptions {
   Shard shard{};
   RecordFormat format = RecordFormat::kText;
   /// kJsonl: the key that holds the text. The other keys stay in Record::fields; those called line, text, error or
-  /// input go into the object Record::fields["input"], since that is what the output calls its own. Of a key that
-  /// stands twice in an object the last value counts.
+  /// input go into the object Record::fields["input"], since that is what the output calls its own. A line with an
+  /// object that has a key twice fails.
   std::string key = "source";
   /// kTsv: the column that holds the text, from 1 to kMaxColumns. The line's columns stay in
   /// Record::fields["columns"].

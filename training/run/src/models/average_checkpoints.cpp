@@ -27,8 +27,14 @@ using core::ErrorCode;
 constexpr const char* kState = "state.json";
 constexpr const char* kRecord = "run.json";
 
+/// The folder of the run of a checkpoint, which may be named by a link: the folder that contains the checkpoint itself,
+/// or else the one that contains the link, if only that is of a run.
 fs::path run_of(const fs::path& checkpoint) {
-  return (fs::absolute(checkpoint) / "").lexically_normal().parent_path().parent_path();
+  std::error_code ignored;
+  const fs::path resolved = fs::canonical(checkpoint, ignored).parent_path();
+  const fs::path named = (fs::absolute(checkpoint) / "").lexically_normal().parent_path().parent_path();
+  const auto is_run = [&](const fs::path& folder) { return fs::exists(folder / kRecord, ignored); };
+  return is_run(named) && !is_run(resolved) ? named : resolved;
 }
 
 TrainingConfig configuration_of(const RunFolder& folder) {
@@ -141,8 +147,12 @@ std::vector<Checkpoint> open_all(const std::vector<fs::path>& paths, Runs& runs)
 
 bool is_checkpoint(const fs::path& path) {
   std::error_code ignored;
-  return fs::is_regular_file(path / kState, ignored) &&
-         fs::is_regular_file(path / formats::ModelFiles::kWeights, ignored);
+  const bool has_state = fs::is_regular_file(path / kState, ignored);
+  const bool has_weights = fs::is_regular_file(path / formats::ModelFiles::kWeights, ignored);
+  if (has_state && has_weights) return true;
+  // A checkpoint of a run that has lost a part is one, so that the error names the part.
+  return (has_state || has_weights) && !fs::exists(path / formats::ModelFiles::kConfig, ignored) &&
+         fs::exists(run_of(path) / kRecord, ignored);
 }
 
 void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& output,

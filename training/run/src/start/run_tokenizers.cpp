@@ -116,14 +116,20 @@ std::optional<NamedFile> read_unless_gone(const std::string& path, const Copy& c
   return read_named(path, stop);
 }
 
-void require_unchanged(const NamedFile& file, const std::string& recorded, const Copy& copy) {
-  const std::string advice =
-      copy.recorded() ? fmt::format("restore the file, or name the copy of the former one, {}, as data.tokenizer",
-                                    copy.path.string())
-                      : "restore the file";
-  core::require_option(file.fingerprint == recorded, "fork", ErrorCode::kBadInput,
-                       "{}: this is not the tokenizer that the run began with; {}, or accept the new one with `fork`",
-                       file.path, advice);
+/// `content` is that of the copy, if it is there and whole.
+void require_unchanged(const NamedFile& file, const std::string& recorded, const Copy& copy,
+                       const std::optional<std::string>& content, bool may_fork) {
+  if (file.fingerprint == recorded) return;
+  const std::string problem = fmt::format("{}: this is not the tokenizer that the run began with", file.path);
+  if (may_fork)
+    core::fail_option(
+        "fork", ErrorCode::kBadInput, "{}; restore the file{}, or accept the new one with `fork`", problem,
+        content ? fmt::format(", or name the copy of the former one, {}, as data.tokenizer", copy.path.string())
+                : std::string());
+  core::fail(ErrorCode::kBadInput, "{}{}", problem,
+             copy.recorded() ? fmt::format(", and the copy of that one, {}, is lost or damaged; restore either of them",
+                                           copy.path.string())
+                             : "; restore the file");
 }
 
 RunTokenizer continued(const std::string& path, formats::TokenizerSide side, const TokenizerMaker& maker,
@@ -132,21 +138,22 @@ RunTokenizer continued(const std::string& path, formats::TokenizerSide side, con
   const char* const key = side == formats::TokenizerSide::kSource ? "source_tokenizer" : "target_tokenizer";
   const auto recorded = folder.record()["data"].value(key, std::string());
   const Copy copy = copy_of(folder, side, maker.stored());
+  std::optional<std::string> content = copy.recorded() ? copy.content() : std::nullopt;
   std::optional<NamedFile> file;
-  if (!options.copies || !copy.recorded()) file = read_unless_gone(path, copy, options.stop);
+  if (!options.copies || !content) file = read_unless_gone(path, copy, options.stop);
   // The copy itself may be named: its text is that of the run, whatever kind of file that began with.
   const bool named_copy = file && copy.recorded() && formats::sha256_of(file->content) == copy.sum;
   if (named_copy) file->fingerprint = recorded;
-  if (file && !options.fork) require_unchanged(*file, recorded, copy);
+  if (file && !options.fork) require_unchanged(*file, recorded, copy, content, !options.copies);
   if (file && file->fingerprint != recorded) return maker.make(std::move(*file));
-  std::optional<std::string> content = copy.recorded() ? copy.content() : std::nullopt;
   if (content) return maker.make(std::move(*content), copy.path, recorded);
   core::require(file.has_value(), ErrorCode::kBadInput,
                 "{}: is lost or damaged (its sum is not the one in run.json), and {} is gone; restore either of them",
                 copy.path.string(), path);
   if (copy.recorded())
     core::log(options.environment->log, core::LogLevel::kWarning,
-              fmt::format("{}: is lost or damaged; made again from {}", copy.path.string(), path));
+              fmt::format("{}: is lost or damaged; {} {}", copy.path.string(),
+                          options.copies ? "read in its place:" : "made again from", path));
   return maker.make(std::move(*file));
 }
 

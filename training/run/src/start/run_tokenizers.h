@@ -46,7 +46,8 @@ struct TokenizerOptions {
   const TrainerEnvironment* environment = nullptr;
   /// Whether a run that goes on may do so with other tokenizers.
   bool fork = false;
-  /// Whether only the copies in the run's folder are read, where it has any.
+  /// Whether a whole copy in the run's folder is read without a look at the file that the configuration names. The run
+  /// cannot be forked then.
   bool copies = false;
   /// Ends the wait for a pipe.
   std::stop_token stop = {};

@@ -25,8 +25,9 @@ struct Comparison {
   std::vector<LineDifference> differences;  ///< the first ones
 };
 
-/// Encodes every line of the text file `corpus` with both and compares what encode_lines() would write; keeps the first
-/// `shown` differences. A tokenizer that cannot encode a line counts as different there, with its error as the line.
+/// Encodes every line of the text file `corpus` with both and compares what encode_lines() would write, but with the
+/// unknown piece in place of text that has no piece; keeps the first `shown` differences. A tokenizer that cannot
+/// encode a line counts as different there, with its error as the line.
 /// Throws Error{kIo}, Error{kInterrupted}, and Error{kUnsupported} as encode_lines().
 Comparison compare_tokenizers(const Tokenizer& first, const Tokenizer& second, const std::filesystem::path& corpus,
                               const LineCodingOptions& options, std::size_t shown,
