@@ -19,8 +19,8 @@ constexpr const char* kLayersPattern = "layers_pattern";
 
 /// Whether a regular expression is a plain name. A dot in one is any character, but names have dots there.
 bool is_plain(std::string_view name) {
-  return std::ranges::all_of(
-      name, [](unsigned char byte) { return std::isalnum(byte) != 0 || byte == '_' || byte == '.'; });
+  return std::ranges::all_of(name,
+                             [](unsigned char byte) { return std::isalnum(byte) != 0 || byte == '_' || byte == '.'; });
 }
 
 const Json& value_of(const Json& config, const char* key) {
@@ -79,8 +79,8 @@ void SelectedModules::read_layers(const Json& config, const std::string& file) {
   const Json& pattern = value_of(config, kLayersPattern);
   const Json patterns = pattern.is_array() ? pattern : pattern.is_null() ? Json::array() : Json::array({pattern});
   for (const Json& layer : list)
-    core::require(layer.is_number_integer(), ErrorCode::kBadInput, "{}: {} must be the index of a layer or a list of them",
-                  file, kLayers);
+    core::require(layer.is_number_integer(), ErrorCode::kBadInput,
+                  "{}: {} must be the index of a layer or a list of them", file, kLayers);
   for (const Json& name : patterns) {
     core::require(name.is_string(), ErrorCode::kBadInput, "{}: {} must be a name or a list of names", file,
                   kLayersPattern);
@@ -100,8 +100,8 @@ bool SelectedModules::holds(const NameList& list, std::string_view module) {
   return false;
 }
 
-/// Of several indices, as in "block.0.layer.1", the first counts since PEFT 0.19, and the last one counted before. A
-/// module that some version of PEFT selects is selected.
+/// If a name has several indices, as "block.0.layer.1" does, PEFT takes the first since 0.19, and took the last before.
+/// A module that some version of PEFT selects is selected.
 bool SelectedModules::has_selected_layer(std::string_view module) const {
   return any_layer(module, [&](std::string_view list, std::int64_t index) {
     return (layer_lists_.empty() || layer_lists_.contains(list)) && layers_->contains(index);

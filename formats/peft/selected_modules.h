@@ -12,8 +12,8 @@
 namespace dragoman::imports {
 
 /// The modules that an adapter_config.json selects by its keys `target_modules`, `exclude_modules`,
-/// `layers_to_transform` and `layers_pattern`, as PEFT's check_target_module_exists() reads them. PEFT drops the weights
-/// of other modules without a word.
+/// `layers_to_transform` and `layers_pattern`, as PEFT's check_target_module_exists() reads them. PEFT drops the
+/// weights of other modules without a word.
 ///
 /// Regular expressions are not evaluated: a key that holds one selects every module.
 class SelectedModules {

@@ -66,7 +66,7 @@ std::string read_mark(const std::string& path) {
 
 /// A mark is made before the first file of the set is replaced, and removed after its own file is. In between a process
 /// may end, so it holds only while the first file is no longer the old one and its own is not the new one. A copy of a
-/// folder has other files than those that the mark knows, so there it holds.
+/// folder has other inodes than the mark records, so the mark holds there.
 bool holds(const std::string& file, const std::string& mark) {
   const std::size_t record = mark.find('\n');
   const Json json = record == std::string::npos ? Json() : try_parse_json(std::string_view(mark).substr(record)).tree;

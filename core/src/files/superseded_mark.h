@@ -4,7 +4,7 @@
 
 namespace dragoman::core {
 
-/// Removes the mark of a file that was replaced; see publish_together(). What is no mark stays. Error{kIo}.
+/// Removes the mark of a file that was replaced; see publish_together(). Another file of that name stays. Error{kIo}.
 void remove_mark(const std::string& file);
 /// Removes a mark that does not hold: the process that made it ended before it had replaced any file of its set, or
 /// after it had replaced this one.

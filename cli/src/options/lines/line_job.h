@@ -42,8 +42,8 @@ class LineJob {
   void write(std::string_view line);
   /// Takes the input batch by batch to its end: `compute` reads a batch and computes its results, and is false at the
   /// end of the input; `write` writes them. A batch during which a stop was requested is not written:
-  /// Error{kInterrupted} that names the partial file. Without open(), as for outputs that are written at the end, it
-  /// says that nothing was written.
+  /// Error{kInterrupted} that names the partial file. Without open(), as for outputs that are written at the end, the
+  /// error reports that nothing was written.
   template <class Reader>
   void run(const Session& session, const std::string& stage, const Reader& reader, std::predicate auto&& compute,
            std::invocable auto&& write) {
