@@ -62,7 +62,10 @@ Translator::Translator(const Model& model, const Search& search) : impl_(std::ma
 namespace {
 
 pipeline::RecordOptions record_options(const Request& request) {
-  pipeline::RecordOptions options{.ignore_line_options = true, .stop = request.stop};
+  pipeline::RecordOptions options{.input_pieces = request.input_pieces,
+                                  .output_pieces = request.output_pieces,
+                                  .ignore_line_options = true,
+                                  .stop = request.stop};
   if (!request.source_language.empty() || !request.target_language.empty())
     options.languages = {request.source_language, request.target_language};
   if (!request.target_prefix.empty()) options.target_prefix = request.target_prefix;

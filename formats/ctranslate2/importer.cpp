@@ -387,6 +387,10 @@ class Folder {
       if (dimension(table, 1) != shape_.config.d_model)
         refuse("{} has the width {}, but the model {}", Quoted{table}, dimension(table, 1), shape_.config.d_model);
     source_->fill_up_to(dimension(source_table_, 0), source_table_);
+    if (target_->size() < dimension("decoder/embeddings/weight", 0)) {
+      shape_.unused_from = target_->size();
+      shape_.config.output_bias = true;
+    }
     target_->fill_up_to(dimension("decoder/embeddings/weight", 0), "decoder/embeddings/weight");
     align_special_tokens();
     nn::SequenceSpec& sequences = shape_.sequences;

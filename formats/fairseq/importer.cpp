@@ -2,6 +2,7 @@
 
 #include "fairseq/checkpoint.h"
 #include "fairseq/example.h"
+#include "fairseq/unrecognised.h"
 #include "tokens/fit_tokenizer.h"
 #include "tokens/plain_file.h"
 #include "tokens/vocabulary.h"
@@ -340,7 +341,8 @@ formats::ModelImporter fairseq_importer() {
           .summary = "checkpoints of fairseq (.pt) with a Transformer, and their dictionaries (dict.de.txt)",
           .make = [](const path& from, core::OptionReader& own) { return FairseqModel(from, own).open(); },
           .recognises = recognises_fairseq,
-          .write_example = write_fairseq_example};
+          .write_example = write_fairseq_example,
+          .why_not = why_no_fairseq};
 }
 
 }  // namespace dragoman::imports

@@ -101,7 +101,8 @@ class Planner {
                        .is_vector = true,
                        .parts = {names_.output_bias()},
                        .added = shape_.zero_start ? 1 : 0,
-                       .added_value = kNeverWritten});
+                       .added_value = kNeverWritten,
+                       .replaced_from = shape_.unused_from});
   }
 
   void vector(std::string parameter, std::int64_t size, std::vector<WeightPart> parts) {

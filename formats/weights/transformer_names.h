@@ -66,13 +66,16 @@ struct TransformerShape {
   /// The file has no row for the decoder's start token, which is the last of the target's vocabulary and, where tables
   /// are shared, of the source's: it starts from zeros, and the token is never written.
   bool zero_start = false;
+  /// The first row of the target's table that the file's vocabulary has no piece for; -1: none. Tokens of these rows
+  /// are never written, for which config.output_bias must be set.
+  std::int64_t unused_from = -1;
   /// The file gives each layer parameters of its own, tied or not.
   bool untied_layers = false;
   /// Matrices that are tied stand under each of their names.
   bool untied_tables = false;
 };
 
-/// The bias of the start token where zero_start asks for one: e to that power is 0, and sums with it stay finite.
+/// The bias of tokens that are never written: e to that power is 0, and sums with it stay finite.
 inline constexpr float kNeverWritten = -10000;
 
 /// All parameters of such a model, in no particular order.

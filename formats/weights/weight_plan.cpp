@@ -156,6 +156,7 @@ void read_planned(const PlannedWeight& planned, const ForeignWeights& weights, c
       weights.read(part.name, place);
     }
   }
+  if (planned.replaced_from >= 0) std::fill(out.as<float>() + planned.replaced_from, target, planned.added_value);
   const std::int64_t width = planned.is_vector ? 1 : planned.cols;
   for (const auto& [one, other] : planned.swapped) {
     float* const row = out.as<float>() + one * width;

@@ -27,6 +27,8 @@ struct PlannedWeight {
   /// Behind them: rows, of a vector values, that the file does not have, and what stands there.
   std::int64_t added = 0;
   float added_value = 0;
+  /// In a vector, `added_value` replaces the values of the file from this one on; -1: none.
+  std::int64_t replaced_from = -1;
   /// Pairs of rows, of a vector values, that change places after reading, in this order.
   std::vector<std::pair<std::int32_t, std::int32_t>> swapped{};
 

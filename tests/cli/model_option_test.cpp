@@ -87,6 +87,16 @@ TEST_F(ModelOption, NamesAModelTypeThatIsNotSupported) {
               AllOf(HasSubstr("model_type"), HasSubstr("marian"), HasSubstr("t5")));
 }
 
+TEST_F(ModelOption, NamesAFileOfPyTorch) {
+  std::filesystem::copy(in_source("tests/formats/golden/torch/state.pt"), folder_ / "state.pt");
+  for (std::string command : kCommands) {
+    for (std::size_t at; (at = command.find("MODEL")) != std::string::npos;) command.replace(at, 5, "state.pt");
+    EXPECT_THAT(error_of(command), AllOf(HasSubstr("state.pt: looks like a checkpoint of PyTorch"),
+                                         HasSubstr("docs/models.md"), Not(HasSubstr("zip"))))
+        << command;
+  }
+}
+
 TEST_F(ModelOption, SaysHowACheckpointBecomesAModel) {
   std::filesystem::create_directories(folder_ / "checkpoint-8");
   std::ofstream(folder_ / "checkpoint-8" / "state.json") << "{}";

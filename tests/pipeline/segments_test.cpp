@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/tokenizer/piece_lines.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::pipeline {
@@ -54,6 +55,26 @@ TEST_F(SegmentsTest, AnyWhiteSpaceIsAPlaceToCut) {
     ASSERT_EQ(parts.size(), 2U) << text;
     EXPECT_TRUE(parts[1] == "cat" || parts[1] == space + std::string("cat")) << parts[1];
   }
+}
+
+TEST_F(SegmentsTest, ALineOfPiecesIsCutWhereItsTextIs) {
+  const tokenizer::PieceLines lines(*tokenizer_);
+  const std::string text =
+      " the Katze  \u4F45zz sat on\u3000the mat. zzzzzzzzz\u2003the cat\u00A0und  \v eine Katze \u4F45";
+  const std::string line = lines.write(tokenizer_->encode(text));
+  for (std::size_t limit = 3; limit < 60; ++limit) {
+    std::vector<std::vector<std::int32_t>> expected, found;
+    for (const TokenSegment& segment : token_segments(*tokenizer_, text, limit)) expected.push_back(segment.ids);
+    std::size_t end = 0;
+    for (const TokenSegment& segment : piece_segments(*tokenizer_, lines.read(line), line.size(), limit)) {
+      found.push_back(segment.ids);
+      EXPECT_EQ(segment.text.begin, end);
+      end = segment.text.end;
+    }
+    EXPECT_EQ(found, expected) << limit;
+    EXPECT_EQ(end, line.size());
+  }
+  EXPECT_TRUE(piece_segments(*tokenizer_, {}, 1, 5).empty());
 }
 
 TEST_F(SegmentsTest, SegmentsCoverTheTextAndTokensHaveTheirPlaces) {

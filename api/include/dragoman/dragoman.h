@@ -110,6 +110,11 @@ struct Request {
   std::string target_prefix{};
   /// Texts that every translation must hold as whole words; beam search only.
   std::vector<std::string> constraints{};
+  /// Whether texts are tokens of the model's source tokenizer with spaces between them, as in "▁Hallo ▁Welt". A token
+  /// that it lacks is the unknown one. The other members are text all the same.
+  bool input_pieces = false;
+  /// Whether translations are tokens of the target tokenizer with spaces between them.
+  bool output_pieces = false;
   /// A stop request ends the text with Error{kInterrupted}.
   std::stop_token stop{};
   /// Called by a worker whenever more of the translation is decided, with all that is decided so far. It must be quick

@@ -104,7 +104,7 @@ class Convert final : public Command {
     else if (is_model(host.registry()))
       import_model(host, session);
     else
-      convert_tokenizer(session);
+      convert_tokenizer(host.registry(), session);
   }
 
  private:
@@ -135,11 +135,12 @@ class Convert final : public Command {
     core::log(session.log, core::LogLevel::kInfo, fmt::format("{}: {}, as {}", output_, input_, to_));
   }
 
-  void convert_tokenizer(const Session& session) const {
+  void convert_tokenizer(const plugins::Registry& registry, const Session& session) const {
     if (!import_options_.empty()) throw UsageError("--import-options are for a model of another toolkit");
     require_not_an_input(output_, {input_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     core::require_not_in_the_way(input_, output_);
     // What is wrong with the input goes before what its output is to be.
+    if (from_.empty()) plugins::explain_unrecognised(registry, input_);
     tokenizer::ReadOptions read = tokenizer_options_.read_options(from_);
     read.log = session.log;
     const auto definition = tokenizer::read_any_tokenizer_file(input_, read);

@@ -29,7 +29,8 @@ class Translate final : public Command {
            "dragoman translate --model models/de-en news.de --format jsonl --n-best 4 --output news.jsonl\n"
            "dragoman translate --model models/de-en news.de --output news.en --resume\n"
            "dragoman translate --model models/de-en parts/*.de --output news.en --shard 2/8\n"
-           "dragoman translate --model models/de-en --decoder greedy --stream\n";
+           "dragoman translate --model models/de-en --decoder greedy --stream\n"
+           "dragoman translate --model models/de-en news.de.pieces --input-pieces --output-pieces\n";
   }
 
   void add_options(po::options_description& options) override {
@@ -46,9 +47,11 @@ class Translate final : public Command {
     read_.add_as("source-language-column", "source_language_column", files);
     read_.add_as("target-language-column", "target_language_column", files);
     files.add_options()("format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
-                        "text, or jsonl: scores, tokens and alternatives of each line")(
-        "split", po::value(&split_)->value_name("LOCALE"),
-        "translate sentence by sentence, split by the rules of a language (de, en, ...)");
+                        "text, or jsonl: scores, tokens and alternatives of each line");
+    translate_.add_as("input-pieces", "input_pieces", files);
+    translate_.add_as("output-pieces", "output_pieces", files);
+    files.add_options()("split", po::value(&split_)->value_name("LOCALE"),
+                        "translate sentence by sentence, split by the rules of a language (de, en, ...)");
     write_.add_as("stream", "stream", files);
     write_.add_as("resume", "resume", files);
     write_.add_as("overwrite", "overwrite", files);
@@ -102,7 +105,8 @@ class Translate final : public Command {
     if (search["decoder"] == "beam" && translate_.said().contains("beam_size") &&
         search["beam_size"] < search["n_best"])
       throw UsageError(fmt::format("--n-best {} needs a --beam-size of at least that", search["n_best"].get<int>()));
-    if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
+    if (format_ != "text" && format_ != "jsonl")
+      throw UsageError("--format must be text or jsonl; --output-pieces writes pieces");
     if (format_ == "text" && (search["n_best"] > 1 || search["alignment"] == true))
       throw UsageError("--n-best and --alignment need --format jsonl: text has one line per input line");
     const bool shown = !attention_folder("svg").empty() || !attention_folder("npy").empty();
@@ -157,7 +161,7 @@ class Translate final : public Command {
   }
 
   StageOptions read_{"read"};
-  StageOptions translate_{"translate", {"model", "details"}};
+  StageOptions translate_{"translate", {"model", "details", "input_pieces", "output_pieces"}};
   StageOptions write_{"write"};
   std::string format_;
   std::string split_;

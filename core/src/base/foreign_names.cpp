@@ -309,6 +309,8 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"diversity_penalty", "diversity_strength"},
     {"prefix_size", "target_prefix"},
     {"replace_unk", "replace_unknown"},
+    {"no_spm_encode", "input_pieces"},
+    {"no_spm_decode", "output_pieces"},
     {"allow_unk", "suppress_unknown"},
     {"unkpen", "suppress_unknown"},
     {"disable_unk", "suppress_unknown"},

@@ -22,6 +22,8 @@ std::string describe(const LineCounts& counts) {
           "lines held invalid UTF-8 (replaced by U+FFFD)");
   mention(parts, counts.split_for_length, "line was too long for the model and was split",
           "lines were too long for the model and were split");
+  mention(parts, counts.with_unknown_pieces, "line held pieces that the model's vocabulary lacks (read as unknown)",
+          "lines held pieces that the model's vocabulary lacks (read as unknown)");
   mention(parts, counts.translations_cut, "translation was cut at the length limit",
           "translations were cut at the length limit");
   mention(parts, counts.translations_lacking_terms, "translation lacks terms that it must hold",

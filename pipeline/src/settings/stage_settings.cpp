@@ -123,6 +123,11 @@ OptionTable<TranslateOptions> text_options_table() {
           "ignore_line_options", &Options::ignore_line_options,
           "leave the keys source_language, target_language, target_prefix, suppress, constraints and decoding of JSON "
           "lines alone")
+      .group("Files")
+      .flag("input_pieces", &Options::input_pieces,
+            "texts are pieces of the model's source tokenizer with spaces between them, as `encode` writes them")
+      .flag("output_pieces", &Options::output_pieces,
+            "translations are pieces of the target tokenizer with spaces between them, as `decode` reads them")
       .group("Results")
       .flag("details", &Options::details, "scores, tokens and alternatives beside the text")
       .include(&Options::attention, attention_table());

@@ -1,6 +1,7 @@
 #include "dragoman/pipeline/translator.h"
 #include "pipeline/glossary.h"
 #include "stage_settings.h"
+#include "translation/record_translator.h"
 #include "translation/target_terms.h"
 
 #include <fmt/format.h>
@@ -57,6 +58,7 @@ TranslateStageOptions prepare_translate_options(TranslateSettings settings, cons
   decoding::DecodingOptions searched;
   try {
     searched = translate.checked_search(model_defaults);
+    require_text_for(searched, translate.input_pieces, translate.output_pieces);
   } catch (const core::Error& error) {
     core::fail_within(options.where(), error, core::ErrorCode::kBadInput);
   }

@@ -202,6 +202,9 @@ class Builder {
     add_to_job("translate", whole_settings(settings), known.input_file_options, known.non_semantic_options);
     TranslateStageOptions stage = prepare_translate_options(settings, options, *host_, model_defaults);
     const TranslateOptions& translate = stage.translate;
+    options.check(!translate.input_pieces || !marks_sentences_, "input_pieces",
+                  "`split` finds sentences in text and not in pieces; leave one of them out");
+    marks_sentences_ = false;
     if (stage.model.threads == 0) stage.model.threads = threads_;
     const tensor::Device device = stage.model.device.resolve(*host_);
     if (settings.device == runtime::kAutoDevice)
@@ -224,6 +227,7 @@ class Builder {
     const std::string locale = read_settings(options, split_table()).locale;
     try {
       pipeline_.add(std::make_unique<SplitStage>(locale));
+      marks_sentences_ = true;
     } catch (const core::Error& error) {
       core::fail(error.code(), "{}: locale: {}", options.where(), error.what());
     }
@@ -232,6 +236,7 @@ class Builder {
     pipeline_.add(make_normalize_stage(read_settings(options, normalize_table())));
   }
   void add_encode(core::OptionReader& options) {
+    marks_sentences_ = false;
     pipeline_.add(make_encode_stage(read_settings(options, encode_table(), "tokenizer"), host_->registry()));
   }
   void add_decode(core::OptionReader& options) {
@@ -262,6 +267,7 @@ class Builder {
   /// Whether translations have details, for which only jsonl has a place. A plugin's stage may use them, though.
   bool makes_details_ = false;
   bool shows_attention_ = false;
+  bool marks_sentences_ = false;  ///< `split` has marked the sentences of the text
   bool any_plugin_ = false;
   JobIdentity identity_;
   const Json* settings_ = nullptr;  ///< of the stage that is being added

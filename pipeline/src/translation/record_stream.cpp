@@ -38,6 +38,7 @@ void RecordStream::on_part(std::size_t part) {
 }
 
 void RecordStream::decode(Part& part, const engine::PartialTranslation& partial) const {
+  if (model_.target_pieces != nullptr) return decode_pieces(part, partial);
   if (part.decoder == nullptr) part.decoder = model_.target_tokenizer->make_decoder();
   const bool replaces_unknown = options_.plan->options().replace_unknown;
   std::string more;
@@ -47,6 +48,14 @@ void RecordStream::decode(Part& part, const engine::PartialTranslation& partial)
     if (!part.held) part.decoder->decode(token, more);
   }
   make_fit(more);
+  part.text += more;
+}
+
+void RecordStream::decode_pieces(Part& part, const engine::PartialTranslation& partial) const {
+  std::string more = model_.target_pieces->write(partial.tokens.first(partial.decided).subspan(part.tokens));
+  part.tokens = partial.decided;
+  make_fit(more);
+  if (!part.text.empty() && !more.empty()) part.text += ' ';
   part.text += more;
 }
 
@@ -63,7 +72,8 @@ void RecordStream::append_known() {
 
 std::string RecordStream::tail_of_open(const engine::PartialTranslation& partial) const {
   const Part& part = parts_[open_];
-  std::string all = model_.target_tokenizer->decode(partial.tokens);
+  std::string all = model_.target_pieces != nullptr ? model_.target_pieces->write(partial.tokens)
+                                                    : model_.target_tokenizer->decode(partial.tokens);
   make_fit(all);
   if (all.size() <= part.text.size() || !all.starts_with(part.text)) return {};
   return (part.text.empty() ? work_.parts[open_].before : std::string()) + all.substr(part.text.size());

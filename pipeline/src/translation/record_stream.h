@@ -33,6 +33,7 @@ class RecordStream {
   };
 
   void decode(Part& part, const engine::PartialTranslation& partial) const;
+  void decode_pieces(Part& part, const engine::PartialTranslation& partial) const;
   void append_known();
   std::string tail_of_open(const engine::PartialTranslation& partial) const;
   /// `partial`: of the open part, if it is under way.

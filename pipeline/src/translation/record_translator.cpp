@@ -16,12 +16,14 @@ namespace {
 /// A record between submit() and its end. Its parts are finished by several workers at a time.
 class RecordUnderWay {
  public:
-  RecordUnderWay(const ModelView& model, LineSearches& searches,
-                 std::shared_ptr<const decoding::WordBoundaries> boundaries, Record record, RecordOptions options,
-                 RecordTranslator::Done done)
-      : model_(model), boundaries_(std::move(boundaries)), options_(std::move(options)), done_(std::move(done)) {
+  RecordUnderWay(ModelView model, LineSearches& searches, std::shared_ptr<const decoding::WordBoundaries> boundaries,
+                 Record record, RecordOptions options, RecordTranslator::Done done)
+      : model_(std::move(model)),
+        boundaries_(std::move(boundaries)),
+        options_(std::move(options)),
+        done_(std::move(done)) {
     const LineDemands demands = read_line_options(record, searches, options_);
-    work_ = prepare_translation(model, options_, demands, std::move(record));
+    work_ = prepare_translation(model_, options_, demands, std::move(record));
     open_ = work_.parts.size();
     if (options_.on_partial || options_.on_sentence) stream_.emplace(model_, options_, work_);
   }
@@ -67,6 +69,7 @@ class RecordUnderWay {
   void finish() {
     TranslatedRecord result;
     result.split_for_length = work_.split_for_length;
+    result.has_unknown_pieces = work_.has_unknown_pieces;
     result.error = error_;
     if (!result.error) {
       try {
@@ -102,8 +105,19 @@ class RecordUnderWay {
 
 }  // namespace
 
+ModelView RecordTranslator::view_for(const RecordOptions& options) const {
+  ModelView view = model_;
+  const auto get = [&](std::optional<tokenizer::PieceLines>& lines, const tokenizer::Tokenizer& tokenizer) {
+    const std::lock_guard lock(pieces_->mutex);
+    return lines ? &*lines : &lines.emplace(tokenizer);
+  };
+  if (*options.input_pieces) view.source_pieces = get(pieces_->source, *view.source_tokenizer);
+  if (*options.output_pieces) view.target_pieces = get(pieces_->target, *view.target_tokenizer);
+  return view;
+}
+
 void RecordTranslator::submit(engine::Client& client, Record record, RecordOptions options, Done done) const {
-  const auto under_way = std::make_shared<RecordUnderWay>(model_, *searches_, boundaries_, std::move(record),
+  const auto under_way = std::make_shared<RecordUnderWay>(view_for(options), *searches_, boundaries_, std::move(record),
                                                           std::move(options), std::move(done));
   const std::size_t parts = under_way->parts();
   if (parts == 0) return under_way->finish();

@@ -7,6 +7,8 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 
 #include <dragoman/pipeline/translate_service.h>
 
@@ -20,6 +22,7 @@ class RecordTranslator {
   explicit RecordTranslator(const ModelView& model)
       : model_(model),
         searches_(std::make_unique<LineSearches>(model)),
+        pieces_(std::make_unique<Pieces>()),
         boundaries_(target_word_boundaries(*model.target_tokenizer)) {}
 
   /// Prepares the record on this thread, waits for room with the client, and returns. `done` is called exactly once, by
@@ -27,11 +30,25 @@ class RecordTranslator {
   /// `options` but `search` must be set, as record_options() does. Error{kInvalidArgument} if the options are invalid.
   void submit(engine::Client& client, Record record, RecordOptions options, Done done) const;
 
+  /// Returns the model with the lines of pieces that these options require. Error{kUnsupported} as PieceLines.
+  ModelView view_for(const RecordOptions& options) const;
+
  private:
+  /// Made when they are first required, since that visits every piece of a vocabulary.
+  struct Pieces {
+    std::mutex mutex;
+    std::optional<tokenizer::PieceLines> source;
+    std::optional<tokenizer::PieceLines> target;
+  };
+
   ModelView model_;
   std::unique_ptr<LineSearches> searches_;
+  std::unique_ptr<Pieces> pieces_;
   std::shared_ptr<const decoding::WordBoundaries> boundaries_;
 };
+
+/// Error{kInvalidArgument} for a search that requires text where records are pieces.
+void require_text_for(const decoding::DecodingOptions& search, bool input_pieces, bool output_pieces);
 
 /// Returns the options of records without options in their fields.
 RecordOptions record_options(const ModelView& model, const TranslateOptions& options);

@@ -89,11 +89,49 @@ class SegmentReader {
   std::vector<TokenSegment> segments_;
 };
 
+/// starts_word() for a line of pieces, by the text that they decode to. Some pieces before `i` are decoded, too, since
+/// special ones have no text; some after it, since they may complete a character whose bytes are pieces.
+bool starts_word_as_text(const tokenizer::Tokenizer& tokenizer, const std::vector<tokenizer::Piece>& pieces,
+                         std::size_t i) {
+  constexpr std::size_t kContext = 8;
+  std::vector<std::int32_t> ids;
+  for (std::size_t k = i - std::min(i, kContext); k < i; ++k) ids.push_back(pieces[k].id);
+  const std::string before = tokenizer.decode(ids);
+  for (std::size_t k = i; k < std::min(pieces.size(), i + kWidest); ++k) ids.push_back(pieces[k].id);
+  const std::string text = tokenizer.decode(ids);
+  if (text.size() <= before.size() || !text.starts_with(before)) return false;
+  return core::leading_white_space(std::string_view(text).substr(before.size())) > 0 ||
+         core::trailing_white_space(before) > 0;
+}
+
+std::size_t end_of_piece_segment(const tokenizer::Tokenizer& tokenizer, const std::vector<tokenizer::Piece>& pieces,
+                                 std::size_t begin, std::size_t limit) {
+  if (pieces.size() - begin <= limit) return pieces.size();
+  for (std::size_t end = begin + limit; end > begin; --end)
+    if (starts_word_as_text(tokenizer, pieces, end)) return end;
+  return begin + limit;
+}
+
 }  // namespace
 
 std::vector<TokenSegment> token_segments(const tokenizer::Tokenizer& tokenizer, std::string_view text,
                                          std::size_t limit, bool with_places) {
   return SegmentReader(tokenizer, text, limit, with_places).read();
+}
+
+std::vector<TokenSegment> piece_segments(const tokenizer::Tokenizer& tokenizer,
+                                         const std::vector<tokenizer::Piece>& pieces, std::size_t size,
+                                         std::size_t limit) {
+  std::vector<TokenSegment> segments;
+  std::size_t text_end = 0;
+  for (std::size_t begin = 0; begin < pieces.size();) {
+    const std::size_t end = end_of_piece_segment(tokenizer, pieces, begin, limit);
+    TokenSegment& segment = segments.emplace_back();
+    segment.text.begin = text_end;
+    segment.text.end = text_end = end < pieces.size() ? pieces[end].begin : size;
+    for (; begin < end; ++begin) segment.ids.push_back(pieces[begin].id);
+  }
+  return segments;
 }
 
 }  // namespace dragoman::pipeline

@@ -22,4 +22,10 @@ struct TokenSegment {
 std::vector<TokenSegment> token_segments(const tokenizer::Tokenizer& tokenizer, std::string_view text,
                                          std::size_t limit, bool with_places = false);
 
+/// Cuts the pieces of a line of `size` bytes in the same way: the segments of a text's pieces are the segments of the
+/// text. `text` of a segment is the bytes of the line.
+std::vector<TokenSegment> piece_segments(const tokenizer::Tokenizer& tokenizer,
+                                         const std::vector<tokenizer::Piece>& pieces, std::size_t size,
+                                         std::size_t limit);
+
 }  // namespace dragoman::pipeline

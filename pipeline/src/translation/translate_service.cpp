@@ -95,6 +95,7 @@ class Run {
   }
 
   std::uint64_t records_split = 0;
+  std::uint64_t records_with_unknown_pieces = 0;
   std::uint64_t translations_cut = 0;
   std::uint64_t translations_lacking_terms = 0;
 
@@ -166,6 +167,7 @@ class Run {
     try {
       const std::lock_guard lock(mutex_);
       records_split += result.split_for_length ? 1 : 0;
+      records_with_unknown_pieces += result.has_unknown_pieces ? 1 : 0;
       translations_cut += result.parts_cut;
       translations_lacking_terms += result.parts_lacking_terms;
       finished_.put(ticket, {std::move(result.record), weight});
@@ -276,11 +278,25 @@ void require_possible(const ModelView& model, const TranslateOptions& options) {
 
 }  // namespace
 
+void require_text_for(const decoding::DecodingOptions& search, bool input_pieces, bool output_pieces) {
+  const auto require = [&](bool pieces, const char* key, const char* what) {
+    core::require_option(!pieces || !search.replace_unknown, "replace_unknown", core::ErrorCode::kInvalidArgument,
+                         "replace_unknown: puts words of the source into the text of the translation, but {}; leave it "
+                         "or `{}` out",
+                         what, key);
+  };
+  require(input_pieces, "input_pieces", "the source is given as pieces");
+  require(output_pieces, "output_pieces", "the translation is written as pieces");
+}
+
 RecordOptions record_options(const ModelView& model, const TranslateOptions& options) {
   require_possible(model, options);
+  require_text_for(options.resolved(model.search_defaults), options.input_pieces, options.output_pieces);
   return {.plan = options.plan(model),
           .mbr = options.mbr_ranking(model.search_defaults),
           .details = options.details,
+          .input_pieces = options.input_pieces,
+          .output_pieces = options.output_pieces,
           .attention = options.attention,
           .languages = options.languages,
           .target_prefix = options.target_prefix,
@@ -302,6 +318,7 @@ TranslateService::~TranslateService() = default;
 
 void TranslateService::add_counts(LineCounts& counts) const {
   counts.split_for_length += records_split_;
+  counts.with_unknown_pieces += records_with_unknown_pieces_;
   counts.translations_cut += translations_cut_;
   counts.translations_lacking_terms += translations_lacking_terms_;
 }
@@ -344,6 +361,7 @@ void TranslateService::run(RecordSource& source, RecordSink& sink, std::stop_sou
     shared.wait();
   }
   records_split_ += shared.records_split;
+  records_with_unknown_pieces_ += shared.records_with_unknown_pieces;
   translations_cut_ += shared.translations_cut;
   translations_lacking_terms_ += shared.translations_lacking_terms;
   shared.rethrow_error();

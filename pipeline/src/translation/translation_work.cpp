@@ -1,6 +1,7 @@
 #include "translation_work.h"
 
 #include "pipeline/glossary.h"
+#include "record_translator.h"
 #include "stream/result_fields.h"
 #include "tagged_source.h"
 #include "target_terms.h"
@@ -49,17 +50,45 @@ class PartCutter {
     if (work_.record.sentences.empty()) return add_sentence({0, text.size()}, "");
     std::size_t done = 0;
     for (const TextRange& range : work_.record.sentences) {
-      add_sentence(range, std::string(text.substr(done, range.begin - done)));
+      add_sentence(range, text_between(text.substr(done, range.begin - done)));
       done = range.end;
     }
-    work_.after = text.substr(done);
+    work_.after = text_between(text.substr(done));
+    if (model_.target_pieces != nullptr) work_.after.clear();
   }
 
  private:
+  /// The text between sentences. Lines of pieces have a space in its place.
+  std::string text_between(std::string_view text) const {
+    if (model_.target_pieces == nullptr) return std::string(text);
+    core::require(core::is_blank(text), core::ErrorCode::kBadInput,
+                  "the text between sentences, {}, cannot be part of a line of pieces", core::quote(text));
+    return work_.parts.empty() ? "" : " ";
+  }
+
+  std::vector<TokenSegment> segments_of(std::string_view sentence, const nn::SequenceSpec& spec) {
+    const std::size_t room = room_for_source(spec, tags_);
+    if (model_.source_pieces == nullptr) return token_segments(*model_.source_tokenizer, sentence, room, keeps_text_);
+    return piece_segments(*model_.source_tokenizer, read_pieces(sentence, spec), sentence.size(), room);
+  }
+
+  std::vector<tokenizer::Piece> read_pieces(std::string_view line, const nn::SequenceSpec& spec) {
+    const tokenizer::PieceLines& lines = *model_.source_pieces;
+    std::vector<tokenizer::Piece> pieces = lines.read(line);
+    // The end is added to every source, so a line that has it already keeps the one.
+    if (!pieces.empty() && pieces.back().id == spec.end) pieces.pop_back();
+    for (tokenizer::Piece& piece : pieces) {
+      if (piece.id >= 0) continue;
+      piece.id = lines.unknown() >= 0 ? lines.unknown() : spec.unknown;
+      work_.has_unknown_pieces = true;
+    }
+    return pieces;
+  }
+
   void add_sentence(const TextRange& range, std::string before) {
     const std::string_view sentence = std::string_view(work_.record.text).substr(range.begin, range.end - range.begin);
     const nn::SequenceSpec spec = model_.spec();
-    auto segments = token_segments(*model_.source_tokenizer, sentence, room_for_source(spec, tags_), keeps_text_);
+    std::vector<TokenSegment> segments = segments_of(sentence, spec);
     work_.split_for_length = work_.split_for_length || segments.size() > 1;
     for (TokenSegment& segment : segments) {
       TranslationPart part{.before = std::exchange(before, std::string(1, ' ')),
@@ -111,6 +140,7 @@ void add_constraints(const ModelView& model, const RecordOptions& options, const
     std::string source;
     if (any_terms)
       source = one_part ? work.record.text : work.record.text.substr(part.text.begin, part.text.end - part.text.begin);
+    if (any_terms && model.source_pieces != nullptr) source = model.source_pieces->decode(source);
     for (const LineConstraint& constraint : demands.constraints) {
       core::require(one_part || constraint.source, core::ErrorCode::kBadInput,
                     "{}: the line is translated in {} parts; say by {{\"source\": ..., \"target\": ...}} which of them "
@@ -143,23 +173,34 @@ void add_demands(const ModelView& model, const formats::SequenceTags& tags, cons
   add_constraints(model, options, demands, work);
 }
 
-std::string decode_hypothesis(const ModelView& model, const RecordOptions& options, const TranslationPart& part,
-                              const Hypothesis& hypothesis) {
-  std::string text =
-      options.plan->options().replace_unknown
-          ? decode_replacing_unknown(*model.target_tokenizer, hypothesis, model.model->spec().unknown,
-                                     *model.source_tokenizer, part.source_text, options.unknown_dictionary.get())
-          : model.target_tokenizer->decode(hypothesis.tokens);
+/// Makes a translation fit for a line.
+std::string fit_for_line(std::string text) {
   core::replace_invalid_utf8(text);
   core::keep_on_one_line(text);
   return text;
+}
+
+std::string decode_hypothesis(const ModelView& model, const RecordOptions& options, const TranslationPart& part,
+                              const Hypothesis& hypothesis) {
+  return fit_for_line(options.plan->options().replace_unknown
+                          ? decode_replacing_unknown(*model.target_tokenizer, hypothesis, model.model->spec().unknown,
+                                                     *model.source_tokenizer, part.source_text,
+                                                     options.unknown_dictionary.get())
+                          : model.target_tokenizer->decode(hypothesis.tokens));
+}
+
+/// The hypothesis as the output has it: text or pieces.
+std::string written_hypothesis(const ModelView& model, const RecordOptions& options, const TranslationPart& part,
+                               const Hypothesis& hypothesis) {
+  if (model.target_pieces == nullptr) return decode_hypothesis(model, options, part, hypothesis);
+  return fit_for_line(model.target_pieces->write(hypothesis.tokens));
 }
 
 /// Translation `number` of a part as a value.
 Translation translation_of(const ModelView& model, const RecordOptions& options, const TranslationPart& part,
                            std::size_t number) {
   const Hypothesis& hypothesis = part.hypotheses[number];
-  Translation translation{.text = decode_hypothesis(model, options, part, hypothesis),
+  Translation translation{.text = written_hypothesis(model, options, part, hypothesis),
                           .score = hypothesis.score,
                           .log_probability = hypothesis.log_probability,
                           .token_scores = hypothesis.token_log_probabilities,
@@ -278,6 +319,7 @@ TranslationWork prepare_translation(const ModelView& model, const RecordOptions&
   work.record = std::move(record);
   if (work.record.failed()) return work;
   try {
+    require_text_for(options.plan->options(), model.source_pieces != nullptr, model.target_pieces != nullptr);
     // If the model has no table of languages, the languages of a line are ignored.
     const formats::SequenceTags tags =
         model.tags(model.languages != nullptr ? demands.languages : options.languages.value_or(LanguagePair{}));
@@ -302,7 +344,7 @@ void finish_part(const ModelView& model, const RecordOptions& options, engine::T
   part.stopped_by = best.stopped_by;
   for (const std::int32_t constraint : best.unmet)
     part.lacking.push_back(part.terms[static_cast<std::size_t>(constraint)]);
-  part.translation = decode_hypothesis(model, options, part, best);
+  part.translation = written_hypothesis(model, options, part, best);
   if (*options.details || options.on_translations) {
     part.hypotheses = std::move(hypotheses);
   } else {

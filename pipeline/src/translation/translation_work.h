@@ -38,6 +38,7 @@ struct TranslationWork {
   std::vector<TranslationPart> parts;
   std::string after;  ///< text after the last part
   bool split_for_length = false;
+  bool has_unknown_pieces = false;  ///< a line of pieces with words that the source tokenizer does not have
 };
 
 /// Cuts the record's text into parts. A record with a demand that cannot be met fails.

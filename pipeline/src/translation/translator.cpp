@@ -40,6 +40,7 @@ struct Translator::Impl {
         usual(record_options(view(), options)),
         client(model.engine()) {
     usual.plan->check(model.engine().spec());
+    records.view_for(usual);  // throws if lines of pieces cannot be read or written
   }
 
   ModelView view() const {
@@ -55,6 +56,8 @@ struct Translator::Impl {
       options.mbr = usual.mbr;
     }
     if (!options.details) options.details = usual.details;
+    if (!options.input_pieces) options.input_pieces = usual.input_pieces;
+    if (!options.output_pieces) options.output_pieces = usual.output_pieces;
     if (!options.attention) options.attention = usual.attention;
     if (!options.ignore_line_options) options.ignore_line_options = usual.ignore_line_options;
     if (!options.languages) options.languages = usual.languages;

@@ -27,7 +27,7 @@ const ModelImporterEntry& importer_for(const Registry& registry, const path& fro
     core::fail(ErrorCode::kInvalidArgument, "{}: is a model folder already, there is nothing to import", from.string());
   }
   const ModelImporterEntry* found = find_importer(registry, from);
-  if (found == nullptr) formats::explain_unrecognised(entries_of(registry.model_importers()), from);
+  if (found == nullptr) explain_unrecognised(registry, from);
   core::require_option(
       found != nullptr, "plugin", ErrorCode::kInvalidArgument,
       "{}: no importer recognises it; `dragoman plugins list` shows those that there are, others come with "
@@ -74,6 +74,10 @@ tokenizer::TokenizerSpec with_provider(tokenizer::TokenizerSpec tokenizer, const
 
 const ModelImporterEntry* find_importer(const Registry& registry, const path& from) {
   return formats::find_importer(entries_of(registry.model_importers()), from);
+}
+
+void explain_unrecognised(const Registry& registry, const path& from) {
+  formats::explain_unrecognised(entries_of(registry.model_importers()), from);
 }
 
 formats::ModelFolderContent folder_content(const formats::OpenedModel& opened, const nn::Seq2SeqModel& model,

@@ -5,6 +5,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/formats/safetensors.h>
+#include <dragoman/plugins/export_model.h>
 
 namespace dragoman::imports {
 namespace {
@@ -127,6 +128,30 @@ TEST(Ctranslate2, SpecialTokensBelongToASide) {
       EXPECT_EQ(tokenizer->piece(sequences.unknown), "<unk>") << name;
       EXPECT_TRUE(tokenizer->is_special(*tokenizer->id("<s>"))) << name;
     }
+  }
+}
+
+/// CTranslate2's issue 1320: it ends where such an id is chosen. Before the fix a beam of 40 and samples held such ids.
+TEST(Ctranslate2, RowsThatTheVocabularyHasNoPieceForAreNeverWritten) {
+  constexpr std::size_t kPieces = 3500;
+  plugins::Host host;
+  const testing::TemporaryFolder scratch;
+  const std::filesystem::path folder = scratch / "model";
+  plugins::export_model(testing::in_source("examples/multi30k/model"), folder, "ctranslate2", host);
+  std::filesystem::remove(folder / "tokenizer.json");
+  std::vector<std::string> vocabulary = texts(core::load_json((folder / "shared_vocabulary.json").string()));
+  ASSERT_EQ(vocabulary.size(), 4000U);
+  vocabulary.resize(kPieces);
+  core::write_file(folder / "shared_vocabulary.json", core::Json(vocabulary).dump());
+  const ImportedModel model(host, folder);
+  decoding::DecodingOptions beam{.beam_size = 40, .n_best = 40};
+  decoding::DecodingOptions samples{.strategy = "sampling", .n_best = 40, .sampling = {.temperature = 4}};
+  for (const decoding::DecodingOptions& search : {beam, samples}) {
+    const pipeline::Record record = model.translate("\u2581Ein \u2581kleiner \u2581Junge \u2581spielt .", search);
+    ASSERT_EQ(record.fields["n_best"].size(), 40U) << record.message;
+    for (const core::Json& hypothesis : record.fields["n_best"])
+      for (const std::string& piece : texts(hypothesis["tokens"]))
+        EXPECT_EQ(std::ranges::count(vocabulary, piece), 1) << search.strategy << ' ' << piece;
   }
 }
 

@@ -1,3 +1,4 @@
+#include "archive/zip_writer.h"
 #include "golden_cases.h"
 
 #include <fstream>
@@ -9,9 +10,11 @@ namespace dragoman::imports {
 namespace {
 
 using core::Json;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// What golden/make_fairseq.py made: checkpoints of fairseq's own classes, and what fairseq makes of some lines with
 /// them.
@@ -139,6 +142,40 @@ TEST(FairseqImporter, TellsADamagedStorageByItsSum) {
   file.close();
   EXPECT_THAT(error_of([&] { plugins::import_model(folder, scratch / "imported", host); }),
               HasSubstr("has the CRC-32"));
+}
+
+/// A file as torch.save() writes it, of a dictionary with these keys.
+void write_torch_file(const std::filesystem::path& path, const std::vector<std::string>& keys) {
+  std::string pickle("\x80\x02}(");
+  for (const std::string& key : keys)
+    pickle.append("X").append(1, static_cast<char>(key.size())).append(3, '\0').append(key).append("}");
+  ZipWriter archive(path);
+  archive.add("archive/data.pkl", {pickle.append("u.")});
+  archive.finish();
+}
+
+TEST(Fairseq, OtherFilesOfTorchAreNamedAndRefused) {
+  plugins::Host host;
+  const testing::TemporaryFolder folder;
+  const auto reason = [&](const std::string& name) {
+    return error_of([&] { plugins::import_model(folder / name, folder / "out", host); });
+  };
+  std::filesystem::copy(fairseq_folder("separate") / "checkpoint_best.pt", folder / "fairseq.pt");
+  EXPECT_THAT(reason("fairseq.pt"),
+              AllOf(HasSubstr("fairseq.pt: looks like a checkpoint of fairseq"), HasSubstr("copy the dictionaries")));
+  write_torch_file(folder / "step_1000.pt", {"model", "generator", "vocab", "opt", "optim"});
+  EXPECT_THAT(reason("step_1000.pt"),
+              AllOf(HasSubstr("step_1000.pt: looks like a checkpoint of OpenNMT-py"), HasSubstr("docs/models.md")));
+  write_torch_file(folder / "weights.pt", {"encoder", "decoder"});
+  EXPECT_THAT(reason("weights.pt"),
+              AllOf(HasSubstr("weights.pt: looks like a checkpoint of PyTorch"), HasSubstr("docs/models.md")));
+  for (const char* name : {"old.pt", "hostile.pt"})
+    EXPECT_THAT(error_of([&] { plugins::import_model(testing::golden_file("torch") / name, folder / "out", host); }),
+                HasSubstr(std::string(name) + ": looks like a checkpoint of PyTorch, as OpenNMT-py and others"));
+  ZipWriter other(folder / "arrays.npz");
+  other.add("a.npy", {"x"});
+  other.finish();
+  EXPECT_THAT(reason("arrays.npz"), Not(HasSubstr("PyTorch")));
 }
 
 }  // namespace

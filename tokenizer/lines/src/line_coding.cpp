@@ -1,6 +1,8 @@
 #include "dragoman/tokenizer/line_coding.h"
 
+#include "dragoman/tokenizer/piece_lines.h"
 #include "lines/line_encoder.h"
+#include "lines/words.h"
 #include "reading/chunk_loop.h"
 #include "reading/count_lines.h"
 #include "reading/thread_arena.h"
@@ -100,64 +102,29 @@ std::int32_t parse_id(std::string_view word, const Tokenizer& tokenizer, const s
   return id;
 }
 
-/// Visits the words of a line.
-template <class Visit>
-void for_each_word(std::string_view line, Visit&& visit) {
-  for (std::size_t begin = 0; begin < line.size();) {
-    const std::size_t end = std::min(line.find(' ', begin), line.size());
-    if (end > begin) visit(line.substr(begin, end - begin));
-    begin = end + 1;
-  }
-}
-
 /// Lines of ids or pieces to text.
 class LineDecoder {
  public:
-  LineDecoder(const Tokenizer& tokenizer, LineFormat format)
-      : tokenizer_(tokenizer),
-        format_(format),
-        takes_text_(format == LineFormat::kPieces && id_of_text_without_piece(tokenizer) >= 0) {
-    if (format == LineFormat::kPieces) spaced_ = pieces_with_spaces(tokenizer);
+  LineDecoder(const Tokenizer& tokenizer, LineFormat format) : tokenizer_(tokenizer) {
+    if (format == LineFormat::kPieces) pieces_.emplace(tokenizer);
   }
 
   std::string decode(std::string_view line, const std::string& where) const {
     std::vector<std::int32_t> ids;
     bool all_have_ids = true;
-    for_each_word(line, [&](std::string_view word) {
-      const std::optional<std::int32_t> id =
-          format_ == LineFormat::kIds ? parse_id(word, tokenizer_, where) : id_of_piece(word);
-      require(id || takes_text_, ErrorCode::kBadInput, "{}: {} is not a piece of this tokenizer", where, Quoted{word});
+    for_each_word(line, [&](std::string_view word, std::size_t /*begin*/) {
+      const std::optional<std::int32_t> id = pieces_ ? pieces_->id(word) : parse_id(word, tokenizer_, where);
+      require(id || pieces_->unknown() >= 0, ErrorCode::kBadInput, "{}: {} is not a piece of this tokenizer", where,
+              Quoted{word});
       all_have_ids = all_have_ids && id;
       ids.push_back(id.value_or(-1));
     });
-    return all_have_ids ? tokenizer_.decode(ids) : decode_with_text(line, ids);
+    return all_have_ids ? tokenizer_.decode(ids) : pieces_->decode(line);
   }
 
  private:
-  std::optional<std::int32_t> id_of_piece(std::string_view word) const {
-    const auto spaced = spaced_.empty() ? spaced_.end() : spaced_.find(word);
-    return spaced == spaced_.end() ? tokenizer_.id(word) : std::optional(spaced->second);
-  }
-
-  std::string decode_with_text(std::string_view line, const std::vector<std::int32_t>& ids) const {
-    const auto decoder = tokenizer_.make_decoder();
-    std::string text;
-    auto id = ids.begin();
-    for_each_word(line, [&](std::string_view word) {
-      if (*id >= 0)
-        decoder->decode(*id, text);
-      else
-        decoder->decode_text(word, text);
-      ++id;
-    });
-    decoder->finish(text);
-    return text;
-  }
-
   const Tokenizer& tokenizer_;
-  LineFormat format_;
-  bool takes_text_;
-  SpacedPieces spaced_;
+  std::optional<PieceLines> pieces_;  ///< of lines of pieces
 };
 
 }  // namespace

@@ -12,7 +12,8 @@ struct LineCounts {
   std::uint64_t with_invalid_utf8 = 0;
   std::uint64_t replaced_bytes = 0;  ///< places, of any number in a line
   std::uint64_t split_for_length = 0;
-  std::uint64_t translations_cut = 0;  ///< at the length limit; a line that was split has several translations
+  std::uint64_t with_unknown_pieces = 0;  ///< of lines of pieces
+  std::uint64_t translations_cut = 0;     ///< at the length limit; a line that was split has several translations
   std::uint64_t translations_lacking_terms = 0;  ///< that were demanded of them
   std::uint64_t failed = 0;
 };

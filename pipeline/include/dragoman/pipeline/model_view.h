@@ -7,6 +7,7 @@
 #include <dragoman/decoding/shortlist.h>
 #include <dragoman/formats/languages.h>
 #include <dragoman/nn/seq2seq_model.h>
+#include <dragoman/tokenizer/piece_lines.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::pipeline {
@@ -29,6 +30,9 @@ struct ModelView {
   decoding::Ensemble ensemble{};
   /// nullptr: the model has no language tags.
   const formats::LanguageTable* languages = nullptr;
+  /// Set where texts are lines of pieces of the source tokenizer, and translations of the target tokenizer.
+  const tokenizer::PieceLines* source_pieces = nullptr;
+  const tokenizer::PieceLines* target_pieces = nullptr;
   /// The search defaults of the model's folder.
   decoding::Search search_defaults{};
 

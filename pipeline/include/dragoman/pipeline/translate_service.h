@@ -46,6 +46,13 @@ struct TranslateOptions {
   bool ignore_model_defaults = false;
   /// Fill Record::fields with scores, tokens, alignments and alternatives.
   bool details = false;
+  /// Whether texts are pieces of the source tokenizer with spaces between them, as PieceLines reads them. A piece that
+  /// the tokenizer lacks is the unknown token. The end is added as to text, unless it is the last piece. A prefix,
+  /// constraints and suppressed texts are text all the same. Not together with search.replace_unknown.
+  bool input_pieces = false;
+  /// Whether translations, alternatives included, are pieces of the target tokenizer with spaces between them: the
+  /// tokens of the hypothesis, its prefix included. Not together with search.replace_unknown.
+  bool output_pieces = false;
   /// Attention of the best translations, in a pass of its own: into Record::fields with `details`, and into files.
   AttentionSettings attention{};
   /// A record may have its own.
@@ -129,6 +136,9 @@ struct RecordOptions {
   /// with `plan`: used only with one.
   std::optional<MbrRanking> mbr{};
   std::optional<bool> details{};
+  /// As in TranslateOptions.
+  std::optional<bool> input_pieces{};
+  std::optional<bool> output_pieces{};
   /// Not with `mbr`: it is of what the search finds best.
   std::optional<AttentionSettings> attention{};
   std::optional<LanguagePair> languages{};
@@ -157,6 +167,8 @@ struct RecordOptions {
 struct TranslatedRecord {
   Record record;
   bool split_for_length = false;
+  /// Whether it is a line of pieces with words that the source tokenizer does not have.
+  bool has_unknown_pieces = false;
   /// Parts whose translation reached the length limit.
   std::size_t parts_cut = 0;
   /// Parts whose translation lacks a required term.
@@ -189,6 +201,7 @@ class TranslateService final : public Service {
   Model model_;
   std::unique_ptr<Translator> translator_;
   std::atomic<std::uint64_t> records_split_ = 0;
+  std::atomic<std::uint64_t> records_with_unknown_pieces_ = 0;
   std::atomic<std::uint64_t> translations_cut_ = 0;
   std::atomic<std::uint64_t> translations_lacking_terms_ = 0;
 };

@@ -27,6 +27,9 @@ struct ImportOptions {
 /// a pipe. Error{kInvalidArgument} that names them if several do.
 const ModelImporterEntry* find_importer(const Registry& registry, const std::filesystem::path& path);
 
+/// Throws the reason why a path that no importer recognises is not a model that can be opened, if it is known.
+void explain_unrecognised(const Registry& registry, const std::filesystem::path& path);
+
 /// Turns a model in the files of another toolkit into a model folder, with every weight as F32. Its config.json names
 /// the plugins that the model and its tokenizers are of. What the model makes of some sentences is kept beside it
 /// (formats::ModelReference), for pipeline::verify_model(). The folder appears all at once, when it is complete. Throws
