@@ -89,12 +89,17 @@ TEST_F(ModelOption, NamesAModelTypeThatIsNotSupported) {
 
 TEST_F(ModelOption, NamesAFileOfPyTorch) {
   std::filesystem::copy(in_source("tests/formats/golden/torch/state.pt"), folder_ / "state.pt");
-  for (std::string command : kCommands) {
-    for (std::size_t at; (at = command.find("MODEL")) != std::string::npos;) command.replace(at, 5, "state.pt");
+  // Where models of other toolkits are taken.
+  for (const char* command :
+       {"translate s --model state.pt", "score s t --model state.pt", "align s t --model state.pt",
+        "embed s --model state.pt --output out.npy", "rerank lists --reverse state.pt",
+        "quantize --model state.pt --output out", "convert state.pt --output out"})
     EXPECT_THAT(error_of(command), AllOf(HasSubstr("state.pt: looks like a checkpoint of PyTorch"),
                                          HasSubstr("docs/models.md"), Not(HasSubstr("zip"))))
         << command;
-  }
+  for (const char* command : {"tune s t --model state.pt", "shortlist s t --alignments links --model state.pt",
+                              "translate s --model parent/first --ensemble state.pt"})
+    EXPECT_THAT(error_of(command), AllOf(HasSubstr("state.pt: is not a folder"), HasSubstr("dragoman convert")));
 }
 
 TEST_F(ModelOption, SaysHowACheckpointBecomesAModel) {

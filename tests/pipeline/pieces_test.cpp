@@ -24,9 +24,14 @@ class PiecesTest : public ::testing::Test {
  protected:
   /// Some longer than the 24 tokens that the model takes, some with characters that its tokenizer lacks.
   static std::vector<std::string> texts() {
-    std::vector<std::string> texts = {
-        "the cat sat", "", "ein Hund und eine Katze", "  the  dog ", "\u4F60\u597D the \U0001F600z", "\u4F60\u597D",
-        "<s> the </s>"};
+    std::vector<std::string> texts = {"the cat sat",
+                                      "",
+                                      " ",
+                                      "ein Hund und eine Katze",
+                                      "  the  dog ",
+                                      "\u4F60\u597D the \U0001F600z",
+                                      "\u4F60\u597D",
+                                      "<s> the </s>"};
     std::string text = "the";
     for (const char* word : {" cat", " sat on", "  mat", " zzzz", " Katze und", " \u4F60", " dog"}) {
       text += word + text;

@@ -195,8 +195,11 @@ ModelConfig load_model_config(const Path& folder) {
   std::error_code ignored;
   core::require(std::filesystem::exists(folder, ignored), ErrorCode::kIo,
                 "{}: there is no such folder; a model is a folder with config.json", folder.string());
-  core::require(std::filesystem::is_directory(folder, ignored), ErrorCode::kIo,
-                "{}: is not a folder; a model is a folder with config.json", folder.string());
+  core::require(
+      std::filesystem::is_directory(folder, ignored), ErrorCode::kIo,
+      "{}: is not a folder; a model is a folder with config.json, which `dragoman convert` makes of models of other "
+      "toolkits",
+      folder.string());
   const Path file = folder / ModelFiles::kConfig;
   if (!std::filesystem::exists(file, ignored)) explain_missing_config(folder);
   return read_model_config(core::parse_json(core::read_regular_file(file, kLargest), file.string()), file.string());

@@ -8,6 +8,7 @@
 #include "token_segments.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -69,7 +70,21 @@ class PartCutter {
   std::vector<TokenSegment> segments_of(std::string_view sentence, const nn::SequenceSpec& spec) {
     const std::size_t room = room_for_source(spec, tags_);
     if (model_.source_pieces == nullptr) return token_segments(*model_.source_tokenizer, sentence, room, keeps_text_);
-    return piece_segments(*model_.source_tokenizer, read_pieces(sentence, spec), sentence.size(), room);
+    const std::vector<tokenizer::Piece> pieces = read_pieces(sentence, spec);
+    if (is_white_space(pieces)) return {};  // as a blank text
+    return piece_segments(*model_.source_tokenizer, pieces, sentence.size(), room);
+  }
+
+  bool is_white_space(std::span<const tokenizer::Piece> pieces) const {
+    const tokenizer::Tokenizer& tokenizer = *model_.source_tokenizer;
+    std::vector<std::int32_t> ids;
+    for (const tokenizer::Piece& piece : pieces) {
+      if (tokenizer.is_special(piece.id) || piece.id == model_.model->spec().unknown) return false;
+      ids.push_back(piece.id);
+      // Most lines begin with a word.
+      if (ids.size() == 8 && !core::is_blank(tokenizer.decode(ids))) return false;
+    }
+    return core::is_blank(tokenizer.decode(ids));
   }
 
   std::vector<tokenizer::Piece> read_pieces(std::string_view line, const nn::SequenceSpec& spec) {

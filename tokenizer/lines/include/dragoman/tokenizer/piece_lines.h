@@ -12,8 +12,8 @@
 
 namespace dragoman::tokenizer {
 
-/// Reads and writes lines of pieces, as encode_lines() writes them and decode_lines() reads them. Immutable: const calls
-/// may come from any thread. The tokenizer must outlive it.
+/// Reads and writes lines of pieces, as encode_lines() writes them and decode_lines() reads them. Immutable: const
+/// calls may come from any thread. The tokenizer must outlive it.
 class PieceLines {
  public:
   /// Error{kUnsupported} if a piece holds a line feed, or if a line would show it as another piece.
